@@ -1,0 +1,39 @@
+//! The command `finishline`.
+//!
+//! Only this crate reads arguments, the environment and the files the user names. Each command is a file; they share
+//! [`options`], [`program`] (a file read and compiled) and [`outcome`] (exit statuses).
+
+#![forbid(unsafe_code)]
+
+mod check;
+mod detectors;
+mod explain;
+mod options;
+mod outcome;
+mod program;
+mod progress;
+mod run;
+
+use clap::Parser;
+use options::{Cli, Command};
+use outcome::Problem;
+use std::process::ExitCode;
+
+fn main() -> ExitCode {
+    let cli = Cli::parse();
+    let result = match cli.command {
+        Command::Run(options) => run::run(&options),
+        Command::Check(options) => check::check(&options),
+        Command::Detectors(options) => detectors::detectors(&options),
+        Command::Explain(options) => explain::explain(&options),
+    };
+    match result {
+        Ok(status) => ExitCode::from(status),
+        Err(problem) => {
+            if !problem.is_broken_pipe() {
+                Problem::print(&problem);
+            }
+            ExitCode::from(outcome::BAD_USAGE)
+        }
+    }
+}

@@ -1,0 +1,185 @@
+//! The command line: commands, options, their help.
+
+use clap::{Args, Parser, Subcommand, ValueEnum};
+use finishline_model::Detector;
+use finishline_report::{Format, Style};
+use std::io::IsTerminal;
+use std::path::PathBuf;
+
+const EXIT_STATUSES: &str = "\
+Exit status:
+  0   nothing found
+  66  a race found, apparent ones included, also when the program failed afterwards
+  2   bad usage, source or file
+  3   the program failed: a run-time error, an assertion, the memory budget
+  4   nothing could be established
+  70  detectors disagree, a bug of Finishline";
+
+/// Tells whether a task-parallel program can depend on its schedule.
+#[derive(Parser)]
+#[command(name = "finishline", version, after_help = EXIT_STATUSES, max_term_width = 100)]
+pub(crate) struct Cli {
+    #[command(subcommand)]
+    pub(crate) command: Command,
+}
+
+#[derive(Subcommand)]
+pub(crate) enum Command {
+    /// Run a program, without checking
+    Run(RunOptions),
+    /// Run a program and tell whether any schedule of this input has a race
+    #[command(after_help = EXIT_STATUSES)]
+    Check(CheckOptions),
+    /// List the detectors and their guarantees
+    Detectors(DetectorsOptions),
+    /// Explain an error code or a verdict
+    Explain(ExplainOptions),
+}
+
+/// A program, its arguments and what it may use.
+#[derive(Args)]
+pub(crate) struct ProgramOptions {
+    /// The program, a Fin source file
+    #[arg(value_name = "FILE.fin")]
+    pub(crate) file: PathBuf,
+
+    /// Arguments of the program's `main`
+    #[arg(value_name = "ARGS", allow_negative_numbers = true)]
+    pub(crate) arguments: Vec<String>,
+
+    /// Memory the program may use, e.g. 512M or 4G
+    #[arg(long, value_name = "SIZE", default_value = "4G", value_parser = parse_size)]
+    pub(crate) memory: u64,
+
+    /// Threads to run on; programs run on one so far
+    #[arg(long, value_name = "N", default_value_t = 1, value_parser = clap::value_parser!(u32).range(1..=1))]
+    pub(crate) threads: u32,
+
+    #[command(flatten)]
+    pub(crate) terminal: TerminalOptions,
+}
+
+#[derive(Args)]
+pub(crate) struct TerminalOptions {
+    /// Colour the text
+    #[arg(long, value_name = "WHEN", default_value = "auto")]
+    pub(crate) color: When,
+
+    /// Show no progress
+    #[arg(long, short)]
+    pub(crate) quiet: bool,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub(crate) enum When {
+    /// On a terminal, unless NO_COLOR is set
+    Auto,
+    Always,
+    Never,
+}
+
+#[derive(Args)]
+pub(crate) struct RunOptions {
+    #[command(flatten)]
+    pub(crate) program: ProgramOptions,
+}
+
+#[derive(Args)]
+pub(crate) struct CheckOptions {
+    #[command(flatten)]
+    pub(crate) program: ProgramOptions,
+
+    /// The detector: auto takes the cheapest with the strongest guarantee, all compares them with the oracle
+    #[arg(long, value_name = "D", default_value = "auto", value_parser = parse_choice)]
+    pub(crate) detector: Choice,
+
+    /// The most distinct races to report
+    #[arg(long, value_name = "N", default_value_t = 20)]
+    pub(crate) max_races: usize,
+
+    /// List every access to this location, named as a report names it: 'B[3]', p.x, total
+    #[arg(long, value_name = "LOCATION")]
+    pub(crate) watch: Option<String>,
+
+    /// The form of the report
+    #[arg(long, value_name = "FORMAT", default_value = "text", value_parser = parse_format)]
+    pub(crate) format: Format,
+
+    /// Write the report to this file; otherwise text goes to standard error, other forms to standard output
+    #[arg(long, short, value_name = "FILE")]
+    pub(crate) output: Option<PathBuf>,
+}
+
+#[derive(Args)]
+pub(crate) struct DetectorsOptions {
+    /// text or json
+    #[arg(long, value_name = "FORMAT", default_value = "text", value_parser = ["text", "json"])]
+    pub(crate) format: String,
+}
+
+#[derive(Args)]
+pub(crate) struct ExplainOptions {
+    /// An error code such as E0303, or a verdict such as certified-order; none lists them all
+    pub(crate) code: Option<String>,
+}
+
+/// Which detector answers.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Choice {
+    Auto,
+    All,
+    One(Detector),
+}
+
+fn parse_choice(word: &str) -> Result<Choice, String> {
+    match word {
+        "auto" => Ok(Choice::Auto),
+        "all" => Ok(Choice::All),
+        _ => Detector::from_name(word).map(Choice::One).ok_or_else(|| {
+            let names = Detector::ALL.map(Detector::name).join(", ");
+            format!("the detectors are auto, all, {names}")
+        }),
+    }
+}
+
+fn parse_format(word: &str) -> Result<Format, String> {
+    Format::from_name(word).ok_or_else(|| {
+        format!(
+            "the formats are {}",
+            Format::ALL.map(Format::name).join(", ")
+        )
+    })
+}
+
+/// A number of bytes: 1000000, 64K, 512M, 4G.
+fn parse_size(word: &str) -> Result<u64, String> {
+    let (digits, shift) = match word.char_indices().last() {
+        Some((at, 'K' | 'k')) => (&word[..at], 10),
+        Some((at, 'M' | 'm')) => (&word[..at], 20),
+        Some((at, 'G' | 'g')) => (&word[..at], 30),
+        _ => (word, 0),
+    };
+    let number: Option<u64> = digits.parse().ok();
+    number
+        .and_then(|number| number.checked_mul(1 << shift))
+        .ok_or_else(|| {
+            "a size is a number of bytes, with K, M or G for the multiples of 1024".to_owned()
+        })
+}
+
+impl TerminalOptions {
+    /// The style of text on standard error.
+    pub(crate) fn style(&self) -> Style {
+        let dumb = std::env::var_os("TERM").is_some_and(|term| term == "dumb");
+        let plain = dumb || std::env::var_os("NO_COLOR").is_some_and(|value| !value.is_empty());
+        let color = match self.color {
+            When::Always => true,
+            When::Never => false,
+            When::Auto => std::io::stderr().is_terminal() && !plain,
+        };
+        Style {
+            color,
+            ..Style::default()
+        }
+    }
+}

@@ -1,0 +1,52 @@
+//! Exit statuses, and what goes wrong before a program can be judged.
+
+use std::fmt;
+use std::io;
+use std::path::PathBuf;
+
+/// Nothing was found.
+pub(crate) const NOTHING_FOUND: u8 = 0;
+/// Bad usage, a bad source file, a file that can't be read or written.
+pub(crate) const BAD_USAGE: u8 = 2;
+/// The program failed.
+pub(crate) const PROGRAM_FAILED: u8 = 3;
+/// Detectors disagree: a bug of Finishline.
+pub(crate) const DISAGREEMENT: u8 = 70;
+
+/// Why a command could not do its work.
+pub(crate) enum Problem {
+    /// What was asked makes no sense; a sentence.
+    Usage(String),
+    /// The source has errors, already put into words.
+    Source(String),
+    Read(PathBuf, io::Error),
+    Write(PathBuf, io::Error),
+    /// Standard output.
+    Output(io::Error),
+}
+
+impl Problem {
+    /// Whoever reads our output has enough: no reason to complain.
+    pub(crate) fn is_broken_pipe(&self) -> bool {
+        matches!(self, Problem::Output(error) if error.kind() == io::ErrorKind::BrokenPipe)
+    }
+
+    pub(crate) fn print(&self) {
+        match self {
+            // Diagnostics bring their own heading.
+            Problem::Source(text) => eprint!("{text}"),
+            other => eprintln!("error: {other}"),
+        }
+    }
+}
+
+impl fmt::Display for Problem {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Problem::Usage(text) | Problem::Source(text) => f.write_str(text),
+            Problem::Read(path, error) => write!(f, "can't read {}: {error}", path.display()),
+            Problem::Write(path, error) => write!(f, "can't write {}: {error}", path.display()),
+            Problem::Output(error) => write!(f, "can't write to standard output: {error}"),
+        }
+    }
+}

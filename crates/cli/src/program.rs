@@ -1,0 +1,42 @@
+//! A program file: read, compiled, its arguments understood.
+
+use crate::options::ProgramOptions;
+use crate::outcome::Problem;
+use finishline_engine::arguments;
+use finishline_engine::check::Question;
+use finishline_ir::Module;
+use finishline_ir::machine::Limits;
+use std::sync::atomic::AtomicU64;
+
+/// Reads and compiles the file.
+pub(crate) fn compile(options: &ProgramOptions) -> Result<Module, Problem> {
+    let path = &options.file;
+    let bytes = std::fs::read(path).map_err(|error| Problem::Read(path.clone(), error))?;
+    match finishline_fin::compile(&path.to_string_lossy(), &bytes) {
+        Ok(program) => Ok(program.module),
+        Err(diagnostics) => Err(Problem::Source(
+            diagnostics.render(options.terminal.style().color),
+        )),
+    }
+}
+
+/// The question about a compiled program that the options put.
+pub(crate) fn question<'m>(
+    module: &'m Module,
+    options: &ProgramOptions,
+) -> Result<Question<'m>, Problem> {
+    let arguments = arguments::parse(module, &options.arguments)
+        .map_err(|error| Problem::Usage(format!("{}: {error}", options.file.display())))?;
+    Ok(Question {
+        module,
+        words: options.arguments.clone(),
+        arguments,
+        limits: Limits {
+            memory: options.memory,
+            ..Limits::default()
+        },
+        max_races: usize::MAX,
+        watch: None,
+        progress: AtomicU64::new(0),
+    })
+}

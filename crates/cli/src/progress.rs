@@ -1,0 +1,78 @@
+//! A sign of life on standard error for anything over a second.
+
+use indicatif::{HumanCount, ProgressBar, ProgressStyle};
+use std::io::{self, IsTerminal, Write};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::thread;
+use std::time::{Duration, Instant};
+
+/// Nothing is shown before this: most programs have ended by then.
+const PATIENCE: Duration = Duration::from_secs(1);
+const TICK: Duration = Duration::from_millis(100);
+
+/// Does `work` while the number of steps is shown, if standard error is a terminal. As soon as the program prints to a
+/// terminal, its output is the sign of life.
+pub(crate) fn shown<R>(
+    quiet: bool,
+    what: &str,
+    steps: &AtomicU64,
+    output: &mut dyn Write,
+    work: impl FnOnce(&mut dyn Write) -> R,
+) -> R {
+    if quiet || !io::stderr().is_terminal() {
+        return work(output);
+    }
+    let done = AtomicBool::new(false);
+    thread::scope(|scope| {
+        let bar = scope.spawn(|| watch(what, steps, &done));
+        let result = work(&mut Noticed {
+            output,
+            done: &done,
+        });
+        // Only a signal to stop drawing; the join below orders everything else.
+        done.store(true, Ordering::Relaxed);
+        bar.thread().unpark();
+        result
+    })
+}
+
+fn watch(what: &str, steps: &AtomicU64, done: &AtomicBool) {
+    let start = Instant::now();
+    let mut bar: Option<ProgressBar> = None;
+    while !done.load(Ordering::Relaxed) {
+        thread::park_timeout(TICK);
+        if start.elapsed() < PATIENCE {
+            continue;
+        }
+        let bar = bar.get_or_insert_with(|| {
+            let style = ProgressStyle::with_template("{spinner} {msg} [{elapsed}]");
+            let bar = ProgressBar::new_spinner().with_elapsed(start.elapsed());
+            style.map_or(bar.clone(), |style| bar.with_style(style))
+        });
+        bar.set_message(format!(
+            "{what}: {} steps",
+            HumanCount(steps.load(Ordering::Relaxed))
+        ));
+        bar.tick();
+    }
+    if let Some(bar) = bar {
+        bar.finish_and_clear();
+    }
+}
+
+/// The program's output; the first line of it ends the display.
+struct Noticed<'a> {
+    output: &'a mut dyn Write,
+    done: &'a AtomicBool,
+}
+
+impl Write for Noticed<'_> {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        self.done.store(true, Ordering::Relaxed);
+        self.output.write(bytes)
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        self.output.flush()
+    }
+}

@@ -1,0 +1,31 @@
+//! `finishline run`: the program alone.
+
+use crate::options::RunOptions;
+use crate::outcome::{NOTHING_FOUND, PROGRAM_FAILED, Problem};
+use crate::{program, progress};
+use finishline_engine::check::{self, CheckError};
+use std::io::{self, BufWriter};
+
+pub(crate) fn run(options: &RunOptions) -> Result<u8, Problem> {
+    let terminal = &options.program.terminal;
+    let module = program::compile(&options.program)?;
+    let question = program::question(&module, &options.program)?;
+    let mut output = BufWriter::new(io::stdout().lock());
+    let result = progress::shown(
+        terminal.quiet,
+        "running",
+        &question.progress,
+        &mut output,
+        |output| check::run(&question, output),
+    );
+    match result {
+        Ok(None) => Ok(NOTHING_FOUND),
+        Ok(Some(failure)) => {
+            finishline_report::write_failure(&failure, terminal.style(), &mut io::stderr().lock())
+                .map_err(Problem::Output)?;
+            Ok(PROGRAM_FAILED)
+        }
+        Err(CheckError::Output(error)) => Err(Problem::Output(error)),
+        Err(error) => Err(Problem::Usage(error.to_string())),
+    }
+}

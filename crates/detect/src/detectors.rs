@@ -1,0 +1,90 @@
+//! Detectors by name: which order and which history, and how a run is driven through them.
+//!
+//! ```text
+//! first_pass   run with the smallest exact history  →  Findings: the racing locations
+//! second_pass  run again, those locations watched   →  RacePairs: the accesses that race
+//! ```
+//!
+//! Whoever can run a program implements [`Drive`]; it is handed an observer of a concrete type, so an
+//! executor is compiled once for each detector and the choice costs nothing on the path of an access.
+
+use crate::Failure;
+use crate::history::{History, Isolated, LastWriterOneReader};
+use crate::locations::LocationSet;
+use crate::oracle::Oracle;
+use crate::order::{EspBags, Order, SpBags};
+use crate::pairs::RacePairs;
+use crate::serial::{Findings, Serial};
+use crate::sited::Sited;
+use finishline_model::event::{Record, replay};
+use finishline_model::{Detector, Observer};
+
+/// More steps than this, and the oracle gives up: its graph takes 100 megabytes then.
+pub const ORACLE_STEPS: usize = 20_000;
+
+/// One depth-first run of a program.
+pub trait Drive {
+    type Output;
+
+    fn drive(self, observer: &mut impl Observer) -> Self::Output;
+}
+
+/// A recorded run.
+impl Drive for &[Record] {
+    type Output = ();
+
+    fn drive(self, observer: &mut impl Observer) {
+        replay(self, observer);
+    }
+}
+
+/// Runs a program under a detector. `isolated` tells whether it may enter isolated blocks; without, cells are half as
+/// big.
+pub fn first_pass<D: Drive>(
+    detector: Detector,
+    isolated: bool,
+    run: D,
+) -> Result<(D::Output, Findings), Failure> {
+    match (detector, isolated) {
+        (Detector::SpBags, _) => serial::<SpBags, LastWriterOneReader, D>(run),
+        (Detector::EspBags, false) => serial::<EspBags, LastWriterOneReader, D>(run),
+        (Detector::EspBags, true) => serial::<EspBags, Isolated, D>(run),
+        (Detector::Oracle, _) => {
+            let mut oracle = Oracle::new(ORACLE_STEPS);
+            let output = run.drive(&mut oracle);
+            Ok((output, oracle.finish()?))
+        }
+    }
+}
+
+/// Runs the program again and names the accesses that race at the `racing` locations. The oracle decides which these are
+/// but does not name pairs; ESP-bags does it in its place.
+pub fn second_pass<D: Drive>(
+    detector: Detector,
+    isolated: bool,
+    racing: &LocationSet,
+    run: D,
+) -> Result<(D::Output, RacePairs), Failure> {
+    match (detector, isolated) {
+        (Detector::SpBags, _) => sited::<SpBags, LastWriterOneReader, D>(racing, run),
+        (Detector::EspBags | Detector::Oracle, false) => {
+            sited::<EspBags, LastWriterOneReader, D>(racing, run)
+        }
+        (Detector::EspBags | Detector::Oracle, true) => sited::<EspBags, Isolated, D>(racing, run),
+    }
+}
+
+fn serial<O: Order, H: History, D: Drive>(run: D) -> Result<(D::Output, Findings), Failure> {
+    let mut detector = Serial::<O, H>::new()?;
+    let output = run.drive(&mut detector);
+    Ok((output, detector.finish()?))
+}
+
+fn sited<O: Order, H: History, D: Drive>(
+    racing: &LocationSet,
+    run: D,
+) -> Result<(D::Output, RacePairs), Failure> {
+    let mut detector = Sited::<O, H>::new(racing)?;
+    let output = run.drive(&mut detector);
+    Ok((output, detector.finish()?))
+}

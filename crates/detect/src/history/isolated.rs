@@ -1,0 +1,94 @@
+//! The last writer, one reader, and one of each in isolated blocks: 16 bytes a location.
+//!
+//! [ESP-bags Fig. 6]
+//!
+//! ```text
+//! read             races with a parallel writer, isolated writer
+//! write            races with a parallel writer, reader, isolated writer, isolated reader
+//! isolated read    races with a parallel writer
+//! isolated write   races with a parallel writer, reader
+//! ```
+//!
+//! A write becomes the writer; any other access becomes the one of its kind unless that is parallel to
+//! it. Exact, as [`super::LastWriterOneReader`], for the order by task structure alone: an isolated
+//! writer that is parallel to a new one stands for it by the argument that lets one reader stand for
+//! later ones.
+//!
+//! Beyond the figure it tells of *overlaps*: an isolated access that conflicts with a parallel isolated
+//! one. They are no races, but without them, and without races, the order of isolated blocks can't
+//! matter. Exact by the same argument.
+
+use super::{Field, Fields, History, Now, Transition};
+use crate::order::Stamp;
+use finishline_model::AccessKind;
+
+#[derive(Debug)]
+pub enum Isolated {}
+
+impl History for Isolated {
+    type Cell = [Stamp; 4];
+
+    const KNOWS_ISOLATED: bool = true;
+
+    #[inline]
+    fn settled(stamp: Stamp, isolated: bool) -> [Stamp; 4] {
+        if isolated {
+            [0, 0, stamp, stamp]
+        } else {
+            [stamp, stamp, 0, 0]
+        }
+    }
+
+    #[inline]
+    fn transition(
+        mut cell: [Stamp; 4],
+        now: Now,
+        mut parallel: impl FnMut(Stamp) -> bool,
+    ) -> Transition<[Stamp; 4]> {
+        use Field::{IsolatedReader, IsolatedWriter, Reader, Writer};
+        let mut in_p_bag = |field: Field| parallel(cell[field as usize]);
+        let (writer, none) = (Fields::NONE.with(Writer, in_p_bag(Writer)), Fields::NONE);
+        let (races, overlaps, recorded) = match (now.kind, now.isolated) {
+            (AccessKind::Read, false) => {
+                let races = writer.with(IsolatedWriter, in_p_bag(IsolatedWriter));
+                (races, none, (!in_p_bag(Reader)).then_some(Reader))
+            }
+            (AccessKind::Write, false) => {
+                let races = writer
+                    .with(Reader, in_p_bag(Reader))
+                    .with(IsolatedWriter, in_p_bag(IsolatedWriter))
+                    .with(IsolatedReader, in_p_bag(IsolatedReader));
+                (races, none, Some(Writer))
+            }
+            (AccessKind::Read, true) => {
+                let overlaps = none.with(IsolatedWriter, in_p_bag(IsolatedWriter));
+                (
+                    writer,
+                    overlaps,
+                    (!in_p_bag(IsolatedReader)).then_some(IsolatedReader),
+                )
+            }
+            (AccessKind::Write, true) => {
+                let races = writer.with(Reader, in_p_bag(Reader));
+                let isolated_writer = in_p_bag(IsolatedWriter);
+                let overlaps = none
+                    .with(IsolatedWriter, isolated_writer)
+                    .with(IsolatedReader, in_p_bag(IsolatedReader));
+                (
+                    races,
+                    overlaps,
+                    (!isolated_writer).then_some(IsolatedWriter),
+                )
+            }
+        };
+        if let Some(own) = recorded {
+            cell[own as usize] = now.stamp;
+        }
+        Transition {
+            cell,
+            races,
+            overlaps,
+            recorded,
+        }
+    }
+}

@@ -1,0 +1,40 @@
+//! Race detectors: a detector is an **order** times a **history**.
+//!
+//! - [`order`] decides whether an earlier access and the current one are parallel, in every schedule:
+//!   [`order::EspBags`] for tasks and finishes, [`order::SpBags`] for spawn and sync; both keep their
+//!   tasks in the disjoint-set forest [`order::bags`]. [`order::isolation`] adds the order in which
+//!   isolated blocks ran.
+//! - [`history`] decides what is remembered of a location and which of it races with an access, as a
+//!   pure function on a small cell: [`history::LastWriterOneReader`], [`history::Isolated`], and for
+//!   the second pass [`history::ObservedOrder`].
+//! - [`serial`] drives one of each over a depth-first run and finds the exact set of racing locations.
+//! - [`sited`] runs again over those locations only and names the two accesses of each race.
+//! - [`oracle`] builds and closes the whole computation graph: slow, obvious, independent of all the
+//!   above.
+//! - [`detectors`] makes a detector from its name; the executor is compiled for each of them.
+//!
+//! Underneath: [`table`], memory that never moves and the only place with `unsafe`; [`locations`], a
+//! set of locations in order of discovery; [`pairs`], races counted by their two accesses.
+//!
+//! The crate sees ids alone: it knows nothing of Fin, of source text or of how a program is run. A
+//! detector never stops a run: if it can't go on it says so at the end, with a [`Failure`].
+
+#![deny(unsafe_code)]
+
+pub mod detectors;
+mod failure;
+pub mod history;
+pub mod locations;
+pub mod oracle;
+pub mod order;
+pub mod pairs;
+pub mod serial;
+pub mod sited;
+#[allow(unsafe_code)]
+pub mod table;
+
+pub use detectors::{Drive, first_pass, second_pass};
+pub use failure::Failure;
+pub use locations::LocationSet;
+pub use pairs::{RacePair, RacePairs};
+pub use serial::Findings;

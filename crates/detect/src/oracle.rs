@@ -1,0 +1,349 @@
+//! The oracle: the whole computation graph of a run, closed, and every pair of accesses compared.
+//!
+//! Quadratic, obvious, and independent of every detector: it shares no code with the orders and
+//! histories, and needs no depth-first run. Nodes are steps; every event but an allocation ends the
+//! step of its task. Edges go from a step to the next one of its task, from a creation to the first
+//! step of the task, and from the last step of a task to the step after the end or join of its
+//! immediately enclosing finish; a join of a finish is also one of those open inside it. In the mode
+//! [`Mode::Observed`] each isolated block has an edge to the next one that ran.
+//!
+//! Two accesses to one location conflict if one is a write and not both are in isolated blocks; they
+//! race if no path joins their steps. Steps come in an order of the run, so the ancestors of one are
+//! known when it begins: the union of its predecessors' sets, one bit an earlier step. Memory: n²/8
+//! bytes for n steps and mode; equal accesses of a step are recorded once. Beyond a limit of steps, or
+//! of accesses, it gives up.
+
+use crate::Failure;
+use crate::locations::LocationSet;
+use crate::serial::Findings;
+use finishline_model::summary::Statistics;
+use finishline_model::{Access, AccessId, AccessKind, Event, Location, Observer, TaskId};
+use std::collections::{BTreeMap, BTreeSet};
+
+/// It gives up at this many recorded accesses for each step it may have.
+pub const ACCESSES_A_STEP: usize = 100;
+
+/// Which edges order steps.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Mode {
+    /// Task structure alone.
+    Structure,
+    /// And the order in which the isolated blocks ran.
+    Observed,
+}
+
+/// One access to one location.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Recorded {
+    pub step: usize,
+    pub task: TaskId,
+    pub access: AccessId,
+    pub kind: AccessKind,
+    pub isolated: bool,
+}
+
+#[derive(Debug, Default)]
+struct TaskState {
+    step: usize,
+    /// The `FinishId` of the finish that waits for it.
+    finish: usize,
+    /// The finishes it has open, innermost last.
+    open: Vec<usize>,
+    isolated: bool,
+}
+
+#[derive(Debug)]
+pub struct Oracle {
+    steps_limit: usize,
+    recorded: usize,
+    failure: Option<Failure>,
+    structure: Ancestors,
+    observed: Ancestors,
+    tasks: BTreeMap<TaskId, TaskState>,
+    /// The last steps of a finish's ended tasks that no join has waited for yet.
+    ended: BTreeMap<usize, Vec<usize>>,
+    last_isolated: Option<usize>,
+    accesses: BTreeMap<Location, Vec<Recorded>>,
+    statistics: Statistics,
+}
+
+impl Oracle {
+    /// An oracle for runs of at most `steps_limit` steps.
+    pub fn new(steps_limit: usize) -> Self {
+        Oracle {
+            steps_limit,
+            recorded: 0,
+            failure: None,
+            structure: Ancestors::default(),
+            observed: Ancestors::default(),
+            tasks: BTreeMap::new(),
+            ended: BTreeMap::new(),
+            last_isolated: None,
+            accesses: BTreeMap::new(),
+            statistics: Statistics::default(),
+        }
+    }
+
+    /// Whether the run was too big; then the answers below cover only a part of it.
+    pub fn gave_up(&self) -> bool {
+        self.failure.is_some()
+    }
+
+    /// Every access, by location, in the order of the run.
+    pub fn accesses(&self, location: Location) -> &[Recorded] {
+        self.accesses.get(&location).map_or(&[], Vec::as_slice)
+    }
+
+    /// Whether one of the accesses happens before the other; they are given in the order of the run.
+    pub fn ordered(&self, mode: Mode, earlier: &Recorded, later: &Recorded) -> bool {
+        self.ancestors(mode).contains(later.step, earlier.step)
+    }
+
+    pub fn racing_locations(&self, mode: Mode) -> BTreeSet<Location> {
+        let races = |a: &Recorded, b: &Recorded| {
+            conflict(a, b) && !(a.isolated && b.isolated) && !self.ordered(mode, a, b)
+        };
+        let racing = self
+            .accesses
+            .iter()
+            .filter(|(_, accesses)| any_pair(accesses, races));
+        racing.map(|(&location, _)| location).collect()
+    }
+
+    /// Whether two isolated blocks that task structure leaves parallel conflict.
+    pub fn isolated_blocks_conflict(&self) -> bool {
+        let overlaps = |a: &Recorded, b: &Recorded| {
+            conflict(a, b) && a.isolated && b.isolated && !self.ordered(Mode::Structure, a, b)
+        };
+        self.accesses
+            .values()
+            .any(|accesses| any_pair(accesses, overlaps))
+    }
+
+    /// The answer as a detector gives it, by task structure alone; racing locations in ascending order.
+    pub fn finish(self) -> Result<Findings, Failure> {
+        if let Some(failure) = self.failure {
+            return Err(failure);
+        }
+        let mut racing = LocationSet::new()?;
+        for location in self.racing_locations(Mode::Structure) {
+            racing.insert(location)?;
+        }
+        Ok(Findings {
+            racing,
+            isolated_conflict: self.isolated_blocks_conflict(),
+            statistics: self.statistics,
+            task_bytes: self.structure.bytes() + self.observed.bytes(),
+            location_bytes: self.recorded * size_of::<Recorded>(),
+        })
+    }
+
+    /// Starts over for another run.
+    pub fn clear(&mut self) {
+        self.recorded = 0;
+        self.failure = None;
+        self.structure.clear();
+        self.observed.clear();
+        self.tasks.clear();
+        self.ended.clear();
+        self.last_isolated = None;
+        self.accesses.clear();
+        self.statistics = Statistics::default();
+    }
+
+    fn give_up(&mut self, what: &'static str, limit: usize) {
+        self.failure.get_or_insert(Failure::TooMany { what, limit });
+    }
+
+    fn ancestors(&self, mode: Mode) -> &Ancestors {
+        match mode {
+            Mode::Structure => &self.structure,
+            Mode::Observed => &self.observed,
+        }
+    }
+
+    fn new_step(&mut self, predecessors: &[usize]) -> usize {
+        self.observed.add(predecessors);
+        self.structure.add(predecessors)
+    }
+
+    /// The task goes on with a new step, which `also` precede.
+    fn next_step(&mut self, task: TaskId, also: &[usize]) -> usize {
+        let mut predecessors = vec![self.task(task).step];
+        predecessors.extend(also);
+        let step = self.new_step(&predecessors);
+        self.task(task).step = step;
+        step
+    }
+
+    fn task(&mut self, task: TaskId) -> &mut TaskState {
+        self.tasks.entry(task).or_default()
+    }
+
+    /// The task waits for everything in the finish and in those open inside it.
+    fn join(&mut self, task: TaskId, finish: usize) {
+        let open = &self.tasks.entry(task).or_default().open;
+        let outermost = open
+            .iter()
+            .position(|&other| other == finish)
+            .unwrap_or(open.len());
+        let mut ended = Vec::new();
+        for inside in &open[outermost..] {
+            ended.extend(self.ended.remove(inside).unwrap_or_default());
+        }
+        self.next_step(task, &ended);
+    }
+}
+
+fn conflict(a: &Recorded, b: &Recorded) -> bool {
+    a.kind == AccessKind::Write || b.kind == AccessKind::Write
+}
+
+fn any_pair(accesses: &[Recorded], holds: impl Fn(&Recorded, &Recorded) -> bool) -> bool {
+    accesses
+        .iter()
+        .enumerate()
+        .any(|(index, b)| accesses[..index].iter().any(|a| holds(a, b)))
+}
+
+impl Observer for Oracle {
+    fn event(&mut self, event: &Event) {
+        // An event makes at most two steps.
+        if self.structure.len() + 2 > self.steps_limit {
+            self.give_up("steps", self.steps_limit);
+        }
+        if self.gave_up() {
+            return;
+        }
+        match *event {
+            Event::TaskBegin {
+                task,
+                parent,
+                finish,
+                ..
+            } => {
+                self.statistics.tasks += 1;
+                let creation: Vec<usize> = parent.iter().map(|&p| self.task(p).step).collect();
+                let step = self.new_step(&creation);
+                let finish = finish.index();
+                self.tasks.insert(
+                    task,
+                    TaskState {
+                        step,
+                        finish,
+                        ..TaskState::default()
+                    },
+                );
+                if let Some(parent) = parent {
+                    self.next_step(parent, &[]);
+                }
+            }
+            Event::TaskEnd { task } => {
+                let TaskState { step, finish, .. } = *self.task(task);
+                self.ended.entry(finish).or_default().push(step);
+            }
+            Event::FinishBegin { task, finish, .. } => {
+                self.statistics.finishes += 1;
+                self.next_step(task, &[]);
+                self.task(task).open.push(finish.index());
+            }
+            Event::FinishJoin { task, finish, .. } => self.join(task, finish.index()),
+            Event::FinishEnd { task, finish, .. } => {
+                self.join(task, finish.index());
+                self.task(task).open.pop();
+            }
+            Event::IsolatedBegin { task, .. } => {
+                self.statistics.isolated_blocks += 1;
+                let step = self.next_step(task, &[]);
+                self.task(task).isolated = true;
+                if let Some(previous) = self.last_isolated.replace(step) {
+                    self.observed.also(step, previous);
+                }
+            }
+            Event::IsolatedEnd { task, .. } => {
+                self.task(task).isolated = false;
+                self.next_step(task, &[]);
+            }
+            Event::Alloc { count, .. } => self.statistics.locations += count,
+        }
+    }
+
+    fn access(&mut self, access: &Access) {
+        self.statistics.accesses += access.count;
+        let TaskState { step, isolated, .. } = *self.task(access.task);
+        let (task, kind) = (access.task, access.kind);
+        let recorded = Recorded {
+            step,
+            task,
+            access: access.id,
+            kind,
+            isolated,
+        };
+        for location in access.locations() {
+            if self.recorded >= self.steps_limit * ACCESSES_A_STEP {
+                self.give_up("accesses", self.steps_limit * ACCESSES_A_STEP);
+            }
+            if self.gave_up() {
+                return;
+            }
+            let accesses = self.accesses.entry(location).or_default();
+            let mut of_this_step = accesses
+                .iter()
+                .rev()
+                .take_while(|earlier| earlier.step == step);
+            if !of_this_step.any(|earlier| *earlier == recorded) {
+                accesses.push(recorded);
+                self.recorded += 1;
+            }
+        }
+    }
+}
+
+/// For each step the set of those that precede or are it: row i has i + 1 bits.
+#[derive(Debug, Default)]
+struct Ancestors {
+    starts: Vec<usize>,
+    words: Vec<u64>,
+}
+
+impl Ancestors {
+    fn len(&self) -> usize {
+        self.starts.len()
+    }
+
+    /// A new step, preceded by the given ones and all that precede them.
+    fn add(&mut self, predecessors: &[usize]) -> usize {
+        let step = self.len();
+        self.starts.push(self.words.len());
+        self.words.resize(self.words.len() + step / 64 + 1, 0);
+        let own = self.starts[step] + step / 64;
+        self.words[own] |= 1 << (step % 64);
+        for &predecessor in predecessors {
+            self.also(step, predecessor);
+        }
+        step
+    }
+
+    /// The newest step is preceded by this one too.
+    fn also(&mut self, step: usize, predecessor: usize) {
+        let (older, newest) = self.words.split_at_mut(self.starts[step]);
+        let row = &older[self.starts[predecessor]..][..predecessor / 64 + 1];
+        for (word, bits) in newest.iter_mut().zip(row) {
+            *word |= bits;
+        }
+    }
+
+    fn contains(&self, step: usize, ancestor: usize) -> bool {
+        ancestor <= step
+            && self.words[self.starts[step] + ancestor / 64] >> (ancestor % 64) & 1 == 1
+    }
+
+    fn bytes(&self) -> usize {
+        size_of_val(&self.words[..]) + size_of_val(&self.starts[..])
+    }
+
+    fn clear(&mut self) {
+        self.starts.clear();
+        self.words.clear();
+    }
+}

@@ -1,0 +1,228 @@
+//! The first pass: one order and one history over a depth-first run, for the exact set of racing
+//! locations.
+//!
+//! Every location has a cell, a few stamps, in a dense table. An access goes through at most three
+//! stages:
+//!
+//! 1. **repeated**: the cell is the one that accesses of this task settle on ([`History::settled`]);
+//!    one comparison.
+//! 2. **known**: the cell equals one whose transition was found to change and find nothing earlier in
+//!    this step. Within a step neither the stamp nor the order's answers change, so the transition, a
+//!    pure function, gives the same again. This is what makes data cheap that many tasks read: all its
+//!    cells name the same parallel reader. There are two such cells a kind of access, told apart by
+//!    whether the task itself is the reader: what it reads alone and what it reads with others
+//!    alternate in most loops.
+//! 3. **the transition**, with a few look-ups in the order.
+//!
+//! The run is never stopped. A detector that can't go on notes the [`Failure`] and gives it at the end.
+
+use crate::Failure;
+use crate::history::{Field, History, Now, Transition};
+use crate::locations::{LocationSet, MOST_LOCATIONS};
+use crate::order::{NOBODY, Order, Stamp};
+use crate::table::Table;
+use finishline_model::summary::Statistics;
+use finishline_model::{Access, AccessKind, Event, Location, Observer};
+
+/// What a first pass found.
+#[derive(Debug)]
+pub struct Findings {
+    /// The racing locations, in the order of the first race on each.
+    pub racing: LocationSet,
+    /// Two parallel isolated blocks conflict: the result may depend on their order.
+    pub isolated_conflict: bool,
+    pub statistics: Statistics,
+    /// Memory the detector used for tasks, and for locations.
+    pub task_bytes: usize,
+    pub location_bytes: usize,
+}
+
+/// What stays the same until the next task event.
+#[derive(Debug)]
+struct Step<Cell> {
+    stamp: Stamp,
+    isolated: bool,
+    settled: Cell,
+    /// By kind of access, and by whether the reader of the cell is the running task.
+    known: [[Cell; 2]; 2],
+}
+
+impl<Cell: Copy> Step<Cell> {
+    fn new<H: History<Cell = Cell>>(stamp: Stamp, isolated: bool) -> Self {
+        let settled = H::settled(stamp, isolated);
+        Step {
+            stamp,
+            isolated,
+            settled,
+            known: [[settled; 2]; 2],
+        }
+    }
+}
+
+#[derive(Debug)]
+pub struct Serial<O: Order, H: History> {
+    order: O,
+    cells: Table<H::Cell>,
+    step: Step<H::Cell>,
+    racing: LocationSet,
+    isolated_conflict: bool,
+    statistics: Statistics,
+    failure: Option<Failure>,
+}
+
+impl<O: Order, H: History> Serial<O, H> {
+    pub fn new() -> Result<Self, Failure> {
+        Ok(Serial {
+            order: O::new()?,
+            cells: Table::reserve("locations", MOST_LOCATIONS)?,
+            step: Step::new::<H>(NOBODY, false),
+            racing: LocationSet::new()?,
+            isolated_conflict: false,
+            statistics: Statistics::default(),
+            failure: None,
+        })
+    }
+
+    /// What was found in the run that has ended, or was cut short.
+    pub fn finish(self) -> Result<Findings, Failure> {
+        if let Some(failure) = self.failure {
+            return Err(failure);
+        }
+        Ok(Findings {
+            task_bytes: self.order.used_bytes(),
+            location_bytes: self.cells.used_bytes() + self.racing.used_bytes(),
+            racing: self.racing,
+            isolated_conflict: self.isolated_conflict,
+            statistics: self.statistics,
+        })
+    }
+
+    /// The racing locations so far.
+    pub fn racing(&self) -> &LocationSet {
+        &self.racing
+    }
+
+    /// Whether two parallel isolated blocks conflicted so far.
+    pub fn isolated_conflict(&self) -> bool {
+        self.isolated_conflict
+    }
+
+    /// Starts over for another run and keeps the memory.
+    pub fn clear(&mut self) {
+        self.order.clear();
+        self.cells.clear();
+        self.racing.clear();
+        self.step = Step::new::<H>(NOBODY, false);
+        self.isolated_conflict = false;
+        self.statistics = Statistics::default();
+        self.failure = None;
+    }
+
+    fn follow(&mut self, event: &Event) -> Result<(), Failure> {
+        let mut isolated = self.step.isolated;
+        match event {
+            Event::TaskBegin { .. } => self.statistics.tasks += 1,
+            Event::FinishBegin { .. } => self.statistics.finishes += 1,
+            Event::IsolatedBegin { .. } if !H::KNOWS_ISOLATED => {
+                return Err(Failure::Unsupported("isolated"));
+            }
+            Event::IsolatedBegin { .. } => {
+                self.statistics.isolated_blocks += 1;
+                isolated = true;
+            }
+            Event::IsolatedEnd { .. } => isolated = false,
+            Event::Alloc { first, count, .. } => {
+                self.statistics.locations += count;
+                self.cells
+                    .grow_to(first.0.saturating_add(*count) as usize)?;
+                return Ok(());
+            }
+            Event::TaskEnd { .. } | Event::FinishJoin { .. } | Event::FinishEnd { .. } => {}
+        }
+        self.order.event(event)?;
+        self.step = Step::new::<H>(self.order.now(), isolated);
+        Ok(())
+    }
+
+    #[inline]
+    fn check(&mut self, kind: AccessKind, location: Location) {
+        let Some(&cell) = self.cells.get(location.0 as usize) else {
+            return self.check_beyond(kind, location);
+        };
+        let own_read = cell.as_ref()[Field::Reader as usize] == self.step.stamp;
+        let known = self.step.known[kind as usize][usize::from(own_read)];
+        if cell == self.step.settled || cell == known {
+            debug_assert!(self.changes_and_finds_nothing(kind, cell));
+        } else {
+            self.check_unknown(kind, location, cell);
+        }
+    }
+
+    /// What the first two stages rely on.
+    fn changes_and_finds_nothing(&mut self, kind: AccessKind, cell: H::Cell) -> bool {
+        let done = self.transition(kind, cell);
+        done.cell == cell
+            && done.races.is_empty()
+            && (done.overlaps.is_empty() || self.isolated_conflict)
+    }
+
+    #[inline]
+    fn transition(&mut self, kind: AccessKind, cell: H::Cell) -> Transition<H::Cell> {
+        let Step {
+            stamp, isolated, ..
+        } = self.step;
+        let now = Now {
+            stamp,
+            kind,
+            isolated,
+        };
+        H::transition(cell, now, |earlier| self.order.parallel(earlier))
+    }
+
+    #[inline(never)]
+    fn check_unknown(&mut self, kind: AccessKind, location: Location, cell: H::Cell) {
+        let done = self.transition(kind, cell);
+        self.isolated_conflict |= !done.overlaps.is_empty();
+        if !done.races.is_empty() {
+            self.note_race(location);
+        } else if done.cell == cell {
+            let own_read = cell.as_ref()[Field::Reader as usize] == self.step.stamp;
+            self.step.known[kind as usize][usize::from(own_read)] = cell;
+        }
+        self.cells[location.0 as usize] = done.cell;
+    }
+
+    #[cold]
+    fn note_race(&mut self, location: Location) {
+        if let Err(full) = self.racing.insert(location) {
+            self.failure.get_or_insert(full.into());
+        }
+    }
+
+    /// A location no allocation has announced.
+    #[cold]
+    fn check_beyond(&mut self, kind: AccessKind, location: Location) {
+        match self.cells.grow_to((location.0 as usize).saturating_add(1)) {
+            Ok(()) => self.check(kind, location),
+            Err(full) => {
+                self.failure.get_or_insert(full.into());
+            }
+        }
+    }
+}
+
+impl<O: Order, H: History> Observer for Serial<O, H> {
+    fn event(&mut self, event: &Event) {
+        if self.failure.is_none() {
+            self.failure = self.follow(event).err();
+        }
+    }
+
+    #[inline]
+    fn access(&mut self, access: &Access) {
+        self.statistics.accesses += access.count;
+        for location in access.locations() {
+            self.check(access.kind, location);
+        }
+    }
+}

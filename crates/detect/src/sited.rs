@@ -1,0 +1,243 @@
+//! The second pass: the run again, for a few locations, to name both accesses of each race.
+//!
+//! A depth-first run is deterministic, so after a first pass with small cells it can be had again. Here
+//! the same order and history follow only the *watched* locations, the racing ones, and each field of a
+//! cell also remembers the access it stands for. A race is then two [`AccessPoint`]s, collected as
+//! [`RacePairs`] in order of discovery:
+//!
+//! - an access races with each conflicting field; if a task is remembered both as writer and as reader,
+//!   its read adds nothing and is left out, unless the write is only apparent and the read is not;
+//! - a race is *apparent* if the observed order of isolated blocks separates its accesses
+//!   ([`crate::order::isolation`]);
+//! - with isolated blocks, races that the structural history lost sight of and that are not apparent
+//!   are added ([`ObservedOrder`]), so that a location with a pair that is not apparent is listed with
+//!   one.
+//!
+//! An access to a location that is not watched costs one look into a bit set; a watched location takes
+//! some 80 bytes, 250 with isolated blocks. Whoever has too many may watch some of them: the others are
+//! passed over.
+
+use crate::Failure;
+use crate::history::{History, Now, ObservedOrder, Remembered};
+use crate::locations::LocationSet;
+use crate::order::Order;
+use crate::order::isolation::{IsolationOrder, StepId};
+use crate::pairs::RacePairs;
+use crate::table::Zeroed;
+use finishline_model::{Access, AccessKind, AccessPoint, Event, Location, Observer, Race};
+use rustc_hash::FxHashMap;
+
+#[derive(Debug)]
+pub struct Sited<'a, O: Order, H: History> {
+    order: O,
+    /// Only if the program uses isolated blocks.
+    isolation: Option<Isolation>,
+    in_isolated: bool,
+    watched: &'a LocationSet,
+    /// Watched locations are numbered; the tables below go by number.
+    numbers: FxHashMap<Location, usize>,
+    cells: Vec<H::Cell>,
+    /// The accesses that the fields of the cells stand for.
+    remembered: Vec<Option<Remembered>>,
+    pairs: RacePairs,
+    failure: Option<Failure>,
+}
+
+#[derive(Debug)]
+struct Isolation {
+    order: IsolationOrder,
+    /// By number of the watched location.
+    observed: Vec<ObservedOrder>,
+}
+
+impl<'a, O: Order, H: History> Sited<'a, O, H> {
+    pub fn new(watched: &'a LocationSet) -> Result<Self, Failure> {
+        let count = watched.len();
+        let fields = H::Cell::ZERO.as_ref().len();
+        Ok(Sited {
+            order: O::new()?,
+            isolation: H::KNOWS_ISOLATED.then(|| Isolation {
+                order: IsolationOrder::new(),
+                observed: vec![ObservedOrder::default(); count],
+            }),
+            in_isolated: false,
+            watched,
+            numbers: watched.in_order().iter().copied().zip(0..).collect(),
+            cells: vec![H::Cell::ZERO; count],
+            remembered: vec![None; count * fields],
+            pairs: RacePairs::default(),
+            failure: None,
+        })
+    }
+
+    /// The pairs found in the run that has ended, or was cut short.
+    pub fn finish(self) -> Result<RacePairs, Failure> {
+        match self.failure {
+            Some(failure) => Err(failure),
+            None => Ok(self.pairs),
+        }
+    }
+
+    /// The pairs found so far.
+    pub fn pairs(&self) -> &RacePairs {
+        &self.pairs
+    }
+
+    /// Starts over for another run with the same watched locations and keeps the memory.
+    pub fn clear(&mut self) {
+        self.order.clear();
+        if let Some(isolation) = &mut self.isolation {
+            isolation.order.clear();
+            isolation.observed.fill(ObservedOrder::default());
+        }
+        self.in_isolated = false;
+        self.cells.fill(H::Cell::ZERO);
+        self.remembered.fill(None);
+        self.pairs.clear();
+        self.failure = None;
+    }
+
+    fn follow(&mut self, event: &Event) -> Result<(), Failure> {
+        match event {
+            Event::IsolatedBegin { .. } if !H::KNOWS_ISOLATED => {
+                return Err(Failure::Unsupported("isolated"));
+            }
+            Event::IsolatedBegin { .. } => self.in_isolated = true,
+            Event::IsolatedEnd { .. } => self.in_isolated = false,
+            _ => {}
+        }
+        self.order.event(event)?;
+        match &mut self.isolation {
+            Some(isolation) => isolation.order.event(event),
+            None => Ok(()),
+        }
+    }
+
+    fn check(&mut self, access: &Access, location: Location) {
+        let Some(&number) = self.numbers.get(&location) else {
+            return;
+        };
+        let &Access { task, kind, id, .. } = access;
+        let isolated = self.in_isolated;
+        let now = Remembered {
+            point: AccessPoint {
+                task,
+                access: id,
+                kind,
+                isolated,
+            },
+            stamp: self.order.now(),
+            step: self
+                .isolation
+                .as_ref()
+                .map_or(StepId::NONE, |isolation| isolation.order.now()),
+        };
+        let mut candidates = self.by_structure(number, now);
+        candidates.extend(self.by_observed_order(number, now));
+        for (index, candidate) in candidates.iter().enumerate() {
+            let said = candidates[..index].contains(candidate)
+                || candidates
+                    .iter()
+                    .any(|other| other.makes_redundant(candidate));
+            if !said {
+                self.pairs.add(Race {
+                    location,
+                    first: candidate.first.point,
+                    second: now.point,
+                    ordered_by_isolation: candidate.apparent,
+                });
+            }
+        }
+    }
+
+    /// The remembered accesses that race with this one by task structure.
+    fn by_structure(&mut self, number: usize, now: Remembered) -> Vec<Candidate> {
+        let AccessPoint { kind, isolated, .. } = now.point;
+        let access = Now {
+            stamp: now.stamp,
+            kind,
+            isolated,
+        };
+        let cell = &mut self.cells[number];
+        let done = H::transition(*cell, access, |earlier| self.order.parallel(earlier));
+        *cell = done.cell;
+
+        let fields = cell.as_ref().len();
+        let remembered = &mut self.remembered[number * fields..][..fields];
+        let apparent = |first: &Remembered| {
+            self.isolation
+                .as_ref()
+                .is_some_and(|isolation| isolation.order.before_now(first.step))
+        };
+        let racing = done
+            .races
+            .iter()
+            .filter_map(|field| remembered[field as usize]);
+        let candidates = racing
+            .map(|first| Candidate {
+                first,
+                apparent: apparent(&first),
+            })
+            .collect();
+        if let Some(field) = done.recorded {
+            remembered[field as usize] = Some(now);
+        }
+        candidates
+    }
+
+    /// The remembered accesses that race with this one whatever the observed order of isolated blocks.
+    fn by_observed_order(
+        &mut self,
+        number: usize,
+        now: Remembered,
+    ) -> impl Iterator<Item = Candidate> + use<O, H> {
+        let unordered = self
+            .isolation
+            .as_mut()
+            .map(|Isolation { order, observed }| {
+                observed[number].access(
+                    now,
+                    |earlier| !self.order.parallel(earlier.stamp) || order.before_now(earlier.step),
+                    |earlier| order.first_block_after(earlier.step),
+                )
+            });
+        let racing = unordered.into_iter().flatten().flatten();
+        racing.map(|first| Candidate {
+            first,
+            apparent: false,
+        })
+    }
+}
+
+/// An earlier access that races with the current one.
+#[derive(Clone, Copy, PartialEq, Eq)]
+struct Candidate {
+    first: Remembered,
+    apparent: bool,
+}
+
+impl Candidate {
+    /// Whether this is a write that says all that the read `other` of the same task would say.
+    fn makes_redundant(&self, other: &Candidate) -> bool {
+        self.first.point.kind == AccessKind::Write
+            && other.first.point.kind == AccessKind::Read
+            && self.first.point.task == other.first.point.task
+            && (!self.apparent || other.apparent)
+    }
+}
+
+impl<O: Order, H: History> Observer for Sited<'_, O, H> {
+    fn event(&mut self, event: &Event) {
+        if self.failure.is_none() {
+            self.failure = self.follow(event).err();
+        }
+    }
+
+    fn access(&mut self, access: &Access) {
+        for location in access.locations() {
+            if self.watched.contains(location) {
+                self.check(access, location);
+            }
+        }
+    }
+}

@@ -1,0 +1,281 @@
+//! Flat tables that never move: address space is reserved once, pages come when they are touched.
+//!
+//! A table grows in place, so an address into it stays good while it lives; it asks the operating
+//! system and not the global allocator, so it can be used from inside an allocator. Fresh elements are
+//! all zeros, and a [`Zeroed`] type makes that a value.
+//!
+//! Cost: reserving is one system call; growing sets a length; a page that was never touched costs
+//! nothing. Once a table is bigger than a few huge pages it asks for those: a page fault a small page
+//! would cost more than the accesses in it. If the system refuses a reservation (a limit on address
+//! space, strict overcommit), ever smaller ones are tried, and a table that then runs out says so by a
+//! [`TableError`].
+
+use rustix::mm::{Advice, MapFlags, ProtFlags, madvise, mmap_anonymous, munmap};
+use std::fmt;
+use std::ops::{Deref, DerefMut};
+use std::ptr::NonNull;
+
+/// Types for which bytes of zeros are a value.
+///
+/// # Safety
+///
+/// All zeros must be a valid value of the type, the one called `ZERO`.
+pub unsafe trait Zeroed: Copy {
+    const ZERO: Self;
+}
+
+// SAFETY: zero is an integer.
+unsafe impl Zeroed for u32 {
+    const ZERO: u32 = 0;
+}
+// SAFETY: zero is an integer.
+unsafe impl Zeroed for u64 {
+    const ZERO: u64 = 0;
+}
+// SAFETY: an array of valid values is valid, and has nothing between its elements.
+unsafe impl<T: Zeroed, const N: usize> Zeroed for [T; N] {
+    const ZERO: [T; N] = [T::ZERO; N];
+}
+
+/// A table could not be had or could not grow.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum TableError {
+    /// Not even the smallest useful piece of address space was granted.
+    Refused { table: &'static str, bytes: usize },
+    /// More elements are needed than were reserved.
+    Exhausted {
+        table: &'static str,
+        capacity: usize,
+    },
+}
+
+impl fmt::Display for TableError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            TableError::Refused { table, bytes } => {
+                write!(
+                    f,
+                    "the system refused {bytes} bytes of address space for the table of {table}"
+                )
+            }
+            TableError::Exhausted { table, capacity } => {
+                write!(f, "the table of {table} is full at {capacity} entries")
+            }
+        }
+    }
+}
+
+impl std::error::Error for TableError {}
+
+/// The least that is asked for, and how much less is asked for after a refusal: much less, so that a
+/// process whose address space is limited keeps most of it for itself.
+const SMALLEST_BYTES: usize = 1 << 16;
+const AFTER_REFUSAL_DIVIDE_BY: usize = 8;
+
+/// Tables at least this big are put into huge pages.
+const HUGE_PAGES_FROM_BYTES: usize = 8 << 20;
+
+/// A vector in address space of its own. See the module.
+pub struct Table<T: Zeroed> {
+    name: &'static str,
+    base: NonNull<T>,
+    len: usize,
+    capacity: usize,
+    mapped_bytes: usize,
+}
+
+impl<T: Zeroed> Table<T> {
+    /// An empty table for at most `capacity` elements; for fewer if the system has no room for that many.
+    /// `name` says what the elements are, for messages.
+    pub fn reserve(name: &'static str, capacity: usize) -> Result<Self, TableError> {
+        const { assert!(size_of::<T>() > 0 && align_of::<T>() <= 4096) };
+        let mut mapped_bytes = capacity.saturating_mul(size_of::<T>()).max(SMALLEST_BYTES);
+        loop {
+            if let Some(base) = map(mapped_bytes) {
+                let capacity = capacity.min(mapped_bytes / size_of::<T>());
+                return Ok(Table {
+                    name,
+                    base: base.cast(),
+                    len: 0,
+                    capacity,
+                    mapped_bytes,
+                });
+            }
+            if mapped_bytes == SMALLEST_BYTES {
+                return Err(TableError::Refused {
+                    table: name,
+                    bytes: mapped_bytes,
+                });
+            }
+            mapped_bytes = (mapped_bytes / AFTER_REFUSAL_DIVIDE_BY).max(SMALLEST_BYTES);
+        }
+    }
+
+    /// Makes the table at least `len` long; new elements are zero.
+    pub fn grow_to(&mut self, len: usize) -> Result<(), TableError> {
+        if len > self.capacity {
+            return Err(TableError::Exhausted {
+                table: self.name,
+                capacity: self.capacity,
+            });
+        }
+        if len > self.len {
+            let before = self.used_bytes();
+            self.len = len;
+            if before < HUGE_PAGES_FROM_BYTES && self.used_bytes() >= HUGE_PAGES_FROM_BYTES {
+                self.ask_for_huge_pages();
+            }
+        }
+        Ok(())
+    }
+
+    /// A wish: a system that knows no huge pages refuses it, and nothing is lost.
+    #[cold]
+    fn ask_for_huge_pages(&self) {
+        // SAFETY: the mapping is this table's own, and the advice changes no contents.
+        let _ = unsafe {
+            madvise(
+                self.base.as_ptr().cast(),
+                self.mapped_bytes,
+                Advice::LinuxHugepage,
+            )
+        };
+    }
+
+    /// Appends a zero and returns its index.
+    #[inline]
+    pub fn push_zero(&mut self) -> Result<usize, TableError> {
+        let index = self.len;
+        self.grow_to(index + 1)?;
+        Ok(index)
+    }
+
+    /// Forgets all elements and keeps the memory.
+    pub fn clear(&mut self) {
+        self.fill(T::ZERO);
+        self.len = 0;
+    }
+
+    /// How many elements fit.
+    pub fn capacity(&self) -> usize {
+        self.capacity
+    }
+
+    /// Bytes of the elements in use: an upper bound of the memory the table really takes, up to a page.
+    pub fn used_bytes(&self) -> usize {
+        self.len * size_of::<T>()
+    }
+}
+
+/// Fresh pages of zeros, committed when touched.
+fn map(bytes: usize) -> Option<NonNull<u8>> {
+    let flags = MapFlags::PRIVATE | MapFlags::NORESERVE;
+    // SAFETY: a new anonymous mapping at an address of the system's choice overlaps nothing.
+    let base = unsafe {
+        mmap_anonymous(
+            std::ptr::null_mut(),
+            bytes,
+            ProtFlags::READ | ProtFlags::WRITE,
+            flags,
+        )
+    };
+    NonNull::new(base.ok()?.cast())
+}
+
+impl<T: Zeroed> Deref for Table<T> {
+    type Target = [T];
+
+    #[inline]
+    fn deref(&self) -> &[T] {
+        // SAFETY: `len <= capacity` elements are mapped from `base`, page-aligned, initialised by the system
+        // to zeros, which are a `T`, and changed only through `deref_mut`.
+        unsafe { std::slice::from_raw_parts(self.base.as_ptr(), self.len) }
+    }
+}
+
+impl<T: Zeroed> DerefMut for Table<T> {
+    #[inline]
+    fn deref_mut(&mut self) -> &mut [T] {
+        // SAFETY: as in `deref`; the table owns the mapping and is borrowed mutably.
+        unsafe { std::slice::from_raw_parts_mut(self.base.as_ptr(), self.len) }
+    }
+}
+
+impl<T: Zeroed> Drop for Table<T> {
+    fn drop(&mut self) {
+        // SAFETY: the table made this mapping and owns it; nothing can borrow from it any more.
+        let unmapped = unsafe { munmap(self.base.as_ptr().cast(), self.mapped_bytes) };
+        debug_assert!(unmapped.is_ok());
+    }
+}
+
+// SAFETY: the table owns its memory as a `Vec` does.
+unsafe impl<T: Zeroed + Send> Send for Table<T> {}
+
+impl<T: Zeroed> fmt::Debug for Table<T> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "Table({}, {} of {})", self.name, self.len, self.capacity)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn grows_in_place_with_zeros() {
+        let mut table = Table::<[u32; 2]>::reserve("pairs", 1 << 24).unwrap();
+        table.grow_to(3).unwrap();
+        table[2] = [7, 8];
+        let address = table.as_ptr();
+        table.grow_to(1 << 24).unwrap();
+        assert_eq!(table.as_ptr(), address);
+        assert_eq!(
+            (table[2], table[3], table[(1 << 24) - 1]),
+            ([7, 8], [0, 0], [0, 0])
+        );
+        assert_eq!(table.used_bytes(), 8 << 24);
+        table.grow_to(1).unwrap();
+        assert_eq!(table.len(), 1 << 24, "growing never shrinks");
+    }
+
+    #[test]
+    fn a_full_table_says_so() {
+        let mut table = Table::<u32>::reserve("things", 2).unwrap();
+        assert_eq!((table.push_zero(), table.push_zero()), (Ok(0), Ok(1)));
+        let full = table.push_zero().unwrap_err();
+        assert_eq!(
+            full,
+            TableError::Exhausted {
+                table: "things",
+                capacity: 2
+            }
+        );
+        assert_eq!(full.to_string(), "the table of things is full at 2 entries");
+        assert_eq!(table.len(), 2);
+    }
+
+    #[test]
+    fn a_refused_reservation_becomes_a_smaller_one() {
+        // More than any processor's address space.
+        let mut table = Table::<u64>::reserve("numbers", usize::MAX).unwrap();
+        assert!(table.capacity() >= SMALLEST_BYTES / 8 && table.capacity() < usize::MAX / 8);
+        table.grow_to(1000).unwrap();
+        table[999] = 1;
+        assert!(matches!(
+            table.grow_to(usize::MAX),
+            Err(TableError::Exhausted { .. })
+        ));
+    }
+
+    #[test]
+    fn a_cleared_table_is_empty_and_zero_again() {
+        let mut table = Table::<u32>::reserve("things", 100).unwrap();
+        table.grow_to(10).unwrap();
+        table.fill(5);
+        table.clear();
+        assert_eq!((table.len(), table.used_bytes()), (0, 0));
+        table.grow_to(10).unwrap();
+        assert!(table.iter().all(|&x| x == 0));
+    }
+}

@@ -1,0 +1,439 @@
+//! Event streams written as little programs, and the comparison of every detector with the oracle on
+//! one of them.
+//!
+//! The notation, words separated by blanks: `ra` and `wb` read a and write b; `ra+3*2` reads three
+//! locations two apart; `async{ … }`, `finish{ … }`, `begin{ … }` (begin_finish), `scope{ … }` (a sync
+//! scope), `spawn{ … }`, `isolated{ … }`; `sync` joins the innermost scope of its task. Locations are
+//! the letters.
+
+#![allow(dead_code, reason = "each test file uses its part")]
+
+use finishline_detect::LocationSet;
+use finishline_detect::history::{Isolated, LastWriterOneReader};
+use finishline_detect::oracle::{Mode, Oracle, Recorded};
+use finishline_detect::order::{EspBags, SpBags};
+use finishline_detect::pairs::{RacePair, RacePairs};
+use finishline_detect::serial::Serial;
+use finishline_detect::sited::Sited;
+use finishline_model::{
+    Access, AccessId, AccessKind, AllocationId, Event, FinishId, FinishKind, Location, ObjectId,
+    Observer, Race, SiteId, TaskId, TaskKind,
+};
+use std::collections::BTreeSet;
+use std::fmt::Write;
+
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Open {
+    Async,
+    Spawn,
+    Finish(FinishKind),
+    Isolated,
+}
+
+impl Open {
+    const ALL: [(Open, &str); 6] = [
+        (Open::Async, "async{"),
+        (Open::Spawn, "spawn{"),
+        (Open::Finish(FinishKind::Lexical), "finish{"),
+        (Open::Finish(FinishKind::Dynamic), "begin{"),
+        (Open::Finish(FinishKind::SyncScope), "scope{"),
+        (Open::Isolated, "isolated{"),
+    ];
+}
+
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Word {
+    Open(Open),
+    Close,
+    Sync,
+    Access {
+        kind: AccessKind,
+        first: u64,
+        count: u64,
+        stride: u64,
+    },
+}
+
+impl Word {
+    pub(crate) fn access(kind: AccessKind, location: u64) -> Word {
+        Word::Access {
+            kind,
+            first: location,
+            count: 1,
+            stride: 1,
+        }
+    }
+
+    pub(crate) fn uses(words: &[Word], open: Open) -> bool {
+        words.contains(&Word::Open(open))
+    }
+}
+
+pub(crate) fn parse(text: &str) -> Vec<Word> {
+    let word = |word: &str| {
+        if let Some((open, _)) = Open::ALL.iter().find(|(_, name)| *name == word) {
+            return Word::Open(*open);
+        }
+        match word {
+            "}" => return Word::Close,
+            "sync" => return Word::Sync,
+            _ => {}
+        }
+        let kind = match &word[..1] {
+            "r" => AccessKind::Read,
+            "w" => AccessKind::Write,
+            _ => panic!("not a word: {word}"),
+        };
+        let first = u64::from(word.as_bytes()[1] - b'a');
+        let range = word[2..]
+            .strip_prefix('+')
+            .and_then(|range| range.split_once('*'));
+        let (count, stride) = range.map_or((1, 1), |(count, stride)| {
+            (count.parse().unwrap(), stride.parse().unwrap())
+        });
+        Word::Access {
+            kind,
+            first,
+            count,
+            stride,
+        }
+    };
+    text.split_whitespace().map(word).collect()
+}
+
+pub(crate) fn show(words: &[Word]) -> String {
+    let mut text = String::new();
+    for word in words {
+        match *word {
+            Word::Open(open) => {
+                text += Open::ALL
+                    .iter()
+                    .find(|(other, _)| *other == open)
+                    .unwrap()
+                    .1;
+            }
+            Word::Close => text += "}",
+            Word::Sync => text += "sync",
+            Word::Access {
+                kind,
+                first,
+                count,
+                stride,
+            } => {
+                let (letter, place) = (&kind.word()[..1], char::from(b'a' + first as u8));
+                write!(text, "{letter}{place}").unwrap();
+                if (count, stride) != (1, 1) {
+                    write!(text, "+{count}*{stride}").unwrap();
+                }
+            }
+        }
+        text += " ";
+    }
+    text
+}
+
+const SITE: SiteId = SiteId(0);
+
+/// Tells the depth-first run of a program; every access of it has an id of its own.
+struct Teller<'a, O> {
+    observer: &'a mut O,
+    tasks: u32,
+    finishes: u32,
+    accesses: u32,
+    /// The live tasks and their open finishes, the running one last.
+    live: Vec<LiveTask>,
+}
+
+struct LiveTask {
+    id: TaskId,
+    enclosing: FinishId,
+    open: Vec<(FinishId, FinishKind)>,
+}
+
+impl<O: Observer> Teller<'_, O> {
+    fn running(&mut self) -> &mut LiveTask {
+        self.live.last_mut().expect("main is live")
+    }
+
+    fn begin_task(&mut self, kind: TaskKind) {
+        let task = TaskId(self.tasks);
+        self.tasks += 1;
+        let parent = self.live.last();
+        let finish = parent.map_or(FinishId::ROOT, |parent| {
+            parent
+                .open
+                .last()
+                .map_or(parent.enclosing, |innermost| innermost.0)
+        });
+        let parent = parent.map(|parent| parent.id);
+        let site = SITE;
+        self.observer.event(&Event::TaskBegin {
+            task,
+            parent,
+            kind,
+            finish,
+            site,
+        });
+        self.live.push(LiveTask {
+            id: task,
+            enclosing: finish,
+            open: Vec::new(),
+        });
+    }
+
+    fn end_task(&mut self) {
+        let task = self.running().id;
+        self.live.pop();
+        self.observer.event(&Event::TaskEnd { task });
+    }
+
+    fn begin_finish(&mut self, kind: FinishKind) {
+        let (task, finish) = (self.running().id, FinishId(self.finishes));
+        self.finishes += 1;
+        self.running().open.push((finish, kind));
+        self.observer.event(&Event::FinishBegin {
+            task,
+            finish,
+            kind,
+            site: SITE,
+        });
+    }
+
+    fn end_finish(&mut self) {
+        let task = self.running().id;
+        let (finish, _) = self.running().open.pop().expect("balanced");
+        self.observer.event(&Event::FinishEnd {
+            task,
+            finish,
+            site: SITE,
+        });
+    }
+
+    fn sync(&mut self) {
+        let task = self.running().id;
+        let mut open = self.running().open.iter();
+        if let Some(&(finish, _)) = open.rfind(|(_, kind)| *kind == FinishKind::SyncScope) {
+            self.observer.event(&Event::FinishJoin {
+                task,
+                finish,
+                site: SITE,
+            });
+        }
+    }
+}
+
+pub(crate) fn tell(words: &[Word], locations: u64, observer: &mut impl Observer) {
+    let mut teller = Teller {
+        observer,
+        tasks: 0,
+        finishes: 0,
+        accesses: 0,
+        live: Vec::new(),
+    };
+    teller.begin_task(TaskKind::Main);
+    teller.begin_finish(FinishKind::Root);
+    teller.observer.event(&Event::Alloc {
+        task: TaskId::MAIN,
+        object: ObjectId::GLOBALS,
+        allocation: AllocationId(0),
+        first: Location(0),
+        count: locations,
+    });
+    let mut open = Vec::new();
+    for word in words {
+        match *word {
+            Word::Open(construct) => {
+                open.push(construct);
+                match construct {
+                    Open::Async => teller.begin_task(TaskKind::Async),
+                    Open::Spawn => teller.begin_task(TaskKind::Spawn),
+                    Open::Finish(kind) => teller.begin_finish(kind),
+                    Open::Isolated => {
+                        let event = Event::IsolatedBegin {
+                            task: teller.running().id,
+                            site: SITE,
+                        };
+                        teller.observer.event(&event);
+                    }
+                }
+            }
+            Word::Close => match open.pop().expect("balanced") {
+                Open::Async | Open::Spawn => teller.end_task(),
+                Open::Finish(_) => teller.end_finish(),
+                Open::Isolated => {
+                    let event = Event::IsolatedEnd {
+                        task: teller.running().id,
+                        site: SITE,
+                    };
+                    teller.observer.event(&event);
+                }
+            },
+            Word::Sync => teller.sync(),
+            Word::Access {
+                kind,
+                first,
+                count,
+                stride,
+            } => {
+                let (task, id) = (teller.running().id, AccessId(teller.accesses));
+                teller.accesses += 1;
+                teller.observer.access(&Access {
+                    task,
+                    kind,
+                    first: Location(first),
+                    count,
+                    stride,
+                    id,
+                });
+            }
+        }
+    }
+    teller.end_finish();
+    teller.end_task();
+}
+
+/// All detectors and the oracle, used again for one program after another.
+pub(crate) struct Comparison {
+    locations: u64,
+    pub(crate) oracle: Oracle,
+    pub(crate) esp_bags: Serial<EspBags, LastWriterOneReader>,
+    pub(crate) esp_bags_isolated: Serial<EspBags, Isolated>,
+    pub(crate) sp_bags: Serial<SpBags, LastWriterOneReader>,
+    pub(crate) sited: Sited<'static, EspBags, Isolated>,
+    sited_plain: Sited<'static, EspBags, LastWriterOneReader>,
+    sited_cilk: Sited<'static, SpBags, LastWriterOneReader>,
+}
+
+impl Comparison {
+    pub(crate) fn new(locations: u64) -> Self {
+        let mut all = LocationSet::new().unwrap();
+        for location in 0..locations {
+            all.insert(Location(location)).unwrap();
+        }
+        let all: &'static LocationSet = Box::leak(Box::new(all));
+        Comparison {
+            locations,
+            oracle: Oracle::new(1000),
+            esp_bags: Serial::new().unwrap(),
+            esp_bags_isolated: Serial::new().unwrap(),
+            sp_bags: Serial::new().unwrap(),
+            sited: Sited::new(all).unwrap(),
+            sited_plain: Sited::new(all).unwrap(),
+            sited_cilk: Sited::new(all).unwrap(),
+        }
+    }
+
+    /// Whether every detector agrees with the oracle within its guarantee; else the first disagreement.
+    pub(crate) fn run(&mut self, words: &[Word]) -> Result<(), String> {
+        self.oracle.clear();
+        tell(words, self.locations, &mut self.oracle);
+        if self.oracle.gave_up() {
+            return Err("the oracle gave up".into());
+        }
+        let racing = self.oracle.racing_locations(Mode::Structure);
+
+        self.esp_bags_isolated.clear();
+        tell(words, self.locations, &mut self.esp_bags_isolated);
+        same(
+            "esp-bags, isolated",
+            &racing,
+            self.esp_bags_isolated.racing(),
+        )?;
+        let overlap = self.oracle.isolated_blocks_conflict();
+        if self.esp_bags_isolated.isolated_conflict() != overlap {
+            return Err(format!(
+                "isolated blocks conflict: {overlap} says the oracle"
+            ));
+        }
+        if !Word::uses(words, Open::Isolated) {
+            self.esp_bags.clear();
+            tell(words, self.locations, &mut self.esp_bags);
+            same("esp-bags", &racing, self.esp_bags.racing())?;
+            self.sited_plain.clear();
+            tell(words, self.locations, &mut self.sited_plain);
+            self.pairs_agree(self.sited_plain.pairs(), &racing)?;
+        }
+        let beyond_cilk = [
+            Open::Async,
+            Open::Isolated,
+            Open::Finish(FinishKind::Lexical),
+            Open::Finish(FinishKind::Dynamic),
+        ];
+        if !beyond_cilk.iter().any(|&open| Word::uses(words, open)) {
+            self.sp_bags.clear();
+            tell(words, self.locations, &mut self.sp_bags);
+            same("sp-bags", &racing, self.sp_bags.racing())?;
+            self.sited_cilk.clear();
+            tell(words, self.locations, &mut self.sited_cilk);
+            self.pairs_agree(self.sited_cilk.pairs(), &racing)?;
+        }
+        self.sited.clear();
+        tell(words, self.locations, &mut self.sited);
+        self.pairs_agree(self.sited.pairs(), &racing)
+    }
+
+    fn pairs_agree(&self, pairs: &RacePairs, racing: &BTreeSet<Location>) -> Result<(), String> {
+        let pairs = pairs.as_slice();
+        for pair in pairs {
+            for &location in &pair.locations {
+                self.pair_agrees(&Race {
+                    location,
+                    ..pair.race
+                })?;
+            }
+        }
+        let places = |pairs: &mut dyn Iterator<Item = &RacePair>| -> BTreeSet<Location> {
+            pairs
+                .flat_map(|pair| pair.locations.iter().copied())
+                .collect()
+        };
+        let named = places(&mut pairs.iter());
+        if named != *racing {
+            return Err(format!("pairs at {named:?}, races at {racing:?}"));
+        }
+        let real = places(&mut pairs.iter().filter(|pair| !pair.race.ordered_by_isolation));
+        let observed = self.oracle.racing_locations(Mode::Observed);
+        if real != observed {
+            return Err(format!(
+                "pairs that are not apparent at {real:?}, such races at {observed:?}"
+            ));
+        }
+        Ok(())
+    }
+
+    fn pair_agrees(&self, race: &Race) -> Result<(), String> {
+        let find = |id: AccessId| -> Result<&Recorded, String> {
+            let accesses = self.oracle.accesses(race.location);
+            let found = accesses.iter().find(|recorded| recorded.access == id);
+            found.ok_or(format!("{race:?}: no such access"))
+        };
+        let (first, second) = (find(race.first.access)?, find(race.second.access)?);
+        for (recorded, point) in [(first, race.first), (second, race.second)] {
+            if (recorded.task, recorded.kind, recorded.isolated)
+                != (point.task, point.kind, point.isolated)
+            {
+                return Err(format!("{race:?}: the oracle recorded {recorded:?}"));
+            }
+        }
+        if first.kind == AccessKind::Read && second.kind == AccessKind::Read
+            || first.isolated && second.isolated
+            || self.oracle.ordered(Mode::Structure, first, second)
+        {
+            return Err(format!("{race:?} is no race"));
+        }
+        if self.oracle.ordered(Mode::Observed, first, second) != race.ordered_by_isolation {
+            return Err(format!("{race:?}: not so by the order of isolated blocks"));
+        }
+        Ok(())
+    }
+}
+
+fn same(detector: &str, expected: &BTreeSet<Location>, found: &LocationSet) -> Result<(), String> {
+    let found: BTreeSet<Location> = found.in_order().iter().copied().collect();
+    if found == *expected {
+        return Ok(());
+    }
+    Err(format!(
+        "{detector} finds races at {found:?}, the oracle at {expected:?}"
+    ))
+}

@@ -1,0 +1,246 @@
+//! Random event streams against the oracle: async-finish, with isolated blocks, everything mixed, and
+//! Cilk.
+//!
+//! `FINISHLINE_SEEDS=n` runs n streams instead of 100,000, `FINISHLINE_SEED=s` starts at seed s. A
+//! failure prints the seed and the stream after removing whatever can be removed.
+
+mod common;
+
+use common::{Comparison, Open, Word, show};
+use finishline_model::{AccessKind, FinishKind};
+
+const LOCATIONS: u64 = 12;
+
+/// What a stream may be made of.
+#[derive(Clone, Copy, Debug)]
+enum Profile {
+    AsyncFinish,
+    Isolated,
+    Everything,
+    Cilk,
+}
+
+impl Profile {
+    const ALL: [Profile; 4] = [
+        Profile::AsyncFinish,
+        Profile::Isolated,
+        Profile::Everything,
+        Profile::Cilk,
+    ];
+
+    fn constructs(self) -> &'static [Open] {
+        use FinishKind::{Dynamic, Lexical, SyncScope};
+        match self {
+            Profile::AsyncFinish => &[Open::Async, Open::Finish(Lexical)],
+            Profile::Isolated => &[
+                Open::Async,
+                Open::Finish(Lexical),
+                Open::Isolated,
+                Open::Isolated,
+            ],
+            Profile::Everything => &[
+                Open::Async,
+                Open::Spawn,
+                Open::Finish(Lexical),
+                Open::Finish(Dynamic),
+                Open::Finish(SyncScope),
+                Open::Isolated,
+            ],
+            Profile::Cilk => &[Open::Spawn, Open::Spawn, Open::Finish(SyncScope)],
+        }
+    }
+}
+
+struct Generator {
+    random: u64,
+    profile: Profile,
+    /// Few of them, so that accesses meet.
+    places: u64,
+    words: Vec<Word>,
+    statements_left: u64,
+}
+
+impl Generator {
+    fn program(seed: u64) -> Vec<Word> {
+        let profile = Profile::ALL[(seed % 4) as usize];
+        let mut generator = Generator {
+            random: seed,
+            profile,
+            places: 0,
+            words: Vec::new(),
+            statements_left: 0,
+        };
+        generator.places = 1 + generator.below(4);
+        generator.statements_left = 4 + generator.below(40);
+        let cilk = matches!(profile, Profile::Cilk);
+        generator.body(cilk, 0);
+        generator.words
+    }
+
+    /// Splitmix64.
+    fn below(&mut self, n: u64) -> u64 {
+        self.random = self.random.wrapping_add(0x9e37_79b9_7f4a_7c15);
+        let mut z = self.random;
+        z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+        z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
+        (z ^ (z >> 31)) % n
+    }
+
+    fn access(&mut self) {
+        let kind = if self.below(2) == 0 {
+            AccessKind::Read
+        } else {
+            AccessKind::Write
+        };
+        let first = self.below(self.places);
+        let (count, stride) = if self.below(8) == 0 {
+            (self.below(4), 1 + self.below(3))
+        } else {
+            (1, 1)
+        };
+        self.words.push(Word::Access {
+            kind,
+            first,
+            count,
+            stride,
+        });
+    }
+
+    /// Statements, in a sync scope of their own if `scope`.
+    fn body(&mut self, scope: bool, depth: u64) {
+        if scope {
+            self.words
+                .push(Word::Open(Open::Finish(FinishKind::SyncScope)));
+        }
+        while self.statements_left > 0 && (depth == 0 || self.below(6) != 0) {
+            self.statements_left -= 1;
+            self.statement(depth);
+        }
+        if scope {
+            self.words.push(Word::Close);
+        }
+    }
+
+    fn statement(&mut self, depth: u64) {
+        let syncs = matches!(self.profile, Profile::Everything | Profile::Cilk);
+        match self.below(10) {
+            0..5 => self.access(),
+            5 if syncs => self.words.push(Word::Sync),
+            _ if depth > 8 => self.access(),
+            _ => {
+                let constructs = self.profile.constructs();
+                let chosen = self.below(constructs.len() as u64) as usize;
+                self.construct(constructs[chosen], depth);
+            }
+        }
+    }
+
+    fn construct(&mut self, open: Open, depth: u64) {
+        let cilk = matches!(self.profile, Profile::Cilk);
+        match open {
+            Open::Isolated => {
+                self.words.push(Word::Open(open));
+                for _ in 0..self.below(3) {
+                    self.access();
+                }
+                self.words.push(Word::Close);
+            }
+            // The body of a Cilk function that spawns is a scope.
+            Open::Finish(FinishKind::SyncScope) => self.body(true, depth + 1),
+            Open::Spawn if cilk => {
+                self.words.push(Word::Open(open));
+                self.body(true, depth + 1);
+                self.words.push(Word::Close);
+            }
+            Open::Async | Open::Spawn | Open::Finish(_) => {
+                self.words.push(Word::Open(open));
+                self.body(false, depth + 1);
+                self.words.push(Word::Close);
+            }
+        }
+    }
+}
+
+/// Removes accesses, syncs, constructs with and without what is in them, while the program still fails.
+fn shrink(mut words: Vec<Word>, fails: &mut impl FnMut(&[Word]) -> bool) -> Vec<Word> {
+    'again: loop {
+        for start in 0..words.len() {
+            let mut smaller = Vec::new();
+            match words[start] {
+                Word::Close => continue,
+                Word::Open(_) => {
+                    let end = closing(&words, start);
+                    smaller.push([&words[..start], &words[end + 1..]].concat());
+                    smaller.push(
+                        [&words[..start], &words[start + 1..end], &words[end + 1..]].concat(),
+                    );
+                }
+                Word::Sync | Word::Access { .. } => {
+                    smaller.push([&words[..start], &words[start + 1..]].concat());
+                }
+            }
+            if let Some(found) = smaller.into_iter().find(|candidate| fails(candidate)) {
+                words = found;
+                continue 'again;
+            }
+        }
+        return words;
+    }
+}
+
+fn closing(words: &[Word], open: usize) -> usize {
+    let mut depth = 0;
+    for (index, word) in words.iter().enumerate().skip(open) {
+        match word {
+            Word::Open(_) => depth += 1,
+            Word::Close => depth -= 1,
+            Word::Sync | Word::Access { .. } => {}
+        }
+        if depth == 0 {
+            return index;
+        }
+    }
+    unreachable!("balanced")
+}
+
+fn from_environment(name: &str, default: u64) -> u64 {
+    std::env::var(name).map_or(default, |value| value.parse().expect("a number"))
+}
+
+#[test]
+fn random_streams_agree_with_the_oracle() {
+    let start = from_environment("FINISHLINE_SEED", 0);
+    let mut comparison = Comparison::new(LOCATIONS);
+    for seed in start..start + from_environment("FINISHLINE_SEEDS", 100_000) {
+        let words = Generator::program(seed);
+        if let Err(disagreement) = comparison.run(&words) {
+            let small = shrink(words, &mut |candidate| comparison.run(candidate).is_err());
+            let small_disagreement = comparison.run(&small).unwrap_err();
+            panic!(
+                "FINISHLINE_SEED={seed} FINISHLINE_SEEDS=1: {disagreement}\nsmaller: {}\n{small_disagreement}",
+                show(&small)
+            );
+        }
+    }
+}
+
+/// The streams are worth something: each kind of answer is frequent.
+#[test]
+fn random_streams_race_and_do_not() {
+    let mut comparison = Comparison::new(LOCATIONS);
+    let (mut racing, mut apparent, mut overlapping, mut clean) = (0, 0, 0, 0);
+    for seed in 0..2000 {
+        comparison.run(&Generator::program(seed)).unwrap();
+        let pairs = comparison.sited.pairs().as_slice();
+        racing += usize::from(pairs.iter().any(|pair| !pair.race.ordered_by_isolation));
+        apparent += usize::from(pairs.iter().any(|pair| pair.race.ordered_by_isolation));
+        overlapping += usize::from(comparison.esp_bags_isolated.isolated_conflict());
+        clean += usize::from(pairs.is_empty());
+    }
+    assert!(
+        [racing, apparent, overlapping, clean]
+            .iter()
+            .all(|&often| often > 100),
+        "{racing} racing, {apparent} apparent, {overlapping} overlapping, {clean} clean"
+    );
+}

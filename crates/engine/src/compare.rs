@@ -1,0 +1,115 @@
+//! One question to every detector and to the oracle. They must agree; if not, one of them has a bug.
+//!
+//! Compared are the set of racing locations and whether parallel isolated blocks conflict, of every detector against the
+//! oracle's structure; and the locations with a race that is not only apparent, against the oracle with the
+//! observed order of isolated blocks.
+
+use crate::check::{Again, CheckError, Question, first_pass, unsupported};
+use finishline_detect::detectors::{Drive, ORACLE_STEPS};
+use finishline_detect::oracle::{Mode, Oracle};
+use finishline_detect::{Failure, Findings, second_pass};
+use finishline_ir::{Construct, ConstructUse};
+use finishline_model::{Detector, Location};
+use std::collections::BTreeSet;
+use std::io;
+
+/// What one detector said.
+#[derive(Debug)]
+pub enum Said {
+    /// It found these locations racing, and agrees with the oracle or is it.
+    Racing(usize),
+    /// It has no rule for this construct.
+    NotApplicable(ConstructUse),
+    GaveUp(Failure),
+}
+
+#[derive(Debug)]
+pub struct Comparison {
+    pub answers: Vec<(Detector, Said)>,
+    /// In words; empty if all agree.
+    pub disagreements: Vec<String>,
+}
+
+/// Asks every detector. Nothing is printed.
+pub fn compare(question: &Question) -> Result<Comparison, CheckError> {
+    let mut oracle = Oracle::new(ORACLE_STEPS);
+    Again(question).drive(&mut oracle);
+    let judge = (!oracle.gave_up()).then_some(&oracle);
+    let mut comparison = Comparison {
+        answers: Vec::new(),
+        disagreements: Vec::new(),
+    };
+    for detector in Detector::ALL {
+        let said = match unsupported(detector, question.module) {
+            Some(used) => Said::NotApplicable(used),
+            None => match first_pass(question, detector, &mut io::sink())?.1 {
+                Ok(findings) => {
+                    if let Some(oracle) = judge {
+                        comparison.judge(question, detector, &findings, oracle);
+                    }
+                    Said::Racing(findings.racing.len())
+                }
+                Err(failure) => Said::GaveUp(failure),
+            },
+        };
+        comparison.answers.push((detector, said));
+    }
+    Ok(comparison)
+}
+
+impl Comparison {
+    fn judge(
+        &mut self,
+        question: &Question,
+        detector: Detector,
+        findings: &Findings,
+        oracle: &Oracle,
+    ) {
+        let found: BTreeSet<Location> = findings.racing.in_order().iter().copied().collect();
+        let expected = oracle.racing_locations(Mode::Structure);
+        if found != expected {
+            self.disagreements.push(format!(
+                "{detector} finds {} racing locations, the oracle {}; first difference: {:?}",
+                found.len(),
+                expected.len(),
+                found.symmetric_difference(&expected).next()
+            ));
+        }
+        // Without isolated blocks there is nothing more to say, and SP-bags knows none.
+        if question.module.uses(Construct::Isolated).is_none() {
+            return;
+        }
+        if findings.isolated_conflict != oracle.isolated_blocks_conflict() {
+            let says = if findings.isolated_conflict {
+                "conflict"
+            } else {
+                "do not conflict"
+            };
+            self.disagreements.push(format!(
+                "{detector} says that isolated blocks {says}, the oracle the opposite"
+            ));
+        }
+        match second_pass(detector, true, &findings.racing, Again(question)) {
+            Err(failure) => self
+                .disagreements
+                .push(format!("{detector} failed in its second pass: {failure}")),
+            Ok(((), pairs)) => {
+                let real = pairs
+                    .as_slice()
+                    .iter()
+                    .filter(|pair| !pair.race.ordered_by_isolation);
+                let found: BTreeSet<Location> = real
+                    .flat_map(|pair| pair.locations.iter().copied())
+                    .collect();
+                let expected = oracle.racing_locations(Mode::Observed);
+                if found != expected {
+                    self.disagreements.push(format!(
+                        "in the observed order of isolated blocks {detector} finds {} racing locations, the oracle {}",
+                        found.len(),
+                        expected.len()
+                    ));
+                }
+            }
+        }
+    }
+}

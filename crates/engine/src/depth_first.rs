@@ -1,0 +1,122 @@
+//! The serial, depth-first run: a new task runs to its end before its creator goes on.
+//!
+//! This is the order of the program with its parallel statements erased, the run the bags detectors need. It is deterministic:
+//! the same program and arguments give the same events. A child has always ended before its creator can wait for it, so
+//! nothing ever blocks. The tasks under way are kept on a stack of ids, so nesting is bounded by memory, not by the
+//! stack of this process.
+
+use finishline_ir::Module;
+use finishline_ir::machine::{Datum, Limits, Machine, Progress, Trap};
+use finishline_model::{Observer, TaskId};
+use std::io::{self, Write};
+use std::sync::atomic::{AtomicU64, Ordering};
+
+/// How a run ended.
+pub struct Outcome<'m> {
+    pub result: End,
+    /// Instructions executed.
+    pub steps: u64,
+    /// For the names of tasks and objects. None if the program failed before its first step.
+    pub machine: Option<Machine<'m>>,
+}
+
+#[derive(Debug)]
+pub enum End {
+    Finished,
+    Trapped(Trap),
+    /// The steps allowed were used up.
+    OutOfFuel,
+    /// What the program printed could not be written.
+    OutputError(io::Error),
+}
+
+/// A verified program with its arguments, as many as `main` has parameters and of their types.
+#[derive(Clone, Copy)]
+pub struct Program<'a, 'm> {
+    pub module: &'m Module,
+    pub arguments: &'a [Datum],
+    pub limits: Limits,
+}
+
+/// Progress is told every so many steps.
+const PULSE: u64 = 1 << 16;
+
+/// Runs a program, for at most `fuel` steps. What it prints goes to `output` as it is printed; the steps made are added to
+/// `progress` now and then. `created` is called for each new task while its captures can still be asked for, after the
+/// observer was told of it and before its first step.
+pub fn run<'m, O: Observer>(
+    program: Program<'_, 'm>,
+    observer: &mut O,
+    output: &mut dyn Write,
+    fuel: Option<u64>,
+    progress: &AtomicU64,
+    mut created: impl FnMut(&Machine<'m>, TaskId),
+) -> Outcome<'m> {
+    let Program {
+        module,
+        arguments,
+        limits,
+    } = program;
+    let mut machine = match Machine::new(module, arguments, limits, observer) {
+        Ok(machine) => machine,
+        Err(trap) => {
+            return Outcome {
+                result: End::Trapped(trap),
+                steps: 0,
+                machine: None,
+            };
+        }
+    };
+    let fuel = fuel.unwrap_or(u64::MAX);
+    let mut steps = 0;
+    let mut creators = Vec::new();
+    let mut current = TaskId::MAIN;
+    let result = loop {
+        if steps == fuel {
+            break End::OutOfFuel;
+        }
+        steps += 1;
+        if steps.is_multiple_of(PULSE) {
+            // A statistic: nothing is ordered by it.
+            progress.fetch_add(PULSE, Ordering::Relaxed);
+        }
+        match machine.step(current, observer) {
+            Ok(Progress::Continue) => {
+                if !machine.output.is_empty()
+                    && let Err(error) = drain(&mut machine.output, output)
+                {
+                    break End::OutputError(error);
+                }
+            }
+            Ok(Progress::Created(task)) => {
+                created(&machine, task);
+                creators.push(current);
+                current = task;
+            }
+            Ok(Progress::Ended) => match creators.pop() {
+                Some(creator) => current = creator,
+                None => break End::Finished,
+            },
+            Ok(Progress::Blocked) => {
+                unreachable!("in a depth-first run the tasks to wait for have ended")
+            }
+            Err(trap) => break End::Trapped(trap),
+        }
+    };
+    // A failure of the program says more than one of the output.
+    let result = match (output.flush(), result) {
+        (Err(error), End::Finished | End::OutOfFuel) => End::OutputError(error),
+        (_, result) => result,
+    };
+    Outcome {
+        result,
+        steps,
+        machine: Some(machine),
+    }
+}
+
+fn drain(printed: &mut Vec<u8>, output: &mut dyn Write) -> io::Result<()> {
+    output.write_all(printed)?;
+    printed.clear();
+    Ok(())
+}

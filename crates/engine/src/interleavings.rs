@@ -1,0 +1,259 @@
+//! Every interleaving of a small program: the oracle that knows nothing of task structure or race checks.
+//!
+//! It answers by brute force what the detectors infer: at which locations can two tasks be about to make conflicting
+//! accesses at the same time, and in which ways can the program end. A state in which both accesses come next is a race by
+//! definition; mutual exclusion keeps two isolated accesses from ever being one. Race checks are ignored: only the loads and
+//! stores count, each of them one indivisible access.
+//!
+//! **What is a choice.** With [`Granularity::Instruction`] the next instruction of any task is, which is the definition. With
+//! [`Granularity::Visible`] only loads, stores and the entry of an isolated block are; everything else is done at once.
+//! That loses nothing:
+//! - arithmetic, control, calls and allocation touch what no other task sees (names of objects do not depend on the order);
+//! - creating a task, ending one, opening, leaving or waiting for a finish and leaving an isolated block only ever enable other
+//!   tasks: while the creator is alive its finish can't close, and once the last task of a finish has ended none can join it;
+//! - prints commute, since an outcome has the lines of the output as a multiset;
+//! - a failure ends the program and keeps others from going on, so it **is** a choice: the others may come first.
+//!
+//! States are compared in names that do not depend on the schedule and remembered by a 128-bit hash, so each is explored once. The
+//! cost is exponential all the same; over the budget the answer is marked incomplete.
+
+use finishline_ir::Module;
+use finishline_ir::machine::{
+    Datum, Limits, Machine, Next, ObjectName, Progress, Status, Trap, TrapKind,
+};
+use finishline_model::{AccessKind, Location, SiteId, TaskId};
+use std::collections::hash_map::Entry;
+use std::collections::{BTreeSet, HashMap, HashSet};
+use std::hash::{DefaultHasher, Hash, Hasher};
+
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Granularity {
+    Instruction,
+    Visible,
+}
+
+/// How much to explore before giving up.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Budget {
+    /// Distinct states.
+    pub states: u64,
+    /// Instructions executed, over all states.
+    pub steps: u64,
+}
+
+impl Default for Budget {
+    fn default() -> Budget {
+        Budget {
+            states: 1_000_000,
+            steps: 100_000_000,
+        }
+    }
+}
+
+#[derive(Clone, PartialEq, Eq, Debug, Default)]
+pub struct Interleavings {
+    /// Locations that two tasks can be about to access at once, at least one of them writing.
+    pub conflicts: BTreeSet<LocationName>,
+    pub outcomes: BTreeSet<Outcome>,
+    pub states: u64,
+    /// The budget ran out: there may be more conflicts and outcomes.
+    pub gave_up: bool,
+}
+
+/// A location in words that mean the same in every schedule.
+#[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
+pub struct LocationName {
+    pub object: ObjectName,
+    pub offset: u64,
+}
+
+/// A way in which the program can end.
+#[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Debug)]
+pub enum Outcome {
+    Finished {
+        /// Lines in sorted order: their order is the schedule's.
+        output: Vec<Vec<u8>>,
+        /// A digest of the contents of all objects, also of those that nothing refers to any more.
+        heap: u128,
+    },
+    Trapped {
+        word: &'static str,
+        message: String,
+        site: SiteId,
+        task: Vec<u32>,
+    },
+}
+
+/// Explores every interleaving of a verified program.
+pub fn explore(
+    module: &Module,
+    arguments: &[Datum],
+    limits: Limits,
+    granularity: Granularity,
+    budget: Budget,
+) -> Interleavings {
+    let mut exploration = Exploration {
+        granularity,
+        budget,
+        steps: 0,
+        seen: HashSet::new(),
+        found: Interleavings::default(),
+    };
+    match Machine::new(module, arguments, limits, &mut ()) {
+        Ok(machine) => exploration.run(machine),
+        Err(trap) => exploration.fail(&trap, Vec::new()),
+    }
+    exploration.found
+}
+
+struct Exploration {
+    granularity: Granularity,
+    budget: Budget,
+    steps: u64,
+    seen: HashSet<u128>,
+    found: Interleavings,
+}
+
+impl Exploration {
+    fn run(&mut self, start: Machine<'_>) {
+        let mut unexplored = vec![start];
+        while let Some(mut machine) = unexplored.pop() {
+            let traps = match self.granularity {
+                Granularity::Visible => self.settle(&mut machine),
+                Granularity::Instruction => Vec::new(),
+            };
+            if self.steps > self.budget.steps {
+                self.found.gave_up = true;
+                return;
+            }
+            if !self.seen.insert(state_digest(&machine)) {
+                continue;
+            }
+            if self.found.states == self.budget.states {
+                self.found.gave_up = true;
+                return;
+            }
+            self.found.states += 1;
+            self.note_conflicts(&machine);
+            for trap in &traps {
+                self.fail(trap, machine.path(trap.task));
+            }
+            if machine.status(TaskId::MAIN) == Status::Done {
+                self.found.outcomes.insert(Outcome::Finished {
+                    output: sorted_lines(&machine),
+                    heap: digest(&machine.canonical_heap()),
+                });
+            }
+            for task in tasks(&machine) {
+                let failing = traps.iter().any(|trap| trap.task == task);
+                if machine.status(task) == Status::Runnable && !failing {
+                    let mut next = machine.clone();
+                    self.steps += 1;
+                    match next.step(task, &mut ()) {
+                        Ok(_) => unexplored.push(next),
+                        Err(trap) => self.fail(&trap, machine.path(task)),
+                    }
+                }
+            }
+        }
+    }
+
+    /// Lets every task run until it fails, waits, ends, or comes to a choice. Returns the failures.
+    fn settle(&mut self, machine: &mut Machine<'_>) -> Vec<Trap> {
+        let mut moved = true;
+        let mut traps = Vec::new();
+        while moved {
+            moved = false;
+            traps.clear();
+            for task in tasks(machine) {
+                while machine.next(task) == Next::Local && self.steps <= self.budget.steps {
+                    self.steps += 1;
+                    match machine.step(task, &mut ()) {
+                        Ok(Progress::Blocked) => break,
+                        Ok(_) => moved = true,
+                        Err(trap) => {
+                            traps.push(trap);
+                            break;
+                        }
+                    }
+                }
+            }
+        }
+        traps
+    }
+
+    fn note_conflicts(&mut self, machine: &Machine<'_>) {
+        // By location: whether some task is about to write it.
+        let mut pending: HashMap<Location, bool> = HashMap::new();
+        for task in tasks(machine) {
+            let Next::Access { kind, location, .. } = machine.next(task) else {
+                continue;
+            };
+            let writes = kind == AccessKind::Write;
+            match pending.entry(location) {
+                Entry::Vacant(entry) => {
+                    entry.insert(writes);
+                }
+                Entry::Occupied(mut entry) => {
+                    *entry.get_mut() |= writes;
+                    if *entry.get() {
+                        self.found
+                            .conflicts
+                            .insert(location_name(machine, location));
+                    }
+                }
+            }
+        }
+    }
+
+    fn fail(&mut self, trap: &Trap, task: Vec<u32>) {
+        let Trap { kind, site, .. } = trap;
+        let (word, message) = (TrapKind::word(kind), kind.message());
+        self.found.outcomes.insert(Outcome::Trapped {
+            word,
+            message,
+            site: *site,
+            task,
+        });
+    }
+}
+
+fn tasks(machine: &Machine<'_>) -> impl Iterator<Item = TaskId> + use<> {
+    (0..machine.tasks_created()).map(TaskId::from_index)
+}
+
+fn location_name(machine: &Machine<'_>, location: Location) -> LocationName {
+    let (object, offset) = machine
+        .heap()
+        .locate(location)
+        .expect("an access inside an object");
+    LocationName {
+        object: machine.object_name(object),
+        offset,
+    }
+}
+
+fn sorted_lines(machine: &Machine<'_>) -> Vec<Vec<u8>> {
+    let mut lines: Vec<Vec<u8>> = machine
+        .output
+        .split_inclusive(|byte| *byte == b'\n')
+        .map(<[u8]>::to_vec)
+        .collect();
+    lines.sort_unstable();
+    lines
+}
+
+fn state_digest(machine: &Machine<'_>) -> u128 {
+    digest(&(machine.canonical_state(), sorted_lines(machine)))
+}
+
+/// Two 64-bit hashes: among a million states a collision has a chance below 10⁻²⁶.
+fn digest(of: &impl Hash) -> u128 {
+    let half = |seed: u64| {
+        let mut hasher = DefaultHasher::new();
+        seed.hash(&mut hasher);
+        of.hash(&mut hasher);
+        u128::from(hasher.finish())
+    };
+    half(0) << 64 | half(1)
+}

@@ -1,0 +1,18 @@
+//! Executors, and the questions that are answered by running a program.
+//!
+//! - [`depth_first`]: the serial run that the bags detectors need.
+//! - [`interleavings`]: every schedule of a small program, the second oracle.
+//! - [`check`]: runs a program under a detector, runs it again to name what it found, and sums up.
+//! - [`compare`]: the same question to every detector and to the oracle; they must agree.
+//!
+//! The engine knows programs and detectors, but no format and no command line.
+
+#![forbid(unsafe_code)]
+
+pub mod arguments;
+pub mod check;
+pub mod compare;
+pub mod depth_first;
+pub mod interleavings;
+mod names;
+mod story;

@@ -1,0 +1,547 @@
+//! Statements: types, places, and where control may go.
+
+use super::assignable;
+use super::body::{Binds, BodyChecker, Enclosing};
+use super::expressions::Target;
+use crate::diagnostic::{Code, Diagnostic};
+use crate::hir::{self, Expression, ExpressionKind, Statement, Type};
+use crate::span::Span;
+use crate::syntax::ast::{self, StatementKind};
+use finishline_ir::{BinaryOp, Const, Construct};
+use finishline_model::AccessKind;
+
+impl<'s> BodyChecker<'_, 's> {
+    pub(super) fn statements(&mut self, statements: &[ast::Statement<'s>]) -> hir::Block {
+        statements
+            .iter()
+            .filter_map(|statement| self.statement(statement))
+            .collect()
+    }
+
+    fn statement(&mut self, statement: &ast::Statement<'s>) -> Option<Statement> {
+        let span = statement.span;
+        match &statement.kind {
+            StatementKind::Block(block) => Some(Statement::Block(self.block(block))),
+            StatementKind::Declare {
+                mutable,
+                name,
+                ty,
+                value,
+            } => self.declaration(*mutable, *name, ty.as_ref(), value.as_ref()),
+            StatementKind::Assign {
+                place,
+                op: None,
+                value,
+            } => self.assignment(span, place, value),
+            StatementKind::Assign {
+                place,
+                op: Some(op),
+                value,
+            } => self.update(span, place, *op, value),
+            StatementKind::Expression(expression) => self.call_statement(expression),
+            StatementKind::If { arms, otherwise } => {
+                let arms: Vec<_> = arms
+                    .iter()
+                    .map(|(condition, block)| (self.condition(condition), self.block(block)))
+                    .collect();
+                let otherwise = otherwise
+                    .as_ref()
+                    .map(|block| self.block(block))
+                    .unwrap_or_default();
+                let arms = arms
+                    .into_iter()
+                    .map(|(condition, block)| Some((condition?, block)));
+                Some(Statement::If {
+                    arms: arms.collect::<Option<_>>()?,
+                    otherwise,
+                })
+            }
+            StatementKind::While { condition, body } => {
+                let condition = self.condition(condition);
+                let body = self.enclosed(Enclosing::Loop, |checker| checker.block(body));
+                Some(Statement::While {
+                    condition: condition?,
+                    body,
+                })
+            }
+            StatementKind::For { name, range, body } => {
+                let range = self.range(range);
+                let (counter, body) = self.scoped(|checker| {
+                    let counter = checker.declare(*name, Some(Type::Int), Binds::Counter);
+                    (
+                        counter,
+                        checker.enclosed(Enclosing::Loop, |checker| checker.block(body)),
+                    )
+                });
+                Some(Statement::For {
+                    counter: counter?,
+                    range: range?,
+                    body,
+                })
+            }
+            StatementKind::Forall {
+                head,
+                name,
+                range,
+                body,
+            } => {
+                self.parallel(Construct::Forall, *head);
+                let range = self.range(range);
+                let (counter, task) = self.scoped(|checker| {
+                    let counter = checker.declare(*name, Some(Type::Int), Binds::Counter);
+                    let mut task = checker.task(Construct::Forall, *head, body);
+                    // The counter names the task in reports, so it is captured even where it is not used.
+                    if let Some(counter) =
+                        counter.filter(|counter| !task.captures.contains(counter))
+                    {
+                        task.captures.insert(0, counter);
+                    }
+                    (counter, task)
+                });
+                let end = self.checker.end_of(body.span);
+                Some(Statement::Forall {
+                    counter: counter?,
+                    range: range?,
+                    task,
+                    end,
+                })
+            }
+            StatementKind::Break => self.leave(span, "break").then_some(Statement::Break),
+            StatementKind::Continue => self.leave(span, "continue").then_some(Statement::Continue),
+            StatementKind::Return(value) => self.return_statement(span, value.as_ref()),
+            StatementKind::Print(arguments) => Some(Statement::Print(self.arguments(arguments)?)),
+            StatementKind::Assert { condition, message } => {
+                let condition = self.condition(condition);
+                let message = self.arguments(message);
+                let site = self.site(span);
+                Some(Statement::Assert {
+                    condition: condition?,
+                    message: message?,
+                    site,
+                })
+            }
+            StatementKind::Async { head, body } => {
+                self.parallel(Construct::Async, *head);
+                Some(Statement::Async(self.task(Construct::Async, *head, body)))
+            }
+            StatementKind::Finish { head, body } => {
+                self.parallel(Construct::Finish, *head);
+                let block = self.enclosed(Enclosing::Finish, |checker| checker.block(body));
+                let end = self.checker.end_of(body.span);
+                Some(Statement::Finish {
+                    block,
+                    site: self.site(*head),
+                    end,
+                })
+            }
+            StatementKind::Isolated { head, body } => {
+                self.parallel(Construct::Isolated, *head);
+                let block =
+                    self.enclosed(Enclosing::Isolated(*head), |checker| checker.block(body));
+                let end = self.checker.end_of(body.span);
+                Some(Statement::Isolated {
+                    block,
+                    site: self.site(*head),
+                    end,
+                })
+            }
+            StatementKind::BeginFinish => {
+                self.parallel(Construct::BeginFinish, span);
+                Some(Statement::BeginFinish(self.site(span)))
+            }
+            StatementKind::EndFinish => {
+                self.parallel(Construct::BeginFinish, span);
+                Some(Statement::EndFinish(self.site(span)))
+            }
+            StatementKind::Sync => {
+                self.parallel(Construct::Sync, span);
+                self.in_sync_scope();
+                Some(Statement::Sync(self.site(span)))
+            }
+            StatementKind::Spawn {
+                head,
+                place,
+                callee,
+                arguments,
+            } => {
+                self.parallel(Construct::Spawn, *head);
+                self.in_sync_scope();
+                self.spawn(span, place.as_ref(), *callee, arguments)
+            }
+        }
+    }
+
+    fn condition(&mut self, condition: &ast::Expression<'s>) -> Option<Expression> {
+        self.expected(condition, &Type::Bool)
+    }
+
+    fn declaration(
+        &mut self,
+        mutable: bool,
+        name: ast::Name<'s>,
+        ty: Option<&ast::Type<'s>>,
+        value: Option<&ast::Expression<'s>>,
+    ) -> Option<Statement> {
+        let annotated = ty.map(|ty| self.checker.ty(ty));
+        let checked = value.map(|value| match &annotated {
+            Some(Some(ty)) => self.expected(value, ty),
+            _ => self.expression(value),
+        });
+        let (ty, value) = match (annotated, checked) {
+            (Some(Some(ty)), Some(value)) => (Some(ty), value),
+            (Some(Some(ty)), None) if mutable => {
+                let zero = self.constant(Const::zero(ty.ir()), ty.clone());
+                (Some(ty), Some(zero))
+            }
+            (Some(Some(ty)), None) => {
+                let message = format!("`let {}` has no value", name.text);
+                self.error(
+                    Diagnostic::new(Code::NeedsType, name.span, message, "no value")
+                        .help("write `= value`, or `var` for a variable"),
+                );
+                (Some(ty), None)
+            }
+            (None, Some(Some(value))) if value.ty != Type::Null => {
+                (Some(value.ty.clone()), Some(value))
+            }
+            // The value or the annotation is wrong, which has been said.
+            (Some(None), _) | (None, Some(None)) => (None, None),
+            (None, _) => {
+                let message = format!("the type of `{}` can't be seen", name.text);
+                self.error(
+                    Diagnostic::new(Code::NeedsType, name.span, message, "of which type?")
+                        .help("write its type: `let p: Node = null;`"),
+                );
+                (None, None)
+            }
+        };
+        let binds = if mutable { Binds::Var } else { Binds::Let };
+        let local = self.declare(name, ty, binds);
+        let value = value?;
+        self.name_allocation(&value, name.text.to_owned());
+        Some(Statement::SetLocal {
+            local: local?,
+            value,
+        })
+    }
+
+    /// An object is called what it is first bound to.
+    fn name_allocation(&mut self, value: &Expression, name: String) {
+        if let ExpressionKind::NewStruct { allocation, .. }
+        | ExpressionKind::NewArray { allocation, .. } = value.kind
+        {
+            self.checker.source.allocations[allocation.index()].name = name;
+        }
+    }
+
+    fn assignment(
+        &mut self,
+        span: Span,
+        place: &ast::Expression<'s>,
+        value: &ast::Expression<'s>,
+    ) -> Option<Statement> {
+        let target = self.target(place);
+        let Some(target) = target else {
+            self.expression(value);
+            return None;
+        };
+        let ty = self.target_type(&target);
+        let value = self.expected(value, &ty)?;
+        if let Some(path) = path_text(place) {
+            self.name_allocation(&value, path);
+        }
+        Some(match target {
+            Target::Local(local) => Statement::SetLocal { local, value },
+            Target::Shared(place) => {
+                let site = self.statement_site(span);
+                let access = self
+                    .checker
+                    .access(site, place.site, AccessKind::Write, self.name);
+                Statement::Store {
+                    place,
+                    access,
+                    value,
+                    site,
+                }
+            }
+        })
+    }
+
+    fn update(
+        &mut self,
+        span: Span,
+        place: &ast::Expression<'s>,
+        op: BinaryOp,
+        value: &ast::Expression<'s>,
+    ) -> Option<Statement> {
+        let target = self.target(place);
+        let checked = self.expression(value);
+        let (target, checked) = (target?, checked?);
+        let ty = self.target_type(&target);
+        self.binary_type(op, (&ty, place.span), (&checked.ty, value.span), span)?;
+        Some(match target {
+            Target::Local(local) => {
+                let site = self.site(span);
+                let left = Expression {
+                    kind: ExpressionKind::Local(local),
+                    ty: ty.clone(),
+                    site,
+                };
+                let kind = ExpressionKind::Binary(op, Box::new(left), Box::new(checked));
+                Statement::SetLocal {
+                    local,
+                    value: Expression { kind, ty, site },
+                }
+            }
+            Target::Shared(place) => {
+                let site = self.statement_site(span);
+                let read = self
+                    .checker
+                    .access(site, place.site, AccessKind::Read, self.name);
+                let write = self
+                    .checker
+                    .access(site, place.site, AccessKind::Write, self.name);
+                Statement::Update {
+                    place,
+                    read,
+                    write,
+                    op,
+                    value: checked,
+                    site,
+                }
+            }
+        })
+    }
+
+    /// The site of a statement, without its semicolon.
+    fn statement_site(&mut self, span: Span) -> finishline_model::SiteId {
+        let text = span.text(self.checker.text);
+        let trimmed = text.trim_end_matches(|c: char| c == ';' || c.is_whitespace());
+        self.site(Span::new(span.start, span.start + trimmed.len() as u32))
+    }
+
+    fn call_statement(&mut self, expression: &ast::Expression<'s>) -> Option<Statement> {
+        if let ast::ExpressionKind::Call { callee, arguments } = &expression.kind {
+            return self
+                .call(expression.span, *callee, arguments, false)
+                .map(Statement::Call);
+        }
+        let checked = self.expression(expression);
+        if checked.is_some() {
+            self.error(
+                Diagnostic::new(
+                    Code::NoEffect,
+                    expression.span,
+                    "this statement has no effect",
+                    "its value is dropped",
+                )
+                .help("assign the value, or remove the statement"),
+            );
+        }
+        None
+    }
+
+    fn range(&mut self, range: &ast::Range<'s>) -> Option<hir::Range> {
+        let start = self.expected(&range.start, &Type::Int);
+        let end = self.expected(&range.end, &Type::Int);
+        let step = range
+            .step
+            .as_ref()
+            .map(|step| (self.expected(step, &Type::Int), step.span));
+        if let Some((Some(step), span)) = &step
+            && matches!(step.kind, ExpressionKind::Const(Const::Int(0)))
+        {
+            self.error(
+                Diagnostic::new(
+                    Code::ZeroStep,
+                    *span,
+                    "a range with step 0 never ends",
+                    "step 0",
+                )
+                .help("count up with a positive step, down with a negative one"),
+            );
+        }
+        let step = match step {
+            Some((step, _)) => Some(step?),
+            None => None,
+        };
+        let site = self.site(range.span);
+        Some(hir::Range {
+            start: start?,
+            end: end?,
+            inclusive: range.inclusive,
+            step,
+            site,
+        })
+    }
+
+    /// Whether `break` or `continue` has a loop to belong to.
+    fn leave(&mut self, span: Span, word: &str) -> bool {
+        let enclosing = self
+            .enclosing
+            .iter()
+            .rev()
+            .find(|by| !matches!(by, Enclosing::Isolated(_)));
+        let construct = match enclosing {
+            Some(Enclosing::Loop) => return true,
+            Some(Enclosing::Task(construct)) => construct.word(),
+            Some(Enclosing::Finish) => "finish",
+            Some(Enclosing::Isolated(_)) | None => "",
+        };
+        if construct.is_empty() {
+            let message = format!("`{word}` outside a loop");
+            self.error(Diagnostic::new(
+                Code::NoLoop,
+                span,
+                message,
+                "no loop around this",
+            ));
+        } else {
+            self.leaves_task(span, word, construct);
+        }
+        false
+    }
+
+    fn leaves_task(&mut self, span: Span, word: &str, construct: &str) {
+        let message = format!("`{word}` can't leave the body of `{construct}`");
+        self.error(
+            Diagnostic::new(
+                Code::LeavesTask,
+                span,
+                message,
+                format!("inside `{construct}`"),
+            )
+            .help("put a condition around what should be skipped"),
+        );
+    }
+
+    fn return_statement(
+        &mut self,
+        span: Span,
+        value: Option<&ast::Expression<'s>>,
+    ) -> Option<Statement> {
+        let construct = self.enclosing.iter().rev().find_map(|by| match by {
+            Enclosing::Task(construct) => Some(construct.word()),
+            Enclosing::Finish => Some("finish"),
+            Enclosing::Loop | Enclosing::Isolated(_) => None,
+        });
+        if let Some(construct) = construct {
+            self.leaves_task(span, "return", construct);
+        }
+        let result = self.result.clone();
+        let value = match (value, &result) {
+            (Some(value), Some(ty)) => Some(self.expected(value, ty)?),
+            (Some(value), None) => {
+                let checked = self.expression(value);
+                if checked.is_some() && !self.result_broken {
+                    let message = format!("`{}` returns nothing", self.name);
+                    self.error(
+                        Diagnostic::new(
+                            Code::Mismatch,
+                            value.span,
+                            message,
+                            "a value is returned here",
+                        )
+                        .help(format!(
+                            "give it a result type: `fn {}(…): type`",
+                            self.name
+                        )),
+                    );
+                }
+                return None;
+            }
+            (None, Some(ty)) => {
+                let message = format!(
+                    "a value of type {} must be returned",
+                    self.checker.type_name(ty)
+                );
+                self.error(Diagnostic::new(
+                    Code::Mismatch,
+                    span,
+                    message,
+                    "no value here",
+                ));
+                return None;
+            }
+            (None, None) => None,
+        };
+        let site = self.site(span);
+        Some(Statement::Return { value, site })
+    }
+
+    fn arguments(&mut self, arguments: &[ast::Argument<'s>]) -> Option<Vec<hir::Argument>> {
+        let checked: Vec<_> = arguments
+            .iter()
+            .map(|argument| match argument {
+                ast::Argument::Text(text) => Some(hir::Argument::Text(text.clone())),
+                ast::Argument::Value(value) => self.expression(value).map(hir::Argument::Value),
+            })
+            .collect();
+        checked.into_iter().collect()
+    }
+
+    fn spawn(
+        &mut self,
+        span: Span,
+        place: Option<&ast::Expression<'s>>,
+        callee: ast::Name<'s>,
+        arguments: &[ast::Expression<'s>],
+    ) -> Option<Statement> {
+        let target = place.map(|place| (self.target(place), place));
+        let Some(function) = self.function_named(callee, Code::SpawnCallee) else {
+            for argument in arguments {
+                self.expression(argument);
+            }
+            return None;
+        };
+        let arguments = self.call_arguments(span, function, arguments);
+        let site = self.statement_site(span);
+        let target = match target {
+            None => None,
+            Some((Some(Target::Shared(place)), written)) => {
+                let Some(result) = self.checker.signatures[function.index()].result.clone() else {
+                    self.no_value(callee, written.span);
+                    return None;
+                };
+                if !assignable(&result, &place.ty) {
+                    self.checker.mismatch(callee.span, &place.ty, &result, "");
+                    return None;
+                }
+                let access = self
+                    .checker
+                    .access(site, place.site, AccessKind::Write, self.name);
+                Some((place, access))
+            }
+            Some((Some(Target::Local(_)), written)) => {
+                self.error(
+                    Diagnostic::new(
+                        Code::SpawnPlace,
+                        written.span,
+                        "the result of a spawn can't go to a local",
+                        "private to this task",
+                    )
+                    .help("spawn into an element, a field or a global"),
+                );
+                return None;
+            }
+            Some((None, _)) => return None,
+        };
+        Some(Statement::Spawn {
+            function,
+            arguments: arguments?,
+            target,
+            site,
+        })
+    }
+}
+
+/// `a.b.c` as written, if the expression is a path of names.
+fn path_text(place: &ast::Expression) -> Option<String> {
+    match &place.kind {
+        ast::ExpressionKind::Name(name) => Some((*name).to_owned()),
+        ast::ExpressionKind::Field { object, name } => {
+            Some(format!("{}.{}", path_text(object)?, name.text))
+        }
+        _ => None,
+    }
+}

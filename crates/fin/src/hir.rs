@@ -1,0 +1,321 @@
+//! The typed tree: names resolved, types known, parallel structure explicit.
+//!
+//! This is the level at which a program can still be reasoned about as written: loops have ranges, tasks have bodies
+//! and captures, every shared access has its [`AccessId`]. Compound assignments of locals are already plain
+//! assignments; `forall` is kept, because its iterations are known to be tasks of one finish.
+
+use finishline_ir::{BinaryOp, CompareOp, Const, Construct, ConstructUse, MathFunction, UnaryOp};
+use finishline_model::source::SourceMap;
+use finishline_model::{AccessId, AllocationId, SiteId, entity};
+use std::fmt;
+
+pub use finishline_ir::{FunctionId, StructId};
+
+entity! {
+    /// A local of one function, its nested tasks included.
+    LocalId, "local";
+    /// A shared global variable.
+    GlobalId, "global";
+}
+
+#[derive(Clone, PartialEq, Eq, Debug, Hash)]
+pub enum Type {
+    Int,
+    Float,
+    Bool,
+    Byte,
+    /// The type of `null` before it meets another one.
+    Null,
+    Struct(StructId),
+    Array {
+        element: Box<Type>,
+        dimensions: u32,
+    },
+}
+
+impl Type {
+    pub fn is_reference(&self) -> bool {
+        matches!(self, Type::Null | Type::Struct(_) | Type::Array { .. })
+    }
+
+    pub fn is_number(&self) -> bool {
+        matches!(self, Type::Int | Type::Float | Type::Byte)
+    }
+
+    /// How the type is represented.
+    pub fn ir(&self) -> finishline_ir::Type {
+        match self {
+            Type::Int => finishline_ir::Type::Int,
+            Type::Float => finishline_ir::Type::Float,
+            Type::Bool => finishline_ir::Type::Bool,
+            Type::Byte => finishline_ir::Type::Byte,
+            Type::Null | Type::Struct(_) | Type::Array { .. } => finishline_ir::Type::Ref,
+        }
+    }
+
+    /// As the user writes it.
+    pub fn display<'a>(&'a self, structs: &'a [Struct]) -> impl fmt::Display + 'a {
+        fmt::from_fn(move |f| match self {
+            Type::Int => f.write_str("int"),
+            Type::Float => f.write_str("float"),
+            Type::Bool => f.write_str("bool"),
+            Type::Byte => f.write_str("byte"),
+            Type::Null => f.write_str("null"),
+            Type::Struct(id) => f.write_str(&structs[id.index()].name),
+            Type::Array {
+                element,
+                dimensions,
+            } => {
+                let commas = ",".repeat(*dimensions as usize - 1);
+                write!(f, "{}[{commas}]", element.display(structs))
+            }
+        })
+    }
+}
+
+pub struct Program {
+    pub source: SourceMap,
+    pub structs: Vec<Struct>,
+    pub globals: Vec<Global>,
+    pub functions: Vec<Function>,
+    pub main: FunctionId,
+    pub constructs: Vec<ConstructUse>,
+}
+
+impl Program {
+    pub fn uses(&self, construct: Construct) -> bool {
+        self.constructs
+            .iter()
+            .any(|used| used.construct == construct)
+    }
+}
+
+pub struct Struct {
+    pub name: String,
+    pub fields: Vec<(String, Type)>,
+}
+
+pub struct Global {
+    pub name: String,
+    pub ty: Type,
+    pub initial: Const,
+}
+
+pub struct Function {
+    pub name: String,
+    pub parameters: Vec<LocalId>,
+    pub locals: Vec<Local>,
+    pub result: Option<Type>,
+    pub body: Body,
+    pub site: SiteId,
+}
+
+pub struct Local {
+    pub name: String,
+    pub ty: Type,
+}
+
+/// What one task or procedure runs.
+pub struct Body {
+    pub block: Block,
+    /// It contains `spawn` or `sync` of its own and so is a sync scope.
+    pub sync_scope: bool,
+    /// Its closing brace.
+    pub end: SiteId,
+}
+
+pub type Block = Vec<Statement>;
+
+pub enum Statement {
+    Block(Block),
+    /// A declaration, or an assignment of a local.
+    SetLocal {
+        local: LocalId,
+        value: Expression,
+    },
+    /// A write of a shared place.
+    Store {
+        place: Place,
+        access: AccessId,
+        value: Expression,
+        site: SiteId,
+    },
+    /// `place op= value`: a read, the operation, a write.
+    Update {
+        place: Place,
+        read: AccessId,
+        write: AccessId,
+        op: BinaryOp,
+        value: Expression,
+        site: SiteId,
+    },
+    Call(Expression),
+    /// The arms are tried in order.
+    If {
+        arms: Vec<(Expression, Block)>,
+        otherwise: Block,
+    },
+    While {
+        condition: Expression,
+        body: Block,
+    },
+    For {
+        counter: LocalId,
+        range: Range,
+        body: Block,
+    },
+    Break,
+    Continue,
+    Return {
+        value: Option<Expression>,
+        site: SiteId,
+    },
+    Print(Vec<Argument>),
+    Assert {
+        condition: Expression,
+        message: Vec<Argument>,
+        site: SiteId,
+    },
+    Async(Task),
+    Forall {
+        counter: LocalId,
+        range: Range,
+        task: Task,
+        end: SiteId,
+    },
+    Finish {
+        block: Block,
+        site: SiteId,
+        end: SiteId,
+    },
+    Isolated {
+        block: Block,
+        site: SiteId,
+        end: SiteId,
+    },
+    BeginFinish(SiteId),
+    EndFinish(SiteId),
+    /// Creates a task that calls the function and writes its result, if there is a place for it.
+    Spawn {
+        function: FunctionId,
+        arguments: Vec<Expression>,
+        target: Option<(Place, AccessId)>,
+        site: SiteId,
+    },
+    Sync(SiteId),
+}
+
+/// The body of an `async`, or of each iteration of a `forall`.
+pub struct Task {
+    /// The locals of the creator that it uses, copied at its creation.
+    pub captures: Vec<LocalId>,
+    pub body: Body,
+    pub site: SiteId,
+}
+
+pub struct Range {
+    pub start: Expression,
+    pub end: Expression,
+    pub inclusive: bool,
+    /// None: 1.
+    pub step: Option<Expression>,
+    pub site: SiteId,
+}
+
+pub enum Argument {
+    Text(String),
+    Value(Expression),
+}
+
+/// A shared location.
+pub struct Place {
+    pub kind: PlaceKind,
+    pub ty: Type,
+    /// What an error of it, null or out of bounds, points at.
+    pub site: SiteId,
+}
+
+pub enum PlaceKind {
+    Global(GlobalId),
+    Field {
+        object: Box<Expression>,
+        field: u32,
+    },
+    Element {
+        array: Box<Expression>,
+        indices: Vec<Expression>,
+    },
+}
+
+pub struct Expression {
+    pub kind: ExpressionKind,
+    pub ty: Type,
+    /// What an error of it points at. Only what can fail has a site of its own.
+    pub site: SiteId,
+}
+
+pub enum ExpressionKind {
+    Const(Const),
+    Local(LocalId),
+    /// A read of a shared place.
+    Load {
+        place: Box<Place>,
+        access: AccessId,
+    },
+    Unary(UnaryOp, Box<Expression>),
+    Binary(BinaryOp, Box<Expression>, Box<Expression>),
+    Compare(CompareOp, Box<Expression>, Box<Expression>),
+    And(Box<Expression>, Box<Expression>),
+    Or(Box<Expression>, Box<Expression>),
+    Conditional(Box<Expression>, Box<Expression>, Box<Expression>),
+    Convert(Box<Expression>),
+    Math(MathFunction, Vec<Expression>),
+    Length {
+        array: Box<Expression>,
+        dimension: u32,
+    },
+    Call {
+        function: FunctionId,
+        arguments: Vec<Expression>,
+    },
+    NewStruct {
+        layout: StructId,
+        allocation: AllocationId,
+    },
+    NewArray {
+        element: Type,
+        sizes: Vec<Expression>,
+        allocation: AllocationId,
+    },
+}
+
+/// Whether control never reaches the end of the block.
+pub fn diverges(block: &[Statement]) -> bool {
+    block.iter().any(|statement| match statement {
+        Statement::Return { .. } | Statement::Break | Statement::Continue => true,
+        Statement::Block(block) => diverges(block),
+        Statement::Isolated { block, .. } => diverges(block),
+        Statement::If { arms, otherwise } => {
+            diverges(otherwise) && arms.iter().all(|(_, block)| diverges(block))
+        }
+        Statement::While { condition, body } => is_forever(condition) && !breaks(body),
+        _ => false,
+    })
+}
+
+/// `while true`: the loop ends only by `break` or `return`.
+pub fn is_forever(condition: &Expression) -> bool {
+    matches!(condition.kind, ExpressionKind::Const(Const::Bool(true)))
+}
+
+/// Whether the body of a loop contains a `break` of that loop.
+fn breaks(body: &[Statement]) -> bool {
+    body.iter().any(|statement| match statement {
+        Statement::Break => true,
+        Statement::Block(block) | Statement::Isolated { block, .. } => breaks(block),
+        Statement::If { arms, otherwise } => {
+            breaks(otherwise) || arms.iter().any(|(_, block)| breaks(block))
+        }
+        _ => false,
+    })
+}

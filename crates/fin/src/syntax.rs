@@ -1,0 +1,62 @@
+//! From text to the syntax tree.
+//!
+//! The parser is recursive descent, one function a rule of the grammar in `docs/language.md`. After an error it skips
+//! to the next place where a statement or an item can start and goes on, so that one run shows all errors.
+
+pub mod ast;
+mod expressions;
+mod literals;
+mod parser;
+mod statements;
+pub mod token;
+
+use crate::diagnostic::{Code, Diagnostic};
+use token::LexError;
+
+/// Statements and expressions may be nested this deep; every later walk relies on it.
+pub const DEEPEST: u32 = 200;
+
+/// Parses a file. The tree has holes where there are errors.
+pub fn parse(text: &str) -> (ast::File<'_>, Vec<Diagnostic>) {
+    let (tokens, lex_errors) = token::tokens(text);
+    let errors = lex_errors
+        .into_iter()
+        .map(|(error, span)| {
+            let (code, message, help) = match error {
+                LexError::UnknownCharacter => (
+                    Code::UnknownCharacter,
+                    format!("unknown character {:?}", span.text(text)),
+                    None,
+                ),
+                LexError::UnclosedComment => (
+                    Code::Unclosed,
+                    "this comment is never closed".to_owned(),
+                    Some("comments nest: each `/*` needs its own `*/`"),
+                ),
+                LexError::UnclosedString => (
+                    Code::Unclosed,
+                    "this string is never closed".to_owned(),
+                    Some("a string ends with `\"` on the same line"),
+                ),
+                LexError::UnclosedByte => (
+                    Code::Unclosed,
+                    "this byte literal is never closed".to_owned(),
+                    Some("a byte literal is one character between `'`: 'a'"),
+                ),
+            };
+            // A comment may run to the end of the file; its opening is what to look at.
+            let shown = match error {
+                LexError::UnclosedComment => crate::span::Span::new(span.start, span.start + 2),
+                _ => span,
+            };
+            let diagnostic = Diagnostic::new(code, shown, message, "");
+            match help {
+                Some(help) => diagnostic.help(help),
+                None => diagnostic,
+            }
+        })
+        .collect();
+    let mut parser = parser::Parser::new(text, tokens, errors);
+    let file = parser.file();
+    (file, parser.errors)
+}

@@ -1,0 +1,383 @@
+//! The parser's state, its recovery from errors, and the items of a file.
+
+use super::DEEPEST;
+use super::ast::*;
+use super::token::{Token, TokenKind, TokenKind as T};
+use crate::diagnostic::{Code, Diagnostic};
+use crate::span::Span;
+
+pub(super) struct Parser<'s> {
+    pub(super) text: &'s str,
+    tokens: Vec<Token>,
+    at: usize,
+    pub(super) errors: Vec<Diagnostic>,
+    /// The token of the last syntax error: a second error at the same token is its echo.
+    last_error: Option<usize>,
+    depth: u32,
+}
+
+impl<'s> Parser<'s> {
+    pub(super) fn new(text: &'s str, tokens: Vec<Token>, errors: Vec<Diagnostic>) -> Self {
+        Parser {
+            text,
+            tokens,
+            at: 0,
+            errors,
+            last_error: None,
+            depth: 0,
+        }
+    }
+
+    pub(super) fn peek(&self) -> TokenKind {
+        self.tokens[self.at].kind
+    }
+
+    pub(super) fn peek_second(&self) -> TokenKind {
+        self.tokens[(self.at + 1).min(self.tokens.len() - 1)].kind
+    }
+
+    /// The span of the next token.
+    pub(super) fn span(&self) -> Span {
+        self.tokens[self.at].span
+    }
+
+    /// The span of the token before it.
+    pub(super) fn previous(&self) -> Span {
+        self.tokens[self.at.saturating_sub(1)].span
+    }
+
+    /// Takes the next token; the last one, the end of the file, stays.
+    pub(super) fn advance(&mut self) -> Token {
+        let token = self.tokens[self.at];
+        if self.at + 1 < self.tokens.len() {
+            self.at += 1;
+        }
+        token
+    }
+
+    pub(super) fn eat(&mut self, kind: TokenKind) -> bool {
+        let found = self.peek() == kind;
+        if found {
+            self.advance();
+        }
+        found
+    }
+
+    /// Reports that something else was expected, unless this token was complained about already.
+    pub(super) fn expected(&mut self, what: &str) {
+        if self.last_error == Some(self.at) {
+            return;
+        }
+        self.last_error = Some(self.at);
+        let (kind, span) = (self.peek(), self.span());
+        let diagnostic = if kind == T::EndOfFile {
+            Diagnostic::new(
+                Code::Unexpected,
+                span,
+                format!("expected {what}, found the end of the file"),
+                "",
+            )
+        } else {
+            let found = span.text(self.text);
+            let message = format!("expected {what}, found `{}`", shorten(found));
+            Diagnostic::new(Code::Unexpected, span, message, format!("expected {what}"))
+        };
+        self.errors.push(diagnostic);
+    }
+
+    pub(super) fn report(&mut self, diagnostic: Diagnostic) {
+        self.last_error = Some(self.at);
+        self.errors.push(diagnostic);
+    }
+
+    /// Takes a token of this kind or reports that it is missing.
+    pub(super) fn expect(&mut self, kind: TokenKind) -> bool {
+        let found = self.eat(kind);
+        if !found {
+            self.expected(kind.describe());
+        }
+        found
+    }
+
+    /// The `;` after a statement. A missing one is reported where it belongs: after the previous token.
+    pub(super) fn expect_semicolon(&mut self) {
+        if self.eat(T::Semicolon) || self.last_error == Some(self.at) {
+            return;
+        }
+        let end = self.previous().end;
+        let diagnostic = Diagnostic::new(
+            Code::Unexpected,
+            Span::new(end, end),
+            "expected `;` after this",
+            "add `;` here",
+        );
+        self.report(diagnostic);
+        if !self.peek().starts_statement() && self.peek() != T::CloseBrace {
+            self.skip_statement();
+        }
+    }
+
+    /// Runs `parse` one level deeper, or reports that the limit is reached and skips the construct.
+    pub(super) fn nested<R>(&mut self, parse: impl FnOnce(&mut Self) -> R) -> Option<R> {
+        if self.depth >= DEEPEST {
+            self.too_deep(self.span());
+            return None;
+        }
+        self.depth += 1;
+        let result = parse(self);
+        self.depth -= 1;
+        Some(result)
+    }
+
+    pub(super) fn too_deep(&mut self, span: Span) {
+        if !self.errors.iter().any(|error| error.code == Code::TooDeep) {
+            let message = format!("this is nested more than {DEEPEST} deep");
+            self.report(
+                Diagnostic::new(Code::TooDeep, span, message, "")
+                    .help("name a part with `let`, or move it into a function"),
+            );
+        }
+        self.last_error = Some(self.at);
+    }
+
+    pub(super) fn name(&mut self) -> Option<Name<'s>> {
+        let (kind, span) = (self.peek(), self.span());
+        if kind == T::Name {
+            self.advance();
+            return Some(Name {
+                text: span.text(self.text),
+                span,
+            });
+        }
+        if kind.is_keyword() && self.last_error != Some(self.at) {
+            let word = span.text(self.text);
+            let code = if kind.is_reserved() {
+                Code::Reserved
+            } else {
+                Code::Unexpected
+            };
+            let message = format!("`{word}` is a keyword and can't be a name");
+            self.report(
+                Diagnostic::new(code, span, message, "expected a name")
+                    .help(format!("call it `{word}_`")),
+            );
+            // What follows is most often right: go on as if it had been a name.
+            if !kind.starts_statement() && !matches!(kind, T::Fn | T::Struct) {
+                self.advance();
+            }
+        } else {
+            self.expected("a name");
+        }
+        None
+    }
+
+    /// Skips to behind the next `;`, or to the `}`, the keyword or the item that ends the statement. Brackets
+    /// inside are skipped as wholes.
+    pub(super) fn skip_statement(&mut self) {
+        let mut open = 0usize;
+        loop {
+            match self.peek() {
+                T::EndOfFile => return,
+                T::Fn | T::Struct => return,
+                T::Semicolon if open == 0 => {
+                    self.advance();
+                    return;
+                }
+                T::CloseBrace if open == 0 => return,
+                T::OpenBrace => open += 1,
+                T::CloseBrace => {
+                    open -= 1;
+                    if open == 0 {
+                        self.advance();
+                        return;
+                    }
+                }
+                kind if open == 0
+                    && kind.starts_statement()
+                    && self.last_error != Some(self.at) =>
+                {
+                    return;
+                }
+                _ => {}
+            }
+            self.advance();
+        }
+    }
+
+    pub(super) fn file(&mut self) -> File<'s> {
+        let mut file = File::default();
+        loop {
+            match self.peek() {
+                T::EndOfFile => return file,
+                T::Struct => file.structs.extend(self.struct_item()),
+                T::Fn => file.functions.extend(self.function()),
+                T::Let | T::Var => file.globals.extend(self.global()),
+                _ => {
+                    self.expected("`fn`, `struct`, `var` or `let`");
+                    while !matches!(
+                        self.peek(),
+                        T::EndOfFile | T::Struct | T::Fn | T::Let | T::Var
+                    ) {
+                        self.advance();
+                    }
+                }
+            }
+        }
+    }
+
+    fn struct_item(&mut self) -> Option<Struct<'s>> {
+        self.advance();
+        let name = self.name();
+        let open = self.span();
+        if !self.expect(T::OpenBrace) {
+            self.skip_statement();
+            return None;
+        }
+        let fields = self.fields(T::CloseBrace);
+        self.close(T::CloseBrace, open);
+        Some(Struct {
+            name: name?,
+            fields,
+        })
+    }
+
+    /// `name: type` pairs up to the closing bracket, which is left.
+    fn fields(&mut self, end: TokenKind) -> Vec<Field<'s>> {
+        let mut fields = Vec::new();
+        while self.peek() != end && self.peek() != T::EndOfFile {
+            let name = self.name();
+            let ty = if self.expect(T::Colon) {
+                self.ty()
+            } else {
+                None
+            };
+            if let (Some(name), Some(ty)) = (name, ty) {
+                fields.push(Field { name, ty });
+            } else {
+                let stop = |kind| {
+                    matches!(
+                        kind,
+                        T::Comma | T::EndOfFile | T::Fn | T::Struct | T::OpenBrace
+                    ) || kind == end
+                };
+                while !stop(self.peek()) {
+                    self.advance();
+                }
+            }
+            if !self.eat(T::Comma) {
+                break;
+            }
+        }
+        fields
+    }
+
+    /// The bracket that closes the one at `open`.
+    pub(super) fn close(&mut self, kind: TokenKind, open: Span) {
+        if self.eat(kind) || self.last_error == Some(self.at) {
+            return;
+        }
+        let message = format!("expected {} to close this bracket", kind.describe());
+        let found = self.span();
+        let diagnostic = Diagnostic::new(
+            Code::Unclosed,
+            found,
+            message,
+            format!("expected {}", kind.describe()),
+        )
+        .label(open, "opened here");
+        self.report(diagnostic);
+    }
+
+    fn function(&mut self) -> Option<Function<'s>> {
+        self.advance();
+        let name = self.name();
+        let open = self.span();
+        let mut parameters = Vec::new();
+        if self.expect(T::OpenParen) {
+            parameters = self.fields(T::CloseParen);
+            self.close(T::CloseParen, open);
+        }
+        let result = if self.eat(T::Colon) { self.ty() } else { None };
+        if self.peek() != T::OpenBrace {
+            self.expected("`{` and the body of the function");
+            while !matches!(self.peek(), T::OpenBrace | T::EndOfFile | T::Struct | T::Fn) {
+                self.advance();
+            }
+        }
+        let body = self.block();
+        Some(Function {
+            name: name?,
+            parameters,
+            result,
+            body,
+        })
+    }
+
+    fn global(&mut self) -> Option<Global<'s>> {
+        let mutable = self.advance().kind == T::Var;
+        let name = self.name();
+        let ty = if self.eat(T::Colon) { self.ty() } else { None };
+        let value = self.eat(T::Assign).then(|| self.expression());
+        self.expect_semicolon();
+        Some(Global {
+            mutable,
+            name: name?,
+            ty,
+            value,
+        })
+    }
+
+    pub(super) fn ty(&mut self) -> Option<Type<'s>> {
+        let start = self.span();
+        let base = self.base_type()?;
+        let mut suffixes = Vec::new();
+        while self.peek() == T::OpenBracket {
+            suffixes.push(self.type_suffix());
+        }
+        Some(Type {
+            base,
+            suffixes,
+            span: start.to(self.previous()),
+        })
+    }
+
+    /// `[]` or `[,]`; the number of dimensions.
+    pub(super) fn type_suffix(&mut self) -> u32 {
+        let open = self.advance().span;
+        let mut dimensions = 1;
+        while self.eat(T::Comma) {
+            dimensions += 1;
+        }
+        self.close(T::CloseBracket, open);
+        dimensions
+    }
+
+    pub(super) fn base_type(&mut self) -> Option<BaseType<'s>> {
+        let base = match self.peek() {
+            T::IntType => BaseType::Int,
+            T::FloatType => BaseType::Float,
+            T::Bool => BaseType::Bool,
+            T::ByteType => BaseType::Byte,
+            T::Name => return self.name().map(BaseType::Named),
+            kind if kind.is_reserved() => {
+                self.name();
+                return Some(BaseType::Error);
+            }
+            _ => {
+                self.expected("a type");
+                return None;
+            }
+        };
+        self.advance();
+        Some(base)
+    }
+}
+
+/// A token's text as it fits into a message.
+fn shorten(text: &str) -> String {
+    let mut short: String = text.chars().take(30).collect();
+    if short.len() < text.len() {
+        short.push('…');
+    }
+    short
+}

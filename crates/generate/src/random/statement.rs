@@ -1,0 +1,754 @@
+//! Statements of one task: declarations, assignments, control flow; and the choice among all statements.
+
+use super::rights::{Rights, ones};
+use super::{GREATEST_DEPTH, Generator, Local};
+use crate::random::world::{Kind, Location, NEXT, NODE, Scalar};
+use crate::shape::{Argument, BinaryOp, Expression, Literal, Name, Range, ScopeKind, Statement};
+
+/// What to generate next.
+#[derive(Clone, Copy)]
+enum Choice {
+    Assign,
+    Compound,
+    AssignLocal,
+    Let,
+    Var,
+    Object,
+    Rebind,
+    Link,
+    Call,
+    Block,
+    If,
+    While,
+    For,
+    Leave,
+    Print,
+    Assert,
+    Async,
+    Finish,
+    Forall,
+    Isolated,
+    DynamicFinish,
+    Spawn,
+    Sync,
+}
+
+const CHOICES: [(Choice, u32); 23] = [
+    (Choice::Assign, 26),
+    (Choice::Compound, 12),
+    (Choice::AssignLocal, 6),
+    (Choice::Let, 7),
+    (Choice::Var, 4),
+    (Choice::Object, 3),
+    (Choice::Rebind, 2),
+    (Choice::Link, 2),
+    (Choice::Call, 7),
+    (Choice::Block, 2),
+    (Choice::If, 7),
+    (Choice::While, 3),
+    (Choice::For, 7),
+    (Choice::Leave, 3),
+    (Choice::Print, 2),
+    (Choice::Assert, 2),
+    (Choice::Async, 24),
+    (Choice::Finish, 10),
+    (Choice::Forall, 5),
+    (Choice::Isolated, 8),
+    (Choice::DynamicFinish, 4),
+    (Choice::Spawn, 12),
+    (Choice::Sync, 5),
+];
+
+const CHOICES_TOTAL: u32 = {
+    let mut total = 0;
+    let mut index = 0;
+    while index < CHOICES.len() {
+        total += CHOICES[index].1;
+        index += 1;
+    }
+    total
+};
+
+/// The heart of the matter: accesses, and what puts them in parallel or in order.
+const FOCUS: [Choice; 9] = [
+    Choice::Assign,
+    Choice::Compound,
+    Choice::Async,
+    Choice::Async,
+    Choice::Async,
+    Choice::Finish,
+    Choice::Isolated,
+    Choice::Spawn,
+    Choice::Sync,
+];
+
+/// Deeper than this only simple statements are made.
+const DEEPEST: u32 = 6;
+
+impl Generator<'_> {
+    fn choice(&mut self) -> Choice {
+        if self.rng.percent(self.settings.focus) {
+            let choice = self.rng.pick(&FOCUS);
+            return self.permitted(choice);
+        }
+        let mut number = self.rng.below(CHOICES_TOTAL);
+        for (choice, weight) in CHOICES {
+            if number < weight {
+                return self.permitted(choice);
+            }
+            number -= weight;
+        }
+        Choice::Assign
+    }
+
+    /// Programs without `async` get as many tasks, by `spawn`.
+    fn permitted(&self, choice: Choice) -> Choice {
+        let constructs = self.settings.constructs;
+        match choice {
+            Choice::Async if !constructs.asyncs => Choice::Spawn,
+            Choice::Finish if !constructs.finishes => Choice::Sync,
+            _ => choice,
+        }
+    }
+
+    /// Whether the next statement might break a limit, or could access nothing.
+    pub(super) fn out_of_budget(&self) -> bool {
+        self.limits.steps < 60 * self.scope.weight || self.limits.accesses < self.scope.weight
+    }
+
+    /// A few statements, appended to the innermost block.
+    pub(super) fn statements(&mut self, out: &mut Vec<Statement>) {
+        for _ in 0..self.rng.between(1, 4) {
+            if self.statements_left == 0 || self.out_of_budget() {
+                return;
+            }
+            self.statements_left -= 1;
+            self.statement(out);
+        }
+    }
+
+    fn statement(&mut self, out: &mut Vec<Statement>) {
+        for _ in 0..4 {
+            let choice = self.choice();
+            if self.generate(choice, out).is_some() {
+                return;
+            }
+        }
+        let fallback = if self.settings.output {
+            Choice::Print
+        } else {
+            Choice::Assert
+        };
+        self.generate(fallback, out);
+    }
+
+    /// Appends what was chosen, unless it is not possible here.
+    fn generate(&mut self, choice: Choice, out: &mut Vec<Statement>) -> Option<()> {
+        let deep = self.scope.depth >= DEEPEST;
+        let constructs = self.settings.constructs;
+        let parallel = !self.scope.isolated && !deep;
+        match choice {
+            Choice::Assign => out.push(self.assign()?),
+            Choice::Compound => out.push(self.compound()?),
+            Choice::AssignLocal => out.push(self.assign_local()?),
+            Choice::Let => {
+                let declaration = self.declare(false);
+                out.push(declaration);
+            }
+            Choice::Var => {
+                let declaration = self.declare(true);
+                out.push(declaration);
+            }
+            Choice::Object => {
+                let kind = self.kind();
+                self.object(kind, out)?;
+            }
+            Choice::Rebind => out.push(self.rebind()?),
+            Choice::Link => out.push(self.link()?),
+            Choice::Call => out.push(Statement::Call(self.call(None)?)),
+            Choice::Block if !deep => {
+                let body = self.block();
+                out.push(Statement::scope(ScopeKind::Block, body));
+            }
+            Choice::If if !deep => {
+                let chain = self.rng.percent(15);
+                let statement = self.branch(chain);
+                out.push(statement);
+            }
+            Choice::While if !deep => self.while_loop(out),
+            Choice::For if !deep => {
+                let statement = self.for_loop();
+                out.push(statement);
+            }
+            Choice::Leave => out.push(self.leave()?),
+            Choice::Print if self.settings.output => {
+                let arguments = self.arguments();
+                out.push(Statement::Print(arguments));
+            }
+            Choice::Assert => {
+                let assertion = self.assertion();
+                out.push(assertion);
+            }
+            Choice::Async if parallel && constructs.asyncs => out.push(self.async_task()?),
+            Choice::Finish if parallel && constructs.finishes => {
+                let body = self.finish_body();
+                let bare = self.rng.percent(30);
+                let kind = ScopeKind::Finish;
+                out.push(Statement::Scope { kind, body, bare });
+            }
+            Choice::Forall if parallel && constructs.foralls => out.push(self.forall()?),
+            Choice::Isolated if parallel && constructs.isolated => {
+                let block = self.isolated();
+                out.push(block);
+            }
+            Choice::DynamicFinish if parallel && constructs.dynamic_finishes => {
+                self.dynamic_finish(out);
+            }
+            Choice::Spawn if parallel && constructs.spawns => out.push(self.spawn()?),
+            Choice::Sync if parallel && constructs.spawns => out.push(self.sync()?),
+            _ => return None,
+        }
+        Some(())
+    }
+
+    /// A block of its own: the names in it end with it.
+    pub(super) fn block(&mut self) -> Vec<Statement> {
+        let (locals, outer_start) = (self.locals.len(), self.block_start);
+        let (locations, slots) = (self.world.locations.len(), self.world.slots.len());
+        self.block_start = locals;
+        self.scope.depth += 1;
+        let mut out = Vec::new();
+        self.statements(&mut out);
+        self.scope.depth -= 1;
+        self.block_start = outer_start;
+        self.locals.truncate(locals);
+        self.world.locations.truncate(locations);
+        self.world.slots.truncate(slots);
+        self.scope.rights = self.scope.rights.only(self.world.all());
+        out
+    }
+
+    /// The value first: evaluating it may give away rights that the store needs.
+    fn assign(&mut self) -> Option<Statement> {
+        let scalar = self.writable_scalar()?;
+        let value = self.expression(scalar, 2, false);
+        let place = self.place(scalar, true)?;
+        Some(Statement::Assign {
+            place,
+            op: None,
+            value,
+        })
+    }
+
+    fn compound(&mut self) -> Option<Statement> {
+        let scalar = self.writable_scalar()?;
+        let (op, value) = self.update(scalar, false);
+        let number = self.location(Some(scalar), true)?;
+        let Location { path, covers, .. } = self.world.locations[number];
+        if !self.access(path, covers, false) {
+            return None;
+        }
+        Some(Statement::Assign {
+            place: self.world.place(number),
+            op: Some(op),
+            value,
+        })
+    }
+
+    /// An operator of a compound assignment, and an operand for it.
+    fn update(&mut self, scalar: Scalar, steady: bool) -> (BinaryOp, Expression) {
+        use BinaryOp::*;
+        let op = match scalar {
+            Scalar::Int => self.rng.pick(&[
+                Add,
+                Add,
+                Add,
+                Subtract,
+                Multiply,
+                And,
+                Or,
+                Xor,
+                ShiftLeft,
+                ShiftRight,
+                ShiftRightLogical,
+                Divide,
+                Remainder,
+            ]),
+            Scalar::Float => self.rng.pick(&[Add, Subtract, Multiply, Divide, Remainder]),
+            Scalar::Bool => self.rng.pick(&[And, Or, Xor]),
+            Scalar::Byte => self
+                .rng
+                .pick(&[Add, Subtract, Multiply, Divide, Remainder, And, Or, Xor]),
+        };
+        let value = match (op, scalar) {
+            (Divide | Remainder, Scalar::Int) => self.divisor(1, steady),
+            (Divide | Remainder, Scalar::Byte) => Expression::Literal(Literal::Byte(3)),
+            _ => self.expression(scalar, 2, steady),
+        };
+        (op, value)
+    }
+
+    fn assign_local(&mut self) -> Option<Statement> {
+        let local = self.choose_local(|l| l.mutable && !l.reserved)?;
+        let steady = local.steady && self.control();
+        let (op, value) = if self.rng.percent(50) {
+            let (op, value) = self.update(local.scalar, steady);
+            (Some(op), value)
+        } else {
+            (None, self.expression(local.scalar, 2, steady))
+        };
+        Some(Statement::Assign {
+            place: Expression::Name(local.name),
+            op,
+            value,
+        })
+    }
+
+    /// `let` or `var`.
+    fn declare(&mut self, mutable: bool) -> Statement {
+        let scalar = self.scalar();
+        let steady = self.rng.percent(50);
+        let starts_empty = mutable && self.rng.percent(20);
+        let value = (!starts_empty).then(|| self.expression(scalar, 2, steady));
+        let name = self.local_name(value.as_ref());
+        let task = self.scope.task;
+        self.locals.push(Local {
+            name,
+            scalar,
+            mutable,
+            task,
+            steady: steady || starts_empty,
+            bound: None,
+            reserved: false,
+        });
+        let ty = (starts_empty || self.rng.percent(30)).then(|| scalar.ty());
+        match (mutable, value) {
+            (false, Some(value)) => Statement::Let { name, ty, value },
+            (_, value) => Statement::Var { name, ty, value },
+        }
+    }
+
+    /// A new name, or now and then one that hides a name of an outer block.
+    fn local_name(&mut self, value: Option<&Expression>) -> Name {
+        if self.rng.percent(6) {
+            let candidates = &self.locals[self.constants.len()..self.block_start];
+            if !candidates.is_empty() {
+                let local = candidates[self.rng.index(candidates.len())];
+                let twice = self.locals[self.block_start..]
+                    .iter()
+                    .any(|l| l.name == local.name);
+                let used = value.is_some_and(|value| {
+                    value.any(&mut |e| matches!(e, Expression::Name(n) if *n == local.name))
+                });
+                if !local.reserved && local.bound.is_none() && !twice && !used {
+                    return local.name;
+                }
+            }
+        }
+        self.name("x")
+    }
+
+    pub(super) fn kind(&mut self) -> Kind {
+        let kind = if !self.settings.nested_objects {
+            Kind::Ints
+        } else if self.rng.percent(25) {
+            self.rng.pick(&Kind::NESTED)
+        } else {
+            self.rng.pick(&Kind::FLAT)
+        };
+        self.uses_nodes |= matches!(kind, Kind::Node | Kind::Nodes);
+        kind
+    }
+
+    /// A new object with a name, its inner objects in place.
+    pub(super) fn object(&mut self, kind: Kind, out: &mut Vec<Statement>) -> Option<()> {
+        let stores = if kind.inner().is_some() {
+            kind.sizes()[0]
+        } else {
+            0
+        };
+        let room = self.world.has_room_for(kind.count() + 8);
+        if !room || self.limits.accesses < stores * self.scope.weight {
+            return None;
+        }
+        self.limits.accesses -= stores * self.scope.weight;
+        self.charge(10 + 10 * stores);
+        let name = self.name("a");
+        let object = Expression::Name(name);
+        out.push(Statement::Let {
+            name,
+            ty: self.rng.percent(20).then(|| kind.ty()),
+            value: kind.fresh(),
+        });
+        let counter = self.rng.percent(50).then(|| self.name("i"));
+        out.extend(kind.fill(&object, counter));
+        let before = self.world.all();
+        self.world.add_object(name, kind);
+        let new = self.world.all() & !before;
+        self.scope.rights = self.scope.rights.join(Rights::all_of(new));
+        Some(())
+    }
+
+    /// Puts a new object where there was one. In a program with steady control only if nothing is racy:
+    /// where later accesses go depends on it.
+    fn rebind(&mut self) -> Option<Statement> {
+        if self.slip > 0 && !self.settings.data_dependent {
+            return None;
+        }
+        let number = self.location(None, true)?;
+        let slot = self.world.slots.iter().find(|slot| slot.is_at(number))?;
+        let kind = slot.kind;
+        let owned = slot.mask() & !self.scope.rights.write == 0;
+        (owned || self.slips()).then(|| Statement::Assign {
+            place: self.world.place(number),
+            op: None,
+            value: kind.fresh(),
+        })
+    }
+
+    /// Makes or follows a link between nodes. Where it leads is not known here, so only where rights don't count.
+    fn link(&mut self) -> Option<Statement> {
+        if !self.settings.data_dependent || !self.slips() {
+            return None;
+        }
+        let nodes: Vec<Expression> = self
+            .world
+            .slots
+            .iter()
+            .filter(|slot| slot.kind == Kind::Node && slot.path == 0)
+            .map(|slot| self.world.object(slot))
+            .collect();
+        if nodes.is_empty() || !self.access(0, 0, true) || !self.access(0, 0, true) {
+            return None;
+        }
+        let next = Expression::field(nodes[self.rng.index(nodes.len())].clone(), NEXT);
+        if self.rng.percent(50) {
+            let value = match self.rng.below(2) {
+                0 => Expression::NewStruct(NODE),
+                _ => nodes[self.rng.index(nodes.len())].clone(),
+            };
+            return Some(Statement::Assign {
+                place: next,
+                op: None,
+                value,
+            });
+        }
+        if !self.access(0, 0, false) {
+            return None;
+        }
+        let null = Expression::Literal(Literal::Null);
+        Some(Statement::If {
+            condition: Expression::binary(BinaryOp::NotEqual, next.clone(), null),
+            then: vec![Statement::Assign {
+                place: Expression::field(next, Name::plain("x")),
+                op: None,
+                value: Expression::Literal(self.literal(Scalar::Int)),
+            }],
+            otherwise: None,
+        })
+    }
+
+    fn branch(&mut self, chain: bool) -> Statement {
+        let steady = self.control();
+        let condition = self.expression(Scalar::Bool, 2, steady);
+        let before = self.scope.rights;
+        let then = self.block();
+        let after = std::mem::replace(&mut self.scope.rights, before);
+        let otherwise = if chain {
+            Some(vec![self.branch(false)])
+        } else {
+            self.rng.percent(40).then(|| self.block())
+        };
+        self.scope.rights = self.scope.rights.meet(after);
+        Statement::If {
+            condition,
+            then,
+            otherwise,
+        }
+    }
+
+    /// `if c { break; }`, or `continue`, or `return`: so that what follows can still be reached.
+    fn leave(&mut self) -> Option<Statement> {
+        let steady = self.control();
+        let returns = self.scope.may_return && self.rng.percent(40);
+        if !returns && self.scope.loop_exits.is_none() {
+            return None;
+        }
+        let condition = self.expression(Scalar::Bool, 2, steady);
+        let statement = if returns {
+            let value = self.result.map(|scalar| self.expression(scalar, 1, false));
+            self.returns = self.returns.meet(self.scope.rights);
+            Statement::Return(value)
+        } else {
+            let exits = self.scope.loop_exits?;
+            self.scope.loop_exits = Some(exits.meet(self.scope.rights));
+            if self.rng.percent(50) {
+                Statement::Break
+            } else {
+                Statement::Continue
+            }
+        };
+        Some(Statement::If {
+            condition,
+            then: vec![statement],
+            otherwise: None,
+        })
+    }
+
+    /// The body of a loop in this task: see [`rights`](super::rights) for what its tasks may be given.
+    /// `counter` is the name of the counter with a bound on its values, if all are different.
+    fn loop_body(&mut self, trips: i64, counter: Option<(Name, i64)>) -> Vec<Statement> {
+        let saved = self.scope;
+        let gifts = self.gifts;
+        // Around an outer loop, what must be kept there must be kept here.
+        let kept = self.rng.bits() | self.rng.bits() | !saved.givable;
+        self.scope.rights.write &= kept;
+        let dedicated = match counter {
+            Some(counter) => self.dedicate(counter, saved.rights.only(saved.givable)),
+            None => Vec::new(),
+        };
+        let fresh: u64 = dedicated.iter().map(|(element, _)| element).sum();
+        self.scope.givable = fresh | !ones(self.world.locations.len());
+        self.scope.sync_base = self.scope.sync_base.map(|_| self.scope.rights);
+        self.scope.loop_exits = Some(self.scope.rights);
+        self.scope.in_loop = true;
+        self.scope.weight *= trips;
+        let body = self.block();
+
+        let inner = std::mem::replace(&mut self.scope, saved);
+        self.scope.syncs = inner.syncs;
+        if self.gifts != gifts {
+            let exits = inner.loop_exits.unwrap_or(inner.rights).meet(inner.rights);
+            self.scope.rights = exits.without(fresh);
+            for &(element, array) in &dedicated {
+                if exits.write & element != 0 {
+                    self.scope.rights = self.scope.rights.join(Rights::all_of(array));
+                }
+            }
+        }
+        let outer = self.world.locations.len() - dedicated.len();
+        self.world.locations.truncate(outer);
+        body
+    }
+
+    /// Sets arrays aside of which each iteration owns one element, the one its counter chooses. Returns the
+    /// new location `a[i]` and the locations of `a`, for each. Their rights leave the scope and the elements' enter.
+    pub(super) fn dedicate(
+        &mut self,
+        (counter, bound): (Name, i64),
+        held: Rights,
+    ) -> Vec<(u64, u64)> {
+        let mut dedicated = Vec::new();
+        for index in 0..self.world.slots.len() {
+            let slot = &self.world.slots[index];
+            let mask = slot.mask();
+            let fits = slot.kind.scalar().is_some()
+                && slot.kind.sizes().len() == 1
+                && bound <= slot.kind.sizes()[0]
+                && mask & !held.write == 0
+                && slot.path & !self.scope.rights.read == 0;
+            if !fits || !self.world.has_room_for(1) || !self.rng.percent(60) {
+                continue;
+            }
+            let element = self.world.add_chosen(index, counter);
+            let rights = self.scope.rights.without(mask);
+            self.scope.rights = rights.join(Rights::all_of(element));
+            dedicated.push((element, mask));
+        }
+        dedicated
+    }
+
+    /// Counts up or down in a variable that nothing else assigns.
+    fn while_loop(&mut self, out: &mut Vec<Statement>) {
+        let name = self.name("n");
+        let trips = self.trips();
+        let up = self.rng.percent(60);
+        let (first, last) = if up { (0, trips) } else { (trips, 0) };
+        let task = self.scope.task;
+        self.locals.push(Local {
+            name,
+            scalar: Scalar::Int,
+            mutable: true,
+            task,
+            steady: true,
+            bound: None,
+            reserved: true,
+        });
+        let counter = Expression::Name(name);
+        let compare = if up {
+            BinaryOp::Less
+        } else {
+            BinaryOp::Greater
+        };
+        let mut condition = Expression::binary(compare, counter.clone(), Expression::int(last));
+        if self.rng.percent(20) {
+            self.charge(10 * trips);
+            // It is evaluated in every iteration, beside the tasks of earlier ones: no rights hold there.
+            let steady = self.control() || self.slip == 0;
+            let weight = self.scope.weight;
+            self.scope.weight *= trips + 1;
+            let more = self.expression(Scalar::Bool, 1, steady);
+            self.scope.weight = weight;
+            condition = Expression::binary(BinaryOp::AndAlso, condition, more);
+        }
+        self.charge(8 * trips + 4);
+        let advance = Statement::Assign {
+            place: counter,
+            op: Some(if up {
+                BinaryOp::Add
+            } else {
+                BinaryOp::Subtract
+            }),
+            value: Expression::int(1),
+        };
+        let mut body = vec![advance];
+        body.extend(self.loop_body(trips, None));
+        out.push(Statement::Var {
+            name,
+            ty: None,
+            value: Some(Expression::int(first)),
+        });
+        out.push(Statement::While { condition, body });
+    }
+
+    fn for_loop(&mut self) -> Statement {
+        let (counter, range, trips, bound) = self.range();
+        self.charge(8 * trips + 12);
+        self.add_counter(counter, bound);
+        let body = self.loop_body(trips, bound.map(|bound| (counter, bound)));
+        self.locals.pop();
+        Statement::For {
+            parallel: false,
+            counter,
+            range,
+            body,
+        }
+    }
+
+    pub(super) fn add_counter(&mut self, name: Name, bound: Option<i64>) {
+        let task = self.scope.task;
+        self.locals.push(Local {
+            name,
+            scalar: Scalar::Int,
+            mutable: false,
+            task,
+            steady: true,
+            bound,
+            reserved: true,
+        });
+    }
+
+    fn trips(&mut self) -> i64 {
+        self.rng.pick(&[0, 1, 2, 2, 3, 3, 4])
+    }
+
+    /// A counter, its range, how many values it takes at most, and a bound if all are in `0..bound`.
+    pub(super) fn range(&mut self) -> (Name, Range, i64, Option<i64>) {
+        let counter = self.name("i");
+        match self.rng.below(10) {
+            0 | 1 => {
+                let steady = self.control();
+                let any = self.expression(Scalar::Int, 1, steady);
+                let range = Range {
+                    start: Expression::int(0),
+                    end: Expression::binary(BinaryOp::And, any, Expression::int(GREATEST_DEPTH)),
+                    inclusive: self.rng.percent(30),
+                    step: None,
+                };
+                (counter, range, 4, Some(4))
+            }
+            2 if self.rng.percent(20) => {
+                let range = Range {
+                    start: Expression::int(i64::MAX - 1),
+                    end: Expression::int(i64::MAX),
+                    inclusive: true,
+                    step: None,
+                };
+                (counter, range, 2, None)
+            }
+            2 if self.settings.traps => {
+                let steady = self.control();
+                let step = self.expression(Scalar::Int, 1, steady);
+                let range = Range {
+                    start: Expression::int(0),
+                    end: Expression::int(4),
+                    inclusive: false,
+                    step: Some(Expression::binary(BinaryOp::And, step, Expression::int(3))),
+                };
+                (counter, range, 4, Some(4))
+            }
+            3..=5 => {
+                let trips = self.trips();
+                let range = Range {
+                    start: Expression::int(0),
+                    end: Expression::int(trips),
+                    inclusive: false,
+                    step: None,
+                };
+                (counter, range, trips, Some(trips.max(1)))
+            }
+            _ => self.stepped_range(counter),
+        }
+    }
+
+    /// Any start and step, up or down; the end lies anywhere between the last value and the one after it.
+    fn stepped_range(&mut self, counter: Name) -> (Name, Range, i64, Option<i64>) {
+        let trips = self.trips();
+        let step = self.rng.pick(&[1, 1, 2, 3, -1, -1, -2, -3]);
+        let inclusive = self.rng.percent(50);
+        let start = match self.rng.below(3) {
+            0 => self.rng.between(-3, 3),
+            _ if step > 0 => 0,
+            _ => (trips - 1).max(0) * -step,
+        };
+        let slack = i64::from(self.rng.below(i64::abs(step) as u32)) * step.signum();
+        // The least end with that many values, then some slack towards the next value.
+        let end = match (inclusive, trips) {
+            (true, 0) => start - step.signum(),
+            (true, _) => start + (trips - 1) * step + slack,
+            (false, _) => start + trips * step - slack,
+        };
+        let last = start + (trips - 1).max(0) * step;
+        let (least, greatest) = (start.min(last), start.max(last));
+        let range = Range {
+            start: Expression::int(start),
+            end: Expression::int(end),
+            inclusive,
+            step: (step != 1 || self.rng.percent(20)).then(|| Expression::int(step)),
+        };
+        (counter, range, trips, (least >= 0).then_some(greatest + 1))
+    }
+
+    fn arguments(&mut self) -> Vec<Argument> {
+        let count = self.rng.between(1, 3);
+        let argument = |generator: &mut Self| {
+            if generator.rng.percent(30) {
+                return Argument::Text(generator.rng.pick(&["sum", "a \"b\"\n", "", "x ="]));
+            }
+            let scalar = generator.scalar();
+            Argument::Value(generator.expression(scalar, 1, false))
+        };
+        (0..count).map(|_| argument(self)).collect()
+    }
+
+    /// True in every run.
+    fn assertion(&mut self) -> Statement {
+        let any = self.expression(Scalar::Int, 1, false);
+        let masked = Expression::binary(BinaryOp::And, any, Expression::int(7));
+        let condition = if self.rng.percent(50) {
+            Expression::binary(BinaryOp::Less, masked, Expression::int(8))
+        } else {
+            Expression::binary(BinaryOp::GreaterEqual, masked, Expression::int(0))
+        };
+        // The message is evaluated only if the assertion fails, so it makes no access.
+        let message = if self.rng.percent(30) {
+            vec![
+                Argument::Text("out of range"),
+                Argument::Value(Expression::int(7)),
+            ]
+        } else {
+            Vec::new()
+        };
+        Statement::Assert(condition, message)
+    }
+}

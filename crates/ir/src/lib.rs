@@ -1,0 +1,21 @@
+//! The IR: what a Fin program is for passes, code generation and the reference interpreter.
+//!
+//! - [`module`]: functions as control-flow graphs in SSA form with block parameters. A race check is an
+//!   instruction of its own, apart from the load or store it guards.
+//! - [`text`]: the printed form, for people and snapshot tests.
+//! - [`verify`]: what every pass may rely on and must keep.
+//! - [`dominators`]: the dominator tree.
+//! - [`machine`]: the reference interpreter. It defines what a program means.
+//!
+//! This crate knows nothing of detectors: the machine tells an [`finishline_model::Observer`] what happens.
+
+#![forbid(unsafe_code)]
+
+pub mod dominators;
+pub mod machine;
+pub mod module;
+pub mod text;
+mod uses;
+pub mod verify;
+
+pub use module::*;

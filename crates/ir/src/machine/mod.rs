@@ -1,0 +1,495 @@
+//! The reference interpreter: what a program means.
+//!
+//! Tasks are data. An executor picks a task and lets it make one [`Machine::step`]; the machine keeps the frames, the
+//! heap, the open finishes and who is in an isolated block, and tells an [`Observer`] what happens. It never chooses a task
+//! itself, so one machine serves depth-first runs, cooperative runs and the enumeration of all interleavings.
+//!
+//! - A step is one instruction or terminator. One that fails or blocks changes nothing.
+//! - A [`Op::Check`] is told to the observer; a [`Op::Load`] or [`Op::Store`] is the access itself and tells nothing.
+//! - A task's frames and registers are freed when it ends; what stays is a record of 20 bytes.
+//!
+//! The module must have passed [`crate::verify`]; on one that has not, a step may panic.
+//!
+//! `tasks` has frames, calls and the creation and end of tasks, `finishes` waiting and isolation, [`heap`] the objects,
+//! `arithmetic` the operators, [`trap`] the failures, `canonical` the state as it is in every schedule that leads to it.
+
+mod arithmetic;
+mod canonical;
+pub mod datum;
+mod finishes;
+pub mod heap;
+mod tasks;
+pub mod trap;
+
+pub use canonical::ObjectName;
+pub use datum::Datum;
+pub use heap::{Heap, Object, Shape};
+pub use tasks::{Status, TaskInfo};
+pub use trap::{Ended, Trap, TrapKind};
+
+use crate::module::*;
+use finishes::Finish;
+use finishline_model::{
+    Access, AccessId, AccessKind, AllocationId, Event, FinishKind, Location, ObjectId, Observer,
+    SiteId, TaskId, TaskKind,
+};
+use heap::Request;
+use std::io::Write;
+use tasks::{Record, Task};
+
+/// What a program may use up.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Limits {
+    /// Bytes of objects, and as many again for frames, registers and records of tasks.
+    pub memory: u64,
+    /// Calls nested in one task.
+    pub call_depth: u32,
+    pub tasks: u32,
+    pub finishes: u32,
+}
+
+impl Default for Limits {
+    fn default() -> Limits {
+        Limits {
+            memory: 4 << 30,
+            call_depth: 100_000,
+            tasks: 1 << 30,
+            finishes: 1 << 30,
+        }
+    }
+}
+
+/// What a step did.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Progress {
+    Continue,
+    /// The step created this task; the creator can go on too.
+    Created(TaskId),
+    /// The task must wait; the step did nothing. [`Machine::status`] says for what.
+    Blocked,
+    /// The task has ended.
+    Ended,
+}
+
+/// What the next step of a task would do.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Next {
+    /// A load or a store.
+    Access {
+        kind: AccessKind,
+        location: Location,
+        access: AccessId,
+    },
+    /// Enters an isolated block, or waits for that.
+    EnterIsolated,
+    /// Something no other task can observe or prevent, or a failure, or a wait for a finish.
+    Local,
+    /// Nothing: the task has ended.
+    Done,
+}
+
+/// A program in the middle of its run.
+#[derive(Clone)]
+pub struct Machine<'m> {
+    module: &'m Module,
+    limits: Limits,
+    heap: Heap,
+    /// By task id, of every task ever created.
+    records: Vec<Record>,
+    /// Live tasks; idle places are used again.
+    tasks: Vec<Task<'m>>,
+    idle_tasks: Vec<u32>,
+    /// Open finishes; idle places are used again.
+    finishes: Vec<Finish>,
+    idle_finishes: Vec<u32>,
+    finishes_opened: u32,
+    /// The task inside an isolated block.
+    isolated: Option<TaskId>,
+    /// Bytes of frames, registers and records.
+    stacks: u64,
+    /// Block arguments on their way to the parameters.
+    moving: Vec<Datum>,
+    /// What `print` wrote; the executor takes it out.
+    pub output: Vec<u8>,
+}
+
+impl<'m> Machine<'m> {
+    /// A program about to run `main`. Tells of the task `main`, the root finish and the object of globals, in this order.
+    ///
+    /// The arguments must be as many as the parameters of `main`, and of their types.
+    pub fn new<O: Observer>(
+        module: &'m Module,
+        arguments: &[Datum],
+        limits: Limits,
+        observer: &mut O,
+    ) -> Result<Self, Trap> {
+        let mut machine = Machine {
+            module,
+            limits,
+            heap: Heap::new(limits.memory),
+            records: Vec::new(),
+            tasks: Vec::new(),
+            idle_tasks: Vec::new(),
+            finishes: Vec::new(),
+            idle_finishes: Vec::new(),
+            finishes_opened: 0,
+            isolated: None,
+            stacks: 0,
+            moving: Vec::new(),
+            output: Vec::new(),
+        };
+        let site = module.function(module.main).site;
+        machine
+            .begin_main(arguments, observer)
+            .map_err(|kind| Trap {
+                kind,
+                site,
+                task: TaskId::MAIN,
+            })?;
+        Ok(machine)
+    }
+
+    pub fn module(&self) -> &'m Module {
+        self.module
+    }
+
+    pub fn heap(&self) -> &Heap {
+        &self.heap
+    }
+
+    /// One instruction or terminator of a task. On an error or `Blocked` nothing has changed.
+    ///
+    /// # Panics
+    ///
+    /// If the task has ended or never was, and on modules that the verifier rejects.
+    #[inline]
+    pub fn step<O: Observer>(&mut self, task: TaskId, observer: &mut O) -> Result<Progress, Trap> {
+        let slot = self.records[task.index()].slot.expect("the task has ended") as usize;
+        let frame = self.tasks[slot].frame();
+        match frame.code.instructions.get(frame.next) {
+            Some(instruction) => self
+                .execute(slot, instruction, observer)
+                .map_err(|kind| Trap {
+                    kind,
+                    site: instruction.site,
+                    task,
+                }),
+            None => {
+                let (code, function) = (frame.code, frame.function);
+                self.terminate(slot, &code.terminator, observer)
+                    .map_err(|kind| {
+                        let site = match kind {
+                            // The end of a task has no place of its own.
+                            TrapKind::BeginFinishNeverEnded { begin, .. } => begin,
+                            _ => self.module.function(function).site,
+                        };
+                        Trap { kind, site, task }
+                    })
+            }
+        }
+    }
+
+    #[inline]
+    fn execute<O: Observer>(
+        &mut self,
+        slot: usize,
+        instruction: &'m Instruction,
+        observer: &mut O,
+    ) -> Result<Progress, TrapKind> {
+        let task = &mut self.tasks[slot];
+        let registers = task.window();
+        let get = |value: Value| registers[value.index()];
+        let offset = |operand: Operand| match operand {
+            Operand::Value(value) => get(value).int(),
+            Operand::Constant(constant) => constant,
+        };
+        let result = match &instruction.op {
+            Op::Const(constant) => Datum::from(*constant),
+            Op::Unary(op, a) => arithmetic::unary(*op, get(*a)),
+            Op::Binary(op, a, b) => arithmetic::binary(*op, get(*a), get(*b))?,
+            Op::Compare(op, a, b) => Datum::Bool(arithmetic::compare(*op, get(*a), get(*b))),
+            Op::Convert(a, to) => arithmetic::convert(get(*a), *to),
+            Op::Math(function, operands) => match operands[..] {
+                [a] => arithmetic::math(*function, &[get(a)]),
+                [a, b] => arithmetic::math(*function, &[get(a), get(b)]),
+                _ => panic!(
+                    "the module is not verified: operands of {}",
+                    function.word()
+                ),
+            },
+            Op::RangeCount {
+                start,
+                end,
+                step,
+                inclusive,
+            } => Datum::Int(arithmetic::range_count(
+                get(*start).int(),
+                get(*end).int(),
+                get(*step).int(),
+                *inclusive,
+            )?),
+
+            Op::NewStruct { layout, allocation } => {
+                let fields = &self.module.structs[layout.index()].fields;
+                let request = task.request(*allocation, Shape::Struct(*layout));
+                let initial = fields.iter().map(|(_, ty)| Const::zero(*ty));
+                let object = self.heap.new_record(request, initial)?;
+                self.allocated(slot, object, observer)
+            }
+            Op::NewArray {
+                element,
+                sizes,
+                allocation,
+            } => {
+                let sizes: Vec<i64> = sizes.iter().map(|size| get(*size).int()).collect();
+                let request = |shape| task.request(*allocation, shape);
+                let object = self.heap.new_array(*element, &sizes, request)?;
+                self.allocated(slot, object, observer)
+            }
+            Op::Globals => Datum::Ref(Some(ObjectId::GLOBALS)),
+            Op::NonNull(a) => {
+                get(*a).reference().ok_or(TrapKind::NullUse)?;
+                task.advance();
+                return Ok(Progress::Continue);
+            }
+            Op::Index { array, indices } => {
+                let array = get(*array).reference().ok_or(TrapKind::NullUse)?;
+                let indices = indices.iter().map(|index| get(*index).int());
+                Datum::Int(self.heap.object(array).element(indices)?)
+            }
+            Op::Length { array, dimension } => {
+                let array = get(*array).reference().ok_or(TrapKind::NullUse)?;
+                Datum::Int(self.heap.object(array).sizes()[*dimension as usize] as i64)
+            }
+
+            Op::Check {
+                kind,
+                base,
+                first,
+                count,
+                stride,
+                access,
+            } => {
+                let count = offset(*count);
+                if count != 0 {
+                    let base = get(*base).reference().ok_or(TrapKind::NullUse)?;
+                    let object = self.heap.object(base);
+                    observer.access(&Access {
+                        task: task.id,
+                        kind: *kind,
+                        id: *access,
+                        ..covered(object, offset(*first), count, offset(*stride))
+                    });
+                }
+                task.advance();
+                return Ok(Progress::Continue);
+            }
+            Op::Load {
+                base, offset: at, ..
+            } => {
+                let base = get(*base).reference().ok_or(TrapKind::NullUse)?;
+                self.heap.object(base).get(offset(*at) as u64)
+            }
+            Op::Store {
+                base,
+                offset: at,
+                value,
+                ..
+            } => {
+                let base = get(*base).reference().ok_or(TrapKind::NullUse)?;
+                self.heap.store(base, offset(*at) as u64, get(*value));
+                task.advance();
+                return Ok(Progress::Continue);
+            }
+
+            Op::Print(parts) => {
+                write_parts(&mut self.output, parts, get);
+                self.output.push(b'\n');
+                task.advance();
+                return Ok(Progress::Continue);
+            }
+            Op::Assert { condition, message } => {
+                if !get(*condition).bool() {
+                    let mut text = Vec::new();
+                    write_parts(&mut text, message, get);
+                    let message = String::from_utf8_lossy(&text).into_owned();
+                    return Err(TrapKind::AssertFailed { message });
+                }
+                task.advance();
+                return Ok(Progress::Continue);
+            }
+
+            Op::Call {
+                function,
+                arguments,
+            } => {
+                return self.call(slot, *function, arguments, instruction.result);
+            }
+            Op::Spawn {
+                kind,
+                construct,
+                function,
+                arguments,
+            } => {
+                let creation = tasks::Creation {
+                    kind: *kind,
+                    construct: *construct,
+                    function: *function,
+                    site: instruction.site,
+                };
+                return self.spawn(slot, creation, arguments, observer);
+            }
+            Op::FinishBegin(kind) => {
+                return self.begin_finish(slot, *kind, instruction.site, observer);
+            }
+            Op::FinishEnd(kind) => return self.end_finish(slot, *kind, instruction.site, observer),
+            Op::Sync => return self.sync(slot, instruction.site, observer),
+            Op::IsolatedBegin => return Ok(self.enter_isolated(slot, instruction.site, observer)),
+            Op::IsolatedEnd => return Ok(self.leave_isolated(slot, instruction.site, observer)),
+        };
+        let task = &mut self.tasks[slot];
+        task.set(instruction.result, result);
+        task.advance();
+        Ok(Progress::Continue)
+    }
+
+    /// Tells of a new object of the task.
+    fn allocated<O: Observer>(&mut self, slot: usize, id: ObjectId, observer: &mut O) -> Datum {
+        let task = &mut self.tasks[slot];
+        task.allocated += 1;
+        let object = self.heap.object(id);
+        observer.event(&Event::Alloc {
+            task: task.id,
+            object: id,
+            allocation: object.allocation,
+            first: object.first(),
+            count: object.count(),
+        });
+        Datum::Ref(Some(id))
+    }
+
+    #[inline]
+    fn terminate<O: Observer>(
+        &mut self,
+        slot: usize,
+        terminator: &'m Terminator,
+        observer: &mut O,
+    ) -> Result<Progress, TrapKind> {
+        match terminator {
+            Terminator::Jump(target) => self.jump(slot, target),
+            Terminator::Branch {
+                condition,
+                then,
+                otherwise,
+            } => {
+                let taken = self.tasks[slot].get(*condition).bool();
+                self.jump(slot, if taken { then } else { otherwise });
+            }
+            Terminator::Return(value) if self.tasks[slot].frames.len() > 1 => {
+                self.return_to_caller(slot, *value);
+            }
+            Terminator::Return(_) => return self.end_task(slot, observer),
+        }
+        Ok(Progress::Continue)
+    }
+
+    #[inline]
+    fn jump(&mut self, slot: usize, target: &'m Target) {
+        let task = &mut self.tasks[slot];
+        let function = task.frame().function;
+        let code = &self.module.function(function).blocks[target.block.index()];
+        // All arguments are read before the first parameter is written: a loop may swap two values.
+        if let ([argument], [parameter]) = (&target.arguments[..], &code.parameters[..]) {
+            let value = task.get(*argument);
+            task.set(Some(*parameter), value);
+        } else if !target.arguments.is_empty() {
+            let registers = task.window();
+            self.moving.clear();
+            self.moving
+                .extend(target.arguments.iter().map(|a| registers[a.index()]));
+            for (parameter, value) in code.parameters.iter().zip(&self.moving) {
+                task.set(Some(*parameter), *value);
+            }
+        }
+        let frame = task.frame_mut();
+        frame.block = target.block;
+        frame.code = code;
+        frame.next = 0;
+    }
+
+    /// What the next step of a task would do.
+    pub fn next(&self, task: TaskId) -> Next {
+        let Some(task) = self.task(task) else {
+            return Next::Done;
+        };
+        let frame = task.frame();
+        let Some(instruction) = frame.code.instructions.get(frame.next) else {
+            return Next::Local;
+        };
+        let (kind, base, offset, access) = match &instruction.op {
+            Op::Load {
+                base,
+                offset,
+                access,
+            } => (AccessKind::Read, base, offset, access),
+            Op::Store {
+                base,
+                offset,
+                access,
+                ..
+            } => (AccessKind::Write, base, offset, access),
+            Op::IsolatedBegin => return Next::EnterIsolated,
+            _ => return Next::Local,
+        };
+        let Some(object) = task.get(*base).reference() else {
+            return Next::Local;
+        };
+        let offset = match *offset {
+            Operand::Value(value) => task.get(value).int(),
+            Operand::Constant(constant) => constant,
+        };
+        let location = self.heap.object(object).first().offset(offset as u64);
+        Next::Access {
+            kind,
+            location,
+            access: *access,
+        }
+    }
+}
+
+/// The locations of a check, which must lie in the object: detectors rely on it.
+#[inline]
+fn covered(object: &Object, first: i64, count: i64, stride: i64) -> Access {
+    let (count, stride) = (count as u64, stride as u64);
+    let inside = (count - 1)
+        .checked_mul(stride)
+        .and_then(|reach| reach.checked_add(first as u64))
+        .is_some_and(|last| last < object.count());
+    assert!(
+        inside,
+        "a check of {count} locations, {stride} apart from {first}, leaves {object:?}"
+    );
+    Access {
+        task: TaskId::MAIN,
+        kind: AccessKind::Read,
+        first: object.first().offset(first as u64),
+        count,
+        stride,
+        id: AccessId(0),
+    }
+}
+
+/// The parts separated by spaces.
+fn write_parts(into: &mut Vec<u8>, parts: &[PrintPart], get: impl Fn(Value) -> Datum) {
+    for (index, part) in parts.iter().enumerate() {
+        if index > 0 {
+            into.push(b' ');
+        }
+        match part {
+            PrintPart::Text(text) => into.extend_from_slice(text.as_bytes()),
+            PrintPart::Value(value) => {
+                write!(into, "{}", get(*value)).expect("writing to a vector does not fail");
+            }
+        }
+    }
+}

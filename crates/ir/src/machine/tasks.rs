@@ -1,0 +1,582 @@
+//! Live tasks: their creation and end, their frames and registers.
+//!
+//! A live task holds its frames, one flat file of registers for all of them, and the finishes it has open, innermost last. An ended
+//! task gives its place back. Live frames and registers count against the memory budget, so that a recursion of calls or of
+//! tasks ends in an error of the program.
+
+use super::*;
+use finishline_model::FinishId;
+use std::mem::size_of;
+
+/// What is kept of every task, also when it has ended.
+#[derive(Clone, Copy)]
+pub(super) struct Record {
+    /// Of `main` this and the construct mean nothing.
+    parent: TaskId,
+    index: u32,
+    site: SiteId,
+    /// Its place among the live tasks.
+    pub(super) slot: Slot,
+    construct: Construct,
+}
+
+/// A place among the live tasks, or none, in 4 bytes. There are fewer than `u32::MAX` tasks.
+#[derive(Clone, Copy)]
+pub(super) struct Slot(u32);
+
+impl Slot {
+    const NONE: Slot = Slot(u32::MAX);
+
+    #[inline]
+    pub(super) fn expect(self, message: &str) -> u32 {
+        assert!(self.0 != u32::MAX, "{message}");
+        self.0
+    }
+
+    #[inline]
+    fn get(self) -> Option<usize> {
+        (self.0 != u32::MAX).then_some(self.0 as usize)
+    }
+}
+
+/// How a task came to be. By parents and indices a task has the same name in every schedule.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct TaskInfo {
+    /// None for `main`, as is the construct.
+    pub parent: Option<TaskId>,
+    /// How many tasks its creator had created before.
+    pub index: u32,
+    pub site: SiteId,
+    pub construct: Option<Construct>,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Status {
+    Runnable,
+    /// At the end of this finish, or at a `sync`, with tasks to wait for.
+    WaitingForFinish(FinishId),
+    /// Another task is in an isolated block.
+    WaitingForIsolation,
+    Done,
+}
+
+#[derive(Clone)]
+pub(super) struct Frame<'m> {
+    pub(super) function: FunctionId,
+    pub(super) block: BlockId,
+    pub(super) code: &'m Block,
+    /// Index of the next instruction of the block; past the last one, the terminator.
+    pub(super) next: usize,
+    /// Where its registers begin.
+    pub(super) base: usize,
+    /// The caller's register for the result.
+    pub(super) result: Option<Value>,
+}
+
+#[derive(Clone)]
+pub(super) struct Task<'m> {
+    pub(super) id: TaskId,
+    /// The immediately enclosing finish, as an index of the open ones.
+    pub(super) enclosing: u32,
+    pub(super) frames: Vec<Frame<'m>>,
+    pub(super) registers: Vec<Datum>,
+    /// Finishes this task has opened and not closed, as indices of the open ones.
+    pub(super) open: Vec<u32>,
+    pub(super) created: u32,
+    pub(super) allocated: u32,
+}
+
+/// What a `Spawn` instruction asks for.
+#[derive(Clone, Copy)]
+pub(super) struct Creation {
+    pub(super) kind: TaskKind,
+    pub(super) construct: Construct,
+    pub(super) function: FunctionId,
+    pub(super) site: SiteId,
+}
+
+impl<'m> Task<'m> {
+    #[inline]
+    pub(super) fn frame(&self) -> &Frame<'m> {
+        self.frames.last().expect("a live task has a frame")
+    }
+
+    #[inline]
+    pub(super) fn frame_mut(&mut self) -> &mut Frame<'m> {
+        self.frames.last_mut().expect("a live task has a frame")
+    }
+
+    /// The registers of the innermost frame.
+    #[inline]
+    pub(super) fn window(&self) -> &[Datum] {
+        &self.registers[self.frame().base..]
+    }
+
+    #[inline]
+    pub(super) fn get(&self, value: Value) -> Datum {
+        self.window()[value.index()]
+    }
+
+    #[inline]
+    pub(super) fn set(&mut self, value: Option<Value>, datum: Datum) {
+        if let Some(value) = value {
+            let base = self.frame().base;
+            self.registers[base + value.index()] = datum;
+        }
+    }
+
+    #[inline]
+    pub(super) fn advance(&mut self) {
+        self.frame_mut().next += 1;
+    }
+
+    pub(super) fn request(&self, allocation: AllocationId, shape: Shape) -> Request {
+        Request {
+            allocation,
+            creator: self.id,
+            ordinal: self.allocated,
+            shape,
+        }
+    }
+
+    /// Enters a function: its registers, and a frame at the start of its entry block. The caller fills in the parameters.
+    fn push_frame(
+        &mut self,
+        module: &'m Module,
+        function: FunctionId,
+        result: Option<Value>,
+    ) -> Result<(), std::collections::TryReserveError> {
+        let code = module.function(function).block(Function::ENTRY);
+        let count = module.function(function).values.len();
+        let base = self.registers.len();
+        if self.frames.is_empty() {
+            // Most tasks make no call.
+            self.frames.try_reserve_exact(1)?;
+            self.registers.try_reserve_exact(count)?;
+        } else {
+            self.frames.try_reserve(1)?;
+            self.registers.try_reserve(count)?;
+        }
+        self.registers.resize(base + count, Datum::Int(0));
+        self.frames.push(Frame {
+            function,
+            block: Function::ENTRY,
+            code,
+            next: 0,
+            base,
+            result,
+        });
+        Ok(())
+    }
+}
+
+/// Bytes of a frame of this function, as the budget counts them.
+fn frame_bytes(function: &Function) -> u64 {
+    (size_of::<Frame<'_>>() + function.values.len() * size_of::<Datum>()) as u64
+}
+
+const TASK_BYTES: u64 = size_of::<Task<'_>>() as u64;
+const RECORD_BYTES: u64 = size_of::<Record>() as u64;
+
+/// Room that a task may leave to the next one at its place.
+const KEPT_REGISTERS: usize = 256;
+const KEPT_FRAMES: usize = 16;
+
+impl<'m> Machine<'m> {
+    pub(super) fn begin_main<O: Observer>(
+        &mut self,
+        arguments: &[Datum],
+        observer: &mut O,
+    ) -> Result<(), TrapKind> {
+        let module = self.module;
+        let main = module.function(module.main);
+        let parameters = &main.block(Function::ENTRY).parameters;
+        assert_eq!(arguments.len(), parameters.len(), "arguments of main");
+        self.charge(RECORD_BYTES + TASK_BYTES + frame_bytes(main))?;
+        let slot = self
+            .new_task(TaskId::MAIN, 0, module.main)
+            .map_err(|_| self.refused(0))?;
+        let task = &mut self.tasks[slot as usize];
+        for (parameter, argument) in parameters.iter().zip(arguments) {
+            assert_eq!(argument.ty(), main.ty(*parameter), "arguments of main");
+            task.set(Some(*parameter), *argument);
+        }
+        self.records.push(Record {
+            parent: TaskId::MAIN,
+            index: 0,
+            site: main.site,
+            slot: Slot(slot),
+            construct: Construct::Async,
+        });
+        observer.event(&Event::TaskBegin {
+            task: TaskId::MAIN,
+            parent: None,
+            kind: TaskKind::Main,
+            finish: FinishId::ROOT,
+            site: main.site,
+        });
+        self.open_finish(slot as usize, FinishKind::Root, main.site, observer);
+        let initial = module.globals.iter().map(|global| global.initial);
+        let request = self.tasks[slot as usize].request(AllocationId(0), Shape::Globals);
+        let globals = self.heap.new_record(request, initial)?;
+        self.allocated(slot as usize, globals, observer);
+        Ok(())
+    }
+
+    /// A live task at the start of a function, its parameters not yet filled in.
+    fn new_task(
+        &mut self,
+        id: TaskId,
+        enclosing: u32,
+        function: FunctionId,
+    ) -> Result<u32, std::collections::TryReserveError> {
+        let slot = match self.idle_tasks.pop() {
+            Some(slot) => slot,
+            None => {
+                self.tasks.try_reserve(1)?;
+                self.tasks.push(Task {
+                    id,
+                    enclosing,
+                    frames: Vec::new(),
+                    registers: Vec::new(),
+                    open: Vec::new(),
+                    created: 0,
+                    allocated: 0,
+                });
+                (self.tasks.len() - 1) as u32
+            }
+        };
+        let task = &mut self.tasks[slot as usize];
+        (task.id, task.enclosing, task.created, task.allocated) = (id, enclosing, 0, 0);
+        if let Err(error) = task.push_frame(self.module, function, None) {
+            self.idle_tasks.push(slot);
+            return Err(error);
+        }
+        Ok(slot)
+    }
+
+    /// Counts bytes of frames, registers and records against the budget.
+    pub(super) fn charge(&mut self, bytes: u64) -> Result<(), TrapKind> {
+        match self.stacks.checked_add(bytes) {
+            Some(total) if total <= self.limits.memory => {
+                self.stacks = total;
+                Ok(())
+            }
+            _ => Err(self.over(bytes)),
+        }
+    }
+
+    fn over(&self, bytes: u64) -> TrapKind {
+        TrapKind::Memory {
+            request: Some(bytes),
+            used: self.stacks,
+            budget: self.limits.memory,
+        }
+    }
+
+    /// The system refused what the budget allowed.
+    fn refused(&mut self, bytes: u64) -> TrapKind {
+        self.stacks -= bytes;
+        self.over(bytes)
+    }
+
+    pub(super) fn spawn<O: Observer>(
+        &mut self,
+        creator: usize,
+        creation: Creation,
+        arguments: &[Value],
+        observer: &mut O,
+    ) -> Result<Progress, TrapKind> {
+        if self.records.len() >= self.limits.tasks as usize {
+            return Err(TrapKind::TooManyTasks {
+                limit: self.limits.tasks,
+            });
+        }
+        let function = self.module.function(creation.function);
+        let bytes = RECORD_BYTES + TASK_BYTES + frame_bytes(function);
+        self.charge(bytes)?;
+        if self.records.try_reserve(1).is_err() {
+            return Err(self.refused(bytes));
+        }
+        let id = TaskId::from_index(self.records.len());
+        let enclosing = match self.tasks[creator].open.last() {
+            Some(&innermost) => innermost,
+            None => self.tasks[creator].enclosing,
+        };
+        let Ok(slot) = self.new_task(id, enclosing, creation.function) else {
+            return Err(self.refused(bytes));
+        };
+        let parameters = &function.block(Function::ENTRY).parameters;
+        for (parameter, argument) in parameters.iter().zip(arguments) {
+            let value = self.tasks[creator].get(*argument);
+            self.tasks[slot as usize].set(Some(*parameter), value);
+        }
+        self.finishes[enclosing as usize].live += 1;
+        let parent = &mut self.tasks[creator];
+        let index = parent.created;
+        parent.created += 1;
+        parent.advance();
+        self.records.push(Record {
+            parent: parent.id,
+            index,
+            site: creation.site,
+            slot: Slot(slot),
+            construct: creation.construct,
+        });
+        observer.event(&Event::TaskBegin {
+            task: id,
+            parent: Some(parent.id),
+            kind: creation.kind,
+            finish: self.finishes[enclosing as usize].id,
+            site: creation.site,
+        });
+        Ok(Progress::Created(id))
+    }
+
+    pub(super) fn call(
+        &mut self,
+        slot: usize,
+        function: FunctionId,
+        arguments: &[Value],
+        result: Option<Value>,
+    ) -> Result<Progress, TrapKind> {
+        if self.tasks[slot].frames.len() > self.limits.call_depth as usize {
+            return Err(TrapKind::CallDepth {
+                limit: self.limits.call_depth,
+            });
+        }
+        let callee = self.module.function(function);
+        let bytes = frame_bytes(callee);
+        self.charge(bytes)?;
+        let task = &mut self.tasks[slot];
+        let caller = task.frame().base;
+        if task.push_frame(self.module, function, result).is_err() {
+            return Err(self.refused(bytes));
+        }
+        let base = task.frame().base;
+        let parameters = &callee.block(Function::ENTRY).parameters;
+        for (parameter, argument) in parameters.iter().zip(arguments) {
+            task.registers[base + parameter.index()] = task.registers[caller + argument.index()];
+        }
+        // The caller goes on behind its call.
+        let depth = task.frames.len();
+        task.frames[depth - 2].next += 1;
+        Ok(Progress::Continue)
+    }
+
+    pub(super) fn return_to_caller(&mut self, slot: usize, value: Option<Value>) {
+        let task = &mut self.tasks[slot];
+        let value = value.map(|value| task.get(value));
+        let frame = task.frames.pop().expect("a live task has a frame");
+        task.registers.truncate(frame.base);
+        self.stacks -= frame_bytes(self.module.function(frame.function));
+        if let Some(value) = value {
+            task.set(frame.result, value);
+        }
+    }
+
+    /// The outermost function of a task returns. `main` waits for the root finish and closes it first.
+    pub(super) fn end_task<O: Observer>(
+        &mut self,
+        slot: usize,
+        observer: &mut O,
+    ) -> Result<Progress, TrapKind> {
+        if let Some(&innermost) = self.tasks[slot].open.last() {
+            let finish = &self.finishes[innermost as usize];
+            match finish.kind {
+                FinishKind::Root if finish.live > 0 => return Ok(Progress::Blocked),
+                FinishKind::Root => {
+                    let main = self.module.function(self.module.main);
+                    self.close_finish(slot, main.site, observer);
+                }
+                FinishKind::Dynamic => {
+                    let begin = finish.begin;
+                    return Err(TrapKind::BeginFinishNeverEnded {
+                        begin,
+                        ended: Ended::Task,
+                    });
+                }
+                FinishKind::Lexical | FinishKind::SyncScope => {
+                    panic!(
+                        "the module is not verified: a task ends inside a {:?}",
+                        finish.kind
+                    )
+                }
+            }
+        }
+        let task = &mut self.tasks[slot];
+        let id = task.id;
+        let frame = task.frames.pop().expect("a live task has a frame");
+        self.stacks -= TASK_BYTES + frame_bytes(self.module.function(frame.function));
+        task.registers.clear();
+        task.registers.shrink_to(KEPT_REGISTERS);
+        task.frames.shrink_to(KEPT_FRAMES);
+        if id != TaskId::MAIN {
+            self.finishes[task.enclosing as usize].live -= 1;
+        }
+        self.records[id.index()].slot = Slot::NONE;
+        self.idle_tasks.push(slot as u32);
+        observer.event(&Event::TaskEnd { task: id });
+        Ok(Progress::Ended)
+    }
+
+    #[inline]
+    pub(super) fn task(&self, task: TaskId) -> Option<&Task<'m>> {
+        self.records[task.index()]
+            .slot
+            .get()
+            .map(|slot| &self.tasks[slot])
+    }
+
+    /// Whether a task can make a step, and if not, what it waits for.
+    pub fn status(&self, task: TaskId) -> Status {
+        let Some(slot) = self.records[task.index()].slot.get() else {
+            return Status::Done;
+        };
+        let task = &self.tasks[slot];
+        let frame = task.frame();
+        let innermost = self.innermost(slot);
+        let waits_for = |kind: Option<FinishKind>| match innermost {
+            Some(finish) if finish.live > 0 && kind.is_none_or(|kind| kind == finish.kind) => {
+                Status::WaitingForFinish(finish.id)
+            }
+            _ => Status::Runnable,
+        };
+        match frame
+            .code
+            .instructions
+            .get(frame.next)
+            .map(|instruction| &instruction.op)
+        {
+            Some(Op::FinishEnd(kind)) => waits_for(Some(*kind)),
+            Some(Op::Sync) if innermost.is_some_and(|f| f.kind == FinishKind::Dynamic) => {
+                Status::Runnable
+            }
+            Some(Op::Sync) => waits_for(None),
+            Some(Op::IsolatedBegin) if self.isolated.is_some() => Status::WaitingForIsolation,
+            None if task.frames.len() == 1
+                && matches!(frame.code.terminator, Terminator::Return(_)) =>
+            {
+                waits_for(Some(FinishKind::Root))
+            }
+            _ => Status::Runnable,
+        }
+    }
+
+    /// How many tasks were created, `main` included. They are numbered from 0.
+    pub fn tasks_created(&self) -> usize {
+        self.records.len()
+    }
+
+    /// How many finishes were opened, the root included.
+    pub fn finishes_opened(&self) -> u32 {
+        self.finishes_opened
+    }
+
+    pub fn info(&self, task: TaskId) -> TaskInfo {
+        let record = &self.records[task.index()];
+        let created = task != TaskId::MAIN;
+        TaskInfo {
+            parent: created.then_some(record.parent),
+            index: record.index,
+            site: record.site,
+            construct: created.then_some(record.construct),
+        }
+    }
+
+    /// The spawn indices that lead from `main` to a task.
+    pub fn path(&self, task: TaskId) -> Vec<u32> {
+        let mut path: Vec<u32> = std::iter::successors(Some(task), |t| self.info(*t).parent)
+            .take_while(|t| *t != TaskId::MAIN)
+            .map(|t| self.info(t).index)
+            .collect();
+        path.reverse();
+        path
+    }
+
+    /// What a task got from its creator, by name. Only before its first step; empty afterwards.
+    pub fn captures(&self, task: TaskId) -> Vec<(&'m str, Datum)> {
+        let Some(task) = self.task(task) else {
+            return Vec::new();
+        };
+        let frame = task.frame();
+        let fresh = task.frames.len() == 1 && frame.block == Function::ENTRY && frame.next == 0;
+        if !fresh {
+            return Vec::new();
+        }
+        let names = &self.module.function(frame.function).parameters;
+        let values = frame
+            .code
+            .parameters
+            .iter()
+            .map(|parameter| task.get(*parameter));
+        names.iter().map(String::as_str).zip(values).collect()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_stays_of_a_task_is_small() {
+        assert!(size_of::<Record>() <= 20);
+    }
+
+    /// A function of one block.
+    fn function(role: Role, operations: impl Iterator<Item = Op>) -> Function {
+        let site = SiteId(0);
+        let instructions = operations.map(|op| Instruction {
+            op,
+            result: None,
+            site,
+        });
+        Function {
+            name: "f".into(),
+            role,
+            parameters: Vec::new(),
+            result: None,
+            blocks: vec![Block {
+                parameters: Vec::new(),
+                instructions: instructions.collect(),
+                terminator: Terminator::Return(None),
+            }],
+            values: Vec::new(),
+            site,
+        }
+    }
+
+    #[test]
+    fn ended_tasks_and_closed_finishes_give_their_places_back() {
+        let create = Op::Spawn {
+            kind: TaskKind::Async,
+            construct: Construct::Async,
+            function: FunctionId(1),
+            arguments: Vec::new(),
+        };
+        let (begin, end) = (
+            Op::FinishBegin(FinishKind::Lexical),
+            Op::FinishEnd(FinishKind::Lexical),
+        );
+        let round = [begin, create, end];
+        let main = function(Role::Function, round.iter().cycle().take(30).cloned());
+        let module = Module {
+            source: Default::default(),
+            structs: Vec::new(),
+            globals: Vec::new(),
+            functions: vec![main, function(Role::AsyncBody, std::iter::empty())],
+            main: FunctionId(0),
+            constructs: Vec::new(),
+            unchecked: Default::default(),
+        };
+        let mut machine = Machine::new(&module, &[], Limits::default(), &mut ()).unwrap();
+        let before = machine.stacks;
+        for _ in 0..30 {
+            if let Progress::Created(child) = machine.step(TaskId::MAIN, &mut ()).unwrap() {
+                assert_eq!(machine.step(child, &mut ()), Ok(Progress::Ended));
+            }
+        }
+        assert_eq!((machine.tasks.len(), machine.finishes.len()), (2, 2));
+        assert_eq!(machine.stacks, before + 10 * RECORD_BYTES);
+    }
+}

@@ -1,0 +1,161 @@
+//! How a program fails at run time: one variant an error of the language, with the values involved.
+
+use finishline_model::{FinishKind, SiteId, TaskId};
+use std::fmt;
+
+/// A failure of one task, which ends the program.
+#[derive(Clone, PartialEq, Debug)]
+pub struct Trap {
+    pub kind: TrapKind,
+    pub site: SiteId,
+    pub task: TaskId,
+}
+
+#[derive(Clone, PartialEq, Debug)]
+pub enum TrapKind {
+    NullUse,
+    OutOfBounds {
+        index: i64,
+        size: u64,
+        /// Which index, from 0, out of how many.
+        dimension: u32,
+        dimensions: u32,
+    },
+    NegativeSize {
+        size: i64,
+    },
+    DivisionByZero,
+    /// The smallest int by −1.
+    DivisionOverflow,
+    ZeroStep,
+    AssertFailed {
+        message: String,
+    },
+    CallDepth {
+        limit: u32,
+    },
+    /// In bytes. The request is `None` if it does not even fit in 64 bits.
+    Memory {
+        request: Option<u64>,
+        used: u64,
+        budget: u64,
+    },
+    TooManyTasks {
+        limit: u32,
+    },
+    TooManyFinishes {
+        limit: u32,
+    },
+    EndFinishWithoutBegin,
+    /// What ended while the `begin_finish` at `begin` was open.
+    BeginFinishNeverEnded {
+        begin: SiteId,
+        ended: Ended,
+    },
+    SyncInsideBeginFinish {
+        begin: SiteId,
+    },
+}
+
+/// A scope that must not end before the `begin_finish` inside it has ended.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Ended {
+    Task,
+    Finish(FinishKind),
+}
+
+impl TrapKind {
+    /// A stable word for machines.
+    pub const fn word(&self) -> &'static str {
+        match self {
+            TrapKind::NullUse => "null-use",
+            TrapKind::OutOfBounds { .. } => "out-of-bounds",
+            TrapKind::NegativeSize { .. } => "negative-size",
+            TrapKind::DivisionByZero => "division-by-zero",
+            TrapKind::DivisionOverflow => "division-overflow",
+            TrapKind::ZeroStep => "zero-step",
+            TrapKind::AssertFailed { .. } => "assert-failed",
+            TrapKind::CallDepth { .. } => "call-depth",
+            TrapKind::Memory { .. } => "memory",
+            TrapKind::TooManyTasks { .. } => "too-many-tasks",
+            TrapKind::TooManyFinishes { .. } => "too-many-finishes",
+            TrapKind::EndFinishWithoutBegin => "end-finish-without-begin",
+            TrapKind::BeginFinishNeverEnded { .. } => "begin-finish-never-ended",
+            TrapKind::SyncInsideBeginFinish { .. } => "sync-inside-begin-finish",
+        }
+    }
+
+    /// One line for people.
+    pub fn message(&self) -> String {
+        self.to_string()
+    }
+}
+
+impl fmt::Display for TrapKind {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            TrapKind::NullUse => write!(f, "use of null"),
+            TrapKind::OutOfBounds {
+                index,
+                size,
+                dimension,
+                dimensions,
+            } => {
+                write!(f, "index {index} is out of bounds: ")?;
+                if *dimensions > 1 {
+                    write!(f, "dimension {dimension} of the array has size {size}")
+                } else {
+                    write!(f, "the array has size {size}")
+                }
+            }
+            TrapKind::NegativeSize { size } => write!(f, "an array can't have the size {size}"),
+            TrapKind::DivisionByZero => write!(f, "division by zero"),
+            TrapKind::DivisionOverflow => {
+                write!(f, "division overflow: {} by -1 is no int", i64::MIN)
+            }
+            TrapKind::ZeroStep => write!(f, "a range can't have the step 0"),
+            TrapKind::AssertFailed { message } if message.is_empty() => {
+                write!(f, "assertion failed")
+            }
+            TrapKind::AssertFailed { message } => write!(f, "assertion failed: {message}"),
+            TrapKind::CallDepth { limit } => {
+                write!(f, "calls are nested deeper than {limit} in one task")
+            }
+            TrapKind::Memory {
+                request: Some(request),
+                used,
+                budget,
+            } => write!(
+                f,
+                "out of memory: {request} bytes more than the {used} in use exceed the budget of {budget}"
+            ),
+            TrapKind::Memory {
+                request: None,
+                budget,
+                ..
+            } => {
+                write!(
+                    f,
+                    "out of memory: the array alone exceeds the budget of {budget} bytes"
+                )
+            }
+            TrapKind::TooManyTasks { limit } => write!(f, "more than {limit} tasks"),
+            TrapKind::TooManyFinishes { limit } => write!(f, "more than {limit} finishes"),
+            TrapKind::EndFinishWithoutBegin => write!(
+                f,
+                "end_finish, but this task has no begin_finish open inside its innermost finish"
+            ),
+            TrapKind::BeginFinishNeverEnded { ended, .. } => {
+                let scope = match ended {
+                    Ended::Task => "the task",
+                    Ended::Finish(FinishKind::SyncScope) => "a sync scope",
+                    Ended::Finish(_) => "a finish",
+                };
+                write!(f, "{scope} ended while a begin_finish inside it was open")
+            }
+            TrapKind::SyncInsideBeginFinish { .. } => {
+                write!(f, "sync while a begin_finish is open inside its sync scope")
+            }
+        }
+    }
+}

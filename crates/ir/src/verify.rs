@@ -1,0 +1,105 @@
+//! What every pass may rely on and must keep.
+//!
+//! A module is checked in rounds, each relying on the one before; the first round with violations is the last.
+//!
+//! 1. `ids`: every id is in range.
+//! 2. `types`: operands, results, block arguments, calls and creations have the right types and numbers; every
+//!    value is defined once, and its uses are dominated by the definition.
+//! 3. `structure`: finishes and isolated blocks nest within each function, nothing parallel happens inside an isolated
+//!    block, every construct used is announced.
+//! 4. `checks`: every load and store has its race check, or a reason why not.
+//!
+//! Whether an object has the location that a load or store names is known to the front end alone and not checked here.
+
+mod checks;
+mod ids;
+mod structure;
+mod types;
+
+use crate::module::{BlockId, FunctionId, Module};
+use std::fmt;
+
+/// A broken rule, and where.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Violation {
+    pub place: Place,
+    pub message: String,
+}
+
+/// As far as it is known: a function, a block in it, an instruction there (past the last one, the terminator).
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub struct Place {
+    pub function: Option<FunctionId>,
+    pub block: Option<BlockId>,
+    pub instruction: Option<usize>,
+}
+
+impl Place {
+    fn function(index: usize) -> Place {
+        Place {
+            function: Some(FunctionId::from_index(index)),
+            ..Place::default()
+        }
+    }
+
+    fn block(self, index: usize) -> Place {
+        Place {
+            block: Some(BlockId::from_index(index)),
+            instruction: None,
+            ..self
+        }
+    }
+
+    fn instruction(self, index: usize) -> Place {
+        Place {
+            instruction: Some(index),
+            ..self
+        }
+    }
+}
+
+impl fmt::Display for Violation {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        if let Some(function) = self.place.function {
+            write!(f, "{function} ")?;
+        }
+        if let Some(block) = self.place.block {
+            write!(f, "{block} ")?;
+        }
+        if let Some(instruction) = self.place.instruction {
+            write!(f, "instruction {instruction} ")?;
+        }
+        f.write_str(&self.message)
+    }
+}
+
+/// The violations found so far.
+#[derive(Default)]
+struct Violations(Vec<Violation>);
+
+impl Violations {
+    fn add(&mut self, place: Place, message: impl Into<String>) {
+        self.0.push(Violation {
+            place,
+            message: message.into(),
+        });
+    }
+
+    fn require(&mut self, holds: bool, place: Place, message: impl FnOnce() -> String) {
+        if !holds {
+            self.add(place, message());
+        }
+    }
+}
+
+/// Checks every rule of the IR.
+pub fn verify(module: &Module) -> Result<(), Vec<Violation>> {
+    for round in [ids::check, types::check, structure::check, checks::check] {
+        let mut violations = Violations::default();
+        round(module, &mut violations);
+        if !violations.0.is_empty() {
+            return Err(violations.0);
+        }
+    }
+    Ok(())
+}

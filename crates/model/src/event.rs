@@ -1,0 +1,190 @@
+//! What a running program tells: task structure, isolated blocks, allocations, accesses.
+//!
+//! Every event carries the task it belongs to; there is no ambient current task, so the same
+//! stream serves depth-first, cooperative and parallel runs. A well-formed stream is:
+//!
+//! - `TaskBegin` of task 0 (`main`) with finish 0, then `FinishBegin` of finish 0 (kind `Root`);
+//!   at the end `FinishEnd` of finish 0 and `TaskEnd` of task 0;
+//! - a child's `TaskBegin` names its parent and its immediately enclosing finish: the innermost
+//!   finish open in the parent, or, if the parent opened none itself, the parent's own;
+//! - a task closes the finishes it opened, innermost first, before it ends;
+//! - between `IsolatedBegin` and `IsolatedEnd` a task does nothing but accesses and allocations;
+//! - a location is accessed only after the `Alloc` that covers it.
+//!
+//! In a depth-first run a child's whole life lies between its `TaskBegin` and the next event of its
+//! parent; in other runs events of several tasks interleave.
+
+use crate::ids::{AccessId, AllocationId, FinishId, Location, ObjectId, SiteId, TaskId};
+
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Hash)]
+pub enum TaskKind {
+    Main,
+    /// `async`, and each iteration of `forall`.
+    Async,
+    /// Cilk's `spawn`.
+    Spawn,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Hash)]
+pub enum FinishKind {
+    /// The implicit finish around `main`.
+    Root,
+    /// `finish { … }`, and the finish of a `forall`.
+    Lexical,
+    /// `begin_finish` … `end_finish`.
+    Dynamic,
+    /// The scope of Cilk's `sync`: opened on entry of a function or async body that contains
+    /// `spawn` or `sync`, closed on its exit. Each one is a procedure instance of SP-bags.
+    SyncScope,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Hash)]
+pub enum AccessKind {
+    Read,
+    Write,
+}
+
+impl AccessKind {
+    pub const fn word(self) -> &'static str {
+        match self {
+            AccessKind::Read => "read",
+            AccessKind::Write => "write",
+        }
+    }
+}
+
+/// `count` locations from `first`, `stride` apart, accessed by one instruction.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Access {
+    pub task: TaskId,
+    pub kind: AccessKind,
+    pub first: Location,
+    pub count: u64,
+    pub stride: u64,
+    pub id: AccessId,
+}
+
+impl Access {
+    pub fn locations(&self) -> impl Iterator<Item = Location> {
+        let (first, stride) = (self.first, self.stride);
+        (0..self.count).map(move |k| first.offset(k * stride))
+    }
+}
+
+/// Everything but accesses. Rare compared with them: at most a few events a step.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Event {
+    TaskBegin {
+        task: TaskId,
+        /// None only for `main`.
+        parent: Option<TaskId>,
+        kind: TaskKind,
+        /// The immediately enclosing finish, whose end waits for this task.
+        finish: FinishId,
+        site: SiteId,
+    },
+    TaskEnd {
+        task: TaskId,
+    },
+    FinishBegin {
+        task: TaskId,
+        finish: FinishId,
+        kind: FinishKind,
+        site: SiteId,
+    },
+    /// `sync`: everything created in the finish so far has ended; the finish stays open.
+    FinishJoin {
+        task: TaskId,
+        finish: FinishId,
+        site: SiteId,
+    },
+    /// Everything created in the finish has ended; the finish is closed.
+    FinishEnd {
+        task: TaskId,
+        finish: FinishId,
+        site: SiteId,
+    },
+    IsolatedBegin {
+        task: TaskId,
+        site: SiteId,
+    },
+    IsolatedEnd {
+        task: TaskId,
+        site: SiteId,
+    },
+    /// A new object with `count` locations from `first`, all of them fresh.
+    Alloc {
+        task: TaskId,
+        object: ObjectId,
+        allocation: AllocationId,
+        first: Location,
+        count: u64,
+    },
+}
+
+/// Whoever listens to a run. Generic on the path of an access: an executor is compiled for each
+/// observer it drives.
+pub trait Observer {
+    fn event(&mut self, event: &Event);
+    fn access(&mut self, access: &Access);
+}
+
+/// Nobody listens: a plain run.
+impl Observer for () {
+    #[inline]
+    fn event(&mut self, _: &Event) {}
+    #[inline]
+    fn access(&mut self, _: &Access) {}
+}
+
+/// Two listeners, the first one first.
+impl<A: Observer, B: Observer> Observer for (A, B) {
+    #[inline]
+    fn event(&mut self, event: &Event) {
+        self.0.event(event);
+        self.1.event(event);
+    }
+    #[inline]
+    fn access(&mut self, access: &Access) {
+        self.0.access(access);
+        self.1.access(access);
+    }
+}
+
+impl<O: Observer + ?Sized> Observer for &mut O {
+    #[inline]
+    fn event(&mut self, event: &Event) {
+        (**self).event(event);
+    }
+    #[inline]
+    fn access(&mut self, access: &Access) {
+        (**self).access(access);
+    }
+}
+
+/// One entry of a recorded stream.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Record {
+    Event(Event),
+    Access(Access),
+}
+
+/// A recorder.
+impl Observer for Vec<Record> {
+    fn event(&mut self, event: &Event) {
+        self.push(Record::Event(*event));
+    }
+    fn access(&mut self, access: &Access) {
+        self.push(Record::Access(*access));
+    }
+}
+
+/// Tells a recorded stream to an observer.
+pub fn replay(records: &[Record], observer: &mut impl Observer) {
+    for record in records {
+        match record {
+            Record::Event(event) => observer.event(event),
+            Record::Access(access) => observer.access(access),
+        }
+    }
+}

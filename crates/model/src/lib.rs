@@ -1,0 +1,20 @@
+//! The words every room of Finishline shares: ids, places in the source, events, races, verdicts.
+//!
+//! Nothing here decides anything. A detector sees only [`event`]s made of ids; a report turns ids
+//! back into words with the tables of [`source`]; [`verdict`] says what an answer means, once, for
+//! the help text, the documentation and every report.
+
+#![forbid(unsafe_code)]
+
+pub mod event;
+pub mod ids;
+pub mod race;
+pub mod source;
+pub mod summary;
+pub mod verdict;
+
+pub use event::{Access, AccessKind, Event, FinishKind, Observer, TaskKind};
+pub use ids::{AccessId, AllocationId, FinishId, Location, ObjectId, SiteId, TaskId};
+pub use race::{AccessPoint, Race};
+pub use source::{AccessInfo, Site, SourceMap};
+pub use verdict::{Detector, Verdict};

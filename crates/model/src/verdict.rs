@@ -1,0 +1,147 @@
+//! What an answer means: the verdict words, the detectors and the guarantee behind each.
+//!
+//! These sentences are written here once; help text, documentation and reports print them.
+
+use std::fmt;
+
+/// What was established about a program. The words are a contract.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Hash)]
+pub enum Verdict {
+    Certified,
+    CertifiedOrder,
+    Race,
+    Apparent,
+    Trap,
+    Unknown,
+}
+
+impl Verdict {
+    pub const ALL: [Verdict; 6] = [
+        Verdict::Certified,
+        Verdict::CertifiedOrder,
+        Verdict::Race,
+        Verdict::Apparent,
+        Verdict::Trap,
+        Verdict::Unknown,
+    ];
+
+    pub const fn word(self) -> &'static str {
+        match self {
+            Verdict::Certified => "certified",
+            Verdict::CertifiedOrder => "certified-order",
+            Verdict::Race => "race",
+            Verdict::Apparent => "apparent",
+            Verdict::Trap => "trap",
+            Verdict::Unknown => "unknown",
+        }
+    }
+
+    /// What the verdict says, in one sentence.
+    pub const fn meaning(self) -> &'static str {
+        match self {
+            Verdict::Certified => {
+                "no race in any schedule of this input, so the result does not depend on the schedule"
+            }
+            Verdict::CertifiedOrder => {
+                "no race in any schedule of this input that runs the isolated blocks in the observed order; another order may compute something else"
+            }
+            Verdict::Race => {
+                "two conflicting accesses that nothing orders: the result may depend on the schedule"
+            }
+            Verdict::Apparent => {
+                "conflicting accesses that only the observed order of isolated blocks separates: another order might show a race or exclude it"
+            }
+            Verdict::Trap => {
+                "the program failed; nothing is established about what would have followed"
+            }
+            Verdict::Unknown => "nothing was established",
+        }
+    }
+}
+
+impl fmt::Display for Verdict {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.pad(self.word())
+    }
+}
+
+/// The detectors by name: one row each of `finishline detectors`.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Hash)]
+pub enum Detector {
+    /// S and P bags per procedure instance; last writer, one reader.
+    SpBags,
+    /// Bags per task and per finish; last writer, one reader, and the same for isolated accesses.
+    EspBags,
+    /// The closed computation graph, structure only.
+    Oracle,
+}
+
+impl Detector {
+    pub const ALL: [Detector; 3] = [Detector::SpBags, Detector::EspBags, Detector::Oracle];
+
+    pub const fn name(self) -> &'static str {
+        match self {
+            Detector::SpBags => "sp-bags",
+            Detector::EspBags => "esp-bags",
+            Detector::Oracle => "oracle",
+        }
+    }
+
+    pub const fn order(self) -> &'static str {
+        match self {
+            Detector::SpBags => "S and P bags of procedure instances",
+            Detector::EspBags => "S bags of tasks, P bags of tasks and finishes",
+            Detector::Oracle => "the computation graph, closed with bit sets",
+        }
+    }
+
+    pub const fn history(self) -> &'static str {
+        match self {
+            Detector::SpBags => "last writer, one reader",
+            Detector::EspBags => "last writer, one reader, one isolated writer and reader",
+            Detector::Oracle => "every access of every step",
+        }
+    }
+
+    pub const fn runs(self) -> &'static str {
+        match self {
+            Detector::SpBags | Detector::EspBags => "serial, depth-first",
+            Detector::Oracle => "serial, after the run; quadratic",
+        }
+    }
+
+    /// The constructs it can judge.
+    pub const fn constructs(self) -> &'static str {
+        match self {
+            Detector::SpBags => "spawn, sync",
+            Detector::EspBags | Detector::Oracle => {
+                "async, finish, forall, begin_finish, spawn, sync, isolated"
+            }
+        }
+    }
+
+    /// The guarantee, in one sentence.
+    pub const fn guarantee(self) -> &'static str {
+        match self {
+            Detector::SpBags => {
+                "every schedule of this input: the racing locations are exactly those of the run's task structure"
+            }
+            Detector::EspBags => {
+                "every schedule of this input: the racing locations are exactly those of the run's task structure; with isolated blocks, of the order in which they ran"
+            }
+            Detector::Oracle => {
+                "every schedule of this input, by definition: all pairs of accesses of the run's computation graph"
+            }
+        }
+    }
+
+    pub fn from_name(name: &str) -> Option<Detector> {
+        Detector::ALL.into_iter().find(|d| d.name() == name)
+    }
+}
+
+impl fmt::Display for Detector {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.pad(self.name())
+    }
+}

@@ -1,0 +1,326 @@
+//! The phrases that more than one format prints, so that they never drift apart.
+//!
+//! Everything returned here may contain the user's text as it is: escaping is the format's duty,
+//! with [`printable`] for what a person looks at. Sentences about verdicts and guarantees are not
+//! written here but in `finishline_model::verdict`.
+
+use finishline_model::event::AccessKind;
+use finishline_model::summary::{
+    AccessSummary, Creation, Failure, Names, Place, RaceSummary, Statistics, Summary, TaskPath,
+};
+use finishline_model::verdict::Verdict;
+
+/// A task path longer than this is shortened in the middle: a deep recursion has thousands.
+const LONGEST_PATH: usize = 9;
+const PATH_HEAD: usize = 2;
+const PATH_TAIL: usize = 6;
+
+/// `race` or `apparent race`.
+pub(crate) fn race_kind(race: &RaceSummary) -> &'static str {
+    if race.apparent {
+        "apparent race"
+    } else {
+        "race"
+    }
+}
+
+/// `write and write to B[0] are not ordered`.
+pub(crate) fn race_message(race: &RaceSummary) -> String {
+    let (first, second) = (race.first.kind, race.second.kind);
+    let preposition = match (first, second) {
+        (AccessKind::Write, AccessKind::Write) => "to",
+        _ => "of",
+    };
+    let relation = if race.apparent {
+        "are ordered only by the isolated blocks of this run"
+    } else {
+        "are not ordered"
+    };
+    format!(
+        "{} and {} {preposition} {} {relation}",
+        first.word(),
+        second.word(),
+        race.location
+    )
+}
+
+pub(crate) const APPARENT_REMARK: &str = "only the order in which the isolated blocks ran \
+     separates (1) and (2); another order might exclude this race or show it";
+
+pub(crate) const MAY_FOLLOW_REMARK: &str =
+    "not the first race of the run: it may be a consequence of an earlier one";
+
+/// `write B[i] += i (isolated)`.
+pub(crate) fn access(access: &AccessSummary) -> String {
+    let isolated = if access.isolated { " (isolated)" } else { "" };
+    format!("{} {}{isolated}", access.kind.word(), access.place.text)
+}
+
+/// `fig2.fin:10:17`.
+pub(crate) fn position(place: &Place) -> String {
+    format!("{}:{}:{}", place.file, place.line, place.column)
+}
+
+/// `10:17`, with the file only if it is another one.
+fn position_in(place: &Place, file: &str) -> String {
+    if place.file == file {
+        format!("{}:{}", place.line, place.column)
+    } else {
+        position(place)
+    }
+}
+
+/// Which task was spawned too freely, and which join comes too late.
+pub(crate) fn why(race: &RaceSummary) -> String {
+    let file = &race.first.place.file;
+    let spawned = position_in(&race.why.spawned, file);
+    let task = culprit(race);
+    let Some(join) = &race.why.join else {
+        return format!(
+            "{task} was spawned at {spawned}; the program failed before any join waited for it"
+        );
+    };
+    let article = if join.what.starts_with("the ") {
+        ""
+    } else {
+        "the "
+    };
+    // `the end of finish@7` already says where; a bare `sync` does not.
+    let at = if join.what.contains('@') {
+        String::new()
+    } else {
+        format!(" at {}", position_in(&join.place, file))
+    };
+    format!(
+        "{task} was spawned at {spawned}; the first join that waits for it is {article}{}{at}, after (2)",
+        join.what
+    )
+}
+
+/// The task that runs beside the second access. Its captures are told only where its label alone
+/// would be ambiguous: when another creation on either access's path has the same one.
+fn culprit(race: &RaceSummary) -> String {
+    let Some(task) = race.why.task.creations.last() else {
+        return "main".to_string();
+    };
+    let label = label(task);
+    let paths = race
+        .first
+        .task
+        .creations
+        .iter()
+        .chain(&race.second.task.creations);
+    let namesakes = paths.filter(|other| self::label(other) == label).count();
+    if namesakes > 1 {
+        label + &captures(task, None)
+    } else {
+        label
+    }
+}
+
+/// What was allocated where, or that it is global.
+pub(crate) fn origin(race: &RaceSummary) -> String {
+    match &race.allocated {
+        Some(place) => {
+            format!(
+                "{} was allocated at {}",
+                object(&race.location),
+                position(place)
+            )
+        }
+        None => format!("{} is a global variable", race.location),
+    }
+}
+
+/// The object of a location: `B` of `B[3]`, `p` of `p.x`.
+pub(crate) fn object(location: &str) -> &str {
+    let last_step = if location.ends_with(']') { '[' } else { '.' };
+    match location.rfind(last_step) {
+        Some(end) if end > 0 => &location[..end],
+        _ => location,
+    }
+}
+
+/// `also at B[1], B[2] (3 locations, 5 times)`; none for a pair seen once.
+pub(crate) fn elsewhere(race: &RaceSummary, longest: usize) -> Option<String> {
+    let times = count(race.occurrences, "time", "times");
+    if race.locations.count > 1 {
+        let others = Names {
+            shown: race
+                .locations
+                .shown
+                .iter()
+                .filter(|n| **n != race.location)
+                .cloned()
+                .collect(),
+            count: race.locations.count - 1,
+        };
+        let locations = count(race.locations.count, "location", "locations");
+        Some(format!(
+            "also at {} ({locations}, {times})",
+            names(&others, longest)
+        ))
+    } else if race.occurrences > 1 {
+        Some(format!("seen {times}"))
+    } else {
+        None
+    }
+}
+
+/// `B[0], B[1], … and 7 more`: at most `longest` of them.
+pub(crate) fn names(names: &Names, longest: usize) -> String {
+    let listed = names.shown.len().min(longest);
+    let mut text = names.shown[..listed].join(", ");
+    let more = names.count.saturating_sub(listed as u64);
+    if more > 0 {
+        text += if listed > 0 { ", … and " } else { "" };
+        text += &format!("{more} more");
+    }
+    text
+}
+
+/// `and 3 more distinct pairs (--max-races 5)`: with the option's value that shows all.
+pub(crate) fn more_races(summary: &Summary) -> Option<String> {
+    let more = summary.distinct_races.saturating_sub(summary.races.len());
+    (more > 0).then(|| {
+        let pairs = count(more as u64, "more distinct pair", "more distinct pairs");
+        format!("and {pairs} (--max-races {})", summary.distinct_races)
+    })
+}
+
+/// What the detector's answer is worth. Its sentence is about a whole run: of a program that
+/// failed only a part was seen, and an unknown answer guarantees nothing.
+pub(crate) fn guarantee(summary: &Summary) -> String {
+    let guarantee = summary.detector.guarantee();
+    if summary.verdict == Verdict::Unknown {
+        "none".to_string()
+    } else if summary.failure.is_some() {
+        format!("up to the failure, {guarantee}")
+    } else {
+        guarantee.to_string()
+    }
+}
+
+/// `index 5 is out of bounds (out-of-bounds)`.
+pub(crate) fn failure(failure: &Failure) -> String {
+    format!("{} ({})", failure.message, failure.kind)
+}
+
+pub(crate) fn statistics(statistics: &Statistics) -> String {
+    [
+        count(statistics.tasks, "task", "tasks"),
+        count(statistics.finishes, "finish", "finishes"),
+        count(
+            statistics.isolated_blocks,
+            "isolated block",
+            "isolated blocks",
+        ),
+        count(statistics.accesses, "access", "accesses"),
+        count(statistics.locations, "location", "locations"),
+    ]
+    .join(", ")
+}
+
+pub(crate) fn count(n: u64, one: &str, many: &str) -> String {
+    format!("{n} {}", if n == 1 { one } else { many })
+}
+
+/// The program and its arguments as one would type them in a shell.
+pub(crate) fn command(summary: &Summary) -> String {
+    let words = std::iter::once(&summary.program).chain(&summary.arguments);
+    words
+        .map(|word| shell_word(word))
+        .collect::<Vec<_>>()
+        .join(" ")
+}
+
+fn shell_word(word: &str) -> String {
+    let plain = |c: char| c.is_ascii_alphanumeric() || "-_./:=+,@%".contains(c);
+    if !word.is_empty() && word.chars().all(plain) {
+        word.to_string()
+    } else {
+        format!("'{}'", word.replace('\'', r"'\''"))
+    }
+}
+
+/// One step of a task path, or how many were left out.
+pub(crate) enum Step {
+    /// `async@9` and ` (i = 0)`; `depth` counts from 0 below `main`.
+    Creation {
+        depth: usize,
+        label: String,
+        captures: String,
+    },
+    Skipped(usize),
+}
+
+/// The steps from `main` to a task, long paths shortened in the middle.
+pub(crate) fn steps(path: &TaskPath) -> Vec<Step> {
+    let creations = &path.creations;
+    let step = |depth: usize| Step::Creation {
+        depth,
+        label: label(&creations[depth]),
+        captures: captures(&creations[depth], creations.get(depth + 1)),
+    };
+    if creations.len() <= LONGEST_PATH {
+        return (0..creations.len()).map(step).collect();
+    }
+    let tail = creations.len() - PATH_TAIL;
+    let mut steps: Vec<Step> = (0..PATH_HEAD).map(step).collect();
+    steps.push(Step::Skipped(tail - PATH_HEAD));
+    steps.extend((tail..creations.len()).map(step));
+    steps
+}
+
+/// `main › async@14 › async@14 (i = 0)`.
+pub(crate) fn task(path: &TaskPath) -> String {
+    let mut text = "main".to_string();
+    for step in steps(path) {
+        text += " › ";
+        match step {
+            Step::Creation {
+                label, captures, ..
+            } => text += &(label + &captures),
+            Step::Skipped(steps) => text += &skipped(steps),
+        }
+    }
+    text
+}
+
+pub(crate) fn skipped(steps: usize) -> String {
+    format!("… {steps} more …")
+}
+
+fn label(creation: &Creation) -> String {
+    format!("{}@{}", creation.construct, creation.line)
+}
+
+/// ` (i = 0, j = 1)`, without those that the next step of the path repeats; empty if none is left.
+fn captures(creation: &Creation, next: Option<&Creation>) -> String {
+    let repeated = |capture| next.is_some_and(|next| next.captures.contains(capture));
+    let told: Vec<String> = creation
+        .captures
+        .iter()
+        .filter(|capture| !repeated(capture))
+        .map(|(name, value)| format!("{name} = {value}"))
+        .collect();
+    if told.is_empty() {
+        String::new()
+    } else {
+        format!(" ({})", told.join(", "))
+    }
+}
+
+/// The text with everything that does not show as itself escaped: control characters, which could
+/// drive a terminal, and invisible or direction-changing ones, which could make a report look like
+/// another.
+pub(crate) fn printable(text: &str) -> String {
+    let mut shown = String::with_capacity(text.len());
+    for c in text.chars() {
+        match c {
+            '\\' | '\'' | '"' => shown.push(c),
+            _ => shown.extend(c.escape_debug()),
+        }
+    }
+    shown
+}

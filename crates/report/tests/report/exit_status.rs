@@ -1,0 +1,34 @@
+//! The exit statuses are a contract of the command line.
+
+use crate::summaries;
+use finishline_report::exit_status;
+
+#[test]
+fn every_kind_of_answer_has_its_exit_status() {
+    let expected = [
+        ("racy", 66),
+        ("apparent", 66),
+        ("certified", 0),
+        ("certified-order", 0),
+        ("failed", 3),
+        ("race-then-failed", 66),
+        ("watched", 66),
+        ("watched-in-vain", 0),
+        ("truncated", 66),
+        ("deep", 66),
+        ("hostile", 66),
+        ("unknown", 4),
+    ];
+    let actual: Vec<_> = summaries::all()
+        .iter()
+        .map(|(name, summary)| (*name, exit_status(summary)))
+        .collect();
+    assert_eq!(actual, expected);
+}
+
+#[test]
+fn a_race_counts_even_if_the_verdict_is_about_the_failure() {
+    let mut summary = summaries::race_then_failed();
+    summary.verdict = finishline_model::verdict::Verdict::Trap;
+    assert_eq!(exit_status(&summary), 66);
+}

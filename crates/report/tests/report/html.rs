@@ -1,0 +1,92 @@
+//! The HTML report: self-contained, well-formed, and nothing of the user's text is markup.
+
+use crate::{render, summaries};
+use finishline_model::summary::Summary;
+use finishline_report::{Format, Style};
+
+fn page(summary: &Summary) -> String {
+    render(summary, Format::Html, Style::default())
+}
+
+#[test]
+fn pages_are_well_formed() {
+    for (name, summary) in summaries::all() {
+        let page = page(&summary);
+        assert!(page.starts_with("<!doctype html>\n"), "{name}");
+        let mut open = Vec::new();
+        for tag in page
+            .split('<')
+            .skip(1)
+            .map(|rest| rest.split('>').next().unwrap_or_default())
+        {
+            let element = tag.split(' ').next().unwrap_or_default();
+            match element.strip_prefix('/') {
+                Some(closed) => assert_eq!(open.pop(), Some(closed), "{name}: {tag}"),
+                None if ["!doctype", "meta"].contains(&element) => {}
+                None => open.push(element),
+            }
+        }
+        assert_eq!(open, Vec::<&str>::new(), "{name}");
+    }
+}
+
+#[test]
+fn pages_load_and_run_nothing() {
+    for (name, summary) in summaries::all() {
+        let page = page(&summary).to_lowercase();
+        for forbidden in [
+            "<script", "<link", "<img", "<iframe", " src=", " href=", "url(", "@import",
+        ] {
+            assert!(!page.contains(forbidden), "{name}: {forbidden}");
+        }
+    }
+}
+
+#[test]
+fn text_of_the_user_is_escaped() {
+    let page = page(&summaries::hostile());
+    assert!(page.contains("&lt;script&gt;alert(&#39;x&#39;)&lt;/script&gt;&quot;&amp;"));
+    assert!(!page.contains(|c: char| c != '\n' && (c.is_control() || c == '\u{202e}')));
+}
+
+#[test]
+fn a_page_has_verdict_accesses_paths_and_reason() {
+    let page = page(&summaries::racy());
+    for expected in [
+        "<header class=\"bad\">\n<h1>race <code>fig2.fin 1</code></h1>",
+        "write and write to B[0] are not ordered",
+        "<code>B[i] += i</code> <span class=\"place\">fig2.fin:10:17 in main</span>",
+        "<code>B[i] = A[i]</code> <span class=\"place\">fig2.fin:14:38 in main</span>",
+        "<span class=\"common\">main</span> › <span>async@14</span> › <span>async@14 (i = 0)</span>",
+        "<dt>why parallel</dt><dd>async@9 was spawned at 9:13;",
+        "B was allocated at fig2.fin:5:13",
+        "<code>finishline check fig2.fin 1 --watch &#39;B[0]&#39;</code>",
+        "<dt>guarantee</dt><dd>every schedule of this input",
+    ] {
+        assert!(page.contains(expected), "{expected}\n{page}");
+    }
+}
+
+#[test]
+fn common_ancestors_are_told_apart_from_the_fork() {
+    let mut summary = summaries::deep();
+    // The paths are main.0.1.… both; let them part below the third creation.
+    summary.races[0].second.task.creations[3].index = 7;
+    summary.races[0].second.task.creations.truncate(5);
+    let page = page(&summary);
+    let path = page
+        .split("class=\"path\"")
+        .nth(2)
+        .expect("the second path");
+    let path = path.split("</div>").next().unwrap_or_default();
+    assert_eq!(path.matches("class=\"common\"").count(), 1 + 3, "{path}");
+    assert_eq!(path.matches("<span>").count(), 2, "{path}");
+}
+
+#[test]
+fn shortened_lists_say_so() {
+    let page = page(&summaries::truncated());
+    assert!(page.contains("and 3 more distinct pairs (--max-races 5)"));
+    assert!(page.contains("B[19], … and 980 more"));
+    assert!(crate::html::page(&summaries::watched()).contains("… and 1000 more"));
+}

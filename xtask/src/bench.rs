@@ -1,0 +1,38 @@
+//! `cargo xtask bench [NAME]…`: the measurements, one row of [`BENCHES`] each.
+
+use crate::command::CommandLine;
+use crate::{Failure, Outcome};
+
+pub(crate) struct Bench {
+    pub(crate) name: &'static str,
+    command: &'static str,
+    pub(crate) shows: &'static str,
+}
+
+pub(crate) const BENCHES: [Bench; 2] = [
+    Bench {
+        name: "accesses",
+        command: "cargo bench --package finishline-detect --bench accesses",
+        shows: "nanoseconds per checked access, bytes per finished task",
+    },
+    Bench {
+        name: "parse",
+        command: "cargo bench --package finishline-fin --bench front_end",
+        shows: "time from source text to IR",
+    },
+];
+
+pub(crate) fn run(names: &[String]) -> Outcome {
+    for name in names {
+        if !BENCHES.iter().any(|bench| bench.name == name) {
+            return Err(Failure::Usage(format!("there is no benchmark `{name}`")));
+        }
+    }
+    for bench in &BENCHES {
+        if names.is_empty() || names.iter().any(|name| name == bench.name) {
+            println!("== {}: {}", bench.name, bench.shows);
+            CommandLine::new(bench.command).run()?;
+        }
+    }
+    Ok(())
+}

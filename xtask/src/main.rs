@@ -1,0 +1,178 @@
+//! `cargo xtask <command>`: everything a contributor runs, in one place and without dependencies.
+//!
+//! Each command is one file and one row of [`COMMANDS`]. Exit status: 0, it went well; 1, it did not; 2, it was
+//! called wrongly. A command that runs others prints them as they can be typed, and on failure the one to repeat.
+
+#![forbid(unsafe_code)]
+
+mod bench;
+mod bless;
+mod command;
+mod demo;
+mod prerequisites;
+mod soak;
+mod test;
+mod tidy;
+
+use std::path::Path;
+use std::process::ExitCode;
+
+/// Why a command did not succeed.
+#[derive(Debug, PartialEq, Eq)]
+enum Failure {
+    /// It was called wrongly; the help follows.
+    Usage(String),
+    /// What it checks is not so.
+    Failed(String),
+}
+
+type Outcome = Result<(), Failure>;
+
+struct Command {
+    name: &'static str,
+    arguments: &'static str,
+    about: &'static str,
+    run: fn(&[String]) -> Outcome,
+}
+
+const COMMANDS: [Command; 7] = [
+    Command {
+        name: "demo",
+        arguments: "",
+        about: "build finishline and check a racy and a clean program",
+        run: demo::run,
+    },
+    Command {
+        name: "test",
+        arguments: "",
+        about: "formatting, lints, tidy and every test: what must pass before a change lands",
+        run: test::run,
+    },
+    Command {
+        name: "tidy",
+        arguments: "",
+        about: "the habits of the source that no compiler checks",
+        run: tidy::run,
+    },
+    Command {
+        name: "bless",
+        arguments: "",
+        about: "run the tests and rewrite the expected outputs beside the programs",
+        run: bless::run,
+    },
+    Command {
+        name: "bench",
+        arguments: "[NAME]…",
+        about: "measure; without a name, everything",
+        run: bench::run,
+    },
+    Command {
+        name: "soak",
+        arguments: "[--programs N] [--seed S]",
+        about: "compare detectors and oracle on N random programs from a new seed",
+        run: soak::run,
+    },
+    Command {
+        name: "help",
+        arguments: "",
+        about: "this text",
+        run: |_| {
+            print!("{}", help());
+            Ok(())
+        },
+    },
+];
+
+fn main() -> ExitCode {
+    let arguments: Vec<String> = std::env::args().skip(1).collect();
+    match dispatch(&arguments) {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(Failure::Failed(message)) => {
+            eprintln!("xtask: {message}");
+            ExitCode::from(1)
+        }
+        Err(Failure::Usage(message)) => {
+            eprint!("xtask: {message}\n\n{}", help());
+            ExitCode::from(2)
+        }
+    }
+}
+
+fn dispatch(arguments: &[String]) -> Outcome {
+    let Some((name, rest)) = arguments.split_first() else {
+        return Err(Failure::Usage("which command?".to_string()));
+    };
+    let name = match name.as_str() {
+        "-h" | "--help" => "help",
+        name => name,
+    };
+    let Some(command) = COMMANDS.iter().find(|command| command.name == name) else {
+        return Err(Failure::Usage(format!("there is no command `{name}`")));
+    };
+    if command.arguments.is_empty()
+        && let Some(extra) = rest.first()
+    {
+        return Err(Failure::Usage(format!(
+            "`{name}` takes no arguments, but got `{extra}`"
+        )));
+    }
+    (command.run)(rest)
+}
+
+fn help() -> String {
+    let mut text = String::from("usage: cargo xtask COMMAND\n\n");
+    for command in &COMMANDS {
+        let call = format!("{} {}", command.name, command.arguments);
+        text += &format!("  {:32} {}\n", call.trim_end(), command.about);
+    }
+    text += "\nbenchmarks:\n";
+    for bench in &bench::BENCHES {
+        text += &format!("  {:32} {}\n", bench.name, bench.shows);
+    }
+    text
+}
+
+/// The directory of the workspace, from which every command runs.
+fn root() -> &'static Path {
+    Path::new(env!("CARGO_MANIFEST_DIR"))
+        .parent()
+        .expect("xtask is a directory of the workspace")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn call(words: &[&str]) -> Outcome {
+        let arguments: Vec<String> = words.iter().map(|word| word.to_string()).collect();
+        dispatch(&arguments)
+    }
+
+    fn is_usage(outcome: Outcome) -> bool {
+        matches!(outcome, Err(Failure::Usage(_)))
+    }
+
+    #[test]
+    fn a_wrong_call_is_told_apart_from_a_failure() {
+        assert!(is_usage(call(&[])));
+        assert!(is_usage(call(&["tests"])));
+        assert!(is_usage(call(&["tidy", "crates"])));
+        assert!(is_usage(call(&["bench", "no-such-bench"])));
+        assert!(is_usage(call(&["soak", "--programs"])));
+        assert!(is_usage(call(&["soak", "--programs", "many"])));
+        assert!(is_usage(call(&["soak", "--program", "1"])));
+    }
+
+    #[test]
+    fn help_has_a_line_for_every_command() {
+        let help = help();
+        for command in &COMMANDS {
+            let start = format!("\n  {} ", command.name);
+            assert!(
+                help.contains(&start),
+                "{} is missing from\n{help}",
+                command.name
+            );
+        }
+    }
+}

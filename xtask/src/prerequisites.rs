@@ -1,0 +1,119 @@
+//! The programs the build needs from the system, and how to get those that are missing.
+//!
+//! As root, or where `sudo` asks for no password, packages are installed with apt; anyone else is told the exact command.
+//! Components of the Rust toolchain are never installed unasked: the toolchain is the contributor's.
+//!
+//! Cargo links xtask itself with `cc` unless another linker is configured, so on most machines without one cargo
+//! stops before this file can help; README.md has the command for them.
+
+use crate::command::CommandLine;
+use crate::{Failure, Outcome};
+
+/// What this user may do about missing packages.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Rights {
+    Root,
+    PasswordlessSudo,
+    Neither,
+}
+
+const LINKER_PACKAGES: &str = "gcc libc6-dev";
+
+/// `cc`, which rustc calls to link.
+pub(crate) fn ensure_linker() -> Outcome {
+    let is_there = || CommandLine::new("cc --version").answer().is_some();
+    if is_there() {
+        return Ok(());
+    }
+    let has_apt = CommandLine::new("apt-get --version").answer().is_some();
+    for line in install_commands(has_apt, rights(), LINKER_PACKAGES)? {
+        println!("there is no C linker `cc`: {line}");
+        CommandLine::new(&line).run()?;
+    }
+    if is_there() {
+        return Ok(());
+    }
+    Err(Failure::Failed(format!(
+        "`cc` does not run, even with {LINKER_PACKAGES} installed"
+    )))
+}
+
+/// rustfmt and clippy.
+pub(crate) fn ensure_components() -> Outcome {
+    for (component, probe) in [
+        ("rustfmt", "cargo fmt --version"),
+        ("clippy", "cargo clippy --version"),
+    ] {
+        if CommandLine::new(probe).answer().is_none() {
+            return Err(Failure::Failed(format!(
+                "{component} is missing; run: rustup component add {component}"
+            )));
+        }
+    }
+    Ok(())
+}
+
+fn rights() -> Rights {
+    if CommandLine::new("id -u").answer().as_deref() == Some("0") {
+        Rights::Root
+    } else if CommandLine::new("sudo -n true").answer().is_some() {
+        Rights::PasswordlessSudo
+    } else {
+        Rights::Neither
+    }
+}
+
+/// The commands that install `packages`, or, if they are not ours to run, a failure that tells them.
+fn install_commands(has_apt: bool, rights: Rights, packages: &str) -> Result<[String; 2], Failure> {
+    let with = |prefix: &str| {
+        [
+            format!("{prefix}apt-get update"),
+            format!("{prefix}env DEBIAN_FRONTEND=noninteractive apt-get install --yes {packages}"),
+        ]
+    };
+    match rights {
+        _ if !has_apt => Err(Failure::Failed(
+            "there is no C linker `cc`; install a C compiler with your system's package manager"
+                .to_string(),
+        )),
+        Rights::Root => Ok(with("")),
+        Rights::PasswordlessSudo => Ok(with("sudo -n ")),
+        Rights::Neither => Err(Failure::Failed(format!(
+            "there is no C linker `cc`; run: sudo apt-get install {packages}"
+        ))),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn text(outcome: Result<[String; 2], Failure>) -> String {
+        match outcome {
+            Ok(commands) => commands.join("; "),
+            Err(Failure::Failed(message) | Failure::Usage(message)) => message,
+        }
+    }
+
+    #[test]
+    fn packages_are_installed_only_by_those_who_may() {
+        let update_then_install =
+            "apt-get update; env DEBIAN_FRONTEND=noninteractive apt-get install --yes gcc";
+        assert_eq!(
+            text(install_commands(true, Rights::Root, "gcc")),
+            update_then_install
+        );
+
+        let by_sudo = install_commands(true, Rights::PasswordlessSudo, "gcc").unwrap();
+        assert!(by_sudo.iter().all(|line| line.starts_with("sudo -n ")));
+
+        let told = install_commands(true, Rights::Neither, "gcc");
+        assert!(told.is_err());
+        assert!(text(told).ends_with("run: sudo apt-get install gcc"));
+    }
+
+    #[test]
+    fn without_apt_nothing_is_run() {
+        assert!(install_commands(false, Rights::Root, "gcc").is_err());
+    }
+}

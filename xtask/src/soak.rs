@@ -1,0 +1,119 @@
+//! `cargo xtask soak`: long campaigns of random programs, from a seed nobody has tried.
+//!
+//! The tests of `engine` and `detect` compare every detector with the oracle on as many programs as
+//! `FINISHLINE_SEEDS` says, from the seed `FINISHLINE_SEED` on. `cargo xtask test` runs a fixed range; this
+//! runs many new ones, both campaigns even if the first fails, and prints what repeats a failure.
+
+use crate::command::CommandLine;
+use crate::{Failure, Outcome};
+use std::time::{SystemTime, UNIX_EPOCH};
+
+const CAMPAIGNS: [&str; 2] = [
+    "cargo test --release --quiet --package finishline-engine --test random_programs",
+    "cargo test --release --quiet --package finishline-detect",
+];
+
+const DEFAULT_PROGRAMS: u64 = 1_000_000;
+
+#[derive(Debug, PartialEq, Eq)]
+struct Campaign {
+    programs: u64,
+    /// None: a fresh one.
+    seed: Option<u64>,
+}
+
+pub(crate) fn run(arguments: &[String]) -> Outcome {
+    let Campaign { programs, seed } = parse(arguments)?;
+    let seed = seed.unwrap_or_else(fresh_seed);
+    println!("{programs} programs from seed {seed}");
+    let mut failed = Vec::new();
+    for line in CAMPAIGNS {
+        let campaign = CommandLine::new(line)
+            .env("FINISHLINE_SEEDS", programs)
+            .env("FINISHLINE_SEED", seed);
+        println!("== {campaign}");
+        if !campaign.status()?.success() {
+            failed.push(campaign.to_string());
+        }
+    }
+    if failed.is_empty() {
+        println!("no disagreement in {programs} programs from seed {seed}");
+        return Ok(());
+    }
+    Err(Failure::Failed(format!(
+        "failed; to repeat:\n  {}",
+        failed.join("\n  ")
+    )))
+}
+
+fn parse(arguments: &[String]) -> Result<Campaign, Failure> {
+    let mut campaign = Campaign {
+        programs: DEFAULT_PROGRAMS,
+        seed: None,
+    };
+    let mut rest = arguments.iter();
+    while let Some(option) = rest.next() {
+        let mut number = || {
+            let value = rest
+                .next()
+                .ok_or_else(|| Failure::Usage(format!("`{option}` needs a number")))?;
+            value
+                .parse::<u64>()
+                .map_err(|error| Failure::Usage(format!("`{option} {value}`: {error}")))
+        };
+        match option.as_str() {
+            "--programs" => campaign.programs = number()?,
+            "--seed" => campaign.seed = Some(number()?),
+            _ => return Err(Failure::Usage(format!("`soak` has no option `{option}`"))),
+        }
+    }
+    Ok(campaign)
+}
+
+/// A seed from the clock, spread over 48 bits: short enough to type, with room to count up from.
+fn fresh_seed() -> u64 {
+    let nanoseconds = SystemTime::now()
+        .duration_since(UNIX_EPOCH)
+        .map_or(0, |since| since.as_nanos() as u64);
+    // Fibonacci hashing: campaigns started close together must not overlap.
+    nanoseconds.wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 16
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn parsed(words: &[&str]) -> Result<Campaign, Failure> {
+        let arguments: Vec<String> = words.iter().map(|word| word.to_string()).collect();
+        parse(&arguments)
+    }
+
+    #[test]
+    fn both_options_in_any_order() {
+        let both = Ok(Campaign {
+            programs: 5,
+            seed: Some(9),
+        });
+        assert_eq!(parsed(&["--programs", "5", "--seed", "9"]), both);
+        assert_eq!(parsed(&["--seed", "9", "--programs", "5"]), both);
+        assert_eq!(
+            parsed(&[]),
+            Ok(Campaign {
+                programs: DEFAULT_PROGRAMS,
+                seed: None
+            })
+        );
+    }
+
+    #[test]
+    fn a_number_that_is_none_is_refused() {
+        assert!(parsed(&["--seed", "-1"]).is_err());
+        assert!(parsed(&["--seed"]).is_err());
+        assert!(parsed(&["--seed", "18446744073709551616"]).is_err());
+    }
+
+    #[test]
+    fn a_fresh_seed_leaves_room_to_count_up() {
+        assert!(fresh_seed() < 1 << 48);
+    }
+}
