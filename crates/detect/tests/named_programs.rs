@@ -164,6 +164,18 @@ fn blocks_order_through_joins() {
         "a",
         "",
     );
+    // The block that precedes the read is in a task that has been joined.
+    check(
+        "async{ wa isolated{ } } finish{ async{ isolated{ } } } ra",
+        "a",
+        "",
+    );
+    // The write is by a task whose creator has ended, and is joined before the block.
+    check(
+        "async{ finish{ async{ async{ wa } } } isolated{ } } isolated{ } ra",
+        "a",
+        "",
+    );
 }
 
 #[test]

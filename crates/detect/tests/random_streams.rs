@@ -16,14 +16,17 @@ const LOCATIONS: u64 = 12;
 enum Profile {
     AsyncFinish,
     Isolated,
+    /// Few accesses to one location, many empty isolated blocks: what orders them is the blocks.
+    Blocks,
     Everything,
     Cilk,
 }
 
 impl Profile {
-    const ALL: [Profile; 4] = [
+    const ALL: [Profile; 5] = [
         Profile::AsyncFinish,
         Profile::Isolated,
+        Profile::Blocks,
         Profile::Everything,
         Profile::Cilk,
     ];
@@ -32,7 +35,7 @@ impl Profile {
         use FinishKind::{Dynamic, Lexical, SyncScope};
         match self {
             Profile::AsyncFinish => &[Open::Async, Open::Finish(Lexical)],
-            Profile::Isolated => &[
+            Profile::Isolated | Profile::Blocks => &[
                 Open::Async,
                 Open::Finish(Lexical),
                 Open::Isolated,
@@ -62,7 +65,7 @@ struct Generator {
 
 impl Generator {
     fn program(seed: u64) -> Vec<Word> {
-        let profile = Profile::ALL[(seed % 4) as usize];
+        let profile = Profile::ALL[seed as usize % Profile::ALL.len()];
         let mut generator = Generator {
             random: seed,
             profile,
@@ -70,7 +73,8 @@ impl Generator {
             words: Vec::new(),
             statements_left: 0,
         };
-        generator.places = 1 + generator.below(4);
+        let blocks = matches!(profile, Profile::Blocks);
+        generator.places = if blocks { 1 } else { 1 + generator.below(4) };
         generator.statements_left = 4 + generator.below(40);
         let cilk = matches!(profile, Profile::Cilk);
         generator.body(cilk, 0);
@@ -123,8 +127,13 @@ impl Generator {
 
     fn statement(&mut self, depth: u64) {
         let syncs = matches!(self.profile, Profile::Everything | Profile::Cilk);
+        let accesses = if matches!(self.profile, Profile::Blocks) {
+            2
+        } else {
+            5
+        };
         match self.below(10) {
-            0..5 => self.access(),
+            chosen if chosen < accesses => self.access(),
             5 if syncs => self.words.push(Word::Sync),
             _ if depth > 8 => self.access(),
             _ => {
@@ -140,7 +149,12 @@ impl Generator {
         match open {
             Open::Isolated => {
                 self.words.push(Word::Open(open));
-                for _ in 0..self.below(3) {
+                let accesses = if matches!(self.profile, Profile::Blocks) {
+                    1
+                } else {
+                    3
+                };
+                for _ in 0..self.below(accesses) {
                     self.access();
                 }
                 self.words.push(Word::Close);

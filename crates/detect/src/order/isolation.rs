@@ -230,3 +230,45 @@ impl IsolationOrder {
         Ok(())
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use finishline_model::{FinishId, SiteId, TaskId, TaskKind};
+
+    /// `first; isolated {} isolated {} last`, by the definition.
+    #[test]
+    fn labels_are_the_least_and_the_greatest_block() {
+        let (task, site) = (TaskId::MAIN, SiteId(0));
+        let kind = TaskKind::Main;
+        let mut order = IsolationOrder::new();
+        let mut steps = Vec::new();
+        let begin = Event::TaskBegin {
+            task,
+            parent: None,
+            kind,
+            finish: FinishId::ROOT,
+            site,
+        };
+        let (enter, leave) = (
+            Event::IsolatedBegin { task, site },
+            Event::IsolatedEnd { task, site },
+        );
+        for event in [begin, enter, leave, enter, leave] {
+            order.event(&event).unwrap();
+            steps.push(order.now());
+            assert_eq!(
+                order.before_now(order.now()),
+                event == enter,
+                "a block is its own first and last"
+            );
+        }
+        let firsts: Vec<_> = steps
+            .iter()
+            .map(|&step| order.first_block_after(step))
+            .collect();
+        assert_eq!(firsts, [Some(0), Some(0), Some(1), Some(1), None]);
+        let before: Vec<_> = steps.iter().map(|&step| order.before_now(step)).collect();
+        assert_eq!(before, [true, true, true, true, false]);
+    }
+}

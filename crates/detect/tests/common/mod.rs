@@ -9,15 +9,16 @@
 #![allow(dead_code, reason = "each test file uses its part")]
 
 use finishline_detect::LocationSet;
-use finishline_detect::history::{Isolated, LastWriterOneReader};
+use finishline_detect::history::{Isolated, LastWriterOneReader, ObservedOrder, Remembered};
 use finishline_detect::oracle::{Mode, Oracle, Recorded};
-use finishline_detect::order::{EspBags, SpBags};
+use finishline_detect::order::isolation::IsolationOrder;
+use finishline_detect::order::{EspBags, Order, SpBags};
 use finishline_detect::pairs::{RacePair, RacePairs};
 use finishline_detect::serial::Serial;
 use finishline_detect::sited::Sited;
 use finishline_model::{
-    Access, AccessId, AccessKind, AllocationId, Event, FinishId, FinishKind, Location, ObjectId,
-    Observer, Race, SiteId, TaskId, TaskKind,
+    Access, AccessId, AccessKind, AccessPoint, AllocationId, Event, FinishId, FinishKind, Location,
+    ObjectId, Observer, Race, SiteId, TaskId, TaskKind,
 };
 use std::collections::BTreeSet;
 use std::fmt::Write;
@@ -292,6 +293,71 @@ pub(crate) fn tell(words: &[Word], locations: u64, observer: &mut impl Observer)
     teller.end_task();
 }
 
+/// The observed order and its history alone, without the structural history that the second pass has beside them.
+#[derive(Debug)]
+struct ObservedAlone {
+    structure: EspBags,
+    isolation: IsolationOrder,
+    cells: Vec<ObservedOrder>,
+    racing: BTreeSet<Location>,
+    in_isolated: bool,
+}
+
+impl ObservedAlone {
+    fn new(locations: u64) -> Self {
+        ObservedAlone {
+            structure: EspBags::new().unwrap(),
+            isolation: IsolationOrder::new(),
+            cells: vec![ObservedOrder::default(); locations as usize],
+            racing: BTreeSet::new(),
+            in_isolated: false,
+        }
+    }
+
+    fn clear(&mut self) {
+        self.structure.clear();
+        self.isolation.clear();
+        self.cells.fill(ObservedOrder::default());
+        self.racing.clear();
+    }
+}
+
+impl Observer for ObservedAlone {
+    fn event(&mut self, event: &Event) {
+        match event {
+            Event::IsolatedBegin { .. } => self.in_isolated = true,
+            Event::IsolatedEnd { .. } => self.in_isolated = false,
+            _ => {}
+        }
+        self.structure.event(event).unwrap();
+        self.isolation.event(event).unwrap();
+    }
+
+    fn access(&mut self, access: &Access) {
+        let &Access { task, id, kind, .. } = access;
+        let now = Remembered {
+            point: AccessPoint {
+                task,
+                access: id,
+                kind,
+                isolated: self.in_isolated,
+            },
+            stamp: self.structure.now(),
+            step: self.isolation.now(),
+        };
+        for location in access.locations() {
+            let races = self.cells[location.0 as usize].access(
+                now,
+                |r| !self.structure.parallel(r.stamp) || self.isolation.before_now(r.step),
+                |r| self.isolation.first_block_after(r.step),
+            );
+            if races.iter().any(Option::is_some) {
+                self.racing.insert(location);
+            }
+        }
+    }
+}
+
 /// All detectors and the oracle, used again for one program after another.
 pub(crate) struct Comparison {
     locations: u64,
@@ -300,6 +366,7 @@ pub(crate) struct Comparison {
     pub(crate) esp_bags_isolated: Serial<EspBags, Isolated>,
     pub(crate) sp_bags: Serial<SpBags, LastWriterOneReader>,
     pub(crate) sited: Sited<'static, EspBags, Isolated>,
+    observed_alone: ObservedAlone,
     sited_plain: Sited<'static, EspBags, LastWriterOneReader>,
     sited_cilk: Sited<'static, SpBags, LastWriterOneReader>,
 }
@@ -318,6 +385,7 @@ impl Comparison {
             esp_bags_isolated: Serial::new().unwrap(),
             sp_bags: Serial::new().unwrap(),
             sited: Sited::new(all).unwrap(),
+            observed_alone: ObservedAlone::new(locations),
             sited_plain: Sited::new(all).unwrap(),
             sited_cilk: Sited::new(all).unwrap(),
         }
@@ -369,7 +437,20 @@ impl Comparison {
         }
         self.sited.clear();
         tell(words, self.locations, &mut self.sited);
-        self.pairs_agree(self.sited.pairs(), &racing)
+        self.pairs_agree(self.sited.pairs(), &racing)?;
+
+        self.observed_alone.clear();
+        tell(words, self.locations, &mut self.observed_alone);
+        let (alone, observed) = (
+            &self.observed_alone.racing,
+            self.oracle.racing_locations(Mode::Observed),
+        );
+        if *alone != observed {
+            return Err(format!(
+                "the observed order alone races at {alone:?}, not {observed:?}"
+            ));
+        }
+        Ok(())
     }
 
     fn pairs_agree(&self, pairs: &RacePairs, racing: &BTreeSet<Location>) -> Result<(), String> {

@@ -1,0 +1,200 @@
+//! What the tests of whole programs share: a compiled program, its recorded run, and the judge that compares
+//! the detectors with the oracle on it.
+
+use finishline_detect::LocationSet;
+use finishline_detect::history::{Isolated, LastWriterOneReader};
+use finishline_detect::oracle::{Mode, Oracle, Recorded};
+use finishline_detect::order::{EspBags, SpBags};
+use finishline_detect::serial::Serial;
+use finishline_detect::sited::Sited;
+use finishline_engine::depth_first::{self, End};
+use finishline_ir::machine::Limits;
+use finishline_ir::{Construct, Module};
+use finishline_model::event::{Record, replay};
+use finishline_model::{AccessPoint, Location, Race};
+use std::collections::BTreeSet;
+use std::sync::atomic::AtomicU64;
+
+/// Compiles a program that must be accepted.
+pub fn compile(source: &str) -> Result<Module, String> {
+    match finishline_fin::compile("test.fin", source.as_bytes()) {
+        Ok(program) => Ok(program.module),
+        Err(errors) => Err(errors.render(false)),
+    }
+}
+
+/// Runs a program depth-first; what it told.
+pub fn record(module: &Module, fuel: u64) -> Result<Vec<Record>, String> {
+    let mut records: Vec<Record> = Vec::new();
+    let program = depth_first::Program {
+        module,
+        arguments: &[],
+        limits: Limits::default(),
+    };
+    let progress = AtomicU64::new(0);
+    let outcome = depth_first::run(
+        program,
+        &mut records,
+        &mut std::io::sink(),
+        Some(fuel),
+        &progress,
+        |_, _| {},
+    );
+    match outcome.result {
+        End::Finished | End::Trapped(_) => Ok(records),
+        other => Err(format!("{other:?}")),
+    }
+}
+
+/// Detectors and the oracle, kept from program to program.
+pub struct Judge {
+    oracle: Oracle,
+    plain: Serial<EspBags, LastWriterOneReader>,
+    isolated: Serial<EspBags, Isolated>,
+    sp_bags: Serial<SpBags, LastWriterOneReader>,
+}
+
+/// What the detectors, agreeing with the oracle, said about a run.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Judged {
+    pub racing: BTreeSet<Location>,
+    /// Locations with a race that is not only apparent.
+    pub real: BTreeSet<Location>,
+    pub isolated_conflict: bool,
+}
+
+impl Judge {
+    pub fn new() -> Judge {
+        Judge {
+            oracle: Oracle::new(1_000_000),
+            plain: Serial::new().expect("memory for a detector"),
+            isolated: Serial::new().expect("memory for a detector"),
+            sp_bags: Serial::new().expect("memory for a detector"),
+        }
+    }
+
+    /// Compares every detector that applies with the oracle; the first disagreement, in words.
+    pub fn judge(&mut self, module: &Module, records: &[Record]) -> Result<Judged, String> {
+        self.oracle.clear();
+        replay(records, &mut self.oracle);
+        let racing = self.oracle.racing_locations(Mode::Structure);
+        let uses_isolated = module.uses(Construct::Isolated).is_some();
+
+        self.isolated.clear();
+        replay(records, &mut self.isolated);
+        same("esp-bags with isolated cells", self.isolated.racing(), &racing)?;
+        let isolated_conflict = self.oracle.isolated_blocks_conflict();
+        if self.isolated.isolated_conflict() != isolated_conflict {
+            return Err(format!("esp-bags denies: isolated blocks conflict = {isolated_conflict}"));
+        }
+        if !uses_isolated {
+            self.plain.clear();
+            replay(records, &mut self.plain);
+            same("esp-bags with plain cells", self.plain.racing(), &racing)?;
+        }
+        let cilk = |construct| matches!(construct, Construct::Spawn | Construct::Sync);
+        if module.constructs.iter().all(|used| cilk(used.construct)) {
+            self.sp_bags.clear();
+            replay(records, &mut self.sp_bags);
+            same("sp-bags", self.sp_bags.racing(), &racing)?;
+        }
+        let real = self.pairs(records, uses_isolated)?;
+        if real != self.oracle.racing_locations(Mode::Observed) {
+            return Err("the observed order of isolated blocks gives other races".to_owned());
+        }
+        Ok(Judged {
+            racing,
+            real,
+            isolated_conflict,
+        })
+    }
+
+    /// The second pass: every pair it names must be unordered in the oracle's graph, in the mode it claims, and every racing
+    /// location must have one. The locations with a pair that is not apparent.
+    fn pairs(&self, records: &[Record], isolated: bool) -> Result<BTreeSet<Location>, String> {
+        let racing = self.isolated.racing();
+        let pairs = if isolated {
+            let mut sited = Sited::<EspBags, Isolated>::new(racing).map_err(|e| e.to_string())?;
+            replay(records, &mut sited);
+            sited.finish().map_err(|e| e.to_string())?
+        } else {
+            let mut sited =
+                Sited::<EspBags, LastWriterOneReader>::new(racing).map_err(|e| e.to_string())?;
+            replay(records, &mut sited);
+            sited.finish().map_err(|e| e.to_string())?
+        };
+        let mut covered: BTreeSet<Location> = BTreeSet::new();
+        let mut real: BTreeSet<Location> = BTreeSet::new();
+        for pair in pairs.as_slice() {
+            if !self.exists(&pair.race) {
+                return Err(format!("no such race in the graph: {:?}", pair.race));
+            }
+            covered.extend(&pair.locations);
+            if !pair.race.ordered_by_isolation {
+                real.extend(&pair.locations);
+            }
+        }
+        if !covered.iter().eq(sorted(racing).iter()) {
+            return Err("a racing location without a pair of accesses".to_owned());
+        }
+        Ok(real)
+    }
+
+    /// Whether two steps of the graph made these accesses and are unordered as claimed.
+    fn exists(&self, race: &Race) -> bool {
+        let made = |recorded: &Recorded, point: &AccessPoint| {
+            recorded.task == point.task
+                && recorded.access == point.access
+                && recorded.isolated == point.isolated
+        };
+        // In the order of the run.
+        let accesses = self.oracle.accesses(race.location);
+        accesses.iter().enumerate().any(|(at, second)| {
+            made(second, &race.second)
+                && accesses[..at].iter().any(|first| {
+                    let ordered = |mode| self.oracle.ordered(mode, first, second);
+                    made(first, &race.first)
+                        && !ordered(Mode::Structure)
+                        && ordered(Mode::Observed) == race.ordered_by_isolation
+                })
+        })
+    }
+}
+
+fn sorted(locations: &LocationSet) -> BTreeSet<Location> {
+    locations.in_order().iter().copied().collect()
+}
+
+fn same(who: &str, found: &LocationSet, expected: &BTreeSet<Location>) -> Result<(), String> {
+    let found = sorted(found);
+    if found == *expected {
+        return Ok(());
+    }
+    Err(format!("{who} finds {found:?}, the oracle {expected:?}"))
+}
+
+/// A number from the environment: how many seeds, or the first one.
+pub fn setting(name: &str, default: u64) -> u64 {
+    let value = std::env::var(name).ok();
+    value.map_or(default, |value| value.parse().unwrap_or_else(|_| panic!("{name} is not a number: {value}")))
+}
+
+/// Runs `work` on the numbers of a range, on all cores; each thread has a state of its own.
+pub fn in_parallel<S>(
+    numbers: std::ops::Range<u64>,
+    state: impl Fn() -> S + Sync,
+    work: impl Fn(&mut S, u64) + Sync,
+) {
+    let threads = std::thread::available_parallelism().map_or(1, |n| n.get() as u64);
+    std::thread::scope(|scope| {
+        for thread in 0..threads {
+            let (numbers, state, work) = (numbers.clone(), &state, &work);
+            scope.spawn(move || {
+                let mut state = state();
+                for number in numbers.skip(thread as usize).step_by(threads as usize) {
+                    work(&mut state, number);
+                }
+            });
+        }
+    });
+}

@@ -1,0 +1,28 @@
+//! Every construct inside and after every other: accepted or refused as the language says, and judged as the oracle does.
+
+mod common;
+
+use common::{Judge, compile, record};
+use finishline_generate::matrix::{Expectation, cases};
+
+#[test]
+fn every_construct_in_every_other() {
+    let mut judge = Judge::new();
+    let cases = cases();
+    assert!(cases.len() > 300);
+    for case in cases {
+        let compiled = compile(&case.source);
+        let (name, source) = (&case.name, &case.source);
+        match (case.expectation, compiled) {
+            (Expectation::Accepted, Ok(module)) => {
+                let records = record(&module, 1_000_000).unwrap_or_else(|error| panic!("{name}: {error}\n{source}"));
+                if let Err(error) = judge.judge(&module, &records) {
+                    panic!("{name}: {error}\n{source}");
+                }
+            }
+            (Expectation::Accepted, Err(errors)) => panic!("{name} is refused:\n{errors}\n{source}"),
+            (Expectation::Refused, Ok(_)) => panic!("{name} is accepted:\n{source}"),
+            (Expectation::Refused, Err(_)) => {}
+        }
+    }
+}
