@@ -84,7 +84,7 @@ pub enum Outcome {
     },
 }
 
-/// Explores every interleaving of a verified program.
+/// Explores every interleaving of a verified program. A state is copied for each choice, so a small memory limit is wise.
 pub fn explore(
     module: &Module,
     arguments: &[Datum],
@@ -118,10 +118,9 @@ impl Exploration {
     fn run(&mut self, start: Machine<'_>) {
         let mut unexplored = vec![start];
         while let Some(mut machine) = unexplored.pop() {
-            let traps = match self.granularity {
-                Granularity::Visible => self.settle(&mut machine),
-                Granularity::Instruction => Vec::new(),
-            };
+            if self.granularity == Granularity::Visible {
+                self.settle(&mut machine);
+            }
             if self.steps > self.budget.steps {
                 self.found.gave_up = true;
                 return;
@@ -135,9 +134,6 @@ impl Exploration {
             }
             self.found.states += 1;
             self.note_conflicts(&machine);
-            for trap in &traps {
-                self.fail(trap, machine.path(trap.task));
-            }
             if machine.status(TaskId::MAIN) == Status::Done {
                 self.found.outcomes.insert(Outcome::Finished {
                     output: sorted_lines(&machine),
@@ -145,8 +141,7 @@ impl Exploration {
                 });
             }
             for task in tasks(&machine) {
-                let failing = traps.iter().any(|trap| trap.task == task);
-                if machine.status(task) == Status::Runnable && !failing {
+                if machine.status(task) == Status::Runnable {
                     let mut next = machine.clone();
                     self.steps += 1;
                     match next.step(task, &mut ()) {
@@ -158,28 +153,21 @@ impl Exploration {
         }
     }
 
-    /// Lets every task run until it fails, waits, ends, or comes to a choice. Returns the failures.
-    fn settle(&mut self, machine: &mut Machine<'_>) -> Vec<Trap> {
+    /// Lets every task run until it ends, waits, comes to a choice, or is about to fail.
+    fn settle(&mut self, machine: &mut Machine<'_>) {
         let mut moved = true;
-        let mut traps = Vec::new();
         while moved {
             moved = false;
-            traps.clear();
             for task in tasks(machine) {
                 while machine.next(task) == Next::Local && self.steps <= self.budget.steps {
                     self.steps += 1;
                     match machine.step(task, &mut ()) {
-                        Ok(Progress::Blocked) => break,
+                        Ok(Progress::Blocked) | Err(_) => break,
                         Ok(_) => moved = true,
-                        Err(trap) => {
-                            traps.push(trap);
-                            break;
-                        }
                     }
                 }
             }
         }
-        traps
     }
 
     fn note_conflicts(&mut self, machine: &Machine<'_>) {

@@ -19,8 +19,14 @@ const PROGRAMS: u64 = 3000;
 /// Names that mean the same in every schedule.
 fn names(machine: &Machine, locations: &BTreeSet<Location>) -> BTreeSet<LocationName> {
     let name = |location: &Location| {
-        let (object, offset) = machine.heap().locate(*location).expect("a location of the run");
-        LocationName { object: machine.object_name(object), offset }
+        let (object, offset) = machine
+            .heap()
+            .locate(*location)
+            .expect("a location of the run");
+        LocationName {
+            object: machine.object_name(object),
+            offset,
+        }
     };
     locations.iter().map(name).collect()
 }
@@ -36,32 +42,51 @@ fn compare(judge: &mut Judge, program: &Program) -> Result<bool, String> {
         &[],
         Limits::default(),
         Granularity::Visible,
-        Budget { states: 20_000, steps: 2_000_000 },
+        Budget {
+            states: 20_000,
+            steps: 2_000_000,
+        },
     );
     if all.gave_up {
         return Ok(false);
     }
     let machine = run(&module);
-    let (racing, real) = (names(&machine, &judged.racing), names(&machine, &judged.real));
+    let (racing, real) = (
+        names(&machine, &judged.racing),
+        names(&machine, &judged.real),
+    );
     let isolated = module.uses(Construct::Isolated).is_some();
     if !isolated && racing != all.conflicts {
-        return Err(format!("racing: {racing:?}, in some schedule: {:?}", all.conflicts));
+        return Err(format!(
+            "racing: {racing:?}, in some schedule: {:?}",
+            all.conflicts
+        ));
     }
     // With isolated blocks: what is called a race is one, and what races is reported, at least as apparent.
     if !real.is_subset(&all.conflicts) {
-        return Err(format!("not a race in any schedule: {real:?}, only {:?}", all.conflicts));
+        return Err(format!(
+            "not a race in any schedule: {real:?}, only {:?}",
+            all.conflicts
+        ));
     }
     if !all.conflicts.is_subset(&racing) {
-        return Err(format!("missed: {:?}, found only {racing:?}", all.conflicts));
+        return Err(format!(
+            "missed: {:?}, found only {racing:?}",
+            all.conflicts
+        ));
     }
     if racing.is_empty() && !judged.isolated_conflict && all.outcomes.len() != 1 {
-        return Err(format!("certified, but it can end in {} ways", all.outcomes.len()));
+        return Err(format!(
+            "certified, but it can end in {} ways",
+            all.outcomes.len()
+        ));
     }
     Ok(true)
 }
 
 fn run(module: &finishline_ir::Module) -> Machine<'_> {
-    let mut machine = Machine::new(module, &[], Limits::default(), &mut ()).expect("the program starts");
+    let mut machine =
+        Machine::new(module, &[], Limits::default(), &mut ()).expect("the program starts");
     let mut stack = vec![finishline_model::TaskId::MAIN];
     while let Some(&task) = stack.last() {
         match machine.step(task, &mut ()) {
@@ -91,7 +116,10 @@ fn one_run_covers_every_schedule_of_random_programs() {
         }
     });
     let explored = explored.into_inner();
-    assert!(explored > count * 9 / 10, "only {explored} of {count} programs could be explored");
+    assert!(
+        explored > count * 9 / 10,
+        "only {explored} of {count} programs could be explored"
+    );
 }
 
 #[test]

@@ -131,8 +131,15 @@ fn two_reads_do_not_conflict_and_a_read_and_a_write_do() {
         b.load_global(Type::Int, x);
     };
     assert_eq!(all(&two_tasks(0, read, read)).conflicts, BTreeSet::new());
-    let mixed = all(&two_tasks(0, read, |b, x| b.set_global(x, 1)));
-    assert_eq!(mixed.conflicts, BTreeSet::from([global(0)]));
+    let write = |b: &mut Body<'_>, x| b.set_global(x, 1);
+    assert_eq!(
+        all(&two_tasks(0, read, write)).conflicts,
+        BTreeSet::from([global(0)])
+    );
+    assert_eq!(
+        all(&two_tasks(0, write, read)).conflicts,
+        BTreeSet::from([global(0)])
+    );
 }
 
 #[test]

@@ -15,12 +15,15 @@ fn every_construct_in_every_other() {
         let (name, source) = (&case.name, &case.source);
         match (case.expectation, compiled) {
             (Expectation::Accepted, Ok(module)) => {
-                let records = record(&module, 1_000_000).unwrap_or_else(|error| panic!("{name}: {error}\n{source}"));
+                let records = record(&module, 1_000_000)
+                    .unwrap_or_else(|error| panic!("{name}: {error}\n{source}"));
                 if let Err(error) = judge.judge(&module, &records) {
                     panic!("{name}: {error}\n{source}");
                 }
             }
-            (Expectation::Accepted, Err(errors)) => panic!("{name} is refused:\n{errors}\n{source}"),
+            (Expectation::Accepted, Err(errors)) => {
+                panic!("{name} is refused:\n{errors}\n{source}")
+            }
             (Expectation::Refused, Ok(_)) => panic!("{name} is accepted:\n{source}"),
             (Expectation::Refused, Err(_)) => {}
         }

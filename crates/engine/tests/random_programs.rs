@@ -20,10 +20,24 @@ fn settings(seed: u64) -> Settings {
     match seed % 8 {
         0 => Settings::spawn_sync(),
         1 => Settings::async_finish(),
-        2 => Settings { data_dependent: true, ..Settings::default() },
-        3 => Settings { data_dependent: true, traps: true, ..Settings::default() },
-        4 => Settings { ownership: Ownership::Ignored, focus: 60, ..Settings::default() },
-        5 => Settings { ownership: Ownership::Kept, ..Settings::default() },
+        2 => Settings {
+            data_dependent: true,
+            ..Settings::default()
+        },
+        3 => Settings {
+            data_dependent: true,
+            traps: true,
+            ..Settings::default()
+        },
+        4 => Settings {
+            ownership: Ownership::Ignored,
+            focus: 60,
+            ..Settings::default()
+        },
+        5 => Settings {
+            ownership: Ownership::Kept,
+            ..Settings::default()
+        },
         _ => Settings::default(),
     }
 }
@@ -36,7 +50,10 @@ fn judge(judge: &mut Judge, program: &Program) -> Result<Judged, String> {
 
 #[test]
 fn detectors_agree_with_the_oracle() {
-    let (first, count) = (setting("FINISHLINE_SEED", FIRST_SEED), setting("FINISHLINE_SEEDS", PROGRAMS));
+    let (first, count) = (
+        setting("FINISHLINE_SEED", FIRST_SEED),
+        setting("FINISHLINE_SEEDS", PROGRAMS),
+    );
     let (racy, ordered) = (AtomicU64::new(0), AtomicU64::new(0));
     in_parallel(first..first + count, Judge::new, |judges, seed| {
         let settings = settings(seed);
@@ -44,7 +61,10 @@ fn detectors_agree_with_the_oracle() {
         match judge(judges, &program) {
             Ok(judged) => {
                 if settings.ownership == Ownership::Kept {
-                    assert!(judged.racing.is_empty(), "seed {seed} is free of races by construction");
+                    assert!(
+                        judged.racing.is_empty(),
+                        "seed {seed} is free of races by construction"
+                    );
                 }
                 racy.fetch_add(u64::from(!judged.real.is_empty()), Ordering::Relaxed);
                 ordered.fetch_add(u64::from(judged.real != judged.racing), Ordering::Relaxed);
@@ -68,7 +88,13 @@ fn detectors_agree_with_the_oracle() {
     // The programs must not all be of one kind, or the comparison shows little.
     if count >= 1000 {
         let (racy, ordered) = (racy.into_inner(), ordered.into_inner());
-        assert!(racy > count / 5 && racy < count * 4 / 5, "{racy} of {count} race");
-        assert!(ordered > count / 500, "{ordered} of {count} have races that isolated blocks order");
+        assert!(
+            racy > count / 5 && racy < count * 4 / 5,
+            "{racy} of {count} race"
+        );
+        assert!(
+            ordered > count / 500,
+            "{ordered} of {count} have races that isolated blocks order"
+        );
     }
 }

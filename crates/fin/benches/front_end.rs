@@ -41,7 +41,10 @@ fn source() -> String {
         lines += function.lines().count();
         text.push_str(&function);
     }
-    let _ = writeln!(text, "fn main() {{ print(work0(new int[4], new float[4, 4], 4)); }}");
+    let _ = writeln!(
+        text,
+        "fn main() {{ print(work0(new int[4], new float[4, 4], 4)); }}"
+    );
     text
 }
 
@@ -63,7 +66,10 @@ fn main() {
         assert!(finishline_fin::compile("bench.fin", text.as_bytes()).is_ok());
         compiled.push(start.elapsed());
     }
-    println!("{lines} lines, {} bytes; {ROUNDS} rounds: least, median, most", text.len());
+    println!(
+        "{lines} lines, {} bytes; {ROUNDS} rounds: least, median, most",
+        text.len()
+    );
     for (what, times) in [("parse and check", analysed), ("and lower to IR", compiled)] {
         let (least, median, most) = median(times);
         println!("{what:<16} {least:>10.1?} {median:>10.1?} {most:>10.1?}");

@@ -6,7 +6,10 @@
 //! mistake is one error.
 
 mod body;
+mod calls;
 mod expressions;
+mod operators;
+mod places;
 mod statements;
 
 use crate::diagnostic::{Code, Diagnostic, MOST_SHOWN};
@@ -76,7 +79,7 @@ struct Effects {
 
 struct Checker<'s> {
     text: &'s str,
-    lines: LineIndex<'s>,
+    lines: LineIndex,
     source: SourceMap,
     errors: Vec<Diagnostic>,
     items: FxHashMap<&'s str, (Item, Span)>,
@@ -390,7 +393,8 @@ impl<'s> Checker<'s> {
         if self.errors.len() >= MOST_SHOWN || name.len() > 40 {
             return None;
         }
-        let most = name.len().div_ceil(3);
+        // A name of one or two letters resembles every other one.
+        let most = name.len() / 3;
         candidates
             .filter(|candidate| candidate.len().abs_diff(name.len()) <= most)
             .take(10_000)

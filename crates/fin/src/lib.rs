@@ -70,8 +70,11 @@ pub fn analyse(path: &str, bytes: &[u8]) -> Result<hir::Program, Diagnostics> {
         }
     };
     let (file, mut errors) = syntax::parse(text);
+    if errors.iter().any(|error| error.code == Code::TooDeep) {
+        // The rest of the file was not read: names declared there would be missed.
+        return Err(Diagnostics::new(path, text, errors));
+    }
     let (program, found) = check::check(path, text, &file);
-    // After a syntax error the tree has holes; only what does not depend on them is worth saying.
     errors.extend(found);
     match program {
         Some(program) if errors.is_empty() => Ok(program),

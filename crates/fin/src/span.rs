@@ -24,26 +24,62 @@ impl Span {
     }
 }
 
-/// Where each line starts.
-pub struct LineIndex<'s> {
-    text: &'s str,
+/// Where each line starts, and which characters take more than one byte. A look-up is two binary searches, however long
+/// the line.
+pub struct LineIndex {
     starts: Vec<u32>,
+    /// The end of each such character, with the bytes that exceed one a character up to there.
+    wide: Vec<(u32, u32)>,
 }
 
-impl<'s> LineIndex<'s> {
-    pub fn new(text: &'s str) -> Self {
-        let newlines = text.bytes().enumerate().filter(|(_, byte)| *byte == b'\n');
-        let starts = std::iter::once(0)
-            .chain(newlines.map(|(at, _)| at as u32 + 1))
-            .collect();
-        LineIndex { text, starts }
+impl LineIndex {
+    pub fn new(text: &str) -> Self {
+        let mut index = LineIndex {
+            starts: vec![0],
+            wide: Vec::new(),
+        };
+        let mut exceeding = 0;
+        for (at, character) in text.char_indices() {
+            let (end, bytes) = (at + character.len_utf8(), character.len_utf8() as u32);
+            if character == '\n' {
+                index.starts.push(end as u32);
+            } else if bytes > 1 {
+                exceeding += bytes - 1;
+                index.wide.push((end as u32, exceeding));
+            }
+        }
+        index
     }
 
     /// Line and column of a byte, both from 1, the column in characters.
     pub fn position(&self, byte: u32) -> (u32, u32) {
         let line = self.starts.partition_point(|start| *start <= byte) - 1;
         let start = self.starts[line];
-        let before = Span::new(start, byte).text(self.text);
-        (line as u32 + 1, before.chars().count() as u32 + 1)
+        let exceeding = |byte: u32| {
+            let before = self.wide.partition_point(|(end, _)| *end <= byte);
+            before.checked_sub(1).map_or(0, |last| self.wide[last].1)
+        };
+        let column = byte - start - (exceeding(byte) - exceeding(start));
+        (line as u32 + 1, column + 1)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn columns_count_characters() {
+        let text = "aé\n→b\n\nx";
+        let index = LineIndex::new(text);
+        for (byte, _) in text.char_indices() {
+            let before = &text[..byte];
+            let line = before.matches('\n').count() as u32 + 1;
+            let column = before
+                .rsplit('\n')
+                .next()
+                .map_or(0, |last| last.chars().count());
+            assert_eq!(index.position(byte as u32), (line, column as u32 + 1));
+        }
     }
 }

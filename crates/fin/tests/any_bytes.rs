@@ -33,7 +33,10 @@ fn collect(directory: &Path, sources: &mut Vec<Vec<u8>>) {
 fn input(seed: u64, sources: &[Vec<u8>]) -> Vec<u8> {
     match seed % 8 {
         0 => random_bytes(seed),
-        1 | 2 => mutate(render(&program(seed, &Settings::default())).as_bytes(), seed),
+        1 | 2 => mutate(
+            render(&program(seed, &Settings::default())).as_bytes(),
+            seed,
+        ),
         _ => mutate(&sources[seed as usize % sources.len()], seed),
     }
 }
@@ -42,27 +45,46 @@ fn survives(seed: u64, bytes: &[u8]) {
     let start = Instant::now();
     let result = finishline_fin::compile("fuzz.fin", bytes);
     if let Err(errors) = result {
-        assert!(!errors.errors.is_empty(), "seed {seed}: refused without an error");
+        assert!(
+            !errors.errors.is_empty(),
+            "seed {seed}: refused without an error"
+        );
         for (_, line, column) in errors.positions() {
             assert!(line >= 1 && column >= 1);
         }
         if seed.is_multiple_of(RENDERED) {
             let text = errors.render(false);
-            assert!(text.contains("fuzz.fin"), "seed {seed}: a report names its file");
+            assert!(
+                text.contains("fuzz.fin"),
+                "seed {seed}: a report names its file"
+            );
         }
     }
-    assert!(start.elapsed() < PATIENCE, "seed {seed} takes {:?}", start.elapsed());
+    assert!(
+        start.elapsed() < PATIENCE,
+        "seed {seed} takes {:?}",
+        start.elapsed()
+    );
 }
 
 fn setting(name: &str, default: u64) -> u64 {
-    std::env::var(name).ok().and_then(|value| value.parse().ok()).unwrap_or(default)
+    std::env::var(name)
+        .ok()
+        .and_then(|value| value.parse().ok())
+        .unwrap_or(default)
 }
 
 #[test]
 fn any_bytes_are_survived() {
     let mut sources = Vec::new();
-    collect(&Path::new(env!("CARGO_MANIFEST_DIR")).join("../../programs"), &mut sources);
-    let (first, count) = (setting("FINISHLINE_SEED", 1), setting("FINISHLINE_SEEDS", INPUTS));
+    collect(
+        &Path::new(env!("CARGO_MANIFEST_DIR")).join("../../programs"),
+        &mut sources,
+    );
+    let (first, count) = (
+        setting("FINISHLINE_SEED", 1),
+        setting("FINISHLINE_SEEDS", INPUTS),
+    );
     let threads = std::thread::available_parallelism().map_or(1, |n| n.get() as u64);
     std::thread::scope(|scope| {
         for thread in 0..threads {
@@ -83,7 +105,13 @@ fn any_bytes_are_survived() {
 
 #[test]
 fn extremes_are_survived() {
-    let deep = |open: &str, close: &str| format!("fn main() {{ let x = {}1{}; }}", open.repeat(50_000), close.repeat(50_000));
+    let deep = |open: &str, close: &str| {
+        format!(
+            "fn main() {{ let x = {}1{}; }}",
+            open.repeat(50_000),
+            close.repeat(50_000)
+        )
+    };
     let inputs = [
         String::new(),
         "\u{0}".to_owned(),
@@ -99,7 +127,10 @@ fn extremes_are_survived() {
         deep("true ? 1 : ", ""),
         deep("1 + ", ""),
         format!("fn main() {{ let x = a{}; }}", ".b".repeat(100_000)),
-        format!("fn main() {{ {} }}", "if true { } else ".repeat(50_000) + "{ }"),
+        format!(
+            "fn main() {{ {} }}",
+            "if true { } else ".repeat(50_000) + "{ }"
+        ),
         format!("fn main() {{ {} }}", "async ".repeat(100_000)),
         format!("fn main() {{ {} }}", "undeclared = 1; ".repeat(50_000)),
         format!("fn main() {{ {} }}", "let a = 1; ".repeat(50_000)),
@@ -110,6 +141,10 @@ fn extremes_are_survived() {
     for (seed, input) in inputs.iter().enumerate() {
         let start = Instant::now();
         survives(0, input.as_bytes());
-        assert!(start.elapsed() < PATIENCE, "extreme {seed} takes {:?}", start.elapsed());
+        assert!(
+            start.elapsed() < PATIENCE,
+            "extreme {seed} takes {:?}",
+            start.elapsed()
+        );
     }
 }

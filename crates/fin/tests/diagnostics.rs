@@ -25,14 +25,18 @@ fn every_kind_of_mistake_has_a_program() {
         }
     }
     // A file that is not text is no program to read; it is below.
-    let missing: Vec<_> =
-        Code::ALL.iter().filter(|code| **code != Code::NotText && !shown.contains(code.name())).collect();
+    let missing: Vec<_> = Code::ALL
+        .iter()
+        .filter(|code| **code != Code::NotText && !shown.contains(code.name()))
+        .collect();
     assert!(missing.is_empty(), "no program shows {missing:?}");
 }
 
 #[test]
 fn what_is_not_text_is_refused_with_its_position() {
-    let errors = finishline_fin::compile("test.fin", b"fn main() {\n  \xff }").err().expect("not UTF-8");
+    let errors = finishline_fin::compile("test.fin", b"fn main() {\n  \xff }")
+        .err()
+        .expect("not UTF-8");
     assert_eq!(errors.positions(), [(Code::NotText, 2, 3)]);
 }
 
@@ -56,8 +60,14 @@ fn one_mistake_is_one_error_and_all_are_shown() {
                   async { print(n + q); }\n\
                   n = true;\n\
                   }\n";
-    let errors = finishline_fin::compile("test.fin", source.as_bytes()).err().expect("errors");
-    let found: Vec<_> = errors.positions().iter().map(|(code, line, _)| (*code, *line)).collect();
+    let errors = finishline_fin::compile("test.fin", source.as_bytes())
+        .err()
+        .expect("errors");
+    let found: Vec<_> = errors
+        .positions()
+        .iter()
+        .map(|(code, line, _)| (*code, *line))
+        .collect();
     let expected = [
         (Code::UnknownType, 1),
         (Code::UnknownName, 3),

@@ -5,8 +5,8 @@
 //! the rules that take three: a call, from an isolated block, of a function that is not plain; leaving
 //! a body with `break`, `continue` or `return`; and using a variable of the creator in a task.
 //!
-//! The expectation is static. Some accepted cases fail when run: a `sync` between `begin_finish` and
-//! `end_finish`.
+//! The expectation is static. Of the accepted cases those fail when run that leave a `begin_finish` open, by `break`,
+//! `continue` or `return`, or that have a `sync` between `begin_finish` and `end_finish`.
 
 use std::fmt::Write;
 

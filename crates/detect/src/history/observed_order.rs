@@ -13,9 +13,11 @@
 //!
 //! On a read, readers that happen before it go; if an open one remains it stands for this one too, else
 //! the latest closed one and this one stay. Which reader is open or closed changes with time, so it is
-//! asked anew. For depth-first runs; compared with the oracle on every small program and on random
-//! ones, not proved. Two isolated accesses are always ordered. Used for the watched locations of the
-//! second pass; constant time an access.
+//! asked anew. Two isolated accesses are always ordered.
+//!
+//! For depth-first runs. Compared with the oracle on every small program and on random ones, not
+//! proved; no such run is known in which keeping the other one of two closed readers would be wrong.
+//! Used for the watched locations of the second pass; constant time an access.
 
 use crate::order::Stamp;
 use crate::order::isolation::StepId;

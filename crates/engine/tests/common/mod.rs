@@ -82,10 +82,16 @@ impl Judge {
 
         self.isolated.clear();
         replay(records, &mut self.isolated);
-        same("esp-bags with isolated cells", self.isolated.racing(), &racing)?;
+        same(
+            "esp-bags with isolated cells",
+            self.isolated.racing(),
+            &racing,
+        )?;
         let isolated_conflict = self.oracle.isolated_blocks_conflict();
         if self.isolated.isolated_conflict() != isolated_conflict {
-            return Err(format!("esp-bags denies: isolated blocks conflict = {isolated_conflict}"));
+            return Err(format!(
+                "esp-bags denies: isolated blocks conflict = {isolated_conflict}"
+            ));
         }
         if !uses_isolated {
             self.plain.clear();
@@ -176,7 +182,11 @@ fn same(who: &str, found: &LocationSet, expected: &BTreeSet<Location>) -> Result
 /// A number from the environment: how many seeds, or the first one.
 pub fn setting(name: &str, default: u64) -> u64 {
     let value = std::env::var(name).ok();
-    value.map_or(default, |value| value.parse().unwrap_or_else(|_| panic!("{name} is not a number: {value}")))
+    value.map_or(default, |value| {
+        value
+            .parse()
+            .unwrap_or_else(|_| panic!("{name} is not a number: {value}"))
+    })
 }
 
 /// Runs `work` on the numbers of a range, on all cores; each thread has a state of its own.

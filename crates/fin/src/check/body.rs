@@ -18,6 +18,13 @@ pub(super) enum Binds {
     Counter,
 }
 
+/// What a name is looked up for.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(super) enum Use {
+    Read,
+    Write,
+}
+
 /// A visible local.
 #[derive(Clone, Copy)]
 pub(super) struct Binding {
@@ -158,7 +165,7 @@ impl<'s> BodyChecker<'_, 's> {
             .and_then(|bindings| bindings.last());
         if let Some(before) = before.filter(|binding| binding.scope == scope) {
             let first = before.name;
-            let message = format!("`{}` is declared twice in this block", name.text);
+            let message = format!("`{}` is declared twice", name.text);
             self.error(
                 Diagnostic::new(Code::Duplicate, name.span, message, "declared again here")
                     .label(first, "first declared here"),
@@ -252,7 +259,12 @@ impl<'s> BodyChecker<'_, 's> {
             .parallel
             .get_or_insert((construct, head));
         if let Some(isolated) = self.isolated() {
-            let message = format!("`{}` can't be used inside isolated", construct.word());
+            // `begin_finish` and `end_finish` are one construct with two words.
+            let word = head
+                .text(self.checker.text)
+                .trim_end_matches(';')
+                .trim_end();
+            let message = format!("`{word}` can't be used inside isolated");
             self.error(
                 Diagnostic::new(Code::InIsolated, head, message, "not allowed here")
                     .label(isolated, "inside this isolated block")
@@ -270,7 +282,7 @@ impl<'s> BodyChecker<'_, 's> {
     }
 
     /// Looks a local up. A use inside a task makes it a capture, which a `var` can't be.
-    pub(super) fn local(&mut self, name: &str, span: Span) -> Option<Binding> {
+    pub(super) fn local(&mut self, name: &str, span: Span, used: Use) -> Option<Binding> {
         let binding = *self.visible.get(name)?.last()?;
         if binding.task_level == self.frames.len() {
             return Some(binding);
@@ -282,6 +294,11 @@ impl<'s> BodyChecker<'_, 's> {
             });
             let task = task.unwrap_or("async");
             let message = format!("the variable `{name}` can't be captured by a task");
+            let help = match used {
+                Use::Read => format!("copy it before the {task}: `let {name}_now = {name};`"),
+                Use::Write => "share it: as a global, a field or an array element".to_owned(),
+            };
+            let why = "declared with `var`, so it may change while the task runs";
             self.error(
                 Diagnostic::new(
                     Code::MutableCapture,
@@ -289,16 +306,12 @@ impl<'s> BodyChecker<'_, 's> {
                     message,
                     format!("used inside `{task}`"),
                 )
-                .label(
-                    binding.name,
-                    "declared with `var`, so it may change while the task runs",
-                )
-                .help(format!(
-                    "copy it before the {task}: `let {name}_now = {name};`, or keep it on the heap"
-                )),
+                .label(binding.name, why)
+                .help(help),
             );
             return Some(Binding {
                 local: None,
+                binds: Binds::Var,
                 ..binding
             });
         }

@@ -2,7 +2,7 @@
 
 use super::assignable;
 use super::body::{Binds, BodyChecker, Enclosing};
-use super::expressions::Target;
+use super::places::Target;
 use crate::diagnostic::{Code, Diagnostic};
 use crate::hir::{self, Expression, ExpressionKind, Statement, Type};
 use crate::span::Span;
@@ -40,29 +40,20 @@ impl<'s> BodyChecker<'_, 's> {
             } => self.update(span, place, *op, value),
             StatementKind::Expression(expression) => self.call_statement(expression),
             StatementKind::If { arms, otherwise } => {
-                let arms: Vec<_> = arms
-                    .iter()
+                let arms = arms.iter();
+                let arms = arms
                     .map(|(condition, block)| (self.condition(condition), self.block(block)))
                     .collect();
                 let otherwise = otherwise
                     .as_ref()
                     .map(|block| self.block(block))
                     .unwrap_or_default();
-                let arms = arms
-                    .into_iter()
-                    .map(|(condition, block)| Some((condition?, block)));
-                Some(Statement::If {
-                    arms: arms.collect::<Option<_>>()?,
-                    otherwise,
-                })
+                Some(Statement::If { arms, otherwise })
             }
             StatementKind::While { condition, body } => {
                 let condition = self.condition(condition);
                 let body = self.enclosed(Enclosing::Loop, |checker| checker.block(body));
-                Some(Statement::While {
-                    condition: condition?,
-                    body,
-                })
+                Some(Statement::While { condition, body })
             }
             StatementKind::For { name, range, body } => {
                 let range = self.range(range);
@@ -108,14 +99,14 @@ impl<'s> BodyChecker<'_, 's> {
             }
             StatementKind::Break => self.leave(span, "break").then_some(Statement::Break),
             StatementKind::Continue => self.leave(span, "continue").then_some(Statement::Continue),
-            StatementKind::Return(value) => self.return_statement(span, value.as_ref()),
+            StatementKind::Return(value) => Some(self.return_statement(span, value.as_ref())),
             StatementKind::Print(arguments) => Some(Statement::Print(self.arguments(arguments)?)),
             StatementKind::Assert { condition, message } => {
                 let condition = self.condition(condition);
                 let message = self.arguments(message);
                 let site = self.site(span);
                 Some(Statement::Assert {
-                    condition: condition?,
+                    condition,
                     message: message?,
                     site,
                 })
@@ -171,8 +162,13 @@ impl<'s> BodyChecker<'_, 's> {
         }
     }
 
-    fn condition(&mut self, condition: &ast::Expression<'s>) -> Option<Expression> {
-        self.expected(condition, &Type::Bool)
+    /// A condition. If it is wrong, which has been said, the statement is kept with another one, so that it still counts
+    /// for which paths return.
+    fn condition(&mut self, condition: &ast::Expression<'s>) -> Expression {
+        match self.expected(condition, &Type::Bool) {
+            Some(condition) => condition,
+            None => self.constant(Const::Bool(false), Type::Bool),
+        }
     }
 
     fn declaration(
@@ -182,6 +178,7 @@ impl<'s> BodyChecker<'_, 's> {
         ty: Option<&ast::Type<'s>>,
         value: Option<&ast::Expression<'s>>,
     ) -> Option<Statement> {
+        let value_given = value.is_some();
         let annotated = ty.map(|ty| self.checker.ty(ty));
         let checked = value.map(|value| match &annotated {
             Some(Some(ty)) => self.expected(value, ty),
@@ -208,10 +205,16 @@ impl<'s> BodyChecker<'_, 's> {
             (Some(None), _) | (None, Some(None)) => (None, None),
             (None, _) => {
                 let message = format!("the type of `{}` can't be seen", name.text);
-                self.error(
-                    Diagnostic::new(Code::NeedsType, name.span, message, "of which type?")
-                        .help("write its type: `let p: Node = null;`"),
-                );
+                let word = if mutable { "var" } else { "let" };
+                let example = if value_given {
+                    "Node = null"
+                } else {
+                    "int = 0"
+                };
+                let help = format!("write its type: `{word} {}: {example};`", name.text);
+                let diagnostic =
+                    Diagnostic::new(Code::NeedsType, name.span, message, "of which type?");
+                self.error(diagnostic.help(help));
                 (None, None)
             }
         };
@@ -415,11 +418,7 @@ impl<'s> BodyChecker<'_, 's> {
         );
     }
 
-    fn return_statement(
-        &mut self,
-        span: Span,
-        value: Option<&ast::Expression<'s>>,
-    ) -> Option<Statement> {
+    fn return_statement(&mut self, span: Span, value: Option<&ast::Expression<'s>>) -> Statement {
         let construct = self.enclosing.iter().rev().find_map(|by| match by {
             Enclosing::Task(construct) => Some(construct.word()),
             Enclosing::Finish => Some("finish"),
@@ -429,44 +428,35 @@ impl<'s> BodyChecker<'_, 's> {
             self.leaves_task(span, "return", construct);
         }
         let result = self.result.clone();
+        // Also a wrong return ends the path: its statement is kept.
         let value = match (value, &result) {
-            (Some(value), Some(ty)) => Some(self.expected(value, ty)?),
+            (Some(value), Some(ty)) => self.expected(value, ty),
             (Some(value), None) => {
                 let checked = self.expression(value);
                 if checked.is_some() && !self.result_broken {
                     let message = format!("`{}` returns nothing", self.name);
-                    self.error(
-                        Diagnostic::new(
-                            Code::Mismatch,
-                            value.span,
-                            message,
-                            "a value is returned here",
-                        )
-                        .help(format!(
-                            "give it a result type: `fn {}(…): type`",
-                            self.name
-                        )),
-                    );
+                    let help = format!("give it a result type: `fn {}(…): type`", self.name);
+                    let label = "a value is returned here";
+                    let diagnostic = Diagnostic::new(Code::Mismatch, value.span, message, label);
+                    self.error(diagnostic.help(help));
                 }
-                return None;
+                None
             }
             (None, Some(ty)) => {
-                let message = format!(
-                    "a value of type {} must be returned",
-                    self.checker.type_name(ty)
-                );
+                let ty = self.checker.type_name(ty);
+                let message = format!("a value of type {ty} must be returned");
                 self.error(Diagnostic::new(
                     Code::Mismatch,
                     span,
                     message,
                     "no value here",
                 ));
-                return None;
+                None
             }
             (None, None) => None,
         };
         let site = self.site(span);
-        Some(Statement::Return { value, site })
+        Statement::Return { value, site }
     }
 
     fn arguments(&mut self, arguments: &[ast::Argument<'s>]) -> Option<Vec<hir::Argument>> {
@@ -504,7 +494,13 @@ impl<'s> BodyChecker<'_, 's> {
                     return None;
                 };
                 if !assignable(&result, &place.ty) {
-                    self.checker.mismatch(callee.span, &place.ty, &result, "");
+                    let names = [&place.ty, &result].map(|ty| self.checker.type_name(ty));
+                    let message = format!(
+                        "expected {}, but `{}` returns {}",
+                        names[0], callee.text, names[1]
+                    );
+                    let label = format!("returns {}", names[1]);
+                    self.error(Diagnostic::new(Code::Mismatch, callee.span, message, label));
                     return None;
                 }
                 let access = self

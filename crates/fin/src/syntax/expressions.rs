@@ -104,8 +104,10 @@ impl<'s> Parser<'s> {
                 break;
             }
             let operator = self.advance().span;
+            let mut chained = false;
             if binds == COMPARISON {
                 if let Some(first) = compared {
+                    chained = true;
                     self.report(
                         Diagnostic::new(
                             Code::Unexpected,
@@ -128,6 +130,7 @@ impl<'s> Parser<'s> {
             let (span, below) = (left.span.to(right.span), left.height.max(right.height));
             let (left_box, right_box) = (Box::new(left), Box::new(right));
             let kind = match infix {
+                _ if chained => ExpressionKind::Error,
                 Infix::Or => ExpressionKind::Or(left_box, right_box),
                 Infix::And => ExpressionKind::And(left_box, right_box),
                 Infix::Compare(op) => ExpressionKind::Compare(op, left_box, right_box),
@@ -288,6 +291,7 @@ impl<'s> Parser<'s> {
                 return inner;
             }
             T::New => return self.new_expression(),
+            T::Invalid => ExpressionKind::Error,
             _ => {
                 self.expected("an expression");
                 return self.hole();

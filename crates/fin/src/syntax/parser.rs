@@ -65,7 +65,7 @@ impl<'s> Parser<'s> {
 
     /// Reports that something else was expected, unless this token was complained about already.
     pub(super) fn expected(&mut self, what: &str) {
-        if self.last_error == Some(self.at) {
+        if self.is_echo() {
             return;
         }
         self.last_error = Some(self.at);
@@ -85,6 +85,15 @@ impl<'s> Parser<'s> {
         self.errors.push(diagnostic);
     }
 
+    /// Whether an error here would only repeat one: at the same token, or beside text that is no token.
+    fn is_echo(&mut self) -> bool {
+        let invalid = |at: usize| self.tokens[at].kind == T::Invalid;
+        if invalid(self.at) || invalid(self.at.saturating_sub(1)) {
+            self.last_error = Some(self.at);
+        }
+        self.last_error == Some(self.at)
+    }
+
     pub(super) fn report(&mut self, diagnostic: Diagnostic) {
         self.last_error = Some(self.at);
         self.errors.push(diagnostic);
@@ -101,7 +110,7 @@ impl<'s> Parser<'s> {
 
     /// The `;` after a statement. A missing one is reported where it belongs: after the previous token.
     pub(super) fn expect_semicolon(&mut self) {
-        if self.eat(T::Semicolon) || self.last_error == Some(self.at) {
+        if self.eat(T::Semicolon) || self.is_echo() {
             return;
         }
         let end = self.previous().end;
@@ -129,14 +138,17 @@ impl<'s> Parser<'s> {
         Some(result)
     }
 
+    /// Reports the nesting and gives up on the rest of the file: what follows can't be told from echoes.
     pub(super) fn too_deep(&mut self, span: Span) {
-        if !self.errors.iter().any(|error| error.code == Code::TooDeep) {
-            let message = format!("this is nested more than {DEEPEST} deep");
-            self.report(
-                Diagnostic::new(Code::TooDeep, span, message, "")
-                    .help("name a part with `let`, or move it into a function"),
-            );
+        if self.peek() == T::EndOfFile && self.is_echo() {
+            return;
         }
+        let message = format!("this is nested more than {DEEPEST} deep");
+        self.errors.push(
+            Diagnostic::new(Code::TooDeep, span, message, "")
+                .help("name a part with `let`, or move it into a function"),
+        );
+        self.at = self.tokens.len() - 1;
         self.last_error = Some(self.at);
     }
 
@@ -149,7 +161,7 @@ impl<'s> Parser<'s> {
                 span,
             });
         }
-        if kind.is_keyword() && self.last_error != Some(self.at) {
+        if kind.is_keyword() && !self.is_echo() {
             let word = span.text(self.text);
             let code = if kind.is_reserved() {
                 Code::Reserved
@@ -273,19 +285,21 @@ impl<'s> Parser<'s> {
 
     /// The bracket that closes the one at `open`.
     pub(super) fn close(&mut self, kind: TokenKind, open: Span) {
-        if self.eat(kind) || self.last_error == Some(self.at) {
+        if self.eat(kind) || self.is_echo() {
+            return;
+        }
+        let closed = matches!(
+            self.peek(),
+            T::EndOfFile | T::CloseParen | T::CloseBracket | T::CloseBrace | T::Fn | T::Struct
+        );
+        if !closed && kind != T::CloseBrace {
+            self.expected(&format!("`,` or {}", kind.describe()));
             return;
         }
         let message = format!("expected {} to close this bracket", kind.describe());
-        let found = self.span();
-        let diagnostic = Diagnostic::new(
-            Code::Unclosed,
-            found,
-            message,
-            format!("expected {}", kind.describe()),
-        )
-        .label(open, "opened here");
-        self.report(diagnostic);
+        let label = format!("expected {}", kind.describe());
+        let diagnostic = Diagnostic::new(Code::Unclosed, self.span(), message, label);
+        self.report(diagnostic.label(open, "opened here"));
     }
 
     fn function(&mut self) -> Option<Function<'s>> {

@@ -201,7 +201,10 @@ impl<'s> Parser<'s> {
     fn counted_loop(&mut self) -> Option<(Span, Name<'s>, Range<'s>, Block<'s>)> {
         let head = self.advance().span;
         let name = self.name();
-        self.expect(T::In);
+        if !self.expect(T::In) && self.peek() == T::Name {
+            // Another word in its place: what follows is most often right.
+            self.advance();
+        }
         let start = self.expression();
         let inclusive = self.peek() == T::DotDotEqual;
         if !self.eat(T::DotDotEqual) {

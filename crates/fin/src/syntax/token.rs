@@ -205,6 +205,8 @@ pub enum TokenKind {
     /// Never produced: comments are skipped.
     #[token("/*", skip_block_comment)]
     BlockComment,
+    /// Text that is no token; the error has been reported.
+    Invalid,
     EndOfFile,
 }
 
@@ -248,6 +250,10 @@ pub fn tokens(text: &str) -> (Vec<Token>, Vec<(LexError, Span)>) {
                     Some(b'\'') => error = LexError::UnclosedByte,
                     _ => {}
                 }
+                tokens.push(Token {
+                    kind: TokenKind::Invalid,
+                    span,
+                });
                 // A run of unknown characters is one error.
                 match errors.last_mut() {
                     Some((last, before)) if *last == error && before.end == span.start => {
@@ -258,7 +264,8 @@ pub fn tokens(text: &str) -> (Vec<Token>, Vec<(LexError, Span)>) {
             }
         }
     }
-    let end = text.len() as u32;
+    // Where the text ends for a reader: behind the last token.
+    let end = tokens.last().map_or(0, |token| token.span.end);
     tokens.push(Token {
         kind: TokenKind::EndOfFile,
         span: Span::new(end, end),

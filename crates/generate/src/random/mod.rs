@@ -2,11 +2,11 @@
 //!
 //! The same seed and settings give the same program for ever. Every program is accepted by the front end and
 //! ends; what it executes is bounded by [`Limits`], because the generator knows how often each statement can
-//! run at most (the product of the trips of the loops around it, [`Scope::weight`]) and what a call of each
+//! run at most (the product of the trips of the loops around it) and what a call of each
 //! function costs at most. Unless [`Settings::traps`] allows it, nothing fails at run time: indices are
-//! masked to the fixed sizes of [`world`], divisors are positive, references are never null where they are followed.
+//! masked to the fixed sizes of a few kinds of objects, divisors are positive, references are never null where they are followed.
 //!
-//! **Ownership.** Each access is chosen among those that [`rights`] permits, which makes the program free of
+//! **Ownership.** Each access is chosen among those that the rights of its task permit, which makes the program free of
 //! races by construction, or with a certain probability among all. [`Ownership`] says how often.
 //!
 //! **Control that does not depend on shared data.** A *steady* expression reads no shared location, calls
@@ -16,14 +16,18 @@
 //!
 //! | file | what it generates |
 //! |---|---|
-//! | [`rights`] | who may read and write what |
-//! | [`world`] | shared objects and their locations |
-//! | [`expression`] | expressions |
-//! | [`statement`] | statements of one task |
-//! | [`task`] | parallel statements and calls |
+//! | `settings` | nothing: what is allowed |
+//! | `rights` | nothing: who may read and write what |
+//! | `world` | shared objects and their locations |
+//! | `expression` | expressions |
+//! | `statement` | statements of one task |
+//! | `loops` | loops |
+//! | `task` | parallel statements and calls |
 
 mod expression;
+mod loops;
 mod rights;
+mod settings;
 mod statement;
 mod task;
 mod world;
@@ -33,163 +37,8 @@ use crate::shape::{
     BinaryOp, Expression, Function, Global, Literal, Name, Program, ScopeKind, Statement, Type,
 };
 use rights::{Effect, Rights};
+pub use settings::{Constructs, Limits, Ownership, Settings};
 use world::{Kind, Scalar, World};
-
-#[derive(Clone, Debug)]
-pub struct Settings {
-    /// About how many statements the whole program has.
-    pub statements: u32,
-    /// At most so many functions besides `main`.
-    pub functions: u32,
-    /// At most so many shared objects made by `main`, besides the globals.
-    pub objects: u32,
-    /// Whether there are arrays of references.
-    pub nested_objects: bool,
-    pub constructs: Constructs,
-    /// In percent, how many statements are chosen among accesses and parallel statements only.
-    pub focus: u32,
-    /// Whether control flow and indices may depend on shared data.
-    pub data_dependent: bool,
-    /// Whether a run may fail: indices out of bounds, division by zero, a step of 0.
-    pub traps: bool,
-    /// Whether there are `print` statements.
-    pub output: bool,
-    pub ownership: Ownership,
-    pub limits: Limits,
-}
-
-/// The parallel statements a program may contain.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub struct Constructs {
-    pub asyncs: bool,
-    pub finishes: bool,
-    pub foralls: bool,
-    pub isolated: bool,
-    pub dynamic_finishes: bool,
-    pub spawns: bool,
-}
-
-impl Constructs {
-    pub const ALL: Constructs = Constructs {
-        asyncs: true,
-        finishes: true,
-        foralls: true,
-        isolated: true,
-        dynamic_finishes: true,
-        spawns: true,
-    };
-}
-
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Ownership {
-    /// No program has a race.
-    Kept,
-    /// Accesses go anywhere.
-    Ignored,
-    /// Kept in some programs, broken often in others, ignored in the rest: about half of all have a race.
-    Mixed,
-}
-
-/// What one run executes at most, in any schedule. Steps count IR instructions, roughly.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub struct Limits {
-    pub steps: i64,
-    /// Besides `main`.
-    pub tasks: i64,
-    pub accesses: i64,
-}
-
-impl Limits {
-    const NONE: Limits = Limits {
-        steps: 0,
-        tasks: 0,
-        accesses: 0,
-    };
-
-    fn minus(self, other: Limits, times: i64) -> Limits {
-        Limits {
-            steps: self.steps - other.steps * times,
-            tasks: self.tasks - other.tasks * times,
-            accesses: self.accesses - other.accesses * times,
-        }
-    }
-
-    fn exceeded(self) -> bool {
-        self.steps < 0 || self.tasks < 0 || self.accesses < 0
-    }
-}
-
-impl Default for Settings {
-    /// Every construct, steady control flow, no traps.
-    fn default() -> Settings {
-        Settings {
-            statements: 26,
-            functions: 3,
-            objects: 3,
-            nested_objects: true,
-            constructs: Constructs::ALL,
-            focus: 20,
-            data_dependent: false,
-            traps: false,
-            output: true,
-            ownership: Ownership::Mixed,
-            limits: Limits {
-                steps: 15_000,
-                tasks: 250,
-                accesses: 4_000,
-            },
-        }
-    }
-}
-
-impl Settings {
-    /// Only `spawn` and `sync`.
-    pub fn spawn_sync() -> Settings {
-        Settings {
-            constructs: Constructs {
-                asyncs: false,
-                finishes: false,
-                foralls: false,
-                isolated: false,
-                dynamic_finishes: false,
-                spawns: true,
-            },
-            ..Settings::default()
-        }
-    }
-
-    /// `async`, `finish` and `forall`.
-    pub fn async_finish() -> Settings {
-        Settings {
-            constructs: Constructs {
-                isolated: false,
-                dynamic_finishes: false,
-                spawns: false,
-                ..Constructs::ALL
-            },
-            ..Settings::default()
-        }
-    }
-
-    /// At most four tasks and eight accesses: few enough to try every interleaving.
-    pub fn tiny() -> Settings {
-        Settings {
-            statements: 16,
-            functions: 1,
-            objects: 1,
-            nested_objects: false,
-            focus: 85,
-            output: false,
-            ownership: Ownership::Ignored,
-            limits: Limits {
-                steps: 2_000,
-                tasks: 3,
-                accesses: 8,
-            },
-            ..Settings::default()
-        }
-    }
-}
 
 pub fn program(seed: u64, settings: &Settings) -> Program {
     let mut generator = Generator::new(seed, settings);

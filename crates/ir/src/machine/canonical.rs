@@ -30,7 +30,8 @@ impl Machine<'_> {
         words
     }
 
-    /// Everything that decides how the run can go on, short of the limits, and the heap, as words. The output is not in it.
+    /// Everything that decides how the run can go on, short of the limits, and the heap, as words. The output is not in it; who is in
+    /// an isolated block follows from where the tasks are.
     pub fn canonical_state(&self) -> Vec<u64> {
         let names = self.names();
         let mut words = Vec::new();
@@ -48,7 +49,6 @@ impl Machine<'_> {
         for (path, task) in &live {
             write_path(path, &mut words);
             words.extend([u64::from(task.created), u64::from(task.allocated)]);
-            words.push(u64::from(self.isolated == Some(task.id)));
             self.write_finishes(task, &rank, &mut words);
             words.push(task.frames.len() as u64);
             for frame in &task.frames {

@@ -1,0 +1,157 @@
+//! What a random program may contain, and how much it may execute.
+
+#[derive(Clone, Debug)]
+pub struct Settings {
+    /// About how many statements the whole program has.
+    pub statements: u32,
+    /// At most so many functions besides `main`.
+    pub functions: u32,
+    /// At most so many shared objects made by `main`, besides the globals.
+    pub objects: u32,
+    /// Whether there are arrays of references.
+    pub nested_objects: bool,
+    pub constructs: Constructs,
+    /// In percent, how many statements are chosen among accesses and parallel statements only.
+    pub focus: u32,
+    /// Whether control flow and indices may depend on shared data.
+    pub data_dependent: bool,
+    /// Whether a run may fail: indices out of bounds, division by zero, a step of 0.
+    pub traps: bool,
+    /// Whether there are `print` statements.
+    pub output: bool,
+    pub ownership: Ownership,
+    pub limits: Limits,
+}
+
+/// The parallel statements a program may contain.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Constructs {
+    pub asyncs: bool,
+    pub finishes: bool,
+    pub foralls: bool,
+    pub isolated: bool,
+    pub dynamic_finishes: bool,
+    pub spawns: bool,
+}
+
+impl Constructs {
+    pub const ALL: Constructs = Constructs {
+        asyncs: true,
+        finishes: true,
+        foralls: true,
+        isolated: true,
+        dynamic_finishes: true,
+        spawns: true,
+    };
+}
+
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Ownership {
+    /// No program has a race.
+    Kept,
+    /// Accesses go anywhere.
+    Ignored,
+    /// Kept in some programs, broken often in others, ignored in the rest: about half of all have a race.
+    Mixed,
+}
+
+/// What one run executes at most, in any schedule. Steps count IR instructions, roughly.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Limits {
+    pub steps: i64,
+    /// Besides `main`.
+    pub tasks: i64,
+    pub accesses: i64,
+}
+
+impl Limits {
+    pub(super) const NONE: Limits = Limits {
+        steps: 0,
+        tasks: 0,
+        accesses: 0,
+    };
+
+    pub(super) fn minus(self, other: Limits, times: i64) -> Limits {
+        Limits {
+            steps: self.steps - other.steps * times,
+            tasks: self.tasks - other.tasks * times,
+            accesses: self.accesses - other.accesses * times,
+        }
+    }
+
+    pub(super) fn exceeded(self) -> bool {
+        self.steps < 0 || self.tasks < 0 || self.accesses < 0
+    }
+}
+
+impl Default for Settings {
+    /// Every construct, steady control flow, no traps.
+    fn default() -> Settings {
+        Settings {
+            statements: 26,
+            functions: 3,
+            objects: 3,
+            nested_objects: true,
+            constructs: Constructs::ALL,
+            focus: 20,
+            data_dependent: false,
+            traps: false,
+            output: true,
+            ownership: Ownership::Mixed,
+            limits: Limits {
+                steps: 15_000,
+                tasks: 250,
+                accesses: 4_000,
+            },
+        }
+    }
+}
+
+impl Settings {
+    /// Only `spawn` and `sync`.
+    pub fn spawn_sync() -> Settings {
+        Settings {
+            constructs: Constructs {
+                asyncs: false,
+                finishes: false,
+                foralls: false,
+                isolated: false,
+                dynamic_finishes: false,
+                spawns: true,
+            },
+            ..Settings::default()
+        }
+    }
+
+    /// `async`, `finish` and `forall`.
+    pub fn async_finish() -> Settings {
+        Settings {
+            constructs: Constructs {
+                isolated: false,
+                dynamic_finishes: false,
+                spawns: false,
+                ..Constructs::ALL
+            },
+            ..Settings::default()
+        }
+    }
+
+    /// At most four tasks and eight accesses: few enough to try every interleaving.
+    pub fn tiny() -> Settings {
+        Settings {
+            statements: 16,
+            functions: 1,
+            objects: 1,
+            nested_objects: false,
+            focus: 85,
+            output: false,
+            ownership: Ownership::Ignored,
+            limits: Limits {
+                steps: 2_000,
+                tasks: 3,
+                accesses: 8,
+            },
+            ..Settings::default()
+        }
+    }
+}
