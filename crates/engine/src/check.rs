@@ -11,7 +11,7 @@ use crate::names::{Names, place};
 use crate::story::{Story, ancestry};
 use finishline_detect::detectors::{self, Drive};
 use finishline_detect::{Failure as DetectorFailure, Findings, RacePair};
-use finishline_ir::machine::{Datum, Limits, Machine, Trap};
+use finishline_ir::machine::{Datum, Limits, Machine, Trap, TrapKind};
 use finishline_ir::{Construct, ConstructUse, Module};
 use finishline_model::summary::{self, AccessSummary, RaceSummary, Summary, Watch, WhyParallel};
 use finishline_model::{Access, AccessPoint, Detector, Event, Location, Observer, TaskId, Verdict};
@@ -395,7 +395,7 @@ impl<'m> Answer<'_, 'm> {
         if pairs.iter().any(|pair| !pair.race.ordered_by_isolation) {
             (Verdict::Race, None)
         } else if !pairs.is_empty() {
-            let what = "see whether the isolated blocks always run in this order; if they do not, the race is real";
+            let what = "other orders of the isolated blocks may show this race or rule it out; this run cannot tell";
             (Verdict::Apparent, Some(what.to_owned()))
         } else if trapped {
             (Verdict::Trap, None)
@@ -428,11 +428,17 @@ fn failure(
     trap: &Trap,
     story: &Story,
 ) -> summary::Failure {
+    let source = &question.module.source;
     let task = machine.map(|machine| story.path(machine, trap.task));
+    let mut message = trap.kind.message();
+    if let TrapKind::SyncInsideBeginFinish { begin } = trap.kind {
+        let begin = source.site(begin);
+        message.push_str(&format!(", opened at {}:{}", begin.line, begin.column));
+    }
     summary::Failure {
         kind: trap.kind.word(),
-        message: trap.kind.message(),
-        place: place(&question.module.source, trap.site),
+        message,
+        place: place(source, trap.site),
         task: task.unwrap_or_default(),
     }
 }

@@ -157,8 +157,13 @@ impl FunctionLowering<'_> {
             Role::Function => self.function.result.as_ref().map(hir::Type::ir),
             Role::AsyncBody | Role::SpawnBody => None,
         };
-        self.builder
-            .finish(self.function.name.clone(), role, parameters, result, site)
+        self.builder.finish(
+            self.function.name.clone(),
+            role,
+            parameters,
+            result,
+            (site, body.end),
+        )
     }
 
     /// Every function that spawns has an implicit sync at its end.

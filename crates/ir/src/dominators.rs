@@ -190,6 +190,7 @@ mod tests {
             blocks: blocks.collect(),
             values: vec![Type::Bool],
             site: SiteId(0),
+            end: SiteId(0),
         }
     }
 

@@ -169,6 +169,8 @@ pub struct Function {
     /// The type of each value.
     pub values: Vec<Type>,
     pub site: SiteId,
+    /// Where its body ends.
+    pub end: SiteId,
 }
 
 impl Function {

@@ -40,10 +40,10 @@ impl Verdict {
     pub const fn meaning(self) -> &'static str {
         match self {
             Verdict::Certified => {
-                "no race in any schedule of this input, so the result does not depend on the schedule"
+                "free of races in every schedule of this input, so the result does not depend on the schedule"
             }
             Verdict::CertifiedOrder => {
-                "no race in any schedule of this input that runs the isolated blocks in the observed order; another order may compute something else"
+                "free of races in every schedule of this input that runs the isolated blocks in the observed order; another order may compute something else"
             }
             Verdict::Race => {
                 "two conflicting accesses that nothing orders: the result may depend on the schedule"
@@ -123,14 +123,11 @@ impl Detector {
     /// The guarantee, in one sentence.
     pub const fn guarantee(self) -> &'static str {
         match self {
-            Detector::SpBags => {
-                "every schedule of this input: the racing locations are exactly those of the run's task structure"
-            }
-            Detector::EspBags => {
-                "every schedule of this input: the racing locations are exactly those of the run's task structure; with isolated blocks, of the order in which they ran"
+            Detector::SpBags | Detector::EspBags => {
+                "every schedule with this run's task structure: a location is reported exactly if the structure leaves two conflicting accesses to it unordered"
             }
             Detector::Oracle => {
-                "every schedule of this input, by definition: all pairs of accesses of the run's computation graph"
+                "every schedule with this run's task structure, by definition: of each location all pairs of accesses are compared"
             }
         }
     }

@@ -8,7 +8,9 @@
 
 use crate::{Style, words};
 use anstyle::{AnsiColor, Style as Paint};
-use finishline_model::summary::{AccessSummary, Failure, Place, RaceSummary, Summary, TaskPath, Watch};
+use finishline_model::summary::{
+    AccessSummary, Failure, Place, RaceSummary, Summary, TaskPath, Watch,
+};
 use finishline_model::verdict::Verdict;
 use std::io;
 

@@ -295,20 +295,18 @@ fn label(creation: &Creation) -> String {
     format!("{}@{}", creation.construct, creation.line)
 }
 
-/// ` (i = 0, j = 1)`, without those that the next step of the path repeats; empty if none is left.
+/// ` (i = 0, j = 1)`; empty if the next step of the path repeats them all, or there are none.
 fn captures(creation: &Creation, next: Option<&Creation>) -> String {
+    let told = &creation.captures;
     let repeated = |capture| next.is_some_and(|next| next.captures.contains(capture));
-    let told: Vec<String> = creation
-        .captures
+    if told.iter().all(repeated) {
+        return String::new();
+    }
+    let told: Vec<String> = told
         .iter()
-        .filter(|capture| !repeated(capture))
         .map(|(name, value)| format!("{name} = {value}"))
         .collect();
-    if told.is_empty() {
-        String::new()
-    } else {
-        format!(" ({})", told.join(", "))
-    }
+    format!(" ({})", told.join(", "))
 }
 
 /// The text with everything that does not show as itself escaped: control characters, which could

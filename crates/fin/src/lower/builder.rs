@@ -151,7 +151,7 @@ impl Builder {
         role: Role,
         parameters: Vec<String>,
         result: Option<Type>,
-        site: SiteId,
+        (site, end): (SiteId, SiteId),
     ) -> Function {
         let mut renumbered = vec![None; self.blocks.len()];
         let mut reached = vec![Function::ENTRY];
@@ -195,6 +195,7 @@ impl Builder {
             blocks,
             values: self.values,
             site,
+            end,
         }
     }
 }

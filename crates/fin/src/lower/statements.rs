@@ -469,7 +469,7 @@ impl FunctionLowering<'_> {
         let name = lowering.function.name.clone();
         let body = lowering
             .builder
-            .finish(name, Role::SpawnBody, names, None, site);
+            .finish(name, Role::SpawnBody, names, None, (site, site));
         let outlined = self.add_function(body);
         let op = Op::Spawn {
             kind: TaskKind::Spawn,

@@ -169,22 +169,11 @@ impl<'m> Machine<'m> {
         match frame.code.instructions.get(frame.next) {
             Some(instruction) => self
                 .execute(slot, instruction, observer)
-                .map_err(|kind| Trap {
-                    kind,
-                    site: instruction.site,
-                    task,
-                }),
+                .map_err(|kind| Trap::new(kind, instruction.site, task)),
             None => {
-                let (code, function) = (frame.code, frame.function);
+                let (code, end) = (frame.code, self.module.function(frame.function).end);
                 self.terminate(slot, &code.terminator, observer)
-                    .map_err(|kind| {
-                        let site = match kind {
-                            // The end of a task has no place of its own.
-                            TrapKind::BeginFinishNeverEnded { begin, .. } => begin,
-                            _ => self.module.function(function).site,
-                        };
-                        Trap { kind, site, task }
-                    })
+                    .map_err(|kind| Trap::new(kind, end, task))
             }
         }
     }

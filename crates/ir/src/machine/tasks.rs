@@ -387,7 +387,7 @@ impl<'m> Machine<'m> {
                 FinishKind::Root if finish.live > 0 => return Ok(Progress::Blocked),
                 FinishKind::Root => {
                     let main = self.module.function(self.module.main);
-                    self.close_finish(slot, main.site, observer);
+                    self.close_finish(slot, main.end, observer);
                 }
                 FinishKind::Dynamic => {
                     let begin = finish.begin;
@@ -543,6 +543,7 @@ mod tests {
             }],
             values: Vec::new(),
             site,
+            end: site,
         }
     }
 

@@ -108,6 +108,7 @@ impl Builder {
             blocks: vec![entry],
             values: parameters.to_vec(),
             site,
+            end: site,
         });
         FunctionId::from_index(self.module.functions.len() - 1)
     }
