@@ -176,7 +176,9 @@ impl<O: Order, H: History> Serial<O, H> {
             kind,
             isolated,
         };
-        H::transition(cell, now, |earlier| self.order.parallel(earlier))
+        H::transition(cell, now, |earlier| {
+            earlier != NOBODY && earlier != stamp && self.order.parallel(earlier)
+        })
     }
 
     #[inline(never)]
