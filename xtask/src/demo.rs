@@ -28,7 +28,7 @@ const SCENES: [Scene; 2] = [
         before: "The same program, repaired.",
         arguments: "check programs/esp-bags/figures/fig2_fixed.fin 3",
         status: 0,
-        after: "Nothing was found, and the verdict says what that means: no race in any schedule of this input.\n\
+        after: "Nothing was found, and the verdict says for what that holds: every schedule of this input.\n\
                 Exit status 0.",
     },
 ];

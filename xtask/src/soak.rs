@@ -1,16 +1,18 @@
 //! `cargo xtask soak`: long campaigns of random programs, from a seed nobody has tried.
 //!
-//! The tests of `engine` and `detect` compare every detector with the oracle on as many programs as
+//! The tests of `engine`, `detect` and `fin` run as many random programs, event streams and damaged sources as
 //! `FINISHLINE_SEEDS` says, from the seed `FINISHLINE_SEED` on. `cargo xtask test` runs a fixed range; this
-//! runs many new ones, both campaigns even if the first fails, and prints what repeats a failure.
+//! runs many new ones, all campaigns even if one fails, and prints what repeats a failure.
 
 use crate::command::CommandLine;
 use crate::{Failure, Outcome};
 use std::time::{SystemTime, UNIX_EPOCH};
 
-const CAMPAIGNS: [&str; 2] = [
+const CAMPAIGNS: [&str; 4] = [
     "cargo test --release --quiet --package finishline-engine --test random_programs",
+    "cargo test --release --quiet --package finishline-engine --test all_schedules",
     "cargo test --release --quiet --package finishline-detect",
+    "cargo test --release --quiet --package finishline-fin --test any_bytes",
 ];
 
 const DEFAULT_PROGRAMS: u64 = 1_000_000;

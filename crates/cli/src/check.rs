@@ -1,31 +1,38 @@
 //! `finishline check`: one run that answers for every schedule of this input.
 //!
 //! The text report goes to standard error and the program's output to standard output. Other forms of the report go to
-//! standard output, so that they can be piped, and the program's output to standard error.
+//! standard output, so that they can be piped, and the program's output to standard error. Once there is a verdict, it
+//! decides the exit status, also if whoever reads the report has closed it early.
 
 use crate::options::{CheckOptions, Choice};
-use crate::outcome::{DISAGREEMENT, Problem};
+use crate::outcome::{DISAGREEMENT, Problem, say};
 use crate::{program, progress};
-use finishline_engine::check::{self, CheckError, Question};
+use finishline_engine::check;
 use finishline_engine::compare::{self, Said};
-use finishline_model::summary::Summary;
+use finishline_engine::question::{CheckError, Question};
+use finishline_engine::suppressions::Suppressions;
+use finishline_model::summary::{Summary, SuppressionEntry};
 use finishline_report::{Format, Style, exit_status};
-use std::fs::File;
+use std::fs::{self, File};
 use std::io::{self, BufWriter, Write};
+use std::path::Path;
 
 pub(crate) fn check(options: &CheckOptions) -> Result<u8, Problem> {
     let module = program::compile(&options.program)?;
     let mut question = program::question(&module, &options.program)?;
     question.max_races = options.max_races;
+    question.suppressions = options
+        .suppressions
+        .as_deref()
+        .map(suppressions)
+        .transpose()?;
     question.watch.clone_from(&options.watch);
     let detector = match options.detector {
         Choice::One(detector) => detector,
         Choice::Auto | Choice::All => check::choose(&module),
     };
-    let mut output: Box<dyn Write> = match (options.format, &options.output) {
-        (Format::Text, _) | (_, Some(_)) => Box::new(BufWriter::new(io::stdout().lock())),
-        (_, None) => Box::new(BufWriter::new(io::stderr().lock())),
-    };
+    let report = Report::open(options)?;
+    let mut output = Lenient::new(&report);
     let quiet = options.program.terminal.quiet;
     let summary = progress::shown(
         quiet,
@@ -35,13 +42,42 @@ pub(crate) fn check(options: &CheckOptions) -> Result<u8, Problem> {
         |output| check::check(&question, detector, output),
     );
     // Standard error must be free again for the report.
-    drop(output);
+    let lost = output.end();
     let summary = summary.map_err(|error| problem(error, &question))?;
-    write_report(&summary, options)?;
+    report.write(&summary, options.format)?;
+    if let Some(error) = lost {
+        say(&format!(
+            "warning: what the program prints was lost: {error}"
+        ));
+    }
+    if !quiet {
+        note_unmatched(&summary);
+    }
     if options.detector == Choice::All && !agreed(&question)? {
         return Ok(DISAGREEMENT);
     }
     Ok(exit_status(&summary))
+}
+
+/// Reads a file of suppressions.
+fn suppressions(path: &Path) -> Result<Suppressions, Problem> {
+    let text = fs::read_to_string(path).map_err(|error| Problem::Read(path.to_owned(), error))?;
+    Suppressions::parse(&path.to_string_lossy(), &text).map_err(|mistakes| {
+        let told: Vec<String> = mistakes.iter().map(ToString::to_string).collect();
+        Problem::Usage(told.join("\nerror: "))
+    })
+}
+
+/// A suppression that matches nothing may have outlived its race.
+fn note_unmatched(summary: &Summary) {
+    if let Some(suppressed) = &summary.suppressed {
+        for SuppressionEntry { line, text } in &suppressed.unmatched {
+            let (file, text) = (&suppressed.file, text.escape_debug());
+            say(&format!(
+                "note: {file}:{line}: `{text}` matches no race of this run"
+            ));
+        }
+    }
 }
 
 fn problem(error: CheckError, question: &Question) -> Problem {
@@ -59,27 +95,96 @@ fn problem(error: CheckError, question: &Question) -> Problem {
     }
 }
 
-fn write_report(summary: &Summary, options: &CheckOptions) -> Result<(), Problem> {
-    let style = options.program.terminal.style();
-    match (&options.output, options.format) {
-        (Some(path), format) => {
-            let written = File::create(path).and_then(|file| {
-                let mut file = BufWriter::new(file);
-                finishline_report::write(summary, format, Style::default(), &mut file)?;
-                file.flush()
-            });
-            written.map_err(|error| Problem::Write(path.clone(), error))
+/// Where the report goes. A file is opened before the program runs: after hours of checking is too late to find that
+/// it can't be written.
+enum Report<'o> {
+    File(&'o Path, File),
+    StandardError(Style),
+    StandardOutput,
+}
+
+impl<'o> Report<'o> {
+    fn open(options: &'o CheckOptions) -> Result<Self, Problem> {
+        match (&options.output, options.format) {
+            (Some(path), _) => match File::create(path) {
+                Ok(file) => Ok(Report::File(path, file)),
+                Err(error) => Err(Problem::Write(path.clone(), error)),
+            },
+            (None, Format::Text) => Ok(Report::StandardError(options.program.terminal.style())),
+            (None, _) => Ok(Report::StandardOutput),
         }
-        (None, Format::Text) => {
-            finishline_report::write(summary, Format::Text, style, &mut io::stderr().lock())
-                .map_err(Problem::Output)
+    }
+
+    fn write(self, summary: &Summary, format: Format) -> Result<(), Problem> {
+        let write = |style, out: &mut dyn Write| {
+            let mut out = BufWriter::new(out);
+            finishline_report::write(summary, format, style, &mut out)?;
+            out.flush()
+        };
+        let plain = Style::default();
+        let written = match self {
+            Report::File(path, mut file) => {
+                return write(plain, &mut file)
+                    .map_err(|error| Problem::Write(path.to_owned(), error));
+            }
+            Report::StandardError(style) => write(style, &mut io::stderr().lock()),
+            Report::StandardOutput => write(plain, &mut io::stdout().lock()),
+        };
+        match written {
+            Err(error) if error.kind() != io::ErrorKind::BrokenPipe => Err(Problem::Output(error)),
+            _ => Ok(()),
         }
-        (None, format) => {
-            let mut out = BufWriter::new(io::stdout().lock());
-            let written = finishline_report::write(summary, format, style, &mut out)
-                .and_then(|()| out.flush());
-            written.map_err(Problem::Output)
+    }
+}
+
+/// What the program prints. If it can't be written, the run goes on: the verdict does not depend on it.
+struct Lenient {
+    output: Box<dyn Write>,
+    failed: Option<io::Error>,
+}
+
+impl Lenient {
+    fn new(report: &Report) -> Self {
+        let output: Box<dyn Write> = match report {
+            Report::StandardOutput => Box::new(BufWriter::new(io::stderr().lock())),
+            Report::File(..) | Report::StandardError(_) => {
+                Box::new(BufWriter::new(io::stdout().lock()))
+            }
+        };
+        Lenient {
+            output,
+            failed: None,
         }
+    }
+
+    /// What was lost, unless nobody wanted it.
+    fn end(mut self) -> Option<io::Error> {
+        let _ = self.flush();
+        self.failed
+            .take()
+            .filter(|error| error.kind() != io::ErrorKind::BrokenPipe)
+    }
+
+    fn noted(&mut self, result: io::Result<()>) {
+        if let Err(error) = result {
+            self.failed.get_or_insert(error);
+            // What is still buffered would fail again, and again when dropped.
+            self.output = Box::new(io::sink());
+        }
+    }
+}
+
+impl Write for Lenient {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        let result = self.output.write_all(bytes);
+        self.noted(result);
+        Ok(bytes.len())
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        let result = self.output.flush();
+        self.noted(result);
+        Ok(())
     }
 }
 
@@ -87,21 +192,22 @@ fn write_report(summary: &Summary, options: &CheckOptions) -> Result<(), Problem
 fn agreed(question: &Question) -> Result<bool, Problem> {
     let comparison = compare::compare(question).map_err(|error| problem(error, question))?;
     for (detector, said) in &comparison.answers {
-        match said {
-            Said::Racing(count) => eprintln!("{detector}: {count} racing locations"),
+        say(&match said {
+            Said::Racing(count) => format!("{detector}: {count} racing locations"),
             Said::NotApplicable(used) => {
-                eprintln!("{detector}: has no rule for {}", used.construct.word())
+                format!("{detector}: has no rule for {}", used.construct.word())
             }
-            Said::GaveUp(failure) => eprintln!("{detector}: gave up, {failure}"),
-        }
+            Said::GaveUp(failure) => format!("{detector}: gave up, {failure}"),
+        });
     }
     for disagreement in &comparison.disagreements {
-        eprintln!("error: {disagreement}");
+        say(&format!("error: {disagreement}"));
     }
-    if comparison.disagreements.is_empty() {
-        eprintln!("the detectors agree");
-    } else {
-        eprintln!("detectors disagree: this is a bug of Finishline, please report the program");
-    }
-    Ok(comparison.disagreements.is_empty())
+    let agree = comparison.disagreements.is_empty();
+    say(match (agree, comparison.judged) {
+        (true, true) => "the detectors agree",
+        (true, false) => "the detectors could not be compared with the oracle",
+        (false, _) => "detectors disagree: this is a bug of Finishline, please report the program",
+    });
+    Ok(agree)
 }

@@ -8,7 +8,7 @@ use std::path::PathBuf;
 
 const EXIT_STATUSES: &str = "\
 Exit status:
-  0   nothing found
+  0   nothing found, or nothing but suppressed races
   66  a race found, apparent ones included, also when the program failed afterwards
   2   bad usage, source or file
   3   the program failed: a run-time error, an assertion, the memory budget
@@ -65,7 +65,7 @@ pub(crate) struct TerminalOptions {
     #[arg(long, value_name = "WHEN", default_value = "auto")]
     pub(crate) color: When,
 
-    /// Show no progress
+    /// Show no progress and no notes
     #[arg(long, short)]
     pub(crate) quiet: bool,
 }
@@ -96,6 +96,10 @@ pub(crate) struct CheckOptions {
     /// The most distinct races to report
     #[arg(long, value_name = "N", default_value_t = 20)]
     pub(crate) max_races: usize,
+
+    /// Leave out the races listed in this file, by race:FUNCTION, FILE:LINE or the name of a location or object
+    #[arg(long, value_name = "FILE")]
+    pub(crate) suppressions: Option<PathBuf>,
 
     /// List every access to this location, named as a report names it: 'B[3]', p.x, total
     #[arg(long, value_name = "LOCATION")]

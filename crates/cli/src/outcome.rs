@@ -1,7 +1,7 @@
 //! Exit statuses, and what goes wrong before a program can be judged.
 
 use std::fmt;
-use std::io;
+use std::io::{self, Write};
 use std::path::PathBuf;
 
 /// Nothing was found.
@@ -21,7 +21,7 @@ pub(crate) enum Problem {
     Source(String),
     Read(PathBuf, io::Error),
     Write(PathBuf, io::Error),
-    /// Standard output.
+    /// Standard output or standard error.
     Output(io::Error),
 }
 
@@ -33,11 +33,16 @@ impl Problem {
 
     pub(crate) fn print(&self) {
         match self {
-            // Diagnostics bring their own heading.
-            Problem::Source(text) => eprint!("{text}"),
-            other => eprintln!("error: {other}"),
+            // Diagnostics bring their own heading, and end with a newline.
+            Problem::Source(text) => say(text.trim_end_matches('\n')),
+            other => say(&format!("error: {other}")),
         }
     }
+}
+
+/// A line on standard error. If even that can't be written, there is nobody left to tell.
+pub(crate) fn say(line: &str) {
+    let _ = writeln!(io::stderr().lock(), "{line}");
 }
 
 impl fmt::Display for Problem {
@@ -46,7 +51,7 @@ impl fmt::Display for Problem {
             Problem::Usage(text) | Problem::Source(text) => f.write_str(text),
             Problem::Read(path, error) => write!(f, "can't read {}: {error}", path.display()),
             Problem::Write(path, error) => write!(f, "can't write {}: {error}", path.display()),
-            Problem::Output(error) => write!(f, "can't write to standard output: {error}"),
+            Problem::Output(error) => write!(f, "can't write the output: {error}"),
         }
     }
 }

@@ -3,7 +3,7 @@
 use crate::options::ProgramOptions;
 use crate::outcome::Problem;
 use finishline_engine::arguments;
-use finishline_engine::check::Question;
+use finishline_engine::question::Question;
 use finishline_ir::Module;
 use finishline_ir::machine::Limits;
 use std::sync::atomic::AtomicU64;
@@ -36,6 +36,7 @@ pub(crate) fn question<'m>(
             ..Limits::default()
         },
         max_races: usize::MAX,
+        suppressions: None,
         watch: None,
         progress: AtomicU64::new(0),
     })

@@ -3,7 +3,8 @@
 use crate::options::RunOptions;
 use crate::outcome::{NOTHING_FOUND, PROGRAM_FAILED, Problem};
 use crate::{program, progress};
-use finishline_engine::check::{self, CheckError};
+use finishline_engine::check;
+use finishline_engine::question::CheckError;
 use std::io::{self, BufWriter};
 
 pub(crate) fn run(options: &RunOptions) -> Result<u8, Problem> {

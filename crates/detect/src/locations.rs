@@ -37,6 +37,15 @@ impl LocationSet {
     }
 
     #[inline]
+    /// The first locations found, at most `count`.
+    pub fn first(&self, count: usize) -> Result<Self, TableError> {
+        let mut first = LocationSet::new()?;
+        for location in self.in_order().iter().take(count) {
+            first.insert(*location)?;
+        }
+        Ok(first)
+    }
+
     pub fn contains(&self, location: Location) -> bool {
         let (word, bit) = place(location);
         self.bits.get(word).is_some_and(|bits| bits & bit != 0)

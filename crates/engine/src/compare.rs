@@ -4,7 +4,8 @@
 //! oracle's structure; and the locations with a race that is not only apparent, against the oracle with the
 //! observed order of isolated blocks.
 
-use crate::check::{Again, CheckError, Question, first_pass, unsupported};
+use crate::check::{first_pass, unsupported};
+use crate::question::{Again, CheckError, Ending, Question};
 use finishline_detect::detectors::{Drive, ORACLE_STEPS};
 use finishline_detect::oracle::{Mode, Oracle};
 use finishline_detect::{Failure, Findings, second_pass};
@@ -16,7 +17,7 @@ use std::io;
 /// What one detector said.
 #[derive(Debug)]
 pub enum Said {
-    /// It found these locations racing, and agrees with the oracle or is it.
+    /// It found so many locations racing.
     Racing(usize),
     /// It has no rule for this construct.
     NotApplicable(ConstructUse),
@@ -28,28 +29,36 @@ pub struct Comparison {
     pub answers: Vec<(Detector, Said)>,
     /// In words; empty if all agree.
     pub disagreements: Vec<String>,
+    /// Whether the oracle could judge. If not, the detectors were not held to it.
+    pub judged: bool,
 }
 
 /// Asks every detector. Nothing is printed.
 pub fn compare(question: &Question) -> Result<Comparison, CheckError> {
     let mut oracle = Oracle::new(ORACLE_STEPS);
-    Again(question).drive(&mut oracle);
-    let judge = (!oracle.gave_up()).then_some(&oracle);
+    let ending = Ending::of(&Again(question).drive(&mut oracle));
     let mut comparison = Comparison {
         answers: Vec::new(),
         disagreements: Vec::new(),
+        judged: !oracle.gave_up(),
     };
     for detector in Detector::ALL {
-        let said = match unsupported(detector, question.module) {
-            Some(used) => Said::NotApplicable(used),
-            None => match first_pass(question, detector, &mut io::sink())?.1 {
-                Ok(findings) => {
-                    if let Some(oracle) = judge {
-                        comparison.judge(question, detector, &findings, oracle);
+        let said = match (detector, unsupported(detector, question.module)) {
+            (_, Some(used)) => Said::NotApplicable(used),
+            (Detector::Oracle, None) if comparison.judged => {
+                Said::Racing(oracle.racing_locations(Mode::Structure).len())
+            }
+            (_, None) => match first_pass(question, detector, &mut io::sink())? {
+                (outcome, Ok(findings)) => {
+                    // A run that ran out of the system's memory is another run.
+                    comparison.judged &= Ending::of(&outcome) == ending;
+                    drop(outcome);
+                    if comparison.judged {
+                        comparison.judge(question, detector, &findings, &oracle);
                     }
                     Said::Racing(findings.racing.len())
                 }
-                Err(failure) => Said::GaveUp(failure),
+                (_, Err(failure)) => Said::GaveUp(failure),
             },
         };
         comparison.answers.push((detector, said));
@@ -93,7 +102,7 @@ impl Comparison {
             Err(failure) => self
                 .disagreements
                 .push(format!("{detector} failed in its second pass: {failure}")),
-            Ok(((), pairs)) => {
+            Ok((_, pairs)) => {
                 let real = pairs
                     .as_slice()
                     .iter()

@@ -2,7 +2,9 @@
 //!
 //! - [`depth_first`]: the serial run that the bags detectors need.
 //! - [`interleavings`]: every schedule of a small program, the second oracle.
+//! - [`question`]: a program with its input.
 //! - [`check`]: runs a program under a detector, runs it again to name what it found, and sums up.
+//! - [`suppressions`]: the races that the user does not want to hear of.
 //! - [`compare`]: the same question to every detector and to the oracle; they must agree.
 //!
 //! The engine knows programs and detectors, but no format and no command line.
@@ -15,4 +17,8 @@ pub mod compare;
 pub mod depth_first;
 pub mod interleavings;
 mod names;
+pub mod question;
 mod story;
+pub mod suppressions;
+mod teller;
+mod watch;

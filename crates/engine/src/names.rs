@@ -38,12 +38,22 @@ impl<'a, 'm> Names<'a, 'm> {
         self.machine.module()
     }
 
+    pub(crate) fn source(&self) -> &'m SourceMap {
+        &self.module().source
+    }
+
     /// `B[3]`, `p.x`, `total`.
     pub(crate) fn location(&self, location: Location) -> String {
         match self.machine.heap().locate(location) {
             Some((object, offset)) => self.part(object, offset),
             None => format!("{location:?}"),
         }
+    }
+
+    /// What the location is a part of: `B` of `B[3]`, `p` of `p.x`. A global variable is its own.
+    pub(crate) fn owner(&self, location: Location) -> Option<String> {
+        let (id, _) = self.machine.heap().locate(location)?;
+        (id != ObjectId::GLOBALS).then(|| self.object(id))
     }
 
     /// `B`, or `B#2`.

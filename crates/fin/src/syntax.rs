@@ -25,7 +25,7 @@ pub fn parse(text: &str) -> (ast::File<'_>, Vec<Diagnostic>) {
             let (code, message, help) = match error {
                 LexError::UnknownCharacter => (
                     Code::UnknownCharacter,
-                    format!("unknown character {:?}", span.text(text)),
+                    format!("unknown character {:?}", parser::shorten(span.text(text))),
                     None,
                 ),
                 LexError::UnclosedComment => (

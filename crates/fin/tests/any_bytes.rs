@@ -68,10 +68,11 @@ fn survives(seed: u64, bytes: &[u8]) {
 }
 
 fn setting(name: &str, default: u64) -> u64 {
-    std::env::var(name)
-        .ok()
-        .and_then(|value| value.parse().ok())
-        .unwrap_or(default)
+    let value = std::env::var(name).ok();
+    value.map_or(default, |value| {
+        let number = value.parse();
+        number.unwrap_or_else(|_| panic!("{name} is not a number: {value}"))
+    })
 }
 
 #[test]
@@ -134,7 +135,9 @@ fn extremes_are_survived() {
         format!("fn main() {{ {} }}", "async ".repeat(100_000)),
         format!("fn main() {{ {} }}", "undeclared = 1; ".repeat(50_000)),
         format!("fn main() {{ {} }}", "let a = 1; ".repeat(50_000)),
-        format!("var x: int{};\nfn main() {{ }}", "[]".repeat(50_000)),
+        format!("var x: int{};\nfn main() {{ x = 1; }}", "[]".repeat(50_000)),
+        format!("fn main() {{ let a = new int[1]{}; }}", "[]".repeat(50_000)),
+        format!("fn main() {{ {} }}", "@".repeat(100_000)),
         format!("fn main() {{ let {} = 1; }}", "x".repeat(1_000_000)),
         format!("fn main() {{ print(\"{}\"); }}", "é".repeat(500_000)),
     ];

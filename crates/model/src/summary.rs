@@ -15,15 +15,44 @@ pub struct Summary {
     pub verdict: Verdict,
     /// What would establish more, e.g. a command to run next.
     pub strengthen: Option<String>,
-    /// Distinct pairs of accesses of the source, in the order found; at most `--max-races`.
+    /// Distinct pairs of accesses of the source that are not suppressed, in the order found; at most `--max-races`.
     pub races: Vec<RaceSummary>,
-    /// How many distinct pairs there were in all.
+    /// How many distinct pairs there were in all, suppressed ones included.
     pub distinct_races: usize,
+    /// What the file of suppressions took out of `races`; none without such a file.
+    pub suppressed: Option<Suppressed>,
     pub racing_locations: Names,
     /// The program failed: what it said. Races found before are still reported.
     pub failure: Option<Failure>,
     pub watched: Option<Watch>,
     pub statistics: Statistics,
+}
+
+impl Summary {
+    /// How many of the distinct pairs are suppressed.
+    pub fn suppressed_races(&self) -> usize {
+        self.suppressed.as_ref().map_or(0, |some| some.count)
+    }
+}
+
+/// The pairs that the user does not want to hear of. They race all the same: the verdict does not know of suppressions.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Suppressed {
+    /// The file of suppressions, as the user gave it.
+    pub file: String,
+    /// The pairs, in the order found; at most `--max-races`.
+    pub races: Vec<RaceSummary>,
+    /// How many there were in all.
+    pub count: usize,
+    /// Entries of the file that match no race of this run.
+    pub unmatched: Vec<SuppressionEntry>,
+}
+
+/// One entry of a file of suppressions, as it is written there.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct SuppressionEntry {
+    pub line: usize,
+    pub text: String,
 }
 
 /// Some names out of possibly very many.

@@ -124,7 +124,7 @@ impl Detector {
     pub const fn guarantee(self) -> &'static str {
         match self {
             Detector::SpBags | Detector::EspBags => {
-                "every schedule with this run's task structure: a location is reported exactly if the structure leaves two conflicting accesses to it unordered"
+                "every schedule with this run's task structure: a location is reported exactly if it races by that structure"
             }
             Detector::Oracle => {
                 "every schedule with this run's task structure, by definition: of each location all pairs of accesses are compared"

@@ -50,7 +50,11 @@ pub(crate) fn write(summary: &Summary, out: &mut dyn io::Write) -> io::Result<()
 
 fn verdict(summary: &Summary) -> String {
     let verdict = summary.verdict;
-    let mut details = definition("detector", &escape(summary.detector.name()));
+    let mut details = String::new();
+    if let Some(suppressed) = words::suppressed(summary) {
+        details += &definition("suppressed", &escape(&suppressed));
+    }
+    details += &definition("detector", &escape(summary.detector.name()));
     details += &definition("guarantee", &escape(&words::guarantee(summary)));
     if let Some(stronger) = &summary.strengthen {
         details += &definition("stronger", &escape(stronger));

@@ -89,15 +89,17 @@ pub fn write_failure(failure: &Failure, style: Style, out: &mut dyn io::Write) -
     text::write_failure(failure, style, out)
 }
 
-/// The exit status that belongs to an answer: 66 for a race, apparent ones included, also when the
-/// program failed afterwards; 3 for a program that failed; 4 for `unknown`; 0 for nothing found.
+/// The exit status that belongs to an answer: 66 for a race that is not suppressed, apparent ones included, also when
+/// the program failed afterwards; 3 for a program that failed; 4 for `unknown`; 0 for nothing found.
 pub fn exit_status(summary: &Summary) -> u8 {
-    match summary.verdict {
-        Verdict::Race | Verdict::Apparent => 66,
-        _ if summary.distinct_races > 0 => 66,
-        Verdict::Trap => 3,
-        _ if summary.failure.is_some() => 3,
-        Verdict::Unknown => 4,
-        Verdict::Certified | Verdict::CertifiedOrder => 0,
+    let racy = matches!(summary.verdict, Verdict::Race | Verdict::Apparent);
+    if (racy || summary.distinct_races > 0) && !words::all_suppressed(summary) {
+        66
+    } else if summary.failure.is_some() || summary.verdict == Verdict::Trap {
+        3
+    } else if summary.verdict == Verdict::Unknown {
+        4
+    } else {
+        0
     }
 }

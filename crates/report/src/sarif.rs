@@ -3,10 +3,10 @@
 //! One result a race, at its first access; the second access, the allocation, the spawn and the join
 //! are related locations, and the message links to the second access, since viewers show only
 //! related locations that a message links to. A clean answer is a run without results; verdict and
-//! guarantee are properties of the run. Regions have a start only: the summary's source text is
+//! guarantee are properties of the run. A suppressed race is a result too, marked as such. Regions have a start only: the summary's source text is
 //! folded to one line, so it is told in messages and not claimed to be the region's snippet.
 //!
-//! [SARIF 3.11.5]: braces in a message are doubled; [SARIF 3.11.6]: brackets in a link's text have a
+//! [SARIF 3.27.23]: either every result says whether it is suppressed, or none does. [SARIF 3.11.5]: braces in a message are doubled; [SARIF 3.11.6]: brackets in a link's text have a
 //! backslash before them.
 
 use crate::{exit_status, words};
@@ -152,6 +152,7 @@ struct RunProperties<'a> {
     guarantee: String,
     stronger: Option<&'a str>,
     distinct_races: usize,
+    suppressed_races: usize,
 }
 
 #[derive(Serialize)]
@@ -166,6 +167,13 @@ struct SarifResult<'a> {
     related_locations: Vec<Location<'a>>,
     #[serde(skip_serializing_if = "Option::is_none")]
     occurrence_count: Option<u64>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    suppressions: Option<Vec<Suppression>>,
+}
+
+#[derive(Serialize)]
+struct Suppression {
+    kind: &'static str,
 }
 
 /// A message whose text has been escaped; only [`message`] makes one.
@@ -214,6 +222,12 @@ impl<'a> Log<'a> {
     fn new(summary: &'a Summary) -> Log<'a> {
         let mut results: Vec<SarifResult> = summary.races.iter().map(SarifResult::race).collect();
         results.extend(summary.failure.as_ref().map(SarifResult::failure));
+        if let Some(suppressed) = &summary.suppressed {
+            for result in &mut results {
+                result.suppressions = Some(Vec::new());
+            }
+            results.extend(suppressed.races.iter().map(SarifResult::suppressed));
+        }
         let run = Run {
             tool: Tool {
                 driver: Driver::new(),
@@ -233,6 +247,7 @@ impl<'a> Log<'a> {
                 guarantee: words::guarantee(summary),
                 stronger: summary.strengthen.as_deref(),
                 distinct_races: summary.distinct_races,
+                suppressed_races: summary.suppressed_races(),
             },
         };
         Log {
@@ -309,6 +324,15 @@ impl<'a> SarifResult<'a> {
             locations: [Location::access(1, &race.first, None)],
             related_locations: related,
             occurrence_count: Some(race.occurrences.max(1)),
+            suppressions: None,
+        }
+    }
+
+    /// By a file, not by a remark in the source.
+    fn suppressed(race: &'a RaceSummary) -> SarifResult<'a> {
+        SarifResult {
+            suppressions: Some(vec![Suppression { kind: "external" }]),
+            ..SarifResult::race(race)
         }
     }
 
@@ -327,6 +351,7 @@ impl<'a> SarifResult<'a> {
             locations: [Location::at(&failure.place, &place)],
             related_locations: Vec::new(),
             occurrence_count: None,
+            suppressions: None,
         }
     }
 }

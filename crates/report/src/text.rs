@@ -204,6 +204,9 @@ impl Page {
         if summary.failure.is_some() && verdict != Verdict::Trap {
             self.labelled("", Verdict::Trap.word(), RED, Verdict::Trap.meaning());
         }
+        if let Some(suppressed) = words::suppressed(summary) {
+            self.labelled("", "suppressed", BOLD, &suppressed);
+        }
         let guarantee = format!("{}, {}", summary.detector, words::guarantee(summary));
         self.labelled("", "guarantee", BOLD, &guarantee);
         if let Some(stronger) = &summary.strengthen {

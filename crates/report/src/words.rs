@@ -181,11 +181,37 @@ pub(crate) fn names(names: &Names, longest: usize) -> String {
 
 /// `and 3 more distinct pairs (--max-races 5)`: with the option's value that shows all.
 pub(crate) fn more_races(summary: &Summary) -> Option<String> {
-    let more = summary.distinct_races.saturating_sub(summary.races.len());
+    let wanted = summary
+        .distinct_races
+        .saturating_sub(summary.suppressed_races());
+    let more = wanted.saturating_sub(summary.races.len());
     (more > 0).then(|| {
         let pairs = count(more as u64, "more distinct pair", "more distinct pairs");
-        format!("and {pairs} (--max-races {})", summary.distinct_races)
+        format!("and {pairs} (--max-races {wanted})")
     })
+}
+
+/// Races were found, and the user wants to hear of none.
+pub(crate) fn all_suppressed(summary: &Summary) -> bool {
+    let suppressed = summary.suppressed_races();
+    suppressed > 0 && suppressed >= summary.distinct_races
+}
+
+/// How many races were left out at the user's wish; none if there were none.
+pub(crate) fn suppressed(summary: &Summary) -> Option<String> {
+    let suppressed = summary.suppressed.as_ref()?;
+    let (file, count) = (&suppressed.file, suppressed.count);
+    match (all_suppressed(summary), count) {
+        (_, 0) => None,
+        (true, 1) => Some(format!("the only distinct race is suppressed by {file}")),
+        (true, _) => Some(format!(
+            "all {count} distinct races are suppressed by {file}"
+        )),
+        (false, 1) => Some(format!("1 more distinct race is suppressed by {file}")),
+        (false, _) => Some(format!(
+            "{count} more distinct races are suppressed by {file}"
+        )),
+    }
 }
 
 /// What the detector's answer is worth. Its sentence is about a whole run: of a program that

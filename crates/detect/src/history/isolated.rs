@@ -14,7 +14,7 @@
 //! writer that is parallel to a new one stands for it by the argument that lets one reader stand for
 //! later ones.
 //!
-//! Beyond the figure it tells of *overlaps*: an isolated access that conflicts with a parallel isolated
+//! DIVERGENCE: beyond the figure it tells of *overlaps*: an isolated access that conflicts with a parallel isolated
 //! one. They are no races, but without them, and without races, the order of isolated blocks can't
 //! matter. Exact by the same argument.
 
@@ -49,10 +49,12 @@ impl History for Isolated {
         let mut in_p_bag = |field: Field| parallel(cell[field as usize]);
         let (writer, none) = (Fields::NONE.with(Writer, in_p_bag(Writer)), Fields::NONE);
         let (races, overlaps, recorded) = match (now.kind, now.isolated) {
+            // [ESP-bags Fig. 6, read]
             (AccessKind::Read, false) => {
                 let races = writer.with(IsolatedWriter, in_p_bag(IsolatedWriter));
                 (races, none, (!in_p_bag(Reader)).then_some(Reader))
             }
+            // [ESP-bags Fig. 6, write]
             (AccessKind::Write, false) => {
                 let races = writer
                     .with(Reader, in_p_bag(Reader))
@@ -60,6 +62,7 @@ impl History for Isolated {
                     .with(IsolatedReader, in_p_bag(IsolatedReader));
                 (races, none, Some(Writer))
             }
+            // [ESP-bags Fig. 6, isolated read]
             (AccessKind::Read, true) => {
                 let overlaps = none.with(IsolatedWriter, in_p_bag(IsolatedWriter));
                 (
@@ -68,6 +71,7 @@ impl History for Isolated {
                     (!in_p_bag(IsolatedReader)).then_some(IsolatedReader),
                 )
             }
+            // [ESP-bags Fig. 6, isolated write]
             (AccessKind::Write, true) => {
                 let races = writer.with(Reader, in_p_bag(Reader));
                 let isolated_writer = in_p_bag(IsolatedWriter);

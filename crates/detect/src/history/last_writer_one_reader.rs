@@ -41,8 +41,10 @@ impl History for LastWriterOneReader {
         let races = Fields::NONE.with(Field::Writer, parallel(writer));
         let reader_is_parallel = parallel(reader);
         let (cell, races, recorded) = match now.kind {
+            // [ESP-bags Fig. 4, read]
             AccessKind::Read if reader_is_parallel => (cell, races, None),
             AccessKind::Read => ([writer, now.stamp], races, Some(Field::Reader)),
+            // [ESP-bags Fig. 4, write]
             AccessKind::Write => (
                 [now.stamp, reader],
                 races.with(Field::Reader, reader_is_parallel),

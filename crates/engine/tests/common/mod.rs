@@ -1,5 +1,6 @@
 //! What the tests of whole programs share: a compiled program, its recorded run, and the judge that compares
-//! the detectors with the oracle on it.
+//! the detectors with the oracle on it. Each test uses a part of it.
+#![allow(dead_code)]
 
 use finishline_detect::LocationSet;
 use finishline_detect::history::{Isolated, LastWriterOneReader};
@@ -7,7 +8,7 @@ use finishline_detect::oracle::{Mode, Oracle, Recorded};
 use finishline_detect::order::{EspBags, SpBags};
 use finishline_detect::serial::Serial;
 use finishline_detect::sited::Sited;
-use finishline_engine::depth_first::{self, End};
+use finishline_engine::depth_first::{self, End, Outcome};
 use finishline_ir::machine::Limits;
 use finishline_ir::{Construct, Module};
 use finishline_model::event::{Record, replay};
@@ -25,6 +26,11 @@ pub fn compile(source: &str) -> Result<Module, String> {
 
 /// Runs a program depth-first; what it told.
 pub fn record(module: &Module, fuel: u64) -> Result<Vec<Record>, String> {
+    run(module, fuel).map(|(records, _)| records)
+}
+
+/// Runs a program depth-first; what it told, and how it ended.
+pub fn run(module: &Module, fuel: u64) -> Result<(Vec<Record>, Outcome<'_>), String> {
     let mut records: Vec<Record> = Vec::new();
     let program = depth_first::Program {
         module,
@@ -41,7 +47,7 @@ pub fn record(module: &Module, fuel: u64) -> Result<Vec<Record>, String> {
         |_, _| {},
     );
     match outcome.result {
-        End::Finished | End::Trapped(_) => Ok(records),
+        End::Finished | End::Trapped(_) => Ok((records, outcome)),
         other => Err(format!("{other:?}")),
     }
 }
@@ -66,7 +72,7 @@ pub struct Judged {
 impl Judge {
     pub fn new() -> Judge {
         Judge {
-            oracle: Oracle::new(1_000_000),
+            oracle: Oracle::new(20_000),
             plain: Serial::new().expect("memory for a detector"),
             isolated: Serial::new().expect("memory for a detector"),
             sp_bags: Serial::new().expect("memory for a detector"),
@@ -77,6 +83,9 @@ impl Judge {
     pub fn judge(&mut self, module: &Module, records: &[Record]) -> Result<Judged, String> {
         self.oracle.clear();
         replay(records, &mut self.oracle);
+        if self.oracle.gave_up() {
+            return Err("the program is too large for the oracle".to_owned());
+        }
         let racing = self.oracle.racing_locations(Mode::Structure);
         let uses_isolated = module.uses(Construct::Isolated).is_some();
 

@@ -243,15 +243,15 @@ impl<'s> BodyChecker<'_, 's> {
         place: &ast::Expression<'s>,
         value: &ast::Expression<'s>,
     ) -> Option<Statement> {
-        let target = self.target(place);
-        let Some(target) = target else {
+        let Some(target) = self.target(place) else {
             self.expression(value);
             return None;
         };
         let ty = self.target_type(&target);
         let value = self.expected(value, &ty)?;
-        if let Some(path) = path_text(place) {
-            self.name_allocation(&value, path);
+        let path = place.span.text(self.checker.text);
+        if is_short_path(place, path) {
+            self.name_allocation(&value, path.to_owned());
         }
         Some(match target {
             Target::Local(local) => Statement::SetLocal { local, value },
@@ -531,13 +531,17 @@ impl<'s> BodyChecker<'_, 's> {
     }
 }
 
-/// `a.b.c` as written, if the expression is a path of names.
-fn path_text(place: &ast::Expression) -> Option<String> {
-    match &place.kind {
-        ast::ExpressionKind::Name(name) => Some((*name).to_owned()),
-        ast::ExpressionKind::Field { object, name } => {
-            Some(format!("{}.{}", path_text(object)?, name.text))
+/// Whether an object can be called by the place it is first put into: `a.b`, `m[i]`, not `rows[f(x) + 1].next`.
+fn is_short_path(place: &ast::Expression, text: &str) -> bool {
+    const LONGEST: usize = 30;
+    let named = match &place.kind {
+        ast::ExpressionKind::Name(_) | ast::ExpressionKind::Int(_) => true,
+        ast::ExpressionKind::Field { object, .. } => is_short_path(object, text),
+        ast::ExpressionKind::Index { array, indices } => {
+            let all = std::iter::once(&**array).chain(indices);
+            all.into_iter().all(|part| is_short_path(part, text))
         }
-        _ => None,
-    }
+        _ => false,
+    };
+    named && text.len() <= LONGEST && !text.contains(char::is_whitespace)
 }

@@ -361,10 +361,7 @@ impl<'s> Parser<'s> {
                 .help("`new int[n][]` makes n references to int[]"),
             );
         }
-        let mut suffixes = Vec::new();
-        while self.peek() == T::OpenBracket {
-            suffixes.push(self.type_suffix());
-        }
+        let suffixes = self.type_suffixes();
         let element = Type {
             base,
             suffixes,

@@ -344,10 +344,7 @@ impl<'s> Parser<'s> {
     pub(super) fn ty(&mut self) -> Option<Type<'s>> {
         let start = self.span();
         let base = self.base_type()?;
-        let mut suffixes = Vec::new();
-        while self.peek() == T::OpenBracket {
-            suffixes.push(self.type_suffix());
-        }
+        let suffixes = self.type_suffixes();
         Some(Type {
             base,
             suffixes,
@@ -355,8 +352,21 @@ impl<'s> Parser<'s> {
         })
     }
 
+    /// The array suffixes of a type. Each is one level of nesting.
+    pub(super) fn type_suffixes(&mut self) -> Vec<u32> {
+        let mut suffixes = Vec::new();
+        while self.peek() == T::OpenBracket {
+            if suffixes.len() as u32 == DEEPEST {
+                self.too_deep(self.span());
+                break;
+            }
+            suffixes.push(self.type_suffix());
+        }
+        suffixes
+    }
+
     /// `[]` or `[,]`; the number of dimensions.
-    pub(super) fn type_suffix(&mut self) -> u32 {
+    fn type_suffix(&mut self) -> u32 {
         let open = self.advance().span;
         let mut dimensions = 1;
         while self.eat(T::Comma) {
@@ -388,7 +398,7 @@ impl<'s> Parser<'s> {
 }
 
 /// A token's text as it fits into a message.
-fn shorten(text: &str) -> String {
+pub(super) fn shorten(text: &str) -> String {
     let mut short: String = text.chars().take(30).collect();
     if short.len() < text.len() {
         short.push('…');

@@ -21,7 +21,7 @@ pub enum LexError {
 
 #[derive(Logos, Clone, Copy, PartialEq, Eq, Debug)]
 #[logos(error = LexError)]
-#[logos(skip r"[ \t\r\n\f]+")]
+#[logos(skip r"[ \t\r\n\f\u{feff}]+")]
 #[logos(skip(r"//[^\n]*", allow_greedy = true))]
 pub enum TokenKind {
     #[regex(r"[A-Za-z_][A-Za-z0-9_]*", priority = 1)]

@@ -292,6 +292,10 @@ impl Generator<'_> {
             Runner::Caller => outliving,
             Runner::NewTask => effect.join(stored),
         };
+        // A recursive call among the arguments may have been the last one allowed.
+        if within_itself && self.self_calls == 0 {
+            return None;
+        }
         if !self.slips() {
             let rights = self.scope.rights;
             let readable = Effect {

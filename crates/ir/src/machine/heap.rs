@@ -4,8 +4,9 @@
 //! locations and a location leads back to its object by binary search. Nothing is ever freed: a location means one thing for
 //! the whole run. Arrays keep their elements flat and typed, in row-major order.
 //!
-//! The budget counts what compiled code would take: [`Type::size`] a location and [`HEADER`] bytes an object. It is checked
-//! before anything is allocated, and sizes that overflow exceed it by definition.
+//! The budget counts what is really taken: the elements of an array by their type's size, a field or global as the
+//! [`Datum`] it is kept in, and [`HEADER`] bytes an object. It is checked before anything is allocated, and sizes that overflow
+//! exceed it by definition.
 
 use super::datum::{Datum, mistyped};
 use super::trap::TrapKind;
@@ -13,8 +14,9 @@ use crate::module::{Const, StructId, Type};
 use finishline_model::{AllocationId, Location, ObjectId, TaskId};
 use std::fmt;
 
-/// Bytes an object takes besides its locations.
-pub const HEADER: u64 = 32;
+/// Bytes an object takes besides its locations: its place in a table that may be half empty, and what the allocator keeps
+/// for itself.
+pub const HEADER: u64 = 2 * size_of::<Object>() as u64 + 32;
 
 #[derive(Clone)]
 pub struct Heap {
@@ -121,8 +123,7 @@ impl Heap {
         request: Request,
         initial: impl ExactSizeIterator<Item = Const> + Clone,
     ) -> Result<ObjectId, TrapKind> {
-        let bytes = initial.clone().map(|constant| constant.ty().size()).sum();
-        let cost = self.admit(Some(bytes))?;
+        let cost = self.admit(Some((initial.len() * size_of::<Datum>()) as u64))?;
         let mut fields = Vec::new();
         self.reserve(&mut fields, initial.len(), cost)?;
         fields.extend(initial.map(Datum::from));
@@ -188,7 +189,7 @@ impl Heap {
     /// The system may refuse what the budget allows: a failure of the program, not of ours.
     fn reserve<T>(&self, into: &mut Vec<T>, count: usize, cost: u64) -> Result<(), TrapKind> {
         into.try_reserve_exact(count)
-            .map_err(|_| self.over(Some(cost)))
+            .map_err(|_| TrapKind::SystemMemory { request: cost })
     }
 
     fn filled<T: Clone>(&self, count: usize, with: T, cost: u64) -> Result<Vec<T>, TrapKind> {
@@ -201,7 +202,7 @@ impl Heap {
     fn add(&mut self, request: Request, storage: Storage, cost: u64) -> Result<ObjectId, TrapKind> {
         let index = u32::try_from(self.objects.len()).map_err(|_| self.over(Some(cost)))?;
         if self.objects.try_reserve(1).is_err() {
-            return Err(self.over(Some(cost)));
+            return Err(TrapKind::SystemMemory { request: cost });
         }
         let Request {
             allocation,

@@ -277,7 +277,7 @@ impl<'m> Machine<'m> {
     /// The system refused what the budget allowed.
     fn refused(&mut self, bytes: u64) -> TrapKind {
         self.stacks -= bytes;
-        self.over(bytes)
+        TrapKind::SystemMemory { request: bytes }
     }
 
     pub(super) fn spawn<O: Observer>(

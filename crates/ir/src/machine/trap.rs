@@ -52,6 +52,10 @@ pub enum TrapKind {
         used: u64,
         budget: u64,
     },
+    /// The budget allows it, but the system has no more.
+    SystemMemory {
+        request: u64,
+    },
     TooManyTasks {
         limit: u32,
     },
@@ -88,7 +92,7 @@ impl TrapKind {
             TrapKind::ZeroStep => "zero-step",
             TrapKind::AssertFailed { .. } => "assert-failed",
             TrapKind::CallDepth { .. } => "call-depth",
-            TrapKind::Memory { .. } => "memory",
+            TrapKind::Memory { .. } | TrapKind::SystemMemory { .. } => "memory",
             TrapKind::TooManyTasks { .. } => "too-many-tasks",
             TrapKind::TooManyFinishes { .. } => "too-many-finishes",
             TrapKind::EndFinishWithoutBegin => "end-finish-without-begin",
@@ -150,6 +154,9 @@ impl fmt::Display for TrapKind {
                     f,
                     "out of memory: the array alone exceeds the budget of {budget} bytes"
                 )
+            }
+            TrapKind::SystemMemory { request } => {
+                write!(f, "out of memory: the system refused {request} bytes")
             }
             TrapKind::TooManyTasks { limit } => write!(f, "more than {limit} tasks"),
             TrapKind::TooManyFinishes { limit } => write!(f, "more than {limit} finishes"),

@@ -53,6 +53,7 @@ impl Ids<'_> {
 
     fn function_body(&mut self, function: &Function, place: Place) {
         self.site(function.site, place);
+        self.site(function.end, place);
         if function.blocks.is_empty() {
             self.violations.add(place, "has no entry block");
         }

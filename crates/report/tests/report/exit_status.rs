@@ -15,6 +15,10 @@ fn every_kind_of_answer_has_its_exit_status() {
         ("watched", 66),
         ("watched-in-vain", 0),
         ("truncated", 66),
+        ("partly-suppressed", 66),
+        ("all-suppressed", 0),
+        ("suppressed-then-failed", 3),
+        ("suppressed-in-vain", 66),
         ("deep", 66),
         ("hostile", 66),
         ("unknown", 4),
@@ -24,6 +28,13 @@ fn every_kind_of_answer_has_its_exit_status() {
         .map(|(name, summary)| (*name, exit_status(summary)))
         .collect();
     assert_eq!(actual, expected);
+}
+
+#[test]
+fn a_suppressed_apparent_race_does_not_count() {
+    let mut summary = summaries::all_suppressed();
+    summary.verdict = finishline_model::verdict::Verdict::Apparent;
+    assert_eq!(exit_status(&summary), 0);
 }
 
 #[test]

@@ -61,7 +61,7 @@ fn a_page_has_verdict_accesses_paths_and_reason() {
         "<dt>why parallel</dt><dd>async@9 was spawned at 9:13;",
         "B was allocated at fig2.fin:5:13",
         "<code>finishline check fig2.fin 1 --watch &#39;B[0]&#39;</code>",
-        "<dt>guarantee</dt><dd>every schedule of this input",
+        "<dt>guarantee</dt><dd>every schedule with this run&#39;s",
     ] {
         assert!(page.contains(expected), "{expected}\n{page}");
     }
@@ -89,4 +89,17 @@ fn shortened_lists_say_so() {
     assert!(page.contains("and 3 more distinct pairs (--max-races 5)"));
     assert!(page.contains("B[19], … and 980 more"));
     assert!(crate::html::page(&summaries::watched()).contains("… and 1000 more"));
+}
+
+#[test]
+fn suppressed_races_are_counted_and_not_shown() {
+    let page = page(&summaries::partly_suppressed());
+    assert!(page.contains(
+        "<dt>suppressed</dt><dd>3 more distinct races are suppressed by races.supp</dd>"
+    ));
+    assert!(page.contains("and 1 more distinct pair (--max-races 2)"));
+    let page = crate::html::page(&summaries::all_suppressed());
+    assert!(page.contains("<h1>race "));
+    assert!(page.contains("<dd>the only distinct race is suppressed by a"));
+    assert!(!page.contains("class=\"accesses\""));
 }

@@ -138,6 +138,19 @@ fn the_schema_rejects_contradictions_and_unknown_words() {
         (summaries::racy(), "/races/0/occurrences", json!(0)),
         (summaries::certified(), "/exit_status", json!(66)),
         (summaries::certified(), "/verdict", json!("race")),
+        (summaries::certified(), "/distinct_races", json!(1)),
+        (summaries::certified(), "/suppressed_races", json!(1)),
+        (summaries::all_suppressed(), "/suppressed_races", json!(0)),
+        (summaries::all_suppressed(), "/distinct_races", json!(0)),
+        (summaries::all_suppressed(), "/verdict", json!("trap")),
+        (summaries::all_suppressed(), "/exit_status", json!(3)),
+        (summaries::all_suppressed(), "/exit_status", json!(4)),
+        (
+            summaries::suppressed_then_failed(),
+            "/exit_status",
+            json!(0),
+        ),
+        (summaries::partly_suppressed(), "/exit_status", json!(0)),
         (summaries::failed(), "/failure", Value::Null),
         (summaries::failed(), "/exit_status", json!(0)),
         (summaries::unknown(), "/statistics/tasks", json!(-1)),
@@ -202,6 +215,34 @@ fn lists_say_whether_they_were_cut_short() {
         report(&summaries::watched_in_vain())["watch"]["truncated"],
         false
     );
+}
+
+#[test]
+fn suppressed_races_are_counted_but_not_listed() {
+    let counts = |summary| {
+        let report = report(&summary);
+        let listed = report["races"].as_array().map(Vec::len);
+        assert_eq!(report["verdict"], "race");
+        assert_eq!(report["racing_locations"]["names"], json!(["B[0]"]));
+        (
+            listed,
+            report["distinct_races"].as_u64(),
+            report["suppressed_races"].as_u64(),
+        )
+    };
+    assert_eq!(
+        counts(summaries::partly_suppressed()),
+        (Some(1), Some(5), Some(3))
+    );
+    assert_eq!(
+        counts(summaries::all_suppressed()),
+        (Some(0), Some(1), Some(1))
+    );
+    assert_eq!(
+        counts(summaries::suppressed_in_vain()),
+        (Some(1), Some(1), Some(0))
+    );
+    assert_eq!(counts(summaries::racy()), (Some(1), Some(1), Some(0)));
 }
 
 #[test]

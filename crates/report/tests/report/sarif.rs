@@ -104,7 +104,11 @@ fn rules_links_and_exit_codes_are_consistent() {
             "{name}"
         );
         let results = list(&run["results"]);
-        let expected = summary.races.len() + usize::from(summary.failure.is_some());
+        let suppressed = summary
+            .suppressed
+            .as_ref()
+            .map_or(0, |some| some.races.len());
+        let expected = summary.races.len() + suppressed + usize::from(summary.failure.is_some());
         assert_eq!(results.len(), expected, "{name}");
         for result in results {
             let index = result["ruleIndex"].as_u64().expect("an index") as usize;
@@ -121,6 +125,40 @@ fn rules_links_and_exit_codes_are_consistent() {
             assert_eq!(target, usize::from(linked), "{name}");
         }
     }
+}
+
+#[test]
+fn either_every_result_says_whether_it_is_suppressed_or_none_does() {
+    let suppressions = |summary| {
+        let log = log(&summary);
+        let results = list(&log["runs"][0]["results"]);
+        let all: Vec<_> = results
+            .iter()
+            .map(|result| result["suppressions"].clone())
+            .collect();
+        (
+            all,
+            log["runs"][0]["properties"]["suppressedRaces"].as_u64(),
+        )
+    };
+    let (no, yes) = (json!([]), json!([{"kind": "external"}]));
+    assert_eq!(
+        suppressions(summaries::partly_suppressed()),
+        (vec![no.clone(), yes.clone()], Some(3))
+    );
+    // The failure comes first, the race is the suppressed one.
+    assert_eq!(
+        suppressions(summaries::suppressed_then_failed()),
+        (vec![no.clone(), yes], Some(1))
+    );
+    assert_eq!(
+        suppressions(summaries::suppressed_in_vain()),
+        (vec![no], Some(0))
+    );
+    assert_eq!(
+        suppressions(summaries::race_then_failed()),
+        (vec![Value::Null, Value::Null], Some(0))
+    );
 }
 
 #[test]

@@ -3,7 +3,7 @@
 use finishline_model::event::AccessKind;
 use finishline_model::summary::{
     AccessSummary, Creation, Failure, Join, Names, Place, RaceSummary, Statistics, Summary,
-    TaskPath, Watch, WhyParallel,
+    Suppressed, SuppressionEntry, TaskPath, Watch, WhyParallel,
 };
 use finishline_model::verdict::{Detector, Verdict};
 
@@ -19,6 +19,10 @@ pub(crate) fn all() -> Vec<(&'static str, Summary)> {
         ("watched", watched()),
         ("watched-in-vain", watched_in_vain()),
         ("truncated", truncated()),
+        ("partly-suppressed", partly_suppressed()),
+        ("all-suppressed", all_suppressed()),
+        ("suppressed-then-failed", suppressed_then_failed()),
+        ("suppressed-in-vain", suppressed_in_vain()),
         ("deep", deep()),
         ("hostile", hostile()),
         ("unknown", unknown()),
@@ -176,6 +180,59 @@ pub(crate) fn truncated() -> Summary {
     }
 }
 
+/// Of five pairs one is shown, one is cut off and three are suppressed.
+pub(crate) fn partly_suppressed() -> Summary {
+    Summary {
+        distinct_races: 5,
+        suppressed: Some(Suppressed {
+            file: "races.supp".to_string(),
+            races: vec![RaceSummary {
+                may_follow: true,
+                ..fig2_race()
+            }],
+            count: 3,
+            unmatched: vec![],
+        }),
+        ..racy()
+    }
+}
+
+pub(crate) fn all_suppressed() -> Summary {
+    Summary {
+        races: vec![],
+        suppressed: Some(Suppressed {
+            file: EVIL.to_string(),
+            races: vec![fig2_race()],
+            count: 1,
+            unmatched: vec![],
+        }),
+        ..racy()
+    }
+}
+
+pub(crate) fn suppressed_then_failed() -> Summary {
+    Summary {
+        failure: Some(failure()),
+        ..all_suppressed()
+    }
+}
+
+/// The file has an entry, but no race matches it.
+pub(crate) fn suppressed_in_vain() -> Summary {
+    Summary {
+        suppressed: Some(Suppressed {
+            file: "races.supp".to_string(),
+            races: vec![],
+            count: 0,
+            unmatched: vec![SuppressionEntry {
+                line: 3,
+                text: "C".to_string(),
+            }],
+        }),
+        ..racy()
+    }
+}
+
 /// A deep recursion over long statements in two files: nothing fits on a line.
 pub(crate) fn deep() -> Summary {
     let spawns = |depth: u32| {
@@ -305,6 +362,7 @@ fn clean(program: &str, arguments: &[&str]) -> Summary {
         strengthen: None,
         races: vec![],
         distinct_races: 0,
+        suppressed: None,
         racing_locations: Names::default(),
         failure: None,
         watched: None,

@@ -63,14 +63,51 @@ race: write and write to B[0] are not ordered
 }
 
 #[test]
+fn the_closing_says_how_many_races_are_suppressed() {
+    let closing = |count: usize, distinct: usize| {
+        let mut summary = summaries::partly_suppressed();
+        summary.distinct_races = distinct;
+        summary.suppressed.as_mut().expect("suppressions").count = count;
+        let text = text(&summary, PLAIN);
+        let lines = text.lines().filter(|line| line.starts_with("suppressed: "));
+        lines.map(str::to_owned).collect::<Vec<_>>()
+    };
+    assert_eq!(closing(0, 1), Vec::<String>::new());
+    for (count, distinct, expected) in [
+        (
+            1,
+            1,
+            "suppressed: the only distinct race is suppressed by races.supp",
+        ),
+        (
+            4,
+            4,
+            "suppressed: all 4 distinct races are suppressed by races.supp",
+        ),
+        (
+            1,
+            2,
+            "suppressed: 1 more distinct race is suppressed by races.supp",
+        ),
+        (
+            3,
+            4,
+            "suppressed: 3 more distinct races are suppressed by races.supp",
+        ),
+    ] {
+        assert_eq!(closing(count, distinct), [expected]);
+    }
+}
+
+#[test]
 fn a_clean_report_says_for_what_it_holds() {
     let actual = text(&summaries::certified(), PLAIN);
     assert!(
-        actual.starts_with("certified: no race in any schedule of this input"),
+        actual.starts_with("certified: free of races in every schedule of this input"),
         "{actual}"
     );
     assert!(
-        actual.contains("\nguarantee: esp-bags, every schedule of this input"),
+        actual.contains("\nguarantee: esp-bags, every schedule with this run's"),
         "{actual}"
     );
     assert!(

@@ -1,0 +1,299 @@
+//! The commands, their options, formats and exit statuses, on the real binary.
+
+use serde_json::Value;
+use std::collections::BTreeSet;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Output, Stdio};
+
+const FIG2: &str = "programs/esp-bags/figures/fig2.fin";
+const FIG2_FIXED: &str = "programs/esp-bags/figures/fig2_fixed.fin";
+
+fn root() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("../..")
+}
+
+fn finishline(arguments: &[&str]) -> Output {
+    Command::new(env!("CARGO_BIN_EXE_finishline"))
+        .args(arguments)
+        .current_dir(root())
+        .output()
+        .expect("the binary starts")
+}
+
+fn status(output: &Output) -> i32 {
+    output.status.code().expect("not ended by a signal")
+}
+
+fn stderr(output: &Output) -> String {
+    String::from_utf8(output.stderr.clone()).expect("text")
+}
+
+fn stdout(output: &Output) -> String {
+    String::from_utf8(output.stdout.clone()).expect("text")
+}
+
+/// A file of its own in the target directory.
+fn scratch(name: &str, contents: &str) -> String {
+    let path = Path::new(env!("CARGO_TARGET_TMPDIR")).join(name);
+    std::fs::write(&path, contents).expect("the scratch file");
+    path.display().to_string()
+}
+
+/// A report that keeps to its schema.
+fn json(arguments: &[&str]) -> (Value, i32) {
+    let output = finishline(arguments);
+    let report: Value = serde_json::from_slice(&output.stdout).expect("JSON on standard output");
+    let schema = std::fs::read(root().join("docs/report.schema.json")).expect("the schema");
+    let schema: Value = serde_json::from_slice(&schema).expect("the schema is JSON");
+    let validator = jsonschema::validator_for(&schema).expect("the schema is one");
+    let errors: Vec<String> = validator
+        .iter_errors(&report)
+        .map(|error| error.to_string())
+        .collect();
+    assert!(errors.is_empty(), "{errors:?}");
+    (report, status(&output))
+}
+
+#[test]
+fn the_figure_of_the_paper_races_where_the_paper_says() {
+    let (report, status) = json(&["check", "--format", "json", FIG2, "3"]);
+    assert_eq!(status, 66);
+    assert_eq!(report["verdict"], "race");
+    assert_eq!(report["exit_status"], 66);
+    let racing = &report["racing_locations"]["names"];
+    assert_eq!(*racing, serde_json::json!(["B[0]", "B[1]", "B[2]"]));
+    // Each with a write of the first async and the one of the innermost.
+    let source = std::fs::read_to_string(root().join(FIG2)).expect("the program");
+    let line_of = |text: &str| {
+        source
+            .lines()
+            .position(|line| line.contains(text))
+            .map(|at| at + 1)
+    };
+    let first_async = [
+        line_of("B[i] += i").unwrap(),
+        line_of("B[i] = A[j] + i").unwrap(),
+    ];
+    let innermost = line_of("B[i] = A[i];").unwrap();
+    let mut covered = BTreeSet::new();
+    for race in report["races"].as_array().expect("races") {
+        let line = |which: &str| race[which]["place"]["line"].as_u64().unwrap() as usize;
+        assert!(first_async.contains(&line("first")));
+        assert_eq!(line("second"), innermost);
+        assert_eq!(
+            (&race["first"]["kind"], &race["second"]["kind"]),
+            (&"write".into(), &"write".into())
+        );
+        let names = race["locations"]["names"].as_array().expect("names");
+        covered.extend(names.iter().map(|name| name.as_str().unwrap().to_owned()));
+    }
+    assert_eq!(
+        covered,
+        BTreeSet::from(["B[0]", "B[1]", "B[2]"].map(str::to_owned))
+    );
+}
+
+#[test]
+fn its_clean_twin_is_certified_for_every_schedule() {
+    let (report, status) = json(&["check", "--format", "json", FIG2_FIXED, "3"]);
+    assert_eq!(status, 0);
+    assert_eq!(report["verdict"], "certified");
+    let output = finishline(&["check", FIG2_FIXED, "3"]);
+    assert!(stderr(&output).contains("every schedule of this input"));
+}
+
+#[test]
+fn sp_bags_refuses_what_it_can_not_judge_by_name() {
+    let output = finishline(&["check", "--detector", "sp-bags", FIG2, "3"]);
+    assert_eq!(status(&output), 2);
+    let said = stderr(&output);
+    assert!(
+        said.contains("sp-bags") && said.contains("uses finish at") && said.contains("fig2.fin:"),
+        "{said}"
+    );
+    let cilk = "programs/lessons/fibonacci_spawn_clean.fin";
+    assert_eq!(
+        status(&finishline(&["check", "--detector", "sp-bags", cilk, "6"])),
+        0
+    );
+}
+
+#[test]
+fn all_detectors_are_asked() {
+    let output = finishline(&["check", "--detector", "all", FIG2, "3"]);
+    assert_eq!(status(&output), 66);
+    let said = stderr(&output);
+    for row in [
+        "sp-bags: has no rule for finish",
+        "esp-bags: 3 racing",
+        "oracle: 3 racing",
+        "detectors agree",
+    ] {
+        assert!(said.contains(row), "{row} is missing in {said}");
+    }
+}
+
+#[test]
+fn what_can_not_be_done_is_refused_with_status_2() {
+    let broken = scratch("broken.fin", "fn main() { x = 1; }\n");
+    let cases: &[&[&str]] = &[
+        &[],
+        &["frobnicate"],
+        &["check"],
+        &["check", "no/such/file.fin"],
+        &["check", "programs"],
+        &["check", FIG2],
+        &["check", FIG2, "1", "2"],
+        &["check", FIG2, "many"],
+        &["check", FIG2, "99999999999999999999"],
+        &["check", "--detector", "magic", FIG2, "1"],
+        &["check", "--format", "xml", FIG2, "1"],
+        &["check", "--threads", "2", FIG2, "1"],
+        &["check", "--memory", "lots", FIG2, "1"],
+        &["check", "--watch", "C[0]", FIG2, "1"],
+        &["check", "-o", "no/such/directory/report", FIG2, "1"],
+        &["check", &broken],
+        &["run", &broken],
+        &["explain", "E9999"],
+    ];
+    for case in cases {
+        let output = finishline(case);
+        assert_eq!(status(&output), 2, "{case:?}");
+        assert!(!output.stderr.is_empty(), "{case:?} says nothing");
+        assert!(output.stdout.is_empty(), "{case:?}");
+    }
+}
+
+#[test]
+fn a_program_that_fails_ends_with_status_3_and_says_where() {
+    let source = "fn main(n: int) {\n    let a = new int[2];\n    finish async { a[n] = 1; }\n}\n";
+    let program = scratch("fails.fin", source);
+    for command in ["run", "check"] {
+        let output = finishline(&[command, &program, "-7"]);
+        assert_eq!(status(&output), 3);
+        let said = stderr(&output);
+        for part in ["fails.fin:3:20", "-7", "size 2", "async@3 (n = -7)"] {
+            assert!(
+                said.contains(part),
+                "{command}: {part} is missing in {said}"
+            );
+        }
+    }
+    assert_eq!(status(&finishline(&["run", &program, "1"])), 0);
+}
+
+#[test]
+fn a_race_before_a_failure_counts_more() {
+    let program = "programs/errors/runtime/race_before_the_failure.fin";
+    let output = finishline(&["check", "--format", "json", program]);
+    let report: Value = serde_json::from_slice(&output.stdout).expect("JSON");
+    assert_eq!(status(&output), 66);
+    assert!(report["failure"].is_object());
+}
+
+#[test]
+fn what_the_program_prints_does_not_mix_with_the_report() {
+    let program = scratch("prints.fin", "fn main() { print(\"hello\", 6 * 7); }\n");
+    let output = finishline(&["check", &program]);
+    assert_eq!(stdout(&output), "hello 42\n");
+    assert!(stderr(&output).starts_with("certified"));
+    let output = finishline(&["check", "--format", "json", &program]);
+    assert!(serde_json::from_slice::<Value>(&output.stdout).is_ok());
+    assert_eq!(stderr(&output), "hello 42\n");
+    let output = finishline(&["run", &program]);
+    assert_eq!(
+        (stdout(&output).as_str(), stderr(&output).as_str()),
+        ("hello 42\n", "")
+    );
+}
+
+#[test]
+fn every_format_can_go_to_a_file() {
+    let opens = [
+        ("text", "race:"),
+        ("json", "{"),
+        ("sarif", "{"),
+        ("html", "<!doctype html>"),
+    ];
+    for (format, opening) in opens {
+        let path = Path::new(env!("CARGO_TARGET_TMPDIR")).join(format!("report.{format}"));
+        let file = path.display().to_string();
+        let output = finishline(&["check", "--format", format, "-o", &file, FIG2, "3"]);
+        assert_eq!(status(&output), 66);
+        let report = std::fs::read_to_string(&path).expect("the report");
+        assert!(report.starts_with(opening), "{format}: {report}");
+        assert!(!report.contains('\u{1b}'), "no colours in a file");
+    }
+}
+
+#[test]
+fn races_are_capped_and_counted() {
+    let (report, _) = json(&["check", "--format", "json", "--max-races", "1", FIG2, "3"]);
+    assert_eq!(report["races"].as_array().map(Vec::len), Some(1));
+    assert_eq!(report["distinct_races"], 2);
+    let (report, status) = json(&["check", "--format", "json", "--max-races", "0", FIG2, "3"]);
+    assert_eq!(
+        (report["races"].as_array().map(Vec::len), status),
+        (Some(0), 66)
+    );
+}
+
+#[test]
+fn the_replay_command_shows_every_access() {
+    let (report, _) = json(&["check", "--format", "json", FIG2, "1"]);
+    let replay = report["races"][0]["replay"].as_str().expect("a command");
+    assert_eq!(replay, format!("finishline check {FIG2} 1 --watch 'B[0]'"));
+    let (report, status) = json(&["check", FIG2, "1", "--watch", "B[0]", "--format", "json"]);
+    assert_eq!(status, 66);
+    // B[0] += 0 reads and writes, B[0] = A[0] writes.
+    let kinds: Vec<_> = report["watch"]["accesses"]
+        .as_array()
+        .expect("accesses")
+        .iter()
+        .map(|a| &a["kind"])
+        .collect();
+    assert_eq!(kinds, ["read", "write", "write"]);
+}
+
+#[test]
+fn colours_are_for_terminals() {
+    assert!(!stderr(&finishline(&["check", FIG2, "3"])).contains('\u{1b}'));
+    assert!(stderr(&finishline(&["check", "--color", "always", FIG2, "3"])).contains('\u{1b}'));
+}
+
+#[test]
+fn detectors_and_verdicts_are_explained() {
+    let table = stdout(&finishline(&["detectors"]));
+    let rows = stdout(&finishline(&["detectors", "--format", "json"]));
+    let rows: Value = serde_json::from_str(&rows).expect("JSON");
+    for row in rows.as_array().expect("rows") {
+        for field in ["name", "guarantee"] {
+            assert!(table.contains(row[field].as_str().expect("text")));
+        }
+    }
+    let list = stdout(&finishline(&["explain"]));
+    for word in ["E0303", "certified-order"] {
+        assert!(list.contains(word));
+        let output = finishline(&["explain", word]);
+        assert_eq!(status(&output), 0);
+        assert!(stdout(&output).starts_with(word));
+    }
+}
+
+/// A reader that has seen enough, such as `head`, ends the run without a complaint.
+#[test]
+fn a_closed_pipe_is_no_error_to_report() {
+    let program = scratch(
+        "endless.fin",
+        "fn main() { while true { print(\"again\"); } }\n",
+    );
+    let mut child = Command::new(env!("CARGO_BIN_EXE_finishline"))
+        .args(["run", &program])
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()
+        .expect("the binary starts");
+    drop(child.stdout.take());
+    let output = child.wait_with_output().expect("it ends");
+    assert_eq!(stderr(&output), "");
+}

@@ -1,0 +1,65 @@
+//! What the documents show is what the tool says.
+
+use finishline_fin::diagnostic::Code;
+use finishline_model::{Detector, Verdict};
+use std::path::Path;
+
+fn read(path: &str) -> String {
+    let path = Path::new(env!("CARGO_MANIFEST_DIR"))
+        .join("../..")
+        .join(path);
+    std::fs::read_to_string(&path).unwrap_or_else(|error| panic!("{}: {error}", path.display()))
+}
+
+#[test]
+fn the_readme_shows_a_real_report() {
+    // Held to the tool by the tests of the programs.
+    let report = read("programs/esp-bags/figures/fig2.stderr");
+    assert!(
+        read("README.md").contains(&report),
+        "put programs/esp-bags/figures/fig2.stderr into README.md"
+    );
+}
+
+#[test]
+fn the_readme_has_every_verdict_and_detector() {
+    let readme = read("README.md");
+    for verdict in Verdict::ALL {
+        let row = format!("| `{verdict}` | {} |", verdict.meaning());
+        assert!(readme.contains(&row), "README.md lacks: {row}");
+    }
+    for detector in Detector::ALL {
+        assert!(readme.contains(&format!("| `{detector}` |")));
+    }
+}
+
+#[test]
+fn every_program_in_the_language_reference_compiles() {
+    let page = read("docs/language.md");
+    // Every second piece between the fences is code.
+    let code = page.split("```\n").skip(1).step_by(2);
+    let programs: Vec<&str> = code.filter(|code| code.contains("fn main")).collect();
+    assert!(!programs.is_empty());
+    for program in programs {
+        if let Err(errors) = finishline_fin::compile("language.md", program.as_bytes()) {
+            panic!("{}", errors.render(false));
+        }
+    }
+}
+
+#[test]
+fn examples_in_explanations_name_real_codes() {
+    for code in Code::ALL {
+        for word in code
+            .explanation()
+            .split(|c: char| !c.is_ascii_alphanumeric())
+        {
+            if word.len() == 5
+                && word.starts_with('E')
+                && word[1..].bytes().all(|b| b.is_ascii_digit())
+            {
+                assert!(Code::from_name(word).is_some(), "{word} in {}", code.name());
+            }
+        }
+    }
+}

@@ -1,0 +1,51 @@
+//! Every access to one location, in the order of the run.
+
+use finishline_model::{Access, AccessPoint, Event, Location, Observer};
+
+/// How many accesses are remembered at most.
+const MOST_REMEMBERED: usize = 1000;
+
+pub(crate) struct Watcher {
+    location: Location,
+    isolated: bool,
+    pub(crate) seen: Vec<AccessPoint>,
+    /// How many there were in all.
+    pub(crate) count: u64,
+}
+
+impl Watcher {
+    pub(crate) fn new(location: Location) -> Watcher {
+        Watcher {
+            location,
+            isolated: false,
+            seen: Vec::new(),
+            count: 0,
+        }
+    }
+}
+
+impl Observer for Watcher {
+    fn event(&mut self, event: &Event) {
+        match event {
+            Event::IsolatedBegin { .. } => self.isolated = true,
+            Event::IsolatedEnd { .. } => self.isolated = false,
+            _ => {}
+        }
+    }
+
+    fn access(&mut self, access: &Access) {
+        let watched = |location: &Location| *location == self.location;
+        let times = access.locations().filter(watched).count();
+        self.count += times as u64;
+        let Access { task, id, kind, .. } = *access;
+        let point = AccessPoint {
+            task,
+            access: id,
+            kind,
+            isolated: self.isolated,
+        };
+        let room = MOST_REMEMBERED - self.seen.len();
+        self.seen
+            .extend(std::iter::repeat_n(point, times.min(room)));
+    }
+}
