@@ -14,8 +14,8 @@ use rustc_hash::FxHashMap;
 use std::cell::RefCell;
 use std::io;
 
-/// The paths of a report have at most so many tasks, all together: one path can have a million.
-const MOST_ON_PATHS: usize = 1_000_000;
+/// The paths of a report have about so many tasks at most, all together: one path alone can have a million.
+const MOST_ON_PATHS: usize = 100_000;
 
 /// Some tasks of a run and all their ancestors.
 #[derive(Default)]
@@ -119,6 +119,7 @@ impl Story {
                 construct: info.construct.map_or("", Construct::word),
                 line: source.site(info.site).line,
                 captures: self.captures.get(&task).cloned().unwrap_or_default(),
+                told_by_index: false,
             })
         };
         let path = self.tasks.ancestry(task);

@@ -6,7 +6,7 @@ use crate::story::Story;
 use finishline_detect::RacePair;
 use finishline_ir::machine::{Trap, TrapKind};
 use finishline_model::summary::{
-    self, AccessSummary, Failure, Place, RaceSummary, TaskPath, WhyParallel,
+    self, AccessSummary, Failure, Place, RaceSummary, TaskPath, WhyParallel, shell_word,
 };
 use finishline_model::{AccessPoint, Location, TaskId};
 
@@ -53,13 +53,16 @@ pub(crate) struct Teller<'a, 'm> {
 impl Teller<'_, '_> {
     pub(crate) fn race(&self, named: &NamedRace) -> RaceSummary {
         let race = &named.pair.race;
+        let mut first = self.access(&race.first);
+        let mut second = self.access(&race.second);
+        tell_apart(&mut first.task, &mut second.task);
         RaceSummary {
             apparent: race.ordered_by_isolation,
             location: named.location.clone(),
             locations: named.locations.clone(),
             occurrences: named.pair.occurrences,
-            first: self.access(&race.first),
-            second: self.access(&race.second),
+            first,
+            second,
             why: self.why(race.first.task, race.second.task),
             allocated: named.allocated.clone(),
             may_follow: named.number > 0 && self.first_real != Some(named.number),
@@ -105,9 +108,9 @@ impl Teller<'_, '_> {
         let words = self.question.words.iter();
         let program: Vec<String> = std::iter::once(path)
             .chain(words)
-            .map(|word| quoted(word))
+            .map(|word| shell_word(word))
             .collect();
-        let (program, watch) = (program.join(" "), quoted(location));
+        let (program, watch) = (program.join(" "), shell_word(location));
         // A word with a dash is an option to the command line, unless it is a number.
         let words = std::iter::once(path).chain(&self.question.words);
         let like_option = |word: &String| {
@@ -136,11 +139,13 @@ impl Teller<'_, '_> {
     }
 }
 
-/// A word as a shell reads it.
-fn quoted(word: &str) -> String {
-    let plain = |c: char| c.is_ascii_alphanumeric() || "-_./=:,+".contains(c);
-    if !word.is_empty() && word.chars().all(plain) {
-        return word.to_owned();
+/// Tasks of one loop that captured the same read the same, though they are two.
+fn tell_apart(first: &mut TaskPath, second: &mut TaskPath) {
+    let mut steps = first.creations.iter_mut().zip(&mut second.creations);
+    let Some((a, b)) = steps.find(|(a, b)| a.index != b.index) else {
+        return;
+    };
+    if (a.line, a.construct, &a.captures) == (b.line, b.construct, &b.captures) {
+        (a.told_by_index, b.told_by_index) = (true, true);
     }
-    format!("'{}'", word.replace('\'', r"'\''"))
 }

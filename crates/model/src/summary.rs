@@ -135,6 +135,8 @@ pub struct Creation {
     pub line: u32,
     /// Captured numbers by name, as `i = 0`.
     pub captures: Vec<(String, String)>,
+    /// The other task of the race reads the same: only the index tells them apart.
+    pub told_by_index: bool,
 }
 
 /// A program that failed at run time.
@@ -163,4 +165,14 @@ pub struct Statistics {
     pub isolated_blocks: u64,
     pub accesses: u64,
     pub locations: u64,
+}
+
+/// A word as a shell reads it.
+pub fn shell_word(word: &str) -> String {
+    let plain = |c: char| c.is_ascii_alphanumeric() || "-_./:=+,@%".contains(c);
+    if !word.is_empty() && word.chars().all(plain) {
+        word.to_owned()
+    } else {
+        format!("'{}'", word.replace('\'', r"'\''"))
+    }
 }

@@ -7,6 +7,7 @@
 use finishline_model::event::AccessKind;
 use finishline_model::summary::{
     AccessSummary, Creation, Failure, Names, Place, RaceSummary, Statistics, Summary, TaskPath,
+    shell_word,
 };
 use finishline_model::verdict::Verdict;
 
@@ -260,15 +261,6 @@ pub(crate) fn command(summary: &Summary) -> String {
         .join(" ")
 }
 
-fn shell_word(word: &str) -> String {
-    let plain = |c: char| c.is_ascii_alphanumeric() || "-_./:=+,@%".contains(c);
-    if !word.is_empty() && word.chars().all(plain) {
-        word.to_string()
-    } else {
-        format!("'{}'", word.replace('\'', r"'\''"))
-    }
-}
-
 /// One step of a task path, or how many were left out.
 pub(crate) enum Step {
     /// `async@9` and ` (i = 0)`; `depth` counts from 0 below `main`.
@@ -318,7 +310,17 @@ pub(crate) fn skipped(steps: usize) -> String {
 }
 
 fn label(creation: &Creation) -> String {
-    format!("{}@{}", creation.construct, creation.line)
+    let Creation {
+        construct,
+        line,
+        index,
+        ..
+    } = creation;
+    if creation.told_by_index {
+        format!("{construct}@{line} #{index}")
+    } else {
+        format!("{construct}@{line}")
+    }
 }
 
 /// ` (i = 0, j = 1)`; empty if the next step of the path repeats them all, or there are none.

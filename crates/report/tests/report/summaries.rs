@@ -451,6 +451,7 @@ fn created(index: u32, construct: &'static str, line: u32, captures: &[(&str, &s
         construct,
         line,
         captures,
+        told_by_index: false,
     }
 }
 
