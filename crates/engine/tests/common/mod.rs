@@ -17,7 +17,7 @@ use std::collections::BTreeSet;
 use std::sync::atomic::AtomicU64;
 
 /// Compiles a program that must be accepted.
-pub fn compile(source: &str) -> Result<Module, String> {
+pub(crate) fn compile(source: &str) -> Result<Module, String> {
     match finishline_fin::compile("test.fin", source.as_bytes()) {
         Ok(program) => Ok(program.module),
         Err(errors) => Err(errors.render(false)),
@@ -25,12 +25,12 @@ pub fn compile(source: &str) -> Result<Module, String> {
 }
 
 /// Runs a program depth-first; what it told.
-pub fn record(module: &Module, fuel: u64) -> Result<Vec<Record>, String> {
+pub(crate) fn record(module: &Module, fuel: u64) -> Result<Vec<Record>, String> {
     run(module, fuel).map(|(records, _)| records)
 }
 
 /// Runs a program depth-first; what it told, and how it ended.
-pub fn run(module: &Module, fuel: u64) -> Result<(Vec<Record>, Outcome<'_>), String> {
+pub(crate) fn run(module: &Module, fuel: u64) -> Result<(Vec<Record>, Outcome<'_>), String> {
     let mut records: Vec<Record> = Vec::new();
     let program = depth_first::Program {
         module,
@@ -53,7 +53,7 @@ pub fn run(module: &Module, fuel: u64) -> Result<(Vec<Record>, Outcome<'_>), Str
 }
 
 /// Detectors and the oracle, kept from program to program.
-pub struct Judge {
+pub(crate) struct Judge {
     oracle: Oracle,
     plain: Serial<EspBags, LastWriterOneReader>,
     isolated: Serial<EspBags, Isolated>,
@@ -62,15 +62,15 @@ pub struct Judge {
 
 /// What the detectors, agreeing with the oracle, said about a run.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Judged {
-    pub racing: BTreeSet<Location>,
+pub(crate) struct Judged {
+    pub(crate) racing: BTreeSet<Location>,
     /// Locations with a race that is not only apparent.
-    pub real: BTreeSet<Location>,
-    pub isolated_conflict: bool,
+    pub(crate) real: BTreeSet<Location>,
+    pub(crate) isolated_conflict: bool,
 }
 
 impl Judge {
-    pub fn new() -> Judge {
+    pub(crate) fn new() -> Judge {
         Judge {
             oracle: Oracle::new(20_000),
             plain: Serial::new().expect("memory for a detector"),
@@ -80,7 +80,7 @@ impl Judge {
     }
 
     /// Compares every detector that applies with the oracle; the first disagreement, in words.
-    pub fn judge(&mut self, module: &Module, records: &[Record]) -> Result<Judged, String> {
+    pub(crate) fn judge(&mut self, module: &Module, records: &[Record]) -> Result<Judged, String> {
         self.oracle.clear();
         replay(records, &mut self.oracle);
         if self.oracle.gave_up() {
@@ -189,7 +189,7 @@ fn same(who: &str, found: &LocationSet, expected: &BTreeSet<Location>) -> Result
 }
 
 /// A number from the environment: how many seeds, or the first one.
-pub fn setting(name: &str, default: u64) -> u64 {
+pub(crate) fn setting(name: &str, default: u64) -> u64 {
     let value = std::env::var(name).ok();
     value.map_or(default, |value| {
         value
@@ -199,7 +199,7 @@ pub fn setting(name: &str, default: u64) -> u64 {
 }
 
 /// Runs `work` on the numbers of a range, on all cores; each thread has a state of its own.
-pub fn in_parallel<S>(
+pub(crate) fn in_parallel<S>(
     numbers: std::ops::Range<u64>,
     state: impl Fn() -> S + Sync,
     work: impl Fn(&mut S, u64) + Sync,
