@@ -396,7 +396,8 @@ mod tests {
         for sizes in [&[i64::MAX][..], &[i64::MAX, i64::MAX], &[1 << 32, 1 << 32]] {
             for element in [Type::Int, Type::Byte] {
                 let refused = heap.new_array(element, sizes, request);
-                assert!(matches!(refused, Err(TrapKind::Memory { .. })), "{sizes:?}");
+                // By the budget, or by the system where the budget allows it.
+                assert_eq!(refused.unwrap_err().word(), "memory", "{sizes:?}");
             }
         }
         assert_eq!(
