@@ -386,8 +386,8 @@ fn failures_carry_their_values_and_their_site() {
     assert_eq!(
         memory,
         TrapKind::Memory {
-            request: Some(1632),
-            used: 32,
+            request: Some(1600 + HEADER),
+            used: HEADER,
             budget: 1000
         }
     );
@@ -673,7 +673,8 @@ fn dynamic_finishes_must_nest_within_their_task() {
         let crossing = failure(|b| {
             b.begin(kind);
             begin = b.begin(FinishKind::Dynamic);
-            b.end(kind)
+            b.end(kind);
+            begin
         });
         let ended = Ended::Finish(kind);
         assert_eq!(crossing, TrapKind::BeginFinishNeverEnded { begin, ended });

@@ -23,7 +23,7 @@ pub mod trap;
 
 pub use canonical::ObjectName;
 pub use datum::Datum;
-pub use heap::{Heap, Object, Shape};
+pub use heap::{HEADER, Heap, Object, Shape};
 pub use tasks::{Status, TaskInfo};
 pub use trap::{Ended, Trap, TrapKind};
 
