@@ -23,11 +23,12 @@ fn as_text() -> String {
     let mut text = String::new();
     for detector in Detector::ALL {
         text.push_str(&format!("{detector}\n"));
+        let constructs = detector.constructs();
         let rows = [
             ("order", detector.order()),
             ("history", detector.history()),
             ("runs", detector.runs()),
-            ("judges", detector.constructs()),
+            ("judges", constructs.as_str()),
             ("guarantee", detector.guarantee()),
         ];
         for (label, value) in rows {

@@ -89,7 +89,7 @@ pub(crate) struct CheckOptions {
     #[command(flatten)]
     pub(crate) program: ProgramOptions,
 
-    /// The detector: auto takes the cheapest with the strongest guarantee, all compares them with the oracle
+    /// The detector: sp-bags, esp-bags or oracle; auto takes the cheapest with the strongest guarantee, all compares them with the oracle
     #[arg(long, value_name = "D", default_value = "auto", value_parser = parse_choice)]
     pub(crate) detector: Choice,
 
@@ -105,7 +105,7 @@ pub(crate) struct CheckOptions {
     #[arg(long, value_name = "LOCATION")]
     pub(crate) watch: Option<String>,
 
-    /// The form of the report
+    /// The form of the report: text, json, sarif or html
     #[arg(long, value_name = "FORMAT", default_value = "text", value_parser = parse_format)]
     pub(crate) format: Format,
 

@@ -63,3 +63,23 @@ fn examples_in_explanations_name_real_codes() {
         }
     }
 }
+
+#[test]
+fn every_option_is_documented() {
+    let page = read("docs/cli.md");
+    for command in ["run", "check"] {
+        let help = std::process::Command::new(env!("CARGO_BIN_EXE_finishline"))
+            .args([command, "--help"])
+            .output()
+            .expect("the binary starts");
+        let help = String::from_utf8(help.stdout).expect("text");
+        let words = help.split(|c: char| c.is_whitespace() || c == ',');
+        let options = words.filter(|word| word.starts_with("--") && word.len() > 2);
+        for option in options {
+            assert!(
+                page.contains(option),
+                "docs/cli.md lacks {option} of {command}"
+            );
+        }
+    }
+}

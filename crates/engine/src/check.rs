@@ -39,12 +39,7 @@ pub fn choose(module: &Module) -> Detector {
 /// The first construct of the program that the detector has no rule for.
 pub fn unsupported(detector: Detector, module: &Module) -> Option<ConstructUse> {
     let mut used = module.constructs.iter().copied();
-    match detector {
-        Detector::SpBags => {
-            used.find(|used| !matches!(used.construct, Construct::Spawn | Construct::Sync))
-        }
-        Detector::EspBags | Detector::Oracle => None,
-    }
+    used.find(|used| !detector.judges(used.construct))
 }
 
 /// Runs the program without checking; its failure, if it fails.

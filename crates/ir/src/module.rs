@@ -11,6 +11,7 @@
 //! **Checks.** [`Op::Check`] stands before the [`Op::Load`] or [`Op::Store`] with the same [`AccessId`]. A pass that
 //! removes one says why in [`Module::unchecked`]; the verifier accepts nothing else.
 
+pub use finishline_model::Construct;
 use finishline_model::entity;
 use finishline_model::source::SourceMap;
 use finishline_model::{AccessId, AccessKind, AllocationId, FinishKind, SiteId, TaskKind};
@@ -122,32 +123,6 @@ pub struct StructLayout {
 pub struct Global {
     pub name: String,
     pub initial: Const,
-}
-
-/// A parallel construct of the language.
-#[derive(Clone, Copy, PartialEq, Eq, Debug, Hash)]
-pub enum Construct {
-    Async,
-    Finish,
-    Forall,
-    Isolated,
-    BeginFinish,
-    Spawn,
-    Sync,
-}
-
-impl Construct {
-    pub const fn word(self) -> &'static str {
-        match self {
-            Construct::Async => "async",
-            Construct::Finish => "finish",
-            Construct::Forall => "forall",
-            Construct::Isolated => "isolated",
-            Construct::BeginFinish => "begin_finish",
-            Construct::Spawn => "spawn",
-            Construct::Sync => "sync",
-        }
-    }
 }
 
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]

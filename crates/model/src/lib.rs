@@ -6,6 +6,7 @@
 
 #![forbid(unsafe_code)]
 
+pub mod construct;
 pub mod event;
 pub mod ids;
 pub mod race;
@@ -13,6 +14,7 @@ pub mod source;
 pub mod summary;
 pub mod verdict;
 
+pub use construct::Construct;
 pub use event::{Access, AccessKind, Event, FinishKind, Observer, TaskKind};
 pub use ids::{AccessId, AllocationId, FinishId, Location, ObjectId, SiteId, TaskId};
 pub use race::{AccessPoint, Race};

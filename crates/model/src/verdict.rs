@@ -2,6 +2,7 @@
 //!
 //! These sentences are written here once; help text, documentation and reports print them.
 
+use crate::construct::Construct;
 use std::fmt;
 
 /// What was established about a program. The words are a contract.
@@ -110,14 +111,20 @@ impl Detector {
         }
     }
 
-    /// The constructs it can judge.
-    pub const fn constructs(self) -> &'static str {
+    /// Whether it has a rule for the construct.
+    pub const fn judges(self, construct: Construct) -> bool {
         match self {
-            Detector::SpBags => "spawn, sync",
-            Detector::EspBags | Detector::Oracle => {
-                "async, finish, forall, begin_finish, spawn, sync, isolated"
-            }
+            Detector::SpBags => matches!(construct, Construct::Spawn | Construct::Sync),
+            Detector::EspBags | Detector::Oracle => true,
         }
+    }
+
+    /// The constructs it has rules for, as a list in words.
+    pub fn constructs(self) -> String {
+        let judged = Construct::ALL
+            .into_iter()
+            .filter(|construct| self.judges(*construct));
+        judged.map(Construct::word).collect::<Vec<_>>().join(", ")
     }
 
     /// The guarantee, in one sentence.
