@@ -176,16 +176,10 @@ impl<O: Order, H: History> Serial<O, H> {
             kind,
             isolated,
         };
-        // Nobody but this task has been here, as in a fresh cell: then nobody need be looked up.
-        let own = |field: &Stamp| (*field == NOBODY) | (*field == stamp);
-        if cell
-            .as_ref()
-            .iter()
-            .fold(true, |all, field| all & own(field))
-        {
-            return H::transition(cell, now, |_| false);
-        }
-        H::transition(cell, now, |earlier| self.order.parallel(earlier))
+        // An empty field and one's own stamp are the most frequent, and never parallel.
+        H::transition(cell, now, |earlier| {
+            earlier != NOBODY && earlier != stamp && self.order.parallel(earlier)
+        })
     }
 
     #[inline(never)]
