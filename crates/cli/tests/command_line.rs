@@ -297,3 +297,49 @@ fn a_closed_pipe_is_no_error_to_report() {
     let output = child.wait_with_output().expect("it ends");
     assert_eq!(stderr(&output), "");
 }
+
+/// Of the races that are not apparent the first is surely possible; later ones may be its consequences.
+#[test]
+fn later_races_may_follow_from_the_first() {
+    let source = "var x: int; var a: int; var y: int; var z: int;\n\
+                  fn main() {\n\
+                  async { x = 1; isolated { a = 1; } }\n\
+                  isolated { a = 2; }\n\
+                  print(x);\n\
+                  async { y = 1; z = 1; }\n\
+                  y = 2;\n\
+                  z = 2;\n\
+                  }\n";
+    let program = scratch("follow.fin", source);
+    let (report, _) = json(&["check", "--format", "json", &program]);
+    let told: Vec<_> = report["races"]
+        .as_array()
+        .expect("races")
+        .iter()
+        .map(|race| {
+            let flag = |field: &str| race[field].as_bool().expect("a bool");
+            let location = race["location"].as_str().expect("a name").to_owned();
+            (location, flag("apparent"), flag("may_follow"))
+        })
+        .collect();
+    let expected = [("x", true, false), ("y", false, false), ("z", false, true)];
+    assert_eq!(
+        told,
+        expected.map(|(name, apparent, follows)| (name.to_owned(), apparent, follows))
+    );
+}
+
+/// A word that looks like an option would be taken for one.
+#[test]
+fn a_replay_command_can_be_typed() {
+    let source = "var g: int;\nfn main(limit: float) { async { g = 1; } g = 2; }\n";
+    let program = scratch("replay.fin", source);
+    let (report, _) = json(&["check", "--format", "json", &program, "--", "-inf"]);
+    let replay = report["races"][0]["replay"].as_str().expect("a command");
+    assert_eq!(
+        replay,
+        format!("finishline check --watch g -- {program} -inf")
+    );
+    let words: Vec<&str> = replay.split(' ').skip(1).collect();
+    assert_eq!(status(&finishline(&words)), 66);
+}
