@@ -343,3 +343,13 @@ fn a_replay_command_can_be_typed() {
     let words: Vec<&str> = replay.split(' ').skip(1).collect();
     assert_eq!(status(&finishline(&words)), 66);
 }
+
+/// Without memory for the global variables there is no task and no heap, but still a message.
+#[test]
+fn a_program_that_can_not_even_start_says_why() {
+    let program = scratch("starts.fin", "var g: int;\nfn main() { g = 1; }\n");
+    let (report, status) = json(&["check", "--format", "json", "--memory", "1", &program]);
+    assert_eq!((status, &report["failure"]["kind"]), (3, &"memory".into()));
+    let output = finishline(&["run", "--memory", "1", &program]);
+    assert!(stderr(&output).contains("budget of 1"));
+}

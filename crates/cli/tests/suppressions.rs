@@ -240,3 +240,13 @@ fn a_file_that_cannot_be_understood_or_read_is_an_error() {
         missing.stderr
     );
 }
+
+#[test]
+fn in_a_clean_run_every_entry_is_stale() {
+    let suppressions = file("clean", "B\n");
+    let clean = "programs/esp-bags/figures/fig2_fixed.fin";
+    let answer = check(&["--suppressions", &suppressions, clean, "3"]);
+    assert_eq!(answer.status, Some(0));
+    let note = format!("note: {suppressions}:1: `B` matches no race of this run");
+    assert!(answer.stderr.contains(&note), "{}", answer.stderr);
+}

@@ -153,13 +153,13 @@ impl<'m> Answer<'_, 'm> {
         let question = self.question;
         let silent = self.racing().is_none() && question.watch.is_none();
         if silent && self.ending.trap.is_none() {
-            return Ok(self.told(Told::default(), &Pairs::default()));
+            return Ok(self.told(self.without_names(), &Pairs::default()));
         }
         let (pairs, machine) = self.second_pass();
         let Some(machine) = machine else {
             return match &question.watch {
                 Some(name) => Err(CheckError::NothingToWatch(name.clone())),
-                None => Ok(self.told(Told::default(), &pairs)),
+                None => Ok(self.told(self.without_names(), &pairs)),
             };
         };
 
@@ -246,6 +246,26 @@ impl<'m> Answer<'_, 'm> {
             }),
         };
         Ok(self.told(told, &pairs))
+    }
+
+    /// What can be told where no race was found, or the program failed before it began.
+    fn without_names(&self) -> Told {
+        let teller = Teller {
+            question: self.question,
+            story: &Story::default(),
+            first_real: None,
+        };
+        let suppressions = self.question.suppressions.as_ref();
+        Told {
+            failure: self.ending.trap.as_ref().map(|trap| teller.failure(trap)),
+            suppressed: suppressions.map(|suppressions| Suppressed {
+                file: suppressions.file().to_owned(),
+                races: Vec::new(),
+                count: 0,
+                unmatched: suppressions.entries(),
+            }),
+            ..Told::default()
+        }
     }
 
     /// The racing locations, if there are any.

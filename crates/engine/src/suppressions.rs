@@ -95,6 +95,11 @@ impl Suppressions {
     pub fn file(&self) -> &str {
         &self.file
     }
+
+    /// Every entry, as it is written.
+    pub(crate) fn entries(&self) -> Vec<SuppressionEntry> {
+        Matcher::new(self).unmatched()
+    }
 }
 
 impl Rule {
