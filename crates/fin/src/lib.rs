@@ -5,7 +5,7 @@
 //! ```
 //!
 //! - [`syntax`]: tokens, the syntax tree, a parser that recovers from errors.
-//! - [`hir`]: the typed tree. The prover reads it; every shared access has its `AccessId` here.
+//! - [`hir`]: the typed tree, the program as written; every shared access gets its `AccessId` here.
 //! - [`check`]: names, types, and what the parallel constructs forbid.
 //! - [`lower`]: control flow in SSA form; async bodies become functions.
 //! - [`diagnostic`]: errors for people, each kind with a code that `finishline explain` knows.

@@ -1,4 +1,4 @@
-//! The IR: what a Fin program is for passes, code generation and the reference interpreter.
+//! The IR: what a Fin program is once names and types are gone, and what running it means.
 //!
 //! - [`module`]: functions as control-flow graphs in SSA form with block parameters. A race check is an
 //!   instruction of its own, apart from the load or store it guards.

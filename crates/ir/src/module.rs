@@ -47,7 +47,7 @@ impl Type {
         }
     }
 
-    /// Bytes a location of this type takes in compiled code; the memory budget counts these.
+    /// Bytes an array element of this type takes, as the memory budget counts it.
     pub const fn size(self) -> u64 {
         match self {
             Type::Int | Type::Float | Type::Ref => 8,

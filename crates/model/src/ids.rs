@@ -44,7 +44,7 @@ entity! {
     FinishId, "finish";
     /// A place in the source.
     SiteId, "site";
-    /// One shared access of the source, numbered when it is typed. Front end, passes, prover and
+    /// One shared access of the source, numbered when it is typed. Front end, IR, detectors and
     /// report all name an access by it.
     AccessId, "acc";
     /// A `new` of the source, or the global variables.

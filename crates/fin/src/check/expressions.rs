@@ -3,7 +3,7 @@
 use super::body::{Binding, BodyChecker, Use};
 use super::{Item, assignable, constant_type};
 use crate::diagnostic::{Code, Diagnostic};
-use crate::hir::{Expression, ExpressionKind, Place, PlaceKind, Type};
+use crate::hir::{Expression, ExpressionKind, Place, Type};
 use crate::span::Span;
 use crate::syntax::ast::{self, ExpressionKind as E};
 use finishline_ir::Const;
@@ -151,13 +151,8 @@ impl<'s> BodyChecker<'_, 's> {
         match self.checker.items.get(name).cloned() {
             Some((Item::Constant(value, ty), _)) => Some(self.constant(value, ty)),
             Some((Item::Global(global), _)) => {
-                let ty = self.checker.globals[global.index()].ty.clone();
-                let site = self.site(span);
-                Some(self.load(Place {
-                    kind: PlaceKind::Global(global),
-                    ty,
-                    site,
-                }))
+                let place = self.global_place(global, span);
+                Some(self.load(place))
             }
             Some((Item::Broken, _)) => None,
             Some((item, declared)) => {

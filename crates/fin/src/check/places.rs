@@ -3,7 +3,8 @@
 use super::Item;
 use super::body::{Binding, Binds, BodyChecker, Use};
 use crate::diagnostic::{Code, Diagnostic};
-use crate::hir::{LocalId, Place, PlaceKind, Type};
+use crate::hir::{GlobalId, LocalId, Place, PlaceKind, Type};
+use crate::span::Span;
 use crate::syntax::ast::{self, ExpressionKind as E};
 
 /// The left side of an assignment.
@@ -67,13 +68,7 @@ impl<'s> BodyChecker<'_, 's> {
         }
         match self.checker.items.get(name).cloned() {
             Some((Item::Global(global), _)) => {
-                let ty = self.checker.globals[global.index()].ty.clone();
-                let site = self.site(span);
-                Some(Target::Shared(Place {
-                    kind: PlaceKind::Global(global),
-                    ty,
-                    site,
-                }))
+                Some(Target::Shared(self.global_place(global, span)))
             }
             Some((Item::Broken, _)) => None,
             Some((item, declared)) => {
@@ -93,6 +88,14 @@ impl<'s> BodyChecker<'_, 's> {
                 self.unknown_name(name, span);
                 None
             }
+        }
+    }
+
+    pub(super) fn global_place(&mut self, global: GlobalId, span: Span) -> Place {
+        Place {
+            kind: PlaceKind::Global(global),
+            ty: self.checker.globals[global.index()].ty.clone(),
+            site: self.site(span),
         }
     }
 
