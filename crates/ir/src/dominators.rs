@@ -189,6 +189,7 @@ mod tests {
             result: None,
             blocks: blocks.collect(),
             values: vec![Type::Bool],
+            frame: 1,
             site: SiteId(0),
             end: SiteId(0),
         }

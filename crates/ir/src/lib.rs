@@ -5,12 +5,14 @@
 //! - [`text`]: the printed form, for people and snapshot tests.
 //! - [`verify`]: what every pass may rely on and must keep.
 //! - [`dominators`]: the dominator tree.
+//! - [`cost`]: what the memory budget counts.
 //! - [`machine`]: the reference interpreter. It defines what a program means.
 //!
 //! This crate knows nothing of detectors: the machine tells an [`finishline_model::Observer`] what happens.
 
 #![forbid(unsafe_code)]
 
+pub mod cost;
 pub mod dominators;
 pub mod machine;
 pub mod module;

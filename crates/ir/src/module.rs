@@ -5,8 +5,9 @@
 //!
 //! **Memory.** Only heap objects and globals are shared. Every access is `base` (a reference) plus an `offset`
 //! in locations: a field's offset is its index, a global's the index of the variable in the object of
-//! all globals, an element's the result of [`Op::Index`], which has checked for null and bounds. The order at run time is
-//! always: null and bounds, race check, access.
+//! all globals, an element's the result of [`Op::Index`], which has checked for null and bounds, or of arithmetic that a pass
+//! put in its place. A field and a global are always given by an [`Operand::Constant`] and an element never is, which
+//! tells them apart. The order at run time is always: null and bounds, race check, access.
 //!
 //! **Checks.** [`Op::Check`] stands before the [`Op::Load`] or [`Op::Store`] with the same [`AccessId`]. A pass that
 //! removes one says why in [`Module::unchecked`]; the verifier accepts nothing else.
@@ -143,6 +144,9 @@ pub struct Function {
     pub blocks: Vec<Block>,
     /// The type of each value.
     pub values: Vec<Type>,
+    /// How many registers a call of it costs, as the memory budget counts them: the values that the front end gave it.
+    /// Passes add and remove values but leave this alone, so that no program fails earlier or later for them.
+    pub frame: u32,
     pub site: SiteId,
     /// Where its body ends.
     pub end: SiteId,
@@ -260,6 +264,9 @@ pub enum Op {
         function: FunctionId,
         arguments: Vec<Value>,
     },
+    /// What is left of a call that was inlined: fails as the call of the last of these functions would, from the first
+    /// ones nested in each other, for want of call depth or memory. Changes nothing.
+    CallRoom(Vec<FunctionId>),
     Print(Vec<PrintPart>),
     /// Fails if the condition is false, with the message.
     Assert {

@@ -245,6 +245,10 @@ impl Display for Op {
                 values(f, arguments)?;
                 f.write_char(')')
             }
+            Op::CallRoom(nested) => {
+                f.write_str("call_room ")?;
+                list(f, nested, |f, function| write!(f, "{function}"))
+            }
             Op::Print(parts) => {
                 f.write_str(if parts.is_empty() { "print" } else { "print " })?;
                 list(f, parts, |f, part| write!(f, "{part}"))

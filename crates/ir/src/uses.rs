@@ -10,6 +10,7 @@ impl Op {
             Op::Const(_)
             | Op::NewStruct { .. }
             | Op::Globals
+            | Op::CallRoom(_)
             | Op::FinishBegin(_)
             | Op::FinishEnd(_)
             | Op::Sync

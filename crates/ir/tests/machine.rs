@@ -386,8 +386,8 @@ fn failures_carry_their_values_and_their_site() {
     assert_eq!(
         memory,
         TrapKind::Memory {
-            request: Some(1600 + HEADER),
-            used: HEADER,
+            request: Some(1600 + cost::OBJECT),
+            used: cost::OBJECT,
             budget: 1000
         }
     );

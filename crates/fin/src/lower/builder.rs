@@ -193,6 +193,7 @@ impl Builder {
             parameters,
             result,
             blocks,
+            frame: self.values.len() as u32,
             values: self.values,
             site,
             end,

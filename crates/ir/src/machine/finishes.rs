@@ -7,6 +7,7 @@
 //! At most one task is inside an isolated block.
 
 use super::*;
+use crate::cost;
 use finishline_model::FinishId;
 use std::mem::size_of;
 
@@ -20,8 +21,7 @@ pub(super) struct Finish {
     pub(super) live: u32,
 }
 
-/// Bytes of an open finish, as the budget counts them.
-const FINISH_BYTES: u64 = size_of::<Finish>() as u64;
+const _: () = assert!(size_of::<Finish>() as u64 <= cost::FINISH);
 
 impl Machine<'_> {
     pub(super) fn begin_finish<O: Observer>(
@@ -36,7 +36,7 @@ impl Machine<'_> {
                 limit: self.limits.finishes,
             });
         }
-        self.charge(FINISH_BYTES)?;
+        self.charge(cost::FINISH)?;
         self.open_finish(slot, kind, site, observer);
         self.tasks[slot].advance();
         Ok(Progress::Continue)
@@ -92,7 +92,7 @@ impl Machine<'_> {
                     return Ok(Progress::Blocked);
                 }
                 self.close_finish(slot, site, observer);
-                self.stacks -= FINISH_BYTES;
+                self.stacks -= cost::FINISH;
                 self.tasks[slot].advance();
                 Ok(Progress::Continue)
             }

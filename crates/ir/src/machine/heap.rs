@@ -4,19 +4,22 @@
 //! locations and a location leads back to its object by binary search. Nothing is ever freed: a location means one thing for
 //! the whole run. Arrays keep their elements flat and typed, in row-major order.
 //!
-//! The budget counts what is really taken: the elements of an array by their type's size, a field or global as the
-//! [`Datum`] it is kept in, and [`HEADER`] bytes an object. It is checked before anything is allocated, and sizes that overflow
-//! exceed it by definition.
+//! The budget counts objects as [`cost`] says. It is checked before anything is allocated, and sizes that overflow exceed it
+//! by definition.
 
 use super::datum::{Datum, mistyped};
 use super::trap::TrapKind;
+use crate::cost;
 use crate::module::{Const, StructId, Type};
 use finishline_model::{AllocationId, Location, ObjectId, TaskId};
 use std::fmt;
 
-/// Bytes an object takes besides its locations: its place in a table that may be half empty, and what the allocator keeps
-/// for itself.
-pub const HEADER: u64 = 2 * size_of::<Object>() as u64 + 32;
+// The budget counts at least what is really taken: an object's place in a table that may be half empty, and what the
+// allocator keeps for itself.
+const _: () = {
+    assert!(2 * size_of::<Object>() as u64 + 32 <= cost::OBJECT);
+    assert!(size_of::<Datum>() as u64 <= cost::FIELD);
+};
 
 #[derive(Clone)]
 pub struct Heap {
@@ -123,7 +126,7 @@ impl Heap {
         request: Request,
         initial: impl ExactSizeIterator<Item = Const> + Clone,
     ) -> Result<ObjectId, TrapKind> {
-        let cost = self.admit(Some((initial.len() * size_of::<Datum>()) as u64))?;
+        let cost = self.admit(Some(initial.len() as u64 * cost::FIELD))?;
         let mut fields = Vec::new();
         self.reserve(&mut fields, initial.len(), cost)?;
         fields.extend(initial.map(Datum::from));
@@ -148,7 +151,7 @@ impl Heap {
                 .iter()
                 .try_fold(1u64, |product, &size| product.checked_mul(size))
         };
-        let cost = self.admit(count.and_then(|count| count.checked_mul(element.size())))?;
+        let cost = self.admit(count.and_then(|count| cost::elements(element, count)))?;
         // The cost is at least the count, and both fit in the budget.
         let count = count
             .and_then(|count| usize::try_from(count).ok())
@@ -170,7 +173,7 @@ impl Heap {
     /// What an object of that many bytes costs, if the budget allows it.
     fn admit(&self, bytes: Option<u64>) -> Result<u64, TrapKind> {
         let cost = bytes
-            .and_then(|bytes| bytes.checked_add(HEADER))
+            .and_then(|bytes| bytes.checked_add(cost::OBJECT))
             .ok_or(self.over(None))?;
         match self.used.checked_add(cost) {
             Some(total) if total <= self.budget => Ok(cost),
@@ -373,21 +376,21 @@ mod tests {
 
     #[test]
     fn the_budget_is_exact_and_checked_first() {
-        let mut heap = Heap::new(2 * HEADER + 10 * 8 + 3);
+        let mut heap = Heap::new(2 * cost::OBJECT + 10 * 8 + 3);
         heap.new_array(Type::Int, &[10], request).unwrap();
-        assert_eq!(heap.used(), HEADER + 80);
+        assert_eq!(heap.used(), cost::OBJECT + 80);
         let over = heap.new_array(Type::Byte, &[4], request).unwrap_err();
         assert_eq!(
             over,
             TrapKind::Memory {
-                request: Some(HEADER + 4),
-                used: HEADER + 80,
-                budget: 2 * HEADER + 83
+                request: Some(cost::OBJECT + 4),
+                used: cost::OBJECT + 80,
+                budget: 2 * cost::OBJECT + 83
             }
         );
         assert_eq!(heap.len(), 1);
         heap.new_array(Type::Bool, &[3], request).unwrap();
-        assert_eq!(heap.used(), 2 * HEADER + 83);
+        assert_eq!(heap.used(), 2 * cost::OBJECT + 83);
     }
 
     #[test]
@@ -408,7 +411,7 @@ mod tests {
             .new_array(Type::Int, &[i64::MAX, i64::MAX, 0], request)
             .unwrap();
         assert_eq!(heap.object(empty).count(), 0);
-        assert_eq!(heap.used(), HEADER);
+        assert_eq!(heap.used(), cost::OBJECT);
     }
 
     #[test]

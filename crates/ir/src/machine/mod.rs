@@ -23,7 +23,7 @@ pub mod trap;
 
 pub use canonical::ObjectName;
 pub use datum::Datum;
-pub use heap::{HEADER, Heap, Object, Shape};
+pub use heap::{Heap, Object, Shape};
 pub use tasks::{Status, TaskInfo};
 pub use trap::{Ended, Trap, TrapKind};
 
@@ -313,6 +313,11 @@ impl<'m> Machine<'m> {
                 arguments,
             } => {
                 return self.call(slot, *function, arguments, instruction.result);
+            }
+            Op::CallRoom(nested) => {
+                self.call_room(slot, nested)?;
+                self.tasks[slot].advance();
+                return Ok(Progress::Continue);
             }
             Op::Spawn {
                 kind,

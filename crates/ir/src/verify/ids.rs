@@ -101,15 +101,19 @@ impl Ids<'_> {
                 self.access(*access, place);
             }
             Op::Call { function, .. } | Op::Spawn { function, .. } => {
-                self.in_range(
-                    function,
-                    function.index(),
-                    self.module.functions.len(),
-                    place,
-                );
+                self.function(*function, place);
+            }
+            Op::CallRoom(nested) => {
+                self.violations
+                    .require(!nested.is_empty(), place, || "names no function".to_owned());
+                nested.iter().for_each(|id| self.function(*id, place));
             }
             _ => {}
         }
+    }
+
+    fn function(&mut self, id: FunctionId, place: Place) {
+        self.in_range(id, id.index(), self.module.functions.len(), place);
     }
 
     fn allocation(&mut self, id: finishline_model::AllocationId, place: Place) {

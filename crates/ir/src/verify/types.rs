@@ -208,6 +208,7 @@ impl Body<'_> {
                 self.arguments(callee, Function::ENTRY, arguments);
                 callee.result.map_or(Gives::Nothing, Gives::Droppable)
             }
+            Op::CallRoom(_) => Gives::Nothing,
             Op::Assert { condition, .. } => {
                 self.expect(*condition, Type::Bool);
                 Gives::Nothing

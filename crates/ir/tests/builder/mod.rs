@@ -107,6 +107,7 @@ impl Builder {
             result,
             blocks: vec![entry],
             values: parameters.to_vec(),
+            frame: parameters.len() as u32,
             site,
             end: site,
         });
@@ -176,6 +177,7 @@ impl Body<'_> {
 
     fn value(&mut self, ty: Type) -> Value {
         self.body().values.push(ty);
+        self.body().frame += 1;
         Value::from_index(self.body().values.len() - 1)
     }
 
