@@ -1,0 +1,101 @@
+//! New objects, and where references may hide when the heap is collected.
+//!
+//! The collector looks for references in the heap, which it knows precisely, and on the program's stack and in the registers
+//! that a call preserves, which it scans as words. Registers that a call does not preserve hold nothing that the program
+//! still needs: the compiler has saved it on the stack.
+
+use super::Runtime;
+use super::context::Context;
+use super::output::TYPES;
+use crate::checker::Checker;
+use crate::heap::{Reference, Roots};
+use finishline_ir::StructId;
+use finishline_model::{AllocationId, Event, Location, ObjectId, SiteId};
+use std::arch::asm;
+
+/// The registers that a call preserves, and the lowest address of the stack that is in use.
+#[inline(always)]
+fn preserved_registers() -> ([usize; 6], usize) {
+    let mut registers = [0usize; 6];
+    let stack_pointer: usize;
+    // SAFETY: stores six registers into an array of six words, and reads the stack pointer.
+    unsafe {
+        asm!(
+            "mov [{into}], rbx",
+            "mov [{into} + 8], rbp",
+            "mov [{into} + 16], r12",
+            "mov [{into} + 24], r13",
+            "mov [{into} + 32], r14",
+            "mov [{into} + 40], r15",
+            "mov {pointer}, rsp",
+            into = in(reg) registers.as_mut_ptr(),
+            pointer = out(reg) stack_pointer,
+            options(nostack, preserves_flags),
+        );
+    }
+    (registers, stack_pointer)
+}
+
+impl<C: Checker> Runtime<'_, C> {
+    pub(super) fn tell_alloc(&mut self, object: Reference, allocation: AllocationId) {
+        let (first, count) = self.heap.locations(object);
+        let event = Event::Alloc {
+            task: self.running(),
+            object: ObjectId(self.objects_made),
+            allocation,
+            first: Location(first),
+            count,
+        };
+        self.objects_made = self.objects_made.wrapping_add(1);
+        self.checker.event(&event);
+    }
+}
+
+pub(super) unsafe extern "C" fn new_struct<C: Checker>(
+    context: *mut Context,
+    layout: u32,
+    allocation: u32,
+    site: u32,
+) -> Reference {
+    let (registers, stack_pointer) = preserved_registers();
+    // SAFETY: compiled code passes its context.
+    let runtime = unsafe { Runtime::<C>::of(context) };
+    let roots = Roots {
+        registers: &registers,
+        stack: stack_pointer..runtime.stack_base,
+    };
+    match runtime.heap.new_struct(StructId(layout), &roots) {
+        Ok(object) => {
+            runtime.tell_alloc(object, AllocationId(allocation));
+            object
+        }
+        Err(kind) => runtime.fail(kind, SiteId(site)),
+    }
+}
+
+pub(super) unsafe extern "C" fn new_array<C: Checker>(
+    context: *mut Context,
+    element: u32,
+    sizes: *const i64,
+    dimensions: u64,
+    allocation: u32,
+    site: u32,
+) -> Reference {
+    let (registers, stack_pointer) = preserved_registers();
+    // SAFETY: compiled code passes its context and the address of so many sizes on its stack.
+    let (runtime, sizes) = unsafe {
+        let sizes = std::slice::from_raw_parts(sizes, dimensions as usize);
+        (Runtime::<C>::of(context), sizes)
+    };
+    let roots = Roots {
+        registers: &registers,
+        stack: stack_pointer..runtime.stack_base,
+    };
+    match runtime.heap.new_array(TYPES[element as usize], sizes, &roots) {
+        Ok(object) => {
+            runtime.tell_alloc(object, AllocationId(allocation));
+            object
+        }
+        Err(kind) => runtime.fail(kind, SiteId(site)),
+    }
+}
