@@ -1,7 +1,7 @@
 //! Free runs of units in an address space that only grows at its end.
 //!
 //! Best fit: the shortest run that is long enough, the one with the lowest address of those; the rest of it stays free.
-//! What is given back joins its free neighbours, so no two free runs touch. Both operations take a logarithm of the number of free runs.
+//! What is given back joins its free neighbours, so no two free runs touch, and none touches the end. Both operations take a logarithm of the number of free runs.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -11,7 +11,7 @@ pub(super) struct Runs {
     by_start: BTreeMap<usize, usize>,
     /// (length, start) of the same runs.
     by_length: BTreeSet<(usize, usize)>,
-    /// Where the units never used begin.
+    /// From here on all units are free.
     end: usize,
     capacity: usize,
 }
@@ -54,7 +54,11 @@ impl Runs {
             self.remove(start + length, its_length);
             length += its_length;
         }
-        self.insert(start, length);
+        if start + length == self.end {
+            self.end = start;
+        } else {
+            self.insert(start, length);
+        }
     }
 
     fn insert(&mut self, start: usize, length: usize) {

@@ -315,6 +315,12 @@ impl Spans {
         let used = self.spans.iter().filter(|s| s.holds != Holds::Nothing);
         used.map(|span| span.units * UNIT_BYTES).sum()
     }
+
+    /// Bytes from the start of the address range to the end of all that was ever used of it.
+    #[cfg(test)]
+    pub(super) fn end(&self) -> usize {
+        self.owners.len() * UNIT_BYTES
+    }
 }
 
 #[inline]
