@@ -1,0 +1,324 @@
+//! The heap of a compiled program: objects with their shadow cells, reclaimed when nobody can reach them any more.
+//!
+//! **The technique** is mark and sweep, run at allocation: precise inside objects, conservative on stacks and in registers, and it
+//! moves nothing.
+//!
+//! - *Not reference counts.* They cost two updates of memory for each reference that is stored, in inner loops that otherwise only
+//!   load and compare, they are contended as soon as tasks run in parallel, and they never free a cycle.
+//! - *Not stack maps.* Compiled loops walk arrays and their cells by pointers into the middle, and keep no other. A map
+//!   would have to say for every call which register is derived from which; the guess asks nothing of the code
+//!   generator but that some word points into the object or right behind it ([`Roots`]).
+//! - *Not moving.* What a guessed word points at can't be moved, for the word may be a number. So fragmentation is the price; objects
+//!   of one size share a span, big ones get a best fit.
+//! - *What a false root retains.* A word that only looks like a pointer keeps one object and all that it reaches until the word
+//!   changes: at worst a whole structure that the program has dropped, never more than was once alive, and never a leak that
+//!   grows, for the number of such words is bounded by the stacks. References inside objects are exact: an `int` with the bits of an
+//!   address keeps nothing.
+//!
+//! **Invariants.** A reference in an object is null or the address of the data of an object in this heap. An object never moves, and is
+//! zero when it is new. Its locations have numbers that no other object ever had. Its cells lie in the same piece of memory
+//! as its data, so they live and die with it ([`layout`] is the picture). The object of globals is always alive.
+//!
+//! **The budget** counts objects as [`cost`] says, like the interpreter's, with one difference: what can't be reached is given back. A
+//! request that does not fit is refused only after a collection. What that collection could keep for a false root counts as used.
+//!
+//! **Cost.** A small object: two comparisons, the next bit of a word, and clearing the slot; nanoseconds. A big one: a search among the
+//! free runs and an entry for each 8 KiB, but no touch of its memory, which the system gives when the program does. A
+//! collection: the roots, the live objects that have references in them or are arrays, and for all else two bits; dead objects are
+//! not looked at. It comes when as much was allocated since the last one as was alive after it (and in its roots), at least some
+//! megabytes, so the cost of marking is constant for each byte allocated, and memory is at most about twice what was alive. Near the
+//! budget that can't hold: a program whose live objects leave only one n-th of it free pays n times as much.
+//!
+//! The files: [`layout`] what an object looks like, `kinds` what objects of a sort have in common, `runs` and `space` the address
+//! range, `spans` where in it objects are, `roots` and `mark` what is alive.
+
+mod kinds;
+pub mod layout;
+mod mark;
+mod roots;
+mod runs;
+mod space;
+mod spans;
+#[cfg(test)]
+mod tests;
+
+pub use roots::Roots;
+
+use finishline_ir::machine::TrapKind;
+use finishline_ir::{StructId, StructLayout, Type, cost};
+use kinds::{KindId, Kinds};
+use layout::{CELLS_OFFSET, COUNT_OFFSET, Extent, FIRST_LOCATION_OFFSET, TAG_OFFSET, size_offset};
+use space::Space;
+use spans::{Place, Spans, own_span_bytes};
+use std::fmt;
+
+/// An object: the address of its first byte of data, never null.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct Reference(u64);
+
+impl Reference {
+    /// As compiled code keeps it.
+    pub const fn address(self) -> u64 {
+        self.0
+    }
+
+    fn at(self, offset: i32) -> usize {
+        (self.0 as usize).wrapping_add_signed(offset as isize)
+    }
+}
+
+impl fmt::Debug for Reference {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "object at {:#x}", self.0)
+    }
+}
+
+/// At least this many bytes are allocated between two collections, by the budget's count and by what is really taken.
+const LEAST_BETWEEN_COLLECTIONS: u64 = 8 << 20;
+
+/// How much address space is reserved for each byte of the budget: an array of bytes takes another eight a byte for its
+/// cells, sizes are rounded up, and the holes between big objects may be too short for the next.
+const PER_BUDGET_BYTE: u64 = 4;
+const PER_BUDGET_BYTE_SHADOWED: u64 = 9 * PER_BUDGET_BYTE;
+/// And this much is there for the smallest of budgets.
+const LEAST_RESERVED: u64 = 64 << 20;
+
+const NO_ROOTS: &[u64] = &[];
+
+pub struct Heap {
+    space: Space,
+    spans: Spans,
+    kinds: Kinds,
+    globals: Reference,
+    shadow: bool,
+    /// The number of the next location.
+    next_location: u64,
+    budget: u64,
+    /// What was alive after the last collection and all that was allocated since: by the budget's count, and in bytes taken.
+    used: u64,
+    taken: u64,
+    /// A collection comes before `used` or `taken` get past these.
+    used_limit: u64,
+    taken_limit: u64,
+}
+
+impl Heap {
+    /// A heap with nothing in it but the object of globals, all zero.
+    ///
+    /// `budget` is what objects may cost together, as [`cost`] counts; with `shadow` every location has a cell.
+    pub fn new(
+        layouts: &[StructLayout],
+        globals: &[Type],
+        budget: u64,
+        shadow: bool,
+    ) -> Result<Heap, TrapKind> {
+        let per_byte = match shadow {
+            true => PER_BUDGET_BYTE_SHADOWED,
+            false => PER_BUDGET_BYTE,
+        };
+        let bytes = budget.saturating_mul(per_byte).max(LEAST_RESERVED);
+        let space =
+            Space::reserve(usize::try_from(bytes).unwrap_or(usize::MAX)).map_err(|refused| {
+                TrapKind::SystemMemory {
+                    request: refused as u64,
+                }
+            })?;
+        let mut heap = Heap {
+            space,
+            spans: Spans::default(),
+            kinds: Kinds::new(layouts, globals, shadow),
+            globals: Reference(0),
+            shadow,
+            next_location: 0,
+            budget,
+            used: 0,
+            taken: 0,
+            used_limit: 0,
+            taken_limit: 0,
+        };
+        heap.pace(0);
+        heap.globals = heap.new_record(heap.kinds.of_globals(), &NO_ROOTS)?;
+        Ok(heap)
+    }
+
+    /// The global variables.
+    pub fn globals(&self) -> Reference {
+        self.globals
+    }
+
+    /// What the objects cost that were alive at the last collection, and all allocated since.
+    pub fn used(&self) -> u64 {
+        self.used
+    }
+
+    /// Bytes of the system's memory in use at most, but for the heap's own tables.
+    pub fn held(&self) -> usize {
+        self.spans.bytes()
+    }
+
+    /// Makes a struct, all zero.
+    pub fn new_struct(
+        &mut self,
+        layout: StructId,
+        roots: &dyn Roots,
+    ) -> Result<Reference, TrapKind> {
+        self.new_record(self.kinds.of_struct(layout), roots)
+    }
+
+    /// Makes an array with every element zero. Fails as the interpreter does, with the same values.
+    pub fn new_array(
+        &mut self,
+        element: Type,
+        sizes: &[i64],
+        roots: &dyn Roots,
+    ) -> Result<Reference, TrapKind> {
+        let count = count(sizes)?;
+        let Some((count, cost)) = count.and_then(|count| {
+            let cost = cost::elements(element, count)?.checked_add(cost::OBJECT)?;
+            Some((count, cost))
+        }) else {
+            self.collect(roots)?;
+            return Err(self.over(None));
+        };
+        let Some(extent) = Extent::of_array(element, sizes.len(), count, self.shadow) else {
+            self.make_room(cost, roots)?;
+            return Err(TrapKind::SystemMemory { request: cost });
+        };
+        let kind = self.kinds.of_array(element, sizes.len(), extent);
+        let object = self.allocate(kind, extent, count, cost, roots)?;
+        for (dimension, &size) in (0..).zip(sizes) {
+            self.set(object, size_offset(dimension), size as u64);
+        }
+        if let Some(cells) = extent.cells {
+            self.set(object, CELLS_OFFSET, object.0 + cells as u64);
+        }
+        Ok(object)
+    }
+
+    /// Frees every object that can't be reached from the globals and the roots.
+    pub fn collect(&mut self, roots: &dyn Roots) -> Result<(), TrapKind> {
+        self.collect_and_keep_spare(roots, true)
+    }
+
+    fn new_record(&mut self, kind: KindId, roots: &dyn Roots) -> Result<Reference, TrapKind> {
+        let record = self.kinds.record(kind);
+        let cost = self.kinds[kind].cost(|| record.fields);
+        self.allocate(kind, record.extent, record.fields, cost, roots)
+    }
+
+    /// Makes an object, all zero but for its header. It has the next `count` locations.
+    fn allocate(
+        &mut self,
+        kind: KindId,
+        extent: Extent,
+        count: u64,
+        cost: u64,
+        roots: &dyn Roots,
+    ) -> Result<Reference, TrapKind> {
+        let bytes = match self.kinds[kind].slot {
+            Some(slot) => u64::from(slot.bytes),
+            None => own_span_bytes(extent.bytes).unwrap_or(usize::MAX) as u64,
+        };
+        if self.used.saturating_add(cost) > self.used_limit
+            || self.taken.saturating_add(bytes) > self.taken_limit
+        {
+            self.make_room(cost, roots)?;
+        }
+        let place = match self.place(kind, extent.bytes) {
+            Some(place) => place,
+            None => {
+                self.collect_and_keep_spare(roots, false)?;
+                self.place(kind, extent.bytes)
+                    .ok_or(TrapKind::SystemMemory { request: cost })?
+            }
+        };
+        if !place.zeroed {
+            self.space.zero(place.address, extent.bytes);
+        }
+        self.used += cost;
+        self.taken += bytes;
+        let object = Reference((place.address + extent.prefix) as u64);
+        self.set(object, TAG_OFFSET, self.kinds[kind].tag.bits());
+        self.set(object, FIRST_LOCATION_OFFSET, self.next_location);
+        self.set(object, COUNT_OFFSET, count);
+        self.next_location += count;
+        Ok(object)
+    }
+
+    #[inline]
+    fn place(&mut self, kind: KindId, bytes: usize) -> Option<Place> {
+        match self.kinds[kind].slot {
+            Some(slot) => self.spans.take_slot(&mut self.space, kind, slot),
+            None => self.spans.take_own_span(&mut self.space, kind, bytes),
+        }
+    }
+
+    /// Collects, and refuses what then still exceeds the budget.
+    #[cold]
+    fn make_room(&mut self, cost: u64, roots: &dyn Roots) -> Result<(), TrapKind> {
+        self.collect(roots)?;
+        match self.used.checked_add(cost) {
+            Some(total) if total <= self.budget => Ok(()),
+            _ => Err(self.over(Some(cost))),
+        }
+    }
+
+    fn over(&self, request: Option<u64>) -> TrapKind {
+        TrapKind::Memory {
+            request,
+            used: self.used,
+            budget: self.budget,
+        }
+    }
+
+    fn collect_and_keep_spare(
+        &mut self,
+        roots: &dyn Roots,
+        keep_spare: bool,
+    ) -> Result<(), TrapKind> {
+        self.spans.settle(&self.kinds);
+        let marked = mark::mark(
+            &self.space,
+            &mut self.spans,
+            &self.kinds,
+            self.globals,
+            roots,
+        );
+        let live = marked.map_err(|mark::OutOfMemory { request }| {
+            self.spans.unmark();
+            TrapKind::SystemMemory { request }
+        })?;
+        self.used = live.cost;
+        self.taken = live.bytes;
+        let ahead = self.pace(live.root_bytes);
+        let spare = if keep_spare { ahead } else { 0 };
+        self.spans.sweep(&mut self.space, spare as usize);
+        Ok(())
+    }
+
+    /// Decides when the next collection comes, and returns how many bytes will be taken until then at most.
+    fn pace(&mut self, root_bytes: u64) -> u64 {
+        let ahead = |live: u64| (live + root_bytes).max(LEAST_BETWEEN_COLLECTIONS);
+        self.used_limit = (self.used + ahead(self.used)).min(self.budget);
+        self.taken_limit = self.taken + ahead(self.taken);
+        ahead(self.taken)
+    }
+
+    #[inline]
+    fn set(&mut self, object: Reference, offset: i32, word: u64) {
+        self.space.set_word(object.at(offset), word);
+    }
+}
+
+/// How many elements an array has; `None` if that is no number of 64 bits.
+fn count(sizes: &[i64]) -> Result<Option<u64>, TrapKind> {
+    if let Some(&size) = sizes.iter().find(|&&size| size < 0) {
+        return Err(TrapKind::NegativeSize { size });
+    }
+    if sizes.contains(&0) {
+        return Ok(Some(0));
+    }
+    Ok(sizes
+        .iter()
+        .try_fold(1u64, |product, &size| product.checked_mul(size as u64)))
+}
