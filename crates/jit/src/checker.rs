@@ -9,12 +9,12 @@
 use finishline_detect::inline::{FastPath, Inline};
 use finishline_detect::order::Order;
 use finishline_detect::{Failure, Findings};
-use finishline_model::{Access, AccessKind, Event, Location, Observer, SiteId};
+use finishline_model::{Access, AccessKind, Event, Location, Observer};
 use std::ptr::NonNull;
 
 /// What a check is compiled to.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Style {
+pub(crate) enum Style {
     Nothing,
     Inline,
     Call,
@@ -28,7 +28,7 @@ impl Style {
 }
 
 /// Whoever listens to a compiled run.
-pub trait Checker {
+pub(crate) trait Checker {
     const STYLE: Style;
 
     /// The run is about to begin; compiled code compares cells with this. It stays valid until [`Checker::ended`].

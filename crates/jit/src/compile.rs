@@ -121,7 +121,11 @@ fn builder() -> Result<JITBuilder, CompileError> {
     set("enable_probestack", "false")?;
     set("unwind_info", "false")?;
     // The verifier finds mistakes of ours; the suites run with it.
-    let verify = if cfg!(debug_assertions) { "true" } else { "false" };
+    let verify = if cfg!(debug_assertions) {
+        "true"
+    } else {
+        "false"
+    };
     set("enable_verifier", verify)?;
     let isa = cranelift_native::builder().map_err(|why| CompileError(why.to_owned()))?;
     let isa = isa.finish(settings::Flags::new(flags));
@@ -155,7 +159,8 @@ fn entry(
     scratch.func.signature = signature;
     let main = program.module.function(program.module.main);
     let config = jit.target_config();
-    let callee = jit.declare_func_in_func(program.ids[program.module.main.index()], &mut scratch.func);
+    let callee =
+        jit.declare_func_in_func(program.ids[program.module.main.index()], &mut scratch.func);
     let mut builder = FunctionBuilder::new(&mut scratch.func, builder_scratch);
     let block = builder.create_block();
     builder.append_block_params_for_function_params(block);
@@ -169,7 +174,9 @@ fn entry(
     for (index, parameter) in parameters.iter().enumerate() {
         let ty = register(main.ty(*parameter));
         let offset = (index * size_of::<u64>()) as i32;
-        let value = builder.ins().load(ty, MemFlagsData::trusted(), words, offset);
+        let value = builder
+            .ins()
+            .load(ty, MemFlagsData::trusted(), words, offset);
         arguments.push(value);
     }
     builder.ins().call(callee, &arguments);

@@ -44,7 +44,11 @@ pub struct Program<'a> {
 }
 
 impl Program<'_> {
-    fn run<C: Checker>(&self, checker: &mut C, output: &mut dyn Write) -> Result<End, CompileError> {
+    fn run<C: Checker>(
+        &self,
+        checker: &mut C,
+        output: &mut dyn Write,
+    ) -> Result<End, CompileError> {
         let compiled = compile::compile::<C>(self.module, self.limits)?;
         let run = Run {
             module: self.module,

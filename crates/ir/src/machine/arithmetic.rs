@@ -187,12 +187,7 @@ fn minimum(a: f64, b: f64) -> f64 {
 
 /// How many iterations a range has, as an unsigned number in an int. The one count that does not fit, 2⁶⁴ of the range over all
 /// ints, is cut to 2⁶⁴ − 1: nobody sees the last iteration.
-pub fn range_count(
-    start: i64,
-    end: i64,
-    step: i64,
-    inclusive: bool,
-) -> Result<i64, TrapKind> {
+pub fn range_count(start: i64, end: i64, step: i64, inclusive: bool) -> Result<i64, TrapKind> {
     let (start, end, step) = (i128::from(start), i128::from(end), i128::from(step));
     if step == 0 {
         return Err(TrapKind::ZeroStep);

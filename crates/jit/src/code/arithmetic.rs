@@ -16,7 +16,7 @@ impl Code<'_, '_> {
         match (op, ty) {
             (UnaryOp::Negate, Type::Float) => ins.fneg(a),
             (UnaryOp::Negate, _) => ins.ineg(a),
-            (UnaryOp::Not, Type::Bool) => ins.bxor_imm(a, 1),
+            (UnaryOp::Not, Type::Bool) => ins.bxor_imm_u(a, 1),
             (UnaryOp::Not, _) => ins.bnot(a),
         }
     }
@@ -67,8 +67,8 @@ impl Code<'_, '_> {
             });
         }
         if !byte && known.is_none_or(|divisor| divisor == -1) {
-            let least = self.builder.ins().icmp_imm(IntCC::Equal, a, i64::MIN);
-            let minus_one = self.builder.ins().icmp_imm(IntCC::Equal, b, -1);
+            let least = self.builder.ins().icmp_imm_s(IntCC::Equal, a, i64::MIN);
+            let minus_one = self.builder.ins().icmp_imm_s(IntCC::Equal, b, -1);
             let overflow = self.builder.ins().band(least, minus_one);
             self.in_cold_block(overflow, true, |code| {
                 code.fail(Helper::DivisionOverflow, site, &[]);
@@ -196,9 +196,9 @@ impl Code<'_, '_> {
                 .builder
                 .ins()
                 .icmp(IntCC::SignedGreaterThanOrEqual, to, from);
-            let count = self.builder.ins().iadd_imm(distance, 1);
+            let count = self.builder.ins().iadd_imm_s(distance, 1);
             // The range over all ints: cut by one.
-            let wrapped = self.builder.ins().icmp_imm(IntCC::Equal, count, 0);
+            let wrapped = self.builder.ins().icmp_imm_s(IntCC::Equal, count, 0);
             (any, self.builder.ins().select(wrapped, distance, count))
         } else {
             let any = self.builder.ins().icmp(IntCC::SignedGreaterThan, to, from);

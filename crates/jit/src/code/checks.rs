@@ -55,7 +55,7 @@ impl Code<'_, '_> {
     fn count_access(&mut self) {
         if let Some(accesses) = self.accesses {
             let before = self.builder.use_var(accesses);
-            let after = self.builder.ins().iadd_imm(before, 1);
+            let after = self.builder.ins().iadd_imm_s(before, 1);
             self.builder.def_var(accesses, after);
         }
     }
@@ -82,7 +82,10 @@ impl Code<'_, '_> {
         let done = self.builder.create_block();
         let cell = match kind {
             AccessKind::Read => {
-                let reader = self.builder.ins().load(I32, cells, address, displacement + READER);
+                let reader = self
+                    .builder
+                    .ins()
+                    .load(I32, cells, address, displacement + READER);
                 let me = self.of_context(I32, offset_of!(FastPath, me), 0);
                 self.go_if_equal(reader, me, done);
                 let cell = self.builder.ins().load(I64, cells, address, displacement);
@@ -111,7 +114,10 @@ impl Code<'_, '_> {
         self.builder.switch_to_block(undecided);
         let object = self.get(base);
         let offset = self.operand(offset);
-        let cell = self.builder.ins().iadd_imm(address, i64::from(displacement));
+        let cell = self
+            .builder
+            .ins()
+            .iadd_imm_s(address, i64::from(displacement));
         let slot = self.int(slot as i64);
         let helper = match kind {
             AccessKind::Read => Helper::UndecidedRead,
@@ -146,7 +152,7 @@ impl Code<'_, '_> {
                 let offset = self.get(offset);
                 let flags = self.regions.header();
                 let cells = self.builder.ins().load(I64, flags, object, CELLS_OFFSET);
-                let bytes = self.builder.ins().ishl_imm(offset, 3);
+                let bytes = self.builder.ins().ishl_imm_u(offset, 3);
                 (self.builder.ins().iadd(cells, bytes), 0)
             }
         }

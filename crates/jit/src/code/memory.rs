@@ -79,7 +79,9 @@ impl Code<'_, '_> {
         let ty = self.function.ty(value);
         let (address, displacement, flags) = self.place(base, offset, ty);
         let value = self.get(value);
-        self.builder.ins().store(flags, value, address, displacement);
+        self.builder
+            .ins()
+            .store(flags, value, address, displacement);
     }
 
     /// Where a location is.
@@ -98,7 +100,7 @@ impl Code<'_, '_> {
                 let offset = self.get(offset);
                 let bytes = match ty.size() {
                     1 => offset,
-                    _ => self.builder.ins().ishl_imm(offset, 3),
+                    _ => self.builder.ins().ishl_imm_u(offset, 3),
                 };
                 let address = self.builder.ins().iadd(object, bytes);
                 (address, 0, self.regions.element(ty))

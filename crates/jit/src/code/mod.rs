@@ -22,7 +22,8 @@ use crate::runtime::output::type_number;
 use crate::runtime::tasks::SpawnSite;
 use cranelift_codegen::ir::types::{F64, I8, I32, I64};
 use cranelift_codegen::ir::{
-    self as clif, AbiParam, BlockArg, InstBuilder, Signature, StackSlotData, StackSlotKind, TrapCode,
+    self as clif, AbiParam, BlockArg, InstBuilder, Signature, StackSlotData, StackSlotKind,
+    TrapCode,
 };
 use cranelift_codegen::isa::CallConv;
 use cranelift_frontend::{FunctionBuilder, FunctionBuilderContext, Variable};
@@ -30,8 +31,8 @@ use cranelift_jit::JITModule;
 use cranelift_module::{FuncId, Module as _};
 use finishline_ir::machine::Limits;
 use finishline_ir::{
-    Block, BlockId, Const, Function, FunctionId, Instruction, Module, Op, Operand, PrintPart, Target,
-    Terminator, Type, Value,
+    Block, BlockId, Const, Function, FunctionId, Instruction, Module, Op, Operand, PrintPart,
+    Target, Terminator, Type, Value,
 };
 use finishline_model::SiteId;
 use regions::Regions;
@@ -109,7 +110,11 @@ pub(crate) fn compile<'m>(
     into.signature = signature(function);
     let regions = Regions::declare(into);
     let mut builder = FunctionBuilder::new(into, scratch);
-    let blocks: Vec<clif::Block> = function.blocks.iter().map(|_| builder.create_block()).collect();
+    let blocks: Vec<clif::Block> = function
+        .blocks
+        .iter()
+        .map(|_| builder.create_block())
+        .collect();
     let entry = blocks[Function::ENTRY.index()];
     builder.append_block_params_for_function_params(entry);
     builder.switch_to_block(entry);
@@ -294,7 +299,9 @@ impl<'m> Code<'_, 'm> {
                 None
             }
             Op::Load { base, offset, .. } => {
-                let ty = instruction.result.map_or(Type::Int, |v| self.function.ty(v));
+                let ty = instruction
+                    .result
+                    .map_or(Type::Int, |v| self.function.ty(v));
                 Some(self.load(*base, *offset, ty, site))
             }
             Op::Store {
@@ -397,7 +404,9 @@ impl<'m> Code<'_, 'm> {
         let slot = StackSlotData::new(StackSlotKind::ExplicitSlot, bytes, 3);
         let slot = self.builder.create_sized_stack_slot(slot);
         for (index, value) in values.iter().enumerate() {
-            self.builder.ins().stack_store(*value, slot, (index * 8) as i32);
+            self.builder
+                .ins()
+                .stack_store(I64, *value, slot, (index * 8) as i32);
         }
         self.builder.ins().stack_addr(I64, slot, 0)
     }
@@ -442,7 +451,10 @@ impl<'m> Code<'_, 'm> {
         };
         let address = self.program.addresses[helper as usize];
         let callee = self.int(address as i64);
-        let call = self.builder.ins().call_indirect(signature, callee, arguments);
+        let call = self
+            .builder
+            .ins()
+            .call_indirect(signature, callee, arguments);
         self.builder.inst_results(call).first().copied()
     }
 
@@ -467,8 +479,14 @@ impl<'m> Code<'_, 'm> {
     ) {
         let (apart, next) = (self.builder.create_block(), self.builder.create_block());
         self.builder.set_cold_block(apart);
-        let (then, otherwise) = if cold_if { (apart, next) } else { (next, apart) };
-        self.builder.ins().brif(condition, then, &[], otherwise, &[]);
+        let (then, otherwise) = if cold_if {
+            (apart, next)
+        } else {
+            (next, apart)
+        };
+        self.builder
+            .ins()
+            .brif(condition, then, &[], otherwise, &[]);
         self.builder.switch_to_block(apart);
         cold(self);
         self.builder.switch_to_block(next);
@@ -478,7 +496,10 @@ impl<'m> Code<'_, 'm> {
     fn fail(&mut self, helper: Helper, site: SiteId, values: &[clif::Value]) {
         self.add_accesses();
         let site = self.number(site.0);
-        let arguments: Vec<_> = [self.context, site].into_iter().chain(values.iter().copied()).collect();
+        let arguments: Vec<_> = [self.context, site]
+            .into_iter()
+            .chain(values.iter().copied())
+            .collect();
         self.call_helper(helper, &arguments);
         self.builder.ins().trap(TrapCode::unwrap_user(1));
     }

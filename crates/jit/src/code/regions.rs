@@ -44,7 +44,8 @@ impl Regions {
     }
 
     pub(super) fn element(&self, ty: Type) -> MemFlagsData {
-        self.plain().with_alias_region(Some(self.elements[kind(ty)]))
+        self.plain()
+            .with_alias_region(Some(self.elements[kind(ty)]))
     }
 
     pub(super) fn field(&self, ty: Type) -> MemFlagsData {

@@ -22,7 +22,7 @@ impl Code<'_, '_> {
         site: SiteId,
     ) -> Option<clif::Value> {
         let stack = self.room(self.stack, self.depth, function, site);
-        let depth = self.builder.ins().iadd_imm(self.depth, 1);
+        let depth = self.builder.ins().iadd_imm_s(self.depth, 1);
         self.add_accesses();
         self.enter(function, [self.context, depth, stack], arguments)
     }
@@ -35,8 +35,8 @@ impl Code<'_, '_> {
         };
         for function in entered {
             let bytes = cost::frame(self.program.module.function(*function));
-            stack = self.builder.ins().iadd_imm(stack, bytes as i64);
-            depth = self.builder.ins().iadd_imm(depth, 1);
+            stack = self.builder.ins().iadd_imm_s(stack, bytes as i64);
+            depth = self.builder.ins().iadd_imm_s(depth, 1);
         }
         self.room(stack, depth, *last, site);
     }
@@ -53,7 +53,7 @@ impl Code<'_, '_> {
         let too_deep = self
             .builder
             .ins()
-            .icmp_imm(IntCC::SignedGreaterThan, depth, limit);
+            .icmp_imm_s(IntCC::SignedGreaterThan, depth, limit);
         self.in_cold_block(too_deep, true, |code| {
             code.fail(Helper::CallDepth, site, &[]);
         });
@@ -61,7 +61,7 @@ impl Code<'_, '_> {
         let flags = self.regions.context();
         let offset = offset_of!(Context, stack_limit) as i32;
         let limit = self.builder.ins().load(I64, flags, self.context, offset);
-        let total = self.builder.ins().iadd_imm(stack, bytes);
+        let total = self.builder.ins().iadd_imm_s(stack, bytes);
         let over = self
             .builder
             .ins()
@@ -101,7 +101,7 @@ impl Code<'_, '_> {
         let address = self.int(address as i64);
         self.call_helper(Helper::BeginTask, &[self.context, address, self.stack]);
         let depth = self.int(1);
-        let stack = self.builder.ins().iadd_imm(self.stack, bytes as i64);
+        let stack = self.builder.ins().iadd_imm_s(self.stack, bytes as i64);
         self.enter(function, [self.context, depth, stack], arguments);
         let end = self.number(end.0);
         self.call_helper(Helper::EndTask, &[self.context, end]);
@@ -110,10 +110,7 @@ impl Code<'_, '_> {
     pub(super) fn begin_finish(&mut self, kind: FinishKind, site: SiteId) {
         self.add_accesses();
         let (kind, site) = (self.finish_kind(kind), self.number(site.0));
-        self.call_helper(
-            Helper::BeginFinish,
-            &[self.context, kind, site, self.stack],
-        );
+        self.call_helper(Helper::BeginFinish, &[self.context, kind, site, self.stack]);
     }
 
     pub(super) fn end_finish(&mut self, kind: FinishKind, site: SiteId) {

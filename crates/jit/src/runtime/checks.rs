@@ -6,8 +6,9 @@
 
 use super::Runtime;
 use super::context::Context;
+use super::memory::header_word;
 use crate::checker::Checker;
-use crate::heap::layout;
+use crate::heap::layout::FIRST_LOCATION_OFFSET;
 use finishline_model::{Access, AccessId, AccessKind, Location};
 use std::arch::naked_asm;
 
@@ -114,7 +115,7 @@ unsafe fn undecided<C: Checker>(
 ) {
     // SAFETY: compiled code passes its context, a live object, an offset inside it and the address of that location's cell.
     let (runtime, location, cell) = unsafe {
-        let first = layout::first_location(object);
+        let first = header_word(object, FIRST_LOCATION_OFFSET);
         (Runtime::<C>::of(context), first + offset, &mut *cell)
     };
     let slot = slot as usize;
@@ -134,7 +135,7 @@ pub(super) unsafe extern "C" fn tell_access<C: Checker>(
 ) {
     // SAFETY: compiled code passes its context, a live object and offsets inside it.
     let (runtime, location) = unsafe {
-        let location = layout::first_location(object) + first;
+        let location = header_word(object, FIRST_LOCATION_OFFSET) + first;
         (Runtime::<C>::of(context), location)
     };
     let (kind, id) = unpack(packed);

@@ -166,11 +166,9 @@ impl Helper {
             | Helper::Atan
             | Helper::Exp
             | Helper::Log => (&[F64], Some(F64)),
-            Helper::Remainder
-            | Helper::Pow
-            | Helper::Atan2
-            | Helper::Minimum
-            | Helper::Maximum => (&[F64, F64], Some(F64)),
+            Helper::Remainder | Helper::Pow | Helper::Atan2 | Helper::Minimum | Helper::Maximum => {
+                (&[F64, F64], Some(F64))
+            }
         };
         let mut signature = Signature::new(match self {
             Helper::UndecidedRead | Helper::UndecidedWrite => CallConv::PreserveAll,

@@ -8,10 +8,12 @@ use super::Runtime;
 use super::context::Context;
 use super::output::TYPES;
 use crate::checker::Checker;
+use crate::heap::layout::{COUNT_OFFSET, FIRST_LOCATION_OFFSET};
 use crate::heap::{Reference, Roots};
 use finishline_ir::StructId;
 use finishline_model::{AllocationId, Event, Location, ObjectId, SiteId};
 use std::arch::asm;
+use std::ops::Range;
 
 /// The registers that a call preserves, and the lowest address of the stack that is in use.
 #[inline(always)]
@@ -36,14 +38,48 @@ fn preserved_registers() -> ([usize; 6], usize) {
     (registers, stack_pointer)
 }
 
+/// Where the running program may keep references.
+struct Registers {
+    preserved: [usize; 6],
+    stack: Range<usize>,
+}
+
+// SAFETY: the array is borrowed with the value, and the stack between its pointer and its base is in use by the functions
+// that are waiting for this one.
+unsafe impl Roots for Registers {
+    fn visit(&self, visit: &mut dyn FnMut(Range<usize>)) {
+        let registers = self.preserved.as_ptr_range();
+        visit(registers.start.expose_provenance()..registers.end.addr());
+        visit(self.stack.clone());
+    }
+}
+
+/// A word of an object's header.
+///
+/// # Safety
+///
+/// The address must be that of a live object.
+pub(super) unsafe fn header_word(object: *const u8, offset: i32) -> u64 {
+    // SAFETY: a live object has a header of aligned words before its data.
+    unsafe { object.offset(offset as isize).cast::<u64>().read() }
+}
+
+fn locations(object: Reference) -> (Location, u64) {
+    let address = object.address() as *const u8;
+    // SAFETY: the object was just made.
+    let [first, count] =
+        unsafe { [FIRST_LOCATION_OFFSET, COUNT_OFFSET].map(|offset| header_word(address, offset)) };
+    (Location(first), count)
+}
+
 impl<C: Checker> Runtime<'_, C> {
     pub(super) fn tell_alloc(&mut self, object: Reference, allocation: AllocationId) {
-        let (first, count) = self.heap.locations(object);
+        let (first, count) = locations(object);
         let event = Event::Alloc {
             task: self.running(),
             object: ObjectId(self.objects_made),
             allocation,
-            first: Location(first),
+            first,
             count,
         };
         self.objects_made = self.objects_made.wrapping_add(1);
@@ -56,18 +92,18 @@ pub(super) unsafe extern "C" fn new_struct<C: Checker>(
     layout: u32,
     allocation: u32,
     site: u32,
-) -> Reference {
-    let (registers, stack_pointer) = preserved_registers();
+) -> u64 {
+    let (preserved, stack_pointer) = preserved_registers();
     // SAFETY: compiled code passes its context.
     let runtime = unsafe { Runtime::<C>::of(context) };
-    let roots = Roots {
-        registers: &registers,
+    let roots = Registers {
+        preserved,
         stack: stack_pointer..runtime.stack_base,
     };
     match runtime.heap.new_struct(StructId(layout), &roots) {
         Ok(object) => {
             runtime.tell_alloc(object, AllocationId(allocation));
-            object
+            object.address()
         }
         Err(kind) => runtime.fail(kind, SiteId(site)),
     }
@@ -80,21 +116,24 @@ pub(super) unsafe extern "C" fn new_array<C: Checker>(
     dimensions: u64,
     allocation: u32,
     site: u32,
-) -> Reference {
-    let (registers, stack_pointer) = preserved_registers();
+) -> u64 {
+    let (preserved, stack_pointer) = preserved_registers();
     // SAFETY: compiled code passes its context and the address of so many sizes on its stack.
     let (runtime, sizes) = unsafe {
         let sizes = std::slice::from_raw_parts(sizes, dimensions as usize);
         (Runtime::<C>::of(context), sizes)
     };
-    let roots = Roots {
-        registers: &registers,
+    let roots = Registers {
+        preserved,
         stack: stack_pointer..runtime.stack_base,
     };
-    match runtime.heap.new_array(TYPES[element as usize], sizes, &roots) {
+    match runtime
+        .heap
+        .new_array(TYPES[element as usize], sizes, &roots)
+    {
         Ok(object) => {
             runtime.tell_alloc(object, AllocationId(allocation));
-            object
+            object.address()
         }
         Err(kind) => runtime.fail(kind, SiteId(site)),
     }

@@ -8,24 +8,27 @@
 //! runs the program. Nothing is unwound, and nothing on the program's stack needs it: compiled frames own nothing, and the
 //! runtime's functions own nothing at the point where they leave.
 
-mod checks;
+pub(crate) mod checks;
 pub(crate) mod context;
 pub(crate) mod helpers;
 mod memory;
 mod numbers;
-mod output;
+pub(crate) mod output;
 mod stack;
-mod tasks;
+pub(crate) mod tasks;
 mod traps;
 
 use crate::checker::Checker;
 use crate::heap::Heap;
+use crate::heap::layout::field_offset;
 use context::Context;
 use corosensei::{Coroutine, CoroutineResult, Yielder};
 use finishline_detect::inline::FastPath;
 use finishline_ir::machine::{Datum, Limits, Trap, TrapKind};
 use finishline_ir::{Const, Module, Type, cost};
-use finishline_model::{AllocationId, Event, FinishId, FinishKind, ObjectId, SiteId, TaskId, TaskKind};
+use finishline_model::{
+    AllocationId, Event, FinishId, FinishKind, ObjectId, SiteId, TaskId, TaskKind,
+};
 use stack::ProgramStack;
 use std::io;
 use std::ptr::NonNull;
@@ -112,14 +115,13 @@ impl<'a, C: Checker> Run<'a, C> {
             });
         };
         let globals: Vec<Type> = self.module.globals.iter().map(|g| g.initial.ty()).collect();
-        let layouts = self.module.structs.iter();
-        let layouts = layouts.map(|layout| layout.fields.iter().map(|(_, ty)| *ty).collect());
         let shadow = C::STYLE.has_cells();
         // The interpreter tells of `main` and the root finish before it makes the object of globals, which can fail.
-        let heap = Heap::new(layouts.collect(), &globals, self.limits.memory, shadow);
+        let heap = Heap::new(&self.module.structs, &globals, self.limits.memory, shadow);
         let mut runtime = Runtime {
             context: Context {
                 fast: FastPath::IDLE,
+                globals: 0,
                 stack_limit: self.limits.memory - cost::TASK_RECORD,
                 accesses: 0,
             },
@@ -142,11 +144,11 @@ impl<'a, C: Checker> Run<'a, C> {
             stack_base: stack.base_address(),
             failed: None,
         };
-        runtime.checker.attach(NonNull::from(&mut runtime.context.fast));
+        runtime
+            .checker
+            .attach(NonNull::from(&mut runtime.context.fast));
         runtime.begin_main();
-        for (index, global) in self.module.globals.iter().enumerate() {
-            runtime.heap.set_global(index, word(Datum::from(global.initial)));
-        }
+        runtime.initialise_globals();
         let arguments: Vec<u64> = self.arguments.iter().copied().map(word).collect();
         runtime.execute(entry, &arguments, stack);
         runtime.checker.ended(runtime.context.accesses);
@@ -176,10 +178,21 @@ impl<C: Checker> Runtime<'_, C> {
             unsafe { (*this).end_main() };
         };
         // SAFETY: the coroutine does not outlive what the closure borrows: it is gone at the end of this function.
-        let mut coroutine = unsafe { Coroutine::<(), (), (), _>::with_stack_unchecked(stack, body) };
+        let mut coroutine =
+            unsafe { Coroutine::<(), (), (), _>::with_stack_unchecked(stack, body) };
         if let CoroutineResult::Yield(()) = coroutine.resume(()) {
             // SAFETY: the program has failed. Neither its compiled frames nor the runtime's function that left own anything.
             unsafe { coroutine.force_reset() };
+        }
+    }
+
+    fn initialise_globals(&mut self) {
+        let globals = self.heap.globals().address();
+        self.context.globals = globals;
+        for (index, global) in (0..).zip(&self.module.globals) {
+            let field = globals.wrapping_add_signed(field_offset(index).into()) as *mut u64;
+            // SAFETY: the object of globals has a field for each of them.
+            unsafe { field.write(word(Datum::from(global.initial))) };
         }
     }
 

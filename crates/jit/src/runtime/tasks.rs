@@ -143,7 +143,10 @@ impl<C: Checker> Runtime<'_, C> {
     /// `main` has returned: closes the root finish, and ends.
     pub(super) fn end_main(&mut self) {
         let end = self.module.function(self.module.main).end;
-        if self.innermost().is_some_and(|open| open.kind == FinishKind::Root) {
+        if self
+            .innermost()
+            .is_some_and(|open| open.kind == FinishKind::Root)
+        {
             self.close_finish(end);
         }
         self.end_task(end);
@@ -197,7 +200,8 @@ impl<C: Checker> Runtime<'_, C> {
             }
             Some(open) => {
                 let (task, finish) = (self.running(), open.id);
-                self.checker.event(&Event::FinishJoin { task, finish, site });
+                self.checker
+                    .event(&Event::FinishJoin { task, finish, site });
             }
             None => unreachable!("the verifier demands a scope around sync"),
         }
