@@ -6,9 +6,10 @@
 
 use crate::check::{first_pass, unsupported};
 use crate::question::{Again, CheckError, Ending, Question};
-use finishline_detect::detectors::{Drive, ORACLE_STEPS};
+use finishline_detect::detectors::ORACLE_STEPS;
 use finishline_detect::oracle::{Mode, Oracle};
 use finishline_detect::{Failure, Findings, second_pass};
+use finishline_ir::listener::EventsAlone;
 use finishline_ir::{Construct, ConstructUse};
 use finishline_model::{Detector, Location};
 use std::collections::BTreeSet;
@@ -36,7 +37,7 @@ pub struct Comparison {
 /// Asks every detector. Nothing is printed.
 pub fn compare(question: &Question) -> Result<Comparison, CheckError> {
     let mut oracle = Oracle::new(ORACLE_STEPS);
-    let ending = Ending::of(&Again(question).drive(&mut oracle));
+    let ending = question.again(&mut EventsAlone(&mut oracle));
     let mut comparison = Comparison {
         answers: Vec::new(),
         disagreements: Vec::new(),
@@ -51,8 +52,8 @@ pub fn compare(question: &Question) -> Result<Comparison, CheckError> {
             (_, None) => match first_pass(question, detector, &mut io::sink())? {
                 (outcome, Ok(findings)) => {
                     // A run that ran out of the system's memory is another run.
-                    comparison.judged &= Ending::of(&outcome) == ending;
-                    drop(outcome);
+                    let did = Ending::new(outcome.trap(), &findings.statistics);
+                    comparison.judged &= did == ending;
                     if comparison.judged {
                         comparison.judge(question, detector, &findings, &oracle);
                     }
@@ -98,7 +99,8 @@ impl Comparison {
                 "{detector} says that isolated blocks {says}, the oracle the opposite"
             ));
         }
-        match second_pass(detector, true, &findings.racing, Again(question)) {
+        let again = Again { question, also: () };
+        match second_pass(detector, true, &findings.racing, again) {
             Err(failure) => self
                 .disagreements
                 .push(format!("{detector} failed in its second pass: {failure}")),

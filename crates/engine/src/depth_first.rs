@@ -6,18 +6,28 @@
 //! stack of this process.
 
 use finishline_ir::Module;
+use finishline_ir::listener::Listener;
 use finishline_ir::machine::{Datum, Limits, Machine, Progress, Trap};
-use finishline_model::{Observer, TaskId};
+use finishline_model::TaskId;
 use std::io::{self, Write};
 use std::sync::atomic::{AtomicU64, Ordering};
 
 /// How a run ended.
-pub struct Outcome<'m> {
+#[derive(Debug)]
+pub struct Outcome {
     pub result: End,
     /// Instructions executed.
     pub steps: u64,
-    /// For the names of tasks and objects. None if the program failed before its first step.
-    pub machine: Option<Machine<'m>>,
+}
+
+impl Outcome {
+    /// The failure of the program, if it failed.
+    pub fn trap(&self) -> Option<&Trap> {
+        match &self.result {
+            End::Trapped(trap) => Some(trap),
+            End::Finished | End::OutOfFuel | End::OutputError(_) => None,
+        }
+    }
 }
 
 #[derive(Debug)]
@@ -32,8 +42,8 @@ pub enum End {
 
 /// A verified program with its arguments, as many as `main` has parameters and of their types.
 #[derive(Clone, Copy)]
-pub struct Program<'a, 'm> {
-    pub module: &'m Module,
+pub struct Program<'a> {
+    pub module: &'a Module,
     pub arguments: &'a [Datum],
     pub limits: Limits,
 }
@@ -41,33 +51,39 @@ pub struct Program<'a, 'm> {
 /// Progress is told every so many steps.
 const PULSE: u64 = 1 << 16;
 
-/// Runs a program, for at most `fuel` steps. What it prints goes to `output` as it is printed; the steps made are added to
-/// `progress` now and then. `created` is called for each new task while its captures can still be asked for, after the
-/// observer was told of it and before its first step.
-pub fn run<'m, O: Observer>(
-    program: Program<'_, 'm>,
-    observer: &mut O,
+/// Runs a program to its end. What it prints goes to `output` as it is printed; the steps made are added to `progress` now
+/// and then.
+pub fn run(
+    program: Program<'_>,
+    listener: &mut impl Listener,
     output: &mut dyn Write,
-    fuel: Option<u64>,
     progress: &AtomicU64,
-    mut created: impl FnMut(&Machine<'m>, TaskId),
-) -> Outcome<'m> {
+) -> Outcome {
+    run_for(u64::MAX, program, listener, output, progress)
+}
+
+/// Runs a program for at most `fuel` steps.
+pub fn run_for(
+    fuel: u64,
+    program: Program<'_>,
+    listener: &mut impl Listener,
+    output: &mut dyn Write,
+    progress: &AtomicU64,
+) -> Outcome {
     let Program {
         module,
         arguments,
         limits,
     } = program;
-    let mut machine = match Machine::new(module, arguments, limits, observer) {
+    let mut machine = match Machine::new(module, arguments, limits, listener) {
         Ok(machine) => machine,
         Err(trap) => {
             return Outcome {
                 result: End::Trapped(trap),
                 steps: 0,
-                machine: None,
             };
         }
     };
-    let fuel = fuel.unwrap_or(u64::MAX);
     let mut steps = 0;
     let mut creators = Vec::new();
     let mut current = TaskId::MAIN;
@@ -80,7 +96,7 @@ pub fn run<'m, O: Observer>(
             // A statistic: nothing is ordered by it.
             progress.fetch_add(PULSE, Ordering::Relaxed);
         }
-        match machine.step(current, observer) {
+        match machine.step(current, listener) {
             Ok(Progress::Continue) => {
                 if !machine.output.is_empty()
                     && let Err(error) = drain(&mut machine.output, output)
@@ -89,7 +105,6 @@ pub fn run<'m, O: Observer>(
                 }
             }
             Ok(Progress::Created(task)) => {
-                created(&machine, task);
                 creators.push(current);
                 current = task;
             }
@@ -108,11 +123,7 @@ pub fn run<'m, O: Observer>(
         (Err(error), End::Finished | End::OutOfFuel) => End::OutputError(error),
         (_, result) => result,
     };
-    Outcome {
-        result,
-        steps,
-        machine: Some(machine),
-    }
+    Outcome { result, steps }
 }
 
 fn drain(printed: &mut Vec<u8>, output: &mut dyn Write) -> io::Result<()> {

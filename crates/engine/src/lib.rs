@@ -18,6 +18,7 @@ pub mod depth_first;
 pub mod interleavings;
 mod names;
 pub mod question;
+mod rerun;
 mod story;
 pub mod suppressions;
 mod teller;

@@ -1,80 +1,121 @@
-//! What the user calls things: locations, places in the source, tasks.
+//! What the user calls things: locations, places in the source, captured values.
 //!
 //! An object has the name of what it was first bound to, `B`; the second object of that name is `B#2`. So a name stands
 //! for one location of a run, and of every run with the same input.
+//!
+//! Objects are counted as a run tells of them, and only those are remembered that have a location to be named: given from
+//! the start, or searched by its name. Memory is proportional to these and to the distinct names of the source. Cost of an
+//! allocation: one binary search.
 
-use finishline_ir::machine::{Datum, Machine, Shape};
-use finishline_ir::{Module, Type};
+use finishline_ir::listener::{Allocated, Shape};
+use finishline_ir::machine::Datum;
+use finishline_ir::{Function, Module, Type};
 use finishline_model::source::SourceMap;
 use finishline_model::summary::Place;
-use finishline_model::{Location, ObjectId, SiteId};
+use finishline_model::{AllocationId, Location, SiteId};
 use rustc_hash::FxHashMap;
+use std::collections::BTreeMap;
 
-/// The names of one run's objects.
-pub(crate) struct Names<'a, 'm> {
-    machine: &'a Machine<'m>,
-    /// How many objects of the same name came before, by object.
-    earlier: Vec<u32>,
+/// The names of some locations of a run.
+pub(crate) struct Names<'m> {
+    module: &'m Module,
+    /// The locations to be named, in ascending order.
+    wanted: Vec<Location>,
+    searched: Option<Search>,
+    /// By allocation of the source, the number of its name.
+    numbers: Vec<usize>,
+    /// By number of a name, how many objects have had it so far.
+    counts: Vec<u64>,
+    /// The objects with a location to be named, by their first location.
+    objects: BTreeMap<Location, Object>,
 }
 
-impl<'a, 'm> Names<'a, 'm> {
-    pub(crate) fn new(machine: &'a Machine<'m>) -> Self {
-        let source = &machine.module().source;
-        let mut counts: FxHashMap<&str, u32> = FxHashMap::default();
-        let objects = machine.heap().objects();
-        let earlier = objects
-            .map(|(_, object)| {
-                let count = counts
-                    .entry(&source.allocation(object.allocation).name)
-                    .or_default();
-                *count += 1;
-                *count - 1
+/// An object that has a location to be named.
+struct Object {
+    allocation: AllocationId,
+    /// How many objects of the same name came before.
+    earlier: u64,
+    count: u64,
+    shape: Shape<Box<[u64]>>,
+}
+
+impl<'m> Names<'m> {
+    /// To be told of a run's objects.
+    pub(crate) fn new(module: &'m Module, wanted: &[Location], searched: Option<&str>) -> Self {
+        let mut distinct: FxHashMap<&str, usize> = FxHashMap::default();
+        let allocations = module.source.allocations.iter();
+        let numbers = allocations
+            .map(|allocation| {
+                let next = distinct.len();
+                *distinct.entry(&allocation.name).or_insert(next)
             })
             .collect();
-        Names { machine, earlier }
+        let mut wanted = wanted.to_vec();
+        wanted.sort_unstable();
+        Names {
+            module,
+            wanted,
+            searched: searched.map(|name| Search::new(name, &module.source)),
+            numbers,
+            counts: vec![0; distinct.len()],
+            objects: BTreeMap::new(),
+        }
     }
 
-    fn module(&self) -> &'m Module {
-        self.machine.module()
+    /// An object was made.
+    pub(crate) fn allocated(&mut self, object: &Allocated<'_>) {
+        let count = &mut self.counts[self.numbers[object.allocation.index()]];
+        let earlier = *count;
+        *count += 1;
+        let Allocated {
+            allocation,
+            first,
+            count,
+            shape,
+        } = *object;
+        let next = self.wanted.partition_point(|wanted| *wanted < first);
+        let wanted = self.wanted.get(next).copied();
+        let is_wanted = wanted.is_some_and(|wanted| wanted < first.offset(count));
+        let searched = self.searched.as_mut();
+        let is_searched = searched.is_some_and(|search| search.finds(self.module, object, earlier));
+        if is_wanted || is_searched {
+            let shape = shape.kept();
+            let object = Object {
+                allocation,
+                earlier,
+                count,
+                shape,
+            };
+            self.objects.insert(first, object);
+        }
+    }
+
+    /// The location of the name searched, once its object was made.
+    pub(crate) fn found(&self) -> Option<Location> {
+        self.searched.as_ref()?.found
     }
 
     pub(crate) fn source(&self) -> &'m SourceMap {
-        &self.module().source
+        &self.module.source
+    }
+
+    /// The object a location belongs to, and its offset there.
+    fn locate(&self, location: Location) -> Option<(&Object, u64)> {
+        let (first, object) = self.objects.range(..=location).next_back()?;
+        let offset = location.0 - first.0;
+        (offset < object.count).then_some((object, offset))
     }
 
     /// `B[3]`, `p.x`, `total`.
     pub(crate) fn location(&self, location: Location) -> String {
-        match self.machine.heap().locate(location) {
-            Some((object, offset)) => self.part(object, offset),
-            None => format!("{location:?}"),
-        }
-    }
-
-    /// What the location is a part of: `B` of `B[3]`, `p` of `p.x`. A global variable is its own.
-    pub(crate) fn owner(&self, location: Location) -> Option<String> {
-        let (id, _) = self.machine.heap().locate(location)?;
-        (id != ObjectId::GLOBALS).then(|| self.object(id))
-    }
-
-    /// `B`, or `B#2`.
-    fn object(&self, id: ObjectId) -> String {
-        let name = &self
-            .module()
-            .source
-            .allocation(self.machine.heap().object(id).allocation)
-            .name;
-        match self.earlier[id.index()] {
-            0 => name.clone(),
-            earlier => format!("{name}#{}", earlier + 1),
-        }
-    }
-
-    fn part(&self, id: ObjectId, offset: u64) -> String {
-        match &self.machine.heap().object(id).shape {
-            Shape::Globals => self.module().globals[offset as usize].name.clone(),
+        let Some((object, offset)) = self.locate(location) else {
+            return format!("{location:?}");
+        };
+        match &object.shape {
+            Shape::Globals => self.module.globals[offset as usize].name.clone(),
             Shape::Struct(layout) => {
-                let field = &self.module().structs[layout.index()].fields[offset as usize].0;
-                format!("{}.{field}", self.object(id))
+                let field = &self.module.structs[layout.index()].fields[offset as usize].0;
+                format!("{}.{field}", self.object(object))
             }
             Shape::Array(sizes) => {
                 let mut rest = offset;
@@ -88,53 +129,121 @@ impl<'a, 'm> Names<'a, 'm> {
                     })
                     .collect();
                 indices.reverse();
-                format!("{}[{}]", self.object(id), indices.join(", "))
+                format!("{}[{}]", self.object(object), indices.join(", "))
             }
         }
     }
 
-    /// The location of this name.
-    pub(crate) fn find(&self, name: &str) -> Option<Location> {
-        let name: String = name.chars().filter(|c| !c.is_whitespace()).collect();
-        let heap = self.machine.heap();
-        heap.objects().find_map(|(id, object)| {
-            let owner = match object.shape {
-                Shape::Globals => String::new(),
-                _ => self.object(id),
-            };
-            if !name.starts_with(&owner) {
-                return None;
-            }
-            let parts = (0..object.count()).map(|offset| object.first().offset(offset));
-            let matches = |at: &Location| {
-                let found = self.location(*at);
-                found
-                    .chars()
-                    .filter(|c| !c.is_whitespace())
-                    .eq(name.chars())
-            };
-            match &object.shape {
-                // The element is computed: an array may have very many.
-                Shape::Array(sizes) => {
-                    element(sizes, name.strip_prefix(&owner)?).map(|at| object.first().offset(at))
-                }
-                Shape::Globals | Shape::Struct(_) => parts.into_iter().find(matches),
-            }
-        })
+    /// `B`, or `B#2`.
+    fn object(&self, object: &Object) -> String {
+        let name = &self.source().allocation(object.allocation).name;
+        match object.earlier {
+            0 => name.clone(),
+            earlier => format!("{name}#{}", earlier + 1),
+        }
+    }
+
+    /// The object a location is a part of; the globals are none.
+    fn owning(&self, location: Location) -> Option<&Object> {
+        let (object, _) = self.locate(location)?;
+        (object.shape != Shape::Globals).then_some(object)
+    }
+
+    /// What the location is a part of: `B` of `B[3]`, `p` of `p.x`. A global variable is its own.
+    pub(crate) fn owner(&self, location: Location) -> Option<String> {
+        self.owning(location).map(|object| self.object(object))
     }
 
     /// Where an object was allocated; the globals are not.
-    pub(crate) fn allocated(&self, location: Location) -> Option<Place> {
-        let (id, _) = self.machine.heap().locate(location)?;
-        let object = self.machine.heap().object(id);
-        let source = &self.module().source;
-        (id != ObjectId::GLOBALS).then(|| place(source, source.allocation(object.allocation).site))
+    pub(crate) fn allocated_at(&self, location: Location) -> Option<Place> {
+        let object = self.owning(location)?;
+        let site = self.source().allocation(object.allocation).site;
+        Some(place(self.source(), site))
     }
 }
 
+/// A location searched by its name.
+struct Search {
+    /// White space left out.
+    name: String,
+    /// By allocation of the source: the rest of the name if an object of that allocation has it.
+    rests: Vec<Option<Rest>>,
+    found: Option<Location>,
+}
+
+/// What follows the name of an object: of `B#2[3]` that one object comes before, and `[3]`.
+#[derive(Clone)]
+struct Rest {
+    earlier: u64,
+    part: String,
+}
+
+impl Search {
+    fn new(name: &str, source: &SourceMap) -> Search {
+        let name = without_space(name);
+        let allocations = source.allocations.iter();
+        let rests = allocations
+            .map(|allocation| Rest::new(name.strip_prefix(&without_space(&allocation.name))?))
+            .collect();
+        Search {
+            name,
+            rests,
+            found: None,
+        }
+    }
+
+    /// Whether this is the first object with a location of the name; `earlier` ones had the object's name before.
+    fn finds(&mut self, module: &Module, object: &Allocated<'_>, earlier: u64) -> bool {
+        if self.found.is_some() {
+            return false;
+        }
+        let offset = match object.shape {
+            Shape::Globals => position(module.globals.iter().map(|g| &g.name), &self.name),
+            Shape::Struct(layout) => self.part(object, earlier).and_then(|part| {
+                let fields = &module.structs[layout.index()].fields;
+                position(fields.iter().map(|(name, _)| name), part.strip_prefix('.')?)
+            }),
+            Shape::Array(sizes) => {
+                let part = self.part(object, earlier);
+                part.and_then(|part| element(sizes, part))
+            }
+        };
+        self.found = offset.map(|offset| object.first.offset(offset));
+        self.found.is_some()
+    }
+
+    /// What follows the name of this object.
+    fn part(&self, object: &Allocated<'_>, earlier: u64) -> Option<&str> {
+        let rest = self.rests[object.allocation.index()].as_ref()?;
+        (rest.earlier == earlier).then_some(&rest.part)
+    }
+}
+
+impl Rest {
+    /// Of what follows the name of an allocation.
+    fn new(rest: &str) -> Option<Rest> {
+        let Some(numbered) = rest.strip_prefix('#') else {
+            let part = rest.to_owned();
+            return Some(Rest { earlier: 0, part });
+        };
+        let end = numbered.find(|c: char| !c.is_ascii_digit())?;
+        let (number, part) = numbered.split_at(end);
+        let earlier = number.parse::<u64>().ok()?.checked_sub(1)?;
+        // Numbers are as we write them: `B` is the first one.
+        (earlier > 0 && !number.starts_with('0')).then(|| Rest {
+            earlier,
+            part: part.to_owned(),
+        })
+    }
+}
+
+fn position<'n>(mut names: impl Iterator<Item = &'n String>, name: &str) -> Option<u64> {
+    names.position(|n| n == name).map(|index| index as u64)
+}
+
 /// The offset that `[i,j]` names in an array of these sizes.
-fn element(sizes: &[u64], suffix: &str) -> Option<u64> {
-    let inner = suffix.strip_prefix('[')?.strip_suffix(']')?;
+fn element(sizes: &[u64], part: &str) -> Option<u64> {
+    let inner = part.strip_prefix('[')?.strip_suffix(']')?;
     let indices: Vec<u64> = inner
         .split(',')
         .map(|index| index.parse().ok())
@@ -150,6 +259,10 @@ fn element(sizes: &[u64], suffix: &str) -> Option<u64> {
         })
 }
 
+pub(crate) fn without_space(text: &str) -> String {
+    text.split_whitespace().collect()
+}
+
 pub(crate) fn place(source: &SourceMap, site: SiteId) -> Place {
     let found = source.site(site);
     Place {
@@ -160,11 +273,11 @@ pub(crate) fn place(source: &SourceMap, site: SiteId) -> Place {
     }
 }
 
-/// Captured values that tell tasks apart: numbers with a name.
-pub(crate) fn shown_captures(captures: Vec<(&str, Datum)>) -> Vec<(String, String)> {
+/// The captured values of a task that runs the function: numbers with a name, which tell tasks apart.
+pub(crate) fn shown_captures(function: &Function, values: &[Datum]) -> Vec<(String, String)> {
+    let captures = function.parameters.iter().zip(values);
     captures
-        .into_iter()
         .filter(|(name, value)| !name.is_empty() && value.ty() != Type::Ref)
-        .map(|(name, value)| (name.to_owned(), value.to_string()))
+        .map(|(name, value)| (name.clone(), value.to_string()))
         .collect()
 }

@@ -1,15 +1,17 @@
 //! A program with its input, and the depth-first runs that answer questions about it.
 //!
 //! A depth-first run is deterministic: however often it is repeated, the events are the same. Only the first one is heard; the
-//! others find out more in silence. What can differ is the system's memory, so the end of a repeated run is compared with
-//! the first one's ([`Ending`]) before anything is concluded from it.
+//! others find out more in silence. What can differ is the system's memory, so what a repeated run did is compared with
+//! the first one ([`Ending`]) before anything is concluded from it.
 
-use crate::depth_first::{self, End, Outcome};
+use crate::depth_first::{self, Outcome};
 use crate::suppressions::Suppressions;
 use finishline_detect::detectors::Drive;
-use finishline_ir::machine::{Datum, Limits, Machine, Trap};
+use finishline_ir::listener::{EventsAlone, Listener};
+use finishline_ir::machine::{Datum, Limits, Trap};
 use finishline_ir::{ConstructUse, Module};
-use finishline_model::{Detector, Observer, TaskId};
+use finishline_model::summary::Statistics;
+use finishline_model::{Access, Detector, Event, Observer};
 use std::fmt;
 use std::io::{self, Write};
 use std::sync::atomic::AtomicU64;
@@ -65,49 +67,81 @@ impl fmt::Display for CheckError {
 
 impl std::error::Error for CheckError {}
 
-impl<'m> Question<'m> {
-    pub(crate) fn run(
-        &self,
-        observer: &mut impl Observer,
-        output: &mut dyn Write,
-        created: impl FnMut(&Machine<'m>, TaskId),
-    ) -> Outcome<'m> {
+impl Question<'_> {
+    /// The one place where an executor is chosen.
+    pub(crate) fn run(&self, listener: &mut impl Listener, output: &mut dyn Write) -> Outcome {
         let program = depth_first::Program {
             module: self.module,
             arguments: &self.arguments,
             limits: self.limits,
         };
-        depth_first::run(program, observer, output, None, &self.progress, created)
+        depth_first::run(program, listener, output, &self.progress)
+    }
+
+    /// The same run again, in silence.
+    pub(crate) fn again(&self, listener: &mut impl Listener) -> Ending {
+        let mut tally = Tally::default();
+        let listener = &mut (listener, EventsAlone(&mut tally));
+        let outcome = self.run(listener, &mut io::sink());
+        Ending::new(outcome.trap(), &tally.0)
     }
 }
 
-/// The same run again, in silence.
-pub(crate) struct Again<'a, 'm>(pub(crate) &'a Question<'m>);
+/// The same run again for an observer; `also` listens too.
+pub(crate) struct Again<'a, 'm, L> {
+    pub(crate) question: &'a Question<'m>,
+    pub(crate) also: L,
+}
 
-impl<'m> Drive for Again<'_, 'm> {
-    type Output = Outcome<'m>;
+impl<L: Listener> Drive for Again<'_, '_, L> {
+    type Output = Ending;
 
-    fn drive(self, observer: &mut impl Observer) -> Outcome<'m> {
-        self.0.run(observer, &mut io::sink(), |_, _| {})
+    fn drive(mut self, observer: &mut impl Observer) -> Ending {
+        let listener = &mut (EventsAlone(observer), &mut self.also);
+        self.question.again(listener)
     }
 }
 
-/// How a run ended: equal for runs that did the same.
+/// What a run did and how it ended: equal for runs that did the same.
 #[derive(Clone, PartialEq, Debug)]
 pub(crate) struct Ending {
-    steps: u64,
-    pub(crate) trap: Option<Trap>,
+    trap: Option<Trap>,
+    tasks: u64,
+    finishes: u64,
+    locations: u64,
 }
 
 impl Ending {
-    pub(crate) fn of(outcome: &Outcome) -> Ending {
-        let trap = match &outcome.result {
-            End::Trapped(trap) => Some(trap.clone()),
-            End::Finished | End::OutOfFuel | End::OutputError(_) => None,
-        };
+    pub(crate) fn new(trap: Option<&Trap>, did: &Statistics) -> Ending {
         Ending {
-            steps: outcome.steps,
-            trap,
+            trap: trap.cloned(),
+            tasks: did.tasks,
+            finishes: did.finishes,
+            locations: did.locations,
         }
+    }
+}
+
+/// Counts what a run does.
+#[derive(Default)]
+pub(crate) struct Tally(pub(crate) Statistics);
+
+impl Observer for Tally {
+    fn event(&mut self, event: &Event) {
+        match event {
+            Event::TaskBegin { .. } => self.0.tasks += 1,
+            Event::FinishBegin { .. } => self.0.finishes += 1,
+            Event::IsolatedBegin { .. } => self.0.isolated_blocks += 1,
+            Event::Alloc { count, .. } => self.0.locations += count,
+            Event::TaskEnd { .. }
+            | Event::FinishJoin { .. }
+            | Event::FinishEnd { .. }
+            | Event::IsolatedEnd { .. } => {}
+        }
+    }
+
+    #[inline]
+    fn access(&mut self, access: &Access) {
+        self.0.accesses += access.count;
     }
 }

@@ -1,85 +1,51 @@
-//! One more run, to tell about a few tasks: what they captured, and which join first waited for them.
+//! One more run, to tell about a few tasks: how they came to be, what they captured, and which join first waited for them.
 //!
 //! Which tasks matter is known only after a race is found, and a program may have millions; so the run is repeated and
-//! only the wanted ones are remembered. [`Genealogy`] keeps of an earlier run what is needed to know the wanted ones.
+//! only the wanted ones and their ancestors are remembered. That a task is an ancestor of a wanted one is known when that is
+//! created. In a depth-first run all its ancestors are under way then, so a stack of the tasks under way is enough. No join has
+//! waited for any of them before.
 
 use crate::names::{place, shown_captures};
 use crate::question::Question;
-use finishline_ir::Construct;
-use finishline_ir::machine::{Machine, TaskInfo};
-use finishline_model::source::SourceMap;
-use finishline_model::summary::{Creation, Join, TaskPath};
+use finishline_ir::listener::{self, Listener};
+use finishline_ir::machine::{Datum, Trap, TrapKind};
+use finishline_ir::{Construct, FunctionId, Module};
+use finishline_model::summary::{Creation, Failure, Join, TaskPath};
 use finishline_model::{Access, Event, FinishId, FinishKind, Observer, SiteId, TaskId};
-use rustc_hash::FxHashMap;
-use std::cell::RefCell;
-use std::io;
+use rustc_hash::{FxHashMap, FxHashSet};
 
-/// The paths of a report have about so many tasks at most, all together: one path alone can have a million.
-const MOST_ON_PATHS: usize = 100_000;
-
-/// Some tasks of a run and all their ancestors.
-#[derive(Default)]
-pub(crate) struct Genealogy {
-    tasks: FxHashMap<TaskId, TaskInfo>,
-    /// How many tasks are on the paths admitted.
-    on_paths: usize,
-}
-
-impl Genealogy {
-    /// Remembers the tasks if there is room for their paths in a report. There always is for the first ones.
-    pub(crate) fn admit(&mut self, machine: &Machine, tasks: &[TaskId]) -> bool {
-        if self.on_paths > MOST_ON_PATHS {
-            return false;
-        }
-        for task in tasks {
-            self.add(machine, *task);
-            self.on_paths += self.ancestry(*task).len();
-        }
-        true
-    }
-
-    /// Remembers a task and its ancestors.
-    pub(crate) fn add(&mut self, machine: &Machine, task: TaskId) {
-        let mut next = Some(task);
-        while let Some(task) = next {
-            let info = machine.info(task);
-            if self.tasks.insert(task, info).is_some() {
-                return;
-            }
-            next = info.parent;
-        }
-    }
-
-    fn info(&self, task: TaskId) -> Option<&TaskInfo> {
-        self.tasks.get(&task)
-    }
-
-    /// The tasks that led to `task`, itself last, `main` left out.
-    pub(crate) fn ancestry(&self, task: TaskId) -> Vec<TaskId> {
-        let parent = |task: &TaskId| self.info(*task).and_then(|info| info.parent);
-        let mut path: Vec<TaskId> = std::iter::successors(Some(task), parent)
-            .take_while(|task| *task != TaskId::MAIN)
-            .collect();
-        path.reverse();
-        path
-    }
-
-    /// Where a task was created.
-    pub(crate) fn site(&self, task: TaskId) -> SiteId {
-        self.info(task).map_or(SiteId(0), |info| info.site)
-    }
-}
-
-/// What is told about the tasks of a genealogy.
-#[derive(Default)]
-pub(crate) struct Story {
-    pub(crate) tasks: Genealogy,
-    captures: FxHashMap<TaskId, Vec<(String, String)>>,
+/// What is told about some tasks.
+pub(crate) struct Story<'m> {
+    module: &'m Module,
+    wanted: FxHashSet<TaskId>,
+    /// The last of them to be created.
+    last: Option<TaskId>,
+    /// The tasks under way, the innermost last, as long as a wanted one may come. `main` is left out.
+    under_way: Vec<UnderWay>,
+    /// The wanted tasks and their ancestors, `main` left out.
+    tasks: FxHashMap<TaskId, Created>,
     joins: FxHashMap<TaskId, Joined>,
     /// Finishes that are open: their kind, and where they began.
     open: FxHashMap<FinishId, (FinishKind, SiteId)>,
-    /// Wanted tasks that no join has waited for yet, by their finish.
+    /// Remembered tasks that no join has waited for yet, by their finish.
     waiting: FxHashMap<FinishId, Vec<TaskId>>,
+}
+
+struct UnderWay {
+    task: TaskId,
+    finish: FinishId,
+    /// None once it is remembered.
+    created: Option<Created>,
+}
+
+/// How a task came to be.
+struct Created {
+    parent: TaskId,
+    index: u32,
+    site: SiteId,
+    construct: Construct,
+    function: FunctionId,
+    captures: Vec<Datum>,
 }
 
 struct Joined {
@@ -89,47 +55,60 @@ struct Joined {
     by_sync: bool,
 }
 
-impl Story {
-    /// Runs the program once more and remembers the tasks of the genealogy.
-    pub(crate) fn of(question: &Question, tasks: Genealogy) -> Story {
-        let story = RefCell::new(Story {
-            tasks,
-            ..Story::default()
-        });
-        if !story.borrow().tasks.tasks.is_empty() {
-            let created = |machine: &Machine, task| story.borrow_mut().created(machine, task);
-            question.run(&mut Shared(&story), &mut io::sink(), created);
-        }
-        story.into_inner()
-    }
-
-    /// A task was created, and its captures can be seen.
-    fn created(&mut self, machine: &Machine, task: TaskId) {
-        if self.tasks.info(task).is_some() {
-            let captures = shown_captures(machine.captures(task));
-            self.captures.insert(task, captures);
-        }
-    }
-
-    pub(crate) fn path(&self, source: &SourceMap, task: TaskId) -> TaskPath {
-        let creation = |task: TaskId| {
-            let info = self.tasks.info(task)?;
-            Some(Creation {
-                index: info.index,
-                construct: info.construct.map_or("", Construct::word),
-                line: source.site(info.site).line,
-                captures: self.captures.get(&task).cloned().unwrap_or_default(),
-                told_by_index: false,
-            })
+impl<'m> Story<'m> {
+    /// Runs the program once more, if any task is wanted.
+    pub(crate) fn of(question: &Question<'m>, wanted: impl IntoIterator<Item = TaskId>) -> Self {
+        let wanted: FxHashSet<TaskId> = wanted.into_iter().collect();
+        let mut story = Story {
+            module: question.module,
+            last: wanted.iter().max().copied(),
+            wanted,
+            under_way: Vec::new(),
+            tasks: FxHashMap::default(),
+            joins: FxHashMap::default(),
+            open: FxHashMap::default(),
+            waiting: FxHashMap::default(),
         };
-        let path = self.tasks.ancestry(task);
+        // There is nothing to tell about `main`.
+        if story.last.is_some_and(|last| last != TaskId::MAIN) {
+            question.again(&mut story);
+        }
+        story
+    }
+
+    /// The tasks that led to `task`, itself last, `main` left out.
+    pub(crate) fn ancestry(&self, task: TaskId) -> Vec<TaskId> {
+        let parent = |task: &TaskId| Some(self.tasks.get(task)?.parent);
+        let mut path: Vec<TaskId> = std::iter::successors(Some(task), parent)
+            .take_while(|task| *task != TaskId::MAIN)
+            .collect();
+        path.reverse();
+        path
+    }
+
+    /// Where a task was created.
+    pub(crate) fn site(&self, task: TaskId) -> SiteId {
+        self.tasks.get(&task).map_or(SiteId(0), |task| task.site)
+    }
+
+    pub(crate) fn path(&self, task: TaskId) -> TaskPath {
+        let path = self.ancestry(task);
+        let tasks = path.iter().filter_map(|task| self.tasks.get(task));
+        let creation = |task: &Created| Creation {
+            index: task.index,
+            construct: task.construct.word(),
+            line: self.module.source.site(task.site).line,
+            captures: shown_captures(self.module.function(task.function), &task.captures),
+            told_by_index: false,
+        };
         TaskPath {
-            creations: path.into_iter().filter_map(creation).collect(),
+            creations: tasks.map(creation).collect(),
         }
     }
 
-    /// The first join that waited for a wanted task.
-    pub(crate) fn join(&self, source: &SourceMap, task: TaskId) -> Option<Join> {
+    /// The first join that waited for a wanted task or an ancestor of one.
+    pub(crate) fn join(&self, task: TaskId) -> Option<Join> {
+        let source = &self.module.source;
         let joined = self.joins.get(&task)?;
         let line = source.site(joined.begin).line;
         let what = match (joined.by_sync, joined.kind) {
@@ -147,6 +126,22 @@ impl Story {
         Some(Join { what, place })
     }
 
+    /// A failure of the program, whose task must be a wanted one.
+    pub(crate) fn failure(&self, trap: &Trap) -> Failure {
+        let source = &self.module.source;
+        let mut message = trap.kind.message();
+        if let TrapKind::SyncInsideBeginFinish { begin } = trap.kind {
+            let begin = source.site(begin);
+            message.push_str(&format!(", opened at {}:{}", begin.line, begin.column));
+        }
+        Failure {
+            kind: trap.kind.word(),
+            message,
+            place: place(source, trap.site),
+            task: self.path(trap.task),
+        }
+    }
+
     fn joined(&mut self, finish: FinishId, end: SiteId, by_sync: bool) {
         let Some(&(kind, begin)) = self.open.get(&finish) else {
             return;
@@ -162,12 +157,33 @@ impl Story {
         }
     }
 
+    /// Remembers the innermost task and its ancestors. If a task is remembered already, so are its ancestors.
+    fn remember_those_under_way(&mut self) {
+        for under_way in self.under_way.iter_mut().rev() {
+            let Some(created) = under_way.created.take() else {
+                return;
+            };
+            self.tasks.insert(under_way.task, created);
+            let waiting = self.waiting.entry(under_way.finish).or_default();
+            waiting.push(under_way.task);
+        }
+    }
+}
+
+impl Observer for Story<'_> {
     fn event(&mut self, event: &Event) {
         match *event {
             Event::TaskBegin { task, finish, .. } => {
-                if self.tasks.info(task).is_some() {
-                    self.waiting.entry(finish).or_default().push(task);
+                if task != TaskId::MAIN && Some(task) <= self.last {
+                    self.under_way.push(UnderWay {
+                        task,
+                        finish,
+                        created: None,
+                    });
                 }
+            }
+            Event::TaskEnd { task } => {
+                self.under_way.pop_if(|innermost| innermost.task == task);
             }
             Event::FinishBegin {
                 finish, kind, site, ..
@@ -179,21 +195,29 @@ impl Story {
                 self.joined(finish, site, false);
                 self.open.remove(&finish);
             }
-            Event::TaskEnd { .. }
-            | Event::IsolatedBegin { .. }
-            | Event::IsolatedEnd { .. }
-            | Event::Alloc { .. } => {}
+            Event::IsolatedBegin { .. } | Event::IsolatedEnd { .. } | Event::Alloc { .. } => {}
         }
-    }
-}
-
-/// A story hears of a run from two sides: events, and captures at the creation of tasks.
-struct Shared<'a>(&'a RefCell<Story>);
-
-impl Observer for Shared<'_> {
-    fn event(&mut self, event: &Event) {
-        self.0.borrow_mut().event(event);
     }
 
     fn access(&mut self, _: &Access) {}
+}
+
+impl Listener for Story<'_> {
+    fn created(&mut self, task: TaskId, creation: &listener::Creation<'_>) {
+        let innermost = self.under_way.last_mut();
+        let Some(innermost) = innermost.filter(|innermost| innermost.task == task) else {
+            return;
+        };
+        innermost.created = Some(Created {
+            parent: creation.parent,
+            index: creation.index,
+            site: creation.site,
+            construct: creation.construct,
+            function: creation.function,
+            captures: (creation.captures)(),
+        });
+        if self.wanted.contains(&task) {
+            self.remember_those_under_way();
+        }
+    }
 }

@@ -14,7 +14,7 @@
 //! the racing locations are made without them. Cost: (pairs + their locations) × entries; every entry is tried on
 //! everything, so that one that matches nothing any more is known.
 
-use crate::names::Names;
+use crate::names::{Names, without_space};
 use finishline_detect::RacePair;
 use finishline_model::AccessId;
 use finishline_model::source::SourceMap;
@@ -94,11 +94,6 @@ impl Suppressions {
     /// The file's path as the user gave it.
     pub fn file(&self) -> &str {
         &self.file
-    }
-
-    /// Every entry, as it is written.
-    pub(crate) fn entries(&self) -> Vec<SuppressionEntry> {
-        Matcher::new(self).unmatched()
     }
 }
 
@@ -208,10 +203,6 @@ impl Pattern {
             .chain(ends)
             .any(|end| self.matches(end))
     }
-}
-
-fn without_space(text: &str) -> String {
-    text.split_whitespace().collect()
 }
 
 /// The entries of a file, and which of them have matched anything.

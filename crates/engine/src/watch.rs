@@ -5,23 +5,14 @@ use finishline_model::{Access, AccessPoint, Event, Location, Observer};
 /// How many accesses are remembered at most.
 const MOST_REMEMBERED: usize = 1000;
 
+#[derive(Default)]
 pub(crate) struct Watcher {
-    location: Location,
+    /// None as long as it does not exist.
+    pub(crate) location: Option<Location>,
     isolated: bool,
     pub(crate) seen: Vec<AccessPoint>,
     /// How many there were in all.
     pub(crate) count: u64,
-}
-
-impl Watcher {
-    pub(crate) fn new(location: Location) -> Watcher {
-        Watcher {
-            location,
-            isolated: false,
-            seen: Vec::new(),
-            count: 0,
-        }
-    }
 }
 
 impl Observer for Watcher {
@@ -34,7 +25,7 @@ impl Observer for Watcher {
     }
 
     fn access(&mut self, access: &Access) {
-        let watched = |location: &Location| *location == self.location;
+        let watched = |location: &Location| Some(*location) == self.location;
         let times = access.locations().filter(watched).count();
         self.count += times as u64;
         let Access { task, id, kind, .. } = *access;

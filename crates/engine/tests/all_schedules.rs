@@ -9,34 +9,76 @@ use finishline_engine::interleavings::{Budget, Granularity, LocationName, explor
 use finishline_generate::small::Small;
 use finishline_generate::{Program, Settings, program, render};
 use finishline_ir::Construct;
-use finishline_ir::machine::{Limits, Machine};
-use finishline_model::Location;
-use std::collections::BTreeSet;
+use finishline_ir::listener::{Creation, Listener};
+use finishline_ir::machine::{Limits, ObjectName};
+use finishline_model::event::Record;
+use finishline_model::{Access, Event, Location, Observer, TaskId};
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::atomic::{AtomicU64, Ordering};
 
 const PROGRAMS: u64 = 3000;
 const SHARE: u64 = 30;
 
-/// Names that mean the same in every schedule.
-fn names(machine: &Machine, locations: &BTreeSet<Location>) -> BTreeSet<LocationName> {
-    let name = |location: &Location| {
-        let (object, offset) = machine
-            .heap()
-            .locate(*location)
-            .expect("a location of the run");
-        LocationName {
-            object: machine.object_name(object),
-            offset,
+/// Hears the paths of tasks and the objects of a run, for names that mean the same in every schedule.
+#[derive(Default)]
+struct Namer {
+    /// By task: its path of spawn indices, and how many objects it has made.
+    tasks: BTreeMap<TaskId, (Vec<u32>, u32)>,
+    /// By first location. Empty ones are left out.
+    objects: BTreeMap<Location, ObjectName>,
+}
+
+impl Namer {
+    fn names(&self, locations: &BTreeSet<Location>) -> BTreeSet<LocationName> {
+        let name = |location: &Location| {
+            let object = self.objects.range(..=location).next_back();
+            let (first, object) = object.expect("a location of the run");
+            LocationName {
+                object: object.clone(),
+                offset: location.0 - first.0,
+            }
+        };
+        locations.iter().map(name).collect()
+    }
+}
+
+impl Observer for Namer {
+    fn event(&mut self, event: &Event) {
+        let Event::Alloc {
+            task, first, count, ..
+        } = event
+        else {
+            return;
+        };
+        let (creator, made) = self.tasks.entry(*task).or_default();
+        let name = ObjectName {
+            creator: creator.clone(),
+            ordinal: *made,
+        };
+        *made += 1;
+        if *count > 0 {
+            self.objects.insert(*first, name);
         }
-    };
-    locations.iter().map(name).collect()
+    }
+
+    fn access(&mut self, _: &Access) {}
+}
+
+impl Listener for Namer {
+    fn created(&mut self, task: TaskId, creation: &Creation<'_>) {
+        let mut path = self.tasks[&creation.parent].0.clone();
+        path.push(creation.index);
+        self.tasks.insert(task, (path, 0));
+    }
 }
 
 /// Compares; false if there were too many interleavings.
 fn compare(judge: &mut Judge, program: &Program) -> Result<bool, String> {
     let source = render(program);
     let module = compile(&source)?;
-    let (records, outcome) = run(&module, 1_000_000)?;
+    let mut heard = (Vec::<Record>::new(), Namer::default());
+    run(&module, 1_000_000, &mut heard)?;
+    let (records, namer) = heard;
     let judged = judge.judge(&module, &records)?;
     let all = explore(
         &module,
@@ -51,11 +93,7 @@ fn compare(judge: &mut Judge, program: &Program) -> Result<bool, String> {
     if all.gave_up {
         return Ok(false);
     }
-    let machine = outcome.machine.expect("the program started");
-    let (racing, real) = (
-        names(&machine, &judged.racing),
-        names(&machine, &judged.real),
-    );
+    let (racing, real) = (namer.names(&judged.racing), namer.names(&judged.real));
     let isolated = module.uses(Construct::Isolated).is_some();
     if !isolated && racing != all.conflicts {
         return Err(format!(

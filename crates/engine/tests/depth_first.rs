@@ -5,35 +5,45 @@ mod builder;
 
 use builder::Builder;
 use finishline_engine::depth_first::{self, End, Outcome, Program};
+use finishline_ir::listener::{Creation, Listener};
 use finishline_ir::machine::{Datum, Limits, TrapKind};
 use finishline_ir::*;
 use finishline_model::event::Record;
-use finishline_model::{Event, FinishKind, TaskId};
+use finishline_model::{Access, Event, FinishKind, Observer, TaskId};
 use std::io::{self, ErrorKind, Write};
 use std::sync::atomic::AtomicU64;
 
 /// Runs with ints for the parameters and nobody listening.
-fn run<'m>(
-    module: &'m Module,
+fn run(
+    module: &Module,
     arguments: &[i64],
     limits: Limits,
     output: &mut dyn Write,
     fuel: Option<u64>,
-) -> Outcome<'m> {
+) -> Outcome {
     let arguments: Vec<Datum> = arguments.iter().copied().map(Datum::Int).collect();
     let program = Program {
         module,
         arguments: &arguments,
         limits,
     };
-    depth_first::run(
-        program,
-        &mut (),
-        output,
-        fuel,
-        &AtomicU64::new(0),
-        |_, _| {},
-    )
+    let (fuel, progress) = (fuel.unwrap_or(u64::MAX), AtomicU64::new(0));
+    depth_first::run_for(fuel, program, &mut (), output, &progress)
+}
+
+/// Remembers what each task captured.
+#[derive(Default)]
+struct Captures(Vec<(TaskId, Vec<Datum>)>);
+
+impl Observer for Captures {
+    fn event(&mut self, _: &Event) {}
+    fn access(&mut self, _: &Access) {}
+}
+
+impl Listener for Captures {
+    fn created(&mut self, task: TaskId, creation: &Creation<'_>) {
+        self.0.push((task, (creation.captures)()));
+    }
 }
 
 /// main(n): prints "before", creates n tasks that print their number, prints "after".
@@ -53,27 +63,20 @@ fn printing() -> Module {
 fn children_run_before_their_creator_goes_on() {
     let module = printing();
     let mut output = Vec::new();
-    let mut records: Vec<Record> = Vec::new();
-    let mut captures = Vec::new();
+    let mut heard = (Vec::<Record>::new(), Captures::default());
     let program = Program {
         module: &module,
         arguments: &[Datum::Int(3)],
         limits: Limits::default(),
     };
-    let outcome = depth_first::run(
-        program,
-        &mut records,
-        &mut output,
-        None,
-        &AtomicU64::new(0),
-        |machine, task| captures.push((task, machine.captures(task))),
-    );
+    let outcome = depth_first::run(program, &mut heard, &mut output, &AtomicU64::new(0));
+    let (records, Captures(captures)) = heard;
     assert!(matches!(outcome.result, End::Finished));
     assert_eq!(
         String::from_utf8(output).unwrap(),
         "before\n0\n1\n2\nafter\n"
     );
-    let expected = [1, 2, 3].map(|k| (TaskId(k), vec![("p0", Datum::Int(i64::from(k) - 1))]));
+    let expected = [1, 2, 3].map(|k| (TaskId(k), vec![Datum::Int(i64::from(k) - 1)]));
     assert_eq!(captures, expected);
     // A child's life is not interrupted.
     let lives: Vec<_> = (records.iter())
@@ -167,7 +170,6 @@ fn a_failure_ends_the_run_and_keeps_what_was_printed() {
         other => panic!("{other:?}"),
     }
     assert_eq!(output, b"5\n");
-    assert_eq!(outcome.machine.unwrap().path(TaskId(1)), [0]);
 }
 
 /// Each task creates the next inside a finish: all alive at once, none on the stack of this process.

@@ -17,7 +17,7 @@ fn outcome(source: &str) -> (String, Option<&'static str>) {
         limits: Limits::default(),
     };
     let progress = AtomicU64::new(0);
-    let outcome = depth_first::run(program, &mut (), &mut printed, None, &progress, |_, _| {});
+    let outcome = depth_first::run(program, &mut (), &mut printed, &progress);
     let failed = match outcome.result {
         End::Finished => None,
         End::Trapped(trap) => Some(trap.kind.word()),

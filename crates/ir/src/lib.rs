@@ -6,14 +6,16 @@
 //! - [`verify`]: what every pass may rely on and must keep.
 //! - [`dominators`]: the dominator tree.
 //! - [`cost`]: what the memory budget counts.
+//! - [`listener`]: who hears what happens in a run.
 //! - [`machine`]: the reference interpreter. It defines what a program means.
 //!
-//! This crate knows nothing of detectors: the machine tells an [`finishline_model::Observer`] what happens.
+//! This crate knows nothing of detectors: an executor tells a [`listener::Listener`] what happens.
 
 #![forbid(unsafe_code)]
 
 pub mod cost;
 pub mod dominators;
+pub mod listener;
 pub mod machine;
 pub mod module;
 pub mod text;

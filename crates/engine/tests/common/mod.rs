@@ -8,7 +8,8 @@ use finishline_detect::oracle::{Mode, Oracle, Recorded};
 use finishline_detect::order::{EspBags, SpBags};
 use finishline_detect::serial::Serial;
 use finishline_detect::sited::Sited;
-use finishline_engine::depth_first::{self, End, Outcome};
+use finishline_engine::depth_first::{self, End};
+use finishline_ir::listener::Listener;
 use finishline_ir::machine::Limits;
 use finishline_ir::{Construct, Module};
 use finishline_model::event::{Record, replay};
@@ -26,28 +27,23 @@ pub(crate) fn compile(source: &str) -> Result<Module, String> {
 
 /// Runs a program depth-first; what it told.
 pub(crate) fn record(module: &Module, fuel: u64) -> Result<Vec<Record>, String> {
-    run(module, fuel).map(|(records, _)| records)
+    let mut records: Vec<Record> = Vec::new();
+    run(module, fuel, &mut records)?;
+    Ok(records)
 }
 
-/// Runs a program depth-first; what it told, and how it ended.
-pub(crate) fn run(module: &Module, fuel: u64) -> Result<(Vec<Record>, Outcome<'_>), String> {
-    let mut records: Vec<Record> = Vec::new();
+/// Runs a program depth-first.
+pub(crate) fn run(module: &Module, fuel: u64, listener: &mut impl Listener) -> Result<(), String> {
     let program = depth_first::Program {
         module,
         arguments: &[],
         limits: Limits::default(),
     };
     let progress = AtomicU64::new(0);
-    let outcome = depth_first::run(
-        program,
-        &mut records,
-        &mut std::io::sink(),
-        Some(fuel),
-        &progress,
-        |_, _| {},
-    );
+    let output = &mut std::io::sink();
+    let outcome = depth_first::run_for(fuel, program, listener, output, &progress);
     match outcome.result {
-        End::Finished | End::Trapped(_) => Ok((records, outcome)),
+        End::Finished | End::Trapped(_) => Ok(()),
         other => Err(format!("{other:?}")),
     }
 }

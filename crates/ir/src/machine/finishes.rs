@@ -24,12 +24,12 @@ pub(super) struct Finish {
 const _: () = assert!(size_of::<Finish>() as u64 <= cost::FINISH);
 
 impl Machine<'_> {
-    pub(super) fn begin_finish<O: Observer>(
+    pub(super) fn begin_finish<L: Listener>(
         &mut self,
         slot: usize,
         kind: FinishKind,
         site: SiteId,
-        observer: &mut O,
+        listener: &mut L,
     ) -> Result<Progress, TrapKind> {
         if self.finishes_opened >= self.limits.finishes {
             return Err(TrapKind::TooManyFinishes {
@@ -37,17 +37,17 @@ impl Machine<'_> {
             });
         }
         self.charge(cost::FINISH)?;
-        self.open_finish(slot, kind, site, observer);
+        self.open_finish(slot, kind, site, listener);
         self.tasks[slot].advance();
         Ok(Progress::Continue)
     }
 
-    pub(super) fn open_finish<O: Observer>(
+    pub(super) fn open_finish<L: Listener>(
         &mut self,
         slot: usize,
         kind: FinishKind,
         begin: SiteId,
-        observer: &mut O,
+        listener: &mut L,
     ) {
         let owner = self.tasks[slot].id;
         let id = FinishId(self.finishes_opened);
@@ -70,7 +70,7 @@ impl Machine<'_> {
             }
         };
         self.tasks[slot].open.push(place);
-        observer.event(&Event::FinishBegin {
+        listener.event(&Event::FinishBegin {
             task: owner,
             finish: id,
             kind,
@@ -78,12 +78,12 @@ impl Machine<'_> {
         });
     }
 
-    pub(super) fn end_finish<O: Observer>(
+    pub(super) fn end_finish<L: Listener>(
         &mut self,
         slot: usize,
         kind: FinishKind,
         site: SiteId,
-        observer: &mut O,
+        listener: &mut L,
     ) -> Result<Progress, TrapKind> {
         let innermost = self.innermost(slot);
         match innermost {
@@ -91,7 +91,7 @@ impl Machine<'_> {
                 if finish.live > 0 {
                     return Ok(Progress::Blocked);
                 }
-                self.close_finish(slot, site, observer);
+                self.close_finish(slot, site, listener);
                 self.stacks -= cost::FINISH;
                 self.tasks[slot].advance();
                 Ok(Progress::Continue)
@@ -108,28 +108,28 @@ impl Machine<'_> {
         }
     }
 
-    pub(super) fn close_finish<O: Observer>(
+    pub(super) fn close_finish<L: Listener>(
         &mut self,
         slot: usize,
         site: SiteId,
-        observer: &mut O,
+        listener: &mut L,
     ) {
         let task = &mut self.tasks[slot];
         let place = task.open.pop().expect("the task has a finish open");
         self.idle_finishes.push(place);
         let finish = self.finishes[place as usize].id;
-        observer.event(&Event::FinishEnd {
+        listener.event(&Event::FinishEnd {
             task: task.id,
             finish,
             site,
         });
     }
 
-    pub(super) fn sync<O: Observer>(
+    pub(super) fn sync<L: Listener>(
         &mut self,
         slot: usize,
         site: SiteId,
-        observer: &mut O,
+        listener: &mut L,
     ) -> Result<Progress, TrapKind> {
         let finish = self
             .innermost(slot)
@@ -143,7 +143,7 @@ impl Machine<'_> {
             return Ok(Progress::Blocked);
         }
         let (task, finish) = (self.tasks[slot].id, finish.id);
-        observer.event(&Event::FinishJoin { task, finish, site });
+        listener.event(&Event::FinishJoin { task, finish, site });
         self.tasks[slot].advance();
         Ok(Progress::Continue)
     }
@@ -156,11 +156,11 @@ impl Machine<'_> {
             .map(|&place| &self.finishes[place as usize])
     }
 
-    pub(super) fn enter_isolated<O: Observer>(
+    pub(super) fn enter_isolated<L: Listener>(
         &mut self,
         slot: usize,
         site: SiteId,
-        observer: &mut O,
+        listener: &mut L,
     ) -> Progress {
         let task = self.tasks[slot].id;
         match self.isolated {
@@ -173,18 +173,18 @@ impl Machine<'_> {
             }
             None => {
                 self.isolated = Some(task);
-                observer.event(&Event::IsolatedBegin { task, site });
+                listener.event(&Event::IsolatedBegin { task, site });
                 self.tasks[slot].advance();
                 Progress::Continue
             }
         }
     }
 
-    pub(super) fn leave_isolated<O: Observer>(
+    pub(super) fn leave_isolated<L: Listener>(
         &mut self,
         slot: usize,
         site: SiteId,
-        observer: &mut O,
+        listener: &mut L,
     ) -> Progress {
         let task = self.tasks[slot].id;
         assert_eq!(
@@ -193,7 +193,7 @@ impl Machine<'_> {
             "the module is not verified: end of isolated"
         );
         self.isolated = None;
-        observer.event(&Event::IsolatedEnd { task, site });
+        listener.event(&Event::IsolatedEnd { task, site });
         self.tasks[slot].advance();
         Progress::Continue
     }

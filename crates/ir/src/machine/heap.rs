@@ -10,7 +10,7 @@
 use super::datum::{Datum, mistyped};
 use super::trap::TrapKind;
 use crate::cost;
-use crate::module::{Const, StructId, Type};
+use crate::module::{Const, Type};
 use finishline_model::{AllocationId, Location, ObjectId, TaskId};
 use std::fmt;
 
@@ -38,16 +38,8 @@ pub struct Object {
     /// in which the task does the same.
     pub creator: TaskId,
     pub ordinal: u32,
-    pub shape: Shape,
+    sizes: Box<[u64]>,
     storage: Storage,
-}
-
-#[derive(Clone, PartialEq, Eq, Debug)]
-pub enum Shape {
-    Globals,
-    Struct(StructId),
-    /// The size of each dimension, at least one.
-    Array(Box<[u64]>),
 }
 
 #[derive(Clone)]
@@ -66,7 +58,6 @@ pub(crate) struct Request {
     pub allocation: AllocationId,
     pub creator: TaskId,
     pub ordinal: u32,
-    pub shape: Shape,
 }
 
 impl Heap {
@@ -130,15 +121,15 @@ impl Heap {
         let mut fields = Vec::new();
         self.reserve(&mut fields, initial.len(), cost)?;
         fields.extend(initial.map(Datum::from));
-        self.add(request, Storage::Mixed(fields), cost)
+        self.add(request, Box::default(), Storage::Mixed(fields), cost)
     }
 
-    /// Makes an array with every element at its type's starting value. The shape of the request is given by `sizes`.
+    /// Makes an array with every element at its type's starting value.
     pub(crate) fn new_array(
         &mut self,
         element: Type,
         sizes: &[i64],
-        request: impl FnOnce(Shape) -> Request,
+        request: Request,
     ) -> Result<ObjectId, TrapKind> {
         let mut shape = Vec::with_capacity(sizes.len());
         for &size in sizes {
@@ -163,11 +154,7 @@ impl Heap {
             Type::Byte => Storage::Bytes(self.filled(count, 0, cost)?),
             Type::Ref => Storage::Refs(self.filled(count, None, cost)?),
         };
-        self.add(
-            request(Shape::Array(shape.into_boxed_slice())),
-            storage,
-            cost,
-        )
+        self.add(request, shape.into_boxed_slice(), storage, cost)
     }
 
     /// What an object of that many bytes costs, if the budget allows it.
@@ -202,7 +189,13 @@ impl Heap {
         Ok(elements)
     }
 
-    fn add(&mut self, request: Request, storage: Storage, cost: u64) -> Result<ObjectId, TrapKind> {
+    fn add(
+        &mut self,
+        request: Request,
+        sizes: Box<[u64]>,
+        storage: Storage,
+        cost: u64,
+    ) -> Result<ObjectId, TrapKind> {
         let index = u32::try_from(self.objects.len()).map_err(|_| self.over(Some(cost)))?;
         if self.objects.try_reserve(1).is_err() {
             return Err(TrapKind::SystemMemory { request: cost });
@@ -211,14 +204,13 @@ impl Heap {
             allocation,
             creator,
             ordinal,
-            shape,
         } = request;
         let object = Object {
             first: self.next,
             allocation,
             creator,
             ordinal,
-            shape,
+            sizes,
             storage,
         };
         self.next = self.next.offset(object.count());
@@ -267,10 +259,7 @@ impl Object {
     /// The sizes of an array; empty for anything else.
     #[inline]
     pub fn sizes(&self) -> &[u64] {
-        match &self.shape {
-            Shape::Array(sizes) => sizes,
-            Shape::Globals | Shape::Struct(_) => &[],
-        }
+        &self.sizes
     }
 
     /// What is stored at an offset below [`Object::count`].
@@ -321,8 +310,10 @@ impl fmt::Debug for Object {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(
             f,
-            "{:?} of {} at {:?}",
-            self.shape, self.creator, self.first
+            "an object of {} with {} locations from {:?}",
+            self.creator,
+            self.count(),
+            self.first
         )
     }
 }
@@ -331,21 +322,18 @@ impl fmt::Debug for Object {
 mod tests {
     use super::*;
 
-    fn request(shape: Shape) -> Request {
-        Request {
-            allocation: AllocationId(0),
-            creator: TaskId::MAIN,
-            ordinal: 0,
-            shape,
-        }
-    }
+    const REQUEST: Request = Request {
+        allocation: AllocationId(0),
+        creator: TaskId::MAIN,
+        ordinal: 0,
+    };
 
     #[test]
     fn locations_are_dense_and_lead_back() {
         let mut heap = Heap::new(1 << 20);
-        let a = heap.new_array(Type::Int, &[3], request).unwrap();
-        let empty = heap.new_array(Type::Float, &[0], request).unwrap();
-        let b = heap.new_array(Type::Byte, &[2, 2], request).unwrap();
+        let a = heap.new_array(Type::Int, &[3], REQUEST).unwrap();
+        let empty = heap.new_array(Type::Float, &[0], REQUEST).unwrap();
+        let b = heap.new_array(Type::Byte, &[2, 2], REQUEST).unwrap();
         assert_eq!(heap.locations(), 7);
         let found: Vec<_> = (0..8).map(|l| heap.locate(Location(l))).collect();
         let (a, b) = (|o| Some((a, o)), |o| Some((b, o)));
@@ -356,7 +344,7 @@ mod tests {
     #[test]
     fn elements_are_in_row_major_order_and_bounds_hold_in_each_dimension() {
         let mut heap = Heap::new(1 << 20);
-        let id = heap.new_array(Type::Int, &[2, 3, 4], request).unwrap();
+        let id = heap.new_array(Type::Int, &[2, 3, 4], REQUEST).unwrap();
         let at = |i, j, k| heap.object(id).element([i, j, k].into_iter());
         assert_eq!(at(0, 0, 0), Ok(0));
         assert_eq!(at(1, 2, 3), Ok(23));
@@ -377,9 +365,9 @@ mod tests {
     #[test]
     fn the_budget_is_exact_and_checked_first() {
         let mut heap = Heap::new(2 * cost::OBJECT + 10 * 8 + 3);
-        heap.new_array(Type::Int, &[10], request).unwrap();
+        heap.new_array(Type::Int, &[10], REQUEST).unwrap();
         assert_eq!(heap.used(), cost::OBJECT + 80);
-        let over = heap.new_array(Type::Byte, &[4], request).unwrap_err();
+        let over = heap.new_array(Type::Byte, &[4], REQUEST).unwrap_err();
         assert_eq!(
             over,
             TrapKind::Memory {
@@ -389,7 +377,7 @@ mod tests {
             }
         );
         assert_eq!(heap.len(), 1);
-        heap.new_array(Type::Bool, &[3], request).unwrap();
+        heap.new_array(Type::Bool, &[3], REQUEST).unwrap();
         assert_eq!(heap.used(), 2 * cost::OBJECT + 83);
     }
 
@@ -398,17 +386,17 @@ mod tests {
         let mut heap = Heap::new(u64::MAX);
         for sizes in [&[i64::MAX][..], &[i64::MAX, i64::MAX], &[1 << 32, 1 << 32]] {
             for element in [Type::Int, Type::Byte] {
-                let refused = heap.new_array(element, sizes, request);
+                let refused = heap.new_array(element, sizes, REQUEST);
                 // By the budget, or by the system where the budget allows it.
                 assert_eq!(refused.unwrap_err().word(), "memory", "{sizes:?}");
             }
         }
         assert_eq!(
-            heap.new_array(Type::Int, &[3, -1], request).unwrap_err(),
+            heap.new_array(Type::Int, &[3, -1], REQUEST).unwrap_err(),
             TrapKind::NegativeSize { size: -1 }
         );
         let empty = heap
-            .new_array(Type::Int, &[i64::MAX, i64::MAX, 0], request)
+            .new_array(Type::Int, &[i64::MAX, i64::MAX, 0], REQUEST)
             .unwrap();
         assert_eq!(heap.object(empty).count(), 0);
         assert_eq!(heap.used(), cost::OBJECT);
@@ -425,7 +413,7 @@ mod tests {
             Datum::Ref(Some(ObjectId(0))),
         ];
         for value in values {
-            let id = heap.new_array(value.ty(), &[2], request).unwrap();
+            let id = heap.new_array(value.ty(), &[2], REQUEST).unwrap();
             assert_eq!(heap.object(id).get(1), Datum::from(Const::zero(value.ty())));
             heap.store(id, 1, value);
             assert_eq!(heap.object(id).get(1), value);

@@ -1,11 +1,11 @@
 //! The reference interpreter: what a program means.
 //!
 //! Tasks are data. An executor picks a task and lets it make one [`Machine::step`]; the machine keeps the frames, the
-//! heap, the open finishes and who is in an isolated block, and tells an [`Observer`] what happens. It never chooses a task
+//! heap, the open finishes and who is in an isolated block, and tells a [`Listener`] what happens. It never chooses a task
 //! itself, so one machine serves depth-first runs, cooperative runs and the enumeration of all interleavings.
 //!
 //! - A step is one instruction or terminator. One that fails or blocks changes nothing.
-//! - A [`Op::Check`] is told to the observer; a [`Op::Load`] or [`Op::Store`] is the access itself and tells nothing.
+//! - A [`Op::Check`] is told to the listener; a [`Op::Load`] or [`Op::Store`] is the access itself and tells nothing.
 //! - A task's frames and registers are freed when it ends; what stays is a record of 20 bytes.
 //!
 //! The module must have passed [`crate::verify`]; on one that has not, a step may panic.
@@ -23,15 +23,16 @@ pub mod trap;
 
 pub use canonical::ObjectName;
 pub use datum::Datum;
-pub use heap::{Heap, Object, Shape};
+pub use heap::{Heap, Object};
 pub use tasks::{Status, TaskInfo};
 pub use trap::{Ended, Trap, TrapKind};
 
+use crate::listener::{Allocated, Listener, Shape};
 use crate::module::*;
 use finishes::Finish;
 use finishline_model::{
-    Access, AccessId, AccessKind, AllocationId, Event, FinishKind, Location, ObjectId, Observer,
-    SiteId, TaskId, TaskKind,
+    Access, AccessId, AccessKind, AllocationId, Event, FinishKind, Location, ObjectId, SiteId,
+    TaskId, TaskKind,
 };
 use heap::Request;
 use std::io::Write;
@@ -117,11 +118,11 @@ impl<'m> Machine<'m> {
     /// A program about to run `main`. Tells of the task `main`, the root finish and the object of globals, in this order.
     ///
     /// The arguments must be as many as the parameters of `main`, and of their types.
-    pub fn new<O: Observer>(
+    pub fn new<L: Listener>(
         module: &'m Module,
         arguments: &[Datum],
         limits: Limits,
-        observer: &mut O,
+        listener: &mut L,
     ) -> Result<Self, Trap> {
         let mut machine = Machine {
             module,
@@ -140,7 +141,7 @@ impl<'m> Machine<'m> {
         };
         let site = module.function(module.main).site;
         machine
-            .begin_main(arguments, observer)
+            .begin_main(arguments, listener)
             .map_err(|kind| Trap {
                 kind,
                 site,
@@ -163,27 +164,27 @@ impl<'m> Machine<'m> {
     ///
     /// If the task has ended or never was, and on modules that the verifier rejects.
     #[inline]
-    pub fn step<O: Observer>(&mut self, task: TaskId, observer: &mut O) -> Result<Progress, Trap> {
+    pub fn step<L: Listener>(&mut self, task: TaskId, listener: &mut L) -> Result<Progress, Trap> {
         let slot = self.records[task.index()].slot.expect("the task has ended") as usize;
         let frame = self.tasks[slot].frame();
         match frame.code.instructions.get(frame.next) {
             Some(instruction) => self
-                .execute(slot, instruction, observer)
+                .execute(slot, instruction, listener)
                 .map_err(|kind| Trap::new(kind, instruction.site, task)),
             None => {
                 let (code, end) = (frame.code, self.module.function(frame.function).end);
-                self.terminate(slot, &code.terminator, observer)
+                self.terminate(slot, &code.terminator, listener)
                     .map_err(|kind| Trap::new(kind, end, task))
             }
         }
     }
 
     #[inline]
-    fn execute<O: Observer>(
+    fn execute<L: Listener>(
         &mut self,
         slot: usize,
         instruction: &'m Instruction,
-        observer: &mut O,
+        listener: &mut L,
     ) -> Result<Progress, TrapKind> {
         let task = &mut self.tasks[slot];
         let registers = task.window();
@@ -220,10 +221,9 @@ impl<'m> Machine<'m> {
 
             Op::NewStruct { layout, allocation } => {
                 let fields = &self.module.structs[layout.index()].fields;
-                let request = task.request(*allocation, Shape::Struct(*layout));
                 let initial = fields.iter().map(|(_, ty)| Const::zero(*ty));
-                let object = self.heap.new_record(request, initial)?;
-                self.allocated(slot, object, observer)
+                let object = self.heap.new_record(task.request(*allocation), initial)?;
+                self.allocated(slot, object, |_| Shape::Struct(*layout), listener)
             }
             Op::NewArray {
                 element,
@@ -231,9 +231,9 @@ impl<'m> Machine<'m> {
                 allocation,
             } => {
                 let sizes: Vec<i64> = sizes.iter().map(|size| get(*size).int()).collect();
-                let request = |shape| task.request(*allocation, shape);
+                let request = task.request(*allocation);
                 let object = self.heap.new_array(*element, &sizes, request)?;
-                self.allocated(slot, object, observer)
+                self.allocated(slot, object, |array| Shape::Array(array.sizes()), listener)
             }
             Op::Globals => Datum::Ref(Some(ObjectId::GLOBALS)),
             Op::NonNull(a) => {
@@ -263,7 +263,7 @@ impl<'m> Machine<'m> {
                 if count != 0 {
                     let base = get(*base).reference().ok_or(TrapKind::NullUse)?;
                     let object = self.heap.object(base);
-                    observer.access(&Access {
+                    listener.access(&Access {
                         task: task.id,
                         kind: *kind,
                         id: *access,
@@ -325,21 +325,22 @@ impl<'m> Machine<'m> {
                 function,
                 arguments,
             } => {
-                let creation = tasks::Creation {
+                let spawn = tasks::Spawn {
                     kind: *kind,
                     construct: *construct,
                     function: *function,
+                    arguments,
                     site: instruction.site,
                 };
-                return self.spawn(slot, creation, arguments, observer);
+                return self.spawn(slot, spawn, listener);
             }
             Op::FinishBegin(kind) => {
-                return self.begin_finish(slot, *kind, instruction.site, observer);
+                return self.begin_finish(slot, *kind, instruction.site, listener);
             }
-            Op::FinishEnd(kind) => return self.end_finish(slot, *kind, instruction.site, observer),
-            Op::Sync => return self.sync(slot, instruction.site, observer),
-            Op::IsolatedBegin => return Ok(self.enter_isolated(slot, instruction.site, observer)),
-            Op::IsolatedEnd => return Ok(self.leave_isolated(slot, instruction.site, observer)),
+            Op::FinishEnd(kind) => return self.end_finish(slot, *kind, instruction.site, listener),
+            Op::Sync => return self.sync(slot, instruction.site, listener),
+            Op::IsolatedBegin => return Ok(self.enter_isolated(slot, instruction.site, listener)),
+            Op::IsolatedEnd => return Ok(self.leave_isolated(slot, instruction.site, listener)),
         };
         let task = &mut self.tasks[slot];
         task.set(instruction.result, result);
@@ -348,26 +349,39 @@ impl<'m> Machine<'m> {
     }
 
     /// Tells of a new object of the task.
-    fn allocated<O: Observer>(&mut self, slot: usize, id: ObjectId, observer: &mut O) -> Datum {
+    fn allocated<L: Listener>(
+        &mut self,
+        slot: usize,
+        id: ObjectId,
+        shape: impl FnOnce(&Object) -> Shape<&[u64]>,
+        listener: &mut L,
+    ) -> Datum {
         let task = &mut self.tasks[slot];
         task.allocated += 1;
         let object = self.heap.object(id);
-        observer.event(&Event::Alloc {
+        let (allocation, first, count) = (object.allocation, object.first(), object.count());
+        listener.event(&Event::Alloc {
             task: task.id,
             object: id,
-            allocation: object.allocation,
-            first: object.first(),
-            count: object.count(),
+            allocation,
+            first,
+            count,
+        });
+        listener.allocated(&Allocated {
+            allocation,
+            first,
+            count,
+            shape: shape(object),
         });
         Datum::Ref(Some(id))
     }
 
     #[inline]
-    fn terminate<O: Observer>(
+    fn terminate<L: Listener>(
         &mut self,
         slot: usize,
         terminator: &'m Terminator,
-        observer: &mut O,
+        listener: &mut L,
     ) -> Result<Progress, TrapKind> {
         match terminator {
             Terminator::Jump(target) => self.jump(slot, target),
@@ -382,7 +396,7 @@ impl<'m> Machine<'m> {
             Terminator::Return(value) if self.tasks[slot].frames.len() > 1 => {
                 self.return_to_caller(slot, *value);
             }
-            Terminator::Return(_) => return self.end_task(slot, observer),
+            Terminator::Return(_) => return self.end_task(slot, listener),
         }
         Ok(Progress::Continue)
     }

@@ -6,6 +6,7 @@
 
 use super::*;
 use crate::cost;
+use crate::listener::Creation;
 use finishline_model::FinishId;
 use std::mem::size_of;
 
@@ -89,10 +90,11 @@ pub(super) struct Task<'m> {
 
 /// What a `Spawn` instruction asks for.
 #[derive(Clone, Copy)]
-pub(super) struct Creation {
+pub(super) struct Spawn<'m> {
     pub(super) kind: TaskKind,
     pub(super) construct: Construct,
     pub(super) function: FunctionId,
+    pub(super) arguments: &'m [Value],
     pub(super) site: SiteId,
 }
 
@@ -131,12 +133,11 @@ impl<'m> Task<'m> {
         self.frame_mut().next += 1;
     }
 
-    pub(super) fn request(&self, allocation: AllocationId, shape: Shape) -> Request {
+    pub(super) fn request(&self, allocation: AllocationId) -> Request {
         Request {
             allocation,
             creator: self.id,
             ordinal: self.allocated,
-            shape,
         }
     }
 
@@ -184,10 +185,10 @@ const KEPT_REGISTERS: usize = 256;
 const KEPT_FRAMES: usize = 16;
 
 impl<'m> Machine<'m> {
-    pub(super) fn begin_main<O: Observer>(
+    pub(super) fn begin_main<L: Listener>(
         &mut self,
         arguments: &[Datum],
-        observer: &mut O,
+        listener: &mut L,
     ) -> Result<(), TrapKind> {
         let module = self.module;
         let main = module.function(module.main);
@@ -209,18 +210,18 @@ impl<'m> Machine<'m> {
             slot: Slot(slot),
             construct: Construct::Async,
         });
-        observer.event(&Event::TaskBegin {
+        listener.event(&Event::TaskBegin {
             task: TaskId::MAIN,
             parent: None,
             kind: TaskKind::Main,
             finish: FinishId::ROOT,
             site: main.site,
         });
-        self.open_finish(slot as usize, FinishKind::Root, main.site, observer);
+        self.open_finish(slot as usize, FinishKind::Root, main.site, listener);
         let initial = module.globals.iter().map(|global| global.initial);
-        let request = self.tasks[slot as usize].request(AllocationId(0), Shape::Globals);
+        let request = self.tasks[slot as usize].request(AllocationId(0));
         let globals = self.heap.new_record(request, initial)?;
-        self.allocated(slot as usize, globals, observer);
+        self.allocated(slot as usize, globals, |_| Shape::Globals, listener);
         Ok(())
     }
 
@@ -281,19 +282,18 @@ impl<'m> Machine<'m> {
         TrapKind::SystemMemory { request: bytes }
     }
 
-    pub(super) fn spawn<O: Observer>(
+    pub(super) fn spawn<L: Listener>(
         &mut self,
         creator: usize,
-        creation: Creation,
-        arguments: &[Value],
-        observer: &mut O,
+        spawn: Spawn<'_>,
+        listener: &mut L,
     ) -> Result<Progress, TrapKind> {
         if self.records.len() >= self.limits.tasks as usize {
             return Err(TrapKind::TooManyTasks {
                 limit: self.limits.tasks,
             });
         }
-        let function = self.module.function(creation.function);
+        let function = self.module.function(spawn.function);
         let bytes = cost::TASK_RECORD + cost::LIVE_TASK + cost::frame(function);
         self.charge(bytes)?;
         if self.records.try_reserve(1).is_err() {
@@ -304,33 +304,53 @@ impl<'m> Machine<'m> {
             Some(&innermost) => innermost,
             None => self.tasks[creator].enclosing,
         };
-        let Ok(slot) = self.new_task(id, enclosing, creation.function) else {
+        let Ok(slot) = self.new_task(id, enclosing, spawn.function) else {
             return Err(self.refused(bytes));
         };
         let parameters = &function.block(Function::ENTRY).parameters;
-        for (parameter, argument) in parameters.iter().zip(arguments) {
+        for (parameter, argument) in parameters.iter().zip(spawn.arguments) {
             let value = self.tasks[creator].get(*argument);
             self.tasks[slot as usize].set(Some(*parameter), value);
         }
         self.finishes[enclosing as usize].live += 1;
-        let parent = &mut self.tasks[creator];
-        let index = parent.created;
-        parent.created += 1;
-        parent.advance();
+        let creator = &mut self.tasks[creator];
+        let (parent, index) = (creator.id, creator.created);
+        creator.created += 1;
+        creator.advance();
+        let Spawn {
+            kind,
+            construct,
+            function,
+            site,
+            ..
+        } = spawn;
         self.records.push(Record {
-            parent: parent.id,
+            parent,
             index,
-            site: creation.site,
+            site,
             slot: Slot(slot),
-            construct: creation.construct,
+            construct,
         });
-        observer.event(&Event::TaskBegin {
+        listener.event(&Event::TaskBegin {
             task: id,
-            parent: Some(parent.id),
-            kind: creation.kind,
+            parent: Some(parent),
+            kind,
             finish: self.finishes[enclosing as usize].id,
-            site: creation.site,
+            site,
         });
+        let task = &self.tasks[slot as usize];
+        let captures = || parameters.iter().map(|p| task.get(*p)).collect();
+        listener.created(
+            id,
+            &Creation {
+                parent,
+                index,
+                site,
+                construct,
+                function,
+                captures: &captures,
+            },
+        );
         Ok(Progress::Created(id))
     }
 
@@ -397,10 +417,10 @@ impl<'m> Machine<'m> {
     }
 
     /// The outermost function of a task returns. `main` waits for the root finish and closes it first.
-    pub(super) fn end_task<O: Observer>(
+    pub(super) fn end_task<L: Listener>(
         &mut self,
         slot: usize,
-        observer: &mut O,
+        listener: &mut L,
     ) -> Result<Progress, TrapKind> {
         if let Some(&innermost) = self.tasks[slot].open.last() {
             let finish = &self.finishes[innermost as usize];
@@ -408,7 +428,7 @@ impl<'m> Machine<'m> {
                 FinishKind::Root if finish.live > 0 => return Ok(Progress::Blocked),
                 FinishKind::Root => {
                     let main = self.module.function(self.module.main);
-                    self.close_finish(slot, main.end, observer);
+                    self.close_finish(slot, main.end, listener);
                 }
                 FinishKind::Dynamic => {
                     let begin = finish.begin;
@@ -437,7 +457,7 @@ impl<'m> Machine<'m> {
         }
         self.records[id.index()].slot = Slot::NONE;
         self.idle_tasks.push(slot as u32);
-        observer.event(&Event::TaskEnd { task: id });
+        listener.event(&Event::TaskEnd { task: id });
         Ok(Progress::Ended)
     }
 

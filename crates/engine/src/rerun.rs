@@ -1,0 +1,70 @@
+//! What a second run is asked besides the accesses that race: names of locations, the accesses to a watched location, and how
+//! deep the tasks are nested, which decides how many of their paths a report has room for.
+
+use crate::names::Names;
+use crate::watch::Watcher;
+use finishline_ir::Module;
+use finishline_ir::listener::{Allocated, Listener};
+use finishline_model::{Access, Event, Location, Observer, TaskId};
+
+/// Listens to a second run.
+pub(crate) struct Rerun<'m> {
+    pub(crate) names: Names<'m>,
+    pub(crate) watcher: Option<Watcher>,
+    pub(crate) depths: Depths,
+}
+
+impl<'m> Rerun<'m> {
+    /// Is to name these locations, and to list the accesses to the one of the name `watch`.
+    pub(crate) fn new(module: &'m Module, to_name: &[Location], watch: Option<&str>) -> Self {
+        Rerun {
+            names: Names::new(module, to_name, watch),
+            watcher: watch.map(|_| Watcher::default()),
+            depths: Depths::default(),
+        }
+    }
+}
+
+impl Observer for Rerun<'_> {
+    fn event(&mut self, event: &Event) {
+        if let Event::TaskBegin { parent, .. } = event {
+            self.depths.begin(*parent);
+        }
+        if let Some(watcher) = &mut self.watcher {
+            watcher.event(event);
+        }
+    }
+
+    #[inline]
+    fn access(&mut self, access: &Access) {
+        if let Some(watcher) = &mut self.watcher {
+            watcher.access(access);
+        }
+    }
+}
+
+impl Listener for Rerun<'_> {
+    fn allocated(&mut self, object: &Allocated<'_>) {
+        self.names.allocated(object);
+        if let Some(watcher) = &mut self.watcher {
+            // Before it exists nothing can access it.
+            watcher.location = self.names.found();
+        }
+    }
+}
+
+/// By task, how many tasks led to it, itself included and `main` left out. Four bytes a task.
+#[derive(Default)]
+pub(crate) struct Depths(Vec<u32>);
+
+impl Depths {
+    /// Tasks are numbered in the order in which they begin.
+    fn begin(&mut self, parent: Option<TaskId>) {
+        let depth = parent.map_or(0, |parent| self.0[parent.index()] + 1);
+        self.0.push(depth);
+    }
+
+    pub(crate) fn of(&self, task: TaskId) -> usize {
+        self.0.get(task.index()).map_or(0, |depth| *depth as usize)
+    }
+}
