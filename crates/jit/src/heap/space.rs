@@ -4,8 +4,8 @@
 //! runs of units, and a run that comes back is given back to the system, so that a run is always zero when it is taken. If
 //! the system refuses the reservation, ever smaller ones are tried.
 //!
-//! Compiled code reads and writes the same memory by address while no Rust code runs. So nothing here hands out a Rust
-//! reference into it: every access is of one word or one stretch, checked against the range.
+//! Compiled code reads and writes the same memory by address, while no code of the heap runs. So no Rust reference into it
+//! outlives a borrow of the space, and every access is checked against the range.
 
 use super::runs::Runs;
 use rustix::mm::{Advice, MapFlags, ProtFlags, madvise, mmap_anonymous, munmap};
@@ -100,7 +100,7 @@ impl Space {
         };
         if given.is_err() {
             // Memory locked by the process stays with it; zero it must be.
-            self.zero(address, bytes);
+            self.words_mut(address, bytes).fill(0);
         }
         self.runs.give_back(start, units);
     }
@@ -108,22 +108,17 @@ impl Space {
     #[inline]
     pub(super) fn word(&self, address: usize) -> u64 {
         self.check(address, 8);
-        // SAFETY: 8 aligned bytes of the mapping, of which there are no Rust references; the system made them zeros.
+        // SAFETY: 8 aligned bytes of the mapping, which the system made zeros, and no mutable borrow of the space is there.
         unsafe { with_exposed_provenance::<u64>(address).read() }
     }
 
+    /// A stretch of words, for as long as the space is borrowed and no compiled code runs.
     #[inline]
-    pub(super) fn set_word(&mut self, address: usize, word: u64) {
-        self.check(address, 8);
-        // SAFETY: as in `word`.
-        unsafe { with_exposed_provenance_mut::<u64>(address).write(word) }
-    }
-
-    #[inline]
-    pub(super) fn zero(&mut self, address: usize, bytes: usize) {
+    pub(super) fn words_mut(&mut self, address: usize, bytes: usize) -> &mut [u64] {
         self.check(address, bytes);
-        // SAFETY: as in `word`, for all words of the stretch.
-        unsafe { with_exposed_provenance_mut::<u8>(address).write_bytes(0, bytes) }
+        // SAFETY: aligned words of the mapping, which the system made zeros. This borrow of the space keeps all other access
+        // away: Rust code has no other way to them, and compiled code does not run.
+        unsafe { std::slice::from_raw_parts_mut(with_exposed_provenance_mut(address), bytes / 8) }
     }
 
     #[inline]
@@ -164,8 +159,8 @@ mod tests {
         let address = space.address(start);
         for word in 0..3 * UNIT_BYTES / 8 {
             assert_eq!(space.word(address + 8 * word), 0);
-            space.set_word(address + 8 * word, u64::MAX);
         }
+        space.words_mut(address, 3 * UNIT_BYTES).fill(u64::MAX);
         space.give_back(start, 3);
         assert_eq!(space.take(3), Some(start));
         for word in 0..3 * UNIT_BYTES / 8 {

@@ -96,9 +96,9 @@ pub(super) struct Spans {
     spare: Vec<SpanId>,
 }
 
-/// What a span of so many bytes takes of the address range.
-pub(super) fn own_span_bytes(bytes: usize) -> Option<usize> {
-    bytes.checked_next_multiple_of(UNIT_BYTES)
+/// What an object of so many bytes takes if it has a span of its own.
+pub(super) fn own_span_bytes(bytes: usize) -> u64 {
+    (bytes.div_ceil(UNIT_BYTES) as u64).saturating_mul(UNIT_BYTES as u64)
 }
 
 impl Spans {
@@ -179,7 +179,7 @@ impl Spans {
         kind: KindId,
         bytes: usize,
     ) -> Option<Place> {
-        let units = own_span_bytes(bytes)? / UNIT_BYTES;
+        let units = bytes.div_ceil(UNIT_BYTES);
         let id = self.add(space, units, Holds::One(kind))?;
         let span = &mut self.spans[id.index()];
         span.allocated[0] = 1;
