@@ -70,7 +70,7 @@ impl fmt::Debug for Reference {
 }
 
 /// At least this many bytes are allocated between two collections, by the budget's count and by what is really taken.
-const LEAST_BETWEEN_COLLECTIONS: u64 = 8 << 20;
+const LEAST_BETWEEN_COLLECTIONS: u64 = 4 << 20;
 
 /// How much address space is reserved for each byte of the budget: an array of bytes takes another eight a byte for its
 /// cells, sizes are rounded up, and the holes between big objects may be too short for the next.
@@ -147,7 +147,7 @@ impl Heap {
         self.used
     }
 
-    /// Bytes of the system's memory in use at most, but for the heap's own tables.
+    /// Bytes of the address range that objects are in; what of it was never touched takes no memory.
     pub fn held(&self) -> usize {
         self.spans.bytes()
     }
@@ -190,7 +190,25 @@ impl Heap {
 
     /// Frees every object that can't be reached from the globals and the roots.
     pub fn collect(&mut self, roots: &dyn Roots) -> Result<(), TrapKind> {
-        self.collect_and_keep_spare(roots, true)
+        self.spans.settle(&self.kinds);
+        let marked = mark::mark(
+            &self.space,
+            &mut self.spans,
+            &self.kinds,
+            self.globals,
+            roots,
+        );
+        let live = marked.map_err(|mark::OutOfMemory { request }| {
+            self.spans.unmark();
+            TrapKind::SystemMemory { request }
+        })?;
+        self.used = live.cost;
+        self.taken = live.bytes;
+        let ahead = self.pace(live.root_bytes);
+        self.spans.sweep(&mut self.space);
+        // As much will be needed again before the next collection.
+        self.space.give_back_all_but(ahead as usize);
+        Ok(())
     }
 
     fn new_record(&mut self, kind: KindId, roots: &dyn Roots) -> Result<Reference, TrapKind> {
@@ -231,7 +249,7 @@ impl Heap {
         let place = match self.place(kind, slot, extent.bytes) {
             Some(place) => place,
             None => {
-                self.collect_and_keep_spare(roots, false)?;
+                self.collect(roots)?;
                 self.place(kind, slot, extent.bytes)
                     .ok_or(TrapKind::SystemMemory { request: cost })?
             }
@@ -279,31 +297,6 @@ impl Heap {
             used: self.used,
             budget: self.budget,
         }
-    }
-
-    fn collect_and_keep_spare(
-        &mut self,
-        roots: &dyn Roots,
-        keep_spare: bool,
-    ) -> Result<(), TrapKind> {
-        self.spans.settle(&self.kinds);
-        let marked = mark::mark(
-            &self.space,
-            &mut self.spans,
-            &self.kinds,
-            self.globals,
-            roots,
-        );
-        let live = marked.map_err(|mark::OutOfMemory { request }| {
-            self.spans.unmark();
-            TrapKind::SystemMemory { request }
-        })?;
-        self.used = live.cost;
-        self.taken = live.bytes;
-        let ahead = self.pace(live.root_bytes);
-        let spare = if keep_spare { ahead } else { 0 };
-        self.spans.sweep(&mut self.space, spare as usize);
-        Ok(())
     }
 
     /// Decides when the next collection comes, and returns how many bytes will be taken until then at most.
