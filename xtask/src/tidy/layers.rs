@@ -12,6 +12,7 @@ const MAY_USE: [(&str, &[&str]); 10] = [
     ("detect", &["model"]),
     ("ir", &["model"]),
     ("fin", &["model", "ir"]),
+    ("jit", &["model", "ir", "detect"]),
     ("engine", &["model", "ir", "detect"]),
     ("report", &["model"]),
     ("generate", &[]),

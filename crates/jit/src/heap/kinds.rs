@@ -18,7 +18,8 @@ entity! {
 pub(super) const LARGEST_SMALL: usize = SPAN_BYTES / 4;
 
 pub(super) struct Kind {
-    pub(super) tag: Tag,
+    /// As it stands in the header.
+    pub(super) tag: u64,
     /// Bytes from the start of an object to its data.
     pub(super) prefix: usize,
     /// How objects share a span; `None` if each has its own.
@@ -101,6 +102,7 @@ const UNKNOWN: KindId = KindId(u32::MAX);
 pub(super) struct Record {
     pub(super) extent: Extent,
     pub(super) fields: u64,
+    pub(super) cost: u64,
 }
 
 pub(super) struct Kinds {
@@ -167,7 +169,8 @@ impl Kinds {
             tag: Tag::Array {
                 element,
                 dimensions: dimensions as u32,
-            },
+            }
+            .bits(),
             prefix,
             slot: (class != OWN_SPAN).then(|| Slot::new(class_bytes(class))),
             references: match element {
@@ -209,18 +212,24 @@ fn record(tag: Tag, types: &[Type], shadow: bool) -> (Kind, Record) {
         .map(|(field, _)| field)
         .collect();
     let fields = types.len() as u64;
+    let cost = cost::OBJECT + fields * cost::FIELD;
     let kind = Kind {
-        tag,
+        tag: tag.bits(),
         prefix: extent.prefix,
         slot: (extent.bytes <= LARGEST_SMALL).then(|| Slot::new(extent.bytes)),
         references: match references.is_empty() {
             true => References::None,
             false => References::Fields(references),
         },
-        cost: cost::OBJECT + fields * cost::FIELD,
+        cost,
         cost_of_element: 0,
     };
-    (kind, Record { extent, fields })
+    let record = Record {
+        extent,
+        fields,
+        cost,
+    };
+    (kind, record)
 }
 
 #[cfg(test)]
@@ -268,7 +277,7 @@ mod tests {
         assert_eq!(node.slot.unwrap().bytes, 4 * 8 + 32 + 4 * 8);
         let globals = &kinds[kinds.of_globals()];
         assert!(matches!(globals.references, References::None));
-        assert_eq!(globals.tag, Tag::Globals);
+        assert_eq!(globals.tag, Tag::Globals.bits());
 
         let extent = |element, count| Extent::of_array(element, 2, count, true).unwrap();
         let bytes = kinds.of_array(Type::Byte, 2, extent(Type::Byte, 20));

@@ -46,8 +46,8 @@ pub use roots::Roots;
 
 use finishline_ir::machine::TrapKind;
 use finishline_ir::{StructId, StructLayout, Type, cost};
-use kinds::{KindId, Kinds};
-use layout::{CELLS_OFFSET, COUNT_OFFSET, Extent, FIRST_LOCATION_OFFSET, TAG_OFFSET, size_offset};
+use kinds::{Kind, KindId, Kinds, Slot};
+use layout::{Extent, HEADER_BYTES, WORD_BYTES};
 use space::Space;
 use spans::{Place, Spans, own_span_bytes};
 use std::fmt;
@@ -61,10 +61,6 @@ impl Reference {
     pub const fn address(self) -> u64 {
         self.0
     }
-
-    fn at(self, offset: i32) -> usize {
-        (self.0 as usize).wrapping_add_signed(offset as isize)
-    }
 }
 
 impl fmt::Debug for Reference {
@@ -74,7 +70,7 @@ impl fmt::Debug for Reference {
 }
 
 /// At least this many bytes are allocated between two collections, by the budget's count and by what is really taken.
-const LEAST_BETWEEN_COLLECTIONS: u64 = 8 << 20;
+const LEAST_BETWEEN_COLLECTIONS: u64 = 4 << 20;
 
 /// How much address space is reserved for each byte of the budget: an array of bytes takes another eight a byte for its
 /// cells, sizes are rounded up, and the holes between big objects may be too short for the next.
@@ -151,7 +147,7 @@ impl Heap {
         self.used
     }
 
-    /// Bytes of the system's memory in use at most, but for the heap's own tables.
+    /// Bytes of the address range that objects are in; what of it was never touched takes no memory.
     pub fn held(&self) -> usize {
         self.spans.bytes()
     }
@@ -173,10 +169,8 @@ impl Heap {
         roots: &dyn Roots,
     ) -> Result<Reference, TrapKind> {
         let count = count(sizes)?;
-        let Some((count, cost)) = count.and_then(|count| {
-            let cost = cost::elements(element, count)?.checked_add(cost::OBJECT)?;
-            Some((count, cost))
-        }) else {
+        let cost = |count| cost::elements(element, count)?.checked_add(cost::OBJECT);
+        let Some((count, cost)) = count.and_then(|count| Some((count, cost(count)?))) else {
             self.collect(roots)?;
             return Err(self.over(None));
         };
@@ -185,69 +179,103 @@ impl Heap {
             return Err(TrapKind::SystemMemory { request: cost });
         };
         let kind = self.kinds.of_array(element, sizes.len(), extent);
-        let object = self.allocate(kind, extent, count, cost, roots)?;
-        for (dimension, &size) in (0..).zip(sizes) {
-            self.set(object, size_offset(dimension), size as u64);
-        }
-        if let Some(cells) = extent.cells {
-            self.set(object, CELLS_OFFSET, object.0 + cells as u64);
-        }
-        Ok(object)
+        let request = Request {
+            kind,
+            extent,
+            count,
+            cost,
+        };
+        self.allocate(request, sizes, roots)
     }
 
     /// Frees every object that can't be reached from the globals and the roots.
     pub fn collect(&mut self, roots: &dyn Roots) -> Result<(), TrapKind> {
-        self.collect_and_keep_spare(roots, true)
+        self.spans.settle(&self.kinds);
+        let marked = mark::mark(
+            &self.space,
+            &mut self.spans,
+            &self.kinds,
+            self.globals,
+            roots,
+        );
+        let live = marked.map_err(|mark::OutOfMemory { request }| {
+            self.spans.unmark();
+            TrapKind::SystemMemory { request }
+        })?;
+        self.used = live.cost;
+        self.taken = live.bytes;
+        let ahead = self.pace(live.root_bytes);
+        self.spans.sweep(&mut self.space);
+        // As much will be needed again before the next collection.
+        self.space.give_back_all_but(ahead as usize);
+        Ok(())
     }
 
     fn new_record(&mut self, kind: KindId, roots: &dyn Roots) -> Result<Reference, TrapKind> {
         let record = self.kinds.record(kind);
-        let cost = self.kinds[kind].cost(|| record.fields);
-        self.allocate(kind, record.extent, record.fields, cost, roots)
+        let request = Request {
+            kind,
+            extent: record.extent,
+            count: record.fields,
+            cost: record.cost,
+        };
+        self.allocate(request, &[], roots)
     }
 
-    /// Makes an object, all zero but for its header. It has the next `count` locations.
+    /// Makes an object, all zero but for its header and sizes.
+    #[inline]
     fn allocate(
         &mut self,
-        kind: KindId,
-        extent: Extent,
-        count: u64,
-        cost: u64,
+        request: Request,
+        sizes: &[i64],
         roots: &dyn Roots,
     ) -> Result<Reference, TrapKind> {
-        let bytes = match self.kinds[kind].slot {
+        let Request {
+            kind,
+            extent,
+            count,
+            cost,
+        } = request;
+        let &Kind { slot, tag, .. } = &self.kinds[kind];
+        let bytes = match slot {
             Some(slot) => u64::from(slot.bytes),
-            None => own_span_bytes(extent.bytes).unwrap_or(usize::MAX) as u64,
+            None => own_span_bytes(extent.bytes),
         };
         if self.used.saturating_add(cost) > self.used_limit
             || self.taken.saturating_add(bytes) > self.taken_limit
         {
             self.make_room(cost, roots)?;
         }
-        let place = match self.place(kind, extent.bytes) {
+        let place = match self.place(kind, slot, extent.bytes) {
             Some(place) => place,
             None => {
-                self.collect_and_keep_spare(roots, false)?;
-                self.place(kind, extent.bytes)
+                self.collect(roots)?;
+                self.place(kind, slot, extent.bytes)
                     .ok_or(TrapKind::SystemMemory { request: cost })?
             }
         };
-        if !place.zeroed {
-            self.space.zero(place.address, extent.bytes);
-        }
         self.used += cost;
         self.taken += bytes;
-        let object = Reference((place.address + extent.prefix) as u64);
-        self.set(object, TAG_OFFSET, self.kinds[kind].tag.bits());
-        self.set(object, FIRST_LOCATION_OFFSET, self.next_location);
-        self.set(object, COUNT_OFFSET, count);
+
+        let words = self.space.words_mut(place.address, extent.bytes);
+        if !place.zeroed {
+            words.fill(0);
+        }
+        let data = place.address + extent.prefix;
+        let cells = extent.cells.map_or(0, |cells| data + cells);
+        let (before, _) = words.split_at_mut(extent.prefix / WORD_BYTES);
+        let (before, header) = before.split_at_mut(before.len() - HEADER_BYTES / WORD_BYTES);
+        header.copy_from_slice(&[count, cells as u64, self.next_location, tag]);
+        for (place, &size) in before.iter_mut().rev().zip(sizes) {
+            *place = size as u64;
+        }
         self.next_location += count;
-        Ok(object)
+        Ok(Reference(data as u64))
     }
 
     #[inline]
-    fn place(&mut self, kind: KindId, bytes: usize) -> Option<Place> {
-        match self.kinds[kind].slot {
+    fn place(&mut self, kind: KindId, slot: Option<Slot>, bytes: usize) -> Option<Place> {
+        match slot {
             Some(slot) => self.spans.take_slot(&mut self.space, kind, slot),
             None => self.spans.take_own_span(&mut self.space, kind, bytes),
         }
@@ -271,31 +299,6 @@ impl Heap {
         }
     }
 
-    fn collect_and_keep_spare(
-        &mut self,
-        roots: &dyn Roots,
-        keep_spare: bool,
-    ) -> Result<(), TrapKind> {
-        self.spans.settle(&self.kinds);
-        let marked = mark::mark(
-            &self.space,
-            &mut self.spans,
-            &self.kinds,
-            self.globals,
-            roots,
-        );
-        let live = marked.map_err(|mark::OutOfMemory { request }| {
-            self.spans.unmark();
-            TrapKind::SystemMemory { request }
-        })?;
-        self.used = live.cost;
-        self.taken = live.bytes;
-        let ahead = self.pace(live.root_bytes);
-        let spare = if keep_spare { ahead } else { 0 };
-        self.spans.sweep(&mut self.space, spare as usize);
-        Ok(())
-    }
-
     /// Decides when the next collection comes, and returns how many bytes will be taken until then at most.
     fn pace(&mut self, root_bytes: u64) -> u64 {
         let ahead = |live: u64| (live + root_bytes).max(LEAST_BETWEEN_COLLECTIONS);
@@ -303,22 +306,24 @@ impl Heap {
         self.taken_limit = self.taken + ahead(self.taken);
         ahead(self.taken)
     }
+}
 
-    #[inline]
-    fn set(&mut self, object: Reference, offset: i32, word: u64) {
-        self.space.set_word(object.at(offset), word);
-    }
+/// What an object is to be.
+struct Request {
+    kind: KindId,
+    extent: Extent,
+    count: u64,
+    cost: u64,
 }
 
 /// How many elements an array has; `None` if that is no number of 64 bits.
 fn count(sizes: &[i64]) -> Result<Option<u64>, TrapKind> {
-    if let Some(&size) = sizes.iter().find(|&&size| size < 0) {
-        return Err(TrapKind::NegativeSize { size });
+    let mut count = Some(1u64);
+    let mut empty = false;
+    for &size in sizes {
+        let size = u64::try_from(size).map_err(|_| TrapKind::NegativeSize { size })?;
+        count = count.and_then(|count| count.checked_mul(size));
+        empty |= size == 0;
     }
-    if sizes.contains(&0) {
-        return Ok(Some(0));
-    }
-    Ok(sizes
-        .iter()
-        .try_fold(1u64, |product, &size| product.checked_mul(size as u64)))
+    Ok(if empty { Some(0) } else { count })
 }

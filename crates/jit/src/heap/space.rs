@@ -1,11 +1,14 @@
 //! The address range objects live in, and the only place that reads and writes it.
 //!
 //! The range is reserved once and never moves; the system commits a page when it is touched, as zeros. It is handed out in
-//! runs of units, and a run that comes back is given back to the system, so that a run is always zero when it is taken. If
-//! the system refuses the reservation, ever smaller ones are tried.
+//! runs of units. If the system refuses the reservation, ever smaller ones are tried.
 //!
-//! Compiled code reads and writes the same memory by address while no Rust code runs. So nothing here hands out a Rust
-//! reference into it: every access is of one word or one stretch, checked against the range.
+//! A unit that comes back is *dirty*: its memory is still there, with what was last in it. Clearing it costs less than a page
+//! fault for each of its pages, so some of it waits for the next user; the rest is given back to the system, from the highest
+//! address down, so that what is in use gathers at the lowest.
+//!
+//! Compiled code reads and writes the same memory by address, while no code of the heap runs. So no Rust reference into it
+//! outlives a borrow of the space, and every access is checked against the range.
 
 use super::runs::Runs;
 use rustix::mm::{Advice, MapFlags, ProtFlags, madvise, mmap_anonymous, munmap};
@@ -24,10 +27,23 @@ const AFTER_REFUSAL_DIVIDE_BY: usize = 4;
 /// than on the objects in the pages. Small programs stay small.
 const HUGE_PAGES_FROM_BYTES: usize = 8 << 20;
 
+/// A longer run is zero when it is taken, at the price of page faults: its user may never touch most of it.
+const LONGEST_DIRTY: usize = (1 << 20) / UNIT_BYTES;
+
 pub(super) struct Space {
     base: usize,
     bytes: usize,
     runs: Runs,
+    /// By unit, up to the last that was ever in use: whether it is free and dirty.
+    dirty: Vec<bool>,
+}
+
+/// Units for an object or several.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) struct Taken {
+    pub(super) start: usize,
+    /// Their memory is zero.
+    pub(super) zeroed: bool,
 }
 
 impl Space {
@@ -42,6 +58,7 @@ impl Space {
                     base,
                     bytes,
                     runs: Runs::new(bytes / UNIT_BYTES),
+                    dirty: Vec::new(),
                 };
                 space.ask_for_huge_pages();
                 return Ok(space);
@@ -81,49 +98,88 @@ impl Space {
         address.wrapping_sub(self.base) / UNIT_BYTES
     }
 
-    /// The first of so many units, all zero; `None` if there is no room for them.
-    pub(super) fn take(&mut self, units: usize) -> Option<usize> {
-        self.runs.take(units)
+    /// So many units; `None` if there is no room for them.
+    pub(super) fn take(&mut self, units: usize) -> Option<Taken> {
+        let start = self.runs.take(units)?;
+        let end = start + units;
+        if self.dirty.len() < end {
+            if self.dirty.try_reserve(end - self.dirty.len()).is_err() {
+                self.runs.give_back(start, units);
+                return None;
+            }
+            self.dirty.resize(end, false);
+        }
+        if units > LONGEST_DIRTY {
+            self.clean(start, units);
+        }
+        let zeroed = !self.dirty[start..end].contains(&true);
+        self.dirty[start..end].fill(false);
+        Some(Taken { start, zeroed })
     }
 
-    /// Takes units back, and gives their memory back to the system.
+    /// Takes units back, with whatever is in them.
     pub(super) fn give_back(&mut self, start: usize, units: usize) {
+        self.dirty[start..start + units].fill(true);
+        self.runs.give_back(start, units);
+    }
+
+    /// Gives memory back to the system until at most so many bytes are free and dirty.
+    pub(super) fn give_back_all_but(&mut self, bytes: usize) {
+        let dirty = self.dirty.iter().filter(|dirty| **dirty).count();
+        let mut excess = dirty.saturating_sub(bytes / UNIT_BYTES);
+        let mut end = self.dirty.len();
+        while excess > 0
+            && let Some(last) = self.dirty[..end].iter().rposition(|dirty| *dirty)
+        {
+            let stretch = self.dirty[..=last].iter().rev();
+            let units = stretch.take(excess).take_while(|dirty| **dirty).count();
+            end = last + 1 - units;
+            self.clean(end, units);
+            excess -= units;
+        }
+    }
+
+    /// Gives the memory of the dirty units among these back to the system.
+    fn clean(&mut self, start: usize, units: usize) {
+        let mut at = start;
+        while let Some(skip) = self.dirty[at..start + units]
+            .iter()
+            .position(|dirty| *dirty)
+        {
+            let first = at + skip;
+            let rest = self.dirty[first..start + units].iter();
+            let count = rest.take_while(|dirty| **dirty).count();
+            self.discard(first, count);
+            self.dirty[first..first + count].fill(false);
+            at = first + count;
+        }
+    }
+
+    fn discard(&mut self, start: usize, units: usize) {
         let (address, bytes) = (self.address(start), units * UNIT_BYTES);
         self.check(address, bytes);
+        let pages = with_exposed_provenance_mut(address);
         // SAFETY: the pages are this space's own and nobody uses them; they read as zeros from now on.
-        let given = unsafe {
-            madvise(
-                with_exposed_provenance_mut(address),
-                bytes,
-                Advice::LinuxDontNeed,
-            )
-        };
-        if given.is_err() {
+        if unsafe { madvise(pages, bytes, Advice::LinuxDontNeed) }.is_err() {
             // Memory locked by the process stays with it; zero it must be.
-            self.zero(address, bytes);
+            self.words_mut(address, bytes).fill(0);
         }
-        self.runs.give_back(start, units);
     }
 
     #[inline]
     pub(super) fn word(&self, address: usize) -> u64 {
         self.check(address, 8);
-        // SAFETY: 8 aligned bytes of the mapping, of which there are no Rust references; the system made them zeros.
+        // SAFETY: 8 aligned bytes of the mapping, which the system made zeros, and no mutable borrow of the space is there.
         unsafe { with_exposed_provenance::<u64>(address).read() }
     }
 
+    /// A stretch of words, for as long as the space is borrowed and no compiled code runs.
     #[inline]
-    pub(super) fn set_word(&mut self, address: usize, word: u64) {
-        self.check(address, 8);
-        // SAFETY: as in `word`.
-        unsafe { with_exposed_provenance_mut::<u64>(address).write(word) }
-    }
-
-    #[inline]
-    pub(super) fn zero(&mut self, address: usize, bytes: usize) {
+    pub(super) fn words_mut(&mut self, address: usize, bytes: usize) -> &mut [u64] {
         self.check(address, bytes);
-        // SAFETY: as in `word`, for all words of the stretch.
-        unsafe { with_exposed_provenance_mut::<u8>(address).write_bytes(0, bytes) }
+        // SAFETY: aligned words of the mapping, which the system made zeros. This borrow of the space keeps all other access
+        // away: Rust code has no other way to them, and compiled code does not run.
+        unsafe { std::slice::from_raw_parts_mut(with_exposed_provenance_mut(address), bytes / 8) }
     }
 
     #[inline]
@@ -157,30 +213,75 @@ impl Drop for Space {
 mod tests {
     use super::*;
 
+    fn is_zero(space: &Space, taken: Taken, units: usize) -> bool {
+        let address = space.address(taken.start);
+        (0..units * UNIT_BYTES / 8).all(|word| space.word(address + 8 * word) == 0)
+    }
+
+    fn take_and_fill(space: &mut Space, units: usize) -> usize {
+        let taken = space.take(units).unwrap();
+        let address = space.address(taken.start);
+        space.words_mut(address, units * UNIT_BYTES).fill(u64::MAX);
+        taken.start
+    }
+
     #[test]
-    fn units_are_zero_when_taken_again() {
-        let mut space = Space::reserve(1 << 20).unwrap();
-        let start = space.take(3).unwrap();
-        let address = space.address(start);
-        for word in 0..3 * UNIT_BYTES / 8 {
-            assert_eq!(space.word(address + 8 * word), 0);
-            space.set_word(address + 8 * word, u64::MAX);
-        }
+    fn a_run_is_zero_when_it_says_so() {
+        let mut space = Space::reserve(8 << 20).unwrap();
+        let fresh = space.take(3).unwrap();
+        assert!(fresh.zeroed && is_zero(&space, fresh, 3));
+        space.give_back(fresh.start, 3);
+        let start = take_and_fill(&mut space, 3);
         space.give_back(start, 3);
-        assert_eq!(space.take(3), Some(start));
-        for word in 0..3 * UNIT_BYTES / 8 {
-            assert_eq!(space.word(address + 8 * word), 0);
+        let again = space.take(3).unwrap();
+        assert_eq!((again.start, again.zeroed), (start, false));
+        space.give_back(start, 3);
+        space.give_back_all_but(0);
+        let clean = space.take(3).unwrap();
+        assert!(clean.start == start && clean.zeroed && is_zero(&space, clean, 3));
+    }
+
+    #[test]
+    fn a_long_run_is_zero_though_parts_of_it_were_dirty() {
+        let mut space = Space::reserve(8 << 20).unwrap();
+        let units = LONGEST_DIRTY + 1;
+        let starts: Vec<usize> = (0..units).map(|_| take_and_fill(&mut space, 1)).collect();
+        for &start in &starts[..units - 2] {
+            space.give_back(start, 1);
         }
+        space.give_back_all_but(10 * UNIT_BYTES);
+        space.give_back(starts[units - 2], 1);
+        space.give_back(starts[units - 1], 1);
+        let long = space.take(units).unwrap();
+        assert!(long.start == starts[0] && long.zeroed && is_zero(&space, long, units));
+    }
+
+    #[test]
+    fn the_highest_dirty_units_are_given_back_first() {
+        let mut space = Space::reserve(8 << 20).unwrap();
+        let starts: Vec<usize> = (0..6).map(|_| take_and_fill(&mut space, 2)).collect();
+        for free in [0, 2, 3, 5] {
+            space.give_back(starts[free], 2);
+        }
+        let dirty =
+            |space: &Space| -> Vec<usize> { (0..12).filter(|&unit| space.dirty[unit]).collect() };
+        assert_eq!(dirty(&space), [0, 1, 4, 5, 6, 7, 10, 11]);
+        space.give_back_all_but(9 * UNIT_BYTES);
+        assert_eq!(dirty(&space), [0, 1, 4, 5, 6, 7, 10, 11]);
+        space.give_back_all_but(5 * UNIT_BYTES - 1);
+        assert_eq!(dirty(&space), [0, 1, 4, 5]);
+        space.give_back_all_but(0);
+        assert_eq!(dirty(&space), []);
     }
 
     #[test]
     fn a_refused_reservation_becomes_a_smaller_one() {
-        // More than any processor's address space, but the most we ask for is less.
+        assert!(map(usize::MAX / 2).is_none(), "more than any address space");
         let mut space = Space::reserve(usize::MAX).unwrap();
-        assert!(space.bytes <= MOST_BYTES && space.bytes >= LEAST_BYTES);
-        assert!(map(usize::MAX / 2).is_none());
+        assert!((LEAST_BYTES..=MOST_BYTES).contains(&space.bytes));
         assert_eq!(space.take(space.bytes / UNIT_BYTES + 1), None);
-        assert_eq!(space.take(space.bytes / UNIT_BYTES), Some(0));
+        let small = Space::reserve(0).unwrap();
+        assert_eq!(small.bytes, LEAST_BYTES);
     }
 
     #[test]

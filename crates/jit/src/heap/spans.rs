@@ -7,13 +7,10 @@
 //!
 //! A free slot is found by scanning a word of bits at a time. The words that a cursor has taken are marked as taken as a
 //! whole, and what is left of the last one goes back when a collection begins.
-//!
-//! A span that became empty goes back to the system with its memory, except for a few spare ones: a program that
-//! makes small garbage would get the same pages again at once, and pay a page fault for each.
 
 use super::kinds::{KindId, Kinds, Slot};
 use super::layout::SMALLEST_OBJECT;
-use super::space::{Space, UNIT_BYTES};
+use super::space::{Space, Taken, UNIT_BYTES};
 use finishline_model::entity;
 
 entity! {
@@ -44,8 +41,6 @@ struct Span {
 enum Holds {
     /// The place in the table is free.
     Nothing,
-    /// An empty span of small objects, of any kind next, with who knows what in its memory.
-    Spare,
     Small(KindId, Slot),
     One(KindId),
 }
@@ -93,12 +88,11 @@ pub(super) struct Spans {
     owners: Vec<SpanId>,
     /// By kind.
     cursors: Vec<Cursor>,
-    spare: Vec<SpanId>,
 }
 
-/// What a span of so many bytes takes of the address range.
-pub(super) fn own_span_bytes(bytes: usize) -> Option<usize> {
-    bytes.checked_next_multiple_of(UNIT_BYTES)
+/// What an object of so many bytes takes if it has a span of its own.
+pub(super) fn own_span_bytes(bytes: usize) -> u64 {
+    (bytes.div_ceil(UNIT_BYTES) as u64).saturating_mul(UNIT_BYTES as u64)
 }
 
 impl Spans {
@@ -146,7 +140,7 @@ impl Spans {
             }
             let (id, zeroed) = match cursor.next {
                 Some(next) => (next, false),
-                None => self.add_small(space, kind, slot)?,
+                None => self.add(space, SPAN_UNITS, Holds::Small(kind, slot))?,
             };
             let cursor = &mut self.cursors[kind.index()];
             *cursor = Cursor {
@@ -160,18 +154,6 @@ impl Spans {
         }
     }
 
-    /// An empty span for that kind, and whether its memory is zero.
-    fn add_small(&mut self, space: &mut Space, kind: KindId, slot: Slot) -> Option<(SpanId, bool)> {
-        let holds = Holds::Small(kind, slot);
-        match self.spare.pop() {
-            Some(id) => {
-                self.spans[id.index()].holds = holds;
-                Some((id, false))
-            }
-            None => Some((self.add(space, SPAN_UNITS, holds)?, true)),
-        }
-    }
-
     /// A place for one object in a span of its own.
     pub(super) fn take_own_span(
         &mut self,
@@ -179,19 +161,20 @@ impl Spans {
         kind: KindId,
         bytes: usize,
     ) -> Option<Place> {
-        let units = own_span_bytes(bytes)? / UNIT_BYTES;
-        let id = self.add(space, units, Holds::One(kind))?;
+        let units = bytes.div_ceil(UNIT_BYTES);
+        let (id, zeroed) = self.add(space, units, Holds::One(kind))?;
         let span = &mut self.spans[id.index()];
         span.allocated[0] = 1;
         Some(Place {
             address: span.base,
-            zeroed: true,
+            zeroed,
         })
     }
 
-    fn add(&mut self, space: &mut Space, units: usize, holds: Holds) -> Option<SpanId> {
+    /// A new span, and whether its memory is zero.
+    fn add(&mut self, space: &mut Space, units: usize, holds: Holds) -> Option<(SpanId, bool)> {
         self.spans.try_reserve(1).ok()?;
-        let start = space.take(units)?;
+        let Taken { start, zeroed } = space.take(units)?;
         let end = start + units;
         if self.owners.len() < end {
             if self.owners.try_reserve(end - self.owners.len()).is_err() {
@@ -219,7 +202,7 @@ impl Spans {
             }
         };
         self.owners[start..end].fill(id);
-        Some(id)
+        Some((id, zeroed))
     }
 
     /// The object an address lies in: anywhere from its first byte to its last.
@@ -228,7 +211,7 @@ impl Spans {
         let owner = *self.owners.get(space.unit(address))?;
         let span = self.spans.get(owner.index())?;
         let (kind, slot, bytes) = match span.holds {
-            Holds::Nothing | Holds::Spare => return None,
+            Holds::Nothing => return None,
             Holds::Small(kind, slot) => {
                 let index = slot.index(address - span.base);
                 (kind, index, slot.bytes as usize)
@@ -267,9 +250,8 @@ impl Spans {
         self.cursors.resize(kinds.len(), Cursor::default());
     }
 
-    /// Frees every object that was not marked, and keeps empty spans of at most `spare_bytes`.
-    pub(super) fn sweep(&mut self, space: &mut Space, spare_bytes: usize) {
-        self.spare.clear();
+    /// Frees every object that was not marked.
+    pub(super) fn sweep(&mut self, space: &mut Space) {
         // From the last to the first, so that each kind's list of spans begins with its first.
         for index in (0..self.spans.len()).rev() {
             let id = SpanId::from_index(index);
@@ -278,18 +260,11 @@ impl Spans {
             let objects: u32 = span.allocated.iter().map(|word| word.count_ones()).sum();
             match span.holds {
                 Holds::Nothing => {}
-                Holds::Small(kind, slot) if objects > 0 => {
-                    if objects < slot.per_span {
-                        span.next = self.cursors[kind.index()].next.replace(id);
-                    }
+                Holds::Small(..) | Holds::One(_) if objects == 0 => self.remove(space, id),
+                Holds::Small(kind, slot) if objects < slot.per_span => {
+                    span.next = self.cursors[kind.index()].next.replace(id);
                 }
-                Holds::Small(..) | Holds::Spare if self.spare.len() < spare_bytes / SPAN_BYTES => {
-                    span.holds = Holds::Spare;
-                    span.next = None;
-                    self.spare.push(id);
-                }
-                Holds::One(_) if objects > 0 => {}
-                Holds::Small(..) | Holds::Spare | Holds::One(_) => self.remove(space, id),
+                Holds::Small(..) | Holds::One(_) => {}
             }
         }
     }
@@ -310,7 +285,7 @@ impl Spans {
         space.give_back(start, units);
     }
 
-    /// Bytes of the address range in use, spare spans included: at least what is committed.
+    /// Bytes of the address range in use: at least what is committed of it.
     pub(super) fn bytes(&self) -> usize {
         let used = self.spans.iter().filter(|s| s.holds != Holds::Nothing);
         used.map(|span| span.units * UNIT_BYTES).sum()

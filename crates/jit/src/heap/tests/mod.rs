@@ -20,13 +20,25 @@ fn heap(structs: &[&[Type]], budget: u64, shadow: bool) -> Heap {
     Heap::new(&layouts(structs), &[], budget, shadow).unwrap()
 }
 
+impl Reference {
+    fn at(self, offset: i32) -> usize {
+        (self.0 as usize).wrapping_add_signed(offset as isize)
+    }
+}
+
+impl Space {
+    fn set_word(&mut self, address: usize, word: u64) {
+        self.words_mut(address, 8)[0] = word;
+    }
+}
+
 impl Heap {
     fn get(&self, object: Reference, offset: i32) -> u64 {
         self.space.word(object.at(offset))
     }
 
     fn put(&mut self, object: Reference, offset: i32, word: u64) {
-        self.set(object, offset, word);
+        self.space.set_word(object.at(offset), word);
     }
 
     fn struct_for(&mut self, layout: u32, roots: &[u64]) -> Reference {
