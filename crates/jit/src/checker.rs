@@ -9,7 +9,8 @@
 use finishline_detect::inline::{FastPath, Inline};
 use finishline_detect::order::Order;
 use finishline_detect::{Failure, Findings};
-use finishline_model::{Access, AccessKind, Event, Location, Observer};
+use finishline_ir::listener::{Allocated, Creation, Listener};
+use finishline_model::{Access, AccessKind, Event, Location, Observer, TaskId};
 use std::ptr::NonNull;
 
 /// What a check is compiled to.
@@ -35,6 +36,10 @@ pub(crate) trait Checker {
     fn attach(&mut self, fast: NonNull<FastPath>);
 
     fn event(&mut self, event: &Event);
+
+    /// As [`Listener::created`] and [`Listener::allocated`].
+    fn created(&mut self, _task: TaskId, _creation: &Creation<'_>) {}
+    fn allocated(&mut self, _object: &Allocated<'_>) {}
 
     /// An access of a check compiled to a call.
     fn access(&mut self, access: &Access);
@@ -109,10 +114,10 @@ impl<O: Order> Checker for Inlined<O> {
     }
 }
 
-/// An observer that is told everything.
-pub(crate) struct Told<'a, O>(pub(crate) &'a mut O);
+/// A listener that is told everything.
+pub(crate) struct Told<'a, L>(pub(crate) &'a mut L);
 
-impl<O: Observer> Checker for Told<'_, O> {
+impl<L: Listener> Checker for Told<'_, L> {
     const STYLE: Style = Style::Call;
 
     fn attach(&mut self, _: NonNull<FastPath>) {}
@@ -120,6 +125,14 @@ impl<O: Observer> Checker for Told<'_, O> {
     #[inline]
     fn event(&mut self, event: &Event) {
         self.0.event(event);
+    }
+
+    fn created(&mut self, task: TaskId, creation: &Creation<'_>) {
+        self.0.created(task, creation);
+    }
+
+    fn allocated(&mut self, object: &Allocated<'_>) {
+        self.0.allocated(object);
     }
 
     #[inline]

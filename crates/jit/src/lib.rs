@@ -27,8 +27,9 @@ use checker::{Checker, Inlined, Told, Unchecked};
 use finishline_detect::order::{EspBags, SpBags};
 use finishline_detect::{Failure, Findings};
 use finishline_ir::Module;
+use finishline_ir::listener::Listener;
 use finishline_ir::machine::{Datum, Limits};
-use finishline_model::{Detector, Observer};
+use finishline_model::Detector;
 use runtime::Run;
 use std::io::Write;
 use std::sync::atomic::AtomicU64;
@@ -67,13 +68,13 @@ pub fn run(program: Program, output: &mut dyn Write) -> Result<End, CompileError
     program.run(&mut Unchecked, output)
 }
 
-/// Runs a program and tells an observer everything.
+/// Runs a program and tells a listener everything.
 pub fn tell(
     program: Program,
-    observer: &mut impl Observer,
+    listener: &mut impl Listener,
     output: &mut dyn Write,
 ) -> Result<End, CompileError> {
-    program.run(&mut Told(observer), output)
+    program.run(&mut Told(listener), output)
 }
 
 /// Runs a program under a detector, its fast path inline. None if the detector has no such form.

@@ -4,6 +4,7 @@
 //! happens, at its site. Creating a task is telling the runtime, calling the body, telling the runtime.
 
 use super::{Code, HIDDEN};
+use crate::checker::Style;
 use crate::runtime::context::Context;
 use crate::runtime::helpers::Helper;
 use crate::runtime::tasks::{FINISH_KINDS, SpawnSite};
@@ -99,7 +100,15 @@ impl Code<'_, '_> {
 
         self.add_accesses();
         let address = self.int(address as i64);
-        self.call_helper(Helper::BeginTask, &[self.context, address, self.stack]);
+        let captures = match self.program.style {
+            Style::Call => {
+                let captured: Vec<_> = arguments.iter().map(|a| self.get(*a)).collect();
+                self.on_stack(&captured)
+            }
+            Style::Nothing | Style::Inline => self.int(0),
+        };
+        let told = [self.context, address, self.stack, captures];
+        self.call_helper(Helper::BeginTask, &told);
         let depth = self.int(1);
         let stack = self.builder.ins().iadd_imm_s(self.stack, bytes as i64);
         self.enter(function, [self.context, depth, stack], arguments);

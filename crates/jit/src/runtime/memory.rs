@@ -11,6 +11,7 @@ use crate::checker::Checker;
 use crate::heap::layout::{COUNT_OFFSET, FIRST_LOCATION_OFFSET};
 use crate::heap::{Reference, Roots};
 use finishline_ir::StructId;
+use finishline_ir::listener::{Allocated, Shape};
 use finishline_model::{AllocationId, Event, Location, ObjectId, SiteId};
 use std::arch::asm;
 use std::ops::Range;
@@ -73,7 +74,12 @@ fn locations(object: Reference) -> (Location, u64) {
 }
 
 impl<C: Checker> Runtime<'_, C> {
-    pub(super) fn tell_alloc(&mut self, object: Reference, allocation: AllocationId) {
+    pub(super) fn tell_alloc(
+        &mut self,
+        object: Reference,
+        allocation: AllocationId,
+        shape: Shape<&[u64]>,
+    ) {
         let (first, count) = locations(object);
         let event = Event::Alloc {
             task: self.running(),
@@ -84,6 +90,12 @@ impl<C: Checker> Runtime<'_, C> {
         };
         self.objects_made = self.objects_made.wrapping_add(1);
         self.checker.event(&event);
+        self.checker.allocated(&Allocated {
+            allocation,
+            first,
+            count,
+            shape,
+        });
     }
 }
 
@@ -102,7 +114,8 @@ pub(super) unsafe extern "C" fn new_struct<C: Checker>(
     };
     match runtime.heap.new_struct(StructId(layout), &roots) {
         Ok(object) => {
-            runtime.tell_alloc(object, AllocationId(allocation));
+            let shape = Shape::Struct(StructId(layout));
+            runtime.tell_alloc(object, AllocationId(allocation), shape);
             object.address()
         }
         Err(kind) => runtime.fail(kind, SiteId(site)),
@@ -118,10 +131,13 @@ pub(super) unsafe extern "C" fn new_array<C: Checker>(
     site: u32,
 ) -> u64 {
     let (preserved, stack_pointer) = preserved_registers();
-    // SAFETY: compiled code passes its context and the address of so many sizes on its stack.
-    let (runtime, sizes) = unsafe {
-        let sizes = std::slice::from_raw_parts(sizes, dimensions as usize);
-        (Runtime::<C>::of(context), sizes)
+    // SAFETY: compiled code passes its context and the address of so many sizes on its stack. Sizes are told only of an
+    // array that was made, and then they are not negative.
+    let (runtime, requested, sizes) = unsafe {
+        let dimensions = dimensions as usize;
+        let requested = std::slice::from_raw_parts(sizes, dimensions);
+        let sizes = std::slice::from_raw_parts(sizes.cast::<u64>(), dimensions);
+        (Runtime::<C>::of(context), requested, sizes)
     };
     let roots = Registers {
         preserved,
@@ -129,10 +145,10 @@ pub(super) unsafe extern "C" fn new_array<C: Checker>(
     };
     match runtime
         .heap
-        .new_array(TYPES[element as usize], sizes, &roots)
+        .new_array(TYPES[element as usize], requested, &roots)
     {
         Ok(object) => {
-            runtime.tell_alloc(object, AllocationId(allocation));
+            runtime.tell_alloc(object, AllocationId(allocation), Shape::Array(sizes));
             object.address()
         }
         Err(kind) => runtime.fail(kind, SiteId(site)),

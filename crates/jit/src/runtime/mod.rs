@@ -24,6 +24,7 @@ use crate::heap::layout::field_offset;
 use context::Context;
 use corosensei::{Coroutine, CoroutineResult, Yielder};
 use finishline_detect::inline::FastPath;
+use finishline_ir::listener::Shape;
 use finishline_ir::machine::{Datum, Limits, Trap, TrapKind};
 use finishline_ir::{Const, Module, Type, cost};
 use finishline_model::{
@@ -239,7 +240,7 @@ impl<C: Checker> Runtime<'_, C> {
         });
         self.tell_finish_begin();
         let globals = self.heap.globals();
-        self.tell_alloc(globals, AllocationId(0));
+        self.tell_alloc(globals, AllocationId(0), Shape::Globals);
     }
 }
 

@@ -3,11 +3,12 @@
 //! Live tasks and open finishes are two stacks: a task under way is 16 bytes, an open finish 12. What has ended costs nothing.
 //! The rules, the order of events and the failures are those of the reference interpreter.
 
-use super::Runtime;
 use super::context::Context;
-use crate::checker::Checker;
+use super::{Runtime, datum};
+use crate::checker::{Checker, Style};
+use finishline_ir::listener::Creation;
 use finishline_ir::machine::{Ended, TrapKind};
-use finishline_ir::{Construct, FunctionId, cost};
+use finishline_ir::{Construct, Function, FunctionId, cost};
 use finishline_model::{Event, FinishId, FinishKind, SiteId, TaskId, TaskKind};
 use std::sync::atomic::Ordering;
 
@@ -90,7 +91,7 @@ impl<C: Checker> Runtime<'_, C> {
         self.fail(kind, site)
     }
 
-    fn begin_task(&mut self, spawn: &SpawnSite, stack: u64) {
+    fn begin_task(&mut self, spawn: &SpawnSite, stack: u64, captures: *const u64) {
         if self.tasks_created >= self.limits.tasks {
             let limit = self.limits.tasks;
             self.fail(TrapKind::TooManyTasks { limit }, spawn.site);
@@ -108,10 +109,11 @@ impl<C: Checker> Runtime<'_, C> {
             unreachable!("compiled code runs in a task")
         };
         let enclosing = enclosing.unwrap_or(parent.enclosing);
+        let (creator, index) = (parent.id, parent.created);
         parent.created += 1;
         let event = Event::TaskBegin {
             task: id,
-            parent: Some(parent.id),
+            parent: Some(creator),
             kind: spawn.kind,
             finish: enclosing,
             site: spawn.site,
@@ -125,6 +127,26 @@ impl<C: Checker> Runtime<'_, C> {
         // A statistic: nothing is ordered by it.
         self.progress.store(u64::from(id.0), Ordering::Relaxed);
         self.checker.event(&event);
+        if C::STYLE == Style::Call {
+            let function = self.module.function(spawn.function);
+            let parameters = &function.block(Function::ENTRY).parameters;
+            let captured = || {
+                let parameters = parameters.iter().enumerate();
+                // SAFETY: code whose checks are calls passes the address of as many words as the body has parameters.
+                let word = |index| unsafe { captures.add(index).read() };
+                let captured = parameters.map(|(index, p)| datum(function.ty(*p), word(index)));
+                captured.collect()
+            };
+            let creation = Creation {
+                parent: creator,
+                index,
+                site: spawn.site,
+                construct: spawn.construct,
+                function: spawn.function,
+                captures: &captured,
+            };
+            self.checker.created(id, &creation);
+        }
     }
 
     fn end_task(&mut self, end: SiteId) {
@@ -220,10 +242,11 @@ pub(super) unsafe extern "C" fn begin_task<C: Checker>(
     context: *mut Context,
     spawn: *const SpawnSite,
     stack: u64,
+    captures: *const u64,
 ) {
     // SAFETY: compiled code passes its context and the address of a site that lives as long as the code.
     let (runtime, spawn) = unsafe { (Runtime::<C>::of(context), &*spawn) };
-    runtime.begin_task(spawn, stack);
+    runtime.begin_task(spawn, stack, captures);
 }
 
 pub(super) unsafe extern "C" fn end_task<C: Checker>(context: *mut Context, end: u32) {
