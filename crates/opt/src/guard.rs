@@ -1,0 +1,296 @@
+//! The conditions in front of the fast copy of a loop.
+//!
+//! A guard is a chain of blocks that computes what the fast copy needs and asks whether it is allowed; a "no" leads to the original
+//! loop, which does everything itself, failures included. So a guard may compute only what can't fail: before a reference is
+//! used for a length or a load, the chain has branched on its not being null.
+//!
+//! **Bounds.** An index of the loop's body is `start + k · step` modulo 2⁶⁴ with 0 ≤ k < n, where n ≥ 1 is the number of iterations. Let
+//! `last = start + (n − 1) · step`, wrapping. The guard demands n ≤ 2³¹ and |step| ≤ 2³¹, so the true product fits 2⁶², and
+//! 0 ≤ start < size and 0 ≤ last < size. The true sum of a start in [0, 2⁶³) and a product in [−2⁶², 2⁶²] is in [−2⁶², 2⁶³ + 2⁶²); where it does not
+//! fit an int it wraps to a negative one. As `last` is not negative it is the true sum, and every index between, being between
+//! two true values on a line, lies in bounds and never wrapped. If the sign of the step is known, one of the four
+//! comparisons follows from `start ≤ last`, or `last ≤ start`, which excludes the wrapped case just as well.
+//!
+//! **Trips.** A count is asked for 1 ≤ n ≤ 2³¹ as it stands. A `while` loop that runs as long as its counter is below a bound runs as often as
+//! the range from the counter's first value to the bound, unless the counter passes the largest int and comes out below the
+//! bound again; the guard demands that the bound is at least one step away from the end of the ints, so it does not.
+
+use crate::edit::{append, constant, new_block, target};
+use finishline_ir::{
+    BinaryOp, BlockId, CompareOp, Const, Function, Op, Target, Terminator, Type, Value,
+};
+use rustc_hash::FxHashMap;
+
+/// An int, known now or when the program runs.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Term {
+    Int(i64),
+    Value(Value),
+}
+
+/// `start + k · step` in iteration k.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Linear {
+    pub(crate) start: Term,
+    pub(crate) step: Term,
+}
+
+impl Linear {
+    pub(crate) fn invariant(start: Term) -> Linear {
+        Linear {
+            start,
+            step: Term::Int(0),
+        }
+    }
+}
+
+/// Iterations and steps up to this keep products far from overflow.
+const SMALL: i64 = 1 << 31;
+
+/// A guard under construction.
+pub(crate) struct Guard<'f> {
+    pub(crate) function: &'f mut Function,
+    first: BlockId,
+    current: BlockId,
+    /// What must hold for control to go on, not yet asked.
+    pending: Vec<Value>,
+    /// Where a "no" leads.
+    refused: Target,
+    /// References that are not null, each with whether that has been asked before the current block.
+    not_null: FxHashMap<Value, bool>,
+    lengths: FxHashMap<(Value, u32), Value>,
+    /// n − 1.
+    last_trip: Option<Term>,
+    /// Some condition can never hold.
+    pub(crate) impossible: bool,
+}
+
+impl<'f> Guard<'f> {
+    pub(crate) fn new(function: &'f mut Function, refused: Target) -> Guard<'f> {
+        let first = new_block(function);
+        Guard {
+            function,
+            first,
+            current: first,
+            pending: Vec::new(),
+            refused,
+            not_null: FxHashMap::default(),
+            lengths: FxHashMap::default(),
+            last_trip: None,
+            impossible: false,
+        }
+    }
+
+    /// Ends the guard: if all holds control goes to `allowed`. The block the guard begins with.
+    pub(crate) fn finish(mut self, allowed: Target) -> BlockId {
+        self.ask(allowed);
+        self.first
+    }
+
+    /// Branches on what is pending.
+    fn ask(&mut self, allowed: Target) {
+        let all = self.pending.drain(..).collect::<Vec<_>>();
+        let all = all.into_iter().reduce(|a, b| {
+            append(
+                self.function,
+                self.current,
+                Op::Binary(BinaryOp::And, a, b),
+                Type::Bool,
+            )
+        });
+        self.function.blocks[self.current.index()].terminator = match all {
+            Some(condition) => Terminator::Branch {
+                condition,
+                then: allowed,
+                otherwise: self.refused.clone(),
+            },
+            None => Terminator::Jump(allowed),
+        };
+    }
+
+    pub(crate) fn emit(&mut self, op: Op, ty: Type) -> Value {
+        append(self.function, self.current, op, ty)
+    }
+
+    pub(crate) fn value(&mut self, term: Term) -> Value {
+        match term {
+            Term::Value(value) => value,
+            Term::Int(int) => constant(self.function, self.current, Const::Int(int)),
+        }
+    }
+
+    pub(crate) fn add(&mut self, a: Term, b: Term) -> Term {
+        match (a, b) {
+            (Term::Int(a), Term::Int(b)) => Term::Int(a.wrapping_add(b)),
+            (Term::Int(0), other) | (other, Term::Int(0)) => other,
+            _ => self.binary(BinaryOp::Add, a, b),
+        }
+    }
+
+    pub(crate) fn subtract(&mut self, a: Term, b: Term) -> Term {
+        match (a, b) {
+            (Term::Int(a), Term::Int(b)) => Term::Int(a.wrapping_sub(b)),
+            (a, Term::Int(0)) => a,
+            _ => self.binary(BinaryOp::Subtract, a, b),
+        }
+    }
+
+    pub(crate) fn multiply(&mut self, a: Term, b: Term) -> Term {
+        match (a, b) {
+            (Term::Int(a), Term::Int(b)) => Term::Int(a.wrapping_mul(b)),
+            (Term::Int(0), _) | (_, Term::Int(0)) => Term::Int(0),
+            (Term::Int(1), other) | (other, Term::Int(1)) => other,
+            _ => self.binary(BinaryOp::Multiply, a, b),
+        }
+    }
+
+    fn binary(&mut self, op: BinaryOp, a: Term, b: Term) -> Term {
+        let (a, b) = (self.value(a), self.value(b));
+        Term::Value(self.emit(Op::Binary(op, a, b), Type::Int))
+    }
+
+    /// Demands a comparison of ints.
+    pub(crate) fn require(&mut self, compare: CompareOp, a: Term, b: Term) {
+        if let (Term::Int(a), Term::Int(b)) = (a, b) {
+            self.impossible |= !match compare {
+                CompareOp::Equal => a == b,
+                CompareOp::NotEqual => a != b,
+                CompareOp::Less => a < b,
+                CompareOp::LessEqual => a <= b,
+                CompareOp::Greater => a > b,
+                CompareOp::GreaterEqual => a >= b,
+            };
+            return;
+        }
+        let (a, b) = (self.value(a), self.value(b));
+        let holds = self.emit(Op::Compare(compare, a, b), Type::Bool);
+        self.pending.push(holds);
+    }
+
+    /// Notes what is known without asking.
+    pub(crate) fn is_not_null(&mut self, reference: Value) {
+        self.not_null.insert(reference, true);
+    }
+
+    pub(crate) fn require_not_null(&mut self, reference: Value) {
+        if !self.not_null.contains_key(&reference) {
+            self.not_null.insert(reference, false);
+            let null = constant(self.function, self.current, Const::Null);
+            let holds = self.emit(
+                Op::Compare(CompareOp::NotEqual, reference, null),
+                Type::Bool,
+            );
+            self.pending.push(holds);
+        }
+    }
+
+    /// From here on the reference may be used.
+    fn use_reference(&mut self, reference: Value) {
+        self.require_not_null(reference);
+        if self.not_null[&reference] {
+            return;
+        }
+        self.settle();
+    }
+
+    /// From here on all that was demanded holds.
+    pub(crate) fn settle(&mut self) {
+        if !self.pending.is_empty() {
+            let next = new_block(self.function);
+            self.ask(target(next, Vec::new()));
+            self.current = next;
+            self.not_null.values_mut().for_each(|asked| *asked = true);
+        }
+    }
+
+    pub(crate) fn length(&mut self, array: Value, dimension: u32) -> Value {
+        if let Some(length) = self.lengths.get(&(array, dimension)) {
+            return *length;
+        }
+        self.use_reference(array);
+        let length = self.emit(Op::Length { array, dimension }, Type::Int);
+        self.lengths.insert((array, dimension), length);
+        length
+    }
+
+    /// Reads a location behind everything that was demanded so far, its bounds among it.
+    pub(crate) fn load(&mut self, op: Op, base: Value, ty: Type) -> Value {
+        self.require_not_null(base);
+        self.settle();
+        self.emit(op, ty)
+    }
+
+    /// Demands that there are iterations, and not too many. `count` is unsigned.
+    pub(crate) fn trips(&mut self, count: Term) {
+        self.require(CompareOp::GreaterEqual, count, Term::Int(1));
+        self.require(CompareOp::LessEqual, count, Term::Int(SMALL));
+        let last = self.subtract(count, Term::Int(1));
+        self.last_trip = Some(last);
+    }
+
+    /// The iterations of a loop that goes on while its counter has not passed a bound. `step` is not 0.
+    pub(crate) fn trips_to_bound(&mut self, start: Term, step: i64, bound: Term, inclusive: bool) {
+        // Past the bound, or past the last value that it lets through, by less than a step.
+        let (compare, limit) = if step > 0 {
+            (CompareOp::LessEqual, i64::MAX.wrapping_sub(step))
+        } else {
+            (CompareOp::GreaterEqual, i64::MIN.wrapping_sub(step))
+        };
+        self.require(compare, bound, Term::Int(limit));
+        let (start, end, step) = (
+            self.value(start),
+            self.value(bound),
+            self.value(Term::Int(step)),
+        );
+        let count = self.emit(
+            Op::RangeCount {
+                start,
+                end,
+                step,
+                inclusive,
+            },
+            Type::Int,
+        );
+        self.trips(Term::Value(count));
+    }
+
+    /// Demands that an index is in bounds in every iteration. One that changes needs the trips first.
+    pub(crate) fn require_in_bounds(&mut self, index: Linear, size: Term) {
+        let Linear { start, step } = index;
+        let zero = Term::Int(0);
+        if step == zero {
+            self.require(CompareOp::GreaterEqual, start, zero);
+            self.require(CompareOp::Less, start, size);
+            return;
+        }
+        let Some(last_trip) = self.last_trip else {
+            self.impossible = true;
+            return;
+        };
+        let reach = self.multiply(last_trip, step);
+        let last = self.add(start, reach);
+        let (low, high) = match step {
+            Term::Int(step) => {
+                self.impossible |= step.unsigned_abs() > SMALL as u64;
+                if step > 0 {
+                    (start, last)
+                } else {
+                    (last, start)
+                }
+            }
+            Term::Value(_) => {
+                let shifted = self.add(step, Term::Int(SMALL));
+                let bits = self.binary(BinaryOp::ShiftRightLogical, shifted, Term::Int(32));
+                self.require(CompareOp::Equal, bits, zero);
+                self.require(CompareOp::GreaterEqual, last, zero);
+                self.require(CompareOp::Less, start, size);
+                self.require(CompareOp::GreaterEqual, start, zero);
+                self.require(CompareOp::Less, last, size);
+                return;
+            }
+        };
+        self.require(CompareOp::GreaterEqual, low, zero);
+        self.require(CompareOp::LessEqual, low, high);
+        self.require(CompareOp::Less, high, size);
+    }
+}
