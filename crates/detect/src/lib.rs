@@ -24,6 +24,7 @@
 pub mod detectors;
 mod failure;
 pub mod history;
+pub mod inline;
 pub mod locations;
 pub mod oracle;
 pub mod order;

@@ -4,7 +4,7 @@
 //!   instruction of its own, apart from the load or store it guards.
 //! - [`text`]: the printed form, for people and snapshot tests.
 //! - [`verify`]: what every pass may rely on and must keep.
-//! - [`dominators`]: the dominator tree.
+//! - [`dominators`]: the dominator tree. [`loops`]: the natural loops.
 //! - [`cost`]: what the memory budget counts.
 //! - [`listener`]: who hears what happens in a run.
 //! - [`machine`]: the reference interpreter. It defines what a program means.
@@ -16,6 +16,7 @@
 pub mod cost;
 pub mod dominators;
 pub mod listener;
+pub mod loops;
 pub mod machine;
 pub mod module;
 pub mod text;

@@ -1,12 +1,14 @@
 //! The values an instruction or terminator uses.
+//!
+//! Each visitor exists for reading and for renaming; both come from one list of operands.
 
 use crate::module::{Op, Operand, PrintPart, Terminator, Value};
 
-impl Op {
-    /// Calls `visit` with every operand, in order; a value used twice is visited twice.
-    pub fn for_each_use(&self, mut visit: impl FnMut(Value)) {
-        let mut all = |values: &[Value]| values.iter().for_each(|value| visit(*value));
-        match self {
+/// Calls `$visit` with a reference to every operand of an operation. `$iter` is `iter` or `iter_mut`, as the operation is shared
+/// or not.
+macro_rules! visit_operands {
+    ($op:expr, $visit:ident, $iter:ident) => {
+        match $op {
             Op::Const(_)
             | Op::NewStruct { .. }
             | Op::Globals
@@ -16,18 +18,25 @@ impl Op {
             | Op::Sync
             | Op::IsolatedBegin
             | Op::IsolatedEnd => {}
-            Op::Unary(_, a) | Op::Convert(a, _) | Op::NonNull(a) => all(&[*a]),
-            Op::Binary(_, a, b) | Op::Compare(_, a, b) => all(&[*a, *b]),
-            Op::Math(_, operands) => all(operands),
+            Op::Unary(_, a) | Op::Convert(a, _) | Op::NonNull(a) => $visit(a),
+            Op::Binary(_, a, b) | Op::Compare(_, a, b) => {
+                $visit(a);
+                $visit(b);
+            }
+            Op::Math(_, operands) => operands.$iter().for_each(&mut $visit),
             Op::RangeCount {
                 start, end, step, ..
-            } => all(&[*start, *end, *step]),
-            Op::NewArray { sizes, .. } => all(sizes),
-            Op::Index { array, indices } => {
-                all(&[*array]);
-                all(indices);
+            } => {
+                $visit(start);
+                $visit(end);
+                $visit(step);
             }
-            Op::Length { array, .. } => all(&[*array]),
+            Op::NewArray { sizes, .. } => sizes.$iter().for_each(&mut $visit),
+            Op::Index { array, indices } => {
+                $visit(array);
+                indices.$iter().for_each(&mut $visit);
+            }
+            Op::Length { array, .. } => $visit(array),
             Op::Check {
                 base,
                 first,
@@ -35,14 +44,18 @@ impl Op {
                 stride,
                 ..
             } => {
-                all(&[*base]);
+                $visit(base);
                 for operand in [first, count, stride] {
-                    all(operand.value().as_slice());
+                    if let Operand::Value(value) = operand {
+                        $visit(value);
+                    }
                 }
             }
             Op::Load { base, offset, .. } => {
-                all(&[*base]);
-                all(offset.value().as_slice());
+                $visit(base);
+                if let Operand::Value(offset) = offset {
+                    $visit(offset);
+                }
             }
             Op::Store {
                 base,
@@ -50,26 +63,45 @@ impl Op {
                 value,
                 ..
             } => {
-                all(&[*base]);
-                all(offset.value().as_slice());
-                all(&[*value]);
+                $visit(base);
+                if let Operand::Value(offset) = offset {
+                    $visit(offset);
+                }
+                $visit(value);
             }
-            Op::Call { arguments, .. } | Op::Spawn { arguments, .. } => all(arguments),
-            Op::Print(parts) => all(&values_of(parts)),
+            Op::Call { arguments, .. } | Op::Spawn { arguments, .. } => {
+                arguments.$iter().for_each(&mut $visit);
+            }
+            Op::Print(parts) => visit_parts!(parts, $visit, $iter),
             Op::Assert { condition, message } => {
-                all(&[*condition]);
-                all(&values_of(message));
+                $visit(condition);
+                visit_parts!(message, $visit, $iter);
             }
         }
-    }
+    };
 }
 
-fn values_of(parts: &[PrintPart]) -> Vec<Value> {
-    let value = |part: &PrintPart| match part {
-        PrintPart::Value(value) => Some(*value),
-        PrintPart::Text(_) => None,
+macro_rules! visit_parts {
+    ($parts:expr, $visit:ident, $iter:ident) => {
+        for part in $parts.$iter() {
+            if let PrintPart::Value(value) = part {
+                $visit(value);
+            }
+        }
     };
-    parts.iter().filter_map(value).collect()
+}
+
+impl Op {
+    /// Calls `visit` with every operand, in order; a value used twice is visited twice.
+    pub fn for_each_use(&self, mut visit: impl FnMut(Value)) {
+        let mut visit = |value: &Value| visit(*value);
+        visit_operands!(self, visit, iter);
+    }
+
+    /// Calls `visit` with every operand, in the same order, to rename it.
+    pub fn for_each_use_mut(&mut self, mut visit: impl FnMut(&mut Value)) {
+        visit_operands!(self, visit, iter_mut);
+    }
 }
 
 impl Operand {
@@ -92,5 +124,17 @@ impl Terminator {
         self.targets()
             .flat_map(|target| &target.arguments)
             .for_each(|value| visit(*value));
+    }
+
+    /// Calls `visit` with every operand, in the same order, to rename it.
+    pub fn for_each_use_mut(&mut self, mut visit: impl FnMut(&mut Value)) {
+        match self {
+            Terminator::Branch { condition, .. } => visit(condition),
+            Terminator::Return(Some(value)) => visit(value),
+            Terminator::Jump(_) | Terminator::Return(None) => {}
+        }
+        self.targets_mut()
+            .flat_map(|target| &mut target.arguments)
+            .for_each(visit);
     }
 }

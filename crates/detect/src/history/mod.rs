@@ -12,10 +12,12 @@ use finishline_model::AccessKind;
 mod isolated;
 mod last_writer_one_reader;
 mod observed_order;
+mod write_covers_reads;
 
 pub use isolated::Isolated;
 pub use last_writer_one_reader::LastWriterOneReader;
 pub use observed_order::{ObservedOrder, Remembered};
+pub use write_covers_reads::WriteCoversReads;
 
 /// One remembered access of a cell. The discriminant is its index in the cell.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Hash)]

@@ -132,13 +132,7 @@ pub(crate) fn convert(operand: Datum, to: Type) -> Datum {
 pub(crate) fn math(function: MathFunction, operands: &[Datum]) -> Datum {
     match *operands {
         [Datum::Float(a)] => Datum::Float(math_of_one(function, a)),
-        [Datum::Float(a), Datum::Float(b)] => Datum::Float(match function {
-            MathFunction::Pow => a.powf(b),
-            MathFunction::Atan2 => a.atan2(b),
-            MathFunction::Min => minimum(a, b),
-            MathFunction::Max => -minimum(-a, -b),
-            _ => mistyped("one operand", operands[1]),
-        }),
+        [Datum::Float(a), Datum::Float(b)] => Datum::Float(math_of_two(function, a, b)),
         [Datum::Int(a)] if function == MathFunction::Abs => Datum::Int(a.wrapping_abs()),
         [Datum::Int(a), Datum::Int(b)] if function == MathFunction::Min => Datum::Int(a.min(b)),
         [Datum::Int(a), Datum::Int(b)] if function == MathFunction::Max => Datum::Int(a.max(b)),
@@ -149,7 +143,8 @@ pub(crate) fn math(function: MathFunction, operands: &[Datum]) -> Datum {
     }
 }
 
-fn math_of_one(function: MathFunction, a: f64) -> f64 {
+/// A function of one float.
+pub fn math_of_one(function: MathFunction, a: f64) -> f64 {
     match function {
         MathFunction::Sqrt => a.sqrt(),
         MathFunction::Sin => a.sin(),
@@ -169,6 +164,17 @@ fn math_of_one(function: MathFunction, a: f64) -> f64 {
     }
 }
 
+/// A function of two floats.
+pub fn math_of_two(function: MathFunction, a: f64, b: f64) -> f64 {
+    match function {
+        MathFunction::Pow => a.powf(b),
+        MathFunction::Atan2 => a.atan2(b),
+        MathFunction::Min => minimum(a, b),
+        MathFunction::Max => -minimum(-a, -b),
+        _ => mistyped("one operand", Datum::Float(b)),
+    }
+}
+
 fn minimum(a: f64, b: f64) -> f64 {
     if a.is_nan() || b.is_nan() {
         f64::NAN
@@ -181,12 +187,7 @@ fn minimum(a: f64, b: f64) -> f64 {
 
 /// How many iterations a range has, as an unsigned number in an int. The one count that does not fit, 2⁶⁴ of the range over all
 /// ints, is cut to 2⁶⁴ − 1: nobody sees the last iteration.
-pub(crate) fn range_count(
-    start: i64,
-    end: i64,
-    step: i64,
-    inclusive: bool,
-) -> Result<i64, TrapKind> {
+pub fn range_count(start: i64, end: i64, step: i64, inclusive: bool) -> Result<i64, TrapKind> {
     let (start, end, step) = (i128::from(start), i128::from(end), i128::from(step));
     if step == 0 {
         return Err(TrapKind::ZeroStep);

@@ -13,7 +13,7 @@
 //! `tasks` has frames, calls and the creation and end of tasks, `finishes` waiting and isolation, [`heap`] the objects,
 //! `arithmetic` the operators, [`trap`] the failures, `canonical` the state as it is in every schedule that leads to it.
 
-mod arithmetic;
+pub mod arithmetic;
 mod canonical;
 pub mod datum;
 mod finishes;

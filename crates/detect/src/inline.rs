@@ -1,0 +1,277 @@
+//! The first pass for compiled code: cells live beside the objects, and the checks that repeat are decided by a few
+//! instructions of the program itself.
+//!
+//! The code shares one [`FastPath`] with the detector, which keeps it true for the running step. A location's cell is one
+//! word, the writer below and the reader above ([`history::WriteCoversReads`](crate::history::WriteCoversReads)):
+//!
+//! ```text
+//! read  at site s   cell.reader == me       nothing to do
+//!                   cell == keep[s]         nothing to do: the reader is known to be parallel, the writer not to be
+//!                   cell == take[s]         cell = to[s], where the reader is me
+//!                   else                    Inline::undecided
+//! write at site s   cell == settled         nothing to do
+//!                   cell == take[s]         cell = to[s], which is settled
+//!                   else                    Inline::undecided
+//! ```
+//!
+//! The first line is the history's own theorem. The others are a memo of the transition, a pure function of the cell and
+//! of answers of the order that do not change within a step: `keep[s]` and `take[s]` are cells for which it was found, in
+//! this step, to race with nothing and to leave or take the cell. Sites share the memo's [`SLOTS`] places; the sites of
+//! one loop have places of their own, so that streams through several arrays do not disturb each other. Whatever begins a
+//! step forgets the memo. Data that many tasks read (all its cells name one parallel reader) costs two comparisons, and a
+//! first pass over an array that one earlier task wrote costs three and a store.
+//!
+//! **Isolated blocks.** A location that an isolated block accesses gets a full history
+//! ([`history::Isolated`](crate::history::Isolated)) in a side table, and its cell becomes [`ELSEWHERE`], which equals nothing that
+//! the fast path compares with. Inside an isolated block `me` and `settled` equal no cell. So programs that use isolated
+//! blocks pay for them at the locations concerned and nowhere else.
+//!
+//! Cells are handed over by the caller one at a time; this file follows no address.
+
+use crate::Failure;
+use crate::history::{History, Isolated, Now, WriteCoversReads};
+use crate::locations::LocationSet;
+use crate::order::{NOBODY, Order, Stamp};
+use crate::serial::Findings;
+use finishline_model::summary::Statistics;
+use finishline_model::{Access, AccessKind, Event, Location, Observer};
+use rustc_hash::FxHashMap;
+use std::ptr::NonNull;
+
+/// Places of the memo; a power of two.
+pub const SLOTS: usize = 16;
+
+/// The cell of a location whose history is in the side table. Stamps stay below 2³¹.
+pub const ELSEWHERE: u64 = 0xffff_fffe_ffff_fffe;
+
+/// A word, and half a word, that no cell has.
+const NEVER: u64 = u64::MAX;
+const NOBODY_EVER: u32 = u32::MAX;
+
+/// What compiled code compares cells with. Its layout is part of the code generator's contract.
+#[repr(C)]
+#[derive(Debug)]
+pub struct FastPath {
+    /// The stamp of the running task.
+    pub me: Stamp,
+    unused: u32,
+    /// The stamp twice: the cell after a write of the running task.
+    pub settled: u64,
+    pub keep: [u64; SLOTS],
+    pub take: [u64; SLOTS],
+    /// What a cell becomes that equals `take`.
+    pub to: [u64; SLOTS],
+}
+
+impl FastPath {
+    /// Decides nothing.
+    pub const IDLE: FastPath = FastPath {
+        me: NOBODY_EVER,
+        unused: 0,
+        settled: NEVER,
+        keep: [NEVER; SLOTS],
+        take: [NEVER; SLOTS],
+        to: [NEVER; SLOTS],
+    };
+}
+
+#[inline]
+const fn packed([writer, reader]: [Stamp; 2]) -> u64 {
+    writer as u64 | (reader as u64) << 32
+}
+
+#[inline]
+const fn unpacked(cell: u64) -> [Stamp; 2] {
+    [cell as u32, (cell >> 32) as u32]
+}
+
+/// An empty field and one's own stamp are the most frequent, and never parallel.
+#[inline]
+fn is_parallel(order: &mut impl Order, now: Stamp, earlier: Stamp) -> bool {
+    earlier != NOBODY && earlier != now && order.parallel(earlier)
+}
+
+#[derive(Debug)]
+pub struct Inline<O: Order> {
+    order: O,
+    fast: Option<NonNull<FastPath>>,
+    stamp: Stamp,
+    isolated: bool,
+    /// Whether the memo has entries.
+    memorised: bool,
+    /// The histories of locations that isolated blocks have accessed.
+    elsewhere: FxHashMap<Location, [Stamp; 4]>,
+    racing: LocationSet,
+    isolated_conflict: bool,
+    statistics: Statistics,
+    failure: Option<Failure>,
+}
+
+impl<O: Order> Inline<O> {
+    pub fn new() -> Result<Self, Failure> {
+        Ok(Inline {
+            order: O::new()?,
+            fast: None,
+            stamp: NOBODY,
+            isolated: false,
+            memorised: true,
+            elsewhere: FxHashMap::default(),
+            racing: LocationSet::new()?,
+            isolated_conflict: false,
+            statistics: Statistics::default(),
+            failure: None,
+        })
+    }
+
+    /// Keeps this fast path true from now on.
+    ///
+    /// # Safety
+    ///
+    /// It must be valid until [`Inline::detach`] and used by nobody but compiled code that does not run while the detector does.
+    #[allow(unsafe_code)]
+    pub unsafe fn attach(&mut self, fast: NonNull<FastPath>) {
+        self.fast = Some(fast);
+    }
+
+    /// Forgets the fast path.
+    pub fn detach(&mut self) {
+        self.fast = None;
+    }
+
+    /// What was found in the run that has ended, or was cut short, with as many checked accesses.
+    pub fn finish(self, accesses: u64) -> Result<Findings, Failure> {
+        if let Some(failure) = self.failure {
+            return Err(failure);
+        }
+        Ok(Findings {
+            task_bytes: self.order.used_bytes(),
+            location_bytes: self.racing.used_bytes()
+                + self.elsewhere.capacity() * size_of::<(Location, [Stamp; 4])>(),
+            racing: self.racing,
+            isolated_conflict: self.isolated_conflict,
+            statistics: Statistics {
+                accesses,
+                ..self.statistics
+            },
+        })
+    }
+
+    /// An access that the fast path did not decide.
+    #[inline]
+    pub fn undecided(&mut self, kind: AccessKind, cell: &mut u64, location: Location, slot: usize) {
+        let before = *cell;
+        if self.isolated || before == ELSEWHERE {
+            return self.access_elsewhere(kind, cell, location);
+        }
+        let (stamp, order) = (self.stamp, &mut self.order);
+        let now = Now {
+            stamp,
+            kind,
+            isolated: false,
+        };
+        let done = WriteCoversReads::transition(unpacked(before), now, |earlier| {
+            is_parallel(order, stamp, earlier)
+        });
+        *cell = packed(done.cell);
+        if !done.races.is_empty() {
+            return self.note_race(location);
+        }
+        self.memorised = true;
+        let unchanged = *cell == before;
+        let after = *cell;
+        let slot = slot % SLOTS;
+        if let Some(fast) = self.fast() {
+            if unchanged {
+                fast.keep[slot] = before;
+            } else {
+                (fast.take[slot], fast.to[slot]) = (before, after);
+            }
+        }
+    }
+
+    /// An access inside an isolated block, or to a location that one has accessed.
+    #[cold]
+    fn access_elsewhere(&mut self, kind: AccessKind, cell: &mut u64, location: Location) {
+        let [writer, reader] = unpacked(*cell);
+        let full = self
+            .elsewhere
+            .entry(location)
+            .or_insert([writer, reader, NOBODY, NOBODY]);
+        *cell = ELSEWHERE;
+        let (stamp, order) = (self.stamp, &mut self.order);
+        let now = Now {
+            stamp,
+            kind,
+            isolated: self.isolated,
+        };
+        let done = Isolated::transition(*full, now, |earlier| is_parallel(order, stamp, earlier));
+        *full = done.cell;
+        self.isolated_conflict |= !done.overlaps.is_empty();
+        if !done.races.is_empty() {
+            self.note_race(location);
+        }
+    }
+
+    #[cold]
+    fn note_race(&mut self, location: Location) {
+        if let Err(full) = self.racing.insert(location) {
+            self.failure.get_or_insert(full.into());
+        }
+    }
+
+    #[allow(unsafe_code)]
+    #[inline]
+    fn fast(&mut self) -> Option<&mut FastPath> {
+        // SAFETY: valid and used by nobody else now, by the contract of `attach`.
+        self.fast.map(|mut fast| unsafe { fast.as_mut() })
+    }
+
+    fn follow(&mut self, event: &Event) -> Result<(), Failure> {
+        match event {
+            Event::TaskBegin { .. } => self.statistics.tasks += 1,
+            Event::FinishBegin { .. } => self.statistics.finishes += 1,
+            Event::IsolatedBegin { .. } => {
+                self.statistics.isolated_blocks += 1;
+                self.isolated = true;
+            }
+            Event::IsolatedEnd { .. } => self.isolated = false,
+            Event::Alloc { count, .. } => {
+                self.statistics.locations += count;
+                return Ok(());
+            }
+            Event::TaskEnd { .. } | Event::FinishJoin { .. } | Event::FinishEnd { .. } => {}
+        }
+        self.order.event(event)?;
+        self.begin_step();
+        Ok(())
+    }
+
+    #[inline]
+    fn begin_step(&mut self) {
+        self.stamp = self.order.now();
+        let (stamp, isolated, memorised) = (self.stamp, self.isolated, self.memorised);
+        self.memorised = false;
+        let Some(fast) = self.fast() else { return };
+        (fast.me, fast.settled) = if isolated {
+            (NOBODY_EVER, NEVER)
+        } else {
+            (stamp, packed([stamp; 2]))
+        };
+        if memorised {
+            fast.keep = [NEVER; SLOTS];
+            fast.take = [NEVER; SLOTS];
+        }
+    }
+}
+
+impl<O: Order> Observer for Inline<O> {
+    #[inline]
+    fn event(&mut self, event: &Event) {
+        if self.failure.is_none() {
+            self.failure = self.follow(event).err();
+        }
+    }
+
+    /// Accesses come by [`Inline::undecided`], with their cells.
+    fn access(&mut self, _: &Access) {}
+}

@@ -1,0 +1,146 @@
+//! Who listens to a compiled run, and what a check is compiled to for them.
+//!
+//! ```text
+//! Unchecked   nothing is compiled                    finishline run
+//! Inlined     the fast path inline, cells beside the objects, the detector behind it
+//! Told        a call that tells of every access      second passes, watches, comparisons with the interpreter
+//! ```
+
+use finishline_detect::inline::{FastPath, Inline};
+use finishline_detect::order::Order;
+use finishline_detect::{Failure, Findings};
+use finishline_ir::listener::{Allocated, Creation, Listener};
+use finishline_model::{Access, AccessKind, Event, Location, Observer, TaskId};
+use std::ptr::NonNull;
+
+/// What a check is compiled to.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Style {
+    Nothing,
+    Inline,
+    Call,
+}
+
+impl Style {
+    /// Whether objects need cells.
+    pub(crate) const fn has_cells(self) -> bool {
+        matches!(self, Style::Inline)
+    }
+}
+
+/// Whoever listens to a compiled run.
+pub(crate) trait Checker {
+    const STYLE: Style;
+
+    /// The run is about to begin; compiled code compares cells with this. It stays valid until [`Checker::ended`].
+    fn attach(&mut self, fast: NonNull<FastPath>);
+
+    fn event(&mut self, event: &Event);
+
+    /// As [`Listener::created`] and [`Listener::allocated`].
+    fn created(&mut self, _task: TaskId, _creation: &Creation<'_>) {}
+    fn allocated(&mut self, _object: &Allocated<'_>) {}
+
+    /// An access of a check compiled to a call.
+    fn access(&mut self, access: &Access);
+
+    /// An access that the fast path did not decide, with its cell.
+    fn undecided(&mut self, kind: AccessKind, cell: &mut u64, location: Location, slot: usize);
+
+    /// The run has ended, after as many accesses checked inline.
+    fn ended(&mut self, accesses: u64);
+}
+
+/// Nobody listens.
+pub(crate) struct Unchecked;
+
+impl Checker for Unchecked {
+    const STYLE: Style = Style::Nothing;
+
+    fn attach(&mut self, _: NonNull<FastPath>) {}
+
+    #[inline]
+    fn event(&mut self, _: &Event) {}
+
+    fn access(&mut self, _: &Access) {}
+
+    fn undecided(&mut self, _: AccessKind, _: &mut u64, _: Location, _: usize) {}
+
+    fn ended(&mut self, _: u64) {}
+}
+
+/// A detector whose fast path is inline.
+pub(crate) struct Inlined<O: Order> {
+    detector: Inline<O>,
+    accesses: u64,
+}
+
+impl<O: Order> Inlined<O> {
+    pub(crate) fn new() -> Result<Self, Failure> {
+        Ok(Inlined {
+            detector: Inline::new()?,
+            accesses: 0,
+        })
+    }
+
+    pub(crate) fn finish(self) -> Result<Findings, Failure> {
+        self.detector.finish(self.accesses)
+    }
+}
+
+impl<O: Order> Checker for Inlined<O> {
+    const STYLE: Style = Style::Inline;
+
+    fn attach(&mut self, fast: NonNull<FastPath>) {
+        // SAFETY: valid until `ended`, which detaches it, and compiled code never runs while the runtime does.
+        unsafe { self.detector.attach(fast) };
+    }
+
+    #[inline]
+    fn event(&mut self, event: &Event) {
+        self.detector.event(event);
+    }
+
+    fn access(&mut self, _: &Access) {}
+
+    #[inline]
+    fn undecided(&mut self, kind: AccessKind, cell: &mut u64, location: Location, slot: usize) {
+        self.detector.undecided(kind, cell, location, slot);
+    }
+
+    fn ended(&mut self, accesses: u64) {
+        self.detector.detach();
+        self.accesses = accesses;
+    }
+}
+
+/// A listener that is told everything.
+pub(crate) struct Told<'a, L>(pub(crate) &'a mut L);
+
+impl<L: Listener> Checker for Told<'_, L> {
+    const STYLE: Style = Style::Call;
+
+    fn attach(&mut self, _: NonNull<FastPath>) {}
+
+    #[inline]
+    fn event(&mut self, event: &Event) {
+        self.0.event(event);
+    }
+
+    fn created(&mut self, task: TaskId, creation: &Creation<'_>) {
+        self.0.created(task, creation);
+    }
+
+    fn allocated(&mut self, object: &Allocated<'_>) {
+        self.0.allocated(object);
+    }
+
+    #[inline]
+    fn access(&mut self, access: &Access) {
+        self.0.access(access);
+    }
+
+    fn undecided(&mut self, _: AccessKind, _: &mut u64, _: Location, _: usize) {}
+
+    fn ended(&mut self, _: u64) {}
+}

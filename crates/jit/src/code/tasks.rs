@@ -1,0 +1,142 @@
+//! Calls, and the creation and waiting of tasks.
+//!
+//! A call is checked against the depth that tasks may nest calls and against the budget, as the interpreter does it: before it
+//! happens, at its site. Creating a task is telling the runtime, calling the body, telling the runtime.
+
+use super::{Code, HIDDEN};
+use crate::checker::Style;
+use crate::runtime::context::Context;
+use crate::runtime::helpers::Helper;
+use crate::runtime::tasks::{FINISH_KINDS, SpawnSite};
+use cranelift_codegen::ir::condcodes::IntCC;
+use cranelift_codegen::ir::types::I64;
+use cranelift_codegen::ir::{self as clif, InstBuilder};
+use finishline_ir::{FunctionId, Value, cost};
+use finishline_model::{FinishKind, SiteId};
+use std::mem::offset_of;
+
+impl Code<'_, '_> {
+    pub(super) fn call(
+        &mut self,
+        function: FunctionId,
+        arguments: &[Value],
+        site: SiteId,
+    ) -> Option<clif::Value> {
+        let stack = self.room(self.stack, self.depth, function, site);
+        let depth = self.builder.ins().iadd_imm_s(self.depth, 1);
+        self.add_accesses();
+        self.enter(function, [self.context, depth, stack], arguments)
+    }
+
+    /// Whether the last of these functions could be called from the first ones nested in each other.
+    pub(super) fn call_room(&mut self, nested: &[FunctionId], site: SiteId) {
+        let (mut stack, mut depth) = (self.stack, self.depth);
+        let Some((last, entered)) = nested.split_last() else {
+            return;
+        };
+        for function in entered {
+            let bytes = cost::frame(self.program.module.function(*function));
+            stack = self.builder.ins().iadd_imm_s(stack, bytes as i64);
+            depth = self.builder.ins().iadd_imm_s(depth, 1);
+        }
+        self.room(stack, depth, *last, site);
+    }
+
+    /// Checks the limits for a call; the bytes in use during it.
+    fn room(
+        &mut self,
+        stack: clif::Value,
+        depth: clif::Value,
+        function: FunctionId,
+        site: SiteId,
+    ) -> clif::Value {
+        let limit = i64::from(self.program.limits.call_depth);
+        let too_deep = self
+            .builder
+            .ins()
+            .icmp_imm_s(IntCC::SignedGreaterThan, depth, limit);
+        self.in_cold_block(too_deep, true, |code| {
+            code.fail(Helper::CallDepth, site, &[]);
+        });
+        let bytes = cost::frame(self.program.module.function(function)) as i64;
+        let flags = self.regions.context();
+        let offset = offset_of!(Context, stack_limit) as i32;
+        let limit = self.builder.ins().load(I64, flags, self.context, offset);
+        let total = self.builder.ins().iadd_imm_s(stack, bytes);
+        let over = self
+            .builder
+            .ins()
+            .icmp(IntCC::UnsignedGreaterThan, total, limit);
+        self.in_cold_block(over, true, |code| {
+            let bytes = code.int(bytes);
+            code.fail(Helper::CallMemory, site, &[bytes, stack]);
+        });
+        total
+    }
+
+    fn enter(
+        &mut self,
+        function: FunctionId,
+        hidden: [clif::Value; HIDDEN],
+        arguments: &[Value],
+    ) -> Option<clif::Value> {
+        let arguments = arguments.iter().map(|argument| self.get(*argument));
+        let arguments: Vec<clif::Value> = hidden.into_iter().chain(arguments).collect();
+        let callee = self.callee(function);
+        let call = self.builder.ins().call(callee, &arguments);
+        self.builder.inst_results(call).first().copied()
+    }
+
+    pub(super) fn spawn(&mut self, spawn: SpawnSite, arguments: &[Value]) {
+        let function = spawn.function;
+        let bytes = cost::LIVE_TASK + cost::frame(self.program.module.function(function));
+        let end = spawn.end;
+        let spawn = Box::new(SpawnSite {
+            bytes: bytes + cost::TASK_RECORD,
+            ..spawn
+        });
+        let address = &raw const *spawn;
+        self.program.spawns.push(spawn);
+
+        self.add_accesses();
+        let address = self.int(address as i64);
+        let captures = match self.program.style {
+            Style::Call => {
+                let captured: Vec<_> = arguments.iter().map(|a| self.get(*a)).collect();
+                self.on_stack(&captured)
+            }
+            Style::Nothing | Style::Inline => self.int(0),
+        };
+        let told = [self.context, address, self.stack, captures];
+        self.call_helper(Helper::BeginTask, &told);
+        let depth = self.int(1);
+        let stack = self.builder.ins().iadd_imm_s(self.stack, bytes as i64);
+        self.enter(function, [self.context, depth, stack], arguments);
+        let end = self.number(end.0);
+        self.call_helper(Helper::EndTask, &[self.context, end]);
+    }
+
+    pub(super) fn begin_finish(&mut self, kind: FinishKind, site: SiteId) {
+        self.add_accesses();
+        let (kind, site) = (self.finish_kind(kind), self.number(site.0));
+        self.call_helper(Helper::BeginFinish, &[self.context, kind, site, self.stack]);
+    }
+
+    pub(super) fn end_finish(&mut self, kind: FinishKind, site: SiteId) {
+        self.add_accesses();
+        let (kind, site) = (self.finish_kind(kind), self.number(site.0));
+        self.call_helper(Helper::EndFinish, &[self.context, kind, site]);
+    }
+
+    fn finish_kind(&mut self, kind: FinishKind) -> clif::Value {
+        let number = FINISH_KINDS.iter().position(|known| *known == kind);
+        self.number(number.map_or(0, |number| number as u32))
+    }
+
+    /// An operation of the running task that the runtime does alone.
+    pub(super) fn task_operation(&mut self, helper: Helper, site: SiteId) -> Option<clif::Value> {
+        self.add_accesses();
+        let site = self.number(site.0);
+        self.call_helper(helper, &[self.context, site])
+    }
+}

@@ -1,0 +1,189 @@
+//! A module as machine code in memory.
+
+use crate::checker::Checker;
+use crate::code::{self, Program, register, signature};
+use crate::runtime::Entry;
+use crate::runtime::context::Context;
+use crate::runtime::helpers::Helper;
+use cranelift_codegen::ir::types::I64;
+use cranelift_codegen::ir::{AbiParam, InstBuilder, MemFlagsData, Signature};
+use cranelift_codegen::isa::CallConv;
+use cranelift_codegen::settings::{self, Configurable};
+use cranelift_codegen::{Context as Scratch, ir as clif};
+use cranelift_frontend::{FunctionBuilder, FunctionBuilderContext};
+use cranelift_jit::{JITBuilder, JITModule};
+use cranelift_module::{FuncId, Linkage, Module as _, ModuleError, default_libcall_names};
+use finishline_ir::machine::Limits;
+use finishline_ir::{Function, FunctionId, Module, cost};
+use std::fmt;
+use std::mem::ManuallyDrop;
+
+/// Why a module could not be compiled. The program could still be interpreted.
+#[derive(Debug)]
+pub struct CompileError(String);
+
+impl fmt::Display for CompileError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "can't compile for this machine: {}", self.0)
+    }
+}
+
+impl std::error::Error for CompileError {}
+
+impl From<ModuleError> for CompileError {
+    fn from(error: ModuleError) -> Self {
+        // The error of one function says more in its alternate form.
+        CompileError(format!("{error:?}"))
+    }
+}
+
+/// Compiled code, in memory until it is dropped.
+pub(crate) struct Compiled<'m> {
+    entry: Entry,
+    jit: ManuallyDrop<JITModule>,
+    /// Known to the code by address.
+    _program: Program<'m>,
+}
+
+impl Compiled<'_> {
+    pub(crate) fn entry(&self) -> &Entry {
+        &self.entry
+    }
+}
+
+impl Drop for Compiled<'_> {
+    fn drop(&mut self) {
+        // SAFETY: taken once, here; a run of the code borrows this value, so none is under way.
+        unsafe { ManuallyDrop::take(&mut self.jit).free_memory() };
+    }
+}
+
+/// Compiles all functions for runs with this kind of checker.
+pub(crate) fn compile<C: Checker>(
+    module: &Module,
+    limits: Limits,
+) -> Result<Compiled<'_>, CompileError> {
+    let mut jit = JITModule::new(builder()?);
+    let mut ids = Vec::with_capacity(module.functions.len());
+    for (index, function) in module.functions.iter().enumerate() {
+        let name = format!("fn{index}");
+        ids.push(jit.declare_function(&name, Linkage::Local, &signature(function))?);
+    }
+    let mut program = Program {
+        module,
+        limits,
+        style: C::STYLE,
+        ids,
+        addresses: addresses::<C>(),
+        spawns: Vec::new(),
+    };
+    let mut scratch = Scratch::new();
+    let mut builder_scratch = FunctionBuilderContext::new();
+    let mut stack_factor = 1;
+    for index in 0..module.functions.len() {
+        let id = FunctionId::from_index(index);
+        code::compile(
+            &mut program,
+            &mut jit,
+            &mut builder_scratch,
+            &mut scratch.func,
+            id,
+        );
+        jit.define_function(program.ids[index], &mut scratch)?;
+        let counted = cost::frame(module.function(id));
+        stack_factor = stack_factor.max(frame_bytes(&scratch).div_ceil(counted));
+        jit.clear_context(&mut scratch);
+    }
+    let entry = entry(&program, &mut jit, &mut builder_scratch, &mut scratch)?;
+    jit.finalize_definitions()?;
+    let code = jit.get_finalized_function(entry);
+    // SAFETY: compiled with this signature, `entry_signature`.
+    let code = unsafe {
+        std::mem::transmute::<*const u8, unsafe extern "C" fn(*mut Context, *const u64)>(code)
+    };
+    Ok(Compiled {
+        entry: Entry { code, stack_factor },
+        jit: ManuallyDrop::new(jit),
+        _program: program,
+    })
+}
+
+fn builder() -> Result<JITBuilder, CompileError> {
+    let mut flags = settings::builder();
+    let mut set = |name: &str, value: &str| {
+        flags
+            .set(name, value)
+            .map_err(|error| CompileError(error.to_string()))
+    };
+    set("opt_level", "speed")?;
+    set("use_colocated_libcalls", "false")?;
+    set("is_pic", "false")?;
+    set("enable_probestack", "false")?;
+    set("unwind_info", "false")?;
+    // The verifier finds mistakes of ours; the suites run with it.
+    let verify = if cfg!(debug_assertions) {
+        "true"
+    } else {
+        "false"
+    };
+    set("enable_verifier", verify)?;
+    let isa = cranelift_native::builder().map_err(|why| CompileError(why.to_owned()))?;
+    let isa = isa.finish(settings::Flags::new(flags));
+    let isa = isa.map_err(|error| CompileError(error.to_string()))?;
+    Ok(JITBuilder::with_isa(isa, default_libcall_names()))
+}
+
+fn addresses<C: Checker>() -> [usize; Helper::COUNT] {
+    Helper::ALL.map(Helper::address::<C>)
+}
+
+/// Bytes of machine stack that a call of the compiled function takes, its return address and saved registers included.
+fn frame_bytes(scratch: &Scratch) -> u64 {
+    let code = scratch.compiled_code();
+    let layout = code.and_then(|code| code.buffer.frame_layout());
+    /// The return address and the frame pointer, and arguments on the stack at most.
+    const AROUND: u64 = 16;
+    AROUND + layout.map_or(0, |layout| u64::from(layout.frame_to_fp_offset))
+}
+
+/// A function that calls `main` with arguments from memory.
+fn entry(
+    program: &Program,
+    jit: &mut JITModule,
+    builder_scratch: &mut FunctionBuilderContext,
+    scratch: &mut Scratch,
+) -> Result<FuncId, CompileError> {
+    let mut signature = Signature::new(CallConv::SystemV);
+    signature.params.extend([I64, I64].map(AbiParam::new));
+    let id = jit.declare_function("entry", Linkage::Local, &signature)?;
+    scratch.func.signature = signature;
+    let main = program.module.function(program.module.main);
+    let config = jit.target_config();
+    let callee =
+        jit.declare_func_in_func(program.ids[program.module.main.index()], &mut scratch.func);
+    let mut builder = FunctionBuilder::new(&mut scratch.func, builder_scratch);
+    let block = builder.create_block();
+    builder.append_block_params_for_function_params(block);
+    builder.switch_to_block(block);
+    let [context, words] = std::array::from_fn(|k| builder.block_params(block)[k]);
+    let depth = builder.ins().iconst(I64, 1);
+    let bytes = cost::LIVE_TASK + cost::frame(main);
+    let stack = builder.ins().iconst(I64, bytes as i64);
+    let mut arguments: Vec<clif::Value> = vec![context, depth, stack];
+    let parameters = &main.block(Function::ENTRY).parameters;
+    for (index, parameter) in parameters.iter().enumerate() {
+        let ty = register(main.ty(*parameter));
+        let offset = (index * size_of::<u64>()) as i32;
+        let value = builder
+            .ins()
+            .load(ty, MemFlagsData::trusted(), words, offset);
+        arguments.push(value);
+    }
+    builder.ins().call(callee, &arguments);
+    builder.ins().return_(&[]);
+    builder.seal_all_blocks();
+    builder.finalize(config);
+    jit.define_function(id, scratch)?;
+    jit.clear_context(scratch);
+    Ok(id)
+}

@@ -1,0 +1,306 @@
+//! Where objects are: spans of the address range, each with objects of one kind.
+//!
+//! Small objects share a span of 64 KiB, cut into equal slots; a bigger object has a span of its own, just long enough. For any address
+//! a table by unit leads to the span and a multiplication to the slot, so an interior pointer finds its object in constant
+//! time. Beside each span are two bits a slot: whether an object is there, and whether this collection has reached it. Sweeping makes
+//! the second the first and looks at no object; what no bit is set for is free.
+//!
+//! A free slot is found by scanning a word of bits at a time. The words that a cursor has taken are marked as taken as a
+//! whole, and what is left of the last one goes back when a collection begins.
+
+use super::kinds::{KindId, Kinds, Slot};
+use super::layout::SMALLEST_OBJECT;
+use super::space::{Space, Taken, UNIT_BYTES};
+use finishline_model::entity;
+
+entity! {
+    SpanId, "span";
+}
+
+/// A span of small objects.
+pub(super) const SPAN_BYTES: usize = 64 << 10;
+const SPAN_UNITS: usize = SPAN_BYTES / UNIT_BYTES;
+
+const BITMAP_WORDS: usize = (SPAN_BYTES / SMALLEST_OBJECT).div_ceil(64);
+type Bitmap = [u64; BITMAP_WORDS];
+
+/// In the table of owners: a free unit.
+const NOBODY: SpanId = SpanId(u32::MAX);
+
+struct Span {
+    base: usize,
+    units: usize,
+    holds: Holds,
+    /// The next span of the same kind with free slots.
+    next: Option<SpanId>,
+    allocated: Bitmap,
+    marked: Bitmap,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+enum Holds {
+    /// The place in the table is free.
+    Nothing,
+    Small(KindId, Slot),
+    One(KindId),
+}
+
+/// Where the next object of a kind goes.
+#[derive(Clone, Copy, Default)]
+struct Cursor {
+    /// The span it is in, and the words of its bitmap taken so far.
+    span: Option<SpanId>,
+    words_taken: usize,
+    /// Slots of the last word that are still free.
+    free: u64,
+    /// Address of the first slot of that word.
+    base: usize,
+    /// The memory of all free slots is zero.
+    zeroed: bool,
+    /// Spans with free slots, to go on in.
+    next: Option<SpanId>,
+}
+
+/// A place for an object.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) struct Place {
+    pub(super) address: usize,
+    /// Its memory is zero.
+    pub(super) zeroed: bool,
+}
+
+/// An object, by where it is.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) struct Found {
+    span: SpanId,
+    slot: usize,
+    pub(super) kind: KindId,
+    /// Where the object begins, and what it takes.
+    pub(super) address: usize,
+    pub(super) bytes: usize,
+}
+
+#[derive(Default)]
+pub(super) struct Spans {
+    spans: Vec<Span>,
+    idle: Vec<SpanId>,
+    /// The span of each unit.
+    owners: Vec<SpanId>,
+    /// By kind.
+    cursors: Vec<Cursor>,
+}
+
+/// What an object of so many bytes takes if it has a span of its own.
+pub(super) fn own_span_bytes(bytes: usize) -> u64 {
+    (bytes.div_ceil(UNIT_BYTES) as u64).saturating_mul(UNIT_BYTES as u64)
+}
+
+impl Spans {
+    /// A place for a small object of that kind. `None` if there is no more room.
+    #[inline]
+    pub(super) fn take_slot(
+        &mut self,
+        space: &mut Space,
+        kind: KindId,
+        slot: Slot,
+    ) -> Option<Place> {
+        if self.cursors.get(kind.index()).is_none_or(|c| c.free == 0) {
+            self.find_free_slots(space, kind, slot)?;
+        }
+        let cursor = &mut self.cursors[kind.index()];
+        let index = cursor.free.trailing_zeros();
+        cursor.free &= cursor.free - 1;
+        Some(Place {
+            address: cursor.base + (index * slot.bytes) as usize,
+            zeroed: cursor.zeroed,
+        })
+    }
+
+    /// Moves the cursor on to a word with free slots.
+    fn find_free_slots(&mut self, space: &mut Space, kind: KindId, slot: Slot) -> Option<()> {
+        if self.cursors.len() <= kind.index() {
+            self.cursors.resize(kind.index() + 1, Cursor::default());
+        }
+        loop {
+            let cursor = &mut self.cursors[kind.index()];
+            if let Some(id) = cursor.span {
+                let span = &mut self.spans[id.index()];
+                let slots = slot.per_span as usize;
+                while cursor.words_taken * 64 < slots {
+                    let word = cursor.words_taken;
+                    cursor.words_taken += 1;
+                    let valid = u64::MAX >> (64 - (slots - word * 64).min(64));
+                    cursor.free = !span.allocated[word] & valid;
+                    if cursor.free != 0 {
+                        span.allocated[word] = valid;
+                        cursor.base = span.base + word * 64 * slot.bytes as usize;
+                        return Some(());
+                    }
+                }
+            }
+            let (id, zeroed) = match cursor.next {
+                Some(next) => (next, false),
+                None => self.add(space, SPAN_UNITS, Holds::Small(kind, slot))?,
+            };
+            let cursor = &mut self.cursors[kind.index()];
+            *cursor = Cursor {
+                span: Some(id),
+                words_taken: 0,
+                free: 0,
+                base: 0,
+                zeroed,
+                next: self.spans[id.index()].next,
+            };
+        }
+    }
+
+    /// A place for one object in a span of its own.
+    pub(super) fn take_own_span(
+        &mut self,
+        space: &mut Space,
+        kind: KindId,
+        bytes: usize,
+    ) -> Option<Place> {
+        let units = bytes.div_ceil(UNIT_BYTES);
+        let (id, zeroed) = self.add(space, units, Holds::One(kind))?;
+        let span = &mut self.spans[id.index()];
+        span.allocated[0] = 1;
+        Some(Place {
+            address: span.base,
+            zeroed,
+        })
+    }
+
+    /// A new span, and whether its memory is zero.
+    fn add(&mut self, space: &mut Space, units: usize, holds: Holds) -> Option<(SpanId, bool)> {
+        self.spans.try_reserve(1).ok()?;
+        let Taken { start, zeroed } = space.take(units)?;
+        let end = start + units;
+        if self.owners.len() < end {
+            if self.owners.try_reserve(end - self.owners.len()).is_err() {
+                space.give_back(start, units);
+                return None;
+            }
+            self.owners.resize(end, NOBODY);
+        }
+        let span = Span {
+            base: space.address(start),
+            units,
+            holds,
+            next: None,
+            allocated: [0; BITMAP_WORDS],
+            marked: [0; BITMAP_WORDS],
+        };
+        let id = match self.idle.pop() {
+            Some(id) => {
+                self.spans[id.index()] = span;
+                id
+            }
+            None => {
+                self.spans.push(span);
+                SpanId::from_index(self.spans.len() - 1)
+            }
+        };
+        self.owners[start..end].fill(id);
+        Some((id, zeroed))
+    }
+
+    /// The object an address lies in: anywhere from its first byte to its last.
+    #[inline]
+    pub(super) fn find(&self, space: &Space, address: usize) -> Option<Found> {
+        let owner = *self.owners.get(space.unit(address))?;
+        let span = self.spans.get(owner.index())?;
+        let (kind, slot, bytes) = match span.holds {
+            Holds::Nothing => return None,
+            Holds::Small(kind, slot) => {
+                let index = slot.index(address - span.base);
+                (kind, index, slot.bytes as usize)
+            }
+            Holds::One(kind) => (kind, 0, span.units * UNIT_BYTES),
+        };
+        bit(&span.allocated, slot).then(|| Found {
+            span: owner,
+            slot,
+            kind,
+            address: span.base + slot * bytes,
+            bytes,
+        })
+    }
+
+    /// Whether the object was not marked yet.
+    #[inline]
+    pub(super) fn mark(&mut self, found: Found) -> bool {
+        let word = &mut self.spans[found.span.index()].marked[found.slot / 64];
+        let bit = 1 << (found.slot % 64);
+        let is_new = *word & bit == 0;
+        *word |= bit;
+        is_new
+    }
+
+    /// Gives back what the cursors hold, so that exactly the slots with objects are taken. A collection begins with it.
+    pub(super) fn settle(&mut self, kinds: &Kinds) {
+        for cursor in &mut self.cursors {
+            if let Some(id) = cursor.span
+                && cursor.words_taken > 0
+            {
+                self.spans[id.index()].allocated[cursor.words_taken - 1] &= !cursor.free;
+            }
+            *cursor = Cursor::default();
+        }
+        self.cursors.resize(kinds.len(), Cursor::default());
+    }
+
+    /// Frees every object that was not marked.
+    pub(super) fn sweep(&mut self, space: &mut Space) {
+        // From the last to the first, so that each kind's list of spans begins with its first.
+        for index in (0..self.spans.len()).rev() {
+            let id = SpanId::from_index(index);
+            let span = &mut self.spans[index];
+            span.allocated = std::mem::replace(&mut span.marked, [0; BITMAP_WORDS]);
+            let objects: u32 = span.allocated.iter().map(|word| word.count_ones()).sum();
+            match span.holds {
+                Holds::Nothing => {}
+                Holds::Small(..) | Holds::One(_) if objects == 0 => self.remove(space, id),
+                Holds::Small(kind, slot) if objects < slot.per_span => {
+                    span.next = self.cursors[kind.index()].next.replace(id);
+                }
+                Holds::Small(..) | Holds::One(_) => {}
+            }
+        }
+    }
+
+    /// Forgets a collection that could not be finished.
+    pub(super) fn unmark(&mut self) {
+        for span in &mut self.spans {
+            span.marked = [0; BITMAP_WORDS];
+        }
+    }
+
+    fn remove(&mut self, space: &mut Space, id: SpanId) {
+        let span = &mut self.spans[id.index()];
+        let (start, units) = (space.unit(span.base), span.units);
+        span.holds = Holds::Nothing;
+        self.owners[start..start + units].fill(NOBODY);
+        self.idle.push(id);
+        space.give_back(start, units);
+    }
+
+    /// Bytes of the address range in use: at least what is committed of it.
+    pub(super) fn bytes(&self) -> usize {
+        let used = self.spans.iter().filter(|s| s.holds != Holds::Nothing);
+        used.map(|span| span.units * UNIT_BYTES).sum()
+    }
+
+    /// Bytes from the start of the address range to the end of all that was ever used of it.
+    #[cfg(test)]
+    pub(super) fn end(&self) -> usize {
+        self.owners.len() * UNIT_BYTES
+    }
+}
+
+#[inline]
+fn bit(bitmap: &Bitmap, index: usize) -> bool {
+    bitmap
+        .get(index / 64)
+        .is_some_and(|word| word >> (index % 64) & 1 != 0)
+}

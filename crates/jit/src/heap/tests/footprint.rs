@@ -1,0 +1,133 @@
+//! How much memory the heap really takes: pages of its range that the system has committed.
+
+use super::*;
+use std::io::{Read, Seek, SeekFrom};
+
+const PAGE_BYTES: usize = 4096;
+
+/// Bytes of the address range that are committed. Other tests of this process don't disturb it.
+fn resident(range: std::ops::Range<usize>) -> usize {
+    const PRESENT_OR_SWAPPED: u64 = 3 << 62;
+    let mut pages = std::fs::File::open("/proc/self/pagemap").unwrap();
+    let first = range.start / PAGE_BYTES;
+    let count = range.end.div_ceil(PAGE_BYTES) - first;
+    pages.seek(SeekFrom::Start(8 * first as u64)).unwrap();
+    let mut entries = vec![0; 8 * count];
+    pages.read_exact(&mut entries).unwrap();
+    let present = |entry: &&[u8; 8]| u64::from_ne_bytes(**entry) & PRESENT_OR_SWAPPED != 0;
+    entries.as_chunks().0.iter().filter(present).count() * PAGE_BYTES
+}
+
+impl Heap {
+    fn resident(&self) -> usize {
+        resident(self.space.address(0)..self.space.address(0) + self.spans.end())
+    }
+}
+
+const MEGABYTE: usize = 1 << 20;
+
+#[test]
+fn garbage_in_a_loop_takes_bounded_memory() {
+    let node: &[Type] = &[Type::Ref, Type::Int];
+    for shadow in [false, true] {
+        let mut heap = heap(&[node], 1 << 30, shadow);
+        let mut most = 0;
+        for round in 0..200_000u32 {
+            heap.struct_for(0, &[]);
+            heap.array_for(Type::Int, &[i64::from(round % 100)], &[]);
+            if round % 1000 == 0 {
+                let big = heap.array_for(Type::Byte, &[i64::from(round % 7000) * 100], &[]);
+                for address in heap.extent(big).step_by(PAGE_BYTES) {
+                    heap.space.set_word(address & !7, 1);
+                }
+            }
+            if round % 10_000 == 0 {
+                most = most.max(heap.resident());
+            }
+        }
+        assert!(most <= 32 * MEGABYTE, "{most}");
+        heap.collect_for(&[]);
+        assert!(heap.resident() <= 5 * MEGABYTE, "{}", heap.resident());
+    }
+}
+
+#[test]
+fn memory_moves_from_one_kind_to_another() {
+    let structs: [&[Type]; 2] = [&[Type::Int; 4], &[Type::Int; 9]];
+    let mut heap = heap(&structs, 1 << 30, true);
+    let mut alive = Vec::new();
+    for layout in [0, 1, 0, 1] {
+        alive.clear();
+        for _ in 0..200_000 {
+            alive.push(heap.struct_for(layout, &alive).address());
+        }
+        heap.collect_for(&alive);
+        let objects = 200_000 * (32 + 2 * 8 * [4, 9][layout as usize]);
+        // All of the other kind's is gone, but for as much as will be needed again.
+        let most = 2 * objects + objects / 10;
+        assert!(heap.held() <= most, "{} {most}", heap.held());
+        assert!(heap.resident() <= most, "{} {most}", heap.resident());
+    }
+}
+
+#[test]
+fn a_big_array_takes_no_memory_until_it_is_used_and_none_when_it_is_dropped() {
+    for shadow in [false, true] {
+        let mut heap = heap(&[], 1 << 30, shadow);
+        let array = heap.array_for(Type::Int, &[50_000_000], &[]);
+        assert!(heap.held() >= 400_000_000);
+        assert!(heap.resident() <= 4 * MEGABYTE, "{}", heap.resident());
+        for address in heap.extent(array).step_by(MEGABYTE) {
+            heap.space.set_word(address, 1);
+        }
+        assert!(heap.resident() >= 100 * PAGE_BYTES);
+        heap.collect_for(&[array.address() + 400_000_000]);
+        assert!(heap.resident() >= 100 * PAGE_BYTES);
+        heap.collect_for(&[]);
+        assert!(heap.resident() <= 5 * MEGABYTE, "{}", heap.resident());
+        assert!(heap.held() <= MEGABYTE);
+    }
+}
+
+#[test]
+fn holes_between_big_objects_are_filled() {
+    let mut heap = heap(&[], 1 << 30, false);
+    let mut alive: Vec<u64> = Vec::new();
+    for _ in 0..100 {
+        alive.push(heap.array_for(Type::Byte, &[100_000], &alive).address());
+    }
+    let end = heap.spans.end();
+    let kept: Vec<u64> = alive.iter().copied().step_by(2).collect();
+    heap.collect_for(&kept);
+    alive = kept;
+    for _ in 0..50 {
+        alive.push(heap.array_for(Type::Byte, &[90_000], &alive).address());
+    }
+    assert_eq!(heap.spans.end(), end);
+}
+
+#[test]
+fn a_million_objects_take_what_they_need() {
+    let mut heap = heap(&[&[Type::Int; 2]], 1 << 30, false);
+    let count: u64 = (1 << 20) + 1;
+    let mut alive = Vec::new();
+    for number in 0..count {
+        let object = heap.struct_for(0, &alive);
+        heap.put(object, 8, number);
+        alive.push(object.address());
+    }
+    heap.collect_for(&alive);
+    assert_eq!(
+        heap.used(),
+        cost::OBJECT + count * (cost::OBJECT + 2 * cost::FIELD)
+    );
+    let bytes = count as usize * 48;
+    assert!(
+        heap.held() < bytes + bytes / 50 + MEGABYTE,
+        "{}",
+        heap.held()
+    );
+    for (number, &address) in (0..).zip(&alive) {
+        assert_eq!(heap.get(Reference(address), 8), number);
+    }
+}

@@ -1,0 +1,226 @@
+//! The heap as its users see it: what objects look like, what keeps them, what they cost.
+
+mod footprint;
+mod random_graphs;
+mod reachability;
+
+use super::layout::*;
+use super::*;
+
+/// Structs with fields of these types, and no more to them.
+fn layouts(structs: &[&[Type]]) -> Vec<StructLayout> {
+    let layout = |types: &&[Type]| StructLayout {
+        name: String::new(),
+        fields: types.iter().map(|&ty| (String::new(), ty)).collect(),
+    };
+    structs.iter().map(layout).collect()
+}
+
+fn heap(structs: &[&[Type]], budget: u64, shadow: bool) -> Heap {
+    Heap::new(&layouts(structs), &[], budget, shadow).unwrap()
+}
+
+impl Reference {
+    fn at(self, offset: i32) -> usize {
+        (self.0 as usize).wrapping_add_signed(offset as isize)
+    }
+}
+
+impl Space {
+    fn set_word(&mut self, address: usize, word: u64) {
+        self.words_mut(address, 8)[0] = word;
+    }
+}
+
+impl Heap {
+    fn get(&self, object: Reference, offset: i32) -> u64 {
+        self.space.word(object.at(offset))
+    }
+
+    fn put(&mut self, object: Reference, offset: i32, word: u64) {
+        self.space.set_word(object.at(offset), word);
+    }
+
+    fn struct_for(&mut self, layout: u32, roots: &[u64]) -> Reference {
+        self.new_struct(StructId(layout), &roots).unwrap()
+    }
+
+    fn array_for(&mut self, element: Type, sizes: &[i64], roots: &[u64]) -> Reference {
+        self.new_array(element, sizes, &roots).unwrap()
+    }
+
+    fn collect_for(&mut self, roots: &[u64]) {
+        self.collect(&roots).unwrap();
+    }
+
+    /// The whole of an object, from its first byte to right behind its last.
+    fn extent(&self, object: Reference) -> std::ops::Range<usize> {
+        let count = self.get(object, COUNT_OFFSET);
+        let extent = match Tag::from_bits(self.get(object, TAG_OFFSET)).unwrap() {
+            Tag::Globals | Tag::Struct(_) => Extent::of_fields(count as usize, self.shadow),
+            Tag::Array {
+                element,
+                dimensions,
+            } => Extent::of_array(element, dimensions as usize, count, self.shadow),
+        }
+        .unwrap();
+        let start = object.address() as usize - extent.prefix;
+        start..start + extent.bytes
+    }
+}
+
+#[test]
+fn structs_look_as_the_layout_says() {
+    for shadow in [false, true] {
+        let mut heap = heap(&[&[], &[Type::Int, Type::Ref, Type::Byte]], 1 << 20, shadow);
+        let empty = heap.struct_for(0, &[]);
+        let first = heap.struct_for(1, &[]);
+        let second = heap.struct_for(1, &[]);
+        for (object, layout, location, count) in
+            [(empty, 0, 0, 0), (first, 1, 0, 3), (second, 1, 3, 3)]
+        {
+            assert_eq!(object.address() % 8, 0);
+            assert_eq!(heap.get(object, -8), Tag::Struct(StructId(layout)).bits());
+            assert_eq!(heap.get(object, -16), location);
+            assert_eq!(heap.get(object, -24), 0);
+            assert_eq!(heap.get(object, -32), count);
+            for field in 0..count as i32 {
+                assert_eq!(heap.get(object, 8 * field), 0);
+                if shadow {
+                    assert_eq!(heap.get(object, -40 - 8 * field), 0);
+                }
+            }
+        }
+        let distance = if shadow { 32 + 2 * 24 } else { 32 + 24 };
+        assert_eq!(second.address() - first.address(), distance);
+    }
+    assert_eq!(
+        (field_offset(2), field_cell_offset(0), field_cell_offset(2)),
+        (16, -40, -56)
+    );
+}
+
+#[test]
+fn arrays_look_as_the_layout_says() {
+    for shadow in [false, true] {
+        let mut heap = heap(&[], 1 << 20, shadow);
+        for (element, dimensions, size) in [
+            (Type::Int, &[5][..], 8),
+            (Type::Float, &[2, 3], 8),
+            (Type::Bool, &[13], 1),
+            (Type::Byte, &[3, 1, 5], 1),
+            (Type::Ref, &[1, 2, 3, 4, 5], 8),
+            (Type::Int, &[7, 0], 8),
+        ] {
+            let first = heap.next_location;
+            let array = heap.array_for(element, dimensions, &[]);
+            let count: i64 = dimensions.iter().product();
+            let tag = Tag::Array {
+                element,
+                dimensions: dimensions.len() as u32,
+            };
+            assert_eq!(heap.get(array, TAG_OFFSET), tag.bits());
+            assert_eq!(heap.get(array, FIRST_LOCATION_OFFSET), first);
+            assert_eq!(heap.get(array, COUNT_OFFSET), count as u64);
+            assert_eq!(heap.next_location, first + count as u64);
+            for (dimension, &size) in (0..).zip(dimensions) {
+                assert_eq!(heap.get(array, -40 - 8 * dimension), size as u64);
+                assert_eq!(size_offset(dimension as u32), -40 - 8 * dimension);
+            }
+            let cells = heap.get(array, CELLS_OFFSET);
+            if shadow {
+                let data = (count as u64 * size).next_multiple_of(8).max(8);
+                assert_eq!(cells, array.address() + data);
+                assert_eq!(heap.extent(array).end as u64, cells + 8 * count as u64);
+            } else {
+                assert_eq!(cells, 0);
+            }
+        }
+    }
+}
+
+#[test]
+fn the_globals_are_the_first_object() {
+    let types = [Type::Ref, Type::Int];
+    let heap = Heap::new(&[], &types, 1 << 20, true).unwrap();
+    let globals = heap.globals();
+    assert_eq!(heap.get(globals, TAG_OFFSET), Tag::Globals.bits());
+    assert_eq!(heap.get(globals, FIRST_LOCATION_OFFSET), 0);
+    assert_eq!(heap.get(globals, COUNT_OFFSET), 2);
+    assert_eq!(heap.next_location, 2);
+    assert_eq!(heap.used(), cost::OBJECT + 2 * cost::FIELD);
+    let budget = cost::OBJECT + 2 * cost::FIELD - 1;
+    assert_eq!(
+        Heap::new(&[], &types, budget, true).err(),
+        Some(TrapKind::Memory {
+            request: Some(budget + 1),
+            used: 0,
+            budget,
+        })
+    );
+}
+
+/// The interpreter's own test of its budget, with its numbers, and garbage besides.
+#[test]
+fn the_budget_is_exact_and_refuses_only_after_a_collection() {
+    let globals = cost::OBJECT;
+    let mut heap = heap(&[], globals + 2 * cost::OBJECT + 10 * 8 + 3, false);
+    let ints = heap.array_for(Type::Int, &[10], &[]);
+    assert_eq!(heap.used(), globals + cost::OBJECT + 80);
+    let roots = [ints.address()];
+    let over = |request| TrapKind::Memory {
+        request,
+        used: globals + cost::OBJECT + 80,
+        budget: globals + 2 * cost::OBJECT + 83,
+    };
+    let refused = heap.new_array(Type::Byte, &[4], &&roots[..]).unwrap_err();
+    assert_eq!(refused, over(Some(cost::OBJECT + 4)));
+    for _ in 0..3 {
+        // The one before is garbage.
+        heap.array_for(Type::Bool, &[3], &roots);
+        assert_eq!(heap.used(), globals + 2 * cost::OBJECT + 83);
+    }
+    let refused = heap.new_array(Type::Byte, &[4], &&roots[..]).unwrap_err();
+    assert_eq!(refused, over(Some(cost::OBJECT + 4)));
+    for absurd in [&[i64::MAX, 3][..], &[1 << 32, 1 << 32], &[i64::MAX]] {
+        let refused = heap.new_array(Type::Int, absurd, &&roots[..]).unwrap_err();
+        assert_eq!(refused, over(None), "{absurd:?}");
+    }
+    let refused = heap.new_array(Type::Byte, &[i64::MAX], &&roots[..]);
+    assert_eq!(refused, Err(over(Some(i64::MAX as u64 + cost::OBJECT))));
+}
+
+#[test]
+fn sizes_are_judged_as_the_interpreter_judges_them() {
+    for shadow in [false, true] {
+        let mut heap = heap(&[], u64::MAX, shadow);
+        for (sizes, size) in [
+            (&[-1][..], -1),
+            (&[0, -7, -8], -7),
+            (&[i64::MAX, i64::MAX, -3], -3),
+        ] {
+            let refused = heap.new_array(Type::Int, sizes, &NO_ROOTS);
+            assert_eq!(refused, Err(TrapKind::NegativeSize { size }));
+        }
+        let system = |request| Err(TrapKind::SystemMemory { request });
+        let bytes = heap.new_array(Type::Byte, &[i64::MAX], &NO_ROOTS);
+        assert_eq!(bytes, system(i64::MAX as u64 + cost::OBJECT));
+        let ints = heap.new_array(Type::Int, &[1 << 30, 1 << 29], &NO_ROOTS);
+        assert_eq!(ints, system((1 << 62) + cost::OBJECT));
+        let empty = heap.array_for(Type::Int, &[i64::MAX, i64::MAX, 0], &[]);
+        assert_eq!(heap.get(empty, COUNT_OFFSET), 0);
+        assert_eq!(heap.get(empty, size_offset(1)), i64::MAX as u64);
+        assert_eq!(heap.used(), 2 * cost::OBJECT);
+    }
+}
+
+#[test]
+fn locations_are_never_used_again() {
+    let mut heap = heap(&[&[Type::Int, Type::Int]], 1 << 20, true);
+    for round in 0..10 {
+        let object = heap.struct_for(0, &[]);
+        assert_eq!(heap.get(object, FIRST_LOCATION_OFFSET), 2 * round);
+        heap.collect_for(&[]);
+        assert_eq!(heap.used(), cost::OBJECT);
+    }
+}

@@ -1,0 +1,238 @@
+//! What keeps an object, and what does not.
+
+use super::*;
+
+const NODE: u32 = 0;
+const PAIR: u32 = 1;
+/// A node is a reference and an int, a pair has two references between ints.
+const STRUCTS: [&[Type]; 2] = [
+    &[Type::Ref, Type::Int],
+    &[Type::Int, Type::Ref, Type::Int, Type::Ref],
+];
+
+const NODE_COST: u64 = cost::OBJECT + 2 * cost::FIELD;
+
+fn nodes(shadow: bool) -> Heap {
+    heap(&STRUCTS, 1 << 30, shadow)
+}
+
+/// Every object with what it costs: small and big, of each sort.
+fn make(heap: &mut Heap, which: u32) -> Option<(Reference, u64)> {
+    let array = |heap: &mut Heap, element: Type, sizes: &[i64]| {
+        let count = sizes.iter().product::<i64>() as u64;
+        let cost = cost::OBJECT + count * element.size();
+        Some((heap.array_for(element, sizes, &[]), cost))
+    };
+    match which {
+        0 => Some((heap.struct_for(NODE, &[]), NODE_COST)),
+        1 => array(heap, Type::Int, &[3]),
+        2 => array(heap, Type::Byte, &[2, 7]),
+        3 => array(heap, Type::Ref, &[0]),
+        4 => array(heap, Type::Bool, &[1000]),
+        5 => array(heap, Type::Float, &[30, 100]),
+        // Without cells, this one ends where its units do.
+        6 => array(heap, Type::Int, &[(3 * 8192 - 40) / 8]),
+        _ => None,
+    }
+}
+
+#[test]
+fn every_pointer_into_an_object_or_right_behind_it_keeps_it_and_no_other_does() {
+    for shadow in [false, true] {
+        for which in 0.. {
+            let mut heap = nodes(shadow);
+            let Some((object, cost)) = make(&mut heap, which) else {
+                break;
+            };
+            let extent = heap.extent(object);
+            // All of a small one, and the edges of a big one.
+            let len = extent.len();
+            let edge = |offset: &usize| *offset < 600 || *offset + 600 > len;
+            for offset in (0..=len).filter(edge) {
+                heap.collect_for(&[(extent.start + offset) as u64]);
+                assert_eq!(
+                    heap.used(),
+                    cost::OBJECT + cost,
+                    "{which}, {offset} of {len}"
+                );
+                assert!(Tag::from_bits(heap.get(object, TAG_OFFSET)).is_some());
+            }
+            for elsewhere in [extent.start - 1, 0, 1, usize::MAX, extent.start ^ (1 << 63)] {
+                let mut heap = nodes(shadow);
+                make(&mut heap, which);
+                heap.collect_for(&[elsewhere as u64]);
+                assert_eq!(heap.used(), cost::OBJECT, "{which}, {elsewhere:#x}");
+            }
+        }
+    }
+}
+
+#[test]
+fn the_end_of_one_object_may_be_the_start_of_the_next() {
+    let mut heap = nodes(false);
+    let (left, right) = (heap.struct_for(NODE, &[]), heap.struct_for(NODE, &[]));
+    assert_eq!(heap.extent(left).end, heap.extent(right).start);
+    heap.collect_for(&[heap.extent(left).end as u64]);
+    assert_eq!(heap.used(), cost::OBJECT + 2 * NODE_COST);
+    heap.collect_for(&[heap.extent(left).end as u64 - 1]);
+    assert_eq!(heap.used(), cost::OBJECT + NODE_COST);
+    heap.collect_for(&[heap.extent(left).end as u64 + 1]);
+    assert_eq!(heap.used(), cost::OBJECT);
+}
+
+#[test]
+fn the_end_of_an_object_may_lie_in_the_next_span() {
+    let mut heap = nodes(false);
+    let sizes = [(3 * 8192 - 40) / 8];
+    let left = heap.array_for(Type::Int, &sizes, &[]);
+    let right = heap.array_for(Type::Int, &sizes, &[left.address()]);
+    let boundary = heap.extent(left).end as u64;
+    assert_eq!(boundary, heap.extent(right).start as u64);
+    let cost = cost::OBJECT + 8 * sizes[0] as u64;
+    heap.collect_for(&[boundary]);
+    assert_eq!(heap.used(), cost::OBJECT + 2 * cost);
+    heap.collect_for(&[right.address()]);
+    assert_eq!(heap.used(), cost::OBJECT + cost);
+    heap.collect_for(&[boundary - 1]);
+    assert_eq!(
+        heap.used(),
+        cost::OBJECT,
+        "left is dead already, and right is not at fault"
+    );
+}
+
+#[test]
+fn structs_and_arrays_of_references_keep_what_they_refer_to() {
+    for shadow in [false, true] {
+        let mut heap = nodes(shadow);
+        let pair = heap.struct_for(PAIR, &[]);
+        let (left, right) = (heap.struct_for(NODE, &[]), heap.struct_for(NODE, &[]));
+        heap.put(pair, field_offset(1), left.address());
+        heap.put(pair, field_offset(3), right.address());
+        let array = heap.array_for(Type::Ref, &[2, 2], &[]);
+        heap.put(array, 24, pair.address());
+        let dead = heap.struct_for(NODE, &[]);
+        heap.put(left, field_offset(1), dead.address());
+        heap.put(pair, field_offset(0), dead.address());
+        heap.put(pair, field_offset(2), dead.address() + 8);
+        if shadow {
+            heap.put(pair, field_cell_offset(1), dead.address());
+            heap.put(array, 4 * 8, dead.address());
+        }
+        heap.collect_for(&[array.address()]);
+        let pair_cost = cost::OBJECT + 4 * cost::FIELD;
+        let all = 2 * cost::OBJECT + 32 + pair_cost + 2 * NODE_COST;
+        assert_eq!(heap.used(), all, "ints and cells are not followed");
+        assert_eq!(heap.get(pair, field_offset(3)), right.address());
+        heap.put(pair, field_offset(1), 0);
+        heap.collect_for(&[array.address()]);
+        assert_eq!(heap.used(), all - NODE_COST);
+        heap.put(array, 24, 0);
+        heap.collect_for(&[array.address()]);
+        assert_eq!(heap.used(), 2 * cost::OBJECT + 32);
+    }
+}
+
+#[test]
+fn arrays_of_numbers_are_not_followed() {
+    let mut heap = nodes(true);
+    let ints = heap.array_for(Type::Int, &[1], &[]);
+    let floats = heap.array_for(Type::Float, &[1], &[]);
+    let node = heap.struct_for(NODE, &[]);
+    heap.put(ints, 0, node.address());
+    heap.put(floats, 0, node.address());
+    heap.collect_for(&[ints.address(), floats.address()]);
+    assert_eq!(heap.used(), 3 * cost::OBJECT + 2 * 8);
+}
+
+#[test]
+fn globals_keep_what_they_refer_to_and_a_cycle_keeps_nobody() {
+    let types = [Type::Int, Type::Ref];
+    let mut heap = Heap::new(&layouts(&STRUCTS), &types, 1 << 20, true).unwrap();
+    let empty = heap.used();
+    let (a, b) = (heap.struct_for(NODE, &[]), heap.struct_for(NODE, &[]));
+    heap.put(a, field_offset(0), b.address());
+    heap.put(b, field_offset(0), a.address());
+    heap.put(heap.globals(), field_offset(1), a.address());
+    heap.collect_for(&[]);
+    assert_eq!(heap.used(), empty + 2 * NODE_COST);
+    heap.put(heap.globals(), field_offset(1), 0);
+    heap.put(heap.globals(), field_offset(0), a.address());
+    heap.collect_for(&[]);
+    assert_eq!(heap.used(), empty);
+}
+
+#[test]
+fn freed_memory_is_used_again_and_is_zero() {
+    for shadow in [false, true] {
+        for which in 0.. {
+            let mut heap = nodes(shadow);
+            let Some((first, _)) = make(&mut heap, which) else {
+                break;
+            };
+            let extent = heap.extent(first);
+            for address in extent.clone().step_by(8) {
+                heap.space.set_word(address, u64::MAX);
+            }
+            heap.collect_for(&[]);
+            assert_eq!(heap.used(), cost::OBJECT);
+            let (second, _) = make(&mut heap, which).unwrap();
+            assert_eq!(heap.extent(second), extent);
+            for address in (second.address() as usize..extent.end).step_by(8) {
+                assert_eq!(heap.space.word(address), 0, "{which}");
+            }
+            if which == 0 && shadow {
+                assert_eq!(heap.get(second, field_cell_offset(1)), 0);
+            }
+        }
+    }
+}
+
+/// A list as long as this would overflow the stack of a marker that calls itself.
+#[test]
+fn a_long_list_is_kept_to_its_end() {
+    const LENGTH: u64 = 2_000_000;
+    let mut heap = heap(&STRUCTS, LENGTH * NODE_COST * 2, false);
+    let mut head = 0;
+    for number in 0..LENGTH {
+        let node = heap.struct_for(NODE, &[head]);
+        heap.put(node, field_offset(0), head);
+        heap.put(node, field_offset(1), number);
+        head = node.address();
+    }
+    heap.collect_for(&[head]);
+    assert_eq!(heap.used(), cost::OBJECT + LENGTH * NODE_COST);
+    let mut at = head;
+    for number in (0..LENGTH).rev() {
+        assert_eq!(heap.get(Reference(at), field_offset(1)), number);
+        at = heap.get(Reference(at), field_offset(0));
+    }
+    assert_eq!(at, 0);
+    heap.collect_for(&[]);
+    assert_eq!(heap.used(), cost::OBJECT);
+}
+
+#[test]
+fn roots_are_the_aligned_words_of_their_ranges() {
+    struct Ranges(Vec<std::ops::Range<usize>>);
+    // SAFETY: made of borrowed words below.
+    unsafe impl Roots for Ranges {
+        fn visit(&self, visit: &mut dyn FnMut(std::ops::Range<usize>)) {
+            self.0.iter().cloned().for_each(visit);
+        }
+    }
+    let mut heap = nodes(true);
+    let objects: Vec<Reference> = (0..4).map(|_| heap.struct_for(NODE, &[])).collect();
+    let words: Vec<u64> = objects.iter().map(|object| object.address()).collect();
+    let start = words.as_ptr().expose_provenance();
+    // The first two, cut in the middle of the third; the last; nothing; less than nothing.
+    let ranges = [
+        start..start + 20,
+        start + 20..start + 32,
+        start..start,
+        start + 8..start,
+    ];
+    heap.collect(&Ranges(ranges.to_vec())).unwrap();
+    assert_eq!(heap.used(), cost::OBJECT + 3 * NODE_COST);
+    assert_eq!(heap.get(objects[3], COUNT_OFFSET), 2);
+}

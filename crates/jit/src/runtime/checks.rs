@@ -1,0 +1,168 @@
+//! The slow half of a check.
+//!
+//! Compiled code calls it from the middle of its hottest loops, where everything it knows is in registers. So the entry
+//! points preserve all of them, floating-point ones included, and the compiler keeps its values where they are: a check that
+//! is decided inline costs no spill. Compiled code has no vectors: the low half of a vector register is all of it.
+
+use super::Runtime;
+use super::context::Context;
+use super::memory::header_word;
+use crate::checker::Checker;
+use crate::heap::layout::FIRST_LOCATION_OFFSET;
+use finishline_model::{Access, AccessId, AccessKind, Location};
+use std::arch::naked_asm;
+
+/// Saves every register that a call may change, calls `$function` with the same arguments, restores them.
+macro_rules! preserving_all {
+    ($name:ident calls $function:ident) => {
+        #[unsafe(naked)]
+        pub(super) unsafe extern "C" fn $name<C: Checker>() {
+            naked_asm!(
+                "push rax",
+                "push rcx",
+                "push rdx",
+                "push rsi",
+                "push rdi",
+                "push r8",
+                "push r9",
+                "push r10",
+                "push r11",
+                // With the return address 80 bytes: the stack is aligned again, as it is at a call.
+                "sub rsp, 128",
+                "movsd [rsp], xmm0",
+                "movsd [rsp + 8], xmm1",
+                "movsd [rsp + 16], xmm2",
+                "movsd [rsp + 24], xmm3",
+                "movsd [rsp + 32], xmm4",
+                "movsd [rsp + 40], xmm5",
+                "movsd [rsp + 48], xmm6",
+                "movsd [rsp + 56], xmm7",
+                "movsd [rsp + 64], xmm8",
+                "movsd [rsp + 72], xmm9",
+                "movsd [rsp + 80], xmm10",
+                "movsd [rsp + 88], xmm11",
+                "movsd [rsp + 96], xmm12",
+                "movsd [rsp + 104], xmm13",
+                "movsd [rsp + 112], xmm14",
+                "movsd [rsp + 120], xmm15",
+                "call {function}",
+                "movsd xmm0, [rsp]",
+                "movsd xmm1, [rsp + 8]",
+                "movsd xmm2, [rsp + 16]",
+                "movsd xmm3, [rsp + 24]",
+                "movsd xmm4, [rsp + 32]",
+                "movsd xmm5, [rsp + 40]",
+                "movsd xmm6, [rsp + 48]",
+                "movsd xmm7, [rsp + 56]",
+                "movsd xmm8, [rsp + 64]",
+                "movsd xmm9, [rsp + 72]",
+                "movsd xmm10, [rsp + 80]",
+                "movsd xmm11, [rsp + 88]",
+                "movsd xmm12, [rsp + 96]",
+                "movsd xmm13, [rsp + 104]",
+                "movsd xmm14, [rsp + 112]",
+                "movsd xmm15, [rsp + 120]",
+                "add rsp, 128",
+                "pop r11",
+                "pop r10",
+                "pop r9",
+                "pop r8",
+                "pop rdi",
+                "pop rsi",
+                "pop rdx",
+                "pop rcx",
+                "pop rax",
+                "ret",
+                function = sym $function::<C>,
+            )
+        }
+    };
+}
+
+preserving_all!(undecided_read calls read);
+preserving_all!(undecided_write calls write);
+
+unsafe extern "C" fn read<C: Checker>(
+    context: *mut Context,
+    object: *const u8,
+    offset: u64,
+    cell: *mut u64,
+    slot: u64,
+) {
+    // SAFETY: as the caller promises.
+    unsafe { undecided::<C>(context, AccessKind::Read, object, offset, cell, slot) };
+}
+
+unsafe extern "C" fn write<C: Checker>(
+    context: *mut Context,
+    object: *const u8,
+    offset: u64,
+    cell: *mut u64,
+    slot: u64,
+) {
+    // SAFETY: as the caller promises.
+    unsafe { undecided::<C>(context, AccessKind::Write, object, offset, cell, slot) };
+}
+
+#[inline(always)]
+unsafe fn undecided<C: Checker>(
+    context: *mut Context,
+    kind: AccessKind,
+    object: *const u8,
+    offset: u64,
+    cell: *mut u64,
+    slot: u64,
+) {
+    // SAFETY: compiled code passes its context, a live object, an offset inside it and the address of that location's cell.
+    let (runtime, location, cell) = unsafe {
+        let first = header_word(object, FIRST_LOCATION_OFFSET);
+        (Runtime::<C>::of(context), first + offset, &mut *cell)
+    };
+    let slot = slot as usize;
+    runtime
+        .checker
+        .undecided(kind, cell, Location(location), slot);
+}
+
+/// Tells of an access: `count` locations from `first` of the object, `stride` apart. The access and its kind are packed.
+pub(super) unsafe extern "C" fn tell_access<C: Checker>(
+    context: *mut Context,
+    object: *const u8,
+    first: u64,
+    count: u64,
+    stride: u64,
+    packed: u64,
+) {
+    // SAFETY: compiled code passes its context, a live object and offsets inside it.
+    let (runtime, location) = unsafe {
+        let location = header_word(object, FIRST_LOCATION_OFFSET) + first;
+        (Runtime::<C>::of(context), location)
+    };
+    let (kind, id) = unpack(packed);
+    let access = Access {
+        task: runtime.running(),
+        kind,
+        first: Location(location),
+        count,
+        stride,
+        id,
+    };
+    runtime.checker.access(&access);
+}
+
+/// An access and its kind in a word.
+pub(crate) fn pack(kind: AccessKind, id: AccessId) -> u64 {
+    let kind = match kind {
+        AccessKind::Read => 0,
+        AccessKind::Write => 1,
+    };
+    kind << 32 | u64::from(id.0)
+}
+
+fn unpack(packed: u64) -> (AccessKind, AccessId) {
+    let kind = match packed >> 32 {
+        0 => AccessKind::Read,
+        _ => AccessKind::Write,
+    };
+    (kind, AccessId(packed as u32))
+}

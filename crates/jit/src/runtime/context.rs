@@ -1,0 +1,19 @@
+//! What compiled code and the runtime share by address.
+//!
+//! Every compiled function gets the address of the [`Context`] as its first argument; the runtime finds itself by it,
+//! because the context is its first field.
+
+use finishline_detect::inline::FastPath;
+
+#[repr(C)]
+pub(crate) struct Context {
+    /// What checks compare cells with.
+    pub(crate) fast: FastPath,
+    /// The object of global variables.
+    pub(crate) globals: u64,
+    /// The budget for frames, tasks and finishes, less what ended tasks and open finishes take: what live frames and tasks
+    /// may take. Compiled code carries the sum of those in a register.
+    pub(crate) stack_limit: u64,
+    /// Accesses checked so far, but for those the running functions have not yet added.
+    pub(crate) accesses: u64,
+}

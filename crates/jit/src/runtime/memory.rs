@@ -1,0 +1,156 @@
+//! New objects, and where references may hide when the heap is collected.
+//!
+//! The collector looks for references in the heap, which it knows precisely, and on the program's stack and in the registers
+//! that a call preserves, which it scans as words. Registers that a call does not preserve hold nothing that the program
+//! still needs: the compiler has saved it on the stack.
+
+use super::Runtime;
+use super::context::Context;
+use super::output::TYPES;
+use crate::checker::Checker;
+use crate::heap::layout::{COUNT_OFFSET, FIRST_LOCATION_OFFSET};
+use crate::heap::{Reference, Roots};
+use finishline_ir::StructId;
+use finishline_ir::listener::{Allocated, Shape};
+use finishline_model::{AllocationId, Event, Location, ObjectId, SiteId};
+use std::arch::asm;
+use std::ops::Range;
+
+/// The registers that a call preserves, and the lowest address of the stack that is in use.
+#[inline(always)]
+fn preserved_registers() -> ([usize; 6], usize) {
+    let mut registers = [0usize; 6];
+    let stack_pointer: usize;
+    // SAFETY: stores six registers into an array of six words, and reads the stack pointer.
+    unsafe {
+        asm!(
+            "mov [{into}], rbx",
+            "mov [{into} + 8], rbp",
+            "mov [{into} + 16], r12",
+            "mov [{into} + 24], r13",
+            "mov [{into} + 32], r14",
+            "mov [{into} + 40], r15",
+            "mov {pointer}, rsp",
+            into = in(reg) registers.as_mut_ptr(),
+            pointer = out(reg) stack_pointer,
+            options(nostack, preserves_flags),
+        );
+    }
+    (registers, stack_pointer)
+}
+
+/// Where the running program may keep references.
+struct Registers {
+    preserved: [usize; 6],
+    stack: Range<usize>,
+}
+
+// SAFETY: the array is borrowed with the value, and the stack between its pointer and its base is in use by the functions
+// that are waiting for this one.
+unsafe impl Roots for Registers {
+    fn visit(&self, visit: &mut dyn FnMut(Range<usize>)) {
+        let registers = self.preserved.as_ptr_range();
+        visit(registers.start.expose_provenance()..registers.end.addr());
+        visit(self.stack.clone());
+    }
+}
+
+/// A word of an object's header.
+///
+/// # Safety
+///
+/// The address must be that of a live object.
+pub(super) unsafe fn header_word(object: *const u8, offset: i32) -> u64 {
+    // SAFETY: a live object has a header of aligned words before its data.
+    unsafe { object.offset(offset as isize).cast::<u64>().read() }
+}
+
+fn locations(object: Reference) -> (Location, u64) {
+    let address = object.address() as *const u8;
+    // SAFETY: the object was just made.
+    let [first, count] =
+        unsafe { [FIRST_LOCATION_OFFSET, COUNT_OFFSET].map(|offset| header_word(address, offset)) };
+    (Location(first), count)
+}
+
+impl<C: Checker> Runtime<'_, C> {
+    pub(super) fn tell_alloc(
+        &mut self,
+        object: Reference,
+        allocation: AllocationId,
+        shape: Shape<&[u64]>,
+    ) {
+        let (first, count) = locations(object);
+        let event = Event::Alloc {
+            task: self.running(),
+            object: ObjectId(self.objects_made),
+            allocation,
+            first,
+            count,
+        };
+        self.objects_made = self.objects_made.wrapping_add(1);
+        self.checker.event(&event);
+        self.checker.allocated(&Allocated {
+            allocation,
+            first,
+            count,
+            shape,
+        });
+    }
+}
+
+pub(super) unsafe extern "C" fn new_struct<C: Checker>(
+    context: *mut Context,
+    layout: u32,
+    allocation: u32,
+    site: u32,
+) -> u64 {
+    let (preserved, stack_pointer) = preserved_registers();
+    // SAFETY: compiled code passes its context.
+    let runtime = unsafe { Runtime::<C>::of(context) };
+    let roots = Registers {
+        preserved,
+        stack: stack_pointer..runtime.stack_base,
+    };
+    match runtime.heap.new_struct(StructId(layout), &roots) {
+        Ok(object) => {
+            let shape = Shape::Struct(StructId(layout));
+            runtime.tell_alloc(object, AllocationId(allocation), shape);
+            object.address()
+        }
+        Err(kind) => runtime.fail(kind, SiteId(site)),
+    }
+}
+
+pub(super) unsafe extern "C" fn new_array<C: Checker>(
+    context: *mut Context,
+    element: u32,
+    sizes: *const i64,
+    dimensions: u64,
+    allocation: u32,
+    site: u32,
+) -> u64 {
+    let (preserved, stack_pointer) = preserved_registers();
+    // SAFETY: compiled code passes its context and the address of so many sizes on its stack. Sizes are told only of an
+    // array that was made, and then they are not negative.
+    let (runtime, requested, sizes) = unsafe {
+        let dimensions = dimensions as usize;
+        let requested = std::slice::from_raw_parts(sizes, dimensions);
+        let sizes = std::slice::from_raw_parts(sizes.cast::<u64>(), dimensions);
+        (Runtime::<C>::of(context), requested, sizes)
+    };
+    let roots = Registers {
+        preserved,
+        stack: stack_pointer..runtime.stack_base,
+    };
+    match runtime
+        .heap
+        .new_array(TYPES[element as usize], requested, &roots)
+    {
+        Ok(object) => {
+            runtime.tell_alloc(object, AllocationId(allocation), Shape::Array(sizes));
+            object.address()
+        }
+        Err(kind) => runtime.fail(kind, SiteId(site)),
+    }
+}

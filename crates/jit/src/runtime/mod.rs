@@ -1,0 +1,269 @@
+//! What compiled code calls: tasks, finishes, objects, output, failures, and the slow half of a check.
+//!
+//! A program runs depth-first on a stack of its own ([`stack`]): creating a task is calling its body. The code of a function
+//! calls the runtime by address; the functions it can call are listed in [`helpers`], one file a subject. They are compiled
+//! for each kind of [`Checker`], so that a plain run pays nothing for those who listen.
+//!
+//! A failure of the program is a call that never returns: it notes the [`Trap`] and switches back to the stack of whoever
+//! runs the program. Nothing is unwound, and nothing on the program's stack needs it: compiled frames own nothing, and the
+//! runtime's functions own nothing at the point where they leave.
+
+pub(crate) mod checks;
+pub(crate) mod context;
+pub(crate) mod helpers;
+mod memory;
+mod numbers;
+pub(crate) mod output;
+mod stack;
+pub(crate) mod tasks;
+mod traps;
+
+use crate::checker::Checker;
+use crate::heap::Heap;
+use crate::heap::layout::field_offset;
+use context::Context;
+use corosensei::{Coroutine, CoroutineResult, Yielder};
+use finishline_detect::inline::FastPath;
+use finishline_ir::listener::Shape;
+use finishline_ir::machine::{Datum, Limits, Trap, TrapKind};
+use finishline_ir::{Const, Module, Type, cost};
+use finishline_model::{
+    AllocationId, Event, FinishId, FinishKind, ObjectId, SiteId, TaskId, TaskKind,
+};
+use stack::ProgramStack;
+use std::io;
+use std::ptr::NonNull;
+use std::sync::atomic::AtomicU64;
+use tasks::{LiveTask, OpenFinish};
+
+/// Compiled code to run: an entry that takes the context and the arguments of `main` as words.
+pub(crate) struct Entry {
+    pub(crate) code: unsafe extern "C" fn(*mut Context, *const u64),
+    /// The most bytes of machine stack that a frame takes for a byte that the budget counts for it.
+    pub(crate) stack_factor: u64,
+}
+
+/// How a run ended.
+#[derive(Debug)]
+pub enum End {
+    Finished,
+    Trapped(Trap),
+    /// What the program printed could not be written.
+    OutputError(io::Error),
+}
+
+#[repr(C)]
+pub(crate) struct Runtime<'a, C> {
+    /// First, so that its address is the runtime's.
+    context: Context,
+    module: &'a Module,
+    limits: Limits,
+    checker: &'a mut C,
+    heap: Heap,
+    /// The tasks under way, the running one last.
+    tasks: Vec<LiveTask>,
+    /// The finishes they have open, the innermost last.
+    finishes: Vec<OpenFinish>,
+    tasks_created: u32,
+    finishes_opened: u32,
+    /// Objects made so far, `main`'s globals included.
+    objects_made: u32,
+    /// A line in the making, or the message of an assertion.
+    line: Vec<u8>,
+    output: &'a mut dyn io::Write,
+    progress: &'a AtomicU64,
+    /// How to leave the program's stack; null while nothing runs.
+    yielder: *const Yielder<(), ()>,
+    stack_base: usize,
+    failed: Option<End>,
+}
+
+/// What the runtime needs to be told.
+pub(crate) struct Run<'a, C> {
+    pub(crate) module: &'a Module,
+    pub(crate) arguments: &'a [Datum],
+    pub(crate) limits: Limits,
+    pub(crate) checker: &'a mut C,
+    pub(crate) output: &'a mut dyn io::Write,
+    pub(crate) progress: &'a AtomicU64,
+}
+
+impl<'a, C: Checker> Run<'a, C> {
+    /// Runs the code. The accesses checked are told to the checker at the end.
+    pub(crate) fn run(self, entry: &Entry) -> End {
+        let main = self.module.function(self.module.main);
+        let main_site = main.site;
+        let trapped = |kind| {
+            End::Trapped(Trap {
+                kind,
+                site: main_site,
+                task: TaskId::MAIN,
+            })
+        };
+        let main_cost = cost::TASK_RECORD + cost::LIVE_TASK + cost::frame(main);
+        if main_cost > self.limits.memory {
+            return trapped(TrapKind::Memory {
+                request: Some(main_cost),
+                used: 0,
+                budget: self.limits.memory,
+            });
+        }
+        let stack_bytes = self.limits.memory.saturating_mul(entry.stack_factor);
+        let stack_bytes = stack_bytes.saturating_add(RUNTIME_STACK) as usize;
+        let Some(stack) = ProgramStack::new(stack_bytes) else {
+            return trapped(TrapKind::SystemMemory {
+                request: stack_bytes as u64,
+            });
+        };
+        let globals: Vec<Type> = self.module.globals.iter().map(|g| g.initial.ty()).collect();
+        let shadow = C::STYLE.has_cells();
+        // The interpreter tells of `main` and the root finish before it makes the object of globals, which can fail.
+        let heap = Heap::new(&self.module.structs, &globals, self.limits.memory, shadow);
+        let mut runtime = Runtime {
+            context: Context {
+                fast: FastPath::IDLE,
+                globals: 0,
+                stack_limit: self.limits.memory - cost::TASK_RECORD,
+                accesses: 0,
+            },
+            module: self.module,
+            limits: self.limits,
+            checker: self.checker,
+            heap: match heap {
+                Ok(heap) => heap,
+                Err(kind) => return trapped(kind),
+            },
+            tasks: Vec::new(),
+            finishes: Vec::new(),
+            tasks_created: 1,
+            finishes_opened: 1,
+            objects_made: 0,
+            line: Vec::new(),
+            output: self.output,
+            progress: self.progress,
+            yielder: std::ptr::null(),
+            stack_base: stack.base_address(),
+            failed: None,
+        };
+        runtime
+            .checker
+            .attach(NonNull::from(&mut runtime.context.fast));
+        runtime.begin_main();
+        runtime.initialise_globals();
+        let arguments: Vec<u64> = self.arguments.iter().copied().map(word).collect();
+        runtime.execute(entry, &arguments, stack);
+        runtime.checker.ended(runtime.context.accesses);
+        let end = runtime.failed.take().unwrap_or(End::Finished);
+        // A failure of the program says more than one of the output.
+        match (runtime.output.flush(), end) {
+            (Err(error), End::Finished) => End::OutputError(error),
+            (_, end) => end,
+        }
+    }
+}
+
+/// Room on the program's stack for the runtime's own functions, above what the budget counts.
+const RUNTIME_STACK: u64 = 1 << 20;
+
+impl<C: Checker> Runtime<'_, C> {
+    fn execute(&mut self, entry: &Entry, arguments: &[u64], stack: ProgramStack) {
+        let this: *mut Self = self;
+        let (code, arguments) = (entry.code, arguments.as_ptr());
+        let body = move |yielder: &Yielder<(), ()>, ()| {
+            // SAFETY: the runtime outlives the coroutine, and nobody else uses it while the coroutine runs.
+            unsafe { (*this).yielder = yielder };
+            // SAFETY: the code was compiled for this checker and module; the context is the runtime's first field; there are as
+            // many arguments as `main` has parameters.
+            unsafe { code(this.cast(), arguments) };
+            // SAFETY: as above; the code has returned.
+            unsafe { (*this).end_main() };
+        };
+        // SAFETY: the coroutine does not outlive what the closure borrows: it is gone at the end of this function.
+        let mut coroutine =
+            unsafe { Coroutine::<(), (), (), _>::with_stack_unchecked(stack, body) };
+        if let CoroutineResult::Yield(()) = coroutine.resume(()) {
+            // SAFETY: the program has failed. Neither its compiled frames nor the runtime's function that left own anything.
+            unsafe { coroutine.force_reset() };
+        }
+    }
+
+    fn initialise_globals(&mut self) {
+        let globals = self.heap.globals().address();
+        self.context.globals = globals;
+        for (index, global) in (0..).zip(&self.module.globals) {
+            let field = globals.wrapping_add_signed(field_offset(index).into()) as *mut u64;
+            // SAFETY: the object of globals has a field for each of them.
+            unsafe { field.write(word(Datum::from(global.initial))) };
+        }
+    }
+
+    /// # Safety
+    ///
+    /// The context must be that of a runtime with this kind of checker, and nothing else may be using the runtime.
+    unsafe fn of<'r>(context: *mut Context) -> &'r mut Self {
+        // SAFETY: the context is the first field of the runtime.
+        unsafe { &mut *context.cast() }
+    }
+
+    /// Ends the run. Never returns.
+    fn leave(&mut self, end: End) -> ! {
+        self.failed = Some(end);
+        // SAFETY: set when the coroutine began; this is called from inside it alone.
+        let yielder = unsafe { &*self.yielder };
+        yielder.suspend(());
+        unreachable!("a program that has failed is not resumed")
+    }
+
+    fn running(&self) -> TaskId {
+        self.tasks.last().map_or(TaskId::MAIN, |task| task.id)
+    }
+
+    fn fail(&mut self, kind: TrapKind, site: SiteId) -> ! {
+        let trap = Trap::new(kind, site, self.running());
+        self.leave(End::Trapped(trap))
+    }
+
+    fn begin_main(&mut self) {
+        let site = self.module.function(self.module.main).site;
+        self.tasks.push(LiveTask::main());
+        self.checker.event(&Event::TaskBegin {
+            task: TaskId::MAIN,
+            parent: None,
+            kind: TaskKind::Main,
+            finish: FinishId::ROOT,
+            site,
+        });
+        self.finishes.push(OpenFinish {
+            id: FinishId::ROOT,
+            kind: FinishKind::Root,
+            begin: site,
+        });
+        self.tell_finish_begin();
+        let globals = self.heap.globals();
+        self.tell_alloc(globals, AllocationId(0), Shape::Globals);
+    }
+}
+
+/// A value as a word of a register or a field.
+pub(crate) fn word(datum: Datum) -> u64 {
+    match datum {
+        Datum::Int(value) => value as u64,
+        Datum::Float(value) => value.to_bits(),
+        Datum::Bool(value) => u64::from(value),
+        Datum::Byte(value) => u64::from(value),
+        // Constants and arguments are never objects.
+        Datum::Ref(_) => 0,
+    }
+}
+
+/// A word of a register or a field as a value.
+pub(crate) fn datum(ty: Type, word: u64) -> Datum {
+    match ty {
+        Type::Int => Datum::Int(word as i64),
+        Type::Float => Datum::Float(f64::from_bits(word)),
+        Type::Bool => Datum::Bool(word as u8 != 0),
+        Type::Byte => Datum::Byte(word as u8),
+        Type::Ref if word == 0 => Datum::from(Const::Null),
+        Type::Ref => Datum::Ref(Some(ObjectId(u32::MAX))),
+    }
+}

@@ -1,0 +1,55 @@
+//! `print`, and the messages of assertions: a line is put together part by part.
+
+use super::context::Context;
+use super::{End, Runtime, datum};
+use crate::checker::Checker;
+use finishline_ir::Type;
+use std::io::Write;
+
+/// The types as numbers for compiled code.
+pub(crate) const TYPES: [Type; 5] = [Type::Int, Type::Float, Type::Bool, Type::Byte, Type::Ref];
+
+pub(crate) fn type_number(ty: Type) -> u32 {
+    match ty {
+        Type::Int => 0,
+        Type::Float => 1,
+        Type::Bool => 2,
+        Type::Byte => 3,
+        Type::Ref => 4,
+    }
+}
+
+/// Appends a text that lives as long as the code.
+pub(super) unsafe extern "C" fn add_text<C: Checker>(
+    context: *mut Context,
+    text: *const u8,
+    length: u64,
+) {
+    // SAFETY: compiled code passes its context and a text of the module it was made from.
+    let (runtime, text) = unsafe {
+        let text = std::slice::from_raw_parts(text, length as usize);
+        (Runtime::<C>::of(context), text)
+    };
+    runtime.line.extend_from_slice(text);
+}
+
+/// Appends a value.
+pub(super) unsafe extern "C" fn add_value<C: Checker>(context: *mut Context, ty: u32, word: u64) {
+    // SAFETY: compiled code passes its context.
+    let runtime = unsafe { Runtime::<C>::of(context) };
+    let value = datum(TYPES[ty as usize], word);
+    // A vector takes everything.
+    let _ = write!(runtime.line, "{value}");
+}
+
+/// Ends the line and prints it.
+pub(super) unsafe extern "C" fn end_line<C: Checker>(context: *mut Context) {
+    // SAFETY: compiled code passes its context.
+    let runtime = unsafe { Runtime::<C>::of(context) };
+    runtime.line.push(b'\n');
+    let written = runtime.output.write_all(&runtime.line);
+    runtime.line.clear();
+    if let Err(error) = written {
+        runtime.leave(End::OutputError(error));
+    }
+}

@@ -1,0 +1,62 @@
+//! The stack that a compiled program runs on: address space for the deepest nesting that its budget allows, committed
+//! page by page as it is used.
+//!
+//! Calls and creations of tasks are counted against the memory budget before they happen, so the stack can't overflow: it is
+//! as big as the budget times the most that a frame of compiled code takes for each byte the budget counts for it. The
+//! lowest page is never accessible, should that reasoning ever be wrong.
+
+use corosensei::stack::{Stack, StackPointer};
+use rustix::mm::{MapFlags, MprotectFlags, ProtFlags, mmap_anonymous, mprotect, munmap};
+use std::num::NonZeroUsize;
+use std::ops::Range;
+
+const PAGE: usize = 4096;
+
+pub(crate) struct ProgramStack {
+    bounds: Range<usize>,
+}
+
+impl ProgramStack {
+    /// None if the system has no room for so much.
+    pub(crate) fn new(bytes: usize) -> Option<ProgramStack> {
+        let bytes = bytes.checked_next_multiple_of(PAGE)?.checked_add(PAGE)?;
+        let flags = MapFlags::PRIVATE | MapFlags::NORESERVE;
+        let (read, write) = (ProtFlags::READ, ProtFlags::WRITE);
+        // SAFETY: a new anonymous mapping at an address of the system's choice overlaps nothing.
+        let lowest = unsafe { mmap_anonymous(std::ptr::null_mut(), bytes, read | write, flags) };
+        let lowest = lowest.ok()?;
+        let stack = ProgramStack {
+            bounds: lowest as usize..lowest as usize + bytes,
+        };
+        // SAFETY: the page is the stack's own, and nothing uses it yet.
+        unsafe { mprotect(lowest, PAGE, MprotectFlags::empty()) }.ok()?;
+        Some(stack)
+    }
+
+    /// One past its highest address, where it begins.
+    pub(crate) fn base_address(&self) -> usize {
+        self.bounds.end
+    }
+}
+
+impl Drop for ProgramStack {
+    fn drop(&mut self) {
+        // SAFETY: the mapping is the stack's own, and whoever ran on it is gone.
+        let _ = unsafe { munmap(self.bounds.start as *mut _, self.bounds.len()) };
+    }
+}
+
+fn pointer(address: usize) -> StackPointer {
+    NonZeroUsize::new(address).expect("the system maps nothing at 0")
+}
+
+// SAFETY: the range is mapped for as long as the value lives, page-aligned, and has a guard page at its low end.
+unsafe impl Stack for ProgramStack {
+    fn base(&self) -> StackPointer {
+        pointer(self.bounds.end)
+    }
+
+    fn limit(&self) -> StackPointer {
+        pointer(self.bounds.start)
+    }
+}

@@ -1,0 +1,295 @@
+//! Tasks, finishes and isolated blocks of a depth-first run, as compiled code calls for them.
+//!
+//! Live tasks and open finishes are two stacks: a task under way is 16 bytes, an open finish 12. What has ended costs nothing.
+//! The rules, the order of events and the failures are those of the reference interpreter.
+
+use super::context::Context;
+use super::{Runtime, datum};
+use crate::checker::{Checker, Style};
+use finishline_ir::listener::Creation;
+use finishline_ir::machine::{Ended, TrapKind};
+use finishline_ir::{Construct, Function, FunctionId, cost};
+use finishline_model::{Event, FinishId, FinishKind, SiteId, TaskId, TaskKind};
+use std::sync::atomic::Ordering;
+
+#[derive(Clone, Copy)]
+pub(crate) struct LiveTask {
+    pub(crate) id: TaskId,
+    /// The immediately enclosing finish.
+    enclosing: FinishId,
+    /// How many finishes were open when it began: those above are its own.
+    finishes_below: u32,
+    /// How many tasks it has created.
+    created: u32,
+}
+
+impl LiveTask {
+    pub(super) const fn main() -> LiveTask {
+        LiveTask {
+            id: TaskId::MAIN,
+            enclosing: FinishId::ROOT,
+            finishes_below: 0,
+            created: 0,
+        }
+    }
+}
+
+#[derive(Clone, Copy)]
+pub(crate) struct OpenFinish {
+    pub(crate) id: FinishId,
+    pub(crate) kind: FinishKind,
+    pub(crate) begin: SiteId,
+}
+
+/// What a creation of tasks in the program has in common: the code knows it by address.
+#[repr(C)]
+pub(crate) struct SpawnSite {
+    pub(crate) kind: TaskKind,
+    pub(crate) construct: Construct,
+    pub(crate) function: FunctionId,
+    pub(crate) site: SiteId,
+    /// Where the body ends.
+    pub(crate) end: SiteId,
+    /// What a task costs that runs it, as the budget counts it.
+    pub(crate) bytes: u64,
+}
+
+impl<C: Checker> Runtime<'_, C> {
+    pub(super) fn tell_finish_begin(&mut self) {
+        let task = self.running();
+        if let Some(&OpenFinish { id, kind, begin }) = self.finishes.last() {
+            self.checker.event(&Event::FinishBegin {
+                task,
+                finish: id,
+                kind,
+                site: begin,
+            });
+        }
+    }
+
+    /// The innermost finish that the running task itself has open.
+    fn innermost(&self) -> Option<OpenFinish> {
+        let own = self.tasks.last().map_or(0, |task| task.finishes_below) as usize;
+        self.finishes[own..].last().copied()
+    }
+
+    /// Counts bytes for good, or while something is open, against the budget that live frames share.
+    fn charge(&mut self, bytes: u64, stack: u64, site: SiteId) {
+        if stack + bytes > self.context.stack_limit {
+            self.over_budget(bytes, stack, site);
+        }
+        self.context.stack_limit -= bytes;
+    }
+
+    pub(super) fn over_budget(&mut self, request: u64, stack: u64, site: SiteId) -> ! {
+        let budget = self.limits.memory;
+        let kind = TrapKind::Memory {
+            request: Some(request),
+            used: budget - self.context.stack_limit + stack,
+            budget,
+        };
+        self.fail(kind, site)
+    }
+
+    fn begin_task(&mut self, spawn: &SpawnSite, stack: u64, captures: *const u64) {
+        if self.tasks_created >= self.limits.tasks {
+            let limit = self.limits.tasks;
+            self.fail(TrapKind::TooManyTasks { limit }, spawn.site);
+        }
+        if stack + spawn.bytes > self.context.stack_limit {
+            self.over_budget(spawn.bytes, stack, spawn.site);
+        }
+        // The record stays when the task is gone.
+        self.context.stack_limit -= cost::TASK_RECORD;
+        let id = TaskId(self.tasks_created);
+        self.tasks_created += 1;
+        let enclosing = self.innermost().map(|finish| finish.id);
+        let finishes_below = self.finishes.len() as u32;
+        let Some(parent) = self.tasks.last_mut() else {
+            unreachable!("compiled code runs in a task")
+        };
+        let enclosing = enclosing.unwrap_or(parent.enclosing);
+        let (creator, index) = (parent.id, parent.created);
+        parent.created += 1;
+        let event = Event::TaskBegin {
+            task: id,
+            parent: Some(creator),
+            kind: spawn.kind,
+            finish: enclosing,
+            site: spawn.site,
+        };
+        self.tasks.push(LiveTask {
+            id,
+            enclosing,
+            finishes_below,
+            created: 0,
+        });
+        // A statistic: nothing is ordered by it.
+        self.progress.store(u64::from(id.0), Ordering::Relaxed);
+        self.checker.event(&event);
+        if C::STYLE == Style::Call {
+            let function = self.module.function(spawn.function);
+            let parameters = &function.block(Function::ENTRY).parameters;
+            let captured = || {
+                let parameters = parameters.iter().enumerate();
+                // SAFETY: code whose checks are calls passes the address of as many words as the body has parameters.
+                let word = |index| unsafe { captures.add(index).read() };
+                let captured = parameters.map(|(index, p)| datum(function.ty(*p), word(index)));
+                captured.collect()
+            };
+            let creation = Creation {
+                parent: creator,
+                index,
+                site: spawn.site,
+                construct: spawn.construct,
+                function: spawn.function,
+                captures: &captured,
+            };
+            self.checker.created(id, &creation);
+        }
+    }
+
+    fn end_task(&mut self, end: SiteId) {
+        if let Some(open) = self.innermost() {
+            let kind = TrapKind::BeginFinishNeverEnded {
+                begin: open.begin,
+                ended: Ended::Task,
+            };
+            self.fail(kind, end);
+        }
+        if let Some(task) = self.tasks.pop() {
+            self.checker.event(&Event::TaskEnd { task: task.id });
+        }
+    }
+
+    /// `main` has returned: closes the root finish, and ends.
+    pub(super) fn end_main(&mut self) {
+        let end = self.module.function(self.module.main).end;
+        if self
+            .innermost()
+            .is_some_and(|open| open.kind == FinishKind::Root)
+        {
+            self.close_finish(end);
+        }
+        self.end_task(end);
+    }
+
+    fn close_finish(&mut self, site: SiteId) {
+        let task = self.running();
+        if let Some(OpenFinish { id: finish, .. }) = self.finishes.pop() {
+            self.checker.event(&Event::FinishEnd { task, finish, site });
+        }
+    }
+
+    fn begin_finish(&mut self, kind: FinishKind, site: SiteId, stack: u64) {
+        if self.finishes_opened >= self.limits.finishes {
+            let limit = self.limits.finishes;
+            self.fail(TrapKind::TooManyFinishes { limit }, site);
+        }
+        self.charge(cost::FINISH, stack, site);
+        let id = FinishId(self.finishes_opened);
+        self.finishes_opened += 1;
+        self.finishes.push(OpenFinish {
+            id,
+            kind,
+            begin: site,
+        });
+        self.tell_finish_begin();
+    }
+
+    fn end_finish(&mut self, kind: FinishKind, site: SiteId) {
+        match self.innermost() {
+            Some(open) if open.kind == kind => {
+                self.close_finish(site);
+                self.context.stack_limit += cost::FINISH;
+            }
+            Some(open) if kind != FinishKind::Dynamic => {
+                let kind = TrapKind::BeginFinishNeverEnded {
+                    begin: open.begin,
+                    ended: Ended::Finish(kind),
+                };
+                self.fail(kind, site)
+            }
+            _ => self.fail(TrapKind::EndFinishWithoutBegin, site),
+        }
+    }
+
+    fn sync(&mut self, site: SiteId) {
+        match self.innermost() {
+            Some(open) if open.kind == FinishKind::Dynamic => {
+                let kind = TrapKind::SyncInsideBeginFinish { begin: open.begin };
+                self.fail(kind, site)
+            }
+            Some(open) => {
+                let (task, finish) = (self.running(), open.id);
+                self.checker
+                    .event(&Event::FinishJoin { task, finish, site });
+            }
+            None => unreachable!("the verifier demands a scope around sync"),
+        }
+    }
+}
+
+/// The kinds of finish as numbers for compiled code.
+pub(crate) const FINISH_KINDS: [FinishKind; 4] = [
+    FinishKind::Root,
+    FinishKind::Lexical,
+    FinishKind::Dynamic,
+    FinishKind::SyncScope,
+];
+
+pub(super) unsafe extern "C" fn begin_task<C: Checker>(
+    context: *mut Context,
+    spawn: *const SpawnSite,
+    stack: u64,
+    captures: *const u64,
+) {
+    // SAFETY: compiled code passes its context and the address of a site that lives as long as the code.
+    let (runtime, spawn) = unsafe { (Runtime::<C>::of(context), &*spawn) };
+    runtime.begin_task(spawn, stack, captures);
+}
+
+pub(super) unsafe extern "C" fn end_task<C: Checker>(context: *mut Context, end: u32) {
+    // SAFETY: compiled code passes its context.
+    unsafe { Runtime::<C>::of(context) }.end_task(SiteId(end));
+}
+
+pub(super) unsafe extern "C" fn begin_finish<C: Checker>(
+    context: *mut Context,
+    kind: u32,
+    site: u32,
+    stack: u64,
+) {
+    let kind = FINISH_KINDS[kind as usize];
+    // SAFETY: compiled code passes its context.
+    unsafe { Runtime::<C>::of(context) }.begin_finish(kind, SiteId(site), stack);
+}
+
+pub(super) unsafe extern "C" fn end_finish<C: Checker>(
+    context: *mut Context,
+    kind: u32,
+    site: u32,
+) {
+    let kind = FINISH_KINDS[kind as usize];
+    // SAFETY: compiled code passes its context.
+    unsafe { Runtime::<C>::of(context) }.end_finish(kind, SiteId(site));
+}
+
+pub(super) unsafe extern "C" fn sync<C: Checker>(context: *mut Context, site: u32) {
+    // SAFETY: compiled code passes its context.
+    unsafe { Runtime::<C>::of(context) }.sync(SiteId(site));
+}
+
+pub(super) unsafe extern "C" fn begin_isolated<C: Checker>(context: *mut Context, site: u32) {
+    // SAFETY: compiled code passes its context.
+    let runtime = unsafe { Runtime::<C>::of(context) };
+    let (task, site) = (runtime.running(), SiteId(site));
+    runtime.checker.event(&Event::IsolatedBegin { task, site });
+}
+
+pub(super) unsafe extern "C" fn end_isolated<C: Checker>(context: *mut Context, site: u32) {
+    // SAFETY: compiled code passes its context.
+    let runtime = unsafe { Runtime::<C>::of(context) };
+    let (task, site) = (runtime.running(), SiteId(site));
+    runtime.checker.event(&Event::IsolatedEnd { task, site });
+}
