@@ -281,3 +281,153 @@ pub(crate) fn shown_captures(function: &Function, values: &[Datum]) -> Vec<(Stri
         .map(|(name, value)| (name.clone(), value.to_string()))
         .collect()
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use finishline_ir::{Const, FunctionId, Global, StructId, StructLayout};
+    use finishline_model::source::AllocationInfo;
+
+    /// Globals `n` and `total`, a struct with the fields `x` and `y`; allocations called `B`, `p`, and `B` again.
+    fn module() -> Module {
+        let allocation = |name: &&str| AllocationInfo {
+            site: SiteId(0),
+            name: (*name).to_owned(),
+        };
+        let global = |name: &str| Global {
+            name: name.to_owned(),
+            initial: Const::Int(0),
+        };
+        let field = |name: &str| (name.to_owned(), Type::Int);
+        Module {
+            source: SourceMap {
+                allocations: ["globals", "B", "p", "B"].iter().map(allocation).collect(),
+                ..SourceMap::default()
+            },
+            structs: vec![StructLayout {
+                name: "Pair".to_owned(),
+                fields: vec![field("x"), field("y")],
+            }],
+            globals: vec![global("n"), global("total")],
+            functions: Vec::new(),
+            main: FunctionId(0),
+            constructs: Vec::new(),
+            unchecked: BTreeMap::new(),
+        }
+    }
+
+    const PAIR: Shape<&[u64]> = Shape::Struct(StructId(0));
+
+    /// Tells of the globals and these objects, one after the other.
+    fn tell(names: &mut Names, objects: &[(u32, Shape<&[u64]>)]) {
+        let mut next = Location(0);
+        for (allocation, shape) in [(0, Shape::Globals)].iter().chain(objects) {
+            let count = match shape {
+                Shape::Globals | Shape::Struct(_) => 2,
+                Shape::Array(sizes) => sizes.iter().product(),
+            };
+            names.allocated(&Allocated {
+                allocation: AllocationId(*allocation),
+                first: next,
+                count,
+                shape: *shape,
+            });
+            next = next.offset(count);
+        }
+    }
+
+    /// Locations 2 to 7 are `B`, 8 and 9 `p`, then comes an empty `B`, 10 to 13 are the third one, 14 and 15 `p#2`.
+    const OBJECTS: [(u32, Shape<&[u64]>); 5] = [
+        (1, Shape::Array(&[2, 3])),
+        (2, PAIR),
+        (3, Shape::Array(&[0])),
+        (1, Shape::Array(&[4])),
+        (2, PAIR),
+    ];
+
+    #[test]
+    fn objects_of_one_name_are_numbered_in_the_order_they_were_made() {
+        let module = module();
+        let wanted = [15, 1, 2, 7, 8, 10, 13].map(Location);
+        let mut names = Names::new(&module, &wanted, None);
+        tell(&mut names, &OBJECTS);
+        let found = wanted.map(|location| names.location(location));
+        let expected = [
+            "p#2.y", "total", "B[0, 0]", "B[1, 2]", "p.x", "B#3[0]", "B#3[3]",
+        ];
+        assert_eq!(found, expected);
+        let owners = wanted.map(|location| names.owner(location));
+        let expected = [
+            Some("p#2"),
+            None,
+            Some("B"),
+            Some("B"),
+            Some("p"),
+            Some("B#3"),
+            Some("B#3"),
+        ];
+        assert_eq!(owners, expected.map(|owner| owner.map(str::to_owned)));
+    }
+
+    #[test]
+    fn only_objects_with_a_location_to_be_named_are_remembered() {
+        let module = module();
+        let mut names = Names::new(&module, &[Location(9), Location(100)], Some("B#3[1]"));
+        tell(&mut names, &OBJECTS);
+        let first: Vec<u64> = names.objects.keys().map(|first| first.0).collect();
+        assert_eq!(first, [8, 10]);
+        assert_eq!(names.location(Location(14)), "loc14");
+    }
+
+    #[test]
+    fn a_name_leads_to_its_location() {
+        let module = module();
+        let find = |name: &str| {
+            let mut names = Names::new(&module, &[], Some(name));
+            tell(&mut names, &OBJECTS);
+            let found = names.found()?;
+            // As it is written there, white space apart.
+            assert_eq!(without_space(&names.location(found)), without_space(name));
+            Some(found.0)
+        };
+        for (name, location) in [
+            ("n", 0),
+            ("total", 1),
+            ("B[0,0]", 2),
+            ("B[ 1, 2 ]", 7),
+            ("p.x", 8),
+            ("B#3[3]", 13),
+            ("p#2.y", 15),
+        ] {
+            assert_eq!(find(name), Some(location), "{name}");
+        }
+        for name in [
+            "",
+            "x",
+            "globals",
+            "globals.n",
+            "B",
+            "B[2,0]",
+            "B[0]",
+            "B[0,3]",
+            "B[0,0",
+            "B[0,0]x",
+            "B#1[0,0]",
+            "B#03[3]",
+            "B#2[0]",
+            "B#3[4]",
+            "B#4[0]",
+            "B#",
+            "B#3",
+            "p",
+            "p.",
+            "p.z",
+            "p.x.x",
+            "p#3.x",
+            "pp.x",
+            "B#99999999999999999999[0]",
+        ] {
+            assert_eq!(find(name), None, "{name}");
+        }
+    }
+}

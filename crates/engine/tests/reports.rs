@@ -1,0 +1,145 @@
+//! What a report says of tasks and locations that no longer exist when the run has ended.
+
+mod common;
+
+use common::compile;
+use finishline_engine::check::{self, check};
+use finishline_engine::question::{CheckError, Question};
+use finishline_ir::Module;
+use finishline_ir::machine::Limits;
+use finishline_model::Detector;
+use finishline_model::summary::{Creation, Summary, TaskPath};
+use std::io;
+use std::sync::atomic::AtomicU64;
+
+fn question(module: &Module) -> Question<'_> {
+    Question {
+        module,
+        words: Vec::new(),
+        arguments: Vec::new(),
+        limits: Limits::default(),
+        max_races: usize::MAX,
+        suppressions: None,
+        watch: None,
+        progress: AtomicU64::new(0),
+    }
+}
+
+/// Checks a program with ESP-bags, and watches a location.
+fn checked(source: &str, watch: Option<&str>) -> Result<Summary, CheckError> {
+    let module = compile(source).unwrap_or_else(|errors| panic!("{errors}\n{source}"));
+    let question = Question {
+        watch: watch.map(str::to_owned),
+        ..question(&module)
+    };
+    check(&question, Detector::EspBags, &mut io::sink())
+}
+
+/// The line, the index and the captures of each creation: `12#0 i = 3`.
+fn told(path: &TaskPath) -> Vec<String> {
+    let creation = |creation: &Creation| {
+        let mut told = format!("{}#{}", creation.line, creation.index);
+        for (name, value) in &creation.captures {
+            told.push_str(&format!(" {name} = {value}"));
+        }
+        told
+    };
+    path.creations.iter().map(creation).collect()
+}
+
+/// Ancestors are told with what they captured, though only a descendant made an access; a join is the first that waited.
+#[test]
+fn tasks_are_told_with_their_ancestors() {
+    let source = "fn main() {
+    let B = new int[1];
+    finish {
+        async { }
+        let k = 7;
+        async {
+            let i = k + 1;
+            async { async { B[0] = i; } }
+        }
+    }
+    finish {
+        async {
+            let j = 5;
+            finish { async { async { } } }
+            async { B[0] = j; }
+            B[0] = 1;
+        }
+    }
+}
+";
+    let summary = checked(source, Some("B[0]")).expect("an answer");
+    let [race] = &summary.races[..] else {
+        panic!("{:?}", summary.races)
+    };
+    assert_eq!(told(&race.first.task), ["12#2", "15#1 j = 5"]);
+    assert_eq!(told(&race.second.task), ["12#2"]);
+    assert_eq!(told(&race.why.task), told(&race.first.task));
+    let join = race.why.join.as_ref().expect("a join");
+    assert_eq!(
+        (join.what.as_str(), join.place.line),
+        ("the end of finish@11", 18)
+    );
+    let watched = summary.watched.expect("a watched location");
+    assert_eq!((watched.location.as_str(), watched.count), ("B[0]", 3));
+    assert_eq!(
+        told(&watched.accesses[0].task),
+        ["6#1 k = 7", "8#0 i = 8", "8#0 i = 8"]
+    );
+}
+
+#[test]
+fn the_task_that_failed_is_told_with_its_ancestors() {
+    let source = "fn main() {
+    async { }
+    for i in 0..3 {
+        async {
+            let z = i - 1;
+            async { print(1 / z); }
+        }
+    }
+}
+";
+    let module = compile(source).unwrap_or_else(|errors| panic!("{errors}"));
+    let question = question(&module);
+    let expected = ["4#2 i = 1", "6#0 z = 0"];
+    let failure = check::run(&question, &mut io::sink()).expect("a run");
+    assert_eq!(told(&failure.expect("a failure").task), expected);
+    let summary = check(&question, Detector::EspBags, &mut io::sink()).expect("an answer");
+    assert_eq!(told(&summary.failure.expect("a failure").task), expected);
+}
+
+#[test]
+fn a_name_that_no_location_has_can_not_be_watched() {
+    let source = "fn main() { let B = new int[2]; B[1] = 3; }";
+    let watched = |name| checked(source, Some(name));
+    assert!(matches!(
+        watched("B[2]"),
+        Err(CheckError::NothingToWatch(name)) if name == "B[2]"
+    ));
+    let summary = watched("B[1]").expect("an answer");
+    assert_eq!(summary.watched.expect("watched").count, 1);
+}
+
+/// One path alone can have very many tasks; the first race is shown all the same, and all are counted.
+#[test]
+fn long_paths_leave_no_room_for_more_races() {
+    let program = |depth: u32| {
+        format!(
+            "var a: int = 0;
+            var b: int = 0;
+            fn deep(n: int) {{
+                if n > 0 {{ async {{ deep(n - 1); }} }} else {{ a = 1; b = 1; }}
+            }}
+            fn main() {{ async {{ deep({depth}); }} a = 2; b = 2; }}"
+        )
+    };
+    for (depth, shown) in [(1000, 2), (100_000, 1)] {
+        let summary = checked(&program(depth), None).expect("an answer");
+        assert_eq!((summary.races.len(), summary.distinct_races), (shown, 2));
+        let path = &summary.races[0].first.task.creations;
+        assert_eq!(path.len(), depth as usize + 1);
+    }
+}
