@@ -96,6 +96,7 @@ pub struct Heap {
     /// A collection comes before `used` or `taken` get past these.
     used_limit: u64,
     taken_limit: u64,
+    collections: u64,
 }
 
 impl Heap {
@@ -119,6 +120,16 @@ impl Heap {
                     request: refused as u64,
                 }
             })?;
+        Heap::in_space(space, layouts, globals, budget, shadow)
+    }
+
+    fn in_space(
+        space: Space,
+        layouts: &[StructLayout],
+        globals: &[Type],
+        budget: u64,
+        shadow: bool,
+    ) -> Result<Heap, TrapKind> {
         let mut heap = Heap {
             space,
             spans: Spans::default(),
@@ -131,6 +142,7 @@ impl Heap {
             taken: 0,
             used_limit: 0,
             taken_limit: 0,
+            collections: 0,
         };
         heap.pace(0);
         heap.globals = heap.new_record(heap.kinds.of_globals(), &NO_ROOTS)?;
@@ -150,6 +162,11 @@ impl Heap {
     /// Bytes of the address range that objects are in; what of it was never touched takes no memory.
     pub fn held(&self) -> usize {
         self.spans.bytes()
+    }
+
+    /// How many collections there were.
+    pub fn collections(&self) -> u64 {
+        self.collections
     }
 
     /// Makes a struct, all zero.
@@ -206,8 +223,8 @@ impl Heap {
         self.taken = live.bytes;
         let ahead = self.pace(live.root_bytes);
         self.spans.sweep(&mut self.space);
-        // As much will be needed again before the next collection.
-        self.space.give_back_all_but(ahead as usize);
+        self.space.keep_dirty(ahead as usize);
+        self.collections += 1;
         Ok(())
     }
 

@@ -28,7 +28,9 @@ const AFTER_REFUSAL_DIVIDE_BY: usize = 4;
 const HUGE_PAGES_FROM_BYTES: usize = 8 << 20;
 
 /// A longer run is zero when it is taken, at the price of page faults: its user may never touch most of it.
-const LONGEST_DIRTY: usize = (1 << 20) / UNIT_BYTES;
+const LONGEST_DIRTY: usize = (16 << 20) / UNIT_BYTES;
+/// So much may be dirty and free in any case.
+const LEAST_KEPT_BYTES: usize = 32 << 20;
 
 pub(super) struct Space {
     base: usize,
@@ -123,8 +125,13 @@ impl Space {
         self.runs.give_back(start, units);
     }
 
+    /// Gives memory back to the system, if more is free and dirty than will soon be `needed` again.
+    pub(super) fn keep_dirty(&mut self, needed: usize) {
+        self.give_back_all_but(needed.max(LEAST_KEPT_BYTES));
+    }
+
     /// Gives memory back to the system until at most so many bytes are free and dirty.
-    pub(super) fn give_back_all_but(&mut self, bytes: usize) {
+    fn give_back_all_but(&mut self, bytes: usize) {
         let dirty = self.dirty.iter().filter(|dirty| **dirty).count();
         let mut excess = dirty.saturating_sub(bytes / UNIT_BYTES);
         let mut end = self.dirty.len();
@@ -243,7 +250,7 @@ mod tests {
 
     #[test]
     fn a_long_run_is_zero_though_parts_of_it_were_dirty() {
-        let mut space = Space::reserve(8 << 20).unwrap();
+        let mut space = Space::reserve(32 << 20).unwrap();
         let units = LONGEST_DIRTY + 1;
         let starts: Vec<usize> = (0..units).map(|_| take_and_fill(&mut space, 1)).collect();
         for &start in &starts[..units - 2] {

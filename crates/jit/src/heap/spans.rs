@@ -256,15 +256,17 @@ impl Spans {
         for index in (0..self.spans.len()).rev() {
             let id = SpanId::from_index(index);
             let span = &mut self.spans[index];
+            if span.holds == Holds::Nothing {
+                continue;
+            }
             span.allocated = std::mem::replace(&mut span.marked, [0; BITMAP_WORDS]);
             let objects: u32 = span.allocated.iter().map(|word| word.count_ones()).sum();
             match span.holds {
-                Holds::Nothing => {}
-                Holds::Small(..) | Holds::One(_) if objects == 0 => self.remove(space, id),
+                _ if objects == 0 => self.remove(space, id),
                 Holds::Small(kind, slot) if objects < slot.per_span => {
                     span.next = self.cursors[kind.index()].next.replace(id);
                 }
-                Holds::Small(..) | Holds::One(_) => {}
+                _ => {}
             }
         }
     }
