@@ -165,6 +165,50 @@ fn collections_are_as_rare_as_live_objects_and_roots_are_many() {
     assert!(heap.collections() - before <= u64::from(doublings) + 2);
 }
 
+/// Arrays of bytes take nine times what they cost.
+#[test]
+fn collections_are_paced_by_what_is_really_taken_too() {
+    let mut heap = heap(&[], 1 << 30, true);
+    // 40 + 888 + 8 · 880 bytes, in a slot of 8 KiB.
+    let size = [880];
+    let each = 8 << 10;
+    let count = 10_000;
+    let garbage = |heap: &mut Heap, roots: &[u64]| {
+        let before = heap.collections();
+        for _ in 0..count {
+            heap.array_for(Type::Byte, &size, roots);
+        }
+        heap.collections() - before
+    };
+    let with_little_alive = garbage(&mut heap, &[]);
+    assert_eq!(with_little_alive, count * each / LEAST_BETWEEN_COLLECTIONS);
+    // And by what is really alive: four times as much as in the least case.
+    let alive = heap.array_for(
+        Type::Byte,
+        &[(4 * LEAST_BETWEEN_COLLECTIONS / 9) as i64],
+        &[],
+    );
+    heap.collect_for(&[alive.address()]);
+    let with_more_alive = garbage(&mut heap, &[alive.address()]);
+    assert_eq!(with_more_alive, with_little_alive / 4);
+}
+
+#[test]
+fn holes_among_small_objects_are_filled() {
+    let mut heap = heap(&[&[Type::Int; 2]], 1 << 30, true);
+    let mut alive: Vec<u64> = Vec::new();
+    for _ in 0..50_000 {
+        alive.push(heap.struct_for(0, &alive).address());
+    }
+    let kept: Vec<u64> = alive.into_iter().step_by(2).collect();
+    heap.collect_for(&kept);
+    let held = heap.held();
+    for _ in 0..20_000 {
+        heap.struct_for(0, &kept);
+    }
+    assert_eq!(heap.held(), held);
+}
+
 #[test]
 fn an_address_range_that_is_full_is_collected_before_it_is_given_up() {
     let space = Space::reserve(0).unwrap();
