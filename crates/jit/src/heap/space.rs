@@ -1,14 +1,14 @@
 //! The address range objects live in, and the only place that reads and writes it.
 //!
-//! The range is reserved once and never moves; the system commits a page when it is touched, as zeros. It is handed out in
-//! runs of units. If the system refuses the reservation, ever smaller ones are tried.
+//! The range is reserved once and never moves; the system commits a page when it is touched, as zeros. It is handed out
+//! in runs of units. If the system refuses the reservation, ever smaller ones are tried.
 //!
-//! A unit that comes back is *dirty*: its memory is still there, with what was last in it. Clearing it costs less than a page
-//! fault for each of its pages, so some of it waits for the next user; the rest is given back to the system, from the highest
-//! address down, so that what is in use gathers at the lowest.
+//! A unit that comes back is *dirty*: its memory is still there, with what was last in it. Clearing it costs less than
+//! a page fault for each of its pages, so some of it waits for the next user; the rest is given back to the system,
+//! from the highest address down, so that what is in use gathers at the lowest.
 //!
-//! Compiled code reads and writes the same memory by address, while no code of the heap runs. So no Rust reference into it
-//! outlives a borrow of the space, and every access is checked against the range.
+//! Compiled code reads and writes the same memory by address, while no code of the heap runs. So no Rust reference into
+//! it outlives a borrow of the space, and every access is checked against the range.
 
 use super::runs::Runs;
 use rustix::mm::{Advice, MapFlags, ProtFlags, madvise, mmap_anonymous, munmap};

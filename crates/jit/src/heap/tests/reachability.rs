@@ -231,6 +231,21 @@ fn a_long_list_is_kept_to_its_end() {
 }
 
 #[test]
+fn a_long_array_keeps_all_it_refers_to() {
+    for count in [0, 1, 255, 256, 257, 511, 512, 513, 10_000] {
+        let mut heap = nodes(false);
+        let array = heap.array_for(Type::Ref, &[count], &[]);
+        for index in 0..count as i32 {
+            let node = heap.struct_for(NODE, &[array.address()]);
+            heap.put(array, 8 * index, node.address());
+        }
+        heap.collect_for(&[array.address()]);
+        let count = count as u64;
+        assert_eq!(heap.used(), 2 * cost::OBJECT + count * (8 + NODE_COST));
+    }
+}
+
+#[test]
 fn roots_are_the_aligned_words_of_their_ranges() {
     struct Ranges(Vec<std::ops::Range<usize>>);
     // SAFETY: made of borrowed words below.
