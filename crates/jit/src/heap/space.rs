@@ -38,6 +38,7 @@ pub(super) struct Space {
     runs: Runs,
     /// By unit, up to the last that was ever in use: whether it is free and dirty.
     dirty: Vec<bool>,
+    dirty_units: usize,
 }
 
 /// Units for an object or several.
@@ -61,6 +62,7 @@ impl Space {
                     bytes,
                     runs: Runs::new(bytes / UNIT_BYTES),
                     dirty: Vec::new(),
+                    dirty_units: 0,
                 };
                 space.ask_for_huge_pages();
                 return Ok(space);
@@ -114,14 +116,19 @@ impl Space {
         if units > LONGEST_DIRTY {
             self.clean(start, units);
         }
-        let zeroed = !self.dirty[start..end].contains(&true);
-        self.dirty[start..end].fill(false);
+        let run = &mut self.dirty[start..end];
+        let zeroed = !run.contains(&true);
+        if !zeroed {
+            self.dirty_units -= run.iter().filter(|dirty| **dirty).count();
+            run.fill(false);
+        }
         Some(Taken { start, zeroed })
     }
 
     /// Takes units back, with whatever is in them.
     pub(super) fn give_back(&mut self, start: usize, units: usize) {
         self.dirty[start..start + units].fill(true);
+        self.dirty_units += units;
         self.runs.give_back(start, units);
     }
 
@@ -132,8 +139,7 @@ impl Space {
 
     /// Gives memory back to the system until at most so many bytes are free and dirty.
     fn give_back_all_but(&mut self, bytes: usize) {
-        let dirty = self.dirty.iter().filter(|dirty| **dirty).count();
-        let mut excess = dirty.saturating_sub(bytes / UNIT_BYTES);
+        let mut excess = self.dirty_units.saturating_sub(bytes / UNIT_BYTES);
         let mut end = self.dirty.len();
         while excess > 0
             && let Some(last) = self.dirty[..end].iter().rposition(|dirty| *dirty)
@@ -158,6 +164,7 @@ impl Space {
             let count = rest.take_while(|dirty| **dirty).count();
             self.discard(first, count);
             self.dirty[first..first + count].fill(false);
+            self.dirty_units -= count;
             at = first + count;
         }
     }
@@ -279,6 +286,9 @@ mod tests {
         assert_eq!(dirty(&space), [0, 1, 4, 5]);
         space.give_back_all_but(0);
         assert_eq!(dirty(&space), []);
+        space.give_back(starts[1], 2);
+        take_and_fill(&mut space, 3);
+        assert_eq!(dirty(&space), [3]);
     }
 
     #[test]
