@@ -24,7 +24,7 @@
 //! is given back. A request that does not fit is refused only after a collection. What that collection could keep for a
 //! false root counts as used.
 //!
-//! **Cost.** A small object: two comparisons, the next bit of a word, and clearing the slot; some 15 to 20 ns,
+//! **Cost.** A small object: two comparisons, the next bit of a word, and clearing the slot; some 15 ns,
 //! collections included, if little is alive. A big one: a search among the free runs, an entry in a table for each 8
 //! KiB, and clearing what was in use before; a very big one takes fresh pages instead and is not touched at all. A
 //! collection: the roots, the live objects that have references in them or are arrays, and for all others a bit; dead
