@@ -20,6 +20,7 @@ use finishline_ir::{
     BinaryOp, BlockId, CompareOp, Const, Function, Op, Target, Terminator, Type, Value,
 };
 use rustc_hash::FxHashMap;
+use std::collections::hash_map::Entry;
 
 /// An int, known now or when the program runs.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -173,8 +174,8 @@ impl<'f> Guard<'f> {
     }
 
     pub(crate) fn require_not_null(&mut self, reference: Value) {
-        if !self.not_null.contains_key(&reference) {
-            self.not_null.insert(reference, false);
+        if let Entry::Vacant(unasked) = self.not_null.entry(reference) {
+            unasked.insert(false);
             let null = constant(self.function, self.current, Const::Null);
             let holds = self.emit(
                 Op::Compare(CompareOp::NotEqual, reference, null),
