@@ -13,10 +13,13 @@ mod forward;
 mod guard;
 mod hoist;
 mod inline;
+mod linear;
 mod loop_form;
 mod not_null;
 mod numbering;
+mod rotate;
 mod sequential;
+mod strength;
 mod version;
 
 use finishline_ir::{Function, Module};
@@ -56,5 +59,14 @@ fn speed_up(function: &mut Function, moved: &mut Vec<AccessId>) {
     }
     tidy(function);
     hoist::hoist(function, moved);
+    let mut height = 0;
+    while strength::reduce(function, height) {
+        height += 1;
+    }
+    tidy(function);
+    let mut height = 0;
+    while rotate::rotate(function, height) {
+        height += 1;
+    }
     tidy(function);
 }
