@@ -75,6 +75,14 @@ pub(crate) struct Changes {
 }
 
 impl Changes {
+    /// Nothing in memory is taken for invariant.
+    pub(crate) fn everything() -> Changes {
+        Changes {
+            everything: true,
+            regions: FxHashSet::default(),
+        }
+    }
+
     pub(crate) fn of(context: Context<'_>) -> Changes {
         let Context {
             function,

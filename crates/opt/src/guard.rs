@@ -15,43 +15,21 @@
 //! the range from the counter's first value to the bound, unless the counter passes the largest int and comes out below the
 //! bound again; the guard demands that the bound is at least one step away from the end of the ints, so it does not.
 
-use crate::edit::{append, constant, new_block, target};
+use crate::edit::{new_block, target};
+use crate::linear::{Front, Linear, Sum};
 use finishline_ir::{
     BinaryOp, BlockId, CompareOp, Const, Function, Op, Target, Terminator, Type, Value,
 };
 use rustc_hash::FxHashMap;
-
-/// An int, known now or when the program runs.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(crate) enum Term {
-    Int(i64),
-    Value(Value),
-}
-
-/// `start + k · step` in iteration k.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct Linear {
-    pub(crate) start: Term,
-    pub(crate) step: Term,
-}
-
-impl Linear {
-    pub(crate) fn invariant(start: Term) -> Linear {
-        Linear {
-            start,
-            step: Term::Int(0),
-        }
-    }
-}
+use std::collections::hash_map::Entry;
 
 /// Iterations and steps up to this keep products far from overflow.
 const SMALL: i64 = 1 << 31;
 
 /// A guard under construction.
 pub(crate) struct Guard<'f> {
-    pub(crate) function: &'f mut Function,
+    pub(crate) front: Front<'f>,
     first: BlockId,
-    current: BlockId,
     /// What must hold for control to go on, not yet asked.
     pending: Vec<Value>,
     /// Where a "no" leads.
@@ -60,7 +38,7 @@ pub(crate) struct Guard<'f> {
     not_null: FxHashMap<Value, bool>,
     lengths: FxHashMap<(Value, u32), Value>,
     /// n − 1.
-    last_trip: Option<Term>,
+    last_trip: Option<Sum>,
     /// Some condition can never hold.
     pub(crate) impossible: bool,
 }
@@ -69,9 +47,8 @@ impl<'f> Guard<'f> {
     pub(crate) fn new(function: &'f mut Function, refused: Target) -> Guard<'f> {
         let first = new_block(function);
         Guard {
-            function,
+            front: Front::new(function, first),
             first,
-            current: first,
             pending: Vec::new(),
             refused,
             not_null: FxHashMap::default(),
@@ -89,16 +66,10 @@ impl<'f> Guard<'f> {
 
     /// Branches on what is pending.
     fn ask(&mut self, allowed: Target) {
-        let all = self.pending.drain(..).collect::<Vec<_>>();
-        let all = all.into_iter().reduce(|a, b| {
-            append(
-                self.function,
-                self.current,
-                Op::Binary(BinaryOp::And, a, b),
-                Type::Bool,
-            )
-        });
-        self.function.blocks[self.current.index()].terminator = match all {
+        let all = std::mem::take(&mut self.pending);
+        let both = |a, b| self.front.emit(Op::Binary(BinaryOp::And, a, b), Type::Bool);
+        let all = all.into_iter().reduce(both);
+        let terminator = match all {
             Some(condition) => Terminator::Branch {
                 condition,
                 then: allowed,
@@ -106,52 +77,12 @@ impl<'f> Guard<'f> {
             },
             None => Terminator::Jump(allowed),
         };
-    }
-
-    pub(crate) fn emit(&mut self, op: Op, ty: Type) -> Value {
-        append(self.function, self.current, op, ty)
-    }
-
-    pub(crate) fn value(&mut self, term: Term) -> Value {
-        match term {
-            Term::Value(value) => value,
-            Term::Int(int) => constant(self.function, self.current, Const::Int(int)),
-        }
-    }
-
-    pub(crate) fn add(&mut self, a: Term, b: Term) -> Term {
-        match (a, b) {
-            (Term::Int(a), Term::Int(b)) => Term::Int(a.wrapping_add(b)),
-            (Term::Int(0), other) | (other, Term::Int(0)) => other,
-            _ => self.binary(BinaryOp::Add, a, b),
-        }
-    }
-
-    pub(crate) fn subtract(&mut self, a: Term, b: Term) -> Term {
-        match (a, b) {
-            (Term::Int(a), Term::Int(b)) => Term::Int(a.wrapping_sub(b)),
-            (a, Term::Int(0)) => a,
-            _ => self.binary(BinaryOp::Subtract, a, b),
-        }
-    }
-
-    pub(crate) fn multiply(&mut self, a: Term, b: Term) -> Term {
-        match (a, b) {
-            (Term::Int(a), Term::Int(b)) => Term::Int(a.wrapping_mul(b)),
-            (Term::Int(0), _) | (_, Term::Int(0)) => Term::Int(0),
-            (Term::Int(1), other) | (other, Term::Int(1)) => other,
-            _ => self.binary(BinaryOp::Multiply, a, b),
-        }
-    }
-
-    fn binary(&mut self, op: BinaryOp, a: Term, b: Term) -> Term {
-        let (a, b) = (self.value(a), self.value(b));
-        Term::Value(self.emit(Op::Binary(op, a, b), Type::Int))
+        self.front.function.blocks[self.front.block.index()].terminator = terminator;
     }
 
     /// Demands a comparison of ints.
-    pub(crate) fn require(&mut self, compare: CompareOp, a: Term, b: Term) {
-        if let (Term::Int(a), Term::Int(b)) = (a, b) {
+    pub(crate) fn require(&mut self, compare: CompareOp, a: Sum, b: Sum) {
+        if let (Some(a), Some(b)) = (a.as_int(), b.as_int()) {
             self.impossible |= !match compare {
                 CompareOp::Equal => a == b,
                 CompareOp::NotEqual => a != b,
@@ -162,8 +93,8 @@ impl<'f> Guard<'f> {
             };
             return;
         }
-        let (a, b) = (self.value(a), self.value(b));
-        let holds = self.emit(Op::Compare(compare, a, b), Type::Bool);
+        let (a, b) = (self.front.value(a), self.front.value(b));
+        let holds = self.front.emit(Op::Compare(compare, a, b), Type::Bool);
         self.pending.push(holds);
     }
 
@@ -173,10 +104,10 @@ impl<'f> Guard<'f> {
     }
 
     pub(crate) fn require_not_null(&mut self, reference: Value) {
-        if !self.not_null.contains_key(&reference) {
-            self.not_null.insert(reference, false);
-            let null = constant(self.function, self.current, Const::Null);
-            let holds = self.emit(
+        if let Entry::Vacant(unasked) = self.not_null.entry(reference) {
+            unasked.insert(false);
+            let null = self.front.emit(Op::Const(Const::Null), Type::Ref);
+            let holds = self.front.emit(
                 Op::Compare(CompareOp::NotEqual, reference, null),
                 Type::Bool,
             );
@@ -196,9 +127,9 @@ impl<'f> Guard<'f> {
     /// From here on all that was demanded holds.
     pub(crate) fn settle(&mut self) {
         if !self.pending.is_empty() {
-            let next = new_block(self.function);
+            let next = new_block(self.front.function);
             self.ask(target(next, Vec::new()));
-            self.current = next;
+            self.front.block = next;
             self.not_null.values_mut().for_each(|asked| *asked = true);
         }
     }
@@ -208,7 +139,7 @@ impl<'f> Guard<'f> {
             return *length;
         }
         self.use_reference(array);
-        let length = self.emit(Op::Length { array, dimension }, Type::Int);
+        let length = self.front.emit(Op::Length { array, dimension }, Type::Int);
         self.lengths.insert((array, dimension), length);
         length
     }
@@ -217,32 +148,32 @@ impl<'f> Guard<'f> {
     pub(crate) fn load(&mut self, op: Op, base: Value, ty: Type) -> Value {
         self.require_not_null(base);
         self.settle();
-        self.emit(op, ty)
+        self.front.emit(op, ty)
     }
 
     /// Demands that there are iterations, and not too many. `count` is unsigned.
-    pub(crate) fn trips(&mut self, count: Term) {
-        self.require(CompareOp::GreaterEqual, count, Term::Int(1));
-        self.require(CompareOp::LessEqual, count, Term::Int(SMALL));
-        let last = self.subtract(count, Term::Int(1));
+    pub(crate) fn trips(&mut self, count: Sum) {
+        self.require(CompareOp::GreaterEqual, count, Sum::int(1));
+        self.require(CompareOp::LessEqual, count, Sum::int(SMALL));
+        let last = self.front.subtract(count, Sum::int(1));
         self.last_trip = Some(last);
     }
 
     /// The iterations of a loop that goes on while its counter has not passed a bound. `step` is not 0.
-    pub(crate) fn trips_to_bound(&mut self, start: Term, step: i64, bound: Term, inclusive: bool) {
+    pub(crate) fn trips_to_bound(&mut self, start: Sum, step: i64, bound: Sum, inclusive: bool) {
         // Past the bound, or past the last value that it lets through, by less than a step.
         let (compare, limit) = if step > 0 {
             (CompareOp::LessEqual, i64::MAX.wrapping_sub(step))
         } else {
             (CompareOp::GreaterEqual, i64::MIN.wrapping_sub(step))
         };
-        self.require(compare, bound, Term::Int(limit));
+        self.require(compare, bound, Sum::int(limit));
         let (start, end, step) = (
-            self.value(start),
-            self.value(bound),
-            self.value(Term::Int(step)),
+            self.front.value(start),
+            self.front.value(bound),
+            self.front.value(Sum::int(step)),
         );
-        let count = self.emit(
+        let count = self.front.emit(
             Op::RangeCount {
                 start,
                 end,
@@ -251,15 +182,14 @@ impl<'f> Guard<'f> {
             },
             Type::Int,
         );
-        self.trips(Term::Value(count));
+        self.trips(Sum::of(count));
     }
 
     /// Demands that an index is in bounds in every iteration. One that changes needs the trips first.
-    pub(crate) fn require_in_bounds(&mut self, index: Linear, size: Term) {
+    pub(crate) fn require_in_bounds(&mut self, index: Linear, size: Sum) {
         let Linear { start, step } = index;
-        let zero = Term::Int(0);
-        if step == zero {
-            self.require(CompareOp::GreaterEqual, start, zero);
+        if index.is_invariant() {
+            self.require(CompareOp::GreaterEqual, start, Sum::ZERO);
             self.require(CompareOp::Less, start, size);
             return;
         }
@@ -267,30 +197,31 @@ impl<'f> Guard<'f> {
             self.impossible = true;
             return;
         };
-        let reach = self.multiply(last_trip, step);
-        let last = self.add(start, reach);
-        let (low, high) = match step {
-            Term::Int(step) => {
-                self.impossible |= step.unsigned_abs() > SMALL as u64;
-                if step > 0 {
-                    (start, last)
-                } else {
-                    (last, start)
-                }
+        let reach = self.front.multiply(last_trip, step);
+        let last = self.front.add(start, reach);
+        let Some(known_step) = step.as_int() else {
+            let shifted = self.front.add(step, Sum::int(SMALL));
+            let high_bits = self
+                .front
+                .binary(BinaryOp::ShiftRightLogical, shifted, Sum::int(32));
+            self.require(CompareOp::Equal, Sum::of(high_bits), Sum::ZERO);
+            for end in [start, last] {
+                self.require(CompareOp::GreaterEqual, end, Sum::ZERO);
+                self.require(CompareOp::Less, end, size);
             }
-            Term::Value(_) => {
-                let shifted = self.add(step, Term::Int(SMALL));
-                let bits = self.binary(BinaryOp::ShiftRightLogical, shifted, Term::Int(32));
-                self.require(CompareOp::Equal, bits, zero);
-                self.require(CompareOp::GreaterEqual, last, zero);
-                self.require(CompareOp::Less, start, size);
-                self.require(CompareOp::GreaterEqual, start, zero);
-                self.require(CompareOp::Less, last, size);
-                return;
-            }
+            return;
         };
-        self.require(CompareOp::GreaterEqual, low, zero);
-        self.require(CompareOp::LessEqual, low, high);
+        self.impossible |= known_step.unsigned_abs() > SMALL as u64;
+        let (low, high) = if known_step > 0 {
+            (start, last)
+        } else {
+            (last, start)
+        };
+        self.require(CompareOp::GreaterEqual, low, Sum::ZERO);
+        // From a small constant no such step gets past the largest int.
+        if known_step < 0 || low.as_int().is_none_or(|low| low > SMALL) {
+            self.require(CompareOp::LessEqual, low, high);
+        }
         self.require(CompareOp::Less, high, size);
     }
 }

@@ -3,42 +3,50 @@
 use crate::edit::{Definitions, Renaming, new_block, new_value, target};
 use finishline_ir::dominators::Dominators;
 use finishline_ir::loops::{LoopId, Loops};
-use finishline_ir::{Block, BlockId, Function, Terminator, Value};
+use finishline_ir::{Block, BlockId, Function, Terminator, Type, Value};
 use rustc_hash::FxHashMap;
 
 /// The block that jumps to the header and nowhere else, and is the only one outside the loop to lead there. Made if
 /// there is none.
 pub(crate) fn preheader(function: &mut Function, loops: &Loops, id: LoopId) -> BlockId {
     let header = loops.get(id).header;
-    let outside = |index: usize| !loops.contains(id, BlockId::from_index(index));
-    let mut entering = Vec::new();
+    // The arguments of each edge into the loop, and where the edges come from.
+    let (mut arguments, mut sources) = (Vec::new(), Vec::new());
     for (index, block) in function.blocks.iter().enumerate() {
-        if outside(index) && block.terminator.targets().any(|t| t.block == header) {
-            entering.push(index);
+        let source = BlockId::from_index(index);
+        let edges = block.terminator.targets().filter(|t| t.block == header);
+        for edge in edges.filter(|_| !loops.contains(id, source)) {
+            arguments.push(edge.arguments.clone());
+            sources.push(source);
         }
     }
-    if let [only] = entering[..]
-        && matches!(function.blocks[only].terminator, Terminator::Jump(_))
+    if let [only] = sources[..]
+        && matches!(function.block(only).terminator, Terminator::Jump(_))
     {
-        return BlockId::from_index(only);
+        return only;
     }
     let new = new_block(function);
-    let types: Vec<_> = function
-        .block(header)
-        .parameters
-        .iter()
-        .map(|p| function.ty(*p))
-        .collect();
-    let parameters: Vec<Value> = types
-        .into_iter()
-        .map(|ty| new_value(function, ty))
-        .collect();
-    function.blocks[new.index()].terminator = Terminator::Jump(target(header, parameters.clone()));
-    function.blocks[new.index()].parameters = parameters;
-    for index in entering {
-        for target in function.blocks[index].terminator.targets_mut() {
-            if target.block == header {
-                target.block = new;
+    // Several edges with arguments of their own bring them along.
+    let passed_on = if let [only] = &mut arguments[..] {
+        std::mem::take(only)
+    } else {
+        let parameters = function.block(header).parameters.clone();
+        let types = parameters.iter().map(|p| function.ty(*p));
+        let types: Vec<Type> = types.collect();
+        let parameters = types.into_iter().map(|ty| new_value(function, ty));
+        let parameters: Vec<Value> = parameters.collect();
+        function.blocks[new.index()].parameters = parameters.clone();
+        parameters
+    };
+    let takes_arguments = !function.block(new).parameters.is_empty();
+    function.blocks[new.index()].terminator = Terminator::Jump(target(header, passed_on));
+    for source in sources {
+        for edge in function.blocks[source.index()].terminator.targets_mut() {
+            if edge.block == header {
+                edge.block = new;
+                if !takes_arguments {
+                    edge.arguments.clear();
+                }
             }
         }
     }

@@ -17,14 +17,13 @@ use crate::evolution::{
     Changes, Class, Context, Evolution, Trips, compared_with_null, header_parameter, is_outside,
     is_unconditional,
 };
-use crate::guard::{Guard, Linear, Term};
+use crate::guard::Guard;
+use crate::linear::{Linear, Sum};
 use crate::loop_form::{Copy, close, copy, jump_arguments, preheader, rename_in};
 use crate::not_null::NotNull;
 use finishline_ir::dominators::Dominators;
-use finishline_ir::loops::{Loop, Loops};
-use finishline_ir::{
-    BinaryOp, BlockId, Const, Function, Instruction, Op, Terminator, Type, UnaryOp, Value,
-};
+use finishline_ir::loops::{Loop, LoopId, Loops};
+use finishline_ir::{BinaryOp, BlockId, Const, Function, Instruction, Op, Terminator, Type, Value};
 use finishline_model::AccessId;
 use rustc_hash::{FxHashMap, FxHashSet};
 
@@ -45,6 +44,10 @@ impl Budget {
         let size: usize = function.blocks.iter().map(|b| b.instructions.len()).sum();
         Budget(GROWTH.max(size * GROWTH_FACTOR))
     }
+
+    fn allows(&self, function: &Function, this: &Loop, height: u32) -> bool {
+        this.height == height && size(function, this) <= LARGEST_LOOP.min(self.0)
+    }
 }
 
 /// Versions the loops of one height. Whether there were any that could be; loads that were moved away from their checks are noted.
@@ -54,16 +57,17 @@ pub(crate) fn version(
     budget: &mut Budget,
     moved: &mut Vec<AccessId>,
 ) -> bool {
-    let ready = prepare(function, height, budget);
-    if ready.is_empty() {
+    if !enter_by_one_block(function, height, budget) {
         return false;
     }
     let dominators = Dominators::of(function);
     let loops = Loops::of(function, &dominators);
+    let ready = close_loops(function, &dominators, &loops, height, budget);
     let definitions = Definitions::of(function);
     let facts = NotNull::of(function, &definitions, &dominators);
     let constants = int_constants(function);
-    for (id, this) in loops.iter().filter(|(_, l)| ready.contains(&l.header)) {
+    for id in ready {
+        let this = loops.get(id);
         let size = size(function, this);
         let Some(plan) = Plan::of(Context {
             function,
@@ -83,26 +87,37 @@ pub(crate) fn version(
     true
 }
 
-/// Gives the loops of one height that are worth a look a single way in and no value that is used behind them; the headers of
-/// those where this was possible. What is learnt about one of them afterwards stays true when another one is copied.
-fn prepare(function: &mut Function, height: u32, budget: &Budget) -> Vec<BlockId> {
+/// Gives the loops of one height that may be copied a single way in. Whether there are any.
+fn enter_by_one_block(function: &mut Function, height: u32, budget: &Budget) -> bool {
     let dominators = Dominators::of(function);
     let loops = Loops::of(function, &dominators);
+    let ids: Vec<LoopId> = loops
+        .iter()
+        .filter(|(_, this)| budget.allows(function, this, height))
+        .map(|(id, _)| id)
+        .collect();
+    for id in &ids {
+        preheader(function, &loops, *id);
+    }
+    !ids.is_empty()
+}
+
+/// Lets no value of these loops be used behind them; the loops for which that was possible. What is learnt about one of them
+/// stays true when another one is copied.
+fn close_loops(
+    function: &mut Function,
+    dominators: &Dominators,
+    loops: &Loops,
+    height: u32,
+    budget: &Budget,
+) -> Vec<LoopId> {
     let definitions = Definitions::of(function);
-    let mut ready = Vec::new();
-    for (id, this) in loops.iter().filter(|(_, this)| this.height == height) {
-        let size = size(function, this);
-        if size <= LARGEST_LOOP
-            && size <= budget.0
-            && close(function, &dominators, &definitions, &loops, id)
-        {
-            ready.push(id);
-        }
-    }
-    for &id in &ready {
-        preheader(function, &loops, id);
-    }
-    ready.iter().map(|id| loops.get(*id).header).collect()
+    let ids = loops.iter().filter_map(|(id, this)| {
+        (budget.allows(function, this, height)
+            && close(function, dominators, &definitions, loops, id))
+        .then_some(id)
+    });
+    ids.collect()
 }
 
 fn size(function: &Function, this: &Loop) -> usize {
@@ -302,10 +317,10 @@ fn make(
         .needed
         .iter()
         .filter(|(_, source)| matches!(source, Source::Operation { .. }))
-        .filter(|(value, _)| emitted.linear[value].step == Term::Int(0))
+        .filter(|(value, _)| emitted.linear[value].is_invariant())
         .map(|(value, _)| (*value, emitted.value(&mut guard, *value)))
         .collect();
-    let fast = copy(guard.function, &this.blocks);
+    let fast = copy(guard.front.function, &this.blocks);
     let first = guard.finish(target(fast.block(this.header), arguments.clone()));
     moved.append(&mut emitted.moved);
     function.blocks[entry.index()].terminator = Terminator::Jump(target(first, Vec::new()));
@@ -331,16 +346,16 @@ impl Emitted<'_> {
         }
     }
 
-    fn outside(&self, value: Value) -> Term {
+    fn outside(&self, value: Value) -> Sum {
         match self.constants.get(&value) {
-            Some(int) => Term::Int(*int),
-            None => Term::Value(value),
+            Some(int) => Sum::int(*int),
+            None => Sum::of(value),
         }
     }
 
     /// An invariant as a value.
     fn value(&self, guard: &mut Guard<'_>, value: Value) -> Value {
-        guard.value(self.linear(value).start)
+        guard.front.value(self.linear(value).start)
     }
 
     /// All that the guard asks.
@@ -363,7 +378,7 @@ impl Emitted<'_> {
                     Linear {
                         start: self.outside(self.arguments[*at]),
                         step: if *shrinks {
-                            guard.subtract(Term::Int(0), step)
+                            guard.front.subtract(Sum::ZERO, step)
                         } else {
                             step
                         },
@@ -390,7 +405,7 @@ impl Emitted<'_> {
         for (_, array, indices) in &plan.indices {
             let array = self.value(guard, *array);
             for (dimension, index) in indices.iter().enumerate() {
-                let size = Term::Value(guard.length(array, dimension as u32));
+                let size = Sum::of(guard.length(array, dimension as u32));
                 guard.require_in_bounds(self.linear(*index), size);
             }
         }
@@ -398,79 +413,41 @@ impl Emitted<'_> {
 
     /// Computes an operation of the loop in the guard.
     fn operation(&mut self, guard: &mut Guard<'_>, op: &Op, ty: Type) -> Linear {
-        let zero = Linear::invariant(Term::Int(0));
-        match op {
-            Op::Const(Const::Int(int)) => Linear::invariant(Term::Int(*int)),
-            Op::Binary(BinaryOp::Add, a, b) if ty == Type::Int => {
-                let (a, b) = (self.linear(*a), self.linear(*b));
-                Linear {
-                    start: guard.add(a.start, b.start),
-                    step: guard.add(a.step, b.step),
-                }
-            }
-            Op::Binary(BinaryOp::Subtract, a, b) if ty == Type::Int => {
-                difference(guard, self.linear(*a), self.linear(*b))
-            }
-            Op::Unary(UnaryOp::Negate, a) if ty == Type::Int => {
-                difference(guard, zero, self.linear(*a))
-            }
-            Op::Binary(BinaryOp::Multiply, a, b) if ty == Type::Int => {
-                let (a, b) = (self.linear(*a), self.linear(*b));
-                let (changing, factor) = if b.step == Term::Int(0) {
-                    (a, b.start)
-                } else {
-                    (b, a.start)
-                };
-                product(guard, changing, factor)
-            }
-            Op::Binary(BinaryOp::ShiftLeft, a, b) if self.constants.contains_key(b) => {
-                let factor = Term::Int(1i64.wrapping_shl(self.constants[b] as u32 & 63));
-                product(guard, self.linear(*a), factor)
-            }
+        if ty == Type::Int
+            && let Some(linear) = guard.front.follow(op, |value| Some(self.linear(value)))
+        {
+            return linear;
+        }
+        let value = match op {
             Op::Length { array, dimension } => {
                 let array = self.value(guard, *array);
-                Linear::invariant(Term::Value(guard.length(array, *dimension)))
+                guard.length(array, *dimension)
             }
             Op::Index { array, indices } => {
                 let array = self.value(guard, *array);
-                let mut offset = Term::Int(0);
+                let mut offset = Sum::ZERO;
                 for (dimension, index) in indices.iter().enumerate() {
-                    let size = Term::Value(guard.length(array, dimension as u32));
+                    let size = Sum::of(guard.length(array, dimension as u32));
                     let index = self.linear(*index);
                     guard.require_in_bounds(index, size);
-                    offset = guard.multiply(offset, size);
-                    offset = guard.add(offset, index.start);
+                    offset = guard.front.multiply(offset, size);
+                    offset = guard.front.add(offset, index.start);
                 }
-                // An element is never given by a constant.
-                Linear::invariant(Term::Value(guard.value(offset)))
+                guard.front.value(offset)
             }
             other => {
                 let mut op = other.clone();
                 op.for_each_use_mut(|operand| *operand = self.value(guard, *operand));
-                let value = match op {
+                match op {
                     Op::Load { base, access, .. } => {
                         self.moved.push(access);
                         guard.load(op, base, ty)
                     }
-                    op => guard.emit(op, ty),
-                };
-                Linear::invariant(Term::Value(value))
+                    op => guard.front.emit(op, ty),
+                }
             }
-        }
-    }
-}
-
-fn difference(guard: &mut Guard<'_>, a: Linear, b: Linear) -> Linear {
-    Linear {
-        start: guard.subtract(a.start, b.start),
-        step: guard.subtract(a.step, b.step),
-    }
-}
-
-fn product(guard: &mut Guard<'_>, a: Linear, factor: Term) -> Linear {
-    Linear {
-        start: guard.multiply(a.start, factor),
-        step: guard.multiply(a.step, factor),
+        };
+        Linear::invariant(Sum::of(value))
     }
 }
 
