@@ -41,11 +41,16 @@ impl Heap {
         if !self.keeps_dead {
             self.sweep(&reached);
             self.used = live;
-            let places = self.objects.len() as u64 * BETWEEN_FOR_A_PLACE;
-            let between = live.max(places).max(LEAST_BETWEEN);
-            self.limit = live.saturating_add(between).min(self.budget);
+            self.pace();
         }
         Ok(live)
+    }
+
+    /// Decides when the next collection comes.
+    pub(super) fn pace(&mut self) {
+        let places = self.objects.len() as u64 * BETWEEN_FOR_A_PLACE;
+        let between = self.used.max(places).max(LEAST_BETWEEN);
+        self.limit = self.used.saturating_add(between).min(self.budget);
     }
 
     fn sweep(&mut self, reached: &[bool]) {
@@ -99,4 +104,62 @@ fn reachable(
         }
     }
     Ok(reached)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::cost;
+    use crate::machine::heap::Request;
+    use crate::module::Type;
+    use finishline_model::{AllocationId, TaskId};
+
+    const KIBI: u64 = 1 << 10;
+    const BUDGET: u64 = 1 << 40;
+
+    fn new_bytes(heap: &mut Heap, count: u64, roots: impl Iterator<Item = Handle>) -> Handle {
+        let request = Request {
+            allocation: AllocationId(0),
+            creator: TaskId::MAIN,
+            ordinal: 0,
+        };
+        let array = heap.new_array(Type::Byte, &[count as i64], request, roots);
+        array.expect("far below the budget")
+    }
+
+    #[test]
+    fn garbage_is_given_back_long_before_the_budget_is_reached() {
+        let mut heap = Heap::new(BUDGET);
+        for _ in 0..1000 {
+            new_bytes(&mut heap, 100 * KIBI, std::iter::empty());
+            assert!(heap.used() <= LEAST_BETWEEN);
+        }
+    }
+
+    #[test]
+    fn collections_are_the_rarer_the_more_stays_alive() {
+        let mut heap = Heap::new(BUDGET);
+        let mut live = Vec::new();
+        let mut limits = vec![heap.limit];
+        while heap.used() < 30 * LEAST_BETWEEN {
+            live.push(new_bytes(&mut heap, 64 * KIBI, live.iter().copied()));
+            if limits.last() != Some(&heap.limit) {
+                limits.push(heap.limit);
+            }
+        }
+        // At about 4, 8, 16, 32 and 64 MiB.
+        assert_eq!(limits.len(), 6, "{limits:?}");
+    }
+
+    #[test]
+    fn a_large_table_that_is_mostly_vacant_is_not_swept_for_every_few_objects() {
+        let mut heap = Heap::new(BUDGET);
+        let mut live = Vec::new();
+        while live.len() < 500_000 {
+            live.push(new_bytes(&mut heap, 0, live.iter().copied()));
+        }
+        heap.collect(std::iter::empty()).expect("memory");
+        assert_eq!(heap.used(), 0);
+        assert!(heap.limit / cost::OBJECT > 500_000 / 10);
+    }
 }

@@ -79,15 +79,17 @@ pub(crate) struct Request {
 
 impl Heap {
     pub(crate) fn new(budget: u64) -> Heap {
-        Heap {
+        let mut heap = Heap {
             objects: Vec::new(),
             vacant: Vec::new(),
             next: Location(0),
             used: 0,
-            limit: budget,
+            limit: 0,
             budget,
             keeps_dead: false,
-        }
+        };
+        heap.pace();
+        heap
     }
 
     /// From now on nothing is given back.

@@ -42,7 +42,7 @@ use tasks::{Record, Task};
 /// What a program may use up.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Limits {
-    /// Bytes of objects, and as many again for frames, registers and records of tasks.
+    /// Bytes of objects that can be reached, and as many again for frames, registers and records of tasks.
     pub memory: u64,
     /// Calls nested in one task.
     pub call_depth: u32,
