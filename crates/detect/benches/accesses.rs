@@ -10,7 +10,7 @@
 use finishline_detect::{Drive, first_pass};
 use finishline_model::{
     Access, AccessId, AccessKind, AllocationId, Detector, Event, FinishId, FinishKind, Location,
-    ObjectId, Observer, SiteId, TaskId, TaskKind,
+    Observer, SiteId, TaskId, TaskKind,
 };
 use std::hint::black_box;
 use std::time::Instant;
@@ -96,11 +96,9 @@ impl<W: Workload> Drive for Run<W> {
             site: SITE,
         });
         let count = SHARED_LOCATIONS + self.tasks * ACCESSES_A_TASK;
-        let (object, allocation) = (ObjectId(1), AllocationId(1));
         observer.event(&Event::Alloc {
             task,
-            object,
-            allocation,
+            allocation: AllocationId(1),
             first: Location(0),
             count,
         });

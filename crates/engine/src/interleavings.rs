@@ -15,7 +15,8 @@
 //! - a failure ends the program and keeps others from going on, so it **is** a choice: the others may come first.
 //!
 //! States are compared in names that do not depend on the schedule and remembered by a 128-bit hash, so each is explored once. The
-//! cost is exponential all the same; over the budget the answer is marked incomplete.
+//! cost is exponential all the same; over the budget the answer is marked incomplete. Objects that nothing refers to any more are kept,
+//! because their contents tell schedules apart; with them over the memory limit, the answer is incomplete too.
 
 use finishline_ir::Module;
 use finishline_ir::machine::{
@@ -95,12 +96,16 @@ pub fn explore(
     let mut exploration = Exploration {
         granularity,
         budget,
+        memory: limits.memory,
         steps: 0,
         seen: HashSet::new(),
         found: Interleavings::default(),
     };
     match Machine::new(module, arguments, limits, &mut ()) {
-        Ok(machine) => exploration.run(machine),
+        Ok(mut machine) => {
+            machine.keep_dead_objects();
+            exploration.run(machine);
+        }
         Err(trap) => exploration.fail(&trap, Vec::new()),
     }
     exploration.found
@@ -109,6 +114,7 @@ pub fn explore(
 struct Exploration {
     granularity: Granularity,
     budget: Budget,
+    memory: u64,
     steps: u64,
     seen: HashSet<u128>,
     found: Interleavings,
@@ -121,7 +127,7 @@ impl Exploration {
             if self.granularity == Granularity::Visible {
                 self.settle(&mut machine);
             }
-            if self.steps > self.budget.steps {
+            if self.is_exhausted(&machine) {
                 self.found.gave_up = true;
                 return;
             }
@@ -159,7 +165,7 @@ impl Exploration {
         while moved {
             moved = false;
             for task in tasks(machine) {
-                while machine.next(task) == Next::Local && self.steps <= self.budget.steps {
+                while machine.next(task) == Next::Local && !self.is_exhausted(machine) {
                     self.steps += 1;
                     match machine.step(task, &mut ()) {
                         Ok(Progress::Blocked) | Err(_) => break,
@@ -170,11 +176,22 @@ impl Exploration {
         }
     }
 
+    fn is_exhausted(&self, machine: &Machine<'_>) -> bool {
+        self.steps > self.budget.steps || machine.heap().used() > self.memory
+    }
+
     fn note_conflicts(&mut self, machine: &Machine<'_>) {
         // By location: whether some task is about to write it.
         let mut pending: HashMap<Location, bool> = HashMap::new();
         for task in tasks(machine) {
-            let Next::Access { kind, location, .. } = machine.next(task) else {
+            let Next::Access {
+                kind,
+                object,
+                offset,
+                location,
+                ..
+            } = machine.next(task)
+            else {
                 continue;
             };
             let writes = kind == AccessKind::Write;
@@ -185,9 +202,9 @@ impl Exploration {
                 Entry::Occupied(mut entry) => {
                     *entry.get_mut() |= writes;
                     if *entry.get() {
-                        self.found
-                            .conflicts
-                            .insert(location_name(machine, location));
+                        let object = machine.object_name(object);
+                        let name = LocationName { object, offset };
+                        self.found.conflicts.insert(name);
                     }
                 }
             }
@@ -208,17 +225,6 @@ impl Exploration {
 
 fn tasks(machine: &Machine<'_>) -> impl Iterator<Item = TaskId> + use<> {
     (0..machine.tasks_created()).map(TaskId::from_index)
-}
-
-fn location_name(machine: &Machine<'_>, location: Location) -> LocationName {
-    let (object, offset) = machine
-        .heap()
-        .locate(location)
-        .expect("an access inside an object");
-    LocationName {
-        object: machine.object_name(object),
-        offset,
-    }
 }
 
 fn sorted_lines(machine: &Machine<'_>) -> Vec<Vec<u8>> {

@@ -8,8 +8,8 @@ use finishline_ir::verify::verify;
 use finishline_ir::*;
 use finishline_model::event::Record;
 use finishline_model::{
-    Access, AccessKind, AllocationId, Event, FinishId, FinishKind, Location, ObjectId, SiteId,
-    TaskId, TaskKind,
+    Access, AccessKind, AllocationId, Event, FinishId, FinishKind, Location, SiteId, TaskId,
+    TaskKind,
 };
 
 /// Runs depth-first: a new task before its creator.
@@ -494,7 +494,6 @@ fn events_come_in_the_order_of_a_depth_first_run() {
         },
         Event::Alloc {
             task: main,
-            object: ObjectId::GLOBALS,
             allocation: AllocationId(0),
             first: Location(0),
             count: 0,
@@ -638,10 +637,7 @@ fn isolated_blocks_exclude_each_other() {
     assert_eq!(advance(&mut machine, child), Progress::Ended);
     assert_eq!(machine.status(main), Status::Runnable);
     assert_eq!(advance(&mut machine, main), Progress::Ended);
-    assert_eq!(
-        machine.heap().object(ObjectId::GLOBALS).get(0),
-        Datum::Int(2)
-    );
+    assert_eq!(machine.heap().object(Handle::GLOBALS).get(0), Datum::Int(2));
 }
 
 #[test]
@@ -854,7 +850,7 @@ fn states_do_not_tell_in_which_order_tasks_ran() {
         for task in order {
             assert_eq!(advance(&mut machine, task), Progress::Ended);
         }
-        let shared = machine.heap().object(ObjectId(1)).get(0);
+        let shared = machine.heap().object(Handle(1)).get(0);
         (machine.canonical_state(), machine.canonical_heap(), shared)
     };
     let (state, heap, object) = after([TaskId(1), TaskId(2)]);

@@ -14,7 +14,7 @@
 //! In a depth-first run a child's whole life lies between its `TaskBegin` and the next event of its
 //! parent; in other runs events of several tasks interleave.
 
-use crate::ids::{AccessId, AllocationId, FinishId, Location, ObjectId, SiteId, TaskId};
+use crate::ids::{AccessId, AllocationId, FinishId, Location, SiteId, TaskId};
 
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Hash)]
 pub enum TaskKind {
@@ -115,7 +115,6 @@ pub enum Event {
     /// A new object with `count` locations from `first`, all of them fresh.
     Alloc {
         task: TaskId,
-        object: ObjectId,
         allocation: AllocationId,
         first: Location,
         count: u64,

@@ -49,8 +49,6 @@ entity! {
     AccessId, "acc";
     /// A `new` of the source, or the global variables.
     AllocationId, "alloc";
-    /// A heap object, numbered in order of allocation. Object 0 holds the global variables.
-    ObjectId, "obj";
 }
 
 impl TaskId {
@@ -60,10 +58,6 @@ impl TaskId {
 impl FinishId {
     /// The finish around the body of `main`.
     pub const ROOT: FinishId = FinishId(0);
-}
-
-impl ObjectId {
-    pub const GLOBALS: ObjectId = ObjectId(0);
 }
 
 /// A memory location: one array element, one field, one global variable.

@@ -16,7 +16,7 @@ pub mod verdict;
 
 pub use construct::Construct;
 pub use event::{Access, AccessKind, Event, FinishKind, Observer, TaskKind};
-pub use ids::{AccessId, AllocationId, FinishId, Location, ObjectId, SiteId, TaskId};
+pub use ids::{AccessId, AllocationId, FinishId, Location, SiteId, TaskId};
 pub use race::{AccessPoint, Race};
 pub use source::{AccessInfo, Site, SourceMap};
 pub use verdict::{Detector, Verdict};

@@ -21,7 +21,7 @@ use finishline_detect::serial::Serial;
 use finishline_detect::sited::Sited;
 use finishline_model::{
     Access, AccessId, AccessKind, AccessPoint, AllocationId, Event, FinishId, FinishKind, Location,
-    ObjectId, Observer, Race, SiteId, TaskId, TaskKind,
+    Observer, Race, SiteId, TaskId, TaskKind,
 };
 use std::collections::BTreeSet;
 use std::fmt::Write;
@@ -239,7 +239,6 @@ pub(crate) fn tell(words: &[Word], locations: u64, observer: &mut impl Observer)
     teller.begin_finish(FinishKind::Root);
     teller.observer.event(&Event::Alloc {
         task: TaskId::MAIN,
-        object: ObjectId::GLOBALS,
         allocation: AllocationId(0),
         first: Location(0),
         count: locations,

@@ -204,6 +204,7 @@ pub fn range_count(start: i64, end: i64, step: i64, inclusive: bool) -> Result<i
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::machine::Handle;
 
     fn int(op: BinaryOp, a: i64, b: i64) -> Result<i64, TrapKind> {
         binary(op, Datum::Int(a), Datum::Int(b)).map(Datum::int)
@@ -285,10 +286,7 @@ mod tests {
         assert_eq!(bool(BinaryOp::And, true, false), Datum::Bool(false));
         assert_eq!(bool(BinaryOp::Or, true, false), Datum::Bool(true));
         assert_eq!(bool(BinaryOp::Xor, true, true), Datum::Bool(false));
-        let (null, object) = (
-            Datum::Ref(None),
-            Datum::Ref(Some(finishline_model::ObjectId(3))),
-        );
+        let (null, object) = (Datum::Ref(None), Datum::Ref(Some(Handle(3))));
         assert!(compare(CompareOp::Equal, null, null));
         assert!(compare(CompareOp::NotEqual, null, object));
         assert!(compare(CompareOp::Equal, object, object));

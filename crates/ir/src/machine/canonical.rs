@@ -15,7 +15,7 @@ pub struct ObjectName {
 }
 
 impl Machine<'_> {
-    pub fn object_name(&self, id: ObjectId) -> ObjectName {
+    pub fn object_name(&self, id: Handle) -> ObjectName {
         let object = self.heap.object(id);
         ObjectName {
             creator: self.path(object.creator),
@@ -64,7 +64,7 @@ impl Machine<'_> {
     }
 
     /// The rank of every object in the order of names.
-    fn names(&self) -> BTreeMap<ObjectId, u64> {
+    fn names(&self) -> BTreeMap<Handle, u64> {
         let mut sorted: Vec<_> = self
             .heap
             .objects()
@@ -78,7 +78,7 @@ impl Machine<'_> {
             .collect()
     }
 
-    fn write_heap(&self, names: &BTreeMap<ObjectId, u64>, words: &mut Vec<u64>) {
+    fn write_heap(&self, names: &BTreeMap<Handle, u64>, words: &mut Vec<u64>) {
         let mut by_rank: Vec<_> = names.iter().map(|(id, rank)| (*rank, *id)).collect();
         by_rank.sort_unstable();
         words.push(by_rank.len() as u64);
@@ -118,7 +118,7 @@ fn write_path(path: &[u32], words: &mut Vec<u64>) {
 }
 
 /// The type is said too: a register may hold different types at different times.
-fn write_datum(datum: Datum, names: &BTreeMap<ObjectId, u64>, words: &mut Vec<u64>) {
+fn write_datum(datum: Datum, names: &BTreeMap<Handle, u64>, words: &mut Vec<u64>) {
     let bits = match datum {
         Datum::Int(value) => value as u64,
         Datum::Float(value) => value.to_bits(),

@@ -1,7 +1,7 @@
 //! Values at run time, and how they are printed.
 
+use super::heap::Handle;
 use crate::module::{Const, Type};
-use finishline_model::ObjectId;
 use std::fmt;
 
 /// A value of a register or of a location.
@@ -12,7 +12,7 @@ pub enum Datum {
     Bool(bool),
     Byte(u8),
     /// None is `null`.
-    Ref(Option<ObjectId>),
+    Ref(Option<Handle>),
 }
 
 impl Datum {
@@ -44,7 +44,7 @@ impl Datum {
     }
 
     #[inline]
-    pub(crate) fn reference(self) -> Option<ObjectId> {
+    pub(crate) fn reference(self) -> Option<Handle> {
         match self {
             Datum::Ref(value) => value,
             other => mistyped("a reference", other),
@@ -72,7 +72,7 @@ impl From<Const> for Datum {
 }
 
 /// What `print` shows. A float is the shortest decimal that reads back as the same number, always with
-/// a point or an exponent. References show no identity: numbers of objects depend on the schedule.
+/// a point or an exponent. References show no identity: places of objects depend on the schedule.
 impl fmt::Display for Datum {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
@@ -103,6 +103,6 @@ mod tests {
         assert_eq!(shown(Datum::Float(f64::INFINITY)), "inf");
         assert_eq!(shown(Datum::Float(-f64::NAN)), "NaN");
         assert_eq!(shown(Datum::Ref(None)), "null");
-        assert_eq!(shown(Datum::Ref(Some(ObjectId(7)))), "object");
+        assert_eq!(shown(Datum::Ref(Some(Handle(7)))), "object");
     }
 }

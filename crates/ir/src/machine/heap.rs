@@ -1,32 +1,49 @@
 //! Objects and their locations.
 //!
-//! Every object owns a range of consecutive locations from a counter that only grows, so objects are ordered by their
-//! locations and a location leads back to its object by binary search. Nothing is ever freed: a location means one thing for
-//! the whole run. Arrays keep their elements flat and typed, in row-major order.
+//! Every object owns a range of consecutive locations from a counter that only grows, so a location means one thing for the
+//! whole run. The place of an object in the table, its [`Handle`], is used again when the object is gone ([`super::collector`]).
+//! Arrays keep their elements flat and typed, in row-major order.
 //!
-//! The budget counts objects as [`cost`] says. It is checked before anything is allocated, and sizes that overflow exceed it
-//! by definition.
+//! The budget counts objects as [`cost`] says, those that can still be reached. It is checked before anything is allocated, and
+//! sizes that overflow exceed it by definition.
 
 use super::datum::{Datum, mistyped};
 use super::trap::TrapKind;
 use crate::cost;
 use crate::module::{Const, Type};
-use finishline_model::{AllocationId, Location, ObjectId, TaskId};
+use finishline_model::{AllocationId, Location, TaskId, entity};
 use std::fmt;
+
+entity! {
+    /// The place of an object. It means that object as long as anything refers to it.
+    Handle, "object";
+}
+
+impl Handle {
+    /// The global variables. They are never given back.
+    pub const GLOBALS: Handle = Handle(0);
+}
 
 // The budget counts at least what is really taken: an object's place in a table that may be half empty, and what the
 // allocator keeps for itself.
 const _: () = {
-    assert!(2 * size_of::<Object>() as u64 + 32 <= cost::OBJECT);
+    assert!(2 * size_of::<Option<Object>>() as u64 + 32 <= cost::OBJECT);
     assert!(size_of::<Datum>() as u64 <= cost::FIELD);
 };
 
 #[derive(Clone)]
 pub struct Heap {
-    objects: Vec<Object>,
+    pub(super) objects: Vec<Option<Object>>,
+    /// Places without an object, the next one to be filled last.
+    pub(super) vacant: Vec<Handle>,
     next: Location,
-    used: u64,
-    budget: u64,
+    /// What the objects cost that are there, dead or alive.
+    pub(super) used: u64,
+    /// A collection comes before `used` gets past this.
+    pub(super) limit: u64,
+    pub(super) budget: u64,
+    /// Collections only count.
+    pub(super) keeps_dead: bool,
 }
 
 /// A struct, an array, or the global variables.
@@ -39,16 +56,16 @@ pub struct Object {
     pub creator: TaskId,
     pub ordinal: u32,
     sizes: Box<[u64]>,
-    storage: Storage,
+    pub(super) storage: Storage,
 }
 
 #[derive(Clone)]
-enum Storage {
+pub(super) enum Storage {
     Ints(Vec<i64>),
     Floats(Vec<f64>),
     Bools(Vec<bool>),
     Bytes(Vec<u8>),
-    Refs(Vec<Option<ObjectId>>),
+    Refs(Vec<Option<Handle>>),
     /// Fields and global variables.
     Mixed(Vec<Datum>),
 }
@@ -62,62 +79,54 @@ pub(crate) struct Request {
 
 impl Heap {
     pub(crate) fn new(budget: u64) -> Heap {
-        Heap {
+        let mut heap = Heap {
             objects: Vec::new(),
+            vacant: Vec::new(),
             next: Location(0),
             used: 0,
+            limit: 0,
             budget,
-        }
+            keeps_dead: false,
+        };
+        heap.pace();
+        heap
     }
 
-    /// Bytes in use, as the budget counts them.
+    /// From now on nothing is given back.
+    pub(super) fn keep_dead(&mut self) {
+        self.keeps_dead = true;
+        self.limit = self.budget;
+    }
+
+    /// What the objects cost that are there, those included that can't be reached and are not yet given back.
     pub fn used(&self) -> u64 {
         self.used
     }
 
-    pub fn len(&self) -> usize {
-        self.objects.len()
-    }
-
-    pub fn is_empty(&self) -> bool {
-        self.objects.is_empty()
-    }
-
-    /// How many locations there are; they are numbered from 0.
-    pub fn locations(&self) -> u64 {
-        self.next.0
-    }
-
+    /// # Panics
+    ///
+    /// If the object is gone.
     #[inline]
-    pub fn object(&self, id: ObjectId) -> &Object {
-        &self.objects[id.index()]
+    pub fn object(&self, handle: Handle) -> &Object {
+        match &self.objects[handle.index()] {
+            Some(object) => object,
+            None => gone(handle),
+        }
     }
 
-    pub fn objects(&self) -> impl Iterator<Item = (ObjectId, &Object)> {
-        self.objects
-            .iter()
-            .enumerate()
-            .map(|(index, object)| (ObjectId::from_index(index), object))
-    }
-
-    /// The object a location belongs to, and its offset there.
-    pub fn locate(&self, location: Location) -> Option<(ObjectId, u64)> {
-        // Of objects that begin at one location all but the last are empty.
-        let index = self
-            .objects
-            .partition_point(|o| o.first <= location)
-            .checked_sub(1)?;
-        let offset = location.0 - self.objects[index].first.0;
-        (offset < self.objects[index].count()).then(|| (ObjectId::from_index(index), offset))
+    pub fn objects(&self) -> impl Iterator<Item = (Handle, &Object)> {
+        let places = self.objects.iter().enumerate();
+        places.filter_map(|(index, object)| Some((Handle::from_index(index), object.as_ref()?)))
     }
 
     /// Makes a struct or the object of globals.
     pub(crate) fn new_record(
         &mut self,
         request: Request,
-        initial: impl ExactSizeIterator<Item = Const> + Clone,
-    ) -> Result<ObjectId, TrapKind> {
-        let cost = self.admit(Some(initial.len() as u64 * cost::FIELD))?;
+        initial: impl ExactSizeIterator<Item = Const>,
+        roots: impl Iterator<Item = Handle>,
+    ) -> Result<Handle, TrapKind> {
+        let cost = self.admit(Some(initial.len() as u64 * cost::FIELD), roots)?;
         let mut fields = Vec::new();
         self.reserve(&mut fields, initial.len(), cost)?;
         fields.extend(initial.map(Datum::from));
@@ -130,7 +139,8 @@ impl Heap {
         element: Type,
         sizes: &[i64],
         request: Request,
-    ) -> Result<ObjectId, TrapKind> {
+        roots: impl Iterator<Item = Handle>,
+    ) -> Result<Handle, TrapKind> {
         let mut shape = Vec::with_capacity(sizes.len());
         for &size in sizes {
             shape.push(u64::try_from(size).map_err(|_| TrapKind::NegativeSize { size })?);
@@ -142,11 +152,14 @@ impl Heap {
                 .iter()
                 .try_fold(1u64, |product, &size| product.checked_mul(size))
         };
-        let cost = self.admit(count.and_then(|count| cost::elements(element, count)))?;
+        let cost = self.admit(
+            count.and_then(|count| cost::elements(element, count)),
+            roots,
+        )?;
         // The cost is at least the count, and both fit in the budget.
         let count = count
             .and_then(|count| usize::try_from(count).ok())
-            .ok_or(self.over(None))?;
+            .ok_or(TrapKind::SystemMemory { request: cost })?;
         let storage = match element {
             Type::Int => Storage::Ints(self.filled(count, 0, cost)?),
             Type::Float => Storage::Floats(self.filled(count, 0.0, cost)?),
@@ -157,23 +170,27 @@ impl Heap {
         self.add(request, shape.into_boxed_slice(), storage, cost)
     }
 
-    /// What an object of that many bytes costs, if the budget allows it.
-    fn admit(&self, bytes: Option<u64>) -> Result<u64, TrapKind> {
-        let cost = bytes
-            .and_then(|bytes| bytes.checked_add(cost::OBJECT))
-            .ok_or(self.over(None))?;
-        match self.used.checked_add(cost) {
-            Some(total) if total <= self.budget => Ok(cost),
-            _ => Err(self.over(Some(cost))),
+    /// What an object of that many bytes costs, if the budget allows it. What can't be reached gives way.
+    #[inline]
+    fn admit(
+        &mut self,
+        bytes: Option<u64>,
+        roots: impl Iterator<Item = Handle>,
+    ) -> Result<u64, TrapKind> {
+        let cost = bytes.and_then(|bytes| bytes.checked_add(cost::OBJECT));
+        let fits = |used: u64, limit: u64| {
+            let total = cost.and_then(|cost| used.checked_add(cost));
+            cost.filter(|_| total.is_some_and(|total| total <= limit))
+        };
+        if let Some(cost) = fits(self.used, self.limit) {
+            return Ok(cost);
         }
-    }
-
-    fn over(&self, request: Option<u64>) -> TrapKind {
-        TrapKind::Memory {
-            request,
-            used: self.used,
+        let live = self.collect(roots)?;
+        fits(live, self.budget).ok_or(TrapKind::Memory {
+            request: cost,
+            used: live,
             budget: self.budget,
-        }
+        })
     }
 
     /// The system may refuse what the budget allows: a failure of the program, not of ours.
@@ -195,10 +212,12 @@ impl Heap {
         sizes: Box<[u64]>,
         storage: Storage,
         cost: u64,
-    ) -> Result<ObjectId, TrapKind> {
-        let index = u32::try_from(self.objects.len()).map_err(|_| self.over(Some(cost)))?;
-        if self.objects.try_reserve(1).is_err() {
-            return Err(TrapKind::SystemMemory { request: cost });
+    ) -> Result<Handle, TrapKind> {
+        if self.vacant.is_empty() {
+            let numbered = u32::try_from(self.objects.len()).is_ok();
+            if !numbered || self.objects.try_reserve(1).is_err() {
+                return Err(TrapKind::SystemMemory { request: cost });
+            }
         }
         let Request {
             allocation,
@@ -215,14 +234,21 @@ impl Heap {
         };
         self.next = self.next.offset(object.count());
         self.used += cost;
-        self.objects.push(object);
-        Ok(ObjectId(index))
+        let handle = self.vacant.pop().unwrap_or_else(|| {
+            self.objects.push(None);
+            Handle::from_index(self.objects.len() - 1)
+        });
+        self.objects[handle.index()] = Some(object);
+        Ok(handle)
     }
 
     #[inline]
-    pub(crate) fn store(&mut self, id: ObjectId, offset: u64, value: Datum) {
+    pub(crate) fn store(&mut self, handle: Handle, offset: u64, value: Datum) {
         let offset = offset as usize;
-        match (&mut self.objects[id.index()].storage, value) {
+        let Some(object) = &mut self.objects[handle.index()] else {
+            gone(handle)
+        };
+        match (&mut object.storage, value) {
             (Storage::Ints(elements), Datum::Int(value)) => elements[offset] = value,
             (Storage::Floats(elements), Datum::Float(value)) => elements[offset] = value,
             (Storage::Bools(elements), Datum::Bool(value)) => elements[offset] = value,
@@ -234,6 +260,12 @@ impl Heap {
             (_, value) => mistyped("a value of the location's type", value),
         }
     }
+}
+
+/// Only a collection that misses a root gets here.
+#[cold]
+fn gone(handle: Handle) -> ! {
+    panic!("{handle} is gone, though something refers to it")
 }
 
 impl Object {
@@ -254,6 +286,19 @@ impl Object {
             Storage::Mixed(fields) => fields.len(),
         };
         count as u64
+    }
+
+    /// What the budget counts for it.
+    pub(super) fn cost(&self) -> u64 {
+        let a_location = match &self.storage {
+            Storage::Ints(_) => Type::Int.size(),
+            Storage::Floats(_) => Type::Float.size(),
+            Storage::Bools(_) => Type::Bool.size(),
+            Storage::Bytes(_) => Type::Byte.size(),
+            Storage::Refs(_) => Type::Ref.size(),
+            Storage::Mixed(_) => cost::FIELD,
+        };
+        cost::OBJECT + self.count() * a_location
     }
 
     /// The sizes of an array; empty for anything else.
@@ -322,29 +367,40 @@ impl fmt::Debug for Object {
 mod tests {
     use super::*;
 
-    const REQUEST: Request = Request {
-        allocation: AllocationId(0),
-        creator: TaskId::MAIN,
-        ordinal: 0,
-    };
+    /// An array of the task `main`; the first objects made are reachable, so many.
+    fn array(
+        heap: &mut Heap,
+        element: Type,
+        sizes: &[i64],
+        reachable: u32,
+    ) -> Result<Handle, TrapKind> {
+        let request = Request {
+            allocation: AllocationId(0),
+            creator: TaskId::MAIN,
+            ordinal: 0,
+        };
+        heap.new_array(element, sizes, request, (0..reachable).map(Handle))
+    }
 
     #[test]
-    fn locations_are_dense_and_lead_back() {
-        let mut heap = Heap::new(1 << 20);
-        let a = heap.new_array(Type::Int, &[3], REQUEST).unwrap();
-        let empty = heap.new_array(Type::Float, &[0], REQUEST).unwrap();
-        let b = heap.new_array(Type::Byte, &[2, 2], REQUEST).unwrap();
-        assert_eq!(heap.locations(), 7);
-        let found: Vec<_> = (0..8).map(|l| heap.locate(Location(l))).collect();
-        let (a, b) = (|o| Some((a, o)), |o| Some((b, o)));
-        assert_eq!(found, [a(0), a(1), a(2), b(0), b(1), b(2), b(3), None]);
-        assert_eq!(heap.object(empty).count(), 0);
+    fn locations_are_dense_and_never_used_again() {
+        let mut heap = Heap::new(2 * cost::OBJECT + 8);
+        let mut first = |sizes: &[i64]| {
+            let object = array(&mut heap, Type::Byte, sizes, 0).unwrap();
+            let found = heap.object(object);
+            (object.0, found.first().0, found.count())
+        };
+        // The third one finds room because nothing refers to the others.
+        assert_eq!(first(&[3]), (0, 0, 3));
+        assert_eq!(first(&[0]), (1, 3, 0));
+        assert_eq!(first(&[2, 2]), (0, 3, 4));
+        assert_eq!(first(&[1]), (1, 7, 1));
     }
 
     #[test]
     fn elements_are_in_row_major_order_and_bounds_hold_in_each_dimension() {
         let mut heap = Heap::new(1 << 20);
-        let id = heap.new_array(Type::Int, &[2, 3, 4], REQUEST).unwrap();
+        let id = array(&mut heap, Type::Int, &[2, 3, 4], 0).unwrap();
         let at = |i, j, k| heap.object(id).element([i, j, k].into_iter());
         assert_eq!(at(0, 0, 0), Ok(0));
         assert_eq!(at(1, 2, 3), Ok(23));
@@ -365,9 +421,9 @@ mod tests {
     #[test]
     fn the_budget_is_exact_and_checked_first() {
         let mut heap = Heap::new(2 * cost::OBJECT + 10 * 8 + 3);
-        heap.new_array(Type::Int, &[10], REQUEST).unwrap();
+        array(&mut heap, Type::Int, &[10], 0).unwrap();
         assert_eq!(heap.used(), cost::OBJECT + 80);
-        let over = heap.new_array(Type::Byte, &[4], REQUEST).unwrap_err();
+        let over = array(&mut heap, Type::Byte, &[4], 1).unwrap_err();
         assert_eq!(
             over,
             TrapKind::Memory {
@@ -376,9 +432,12 @@ mod tests {
                 budget: 2 * cost::OBJECT + 83
             }
         );
-        assert_eq!(heap.len(), 1);
-        heap.new_array(Type::Bool, &[3], REQUEST).unwrap();
+        assert_eq!(heap.objects().count(), 1);
+        array(&mut heap, Type::Bool, &[3], 1).unwrap();
         assert_eq!(heap.used(), 2 * cost::OBJECT + 83);
+        // Where the first one can't be reached, it gives way.
+        array(&mut heap, Type::Int, &[10], 0).unwrap();
+        assert_eq!(heap.used(), cost::OBJECT + 80);
     }
 
     #[test]
@@ -386,18 +445,16 @@ mod tests {
         let mut heap = Heap::new(u64::MAX);
         for sizes in [&[i64::MAX][..], &[i64::MAX, i64::MAX], &[1 << 32, 1 << 32]] {
             for element in [Type::Int, Type::Byte] {
-                let refused = heap.new_array(element, sizes, REQUEST);
+                let refused = array(&mut heap, element, sizes, 0);
                 // By the budget, or by the system where the budget allows it.
                 assert_eq!(refused.unwrap_err().word(), "memory", "{sizes:?}");
             }
         }
         assert_eq!(
-            heap.new_array(Type::Int, &[3, -1], REQUEST).unwrap_err(),
+            array(&mut heap, Type::Int, &[3, -1], 0).unwrap_err(),
             TrapKind::NegativeSize { size: -1 }
         );
-        let empty = heap
-            .new_array(Type::Int, &[i64::MAX, i64::MAX, 0], REQUEST)
-            .unwrap();
+        let empty = array(&mut heap, Type::Int, &[i64::MAX, i64::MAX, 0], 0).unwrap();
         assert_eq!(heap.object(empty).count(), 0);
         assert_eq!(heap.used(), cost::OBJECT);
     }
@@ -410,10 +467,10 @@ mod tests {
             Datum::Float(2.5),
             Datum::Bool(true),
             Datum::Byte(9),
-            Datum::Ref(Some(ObjectId(0))),
+            Datum::Ref(Some(Handle(0))),
         ];
         for value in values {
-            let id = heap.new_array(value.ty(), &[2], REQUEST).unwrap();
+            let id = array(&mut heap, value.ty(), &[2], 0).unwrap();
             assert_eq!(heap.object(id).get(1), Datum::from(Const::zero(value.ty())));
             heap.store(id, 1, value);
             assert_eq!(heap.object(id).get(1), value);

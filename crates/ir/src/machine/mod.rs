@@ -4,17 +4,18 @@
 //! heap, the open finishes and who is in an isolated block, and tells a [`Listener`] what happens. It never chooses a task
 //! itself, so one machine serves depth-first runs, cooperative runs and the enumeration of all interleavings.
 //!
-//! - A step is one instruction or terminator. One that fails or blocks changes nothing.
+//! - A step is one instruction or terminator. One that fails or blocks changes nothing that the program can see.
 //! - A [`Op::Check`] is told to the listener; a [`Op::Load`] or [`Op::Store`] is the access itself and tells nothing.
 //! - A task's frames and registers are freed when it ends; what stays is a record of 20 bytes.
 //!
 //! The module must have passed [`crate::verify`]; on one that has not, a step may panic.
 //!
 //! `tasks` has frames, calls and the creation and end of tasks, `finishes` waiting and isolation, [`heap`] the objects,
-//! `arithmetic` the operators, [`trap`] the failures, `canonical` the state as it is in every schedule that leads to it.
+//! `collector` what becomes of those that nothing refers to, `arithmetic` the operators, [`trap`] the failures, `canonical` the state as it is in every schedule that leads to it.
 
 pub mod arithmetic;
 mod canonical;
+mod collector;
 pub mod datum;
 mod finishes;
 pub mod heap;
@@ -23,7 +24,7 @@ pub mod trap;
 
 pub use canonical::ObjectName;
 pub use datum::Datum;
-pub use heap::{Heap, Object};
+pub use heap::{Handle, Heap, Object};
 pub use tasks::{Status, TaskInfo};
 pub use trap::{Ended, Trap, TrapKind};
 
@@ -31,8 +32,8 @@ use crate::listener::{Allocated, Listener, Shape};
 use crate::module::*;
 use finishes::Finish;
 use finishline_model::{
-    Access, AccessId, AccessKind, AllocationId, Event, FinishKind, Location, ObjectId, SiteId,
-    TaskId, TaskKind,
+    Access, AccessId, AccessKind, AllocationId, Event, FinishKind, Location, SiteId, TaskId,
+    TaskKind,
 };
 use heap::Request;
 use std::io::Write;
@@ -41,7 +42,7 @@ use tasks::{Record, Task};
 /// What a program may use up.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Limits {
-    /// Bytes of objects, and as many again for frames, registers and records of tasks.
+    /// Bytes of objects that can be reached, and as many again for frames, registers and records of tasks.
     pub memory: u64,
     /// Calls nested in one task.
     pub call_depth: u32,
@@ -78,6 +79,8 @@ pub enum Next {
     /// A load or a store.
     Access {
         kind: AccessKind,
+        object: Handle,
+        offset: u64,
         location: Location,
         access: AccessId,
     },
@@ -158,6 +161,12 @@ impl<'m> Machine<'m> {
         &self.heap
     }
 
+    /// From now on objects stay that nothing refers to, so that states can be compared with all their objects. The budget
+    /// bounds what can be reached all the same.
+    pub fn keep_dead_objects(&mut self) {
+        self.heap.keep_dead();
+    }
+
     /// One instruction or terminator of a task. On an error or `Blocked` nothing has changed.
     ///
     /// # Panics
@@ -222,7 +231,9 @@ impl<'m> Machine<'m> {
             Op::NewStruct { layout, allocation } => {
                 let fields = &self.module.structs[layout.index()].fields;
                 let initial = fields.iter().map(|(_, ty)| Const::zero(*ty));
-                let object = self.heap.new_record(task.request(*allocation), initial)?;
+                let request = task.request(*allocation);
+                let roots = tasks::roots(&self.tasks);
+                let object = self.heap.new_record(request, initial, roots)?;
                 self.allocated(slot, object, |_| Shape::Struct(*layout), listener)
             }
             Op::NewArray {
@@ -232,10 +243,11 @@ impl<'m> Machine<'m> {
             } => {
                 let sizes: Vec<i64> = sizes.iter().map(|size| get(*size).int()).collect();
                 let request = task.request(*allocation);
-                let object = self.heap.new_array(*element, &sizes, request)?;
+                let roots = tasks::roots(&self.tasks);
+                let object = self.heap.new_array(*element, &sizes, request, roots)?;
                 self.allocated(slot, object, |array| Shape::Array(array.sizes()), listener)
             }
-            Op::Globals => Datum::Ref(Some(ObjectId::GLOBALS)),
+            Op::Globals => Datum::Ref(Some(Handle::GLOBALS)),
             Op::NonNull(a) => {
                 get(*a).reference().ok_or(TrapKind::NullUse)?;
                 task.advance();
@@ -352,7 +364,7 @@ impl<'m> Machine<'m> {
     fn allocated<L: Listener>(
         &mut self,
         slot: usize,
-        id: ObjectId,
+        id: Handle,
         shape: impl FnOnce(&Object) -> Shape<&[u64]>,
         listener: &mut L,
     ) -> Datum {
@@ -362,7 +374,6 @@ impl<'m> Machine<'m> {
         let (allocation, first, count) = (object.allocation, object.first(), object.count());
         listener.event(&Event::Alloc {
             task: task.id,
-            object: id,
             allocation,
             first,
             count,
@@ -456,10 +467,12 @@ impl<'m> Machine<'m> {
             Operand::Value(value) => task.get(value).int(),
             Operand::Constant(constant) => constant,
         };
-        let location = self.heap.object(object).first().offset(offset as u64);
+        let offset = offset as u64;
         Next::Access {
             kind,
-            location,
+            object,
+            offset,
+            location: self.heap.object(object).first().offset(offset),
             access: *access,
         }
     }

@@ -180,6 +180,16 @@ const _: () = {
     assert!(size_of::<Record>() as u64 <= cost::TASK_RECORD);
 };
 
+/// What the registers of live tasks and the globals refer to. An ended task has no registers.
+pub(super) fn roots(tasks: &[Task<'_>]) -> impl Iterator<Item = Handle> {
+    let registers = tasks.iter().flat_map(|task| &task.registers);
+    let held = registers.filter_map(|register| match register {
+        Datum::Ref(object) => *object,
+        _ => None,
+    });
+    std::iter::once(Handle::GLOBALS).chain(held)
+}
+
 /// Room that a task may leave to the next one at its place.
 const KEPT_REGISTERS: usize = 256;
 const KEPT_FRAMES: usize = 16;
@@ -220,7 +230,7 @@ impl<'m> Machine<'m> {
         self.open_finish(slot as usize, FinishKind::Root, main.site, listener);
         let initial = module.globals.iter().map(|global| global.initial);
         let request = self.tasks[slot as usize].request(AllocationId(0));
-        let globals = self.heap.new_record(request, initial)?;
+        let globals = self.heap.new_record(request, initial, std::iter::empty())?;
         self.allocated(slot as usize, globals, |_| Shape::Globals, listener);
         Ok(())
     }

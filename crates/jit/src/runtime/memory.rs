@@ -12,7 +12,7 @@ use crate::heap::layout::{COUNT_OFFSET, FIRST_LOCATION_OFFSET};
 use crate::heap::{Reference, Roots};
 use finishline_ir::StructId;
 use finishline_ir::listener::{Allocated, Shape};
-use finishline_model::{AllocationId, Event, Location, ObjectId, SiteId};
+use finishline_model::{AllocationId, Event, Location, SiteId};
 use std::arch::asm;
 use std::ops::Range;
 
@@ -83,12 +83,10 @@ impl<C: Checker> Runtime<'_, C> {
         let (first, count) = locations(object);
         let event = Event::Alloc {
             task: self.running(),
-            object: ObjectId(self.objects_made),
             allocation,
             first,
             count,
         };
-        self.objects_made = self.objects_made.wrapping_add(1);
         self.checker.event(&event);
         self.checker.allocated(&Allocated {
             allocation,

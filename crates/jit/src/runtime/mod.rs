@@ -25,11 +25,9 @@ use context::Context;
 use corosensei::{Coroutine, CoroutineResult, Yielder};
 use finishline_detect::inline::FastPath;
 use finishline_ir::listener::Shape;
-use finishline_ir::machine::{Datum, Limits, Trap, TrapKind};
+use finishline_ir::machine::{Datum, Handle, Limits, Trap, TrapKind};
 use finishline_ir::{Const, Module, Type, cost};
-use finishline_model::{
-    AllocationId, Event, FinishId, FinishKind, ObjectId, SiteId, TaskId, TaskKind,
-};
+use finishline_model::{AllocationId, Event, FinishId, FinishKind, SiteId, TaskId, TaskKind};
 use stack::ProgramStack;
 use std::io;
 use std::ptr::NonNull;
@@ -66,8 +64,6 @@ pub(crate) struct Runtime<'a, C> {
     finishes: Vec<OpenFinish>,
     tasks_created: u32,
     finishes_opened: u32,
-    /// Objects made so far, `main`'s globals included.
-    objects_made: u32,
     /// A line in the making, or the message of an assertion.
     line: Vec<u8>,
     output: &'a mut dyn io::Write,
@@ -137,7 +133,6 @@ impl<'a, C: Checker> Run<'a, C> {
             finishes: Vec::new(),
             tasks_created: 1,
             finishes_opened: 1,
-            objects_made: 0,
             line: Vec::new(),
             output: self.output,
             progress: self.progress,
@@ -264,6 +259,6 @@ pub(crate) fn datum(ty: Type, word: u64) -> Datum {
         Type::Bool => Datum::Bool(word as u8 != 0),
         Type::Byte => Datum::Byte(word as u8),
         Type::Ref if word == 0 => Datum::from(Const::Null),
-        Type::Ref => Datum::Ref(Some(ObjectId(u32::MAX))),
+        Type::Ref => Datum::Ref(Some(Handle(u32::MAX))),
     }
 }
