@@ -29,7 +29,8 @@ pub(crate) struct Run {
 pub(crate) fn run(module: &Module, arguments: &[Datum], limits: Limits, fuel: u64) -> Run {
     let mut records: Vec<Record> = Vec::new();
     let mut output = Vec::new();
-    let outcome = depth_first::run(
+    let outcome = depth_first::run_for(
+        fuel,
         depth_first::Program {
             module,
             arguments,
@@ -37,9 +38,7 @@ pub(crate) fn run(module: &Module, arguments: &[Datum], limits: Limits, fuel: u6
         },
         &mut records,
         &mut output,
-        Some(fuel),
         &AtomicU64::new(0),
-        |_, _| {},
     );
     let end = match outcome.result {
         End::Finished => Some(Ok(())),

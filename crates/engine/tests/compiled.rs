@@ -1,0 +1,341 @@
+//! Compiled code against the reference interpreter: what a program tells, prints and fails by must be the same, and a detector
+//! whose fast path is inline must find what one finds that is told of every access.
+//!
+//! Every program of the repository is compared, and random ones: `FINISHLINE_SEEDS=n` runs n of them instead of 1000,
+//! `FINISHLINE_SEED=s` starts at seed s.
+
+mod common;
+
+use common::compile;
+use finishline_detect::history::Isolated;
+use finishline_detect::order::EspBags;
+use finishline_detect::serial::Serial;
+use finishline_detect::{Findings, LocationSet};
+use finishline_engine::arguments;
+use finishline_engine::depth_first::{self, End};
+use finishline_generate::random::{Settings, program};
+use finishline_generate::render::render;
+use finishline_ir::Module;
+use finishline_ir::listener::{Allocated, Creation, Listener};
+use finishline_ir::machine::{Datum, Limits, Trap};
+use finishline_ir::verify::verify;
+use finishline_model::event::{Record, replay};
+use finishline_model::{Access, Detector, Event, Observer, TaskId};
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::sync::atomic::AtomicU64;
+
+/// Instructions that the interpreter makes before a program is left out.
+const FUEL: u64 = 30_000_000;
+
+/// Everything that can be heard of a run.
+#[derive(Default)]
+struct Heard {
+    records: Vec<Record>,
+    /// Captures and shapes, in words.
+    details: Vec<String>,
+}
+
+impl Observer for Heard {
+    fn event(&mut self, event: &Event) {
+        self.records.push(Record::Event(*event));
+    }
+    fn access(&mut self, access: &Access) {
+        self.records.push(Record::Access(*access));
+    }
+}
+
+impl Listener for Heard {
+    fn created(&mut self, task: TaskId, creation: &Creation<'_>) {
+        let captures: Vec<String> = (creation.captures)().iter().map(Datum::to_string).collect();
+        let Creation {
+            parent,
+            index,
+            site,
+            construct,
+            function,
+            ..
+        } = creation;
+        let told =
+            format!("{task} of {parent} {index} {site} {construct:?} {function} {captures:?}");
+        self.details.push(told);
+    }
+    fn allocated(&mut self, object: &Allocated<'_>) {
+        self.details.push(format!("{object:?}"));
+    }
+}
+
+struct Run {
+    heard: Heard,
+    output: Vec<u8>,
+    /// Its failure.
+    trap: Option<Trap>,
+}
+
+/// None if it goes on for too long.
+fn interpret(module: &Module, arguments: &[Datum], limits: Limits) -> Option<Run> {
+    let (mut heard, mut output) = (Heard::default(), Vec::new());
+    let program = depth_first::Program {
+        module,
+        arguments,
+        limits,
+    };
+    let progress = AtomicU64::new(0);
+    let outcome = depth_first::run_for(FUEL, program, &mut heard, &mut output, &progress);
+    let trap = outcome.trap().cloned();
+    (!matches!(outcome.result, End::OutOfFuel)).then_some(Run {
+        heard,
+        output,
+        trap,
+    })
+}
+
+fn compiled<'a>(
+    module: &'a Module,
+    arguments: &'a [Datum],
+    limits: Limits,
+    progress: &'a AtomicU64,
+) -> finishline_jit::Program<'a> {
+    finishline_jit::Program {
+        module,
+        arguments,
+        limits,
+        progress,
+    }
+}
+
+fn trap(end: finishline_jit::End) -> Option<Trap> {
+    match end {
+        finishline_jit::End::Finished => None,
+        finishline_jit::End::Trapped(trap) => Some(trap),
+        finishline_jit::End::OutputError(error) => panic!("{error}"),
+    }
+}
+
+/// Compares compiled runs of one form of the program with what the interpreter did.
+fn same_run(
+    what: &str,
+    module: &Module,
+    arguments: &[Datum],
+    limits: Limits,
+    expected: &Run,
+) -> Result<(), String> {
+    let progress = AtomicU64::new(0);
+    let program = compiled(module, arguments, limits, &progress);
+    let (mut heard, mut output) = (Heard::default(), Vec::new());
+    let end = finishline_jit::tell(program, &mut heard, &mut output).map_err(|e| e.to_string())?;
+    same(what, "failure", &trap(end), &expected.trap)?;
+    same(what, "output", &output, &expected.output)?;
+    same_list(what, "events", &heard.records, &expected.heard.records)?;
+    same_list(what, "details", &heard.details, &expected.heard.details)?;
+
+    let mut output = Vec::new();
+    let end = finishline_jit::run(program, &mut output).map_err(|e| e.to_string())?;
+    same(what, "failure, unchecked", &trap(end), &expected.trap)?;
+    same(what, "output, unchecked", &output, &expected.output)
+}
+
+fn same<T: PartialEq + std::fmt::Debug>(
+    what: &str,
+    which: &str,
+    found: &T,
+    expected: &T,
+) -> Result<(), String> {
+    if found == expected {
+        return Ok(());
+    }
+    Err(format!(
+        "{what}: {which}: compiled {found:?}, interpreted {expected:?}"
+    ))
+}
+
+fn same_list<T: PartialEq + std::fmt::Debug>(
+    what: &str,
+    which: &str,
+    found: &[T],
+    expected: &[T],
+) -> Result<(), String> {
+    let agree = found.iter().zip(expected).take_while(|(a, b)| a == b);
+    let at = agree.count();
+    same(
+        what,
+        &format!("{which} at {at}"),
+        &found.get(at),
+        &expected.get(at),
+    )
+}
+
+/// What a detector told of every access says of these events.
+fn told(records: &[Record]) -> Findings {
+    let mut detector = Serial::<EspBags, Isolated>::new().expect("memory for a detector");
+    replay(records, &mut detector);
+    detector
+        .finish()
+        .expect("a detector that can judge all of Fin")
+}
+
+fn locations(set: &LocationSet) -> Vec<u64> {
+    let mut locations: Vec<u64> = set.in_order().iter().map(|location| location.0).collect();
+    locations.sort_unstable();
+    locations
+}
+
+/// Compares inline detectors with the one that is told of every access of the program as written.
+fn same_findings(
+    module: &Module,
+    arguments: &[Datum],
+    limits: Limits,
+    whole: &Run,
+) -> Result<(), String> {
+    let all = told(&whole.heard.records);
+    let sequential = finishline_opt::sequential(module);
+    verified(&sequential)?;
+    let fewer = interpret(&sequential, arguments, limits)
+        .ok_or("without the checks of sequential code it goes on for too long")?;
+    let some = told(&fewer.heard.records);
+    same(
+        "without sequential checks",
+        "racing",
+        &locations(&some.racing),
+        &locations(&all.racing),
+    )?;
+    let fast = finishline_opt::for_speed(&sequential);
+    verified(&fast)?;
+    for (what, module) in [("as it is", &sequential), ("optimised", &fast)] {
+        let progress = AtomicU64::new(0);
+        let program = compiled(module, arguments, limits, &progress);
+        let mut output = Vec::new();
+        let (end, findings) = finishline_jit::check(program, Detector::EspBags, &mut output)
+            .expect("esp-bags has an inline form")
+            .map_err(|e| e.to_string())?;
+        let findings = findings.map_err(|e| e.to_string())?;
+        same(what, "failure, checked", &trap(end), &whole.trap)?;
+        same(what, "output, checked", &output, &whole.output)?;
+        same(
+            what,
+            "racing",
+            &locations(&findings.racing),
+            &locations(&all.racing),
+        )?;
+        same(
+            what,
+            "conflict",
+            &findings.isolated_conflict,
+            &all.isolated_conflict,
+        )?;
+        same(what, "statistics", &findings.statistics, &some.statistics)?;
+    }
+    Ok(())
+}
+
+fn verified(module: &Module) -> Result<(), String> {
+    verify(module).map_err(|violations| format!("{violations:?}\n{module}"))
+}
+
+/// Whether the program was compared; it is not if it goes on for too long.
+fn agrees(module: &Module, arguments: &[Datum], limits: Limits) -> Result<bool, String> {
+    let Some(expected) = interpret(module, arguments, limits) else {
+        return Ok(false);
+    };
+    same_run("as it is", module, arguments, limits, &expected)?;
+    let fast = finishline_opt::for_speed(module);
+    verified(&fast)?;
+    same_run("optimised", &fast, arguments, limits, &expected)?;
+    same_findings(module, arguments, limits, &expected)?;
+    Ok(true)
+}
+
+/// The `.fin` files under a directory.
+fn programs(under: &Path, found: &mut Vec<PathBuf>) {
+    let entries = fs::read_dir(under).expect("the directory of programs");
+    for entry in entries {
+        let path = entry.expect("an entry").path();
+        if path.is_dir() {
+            programs(&path, found);
+        } else if path.extension().is_some_and(|extension| extension == "fin") {
+            found.push(path);
+        }
+    }
+}
+
+#[test]
+fn every_program_of_the_repository() {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../programs");
+    let mut found = Vec::new();
+    programs(&root, &mut found);
+    let mut compared = 0;
+    for path in &found {
+        let source = fs::read_to_string(path).expect("a program");
+        let Ok(module) = compile(&source) else {
+            // It is there for its error.
+            continue;
+        };
+        let directive = |name: &str| {
+            let line = source.lines().find_map(|line| line.strip_prefix(name));
+            line.map_or(Vec::new(), |words| {
+                words.split_whitespace().map(str::to_owned).collect()
+            })
+        };
+        let Ok(arguments) = arguments::parse(&module, &directive("//@ args:")) else {
+            continue;
+        };
+        let limits = Limits {
+            memory: match &directive("//@ options:")[..] {
+                [option, size] if option == "--memory" => size_of_words(size),
+                _ => Limits::default().memory,
+            },
+            ..Limits::default()
+        };
+        match agrees(&module, &arguments, limits) {
+            Ok(true) => compared += 1,
+            Ok(false) => {}
+            Err(why) => panic!("{}: {why}", path.display()),
+        }
+    }
+    assert!(compared > 120, "only {compared} programs were compared");
+}
+
+fn size_of_words(word: &str) -> u64 {
+    let (digits, shift) = match word.as_bytes().last() {
+        Some(b'K') => (&word[..word.len() - 1], 10),
+        Some(b'M') => (&word[..word.len() - 1], 20),
+        Some(b'G') => (&word[..word.len() - 1], 30),
+        _ => (word, 0),
+    };
+    digits.parse::<u64>().expect("a size") << shift
+}
+
+fn number(variable: &str, otherwise: u64) -> u64 {
+    let given = std::env::var(variable).ok();
+    given
+        .and_then(|given| given.parse().ok())
+        .unwrap_or(otherwise)
+}
+
+#[test]
+fn random_programs() {
+    let first = number("FINISHLINE_SEED", 0);
+    let settings = [
+        Settings::default(),
+        Settings::spawn_sync(),
+        Settings::async_finish(),
+    ];
+    for seed in first..first + number("FINISHLINE_SEEDS", 1000) {
+        let settings = &settings[seed as usize % settings.len()];
+        let source = render(&program(seed, settings));
+        let module = compile(&source).expect("the generator makes programs without errors");
+        // Some get little, so that they fail for it.
+        let limits = match seed % 4 {
+            0 => Limits {
+                call_depth: 1 + (seed / 4 % 3) as u32,
+                tasks: 2 + (seed / 4 % 11) as u32,
+                finishes: 2 + (seed / 4 % 7) as u32,
+                ..Limits::default()
+            },
+            _ => Limits::default(),
+        };
+        if let Err(why) = agrees(&module, &[], limits) {
+            panic!("seed {seed} with {limits:?}: {why}\n{source}");
+        }
+    }
+}
