@@ -5,21 +5,21 @@
 //! word, the writer below and the reader above ([`history::WriteCoversReads`](crate::history::WriteCoversReads)):
 //!
 //! ```text
-//! read  at site s   cell.reader == me       nothing to do
-//!                   cell == keep[s]         nothing to do: the reader is known to be parallel, the writer not to be
-//!                   cell == take[s]         cell = to[s], where the reader is me
-//!                   else                    Inline::undecided
-//! write at site s   cell == settled         nothing to do
-//!                   cell == cover[s]        cell = settled
-//!                   else                    Inline::undecided
+//! read  at site s   reader == me                                    nothing to do
+//!                   reader == beside[s], writer < serial_below      nothing to do
+//!                   reader < serial_below, writer < serial_below    reader = me
+//!                   else                                            Inline::undecided
+//! write             cell == settled                                 nothing to do
+//!                   reader == me, writer < serial_below             cell = settled
+//!                   reader < serial_below, writer < serial_below    cell = settled
+//!                   else                                            Inline::undecided
 //! ```
 //!
-//! The first line is the history's own theorem. The others are a memo of the transition, a pure function of the cell, the kind
-//! of access and answers of the order that do not change within a step: `keep[s]` and `take[s]` are cells for which a read, and
-//! `cover[s]` ones for which a write was found, in this step, to race with nothing. Sites share the [`SLOTS`] places of the
-//! memo, but a read and a write never do; the sites of one loop have places of their own, so that streams through several
-//! arrays do not disturb each other. Whatever begins a step forgets the memo. Data that many tasks read (all its cells name one parallel reader) costs two comparisons, and a
-//! first pass over an array that one earlier task wrote costs three and a store.
+//! The first line is the history's own theorem, and the last of each the history's rule: whatever has a stamp below
+//! `serial_below` precedes the step ([`Order::serial_below`]). That covers what earlier phases of a program did, whichever
+//! task did it. `beside[s]` is a reader that was found, in this step, to be parallel, and a read leaves a parallel reader
+//! alone: it covers data that many tasks read. Sites share the [`SLOTS`] places of this memo; the sites of one loop have
+//! places of their own. Whatever begins a step forgets it.
 //!
 //! **Isolated blocks.** A location that an isolated block accesses gets a full history
 //! ([`history::Isolated`](crate::history::Isolated)) in a side table, and its cell becomes [`ELSEWHERE`], which equals nothing that
@@ -38,52 +38,52 @@ use finishline_model::{Access, AccessKind, Event, Location, Observer};
 use rustc_hash::FxHashMap;
 use std::ptr::NonNull;
 
-/// Places of the memo; a power of two.
+/// Places of the memo.
 pub const SLOTS: usize = 16;
 
-/// The cell of a location whose history is in the side table. Stamps stay below 2³¹.
-pub const ELSEWHERE: u64 = 0xffff_fffe_ffff_fffe;
+/// The cell of a location whose history is in the side table: of stamps that nobody has, as they stay below 2³¹, and that are
+/// not below anything.
+pub const ELSEWHERE: u64 = 0xffff_ffff_ffff_ffff;
 
-/// A word, and half a word, that no cell has.
-const NEVER: u64 = u64::MAX;
-const NOBODY_EVER: u32 = u32::MAX;
+/// A word, and a stamp, that no cell has.
+const NEVER: u64 = NOBODY_EVER as u64;
+const NOBODY_EVER: Stamp = Stamp::MAX - 1;
 
 /// What compiled code compares cells with. Its layout is part of the code generator's contract.
 #[repr(C)]
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub struct FastPath {
     /// The stamp of the running task.
     pub me: Stamp,
-    unused: u32,
-    /// The stamp twice: the cell after a write of the running task.
+    /// Every stamp below precedes the running step.
+    pub serial_below: Stamp,
+    /// The cell after a write of the running task.
     pub settled: u64,
-    pub keep: [u64; SLOTS],
-    pub take: [u64; SLOTS],
-    /// What a cell becomes that equals `take`.
-    pub to: [u64; SLOTS],
-    pub cover: [u64; SLOTS],
+    /// Readers known to be parallel.
+    pub beside: [Stamp; SLOTS],
 }
 
 impl FastPath {
     /// Decides nothing.
     pub const IDLE: FastPath = FastPath {
         me: NOBODY_EVER,
-        unused: 0,
+        serial_below: 0,
         settled: NEVER,
-        keep: [NEVER; SLOTS],
-        take: [NEVER; SLOTS],
-        to: [NEVER; SLOTS],
-        cover: [NEVER; SLOTS],
+        beside: [NOBODY_EVER; SLOTS],
     };
 
     /// The table above: the cell after the access, if it is decided here. Compiled code does the same.
     pub fn decide(&self, kind: AccessKind, cell: u64, slot: usize) -> Option<u64> {
-        let [_, reader] = unpacked(cell);
+        let [writer, reader] = unpacked(cell);
+        let serial = |stamp: Stamp| stamp < self.serial_below;
         match kind {
-            AccessKind::Read if reader == self.me || cell == self.keep[slot] => Some(cell),
-            AccessKind::Read if cell == self.take[slot] => Some(self.to[slot]),
+            AccessKind::Read if reader == self.me => Some(cell),
+            AccessKind::Read if reader == self.beside[slot] && serial(writer) => Some(cell),
+            AccessKind::Read if serial(reader) && serial(writer) => Some(packed([writer, self.me])),
             AccessKind::Write if cell == self.settled => Some(cell),
-            AccessKind::Write if cell == self.cover[slot] => Some(self.settled),
+            AccessKind::Write if (reader == self.me || serial(reader)) && serial(writer) => {
+                Some(self.settled)
+            }
             _ => None,
         }
     }
@@ -191,12 +191,18 @@ impl<O: Order> Inline<O> {
         self.failure = None;
     }
 
-    /// An access that the fast path did not decide.
+    /// An access that the fast path did not decide, of the location that `location` tells.
     #[inline]
-    pub fn undecided(&mut self, kind: AccessKind, cell: &mut u64, location: Location, slot: usize) {
+    pub fn undecided(
+        &mut self,
+        kind: AccessKind,
+        cell: &mut u64,
+        slot: usize,
+        location: impl FnOnce() -> Location,
+    ) {
         let before = *cell;
         if self.isolated || before == ELSEWHERE {
-            return self.access_elsewhere(kind, cell, location);
+            return self.access_elsewhere(kind, cell, location());
         }
         let (stamp, order) = (self.stamp, &mut self.order);
         let now = Now {
@@ -209,16 +215,13 @@ impl<O: Order> Inline<O> {
         });
         *cell = packed(done.cell);
         if !done.races.is_empty() {
-            return self.note_race(location);
+            return self.note_race(location());
         }
-        self.memorised = true;
-        let after = *cell;
-        let slot = slot % SLOTS;
-        if let Some(fast) = self.fast() {
-            match kind {
-                AccessKind::Read if after == before => fast.keep[slot] = before,
-                AccessKind::Read => (fast.take[slot], fast.to[slot]) = (before, after),
-                AccessKind::Write => fast.cover[slot] = before,
+        if kind == AccessKind::Read && done.recorded.is_none() {
+            let [_, reader] = done.cell;
+            self.memorised = true;
+            if let Some(fast) = self.fast() {
+                fast.beside[slot % SLOTS] = reader;
             }
         }
     }
@@ -285,16 +288,15 @@ impl<O: Order> Inline<O> {
         self.stamp = self.order.now();
         let (stamp, isolated, memorised) = (self.stamp, self.isolated, self.memorised);
         self.memorised = false;
+        let serial_below = self.order.serial_below();
         let Some(fast) = self.fast() else { return };
-        (fast.me, fast.settled) = if isolated {
-            (NOBODY_EVER, NEVER)
+        (fast.me, fast.serial_below, fast.settled) = if isolated {
+            (NOBODY_EVER, 0, NEVER)
         } else {
-            (stamp, packed([stamp; 2]))
+            (stamp, serial_below, packed([stamp; 2]))
         };
         if memorised {
-            fast.keep = [NEVER; SLOTS];
-            fast.take = [NEVER; SLOTS];
-            fast.cover = [NEVER; SLOTS];
+            fast.beside = [NOBODY_EVER; SLOTS];
         }
     }
 }

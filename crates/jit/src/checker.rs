@@ -45,7 +45,13 @@ pub(crate) trait Checker {
     fn access(&mut self, access: &Access);
 
     /// An access that the fast path did not decide, with its cell.
-    fn undecided(&mut self, kind: AccessKind, cell: &mut u64, location: Location, slot: usize);
+    fn undecided(
+        &mut self,
+        kind: AccessKind,
+        cell: &mut u64,
+        slot: usize,
+        location: impl FnOnce() -> Location,
+    );
 
     /// The run has ended, after as many accesses checked inline.
     fn ended(&mut self, accesses: u64);
@@ -64,7 +70,7 @@ impl Checker for Unchecked {
 
     fn access(&mut self, _: &Access) {}
 
-    fn undecided(&mut self, _: AccessKind, _: &mut u64, _: Location, _: usize) {}
+    fn undecided(&mut self, _: AccessKind, _: &mut u64, _: usize, _: impl FnOnce() -> Location) {}
 
     fn ended(&mut self, _: u64) {}
 }
@@ -104,8 +110,14 @@ impl<O: Order> Checker for Inlined<O> {
     fn access(&mut self, _: &Access) {}
 
     #[inline]
-    fn undecided(&mut self, kind: AccessKind, cell: &mut u64, location: Location, slot: usize) {
-        self.detector.undecided(kind, cell, location, slot);
+    fn undecided(
+        &mut self,
+        kind: AccessKind,
+        cell: &mut u64,
+        slot: usize,
+        location: impl FnOnce() -> Location,
+    ) {
+        self.detector.undecided(kind, cell, slot, location);
     }
 
     fn ended(&mut self, accesses: u64) {
@@ -140,7 +152,7 @@ impl<L: Listener> Checker for Told<'_, L> {
         self.0.access(access);
     }
 
-    fn undecided(&mut self, _: AccessKind, _: &mut u64, _: Location, _: usize) {}
+    fn undecided(&mut self, _: AccessKind, _: &mut u64, _: usize, _: impl FnOnce() -> Location) {}
 
     fn ended(&mut self, _: u64) {}
 }

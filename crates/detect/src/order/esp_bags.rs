@@ -22,9 +22,14 @@
 //! `begin_finish` that is still open inside included. DIVERGENCE: the paper translates a sync into an
 //! end of finish and a new one; the bags are the same.
 //!
-//! A stamp is the task's element of the forest. Live tasks and finishes are a stack of 12 bytes each; a
+//! A stamp is the task's element of the forest. Live tasks and finishes are a stack of 16 bytes each; a
 //! task that has ended costs its element, 4 bytes, and a finish nothing. An event costs at most two
 //! unions.
+//!
+//! **What precedes without a look-up.** Every task that has ended is in an S-bag or in the P-bag of something on the
+//! stack, and live tasks are in S-bags. Tasks enter the P-bag on top in the order of their stamps, and whatever is in a
+//! P-bag further down was there before the top was pushed; so the least stamp in any P-bag is the first that entered the
+//! lowest one that is not empty. All stamps below it are in S-bags.
 
 use crate::Failure;
 use crate::order::bags::{Bags, Kind};
@@ -40,7 +45,12 @@ struct Frame {
     p_bag: Stamp,
     /// The `TaskId` or `FinishId`.
     id: u32,
+    /// The least stamp in the P-bags from the bottom of the stack up to this one.
+    first_parallel: Stamp,
 }
+
+/// Greater than every stamp.
+const NONE_PARALLEL: Stamp = Stamp::MAX;
 
 #[derive(Debug)]
 pub struct EspBags {
@@ -52,10 +62,12 @@ pub struct EspBags {
 
 impl EspBags {
     fn enter(&mut self, task: Stamp, id: u32) {
+        let first_parallel = self.serial_below();
         self.live.push(Frame {
             task,
             p_bag: NOBODY,
             id,
+            first_parallel,
         });
         self.now = task;
     }
@@ -93,6 +105,7 @@ impl Order for EspBags {
                     return Ok(());
                 };
                 if let Some(parent) = self.live.last_mut() {
+                    parent.first_parallel = parent.first_parallel.min(ended.task);
                     parent.p_bag = self.bags.unite(parent.p_bag, ended.task, Kind::P);
                     if ended.p_bag != NOBODY {
                         parent.p_bag = self.bags.unite(parent.p_bag, ended.p_bag, Kind::P);
@@ -101,13 +114,20 @@ impl Order for EspBags {
             }
             Event::FinishBegin { finish, .. } => self.enter(self.now, finish.0),
             Event::FinishJoin { finish, .. } => {
+                let mut joined = self.live.len();
                 for frame in self.live.iter_mut().rev() {
                     self.bags.unite(frame.task, frame.p_bag, Kind::S);
                     frame.p_bag = NOBODY;
+                    joined -= 1;
                     if frame.id == finish.0 {
                         break;
                     }
                 }
+                let (below, joined) = self.live.split_at_mut(joined);
+                let first_parallel = below.last().map_or(NONE_PARALLEL, |f| f.first_parallel);
+                joined
+                    .iter_mut()
+                    .for_each(|frame| frame.first_parallel = first_parallel);
             }
             Event::FinishEnd { finish, .. } => {
                 if let Some(ended) = self.leave(finish.0) {
@@ -122,6 +142,12 @@ impl Order for EspBags {
     #[inline]
     fn now(&self) -> Stamp {
         self.now
+    }
+
+    #[inline]
+    fn serial_below(&self) -> Stamp {
+        let top = self.live.last();
+        top.map_or(NONE_PARALLEL, |frame| frame.first_parallel)
     }
 
     #[inline]

@@ -34,6 +34,11 @@ pub trait Order: Sized {
     /// until the next event other than an allocation.
     fn parallel(&mut self, earlier: Stamp) -> bool;
 
+    /// A stamp such that all below it precede an access made now: `parallel` is false of them. Stamps grow with time, so it
+    /// spares those who ask about what a program did in earlier phases the look-up. The same until the next event other than an
+    /// allocation.
+    fn serial_below(&self) -> Stamp;
+
     /// Starts over and keeps the memory.
     fn clear(&mut self);
 

@@ -130,6 +130,12 @@ impl Order for SpBags {
         self.now
     }
 
+    /// Nobody alone: programs of spawn and sync seldom have phases.
+    #[inline]
+    fn serial_below(&self) -> Stamp {
+        NOBODY + 1
+    }
+
     #[inline]
     fn parallel(&mut self, earlier: Stamp) -> bool {
         self.bags.in_p_bag(earlier)

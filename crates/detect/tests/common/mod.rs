@@ -401,7 +401,9 @@ impl<O: Order> Observer for InlineChecks<O> {
             let fast = unsafe { (&raw const *self.fast).read_volatile() };
             match fast.decide(access.kind, *cell, slot) {
                 Some(after) => *cell = after,
-                None => self.detector.undecided(access.kind, cell, location, slot),
+                None => self
+                    .detector
+                    .undecided(access.kind, cell, slot, || location),
             }
         }
     }

@@ -13,17 +13,10 @@ use cranelift_codegen::ir::condcodes::IntCC;
 use cranelift_codegen::ir::types::{I32, I64};
 use cranelift_codegen::ir::{self as clif, InstBuilder};
 use finishline_detect::inline::{FastPath, SLOTS};
+use finishline_detect::order::Stamp;
 use finishline_ir::{Operand, Value};
 use finishline_model::{AccessId, AccessKind, SiteId};
 use std::mem::offset_of;
-
-/// The half of a cell that is the reader.
-const READER: i32 = 4;
-
-/// Where a word of the fast path is in the context.
-const fn in_context(field: usize, slot: usize) -> i32 {
-    (offset_of!(Context, fast) + field + slot * size_of::<u64>()) as i32
-}
 
 impl Code<'_, '_> {
     pub(super) fn check(
@@ -75,47 +68,57 @@ impl Code<'_, '_> {
     }
 
     fn fast_path(&mut self, kind: AccessKind, base: Value, offset: Operand) {
-        let slot = self.next_slots[kind as usize] % SLOTS;
-        self.next_slots[kind as usize] += 1;
         let (address, displacement) = self.cell(base, offset);
         let cells = self.regions.cell();
-        let done = self.builder.create_block();
-        let (cell, from) = match kind {
+        let cell = self.builder.ins().load(I64, cells, address, displacement);
+        let (done, undecided) = (self.builder.create_block(), self.builder.create_block());
+        self.builder.set_cold_block(undecided);
+        let writer = self.builder.ins().ireduce(I32, cell);
+        let reader = self.builder.ins().ushr_imm_u(cell, 32);
+        let reader = self.builder.ins().ireduce(I32, reader);
+        let me = self.of_context(I32, offset_of!(FastPath, me));
+        let (ask_writer, take) = (self.builder.create_block(), self.builder.create_block());
+        let mut slot = 0;
+        match kind {
             AccessKind::Read => {
-                let reader = displacement + READER;
-                let reader = self.builder.ins().load(I32, cells, address, reader);
-                let me = self.of_context(I32, offset_of!(FastPath, me), 0);
-                self.go_if_equal(reader, me, done);
-                let cell = self.builder.ins().load(I64, cells, address, displacement);
-                let keep = self.of_context(I64, offset_of!(FastPath, keep), slot);
-                self.go_if_equal(cell, keep, done);
-                let take = self.of_context(I64, offset_of!(FastPath, take), slot);
-                (cell, take)
+                slot = self.next_slot % SLOTS;
+                self.next_slot += 1;
+                self.go_if(IntCC::Equal, reader, me, done);
+                let place = offset_of!(FastPath, beside) + slot * size_of::<Stamp>();
+                let beside = self.of_context(I32, place);
+                let other = self.builder.create_block();
+                self.go_if(IntCC::NotEqual, reader, beside, other);
+                self.go_if_serial(writer, done);
+                self.builder.ins().jump(other, &[]);
+                self.builder.switch_to_block(other);
             }
             AccessKind::Write => {
-                let cell = self.builder.ins().load(I64, cells, address, displacement);
-                let settled = self.of_context(I64, offset_of!(FastPath, settled), 0);
-                self.go_if_equal(cell, settled, done);
-                let cover = self.of_context(I64, offset_of!(FastPath, cover), slot);
-                (cell, cover)
+                let settled = self.of_context(I64, offset_of!(FastPath, settled));
+                self.go_if(IntCC::Equal, cell, settled, done);
+                self.go_if(IntCC::Equal, reader, me, ask_writer);
             }
+        }
+        for (stamp, serial) in [(reader, ask_writer), (writer, take)] {
+            self.go_if_serial(stamp, serial);
+            self.builder.ins().jump(undecided, &[]);
+            self.builder.switch_to_block(serial);
+        }
+        let settled = self.of_context(I64, offset_of!(FastPath, settled));
+        let after = match kind {
+            AccessKind::Read => {
+                let reader = self.builder.ins().ushr_imm_u(settled, 32);
+                let reader = self.builder.ins().ishl_imm_u(reader, 32);
+                let writer = self.builder.ins().uextend(I64, writer);
+                self.builder.ins().bor(reader, writer)
+            }
+            AccessKind::Write => settled,
         };
-        let known = self.builder.ins().icmp(IntCC::Equal, cell, from);
-        let (taking, undecided) = (self.builder.create_block(), self.builder.create_block());
-        self.builder.set_cold_block(undecided);
-        self.builder.ins().brif(known, taking, &[], undecided, &[]);
-
-        self.builder.switch_to_block(taking);
-        let to = match kind {
-            AccessKind::Read => self.of_context(I64, offset_of!(FastPath, to), slot),
-            AccessKind::Write => self.of_context(I64, offset_of!(FastPath, settled), 0),
-        };
-        self.builder.ins().store(cells, to, address, displacement);
+        self.builder
+            .ins()
+            .store(cells, after, address, displacement);
         self.builder.ins().jump(done, &[]);
 
         self.builder.switch_to_block(undecided);
-        let object = self.get(base);
-        let offset = self.operand(offset);
         let cell = self
             .builder
             .ins()
@@ -125,23 +128,29 @@ impl Code<'_, '_> {
             AccessKind::Read => Helper::UndecidedRead,
             AccessKind::Write => Helper::UndecidedWrite,
         };
-        self.call_helper(helper, &[self.context, object, offset, cell, slot]);
+        self.call_helper(helper, &[self.context, cell, slot]);
         self.builder.ins().jump(done, &[]);
 
         self.builder.switch_to_block(done);
     }
 
-    fn of_context(&mut self, ty: clif::Type, field: usize, slot: usize) -> clif::Value {
-        let flags = self.regions.context();
-        self.builder
-            .ins()
-            .load(ty, flags, self.context, in_context(field, slot))
+    fn go_if_serial(&mut self, stamp: clif::Value, target: clif::Block) {
+        let serial_below = self.of_context(I32, offset_of!(FastPath, serial_below));
+        self.go_if(IntCC::UnsignedLessThan, stamp, serial_below, target);
     }
 
-    fn go_if_equal(&mut self, a: clif::Value, b: clif::Value, target: clif::Block) {
-        let equal = self.builder.ins().icmp(IntCC::Equal, a, b);
+    /// A word of the fast path.
+    fn of_context(&mut self, ty: clif::Type, field: usize) -> clif::Value {
+        let flags = self.regions.context();
+        let offset = (offset_of!(Context, fast) + field) as i32;
+        self.builder.ins().load(ty, flags, self.context, offset)
+    }
+
+    /// Goes to `target` if the condition holds, and else on.
+    fn go_if(&mut self, condition: IntCC, a: clif::Value, b: clif::Value, target: clif::Block) {
+        let holds = self.builder.ins().icmp(condition, a, b);
         let next = self.builder.create_block();
-        self.builder.ins().brif(equal, target, &[], next, &[]);
+        self.builder.ins().brif(holds, target, &[], next, &[]);
         self.builder.switch_to_block(next);
     }
 

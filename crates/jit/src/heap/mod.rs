@@ -51,8 +51,9 @@ pub use roots::Roots;
 
 use finishline_ir::machine::TrapKind;
 use finishline_ir::{StructId, StructLayout, Type, cost};
+use finishline_model::Location;
 use kinds::{Kind, KindId, Kinds, Slot};
-use layout::{Extent, HEADER_BYTES, WORD_BYTES};
+use layout::{CELL_BYTES, CELLS_OFFSET, Extent, FIRST_LOCATION_OFFSET, HEADER_BYTES, WORD_BYTES};
 use space::Space;
 use spans::{Place, Spans, own_span_bytes};
 use std::fmt;
@@ -209,6 +210,28 @@ impl Heap {
             cost,
         };
         self.allocate(request, sizes, roots)
+    }
+
+    /// The location whose cell is there, in a live object.
+    ///
+    /// # Panics
+    ///
+    /// If there is no object.
+    #[cold]
+    pub fn location_of_cell(&mut self, address: usize) -> Location {
+        self.spans.settle(&self.kinds);
+        let found = self.spans.find(&self.space, address);
+        let found = found.expect("a cell is part of an object");
+        let data = found.address + self.kinds[found.kind].prefix;
+        let header = |offset: i32| self.space.word(data.wrapping_add_signed(offset as isize));
+        let cells = header(CELLS_OFFSET) as usize;
+        let index = if cells == 0 {
+            // Of a struct: from the header downwards.
+            (data - HEADER_BYTES - address) / CELL_BYTES - 1
+        } else {
+            (address - cells) / CELL_BYTES
+        };
+        Location(header(FIRST_LOCATION_OFFSET) + index as u64)
     }
 
     /// Frees every object that can't be reached from the globals and the roots.

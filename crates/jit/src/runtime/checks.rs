@@ -82,46 +82,28 @@ macro_rules! preserving_all {
 preserving_all!(undecided_read calls read);
 preserving_all!(undecided_write calls write);
 
-unsafe extern "C" fn read<C: Checker>(
-    context: *mut Context,
-    object: *const u8,
-    offset: u64,
-    cell: *mut u64,
-    slot: u64,
-) {
+unsafe extern "C" fn read<C: Checker>(context: *mut Context, cell: *mut u64, slot: u64) {
     // SAFETY: as the caller promises.
-    unsafe { undecided::<C>(context, AccessKind::Read, object, offset, cell, slot) };
+    unsafe { undecided::<C>(context, AccessKind::Read, cell, slot) };
 }
 
-unsafe extern "C" fn write<C: Checker>(
-    context: *mut Context,
-    object: *const u8,
-    offset: u64,
-    cell: *mut u64,
-    slot: u64,
-) {
+unsafe extern "C" fn write<C: Checker>(context: *mut Context, cell: *mut u64, slot: u64) {
     // SAFETY: as the caller promises.
-    unsafe { undecided::<C>(context, AccessKind::Write, object, offset, cell, slot) };
+    unsafe { undecided::<C>(context, AccessKind::Write, cell, slot) };
 }
 
 #[inline(always)]
 unsafe fn undecided<C: Checker>(
     context: *mut Context,
     kind: AccessKind,
-    object: *const u8,
-    offset: u64,
     cell: *mut u64,
     slot: u64,
 ) {
-    // SAFETY: compiled code passes its context, a live object, an offset inside it and the address of that location's cell.
-    let (runtime, location, cell) = unsafe {
-        let first = header_word(object, FIRST_LOCATION_OFFSET);
-        (Runtime::<C>::of(context), first + offset, &mut *cell)
-    };
-    let slot = slot as usize;
-    runtime
-        .checker
-        .undecided(kind, cell, Location(location), slot);
+    // SAFETY: compiled code passes its context and the address of the cell of a location of a live object.
+    let (runtime, cell) = unsafe { (Runtime::<C>::of(context), &mut *cell) };
+    let address = (&raw const *cell).addr();
+    let Runtime { checker, heap, .. } = runtime;
+    checker.undecided(kind, cell, slot as usize, || heap.location_of_cell(address));
 }
 
 /// Tells of an access: `count` locations from `first` of the object, `stride` apart. The access and its kind are packed.
