@@ -1,6 +1,7 @@
 //! The command line: commands, options, their help.
 
 use clap::{Args, Parser, Subcommand, ValueEnum};
+use finishline_engine::executor::Executor;
 use finishline_model::Detector;
 use finishline_report::{Format, Style};
 use std::io::IsTerminal;
@@ -50,6 +51,10 @@ pub(crate) struct ProgramOptions {
     /// Memory the program may use, e.g. 512M or 4G
     #[arg(long, value_name = "SIZE", default_value = "4G", value_parser = parse_size)]
     pub(crate) memory: u64,
+
+    /// Run the program by the reference interpreter, instead of compiling it
+    #[arg(long)]
+    pub(crate) interpret: bool,
 
     /// Threads to run on; programs run on one so far
     #[arg(long, value_name = "N", default_value_t = 1, value_parser = clap::value_parser!(u32).range(1..=1))]
@@ -169,6 +174,16 @@ fn parse_size(word: &str) -> Result<u64, String> {
         .ok_or_else(|| {
             "a size is a number of bytes, with K, M or G for the multiples of 1024".to_owned()
         })
+}
+
+impl ProgramOptions {
+    pub(crate) fn executor(&self) -> Executor {
+        if self.interpret {
+            Executor::Interpreted
+        } else {
+            Executor::Compiled
+        }
+    }
 }
 
 impl TerminalOptions {

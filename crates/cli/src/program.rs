@@ -3,6 +3,7 @@
 use crate::options::ProgramOptions;
 use crate::outcome::Problem;
 use finishline_engine::arguments;
+use finishline_engine::executor::Forms;
 use finishline_engine::question::Question;
 use finishline_ir::Module;
 use finishline_ir::machine::Limits;
@@ -29,6 +30,7 @@ pub(crate) fn question<'m>(
         .map_err(|error| Problem::Usage(format!("{}: {error}", options.file.display())))?;
     Ok(Question {
         module,
+        forms: Forms::new(module, options.executor()),
         words: options.arguments.clone(),
         arguments,
         limits: Limits {

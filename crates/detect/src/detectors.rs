@@ -9,7 +9,7 @@
 //! executor is compiled once for each detector and the choice costs nothing on the path of an access.
 
 use crate::Failure;
-use crate::history::{History, Isolated, LastWriterOneReader};
+use crate::history::{History, Isolated, LastWriterOneReader, WriteCoversReads};
 use crate::locations::LocationSet;
 use crate::oracle::Oracle;
 use crate::order::{EspBags, Order, SpBags};
@@ -46,8 +46,8 @@ pub fn first_pass<D: Drive>(
     run: D,
 ) -> Result<(D::Output, Findings), Failure> {
     match (detector, isolated) {
-        (Detector::SpBags, _) => serial::<SpBags, LastWriterOneReader, D>(run),
-        (Detector::EspBags, false) => serial::<EspBags, LastWriterOneReader, D>(run),
+        (Detector::SpBags, _) => serial::<SpBags, WriteCoversReads, D>(run),
+        (Detector::EspBags, false) => serial::<EspBags, WriteCoversReads, D>(run),
         (Detector::EspBags, true) => serial::<EspBags, Isolated, D>(run),
         (Detector::Oracle, _) => {
             let mut oracle = Oracle::new(ORACLE_STEPS);

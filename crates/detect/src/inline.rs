@@ -10,15 +10,15 @@
 //!                   cell == take[s]         cell = to[s], where the reader is me
 //!                   else                    Inline::undecided
 //! write at site s   cell == settled         nothing to do
-//!                   cell == take[s]         cell = to[s], which is settled
+//!                   cell == cover[s]        cell = settled
 //!                   else                    Inline::undecided
 //! ```
 //!
-//! The first line is the history's own theorem. The others are a memo of the transition, a pure function of the cell and
-//! of answers of the order that do not change within a step: `keep[s]` and `take[s]` are cells for which it was found, in
-//! this step, to race with nothing and to leave or take the cell. Sites share the memo's [`SLOTS`] places; the sites of
-//! one loop have places of their own, so that streams through several arrays do not disturb each other. Whatever begins a
-//! step forgets the memo. Data that many tasks read (all its cells name one parallel reader) costs two comparisons, and a
+//! The first line is the history's own theorem. The others are a memo of the transition, a pure function of the cell, the kind
+//! of access and answers of the order that do not change within a step: `keep[s]` and `take[s]` are cells for which a read, and
+//! `cover[s]` ones for which a write was found, in this step, to race with nothing. Sites share the [`SLOTS`] places of the
+//! memo, but a read and a write never do; the sites of one loop have places of their own, so that streams through several
+//! arrays do not disturb each other. Whatever begins a step forgets the memo. Data that many tasks read (all its cells name one parallel reader) costs two comparisons, and a
 //! first pass over an array that one earlier task wrote costs three and a store.
 //!
 //! **Isolated blocks.** A location that an isolated block accesses gets a full history
@@ -61,6 +61,7 @@ pub struct FastPath {
     pub take: [u64; SLOTS],
     /// What a cell becomes that equals `take`.
     pub to: [u64; SLOTS],
+    pub cover: [u64; SLOTS],
 }
 
 impl FastPath {
@@ -72,7 +73,20 @@ impl FastPath {
         keep: [NEVER; SLOTS],
         take: [NEVER; SLOTS],
         to: [NEVER; SLOTS],
+        cover: [NEVER; SLOTS],
     };
+
+    /// The table above: the cell after the access, if it is decided here. Compiled code does the same.
+    pub fn decide(&self, kind: AccessKind, cell: u64, slot: usize) -> Option<u64> {
+        let [_, reader] = unpacked(cell);
+        match kind {
+            AccessKind::Read if reader == self.me || cell == self.keep[slot] => Some(cell),
+            AccessKind::Read if cell == self.take[slot] => Some(self.to[slot]),
+            AccessKind::Write if cell == self.settled => Some(cell),
+            AccessKind::Write if cell == self.cover[slot] => Some(self.settled),
+            _ => None,
+        }
+    }
 }
 
 #[inline]
@@ -156,6 +170,27 @@ impl<O: Order> Inline<O> {
         })
     }
 
+    /// The racing locations so far.
+    pub fn racing(&self) -> &LocationSet {
+        &self.racing
+    }
+
+    /// Whether two parallel isolated blocks conflicted so far.
+    pub fn isolated_conflict(&self) -> bool {
+        self.isolated_conflict
+    }
+
+    /// Starts over for another run, with fresh cells, and keeps the memory.
+    pub fn clear(&mut self) {
+        self.order.clear();
+        self.elsewhere.clear();
+        self.racing.clear();
+        (self.stamp, self.isolated, self.memorised) = (NOBODY, false, true);
+        self.isolated_conflict = false;
+        self.statistics = Statistics::default();
+        self.failure = None;
+    }
+
     /// An access that the fast path did not decide.
     #[inline]
     pub fn undecided(&mut self, kind: AccessKind, cell: &mut u64, location: Location, slot: usize) {
@@ -177,14 +212,13 @@ impl<O: Order> Inline<O> {
             return self.note_race(location);
         }
         self.memorised = true;
-        let unchanged = *cell == before;
         let after = *cell;
         let slot = slot % SLOTS;
         if let Some(fast) = self.fast() {
-            if unchanged {
-                fast.keep[slot] = before;
-            } else {
-                (fast.take[slot], fast.to[slot]) = (before, after);
+            match kind {
+                AccessKind::Read if after == before => fast.keep[slot] = before,
+                AccessKind::Read => (fast.take[slot], fast.to[slot]) = (before, after),
+                AccessKind::Write => fast.cover[slot] = before,
             }
         }
     }
@@ -260,6 +294,7 @@ impl<O: Order> Inline<O> {
         if memorised {
             fast.keep = [NEVER; SLOTS];
             fast.take = [NEVER; SLOTS];
+            fast.cover = [NEVER; SLOTS];
         }
     }
 }

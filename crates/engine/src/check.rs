@@ -14,14 +14,14 @@ use crate::rerun::{Depths, Rerun};
 use crate::story::Story;
 use crate::suppressions::{Numbered, Sorted};
 use crate::teller::Teller;
-use finishline_detect::detectors::{self, Drive};
+use finishline_detect::detectors;
 use finishline_detect::{Failure, Findings, LocationSet, RacePair};
 use finishline_ir::listener::EventsAlone;
 use finishline_ir::machine::Trap;
 use finishline_ir::{Construct, ConstructUse, Module};
 use finishline_model::summary::{self, Summary, Suppressed, Watch};
-use finishline_model::{Detector, Location, Observer, TaskId, Verdict};
-use std::io::{self, Write};
+use finishline_model::{Detector, Location, TaskId, Verdict};
+use std::io::Write;
 
 /// The second pass remembers every access to a racing location; of more than these only the first are followed.
 const MOST_FOLLOWED: usize = 1_000_000;
@@ -49,7 +49,7 @@ pub fn run(
     question: &Question,
     output: &mut dyn Write,
 ) -> Result<Option<summary::Failure>, CheckError> {
-    let outcome = question.run(&mut (), output);
+    let outcome = question.forms.run(question.input(), output);
     let trap = match outcome.result {
         End::OutputError(error) => return Err(CheckError::Output(error)),
         End::Finished | End::OutOfFuel => return Ok(None),
@@ -84,39 +84,12 @@ pub(crate) fn first_pass(
     detector: Detector,
     output: &mut dyn Write,
 ) -> Result<(Outcome, Result<Findings, Failure>), CheckError> {
-    let mut heard = None;
-    let run = Heard {
-        question,
-        output,
-        outcome: &mut heard,
-    };
-    let isolated = question.module.uses(Construct::Isolated).is_some();
-    let findings = detectors::first_pass(detector, isolated, run);
-    let findings = findings.map(|((), findings)| findings);
-    match heard {
-        Some(Outcome {
-            result: End::OutputError(error),
-            ..
-        }) => Err(CheckError::Output(error)),
-        Some(outcome) => Ok((outcome, findings)),
-        // The detector could not even start: run without it, so that the program's own outcome is known.
-        None => Ok((question.run(&mut (), output), findings)),
-    }
-}
-
-/// The run whose output counts. A detector that fails keeps what the run gave, so it is put aside.
-struct Heard<'a, 'm> {
-    question: &'a Question<'m>,
-    output: &'a mut dyn Write,
-    outcome: &'a mut Option<Outcome>,
-}
-
-impl Drive for Heard<'_, '_> {
-    type Output = ();
-
-    fn drive(self, observer: &mut impl Observer) {
-        let outcome = self.question.run(&mut EventsAlone(observer), self.output);
-        *self.outcome = Some(outcome);
+    let (outcome, findings) = question
+        .forms
+        .first_pass(detector, question.input(), output);
+    match outcome.result {
+        End::OutputError(error) => Err(CheckError::Output(error)),
+        _ => Ok((outcome, findings)),
     }
 }
 
@@ -218,7 +191,7 @@ impl<'m> Answer<'_, 'm> {
                 Ok(findings) => findings.statistics,
                 Err(_) => {
                     let mut tally = Tally::default();
-                    question.run(&mut EventsAlone(&mut tally), &mut io::sink());
+                    question.again(&mut EventsAlone(&mut tally));
                     tally.0
                 }
             },

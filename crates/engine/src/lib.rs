@@ -1,6 +1,7 @@
 //! Executors, and the questions that are answered by running a program.
 //!
 //! - [`depth_first`]: the serial run that the bags detectors need.
+//! - [`executor`]: compiled or interpreted, and the forms of a program that runs need.
 //! - [`interleavings`]: every schedule of a small program, the second oracle.
 //! - [`question`]: a program with its input.
 //! - [`check`]: runs a program under a detector, runs it again to name what it found, and sums up.
@@ -15,6 +16,7 @@ pub mod arguments;
 pub mod check;
 pub mod compare;
 pub mod depth_first;
+pub mod executor;
 pub mod interleavings;
 mod names;
 pub mod question;

@@ -4,7 +4,7 @@
 //! others find out more in silence. What can differ is the system's memory, so what a repeated run did is compared with
 //! the first one ([`Ending`]) before anything is concluded from it.
 
-use crate::depth_first::{self, Outcome};
+use crate::executor::{Forms, Input};
 use crate::suppressions::Suppressions;
 use finishline_detect::detectors::Drive;
 use finishline_ir::listener::{EventsAlone, Listener};
@@ -13,12 +13,14 @@ use finishline_ir::{ConstructUse, Module};
 use finishline_model::summary::Statistics;
 use finishline_model::{Access, Detector, Event, Observer};
 use std::fmt;
-use std::io::{self, Write};
+use std::io;
 use std::sync::atomic::AtomicU64;
 
 /// A question about a program.
 pub struct Question<'m> {
     pub module: &'m Module,
+    /// How it is run.
+    pub forms: Forms<'m>,
     /// The words given for the parameters of `main`, and their values.
     pub words: Vec<String>,
     pub arguments: Vec<Datum>,
@@ -29,7 +31,8 @@ pub struct Question<'m> {
     pub suppressions: Option<Suppressions>,
     /// The name of a location whose accesses are listed.
     pub watch: Option<String>,
-    /// Instructions executed so far, over all runs: for whoever shows progress.
+    /// What has been done so far, over all runs, for whoever shows progress: instructions if they are interpreted, tasks created
+    /// if they are compiled.
     pub progress: AtomicU64,
 }
 
@@ -68,21 +71,19 @@ impl fmt::Display for CheckError {
 impl std::error::Error for CheckError {}
 
 impl Question<'_> {
-    /// The one place where an executor is chosen.
-    pub(crate) fn run(&self, listener: &mut impl Listener, output: &mut dyn Write) -> Outcome {
-        let program = depth_first::Program {
-            module: self.module,
+    pub(crate) fn input(&self) -> Input<'_> {
+        Input {
             arguments: &self.arguments,
             limits: self.limits,
-        };
-        depth_first::run(program, listener, output, &self.progress)
+            progress: &self.progress,
+        }
     }
 
     /// The same run again, in silence.
     pub(crate) fn again(&self, listener: &mut impl Listener) -> Ending {
         let mut tally = Tally::default();
         let listener = &mut (listener, EventsAlone(&mut tally));
-        let outcome = self.run(listener, &mut io::sink());
+        let outcome = self.forms.tell(self.input(), listener, &mut io::sink());
         Ending::new(outcome.trap(), &tally.0)
     }
 }

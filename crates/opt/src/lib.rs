@@ -1,9 +1,72 @@
 //! Passes from IR to IR.
 //!
 //! - [`sequential`]: removes the checks that can't matter because no other task can be running.
+//! - [`for_speed`]: the same events, results and failures, in code that a simple code generator makes fast.
 
 #![forbid(unsafe_code)]
 
+mod clean;
+mod edit;
+mod effects;
+mod evolution;
+mod forward;
+mod guard;
+mod hoist;
+mod inline;
+mod linear;
+mod loop_form;
+mod not_null;
+mod numbering;
+mod rotate;
 mod sequential;
+mod strength;
+mod version;
 
+use finishline_ir::{Function, Module};
+use finishline_model::AccessId;
 pub use sequential::{REASON as SEQUENTIAL, sequential};
+
+/// The reason noted for a load that does not stand behind its check any more, which stays where it was.
+pub const READ_AHEAD: &str = "read before the loop in which its check stands";
+
+/// Rewrites a program for speed. The events with their ids, order and tasks, the output, and every failure with its site, task and
+/// values are exactly those of the program as it was, in a depth-first run; only the number of instructions differs.
+pub fn for_speed(module: &Module) -> Module {
+    let mut module = module.clone();
+    inline::inline(&mut module);
+    let mut moved = Vec::new();
+    for function in &mut module.functions {
+        speed_up(function, &mut moved);
+    }
+    module
+        .unchecked
+        .extend(moved.into_iter().map(|access| (access, READ_AHEAD)));
+    module
+}
+
+pub(crate) fn tidy(function: &mut Function) {
+    numbering::number(function);
+    clean::clean(function);
+}
+
+fn speed_up(function: &mut Function, moved: &mut Vec<AccessId>) {
+    forward::forward(function);
+    hoist::hoist(function, moved);
+    let mut budget = version::Budget::of(function);
+    for height in 0..version::HIGHEST {
+        tidy(function);
+        version::version(function, height, &mut budget, moved);
+    }
+    tidy(function);
+    hoist::hoist(function, moved);
+    let mut height = 0;
+    while strength::reduce(function, height) {
+        height += 1;
+    }
+    tidy(function);
+    let mut height = 0;
+    while rotate::rotate(function, height) {
+        height += 1;
+    }
+    tidy(function);
+}

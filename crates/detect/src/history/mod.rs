@@ -216,6 +216,26 @@ mod tests {
         assert_eq!(cases, 16 * 4 * 2);
     }
 
+    /// It is [ESP-bags Fig. 4] but for the reader after a write.
+    #[test]
+    fn a_write_covers_reads_and_else_follows_figure_4() {
+        let mut cases = 0;
+        every_case::<2>(&[false], |cell, now, parallel| {
+            let figure = LastWriterOneReader::transition(cell, now, parallel);
+            let covering = WriteCoversReads::transition(cell, now, parallel);
+            assert_eq!(
+                (covering.races, covering.recorded),
+                (figure.races, figure.recorded)
+            );
+            match now.kind {
+                Read => assert_eq!(covering.cell, figure.cell),
+                Write => assert_eq!(covering.cell, [NOW, NOW]),
+            }
+            cases += 1;
+        });
+        assert_eq!(cases, 16 * 4 * 2);
+    }
+
     #[test]
     fn a_settled_cell_is_left_alone_whatever_the_order() {
         let mut hits = 0;

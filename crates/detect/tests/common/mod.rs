@@ -9,7 +9,10 @@
 #![allow(dead_code, reason = "each test file uses its part")]
 
 use finishline_detect::LocationSet;
-use finishline_detect::history::{Isolated, LastWriterOneReader, ObservedOrder, Remembered};
+use finishline_detect::history::{
+    Isolated, LastWriterOneReader, ObservedOrder, Remembered, WriteCoversReads,
+};
+use finishline_detect::inline::{FastPath, Inline};
 use finishline_detect::oracle::{Mode, Oracle, Recorded};
 use finishline_detect::order::isolation::IsolationOrder;
 use finishline_detect::order::{EspBags, Order, SpBags};
@@ -22,6 +25,7 @@ use finishline_model::{
 };
 use std::collections::BTreeSet;
 use std::fmt::Write;
+use std::ptr::NonNull;
 
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Open {
@@ -357,11 +361,61 @@ impl Observer for ObservedAlone {
     }
 }
 
+/// What compiled code does with a detector whose fast path is inline: cells by location, and a fast path that decides what it can.
+pub(crate) struct InlineChecks<O: Order> {
+    fast: Box<FastPath>,
+    detector: Inline<O>,
+    cells: Vec<u64>,
+}
+
+impl<O: Order> InlineChecks<O> {
+    fn new(locations: u64) -> Self {
+        let mut fast = Box::new(FastPath::IDLE);
+        let mut detector = Inline::new().unwrap();
+        // SAFETY: the box lives as long as the detector and does not move, and is read only between calls of the detector.
+        unsafe { detector.attach(NonNull::from(&mut *fast)) };
+        InlineChecks {
+            fast,
+            detector,
+            cells: vec![0; locations as usize],
+        }
+    }
+
+    fn clear(&mut self) {
+        self.detector.clear();
+        self.cells.fill(0);
+    }
+}
+
+impl<O: Order> Observer for InlineChecks<O> {
+    fn event(&mut self, event: &Event) {
+        self.detector.event(event);
+    }
+
+    fn access(&mut self, access: &Access) {
+        // Sites and locations meet in the places of the memo in every combination.
+        let slot = access.id.0 as usize % 3;
+        for location in access.locations() {
+            let cell = &mut self.cells[location.0 as usize];
+            // SAFETY: the detector is not running.
+            let fast = unsafe { (&raw const *self.fast).read_volatile() };
+            match fast.decide(access.kind, *cell, slot) {
+                Some(after) => *cell = after,
+                None => self.detector.undecided(access.kind, cell, location, slot),
+            }
+        }
+    }
+}
+
 /// All detectors and the oracle, used again for one program after another.
 pub(crate) struct Comparison {
     locations: u64,
     pub(crate) oracle: Oracle,
     pub(crate) esp_bags: Serial<EspBags, LastWriterOneReader>,
+    covering: Serial<EspBags, WriteCoversReads>,
+    covering_cilk: Serial<SpBags, WriteCoversReads>,
+    inline: InlineChecks<EspBags>,
+    inline_cilk: InlineChecks<SpBags>,
     pub(crate) esp_bags_isolated: Serial<EspBags, Isolated>,
     pub(crate) sp_bags: Serial<SpBags, LastWriterOneReader>,
     pub(crate) sited: Sited<'static, EspBags, Isolated>,
@@ -381,6 +435,10 @@ impl Comparison {
             locations,
             oracle: Oracle::new(1000),
             esp_bags: Serial::new().unwrap(),
+            covering: Serial::new().unwrap(),
+            covering_cilk: Serial::new().unwrap(),
+            inline: InlineChecks::new(locations),
+            inline_cilk: InlineChecks::new(locations),
             esp_bags_isolated: Serial::new().unwrap(),
             sp_bags: Serial::new().unwrap(),
             sited: Sited::new(all).unwrap(),
@@ -412,7 +470,19 @@ impl Comparison {
                 "isolated blocks conflict: {overlap} says the oracle"
             ));
         }
+        self.inline.clear();
+        tell(words, self.locations, &mut self.inline);
+        let inline = &self.inline.detector;
+        same("esp-bags, inline", &racing, inline.racing())?;
+        if inline.isolated_conflict() != overlap {
+            return Err(format!(
+                "inline denies: isolated blocks conflict = {overlap}"
+            ));
+        }
         if !Word::uses(words, Open::Isolated) {
+            self.covering.clear();
+            tell(words, self.locations, &mut self.covering);
+            same("esp-bags, covering", &racing, self.covering.racing())?;
             self.esp_bags.clear();
             tell(words, self.locations, &mut self.esp_bags);
             same("esp-bags", &racing, self.esp_bags.racing())?;
@@ -427,6 +497,16 @@ impl Comparison {
             Open::Finish(FinishKind::Dynamic),
         ];
         if !beyond_cilk.iter().any(|&open| Word::uses(words, open)) {
+            self.covering_cilk.clear();
+            tell(words, self.locations, &mut self.covering_cilk);
+            same("sp-bags, covering", &racing, self.covering_cilk.racing())?;
+            self.inline_cilk.clear();
+            tell(words, self.locations, &mut self.inline_cilk);
+            same(
+                "sp-bags, inline",
+                &racing,
+                self.inline_cilk.detector.racing(),
+            )?;
             self.sp_bags.clear();
             tell(words, self.locations, &mut self.sp_bags);
             same("sp-bags", &racing, self.sp_bags.racing())?;

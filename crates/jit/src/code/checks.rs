@@ -75,39 +75,41 @@ impl Code<'_, '_> {
     }
 
     fn fast_path(&mut self, kind: AccessKind, base: Value, offset: Operand) {
-        let slot = self.next_slot % SLOTS;
-        self.next_slot += 1;
+        let slot = self.next_slots[kind as usize] % SLOTS;
+        self.next_slots[kind as usize] += 1;
         let (address, displacement) = self.cell(base, offset);
         let cells = self.regions.cell();
         let done = self.builder.create_block();
-        let cell = match kind {
+        let (cell, from) = match kind {
             AccessKind::Read => {
-                let reader = self
-                    .builder
-                    .ins()
-                    .load(I32, cells, address, displacement + READER);
+                let reader = displacement + READER;
+                let reader = self.builder.ins().load(I32, cells, address, reader);
                 let me = self.of_context(I32, offset_of!(FastPath, me), 0);
                 self.go_if_equal(reader, me, done);
                 let cell = self.builder.ins().load(I64, cells, address, displacement);
                 let keep = self.of_context(I64, offset_of!(FastPath, keep), slot);
                 self.go_if_equal(cell, keep, done);
-                cell
+                let take = self.of_context(I64, offset_of!(FastPath, take), slot);
+                (cell, take)
             }
             AccessKind::Write => {
                 let cell = self.builder.ins().load(I64, cells, address, displacement);
                 let settled = self.of_context(I64, offset_of!(FastPath, settled), 0);
                 self.go_if_equal(cell, settled, done);
-                cell
+                let cover = self.of_context(I64, offset_of!(FastPath, cover), slot);
+                (cell, cover)
             }
         };
-        let take = self.of_context(I64, offset_of!(FastPath, take), slot);
-        let taken = self.builder.ins().icmp(IntCC::Equal, cell, take);
+        let known = self.builder.ins().icmp(IntCC::Equal, cell, from);
         let (taking, undecided) = (self.builder.create_block(), self.builder.create_block());
         self.builder.set_cold_block(undecided);
-        self.builder.ins().brif(taken, taking, &[], undecided, &[]);
+        self.builder.ins().brif(known, taking, &[], undecided, &[]);
 
         self.builder.switch_to_block(taking);
-        let to = self.of_context(I64, offset_of!(FastPath, to), slot);
+        let to = match kind {
+            AccessKind::Read => self.of_context(I64, offset_of!(FastPath, to), slot),
+            AccessKind::Write => self.of_context(I64, offset_of!(FastPath, settled), 0),
+        };
         self.builder.ins().store(cells, to, address, displacement);
         self.builder.ins().jump(done, &[]);
 

@@ -91,8 +91,8 @@ pub(crate) struct Code<'a, 'm> {
     stack: clif::Value,
     /// Checked accesses that are not yet added to the context's; only where checks are inline.
     accesses: Option<Variable>,
-    /// The place of the next check in the memo of the fast path.
-    next_slot: usize,
+    /// The place of the next check in the memo of the fast path, by kind of access.
+    next_slots: [usize; 2],
     signatures: [Option<clif::SigRef>; Helper::COUNT],
     callees: Vec<Option<clif::FuncRef>>,
 }
@@ -132,7 +132,7 @@ pub(crate) fn compile<'m>(
         depth,
         stack,
         accesses,
-        next_slot: 0,
+        next_slots: [0; 2],
         signatures: [None; Helper::COUNT],
         callees: vec![None; functions],
         program,

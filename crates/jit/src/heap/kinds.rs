@@ -1,8 +1,9 @@
 //! Kinds of objects: all that objects of one span have in common.
 //!
-//! A struct is a kind, the globals are one, and so are the arrays of one element type and number of dimensions whose bytes
-//! round up to the same size. So a span knows where in a slot the data begins, which words are references and what an object costs,
-//! and only arrays need a look at the header for it. Kinds of arrays come into being when they are first needed.
+//! A struct is a kind, the globals are one, and so are the arrays of one element type and number of dimensions whose
+//! bytes round up to the same size. So a span knows where in a slot the data begins, which words are references and
+//! what an object costs, and only arrays need a look at the header for it. Kinds of arrays come into being when they
+//! are first needed.
 
 use super::layout::{ELEMENT_TYPES, Extent, SMALLEST_OBJECT, Tag, WORD_BYTES, element_index};
 use super::spans::SPAN_BYTES;

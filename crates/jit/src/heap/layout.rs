@@ -7,9 +7,9 @@
 //!  struct:  [ cell of field k at −32 − 8(k+1) ]      [ header ]  [ fields, 8 bytes each ]
 //! ```
 //!
-//! Cells are the race detector's; without one there are none. The cells of a struct lie before it because their places then
-//! depend on the field alone; an array's lie behind it because its elements are as many as it likes, and the header says
-//! where. Everything is aligned to 8 bytes, and a new object is zero but for its header and sizes.
+//! Cells are the race detector's; without one there are none. The cells of a struct lie before it because their places
+//! then depend on the field alone; an array's lie behind it because its elements are as many as it likes, and the
+//! header says where. Everything is aligned to 8 bytes, and a new object is zero but for its header and sizes.
 
 use finishline_ir::{StructId, Type};
 

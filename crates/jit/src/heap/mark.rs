@@ -1,11 +1,12 @@
 //! Marking: finds every object that can still be reached.
 //!
-//! Words of the roots are taken for pointers if they could be ones. Inside objects nothing is guessed: the kind of an object
-//! says which of its words are references. What is still to be looked at waits on a stack of its own, so that a list of any length
-//! is marked in constant depth of ours; it has at most one entry for each object with references in it.
+//! Words of the roots are taken for pointers if they could be ones. Inside objects nothing is guessed: the kind of an
+//! object says which of its words are references. What is still to be looked at waits on a stack of its own, so that a
+//! list of any length is marked without recursion. The stack has at most one entry for each object with references in
+//! it; arrays are looked at piece by piece, so that a long one does not put all that it refers to there at once.
 
 use super::Reference;
-use super::kinds::{Kinds, References};
+use super::kinds::{KindId, Kinds, References};
 use super::layout::{COUNT_OFFSET, WORD_BYTES};
 use super::roots::{Roots, each_word};
 use super::space::Space;
@@ -26,12 +27,23 @@ pub(super) struct OutOfMemory {
     pub(super) request: u64,
 }
 
+/// A marked object whose references are still to be followed.
+#[derive(Clone, Copy)]
+struct Open {
+    data: usize,
+    kind: KindId,
+    /// Of an array: how many pieces of it have been looked at.
+    pieces: u32,
+}
+
+/// Elements of an array that are looked at in one go.
+const PIECE: u64 = 256;
+
 struct Marker<'h> {
     space: &'h Space,
     spans: &'h mut Spans,
     kinds: &'h Kinds,
-    /// Marked objects whose references are still to be followed.
-    open: Vec<Found>,
+    open: Vec<Open>,
     out_of_memory: Option<OutOfMemory>,
     live: Live,
 }
@@ -95,27 +107,34 @@ impl Marker<'_> {
             return;
         }
         let kind = &self.kinds[found.kind];
-        let space = self.space;
-        self.live.cost += kind.cost(|| count(space, found.address + kind.prefix));
+        let (space, data) = (self.space, found.address + kind.prefix);
+        self.live.cost += kind.cost(|| count(space, data));
         self.live.bytes += found.bytes as u64;
-        if matches!(kind.references, References::None) {
-            return;
+        if !matches!(kind.references, References::None) {
+            self.push(Open {
+                data,
+                kind: found.kind,
+                pieces: 0,
+            });
         }
+    }
+
+    #[inline]
+    fn push(&mut self, open: Open) {
         if self.open.len() == self.open.capacity() && self.open.try_reserve(1).is_err() {
-            let request = 2 * self.open.len() * size_of::<Found>();
+            let request = 2 * self.open.len() * size_of::<Open>();
             self.out_of_memory = Some(OutOfMemory {
                 request: request as u64,
             });
             return;
         }
-        self.open.push(found);
+        self.open.push(open);
     }
 
-    fn follow_references(&mut self, object: Found) {
+    fn follow_references(&mut self, object: Open) {
+        let Open { data, kind, pieces } = object;
         let kinds = self.kinds;
-        let kind = &kinds[object.kind];
-        let data = object.address + kind.prefix;
-        match &kind.references {
+        match &kinds[kind].references {
             References::None => {}
             References::Fields(fields) => {
                 for &field in fields {
@@ -123,8 +142,16 @@ impl Marker<'_> {
                 }
             }
             References::All => {
-                for index in 0..count(self.space, data) as usize {
-                    self.follow(self.space.word(data + index * WORD_BYTES));
+                let count = count(self.space, data);
+                let first = u64::from(pieces) * PIECE;
+                if count - first > PIECE {
+                    self.push(Open {
+                        pieces: pieces + 1,
+                        ..object
+                    });
+                }
+                for index in first..count.min(first + PIECE) {
+                    self.follow(self.space.word(data + index as usize * WORD_BYTES));
                 }
             }
         }

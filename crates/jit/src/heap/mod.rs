@@ -1,36 +1,41 @@
 //! The heap of a compiled program: objects with their shadow cells, reclaimed when nobody can reach them any more.
 //!
-//! **The technique** is mark and sweep, run at allocation: precise inside objects, conservative on stacks and in registers, and it
-//! moves nothing.
+//! **The technique** is mark and sweep, run at allocation: precise inside objects, conservative on stacks and in
+//! registers, and it moves nothing.
 //!
-//! - *Not reference counts.* They cost two updates of memory for each reference that is stored, in inner loops that otherwise only
-//!   load and compare, they are contended as soon as tasks run in parallel, and they never free a cycle.
+//! - *Not reference counts.* They cost two updates of memory for each reference that is stored, in inner loops that
+//!   otherwise only load and compare, they are contended as soon as tasks run in parallel, and they never free a cycle.
 //! - *Not stack maps.* Compiled loops walk arrays and their cells by pointers into the middle, and keep no other. A map
 //!   would have to say for every call which register is derived from which; the guess asks nothing of the code
 //!   generator but that some word points into the object or right behind it ([`Roots`]).
-//! - *Not moving.* What a guessed word points at can't be moved, for the word may be a number. So fragmentation is the price; objects
-//!   of one size share a span, big ones get a best fit.
-//! - *What a false root retains.* A word that only looks like a pointer keeps one object and all that it reaches until the word
-//!   changes: at worst a whole structure that the program has dropped, never more than was once alive, and never a leak that
-//!   grows, for the number of such words is bounded by the stacks. References inside objects are exact: an `int` with the bits of an
-//!   address keeps nothing.
+//! - *Not moving.* What a guessed word points at can't be moved, for the word may be a number. So fragmentation is the
+//!   price; objects of one size share a span, big ones get a best fit.
+//! - *What a false root retains.* A word that only looks like a pointer keeps one object and all that it reaches, until
+//!   the word changes: most often a little, at worst a structure that the program has dropped, and with a dead link of
+//!   a chain all that is appended to the chain meanwhile. References inside objects are exact: an `int` with the bits
+//!   of an address keeps nothing.
 //!
-//! **Invariants.** A reference in an object is null or the address of the data of an object in this heap. An object never moves, and is
-//! zero when it is new. Its locations have numbers that no other object ever had. Its cells lie in the same piece of memory
-//! as its data, so they live and die with it ([`layout`] is the picture). The object of globals is always alive.
+//! **Invariants.** A reference in an object is null or the address of the data of an object in this heap. An object
+//! never moves, and is zero when it is new. Its locations have numbers that no other object ever had. Its cells lie in
+//! the same piece of memory as its data, so they live and die with it ([`layout`] is the picture). The object of
+//! globals is always alive.
 //!
-//! **The budget** counts objects as [`cost`] says, like the interpreter's, with one difference: what can't be reached is given back. A
-//! request that does not fit is refused only after a collection. What that collection could keep for a false root counts as used.
+//! **The budget** counts objects as [`cost`] says, like the interpreter's, with one difference: what can't be reached
+//! is given back. A request that does not fit is refused only after a collection. What that collection could keep for a
+//! false root counts as used.
 //!
-//! **Cost.** A small object: two comparisons, the next bit of a word, and clearing the slot; nanoseconds. A big one: a search among the
-//! free runs and an entry for each 8 KiB, but no touch of its memory, which the system gives when the program does. A
-//! collection: the roots, the live objects that have references in them or are arrays, and for all else two bits; dead objects are
-//! not looked at. It comes when as much was allocated since the last one as was alive after it (and in its roots), at least some
-//! megabytes, so the cost of marking is constant for each byte allocated, and memory is at most about twice what was alive. Near the
-//! budget that can't hold: a program whose live objects leave only one n-th of it free pays n times as much.
+//! **Cost.** A small object: two comparisons, the next bit of a word, and clearing the slot; some 15 ns,
+//! collections included, if little is alive. A big one: a search among the free runs, an entry in a table for each 8
+//! KiB, and clearing what was in use before; a very big one takes fresh pages instead and is not touched at all. A
+//! collection: the roots, the live objects that have references in them or are arrays, and for all others a bit; dead
+//! objects are not looked at. It comes when as much was allocated since the last one as was alive after it and had to
+//! be scanned for roots, or some megabytes if that is more. So the cost of marking is constant for each byte allocated,
+//! and memory is usually twice what was alive and at most about three times, if all that is kept for reuse has the
+//! wrong shape. Near the budget that can't hold: a program whose live objects leave only one n-th of it free collects n
+//! times as often.
 //!
-//! The files: [`layout`] what an object looks like, `kinds` what objects of a sort have in common, `runs` and `space` the address
-//! range, `spans` where in it objects are, `roots` and `mark` what is alive.
+//! The files: [`layout`] what an object looks like, `kinds` what objects of a sort have in common, `runs` and `space`
+//! the address range, `spans` where in it objects are, `roots` and `mark` what is alive.
 
 mod kinds;
 pub mod layout;
@@ -81,6 +86,7 @@ const LEAST_RESERVED: u64 = 64 << 20;
 
 const NO_ROOTS: &[u64] = &[];
 
+/// The objects of one running program. See the module.
 pub struct Heap {
     space: Space,
     spans: Spans,
@@ -96,6 +102,7 @@ pub struct Heap {
     /// A collection comes before `used` or `taken` get past these.
     used_limit: u64,
     taken_limit: u64,
+    collections: u64,
 }
 
 impl Heap {
@@ -119,6 +126,16 @@ impl Heap {
                     request: refused as u64,
                 }
             })?;
+        Heap::in_space(space, layouts, globals, budget, shadow)
+    }
+
+    fn in_space(
+        space: Space,
+        layouts: &[StructLayout],
+        globals: &[Type],
+        budget: u64,
+        shadow: bool,
+    ) -> Result<Heap, TrapKind> {
         let mut heap = Heap {
             space,
             spans: Spans::default(),
@@ -131,6 +148,7 @@ impl Heap {
             taken: 0,
             used_limit: 0,
             taken_limit: 0,
+            collections: 0,
         };
         heap.pace(0);
         heap.globals = heap.new_record(heap.kinds.of_globals(), &NO_ROOTS)?;
@@ -150,6 +168,11 @@ impl Heap {
     /// Bytes of the address range that objects are in; what of it was never touched takes no memory.
     pub fn held(&self) -> usize {
         self.spans.bytes()
+    }
+
+    /// How many collections there were.
+    pub fn collections(&self) -> u64 {
+        self.collections
     }
 
     /// Makes a struct, all zero.
@@ -206,8 +229,8 @@ impl Heap {
         self.taken = live.bytes;
         let ahead = self.pace(live.root_bytes);
         self.spans.sweep(&mut self.space);
-        // As much will be needed again before the next collection.
-        self.space.give_back_all_but(ahead as usize);
+        self.space.keep_dirty(ahead as usize);
+        self.collections += 1;
         Ok(())
     }
 

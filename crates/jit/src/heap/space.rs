@@ -1,14 +1,14 @@
 //! The address range objects live in, and the only place that reads and writes it.
 //!
-//! The range is reserved once and never moves; the system commits a page when it is touched, as zeros. It is handed out in
-//! runs of units. If the system refuses the reservation, ever smaller ones are tried.
+//! The range is reserved once and never moves; the system commits a page when it is touched, as zeros. It is handed out
+//! in runs of units. If the system refuses the reservation, ever smaller ones are tried.
 //!
-//! A unit that comes back is *dirty*: its memory is still there, with what was last in it. Clearing it costs less than a page
-//! fault for each of its pages, so some of it waits for the next user; the rest is given back to the system, from the highest
-//! address down, so that what is in use gathers at the lowest.
+//! A unit that comes back is *dirty*: its memory is still there, with what was last in it. Clearing it costs less than
+//! a page fault for each of its pages, so some of it waits for the next user; the rest is given back to the system,
+//! from the highest address down, so that what is in use gathers at the lowest.
 //!
-//! Compiled code reads and writes the same memory by address, while no code of the heap runs. So no Rust reference into it
-//! outlives a borrow of the space, and every access is checked against the range.
+//! Compiled code reads and writes the same memory by address, while no code of the heap runs. So no Rust reference into
+//! it outlives a borrow of the space, and every access is checked against the range.
 
 use super::runs::Runs;
 use rustix::mm::{Advice, MapFlags, ProtFlags, madvise, mmap_anonymous, munmap};
@@ -28,7 +28,9 @@ const AFTER_REFUSAL_DIVIDE_BY: usize = 4;
 const HUGE_PAGES_FROM_BYTES: usize = 8 << 20;
 
 /// A longer run is zero when it is taken, at the price of page faults: its user may never touch most of it.
-const LONGEST_DIRTY: usize = (1 << 20) / UNIT_BYTES;
+const LONGEST_DIRTY: usize = (16 << 20) / UNIT_BYTES;
+/// So much may be dirty and free in any case.
+const LEAST_KEPT_BYTES: usize = 32 << 20;
 
 pub(super) struct Space {
     base: usize,
@@ -36,6 +38,7 @@ pub(super) struct Space {
     runs: Runs,
     /// By unit, up to the last that was ever in use: whether it is free and dirty.
     dirty: Vec<bool>,
+    dirty_units: usize,
 }
 
 /// Units for an object or several.
@@ -59,6 +62,7 @@ impl Space {
                     bytes,
                     runs: Runs::new(bytes / UNIT_BYTES),
                     dirty: Vec::new(),
+                    dirty_units: 0,
                 };
                 space.ask_for_huge_pages();
                 return Ok(space);
@@ -112,21 +116,30 @@ impl Space {
         if units > LONGEST_DIRTY {
             self.clean(start, units);
         }
-        let zeroed = !self.dirty[start..end].contains(&true);
-        self.dirty[start..end].fill(false);
+        let run = &mut self.dirty[start..end];
+        let zeroed = !run.contains(&true);
+        if !zeroed {
+            self.dirty_units -= run.iter().filter(|dirty| **dirty).count();
+            run.fill(false);
+        }
         Some(Taken { start, zeroed })
     }
 
     /// Takes units back, with whatever is in them.
     pub(super) fn give_back(&mut self, start: usize, units: usize) {
         self.dirty[start..start + units].fill(true);
+        self.dirty_units += units;
         self.runs.give_back(start, units);
     }
 
+    /// Gives memory back to the system, if more is free and dirty than will soon be `needed` again.
+    pub(super) fn keep_dirty(&mut self, needed: usize) {
+        self.give_back_all_but(needed.max(LEAST_KEPT_BYTES));
+    }
+
     /// Gives memory back to the system until at most so many bytes are free and dirty.
-    pub(super) fn give_back_all_but(&mut self, bytes: usize) {
-        let dirty = self.dirty.iter().filter(|dirty| **dirty).count();
-        let mut excess = dirty.saturating_sub(bytes / UNIT_BYTES);
+    fn give_back_all_but(&mut self, bytes: usize) {
+        let mut excess = self.dirty_units.saturating_sub(bytes / UNIT_BYTES);
         let mut end = self.dirty.len();
         while excess > 0
             && let Some(last) = self.dirty[..end].iter().rposition(|dirty| *dirty)
@@ -151,6 +164,7 @@ impl Space {
             let count = rest.take_while(|dirty| **dirty).count();
             self.discard(first, count);
             self.dirty[first..first + count].fill(false);
+            self.dirty_units -= count;
             at = first + count;
         }
     }
@@ -243,7 +257,7 @@ mod tests {
 
     #[test]
     fn a_long_run_is_zero_though_parts_of_it_were_dirty() {
-        let mut space = Space::reserve(8 << 20).unwrap();
+        let mut space = Space::reserve(32 << 20).unwrap();
         let units = LONGEST_DIRTY + 1;
         let starts: Vec<usize> = (0..units).map(|_| take_and_fill(&mut space, 1)).collect();
         for &start in &starts[..units - 2] {
@@ -272,6 +286,9 @@ mod tests {
         assert_eq!(dirty(&space), [0, 1, 4, 5]);
         space.give_back_all_but(0);
         assert_eq!(dirty(&space), []);
+        space.give_back(starts[1], 2);
+        take_and_fill(&mut space, 3);
+        assert_eq!(dirty(&space), [3]);
     }
 
     #[test]

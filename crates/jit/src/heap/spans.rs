@@ -1,12 +1,13 @@
 //! Where objects are: spans of the address range, each with objects of one kind.
 //!
-//! Small objects share a span of 64 KiB, cut into equal slots; a bigger object has a span of its own, just long enough. For any address
-//! a table by unit leads to the span and a multiplication to the slot, so an interior pointer finds its object in constant
-//! time. Beside each span are two bits a slot: whether an object is there, and whether this collection has reached it. Sweeping makes
-//! the second the first and looks at no object; what no bit is set for is free.
+//! Small objects share a span of 64 KiB, cut into equal slots; a bigger object has a span of its own, just long enough.
+//! For any address a table by unit leads to the span and a multiplication to the slot, so an interior pointer finds its
+//! object in constant time. Beside each span are two bits a slot: whether an object is there, and whether this
+//! collection has reached it. Sweeping makes the second the first and looks at no object; what no bit is set for is
+//! free.
 //!
-//! A free slot is found by scanning a word of bits at a time. The words that a cursor has taken are marked as taken as a
-//! whole, and what is left of the last one goes back when a collection begins.
+//! A free slot is found by scanning a word of bits at a time. The words that a cursor has taken are marked as taken as
+//! a whole, and what is left of the last one goes back when a collection begins.
 
 use super::kinds::{KindId, Kinds, Slot};
 use super::layout::SMALLEST_OBJECT;
@@ -39,7 +40,7 @@ struct Span {
 
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 enum Holds {
-    /// The place in the table is free.
+    /// The place in the table is idle.
     Nothing,
     Small(KindId, Slot),
     One(KindId),
@@ -83,6 +84,7 @@ pub(super) struct Found {
 #[derive(Default)]
 pub(super) struct Spans {
     spans: Vec<Span>,
+    /// Places in the table that hold nothing, from the last to the first.
     idle: Vec<SpanId>,
     /// The span of each unit.
     owners: Vec<SpanId>,
@@ -252,19 +254,30 @@ impl Spans {
 
     /// Frees every object that was not marked.
     pub(super) fn sweep(&mut self, space: &mut Space) {
-        // From the last to the first, so that each kind's list of spans begins with its first.
+        self.idle.clear();
+        // From the last to the first, so that each kind's list of spans begins with its first, and the last idle place is the
+        // first to be used again: the table gets shorter when there are fewer spans.
         for index in (0..self.spans.len()).rev() {
             let id = SpanId::from_index(index);
             let span = &mut self.spans[index];
-            span.allocated = std::mem::replace(&mut span.marked, [0; BITMAP_WORDS]);
-            let objects: u32 = span.allocated.iter().map(|word| word.count_ones()).sum();
-            match span.holds {
-                Holds::Nothing => {}
-                Holds::Small(..) | Holds::One(_) if objects == 0 => self.remove(space, id),
-                Holds::Small(kind, slot) if objects < slot.per_span => {
-                    span.next = self.cursors[kind.index()].next.replace(id);
+            if span.holds != Holds::Nothing {
+                span.allocated = std::mem::replace(&mut span.marked, [0; BITMAP_WORDS]);
+                let objects: u32 = span.allocated.iter().map(|word| word.count_ones()).sum();
+                match span.holds {
+                    _ if objects == 0 => self.remove(space, id),
+                    Holds::Small(kind, slot) if objects < slot.per_span => {
+                        span.next = self.cursors[kind.index()].next.replace(id);
+                    }
+                    _ => {}
                 }
-                Holds::Small(..) | Holds::One(_) => {}
+            }
+            if self.spans[index].holds != Holds::Nothing {
+                continue;
+            }
+            if index + 1 == self.spans.len() {
+                self.spans.pop();
+            } else {
+                self.idle.push(id);
             }
         }
     }
@@ -281,7 +294,6 @@ impl Spans {
         let (start, units) = (space.unit(span.base), span.units);
         span.holds = Holds::Nothing;
         self.owners[start..start + units].fill(NOBODY);
-        self.idle.push(id);
         space.give_back(start, units);
     }
 
@@ -303,4 +315,41 @@ fn bit(bitmap: &Bitmap, index: usize) -> bool {
     bitmap
         .get(index / 64)
         .is_some_and(|word| word >> (index % 64) & 1 != 0)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use finishline_ir::Type;
+
+    #[test]
+    fn the_table_gets_shorter_and_its_holes_are_filled_first() {
+        let mut space = Space::reserve(32 << 20).unwrap();
+        let kinds = Kinds::new(&[], &[Type::Int], false);
+        let kind = kinds.of_globals();
+        let mut spans = Spans::default();
+        let mut take = |spans: &mut Spans| {
+            let place = spans.take_own_span(&mut space, kind, 20_000).unwrap();
+            let found = spans.find(&space, place.address + 19_999).unwrap();
+            assert_eq!((found.address, found.kind), (place.address, kind));
+            found
+        };
+        let all: Vec<Found> = (0..100).map(|_| take(&mut spans)).collect();
+        assert_eq!(spans.bytes(), 100 * 3 * UNIT_BYTES);
+        spans.settle(&kinds);
+        for index in [10, 12, 50] {
+            assert!(spans.mark(all[index]));
+            assert!(!spans.mark(all[index]), "marked already");
+        }
+        spans.sweep(&mut space);
+        assert_eq!((spans.spans.len(), spans.idle.len()), (51, 48));
+        assert_eq!(spans.bytes(), 3 * 3 * UNIT_BYTES);
+        assert_eq!(spans.find(&space, all[11].address), None);
+        let mut take = |spans: &mut Spans| {
+            let place = spans.take_own_span(&mut space, kind, 20_000).unwrap();
+            spans.find(&space, place.address).unwrap().span
+        };
+        assert_eq!(take(&mut spans), SpanId(0));
+        assert_eq!(take(&mut spans), SpanId(1));
+    }
 }

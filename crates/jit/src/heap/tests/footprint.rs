@@ -45,9 +45,9 @@ fn garbage_in_a_loop_takes_bounded_memory() {
                 most = most.max(heap.resident());
             }
         }
-        assert!(most <= 32 * MEGABYTE, "{most}");
+        assert!(most <= 64 * MEGABYTE, "{most}");
         heap.collect_for(&[]);
-        assert!(heap.resident() <= 5 * MEGABYTE, "{}", heap.resident());
+        assert!(heap.resident() <= 33 * MEGABYTE, "{}", heap.resident());
     }
 }
 
@@ -58,14 +58,14 @@ fn memory_moves_from_one_kind_to_another() {
     let mut alive = Vec::new();
     for layout in [0, 1, 0, 1] {
         alive.clear();
-        for _ in 0..200_000 {
+        for _ in 0..500_000 {
             alive.push(heap.struct_for(layout, &alive).address());
         }
         heap.collect_for(&alive);
-        let objects = 200_000 * (32 + 2 * 8 * [4, 9][layout as usize]);
-        // All of the other kind's is gone, but for as much as will be needed again.
-        let most = 2 * objects + objects / 10;
-        assert!(heap.held() <= most, "{} {most}", heap.held());
+        let objects = 500_000 * (32 + 2 * 8 * [4, 9][layout as usize]);
+        assert!(heap.held() <= objects + objects / 50, "{}", heap.held());
+        // All of the other kind's is gone, but for what will be needed again.
+        let most = objects + (objects + 8 * alive.len()).max(32 * MEGABYTE) + MEGABYTE;
         assert!(heap.resident() <= most, "{} {most}", heap.resident());
     }
 }
@@ -84,7 +84,7 @@ fn a_big_array_takes_no_memory_until_it_is_used_and_none_when_it_is_dropped() {
         heap.collect_for(&[array.address() + 400_000_000]);
         assert!(heap.resident() >= 100 * PAGE_BYTES);
         heap.collect_for(&[]);
-        assert!(heap.resident() <= 5 * MEGABYTE, "{}", heap.resident());
+        assert!(heap.resident() <= 33 * MEGABYTE, "{}", heap.resident());
         assert!(heap.held() <= MEGABYTE);
     }
 }
@@ -130,4 +130,117 @@ fn a_million_objects_take_what_they_need() {
     for (number, &address) in (0..).zip(&alive) {
         assert_eq!(heap.get(Reference(address), 8), number);
     }
+}
+
+/// Marking must cost no more than in proportion to what is allocated.
+#[test]
+fn collections_are_as_rare_as_live_objects_and_roots_are_many() {
+    let node: &[Type] = &[Type::Ref, Type::Int];
+    let each = cost::OBJECT + 2 * cost::FIELD;
+    let count = 500_000;
+    let garbage = |heap: &mut Heap, roots: &[u64]| {
+        let before = heap.collections();
+        for _ in 0..count {
+            heap.struct_for(0, roots);
+        }
+        heap.collections() - before
+    };
+    let mut heap = heap(&[node], 1 << 30, false);
+    let with_little_alive = garbage(&mut heap, &[]);
+    assert_eq!(with_little_alive, count * each / LEAST_BETWEEN_COLLECTIONS);
+
+    let many_roots = vec![0; 8 * MEGABYTE];
+    let with_many_roots = garbage(&mut heap, &many_roots);
+    assert_eq!(with_many_roots, 1 + count * each / (64 * MEGABYTE as u64));
+
+    let mut head = 0;
+    let before = heap.collections();
+    for _ in 0..count {
+        let node = heap.struct_for(0, &[head]);
+        heap.put(node, 0, head);
+        head = node.address();
+    }
+    // Each comes when twice as much is alive as at the one before.
+    let doublings = (count * each / LEAST_BETWEEN_COLLECTIONS).ilog2();
+    assert!(heap.collections() - before <= u64::from(doublings) + 2);
+}
+
+/// Arrays of bytes take nine times what they cost.
+#[test]
+fn collections_are_paced_by_what_is_really_taken_too() {
+    let mut heap = heap(&[], 1 << 30, true);
+    // 40 + 888 + 8 · 880 bytes, in a slot of 8 KiB.
+    let size = [880];
+    let each = 8 << 10;
+    let count = 10_000;
+    let garbage = |heap: &mut Heap, roots: &[u64]| {
+        let before = heap.collections();
+        for _ in 0..count {
+            heap.array_for(Type::Byte, &size, roots);
+        }
+        heap.collections() - before
+    };
+    let with_little_alive = garbage(&mut heap, &[]);
+    assert_eq!(with_little_alive, count * each / LEAST_BETWEEN_COLLECTIONS);
+    // And by what is really alive: four times as much as in the least case.
+    let alive = heap.array_for(
+        Type::Byte,
+        &[(4 * LEAST_BETWEEN_COLLECTIONS / 9) as i64],
+        &[],
+    );
+    heap.collect_for(&[alive.address()]);
+    let with_more_alive = garbage(&mut heap, &[alive.address()]);
+    assert_eq!(with_more_alive, with_little_alive / 4);
+}
+
+#[test]
+fn holes_among_small_objects_are_filled() {
+    let mut heap = heap(&[&[Type::Int; 2]], 1 << 30, true);
+    let mut alive: Vec<u64> = Vec::new();
+    for _ in 0..50_000 {
+        alive.push(heap.struct_for(0, &alive).address());
+    }
+    let kept: Vec<u64> = alive.into_iter().step_by(2).collect();
+    heap.collect_for(&kept);
+    let held = heap.held();
+    for _ in 0..20_000 {
+        heap.struct_for(0, &kept);
+    }
+    assert_eq!(heap.held(), held);
+}
+
+#[test]
+fn an_address_range_that_is_full_is_collected_before_it_is_given_up() {
+    let space = Space::reserve(0).unwrap();
+    let node: &[Type] = &[Type::Ref, Type::Int];
+    let mut heap = Heap::in_space(space, &layouts(&[node]), &[], 1 << 40, false).unwrap();
+    // Big objects, dead at once: the range has no room for three of them.
+    for _ in 0..10 {
+        heap.array_for(Type::Byte, &[400_000], &[]);
+    }
+    let alive = heap.array_for(Type::Byte, &[400_000], &[]).address();
+    heap.array_for(Type::Byte, &[400_000], &[alive]);
+    assert_eq!(
+        heap.new_array(Type::Byte, &[600_000], &&[alive][..]),
+        Err(TrapKind::SystemMemory {
+            request: cost::OBJECT + 600_000,
+        })
+    );
+    // Small ones, until they fill the range; it is still all there for something else.
+    let mut head = alive;
+    let mut count = 0;
+    let refused = loop {
+        match heap.new_struct(StructId(0), &&[alive, head][..]) {
+            Ok(node) => {
+                heap.put(node, 0, head);
+                head = node.address();
+                count += 1;
+            }
+            Err(refused) => break refused,
+        }
+    };
+    let request = cost::OBJECT + 2 * cost::FIELD;
+    assert_eq!(refused, TrapKind::SystemMemory { request });
+    assert!(count * 48 > 500_000, "{count}");
+    heap.array_for(Type::Byte, &[600_000], &[]);
 }

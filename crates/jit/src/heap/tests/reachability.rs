@@ -102,6 +102,24 @@ fn the_end_of_an_object_may_lie_in_the_next_span() {
 }
 
 #[test]
+fn places_without_an_object_keep_nothing() {
+    let mut heap = nodes(false);
+    let node = heap.struct_for(NODE, &[]);
+    let behind = heap.extent(node).end as u64 + 8;
+    heap.collect_for(&[behind]);
+    assert_eq!(heap.used(), cost::OBJECT, "the next slot is free");
+
+    // Where a big object was, while another one elsewhere has taken over its place in the tables.
+    let first = heap.array_for(Type::Byte, &[20_000], &[]).address();
+    let barrier = heap.array_for(Type::Byte, &[20_000], &[first]).address();
+    heap.collect_for(&[barrier]);
+    let elsewhere = heap.array_for(Type::Byte, &[50_000], &[barrier]).address();
+    assert!(elsewhere > barrier);
+    heap.collect_for(&[barrier, first]);
+    assert_eq!(heap.used(), 2 * cost::OBJECT + 20_000);
+}
+
+#[test]
 fn structs_and_arrays_of_references_keep_what_they_refer_to() {
     for shadow in [false, true] {
         let mut heap = nodes(shadow);
@@ -210,6 +228,21 @@ fn a_long_list_is_kept_to_its_end() {
     assert_eq!(at, 0);
     heap.collect_for(&[]);
     assert_eq!(heap.used(), cost::OBJECT);
+}
+
+#[test]
+fn a_long_array_keeps_all_it_refers_to() {
+    for count in [0, 1, 255, 256, 257, 511, 512, 513, 10_000] {
+        let mut heap = nodes(false);
+        let array = heap.array_for(Type::Ref, &[count], &[]);
+        for index in 0..count as i32 {
+            let node = heap.struct_for(NODE, &[array.address()]);
+            heap.put(array, 8 * index, node.address());
+        }
+        heap.collect_for(&[array.address()]);
+        let count = count as u64;
+        assert_eq!(heap.used(), 2 * cost::OBJECT + count * (8 + NODE_COST));
+    }
 }
 
 #[test]

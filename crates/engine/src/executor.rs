@@ -1,0 +1,199 @@
+//! How a program is run: as machine code, or by the reference interpreter.
+//!
+//! Both do the same, tell the same and fail by the same. Where there is no compiler for the machine, the interpreter takes its
+//! place.
+//!
+//! Three forms of the program are made when they are first needed: for a detector's first pass the checks of sequential code
+//! are left out ([`finishline_opt::sequential`]), also when it is interpreted, so that both count the same accesses; and what is
+//! compiled is optimised first ([`finishline_opt::for_speed`]).
+
+use crate::depth_first::{self, End, Outcome};
+use finishline_detect::detectors::{self, Drive};
+use finishline_detect::{Failure, Findings};
+use finishline_ir::listener::{EventsAlone, Listener};
+use finishline_ir::machine::{Datum, Limits};
+use finishline_ir::{Construct, Module};
+use finishline_model::{Detector, Observer};
+use std::cell::OnceCell;
+use std::io::Write;
+use std::sync::atomic::AtomicU64;
+
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub enum Executor {
+    /// Compiled code.
+    #[default]
+    Compiled,
+    /// The reference interpreter.
+    Interpreted,
+}
+
+/// A program in the forms that runs need.
+pub struct Forms<'m> {
+    executor: Executor,
+    module: &'m Module,
+    /// Without the checks of sequential code.
+    sequential: OnceCell<Module>,
+    fast: OnceCell<Module>,
+    fast_sequential: OnceCell<Module>,
+}
+
+/// The input of a run, and who is shown its progress.
+#[derive(Clone, Copy)]
+pub(crate) struct Input<'a> {
+    pub(crate) arguments: &'a [Datum],
+    pub(crate) limits: Limits,
+    pub(crate) progress: &'a AtomicU64,
+}
+
+impl<'m> Forms<'m> {
+    pub fn new(module: &'m Module, executor: Executor) -> Self {
+        Forms {
+            executor,
+            module,
+            sequential: OnceCell::new(),
+            fast: OnceCell::new(),
+            fast_sequential: OnceCell::new(),
+        }
+    }
+
+    fn sequential(&self) -> &Module {
+        let make = || finishline_opt::sequential(self.module);
+        self.sequential.get_or_init(make)
+    }
+
+    fn fast(&self) -> &Module {
+        let make = || finishline_opt::for_speed(self.module);
+        self.fast.get_or_init(make)
+    }
+
+    fn fast_sequential(&self) -> &Module {
+        let make = || finishline_opt::for_speed(self.sequential());
+        self.fast_sequential.get_or_init(make)
+    }
+
+    /// Runs the program; nobody listens.
+    pub(crate) fn run(&self, input: Input, output: &mut dyn Write) -> Outcome {
+        if self.executor == Executor::Compiled
+            && let Ok(end) = finishline_jit::run(compiled(self.fast(), input), output)
+        {
+            return outcome(end);
+        }
+        interpret(self.module, input, &mut (), output)
+    }
+
+    /// Runs the program and tells a listener of everything.
+    pub(crate) fn tell(
+        &self,
+        input: Input,
+        listener: &mut impl Listener,
+        output: &mut dyn Write,
+    ) -> Outcome {
+        self.tell_form(Form::Whole, input, listener, output)
+    }
+
+    fn tell_form(
+        &self,
+        form: Form,
+        input: Input,
+        listener: &mut impl Listener,
+        output: &mut dyn Write,
+    ) -> Outcome {
+        let (plain, fast): (&Module, fn(&Self) -> &Module) = match form {
+            Form::Whole => (self.module, Self::fast),
+            Form::Sequential => (self.sequential(), Self::fast_sequential),
+        };
+        if self.executor == Executor::Compiled
+            && let Ok(end) = finishline_jit::tell(compiled(fast(self), input), listener, output)
+        {
+            return outcome(end);
+        }
+        interpret(plain, input, listener, output)
+    }
+
+    /// Runs the program under a detector: how it ended, and what the detector found or why it failed.
+    pub(crate) fn first_pass(
+        &self,
+        detector: Detector,
+        input: Input,
+        output: &mut dyn Write,
+    ) -> (Outcome, Result<Findings, Failure>) {
+        if self.executor == Executor::Compiled {
+            let program = compiled(self.fast_sequential(), input);
+            if let Some(Ok((end, findings))) = finishline_jit::check(program, detector, output) {
+                return (outcome(end), findings);
+            }
+        }
+        let mut heard = None;
+        let run = Heard {
+            forms: self,
+            input,
+            output,
+            outcome: &mut heard,
+        };
+        let isolated = self.module.uses(Construct::Isolated).is_some();
+        let findings = detectors::first_pass(detector, isolated, run);
+        let findings = findings.map(|((), findings)| findings);
+        // A detector that could not even start has not run the program: run without it, so that its outcome is known.
+        let outcome = heard.unwrap_or_else(|| self.run(input, output));
+        (outcome, findings)
+    }
+}
+
+/// Which checks are told.
+#[derive(Clone, Copy)]
+enum Form {
+    Whole,
+    Sequential,
+}
+
+/// A first pass that is told of every access. A detector that fails keeps what the run gave, so it is put aside.
+struct Heard<'a, 'm> {
+    forms: &'a Forms<'m>,
+    input: Input<'a>,
+    output: &'a mut dyn Write,
+    outcome: &'a mut Option<Outcome>,
+}
+
+impl Drive for Heard<'_, '_> {
+    type Output = ();
+
+    fn drive(self, observer: &mut impl Observer) {
+        let listener = &mut EventsAlone(observer);
+        let outcome = self
+            .forms
+            .tell_form(Form::Sequential, self.input, listener, self.output);
+        *self.outcome = Some(outcome);
+    }
+}
+
+fn compiled<'a>(module: &'a Module, input: Input<'a>) -> finishline_jit::Program<'a> {
+    finishline_jit::Program {
+        module,
+        arguments: input.arguments,
+        limits: input.limits,
+        progress: input.progress,
+    }
+}
+
+fn outcome(end: finishline_jit::End) -> Outcome {
+    let result = match end {
+        finishline_jit::End::Finished => End::Finished,
+        finishline_jit::End::Trapped(trap) => End::Trapped(trap),
+        finishline_jit::End::OutputError(error) => End::OutputError(error),
+    };
+    Outcome { result, steps: 0 }
+}
+
+fn interpret(
+    module: &Module,
+    input: Input,
+    listener: &mut impl Listener,
+    output: &mut dyn Write,
+) -> Outcome {
+    let program = depth_first::Program {
+        module,
+        arguments: input.arguments,
+        limits: input.limits,
+    };
+    depth_first::run(program, listener, output, input.progress)
+}

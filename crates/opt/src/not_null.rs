@@ -1,0 +1,130 @@
+//! Where a reference is known not to be null.
+//!
+//! It is not null behind its allocation, behind an operation that fails on null ([`Op::NonNull`], [`Op::Index`], [`Op::Length`]), and
+//! where control only gets if a comparison with null said so, also as one part of a conjunction. Facts are kept by
+//! block: what holds somewhere in a block holds at its end and in every block it dominates.
+
+use crate::edit::Definitions;
+use finishline_ir::dominators::Dominators;
+use finishline_ir::{BinaryOp, BlockId, CompareOp, Const, Function, Op, Terminator, Value};
+use rustc_hash::FxHashMap;
+
+#[derive(Default)]
+pub(crate) struct NotNull {
+    /// By reference: blocks at whose end it is known.
+    known: FxHashMap<Value, Vec<BlockId>>,
+    always: FxHashMap<Value, ()>,
+}
+
+impl NotNull {
+    /// What is known everywhere in a function.
+    pub(crate) fn of(
+        function: &Function,
+        definitions: &Definitions,
+        dominators: &Dominators,
+    ) -> NotNull {
+        let mut facts = NotNull::default();
+        let entered = entered_by_one_edge(function, dominators);
+        for &id in dominators.order() {
+            if let Some(from) = entered[id.index()] {
+                let from = &function.block(from).terminator;
+                facts.enter(id, from, |value| definitions.op(function, value));
+            }
+            for instruction in &function.block(id).instructions {
+                facts.learn(&instruction.op, instruction.result, id);
+            }
+        }
+        facts
+    }
+
+    /// What holds behind an operation of a block.
+    pub(crate) fn learn(&mut self, op: &Op, result: Option<Value>, block: BlockId) {
+        match op {
+            Op::NonNull(reference) => self.add(*reference, block),
+            Op::Index { array, .. } | Op::Length { array, .. } => self.add(*array, block),
+            Op::NewStruct { .. } | Op::NewArray { .. } | Op::Globals => {
+                if let Some(result) = result {
+                    self.always.insert(result, ());
+                }
+            }
+            _ => {}
+        }
+    }
+
+    fn add(&mut self, reference: Value, block: BlockId) {
+        let blocks = self.known.entry(reference).or_default();
+        if blocks.last() != Some(&block) {
+            blocks.push(block);
+        }
+    }
+
+    /// What holds on entry of a block that only one edge leads to: from a block that ends like this.
+    pub(crate) fn enter<'f>(
+        &mut self,
+        block: BlockId,
+        from: &Terminator,
+        op: impl Fn(Value) -> Option<&'f Op>,
+    ) {
+        let Terminator::Branch {
+            condition, then, ..
+        } = from
+        else {
+            return;
+        };
+        let taken = then.block == block;
+        let mut conditions = vec![*condition];
+        while let Some(condition) = conditions.pop() {
+            match op(condition) {
+                Some(Op::Binary(BinaryOp::And, a, b)) if taken => conditions.extend([*a, *b]),
+                Some(Op::Binary(BinaryOp::Or, a, b)) if !taken => conditions.extend([*a, *b]),
+                Some(Op::Compare(compare, a, b)) => {
+                    let holds = if taken {
+                        CompareOp::NotEqual
+                    } else {
+                        CompareOp::Equal
+                    };
+                    let is_null = |value| op(value) == Some(&Op::Const(Const::Null));
+                    if *compare == holds && is_null(*b) {
+                        self.add(*a, block);
+                    } else if *compare == holds && is_null(*a) {
+                        self.add(*b, block);
+                    }
+                }
+                _ => {}
+            }
+        }
+    }
+
+    /// Whether a reference is known not to be null at the end of a block, or, while facts are being gathered in
+    /// the order of dominators, at the place reached in it.
+    pub(crate) fn holds(&self, reference: Value, block: BlockId, dominators: &Dominators) -> bool {
+        self.always.contains_key(&reference)
+            || self.known.get(&reference).is_some_and(|blocks| {
+                blocks
+                    .iter()
+                    .any(|known| dominators.dominates(*known, block))
+            })
+    }
+}
+
+/// By block: where control comes from on entry, if that is one edge only. Back edges don't count: they are taken after that one, and a
+/// fact about a value that dominates the block does not change.
+pub(crate) fn entered_by_one_edge(
+    function: &Function,
+    dominators: &Dominators,
+) -> Vec<Option<BlockId>> {
+    crate::edit::predecessors(function)
+        .into_iter()
+        .enumerate()
+        .map(|(index, mut sources)| {
+            let block = BlockId::from_index(index);
+            sources.retain(|source| {
+                dominators.is_reachable(*source) && !dominators.dominates(block, *source)
+            });
+            match sources[..] {
+                [only] => Some(only),
+                _ => None,
+            }
+        })
+        .collect()
+}

@@ -1,0 +1,129 @@
+//! Loop rotation: one branch an iteration instead of a branch and a jump.
+//!
+//! The front end tests at the top of a loop, and control jumps back there. If the header only computes the test, which nothing can
+//! observe, a copy of it at the end of each way around decides there whether to go around again; the header itself is passed once, on
+//! entry. What the header defines becomes parameters of the block behind it.
+
+use crate::edit::{Definitions, new_value};
+use crate::effects::is_pure;
+use crate::loop_form::close;
+use finishline_ir::dominators::Dominators;
+use finishline_ir::loops::{LoopId, Loops};
+use finishline_ir::{BlockId, Function, Target, Terminator, Value};
+use rustc_hash::FxHashMap;
+
+/// Instructions of a test that is still copied.
+const LARGEST_TEST: usize = 6;
+
+/// Rotates the loops of one height. Whether there are any that high.
+pub(crate) fn rotate(function: &mut Function, height: u32) -> bool {
+    let dominators = Dominators::of(function);
+    let loops = Loops::of(function, &dominators);
+    let ids: Vec<LoopId> = loops
+        .iter()
+        .filter(|(_, this)| this.height == height)
+        .map(|(id, _)| id)
+        .collect();
+    let definitions = Definitions::of(function);
+    for &id in &ids {
+        if let Some(inside) = body(function, &definitions, &loops, id)
+            && close(function, &dominators, &definitions, &loops, id)
+        {
+            turn(function, &loops, id, inside);
+        }
+    }
+    !ids.is_empty()
+}
+
+/// The block behind the test, if the loop can be rotated.
+fn body(
+    function: &Function,
+    definitions: &Definitions,
+    loops: &Loops,
+    id: LoopId,
+) -> Option<BlockId> {
+    let this = loops.get(id);
+    let header = function.block(this.header);
+    let Terminator::Branch {
+        then, otherwise, ..
+    } = &header.terminator
+    else {
+        return None;
+    };
+    let inside = |block| loops.contains(id, block);
+    let (body, _) = match (inside(then.block), inside(otherwise.block)) {
+        (true, false) => (then.block, otherwise.block),
+        (false, true) => (otherwise.block, then.block),
+        _ => return None,
+    };
+    let only_from_header = this.blocks.iter().all(|block| {
+        let targets = function.block(*block).terminator.targets();
+        *block == this.header || targets.map(|t| t.block).all(|t| t != body)
+    });
+    let jumps_back =
+        |latch: &BlockId| matches!(function.block(*latch).terminator, Terminator::Jump(_));
+    let is_test = header.instructions.len() <= LARGEST_TEST
+        && header
+            .instructions
+            .iter()
+            .all(|instruction| is_pure(function, definitions, &instruction.op));
+    (body != this.header && only_from_header && is_test && this.latches.iter().all(jumps_back))
+        .then_some(body)
+}
+
+fn turn(function: &mut Function, loops: &Loops, id: LoopId, body: BlockId) {
+    let this = loops.get(id);
+    let header = function.block(this.header).clone();
+    let results = header.instructions.iter().filter_map(|i| i.result);
+    let defined: Vec<Value> = header.parameters.iter().copied().chain(results).collect();
+    // What the header defines enters the body as parameters.
+    let parameters: FxHashMap<Value, Value> = defined
+        .iter()
+        .map(|value| (*value, new_value(function, function.ty(*value))))
+        .collect();
+    let rename = |value: &mut Value| *value = *parameters.get(value).unwrap_or(value);
+    for block in this.blocks.iter().filter(|block| **block != this.header) {
+        let block = &mut function.blocks[block.index()];
+        for instruction in &mut block.instructions {
+            instruction.op.for_each_use_mut(rename);
+        }
+        block.terminator.for_each_use_mut(rename);
+    }
+    let entering = defined.iter().map(|value| parameters[value]);
+    function.blocks[body.index()].parameters.extend(entering);
+    let pass_on = |terminator: &mut Terminator| {
+        for target in terminator.targets_mut() {
+            if target.block == body {
+                target.arguments.extend(&defined);
+            }
+        }
+    };
+    pass_on(&mut function.blocks[this.header.index()].terminator);
+    for latch in &this.latches {
+        let Terminator::Jump(Target { arguments, .. }) = &function.block(*latch).terminator else {
+            unreachable!("a latch jumps");
+        };
+        let mut values: FxHashMap<Value, Value> = header
+            .parameters
+            .iter()
+            .copied()
+            .zip(arguments.iter().copied())
+            .collect();
+        let mut test = header.clone();
+        for instruction in &mut test.instructions {
+            let renamed = |value: &mut Value| *value = *values.get(value).unwrap_or(value);
+            instruction.op.for_each_use_mut(renamed);
+            if let Some(result) = &mut instruction.result {
+                let new = new_value(function, function.values[result.index()]);
+                values.insert(*result, new);
+                *result = new;
+            }
+        }
+        pass_on(&mut test.terminator);
+        test.terminator
+            .for_each_use_mut(|value| *value = *values.get(value).unwrap_or(value));
+        let latch = &mut function.blocks[latch.index()];
+        latch.instructions.extend(test.instructions);
+        latch.terminator = test.terminator;
+    }
+}

@@ -1,0 +1,129 @@
+//! What the tests share: a compiled program, its recorded depth-first run, and the comparison of two runs.
+#![allow(dead_code, reason = "each test uses a part of it")]
+
+use finishline_engine::depth_first::{self, End};
+use finishline_ir::Module;
+use finishline_ir::machine::{Datum, Limits, Trap};
+use finishline_ir::verify::verify;
+use finishline_model::event::Record;
+use std::sync::atomic::AtomicU64;
+
+/// Compiles a program that must be accepted.
+pub(crate) fn compile(source: &str) -> Module {
+    match finishline_fin::compile("test.fin", source.as_bytes()) {
+        Ok(program) => program.module,
+        Err(errors) => panic!("{}\n{source}", errors.render(false)),
+    }
+}
+
+/// Everything a run shows.
+pub(crate) struct Run {
+    pub(crate) records: Vec<Record>,
+    pub(crate) output: String,
+    /// None if it went on for too long.
+    pub(crate) end: Option<Result<(), Trap>>,
+    pub(crate) steps: u64,
+}
+
+/// Runs a verified module.
+pub(crate) fn run(module: &Module, arguments: &[Datum], limits: Limits, fuel: u64) -> Run {
+    let mut records: Vec<Record> = Vec::new();
+    let mut output = Vec::new();
+    let outcome = depth_first::run(
+        depth_first::Program {
+            module,
+            arguments,
+            limits,
+        },
+        &mut records,
+        &mut output,
+        Some(fuel),
+        &AtomicU64::new(0),
+        |_, _| {},
+    );
+    let end = match outcome.result {
+        End::Finished => Some(Ok(())),
+        End::Trapped(trap) => Some(Err(trap)),
+        End::OutOfFuel => None,
+        End::OutputError(error) => panic!("{error}"),
+    };
+    Run {
+        records,
+        output: String::from_utf8_lossy(&output).into_owned(),
+        end,
+        steps: outcome.steps,
+    }
+}
+
+/// Both versions must show the same. Returns both runs, or none if the first is given up when the fuel is used up.
+pub(crate) fn same(
+    before: &Module,
+    after: &Module,
+    arguments: &[Datum],
+    limits: Limits,
+    fuel: u64,
+) -> Result<Option<(Run, Run)>, String> {
+    if let Err(violations) = verify(after) {
+        return Err(format!("{}\n{after}", violations[0]));
+    }
+    let expected = run(before, arguments, limits, fuel);
+    if expected.end.is_none() {
+        return Ok(None);
+    }
+    let found = run(after, arguments, limits, 8 * fuel);
+    let differs = expected
+        .records
+        .iter()
+        .zip(&found.records)
+        .position(|(a, b)| a != b);
+    if let Some(at) = differs {
+        return Err(format!(
+            "event {at} is {:?}, not {:?}",
+            found.records[at], expected.records[at]
+        ));
+    }
+    if expected.records.len() != found.records.len() {
+        return Err(format!(
+            "{} events, not {}; ends with {:?}, not {:?}",
+            found.records.len(),
+            expected.records.len(),
+            found.end,
+            expected.end
+        ));
+    }
+    if expected.end != found.end {
+        return Err(format!("ends with {:?}, not {:?}", found.end, expected.end));
+    }
+    if expected.output != found.output {
+        return Err(format!(
+            "prints {:?}, not {:?}",
+            found.output, expected.output
+        ));
+    }
+    Ok(Some((expected, found)))
+}
+
+/// A number from the environment: how many seeds, or the first one.
+pub(crate) fn setting(name: &str, default: u64) -> u64 {
+    let value = std::env::var(name).ok();
+    value.map_or(default, |value| {
+        value
+            .parse()
+            .unwrap_or_else(|_| panic!("{name} is not a number: {value}"))
+    })
+}
+
+/// Runs `work` on the numbers of a range, on all cores.
+pub(crate) fn in_parallel(numbers: std::ops::Range<u64>, work: impl Fn(u64) + Sync) {
+    let threads = std::thread::available_parallelism().map_or(1, |n| n.get() as u64);
+    std::thread::scope(|scope| {
+        for thread in 0..threads {
+            let (numbers, work) = (numbers.clone(), &work);
+            scope.spawn(move || {
+                for number in numbers.skip(thread as usize).step_by(threads as usize) {
+                    work(number);
+                }
+            });
+        }
+    });
+}
