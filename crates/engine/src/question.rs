@@ -11,7 +11,7 @@ use finishline_ir::listener::{EventsAlone, Listener};
 use finishline_ir::machine::{Datum, Limits, Trap};
 use finishline_ir::{ConstructUse, Module};
 use finishline_model::summary::Statistics;
-use finishline_model::{Access, Detector, Event, Observer};
+use finishline_model::{Access, Detector, Event, Observer, SiteId, TaskId};
 use std::fmt;
 use std::io;
 use std::sync::atomic::AtomicU64;
@@ -106,7 +106,9 @@ impl<L: Listener> Drive for Again<'_, '_, L> {
 /// What a run did and how it ended: equal for runs that did the same.
 #[derive(Clone, PartialEq, Debug)]
 pub(crate) struct Ending {
-    trap: Option<Trap>,
+    /// Which error, where and in which task. Not what was in use then: compiled code can't tell a number from a reference on its
+    /// stack, and may find other objects in use each time.
+    failed: Option<(&'static str, SiteId, TaskId)>,
     tasks: u64,
     finishes: u64,
     locations: u64,
@@ -115,7 +117,7 @@ pub(crate) struct Ending {
 impl Ending {
     pub(crate) fn new(trap: Option<&Trap>, did: &Statistics) -> Ending {
         Ending {
-            trap: trap.cloned(),
+            failed: trap.map(|trap| (trap.kind.word(), trap.site, trap.task)),
             tasks: did.tasks,
             finishes: did.finishes,
             locations: did.locations,

@@ -577,7 +577,6 @@ fn a_finish_waits_for_tasks_of_tasks_and_main_for_all() {
     assert_eq!(advance(&mut machine, main), Progress::Ended);
     assert_eq!(machine.status(main), Status::Done);
     assert_eq!(machine.tasks_created(), 4);
-    assert_eq!(machine.finishes_opened(), 2);
 }
 
 #[test]
@@ -764,50 +763,6 @@ fn tasks_and_finishes_are_limited() {
         of(10, finishes),
         Err(TrapKind::TooManyFinishes { limit: 10 })
     );
-}
-
-#[test]
-fn tasks_are_named_by_creations_and_captures() {
-    let mut builder = Builder::new();
-    let inner = builder.async_body(&[Type::Int, Type::Bool], |_| {});
-    let mut sites = Vec::new();
-    let outer = builder.async_body(&[], |b| {
-        let (seven, yes) = (b.int(7), b.constant(Const::Bool(true)));
-        sites.push(b.async_(inner, &[seven, yes]));
-        sites.push(b.async_(inner, &[seven, yes]));
-    });
-    let module = builder.main(&[], |b| {
-        b.async_(outer, &[]);
-        b.create(TaskKind::Async, Construct::Forall, outer, &[]);
-    });
-    verify(&module).unwrap();
-    let mut machine = Machine::new(&module, &[], Limits::default(), &mut ()).unwrap();
-    // Out of creation order, on purpose: the second child goes first.
-    advance(&mut machine, TaskId::MAIN);
-    advance(&mut machine, TaskId::MAIN);
-    assert_eq!(
-        advance(&mut machine, TaskId(2)),
-        Progress::Created(TaskId(3))
-    );
-    assert_eq!(
-        advance(&mut machine, TaskId(2)),
-        Progress::Created(TaskId(4))
-    );
-    assert_eq!(machine.path(TaskId(4)), [1, 1]);
-    assert_eq!(machine.path(TaskId::MAIN), []);
-    let info = TaskInfo {
-        parent: Some(TaskId(2)),
-        index: 1,
-        site: sites[1],
-        construct: Some(Construct::Async),
-    };
-    assert_eq!(machine.info(TaskId(4)), info);
-    assert_eq!(machine.info(TaskId(2)).construct, Some(Construct::Forall));
-    assert_eq!(machine.info(TaskId::MAIN).parent, None);
-    let captures = [("p0", Datum::Int(7)), ("p1", Datum::Bool(true))];
-    assert_eq!(machine.captures(TaskId(4)), captures);
-    advance(&mut machine, TaskId(4));
-    assert_eq!(machine.captures(TaskId(4)), []);
 }
 
 #[test]

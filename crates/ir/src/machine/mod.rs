@@ -6,7 +6,7 @@
 //!
 //! - A step is one instruction or terminator. One that fails or blocks changes nothing that the program can see.
 //! - A [`Op::Check`] is told to the listener; a [`Op::Load`] or [`Op::Store`] is the access itself and tells nothing.
-//! - A task's frames and registers are freed when it ends; what stays is a record of 20 bytes.
+//! - A task's frames and registers are freed when it ends; what stays is a record of its name.
 //!
 //! The module must have passed [`crate::verify`]; on one that has not, a step may panic.
 //!
@@ -25,7 +25,7 @@ pub mod trap;
 pub use canonical::ObjectName;
 pub use datum::Datum;
 pub use heap::{Handle, Heap, Object};
-pub use tasks::{Status, TaskInfo};
+pub use tasks::Status;
 pub use trap::{Ended, Trap, TrapKind};
 
 use crate::listener::{Allocated, Listener, Shape};
@@ -151,10 +151,6 @@ impl<'m> Machine<'m> {
                 task: TaskId::MAIN,
             })?;
         Ok(machine)
-    }
-
-    pub fn module(&self) -> &'m Module {
-        self.module
     }
 
     pub fn heap(&self) -> &Heap {

@@ -10,16 +10,15 @@ use crate::listener::Creation;
 use finishline_model::FinishId;
 use std::mem::size_of;
 
-/// What is kept of every task, also when it has ended.
+/// What is kept of every task, also when it has ended: objects it made are named by its path.
 #[derive(Clone, Copy)]
 pub(super) struct Record {
-    /// Of `main` this and the construct mean nothing.
+    /// Of `main` this and the index mean nothing.
     parent: TaskId,
+    /// How many tasks its creator had created before.
     index: u32,
-    site: SiteId,
     /// Its place among the live tasks.
     pub(super) slot: Slot,
-    construct: Construct,
 }
 
 /// A place among the live tasks, or none, in 4 bytes. There are fewer than `u32::MAX` tasks.
@@ -39,17 +38,6 @@ impl Slot {
     fn get(self) -> Option<usize> {
         (self.0 != u32::MAX).then_some(self.0 as usize)
     }
-}
-
-/// How a task came to be. By parents and indices a task has the same name in every schedule.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub struct TaskInfo {
-    /// None for `main`, as is the construct.
-    pub parent: Option<TaskId>,
-    /// How many tasks its creator had created before.
-    pub index: u32,
-    pub site: SiteId,
-    pub construct: Option<Construct>,
 }
 
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -216,9 +204,7 @@ impl<'m> Machine<'m> {
         self.records.push(Record {
             parent: TaskId::MAIN,
             index: 0,
-            site: main.site,
             slot: Slot(slot),
-            construct: Construct::Async,
         });
         listener.event(&Event::TaskBegin {
             task: TaskId::MAIN,
@@ -337,9 +323,7 @@ impl<'m> Machine<'m> {
         self.records.push(Record {
             parent,
             index,
-            site,
             slot: Slot(slot),
-            construct,
         });
         listener.event(&Event::TaskBegin {
             task: id,
@@ -519,58 +503,21 @@ impl<'m> Machine<'m> {
         self.records.len()
     }
 
-    /// How many finishes were opened, the root included.
-    pub fn finishes_opened(&self) -> u32 {
-        self.finishes_opened
-    }
-
-    pub fn info(&self, task: TaskId) -> TaskInfo {
-        let record = &self.records[task.index()];
-        let created = task != TaskId::MAIN;
-        TaskInfo {
-            parent: created.then_some(record.parent),
-            index: record.index,
-            site: record.site,
-            construct: created.then_some(record.construct),
-        }
-    }
-
     /// The spawn indices that lead from `main` to a task.
     pub fn path(&self, task: TaskId) -> Vec<u32> {
-        let mut path: Vec<u32> = std::iter::successors(Some(task), |t| self.info(*t).parent)
-            .take_while(|t| *t != TaskId::MAIN)
-            .map(|t| self.info(t).index)
+        let parent = |task: &TaskId| Some(self.records[task.index()].parent);
+        let mut path: Vec<u32> = std::iter::successors(Some(task), parent)
+            .take_while(|task| *task != TaskId::MAIN)
+            .map(|task| self.records[task.index()].index)
             .collect();
         path.reverse();
         path
-    }
-
-    /// What a task got from its creator, by name. Only before its first step; empty afterwards.
-    pub fn captures(&self, task: TaskId) -> Vec<(&'m str, Datum)> {
-        let Some(task) = self.task(task) else {
-            return Vec::new();
-        };
-        let frame = task.frame();
-        let fresh = task.frames.len() == 1 && frame.block == Function::ENTRY && frame.next == 0;
-        if !fresh {
-            return Vec::new();
-        }
-        let names = &self.module.function(frame.function).parameters;
-        let values = frame
-            .code
-            .parameters
-            .iter()
-            .map(|parameter| task.get(*parameter));
-        names.iter().map(String::as_str).zip(values).collect()
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn what_stays_of_a_task_is_small() {}
 
     /// A function of one block.
     fn function(role: Role, operations: impl Iterator<Item = Op>) -> Function {
