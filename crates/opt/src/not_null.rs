@@ -4,7 +4,7 @@
 //! where control only gets if a comparison with null said so, also as one part of a conjunction. Facts are kept by
 //! block: what holds somewhere in a block holds at its end and in every block it dominates.
 
-use crate::edit::Definitions;
+use crate::edit::{Definitions, Predecessors};
 use finishline_ir::dominators::Dominators;
 use finishline_ir::{BinaryOp, BlockId, CompareOp, Const, Function, Op, Terminator, Value};
 use rustc_hash::FxHashMap;
@@ -113,16 +113,16 @@ pub(crate) fn entered_by_one_edge(
     function: &Function,
     dominators: &Dominators,
 ) -> Vec<Option<BlockId>> {
-    crate::edit::predecessors(function)
-        .into_iter()
-        .enumerate()
-        .map(|(index, mut sources)| {
-            let block = BlockId::from_index(index);
-            sources.retain(|source| {
-                dominators.is_reachable(*source) && !dominators.dominates(block, *source)
-            });
-            match sources[..] {
-                [only] => Some(only),
+    let predecessors = Predecessors::of(function);
+    let blocks = (0..function.blocks.len()).map(BlockId::from_index);
+    blocks
+        .map(|block| {
+            let entering = |source: &&BlockId| {
+                dominators.is_reachable(**source) && !dominators.dominates(block, **source)
+            };
+            let mut sources = predecessors.get(block).iter().filter(entering);
+            match (sources.next(), sources.next()) {
+                (Some(only), None) => Some(*only),
                 _ => None,
             }
         })

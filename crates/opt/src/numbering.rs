@@ -25,6 +25,7 @@ pub(crate) fn number(function: &mut Function) {
         renaming: Renaming::new(function),
         constants: FxHashMap::default(),
         computed: FxHashMap::default(),
+        places: Vec::new(),
         operations: FxHashMap::default(),
         not_null: NotNull::default(),
         dominators: &dominators,
@@ -78,12 +79,20 @@ struct Numbering<'a> {
     renaming: Renaming,
     /// By type and bits.
     constants: FxHashMap<(Type, u64), (Value, Const)>,
-    /// Each computation with the blocks that make it and the results.
-    computed: FxHashMap<Key, Vec<(BlockId, Value)>>,
+    /// Each computation, with the last place met that makes it.
+    computed: FxHashMap<Key, u32>,
+    places: Vec<Place>,
     /// How constants, conditions and arrays came about.
     operations: FxHashMap<Value, Op>,
     not_null: NotNull,
     dominators: &'a Dominators,
+}
+
+/// A computation in a block, its result, and where else the same is computed.
+struct Place {
+    block: BlockId,
+    result: Value,
+    next: Option<u32>,
 }
 
 /// What an operation computes: a code for the operation, and its operands.
@@ -122,13 +131,21 @@ impl Numbering<'_> {
             return false;
         }
         if let Some(key) = key(function, op) {
-            let places = self.computed.entry(key).or_default();
-            let dominating = |(at, _): &&(BlockId, Value)| self.dominators.dominates(*at, block);
-            if let Some((_, earlier)) = places.iter().find(dominating) {
-                self.renaming.set(result, *earlier);
-                return false;
+            let last = self.computed.get(&key).copied();
+            let mut at = last;
+            while let Some(place) = at.map(|at| &self.places[at as usize]) {
+                if self.dominators.dominates(place.block, block) {
+                    self.renaming.set(result, place.result);
+                    return false;
+                }
+                at = place.next;
             }
-            places.push((block, result));
+            self.computed.insert(key, self.places.len() as u32);
+            self.places.push(Place {
+                block,
+                result,
+                next: last,
+            });
         }
         if matches!(
             op,
