@@ -17,7 +17,7 @@ use finishline_ir::{
 
 /// Instructions of a function that is still inlined into a loop, and elsewhere.
 const LARGEST_IN_LOOP: usize = 60;
-const LARGEST_ELSEWHERE: usize = 12;
+const LARGEST_ELSEWHERE: usize = 24;
 /// Instructions that a function may become by inlining.
 const LARGEST_CALLER: usize = 2_500;
 

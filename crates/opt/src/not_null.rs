@@ -65,32 +65,20 @@ impl NotNull {
         from: &Terminator,
         op: impl Fn(Value) -> Option<&'f Op>,
     ) {
-        let Terminator::Branch {
-            condition, then, ..
-        } = from
-        else {
-            return;
-        };
-        let taken = then.block == block;
-        let mut conditions = vec![*condition];
-        while let Some(condition) = conditions.pop() {
-            match op(condition) {
-                Some(Op::Binary(BinaryOp::And, a, b)) if taken => conditions.extend([*a, *b]),
-                Some(Op::Binary(BinaryOp::Or, a, b)) if !taken => conditions.extend([*a, *b]),
-                Some(Op::Compare(compare, a, b)) => {
-                    let holds = if taken {
-                        CompareOp::NotEqual
-                    } else {
-                        CompareOp::Equal
-                    };
-                    let is_null = |value| op(value) == Some(&Op::Const(Const::Null));
-                    if *compare == holds && is_null(*b) {
-                        self.add(*a, block);
-                    } else if *compare == holds && is_null(*a) {
-                        self.add(*b, block);
-                    }
-                }
-                _ => {}
+        let is_null = |value: Value| op(value) == Some(&Op::Const(Const::Null));
+        for (condition, holds) in conditions(block, from, &op) {
+            let Some(Op::Compare(compare, a, b)) = op(condition) else {
+                continue;
+            };
+            let differ = match compare {
+                CompareOp::NotEqual => holds,
+                CompareOp::Equal => !holds,
+                _ => false,
+            };
+            if differ && is_null(*b) {
+                self.add(*a, block);
+            } else if differ && is_null(*a) {
+                self.add(*b, block);
             }
         }
     }
@@ -105,6 +93,37 @@ impl NotNull {
                     .any(|known| dominators.dominates(*known, block))
             })
     }
+}
+
+/// The conditions that are known on the edge to a block from one that ends like this, each with whether it holds: if a conjunction
+/// holds both parts do, if a disjunction does not neither part does.
+pub(crate) fn conditions<'f>(
+    block: BlockId,
+    from: &Terminator,
+    op: impl Fn(Value) -> Option<&'f Op>,
+) -> Vec<(Value, bool)> {
+    let Terminator::Branch {
+        condition, then, ..
+    } = from
+    else {
+        return Vec::new();
+    };
+    let holds = then.block == block;
+    let mut found = vec![(*condition, holds)];
+    let mut next = 0;
+    while let Some((condition, _)) = found.get(next) {
+        match op(*condition) {
+            Some(Op::Binary(BinaryOp::And, a, b)) if holds => {
+                found.extend([(*a, true), (*b, true)]);
+            }
+            Some(Op::Binary(BinaryOp::Or, a, b)) if !holds => {
+                found.extend([(*a, false), (*b, false)]);
+            }
+            _ => {}
+        }
+        next += 1;
+    }
+    found
 }
 
 /// By block: where control comes from on entry, if that is one edge only. Back edges don't count: they are taken after that one, and a
