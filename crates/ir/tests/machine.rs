@@ -262,7 +262,7 @@ fn the_room_of_a_call_fails_as_the_call_would() {
             let how = |module| run_with(module, &[], limits).0.map_err(|trap| trap.kind);
             let expected = how(&calls);
             assert_eq!(expected, how(&rooms), "{limits:?}");
-            let word = expected.map_or_else(|kind| kind.word().to_owned(), |printed| printed);
+            let word = expected.unwrap_or_else(|kind| kind.word().to_owned());
             if !seen.contains(&word) {
                 seen.push(word);
             }

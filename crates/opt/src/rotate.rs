@@ -23,7 +23,7 @@ pub(crate) fn rotate(function: &mut Function, nest: &Nest) {
         let ids: Vec<LoopId> = nest.of_height(height).into_iter().filter(can).collect();
         for id in close(function, nest, &definitions, ids) {
             if let Some(inside) = body(function, &definitions, &nest.loops, id) {
-                turn(function, &nest.loops, id, inside);
+                turn(function, nest, id, inside);
             }
         }
     }
@@ -65,8 +65,8 @@ fn body(
         .then_some(body)
 }
 
-fn turn(function: &mut Function, loops: &Loops, id: LoopId, body: BlockId) {
-    let this = loops.get(id);
+fn turn(function: &mut Function, nest: &Nest, id: LoopId, body: BlockId) {
+    let this = nest.loops.get(id);
     let header = function.block(this.header).clone();
     let results = header.instructions.iter().filter_map(|i| i.result);
     let defined: Vec<Value> = header.parameters.iter().copied().chain(results).collect();
@@ -120,4 +120,20 @@ fn turn(function: &mut Function, loops: &Loops, id: LoopId, body: BlockId) {
         latch.instructions.extend(test.instructions);
         latch.terminator = test.terminator;
     }
+    enter_without_parameters(function, this.header, nest.entry(id));
+}
+
+/// Nothing else leads to the header any more: what it is entered with is known there.
+fn enter_without_parameters(function: &mut Function, header: BlockId, entry: BlockId) {
+    let Terminator::Jump(jump) = &mut function.blocks[entry.index()].terminator else {
+        unreachable!("the block in front of a loop jumps");
+    };
+    let arguments = std::mem::take(&mut jump.arguments);
+    let header = &mut function.blocks[header.index()];
+    let values: FxHashMap<Value, Value> = header.parameters.drain(..).zip(arguments).collect();
+    let rename = |value: &mut Value| *value = *values.get(value).unwrap_or(value);
+    for instruction in &mut header.instructions {
+        instruction.op.for_each_use_mut(rename);
+    }
+    header.terminator.for_each_use_mut(rename);
 }
