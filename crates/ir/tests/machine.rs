@@ -218,6 +218,59 @@ fn calls_return_to_their_place_and_recurse() {
     ));
 }
 
+/// `main` calls f, which calls g, which prints; or has the room of these calls instead of them.
+fn nested_calls(inlined: bool) -> Module {
+    let mut builder = Builder::new();
+    let g = builder.function(Role::Function, &[Type::Int], None, |b| {
+        b.print(b.parameter(0));
+    });
+    let f = builder.function(Role::Function, &[], None, |b| {
+        let arguments = vec![b.int(1)];
+        b.run(Op::Call {
+            function: g,
+            arguments,
+        });
+    });
+    builder.main(&[], |b| {
+        if inlined {
+            b.run(Op::CallRoom(vec![f]));
+            let one = b.int(1);
+            b.run(Op::CallRoom(vec![f, g]));
+            b.print(one);
+        } else {
+            b.run(Op::Call {
+                function: f,
+                arguments: Vec::new(),
+            });
+        }
+    })
+}
+
+#[test]
+fn the_room_of_a_call_fails_as_the_call_would() {
+    let (calls, mut rooms) = (nested_calls(false), nested_calls(true));
+    // As a pass would leave it.
+    rooms.functions[rooms.main.index()].frame = calls.function(calls.main).frame;
+    let mut seen = Vec::new();
+    for call_depth in 0..4 {
+        for memory in 0..1_000 {
+            let limits = Limits {
+                call_depth,
+                memory,
+                ..Limits::default()
+            };
+            let how = |module| run_with(module, &[], limits).0.map_err(|trap| trap.kind);
+            let expected = how(&calls);
+            assert_eq!(expected, how(&rooms), "{limits:?}");
+            let word = expected.unwrap_or_else(|kind| kind.word().to_owned());
+            if !seen.contains(&word) {
+                seen.push(word);
+            }
+        }
+    }
+    assert_eq!(seen, ["memory", "call-depth", "1\n"]);
+}
+
 #[test]
 fn structs_arrays_and_globals_keep_what_is_stored() {
     let mut builder = Builder::new();

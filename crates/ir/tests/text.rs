@@ -12,7 +12,7 @@ fn every_instruction_has_a_line() {
     let total = builder.global("total", Const::Float(0.5));
     let pair = builder.structure("Pair", &[("x", Type::Int), ("next", Type::Ref)]);
     let allocation = builder.allocation("pair");
-    let square = builder.function(Role::Function, &[Type::Int], Some(Type::Int), |b| {
+    let square_of = builder.function(Role::Function, &[Type::Int], Some(Type::Int), |b| {
         let square = b.binary(BinaryOp::Multiply, b.parameter(0), b.parameter(0));
         b.give(square);
     });
@@ -29,7 +29,7 @@ fn every_instruction_has_a_line() {
         let square = b.get(
             Type::Int,
             Op::Call {
-                function: square,
+                function: square_of,
                 arguments: vec![n],
             },
         );
@@ -100,6 +100,7 @@ fn every_instruction_has_a_line() {
         b.jump(join, &[square, n]);
         b.switch(join);
         b.print(parameters[1]);
+        b.run(Op::CallRoom(vec![square_of, spawned]));
     });
     module
         .unchecked

@@ -149,6 +149,13 @@ fn ids_are_in_range() {
         function: FunctionId(9),
         arguments: Vec::new(),
     });
+    effect_refused("fn9 does not exist", |_| {
+        Op::CallRoom(vec![FunctionId(0), FunctionId(9)])
+    });
+    effect_refused("names no function", |_| Op::CallRoom(Vec::new()));
+    op_refused("gets no value", Type::Int, |_| {
+        Op::CallRoom(vec![FunctionId(0)])
+    });
     let mut module = valid();
     main_of(&mut module).blocks.clear();
     refused(&module, "has no entry block");

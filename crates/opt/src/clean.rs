@@ -1,31 +1,29 @@
 //! Takes away what other passes and the front end leave behind: blocks nobody reaches, empty blocks, jumps to the only successor,
 //! block parameters that are always the same value, and values that nobody needs.
 //!
-//! Nothing that tells an event, fails or changes memory is touched or moved. Each step is linear; a round makes them all, and rounds are
-//! repeated while blocks disappear, which takes two or three.
+//! Nothing that tells an event, fails or changes memory is touched or moved. Linear.
 
-use crate::edit::{Definition, Definitions, Renaming, predecessors};
+use crate::edit::{Definition, Definitions, Predecessors, Renaming};
 use crate::effects::is_droppable;
 use finishline_ir::{Block, BlockId, Const, Function, Target, Terminator, Value};
 
+/// Rounds after the first one find little.
+const ROUNDS: usize = 2;
+
 pub(crate) fn clean(function: &mut Function) {
-    loop {
-        let before = (function.blocks.len(), parameters(function));
+    for _ in 0..ROUNDS {
+        let before = function.blocks.len();
         fold_branches(function);
         drop_unreachable(function);
         replace_constant_parameters(function);
         thread_empty_blocks(function);
         merge_with_only_successor(function);
         drop_unused(function);
-        if (function.blocks.len(), parameters(function)) == before {
+        if function.blocks.len() == before {
             break;
         }
     }
     number_values(function);
-}
-
-fn parameters(function: &Function) -> usize {
-    function.blocks.iter().map(|b| b.parameters.len()).sum()
 }
 
 /// A branch on a constant, or to the same place twice, is a jump.
@@ -230,7 +228,7 @@ fn thread_empty_blocks(function: &mut Function) {
 
 /// Joins a block with the one it jumps to if no other edge leads there.
 fn merge_with_only_successor(function: &mut Function) {
-    let predecessors = predecessors(function);
+    let predecessors = Predecessors::of(function);
     let mut renaming = Renaming::new(function);
     let mut kept = vec![true; function.blocks.len()];
     for index in 0..function.blocks.len() {
@@ -239,9 +237,7 @@ fn merge_with_only_successor(function: &mut Function) {
         }
         while let Terminator::Jump(target) = &function.blocks[index].terminator {
             let next = target.block;
-            if next.index() == index
-                || next == Function::ENTRY
-                || predecessors[next.index()].len() != 1
+            if next.index() == index || next == Function::ENTRY || predecessors.get(next).len() != 1
             {
                 break;
             }
@@ -270,7 +266,7 @@ fn merge_with_only_successor(function: &mut Function) {
 /// Drops instructions and parameters whose values nobody needs, also if they need each other.
 fn drop_unused(function: &mut Function) {
     let definitions = Definitions::of(function);
-    let predecessors = predecessors(function);
+    let predecessors = Predecessors::of(function);
     let mut needed = vec![false; function.values.len()];
     let mut waiting = Vec::new();
     let mut need = |value: Value, waiting: &mut Vec<Value>| {
@@ -301,7 +297,7 @@ fn drop_unused(function: &mut Function) {
                 .op
                 .for_each_use(|value| need(value, &mut waiting)),
             Some(Definition::Parameter(block, at)) => {
-                for predecessor in &predecessors[block.index()] {
+                for predecessor in predecessors.get(block) {
                     for target in function.block(*predecessor).terminator.targets() {
                         if target.block == block {
                             need(target.arguments[at], &mut waiting);

@@ -45,14 +45,43 @@ pub(crate) fn target(block: BlockId, arguments: Vec<Value>) -> Target {
 }
 
 /// By block: the sources of the edges to it, one for each edge. Unreachable blocks count too.
-pub(crate) fn predecessors(function: &Function) -> Vec<Vec<BlockId>> {
-    let mut predecessors = vec![Vec::new(); function.blocks.len()];
-    for (index, block) in function.blocks.iter().enumerate() {
-        for target in block.terminator.targets() {
-            predecessors[target.block.index()].push(BlockId::from_index(index));
+pub(crate) struct Predecessors {
+    /// Where the sources of each block begin; one more than there are blocks.
+    starts: Vec<u32>,
+    sources: Vec<BlockId>,
+}
+
+impl Predecessors {
+    pub(crate) fn of(function: &Function) -> Predecessors {
+        let mut starts = vec![0; function.blocks.len() + 1];
+        let edges = || {
+            let blocks = function.blocks.iter().enumerate();
+            blocks.flat_map(|(index, block)| {
+                let source = BlockId::from_index(index);
+                let targets = block.terminator.targets();
+                targets.map(move |target| (source, target.block.index()))
+            })
+        };
+        for (_, to) in edges() {
+            starts[to] += 1;
         }
+        let mut total = 0;
+        for start in &mut starts {
+            total += *start;
+            *start = total;
+        }
+        let mut sources = vec![Function::ENTRY; total as usize];
+        for (source, to) in edges() {
+            starts[to] -= 1;
+            sources[starts[to] as usize] = source;
+        }
+        Predecessors { starts, sources }
     }
-    predecessors
+
+    pub(crate) fn get(&self, block: BlockId) -> &[BlockId] {
+        let index = block.index();
+        &self.sources[self.starts[index] as usize..self.starts[index + 1] as usize]
+    }
 }
 
 /// Where a value comes from.

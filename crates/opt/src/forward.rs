@@ -6,7 +6,7 @@
 //!
 //! Linear, as what is known is limited in number.
 
-use crate::edit::{Definitions, Renaming, predecessors};
+use crate::edit::{Definitions, Predecessors, Renaming};
 use crate::effects::{Region, ends_memory, region};
 use finishline_ir::dominators::Dominators;
 use finishline_ir::{Function, Op, Operand, Value};
@@ -26,12 +26,12 @@ struct Known {
 pub(crate) fn forward(function: &mut Function) {
     let dominators = Dominators::of(function);
     let definitions = Definitions::of(function);
-    let predecessors = predecessors(function);
+    let predecessors = Predecessors::of(function);
     let mut renaming = Renaming::new(function);
     let mut at_end: Vec<Vec<Known>> = vec![Vec::new(); function.blocks.len()];
     let mut replaced = vec![false; function.values.len()];
     for &id in dominators.order() {
-        let mut known = match predecessors[id.index()][..] {
+        let mut known = match *predecessors.get(id) {
             [only] => at_end[only.index()].clone(),
             _ => Vec::new(),
         };

@@ -20,7 +20,7 @@ use crate::linear::{Front, Linear, Sum};
 use finishline_ir::{
     BinaryOp, BlockId, CompareOp, Const, Function, Op, Target, Terminator, Type, Value,
 };
-use rustc_hash::FxHashMap;
+use rustc_hash::{FxHashMap, FxHashSet};
 use std::collections::hash_map::Entry;
 
 /// Iterations and steps up to this keep products far from overflow.
@@ -32,6 +32,8 @@ pub(crate) struct Guard<'f> {
     first: BlockId,
     /// What must hold for control to go on, not yet asked.
     pending: Vec<Value>,
+    /// Every comparison demanded so far.
+    demanded: FxHashSet<(u8, Sum, Sum)>,
     /// Where a "no" leads.
     refused: Target,
     /// References that are not null, each with whether that has been asked before the current block.
@@ -50,6 +52,7 @@ impl<'f> Guard<'f> {
             front: Front::new(function, first),
             first,
             pending: Vec::new(),
+            demanded: FxHashSet::default(),
             refused,
             not_null: FxHashMap::default(),
             lengths: FxHashMap::default(),
@@ -91,6 +94,9 @@ impl<'f> Guard<'f> {
                 CompareOp::Greater => a > b,
                 CompareOp::GreaterEqual => a >= b,
             };
+            return;
+        }
+        if !self.demanded.insert((compare as u8, a, b)) {
             return;
         }
         let (a, b) = (self.front.value(a), self.front.value(b));
@@ -151,9 +157,11 @@ impl<'f> Guard<'f> {
         self.front.emit(op, ty)
     }
 
-    /// Demands that there are iterations, and not too many. `count` is unsigned.
+    /// Demands that there are iterations, and not too many. `count` is unsigned. The first question is the loop's own, so that the
+    /// copy need not ask it again.
     pub(crate) fn trips(&mut self, count: Sum) {
-        self.require(CompareOp::GreaterEqual, count, Sum::int(1));
+        self.require(CompareOp::NotEqual, count, Sum::ZERO);
+        self.require(CompareOp::GreaterEqual, count, Sum::ZERO);
         self.require(CompareOp::LessEqual, count, Sum::int(SMALL));
         let last = self.front.subtract(count, Sum::int(1));
         self.last_trip = Some(last);

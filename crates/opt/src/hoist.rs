@@ -14,45 +14,32 @@
 use crate::edit::Definitions;
 use crate::effects::{is_costly, is_pure, region};
 use crate::evolution::{Changes, Context, is_unconditional};
-use crate::loop_form::preheader;
+use crate::loop_form::Nest;
 use crate::not_null::NotNull;
-use finishline_ir::dominators::Dominators;
-use finishline_ir::loops::{LoopId, Loops};
+use finishline_ir::loops::LoopId;
 use finishline_ir::{BlockId, Function, Instruction, Op, Operand, Value};
 use finishline_model::AccessId;
 
 /// Moves invariant instructions out of loops. Loads that were moved away from their checks are noted.
-pub(crate) fn hoist(function: &mut Function, moved: &mut Vec<AccessId>) {
-    let dominators = Dominators::of(function);
-    let loops = Loops::of(function, &dominators);
-    if loops.iter().next().is_none() {
-        return;
-    }
-    for (id, _) in loops.iter() {
-        preheader(function, &loops, id);
-    }
-    // Again, with the new blocks.
-    let dominators = Dominators::of(function);
-    let loops = Loops::of(function, &dominators);
-    let entries: Vec<BlockId> = loops
-        .iter()
-        .map(|(id, _)| preheader(function, &loops, id))
-        .collect();
+pub(crate) fn hoist(function: &mut Function, nest: &Nest, moved: &mut Vec<AccessId>) {
     let definitions = Definitions::of(function);
+    let Nest {
+        dominators, loops, ..
+    } = nest;
     let context = Context {
         function,
         definitions: &definitions,
-        dominators: &dominators,
-        loops: &loops,
+        dominators,
+        loops,
         id: LoopId(0),
     };
+    let changes = loops
+        .iter()
+        .map(|(id, _)| Changes::of(Context { id, ..context }));
     let mover = Mover {
-        not_null: NotNull::of(function, &definitions, &dominators),
-        changes: loops
-            .iter()
-            .map(|(id, _)| Changes::of(Context { id, ..context }))
-            .collect(),
-        entries,
+        not_null: NotNull::of(function, &definitions, dominators),
+        changes: changes.collect(),
+        nest,
         context,
     };
     let mut homes: Vec<Option<BlockId>> = (0..function.values.len())
@@ -68,16 +55,14 @@ pub(crate) fn hoist(function: &mut Function, moved: &mut Vec<AccessId>) {
             }
         }
     }
-    let order = dominators.order().to_vec();
-    move_home(function, &order, &homes, moved);
+    move_home(function, dominators.order(), &homes, moved);
 }
 
 struct Mover<'a> {
     not_null: NotNull,
     /// By loop.
     changes: Vec<Changes>,
-    /// By loop: the block in front of it.
-    entries: Vec<BlockId>,
+    nest: &'a Nest,
     /// Of no loop in particular.
     context: Context<'a>,
 }
@@ -103,7 +88,7 @@ impl Mover<'_> {
             if !free || !self.may_leave(id, block, instruction) {
                 return home;
             }
-            home = self.entries[id.index()];
+            home = self.nest.entry(id);
         }
     }
 
@@ -116,7 +101,7 @@ impl Mover<'_> {
             dominators,
             ..
         } = context;
-        let entry = self.entries[id.index()];
+        let entry = self.nest.entry(id);
         let is_object = |reference| self.not_null.holds(reference, entry, dominators);
         match &instruction.op {
             Op::Length { array, .. } => is_object(*array),

@@ -1,4 +1,4 @@
-//! Inlining: a call of a small function that calls nothing and creates no task is replaced by its body.
+//! Inlining: a call of a small function that calls nothing, creates no task and has no loop is replaced by its body.
 //!
 //! [`Op::CallRoom`] stays where the call was, with its site: it fails exactly as the call would for want of call depth or memory, and the
 //! callee's frame itself holds nothing that anyone could miss. A room inside the callee, left from an earlier inlining, gets the
@@ -8,37 +8,28 @@
 //! more are left: other places may name them.
 
 use crate::edit::{new_block, new_value, target};
+use crate::effects::ends_memory;
+use finishline_ir::dominators::Dominators;
+use finishline_ir::loops::Loops;
 use finishline_ir::{
     Block, BlockId, Function, FunctionId, Instruction, Module, Op, Role, Terminator, Value,
 };
 
-/// Instructions of a function that is still inlined.
-const LARGEST_CALLEE: usize = 60;
+/// Instructions of a function that is still inlined into a loop, and elsewhere.
+const LARGEST_IN_LOOP: usize = 60;
+const LARGEST_ELSEWHERE: usize = 24;
 /// Instructions that a function may become by inlining.
 const LARGEST_CALLER: usize = 2_500;
 
 /// Inlines small leaves everywhere in a module, and tidies every function up: what is clean is small.
 pub(crate) fn inline(module: &mut Module) {
+    // By function, callers last: its size, if it can be inlined.
+    let mut leaves: Vec<Option<usize>> = vec![None; module.functions.len()];
     for id in callees_first(module) {
-        let mut caller = std::mem::replace(&mut module.functions[id.index()], empty());
-        inline_into(&mut caller, module);
-        crate::tidy(&mut caller);
-        module.functions[id.index()] = caller;
-    }
-}
-
-/// A stand-in for a function that is being changed: it can't be inlined into itself.
-fn empty() -> Function {
-    Function {
-        name: String::new(),
-        role: Role::SpawnBody,
-        parameters: Vec::new(),
-        result: None,
-        blocks: Vec::new(),
-        values: Vec::new(),
-        frame: 0,
-        site: crate::edit::NO_SITE,
-        end: crate::edit::NO_SITE,
+        inline_into(module, id, &leaves);
+        let function = &mut module.functions[id.index()];
+        crate::tidy(function);
+        leaves[id.index()] = is_leaf(function).then(|| size(function));
     }
 }
 
@@ -86,49 +77,58 @@ fn size(function: &Function) -> usize {
     blocks.map(|block| block.instructions.len() + 1).sum()
 }
 
-fn is_small_leaf(function: &Function) -> bool {
-    let stays_in_its_frame = |op: &Op| {
-        !matches!(
-            op,
-            Op::Call { .. }
-                | Op::Spawn { .. }
-                | Op::FinishBegin(_)
-                | Op::FinishEnd(_)
-                | Op::Sync
-                | Op::IsolatedBegin
-                | Op::IsolatedEnd
-        )
-    };
+/// Calls nothing, creates no task, and does not take long: it has no loop.
+fn is_leaf(function: &Function) -> bool {
+    let stays_in_its_frame = |op: &Op| !ends_memory(op);
+    let instructions = || function.blocks.iter().flat_map(|block| &block.instructions);
     function.role == Role::Function
-        && size(function) <= LARGEST_CALLEE
-        && function
-            .blocks
-            .iter()
-            .flat_map(|block| &block.instructions)
-            .all(|instruction| stays_in_its_frame(&instruction.op))
+        && instructions().all(|instruction| stays_in_its_frame(&instruction.op))
+        && !blocks_in_loops(function).contains(&true)
 }
 
-fn inline_into(caller: &mut Function, module: &Module) {
-    let mut size_now = size(caller);
+fn blocks_in_loops(function: &Function) -> Vec<bool> {
+    let loops = Loops::of(function, &Dominators::of(function));
+    let blocks = (0..function.blocks.len()).map(BlockId::from_index);
+    blocks
+        .map(|block| loops.innermost(block).is_some())
+        .collect()
+}
+
+/// A function that is not a leaf yet is not inlined into itself.
+fn inline_into(module: &mut Module, id: FunctionId, leaves: &[Option<usize>]) {
+    let calls_leaf = |instruction: &Instruction| match instruction.op {
+        Op::Call { function, .. } => leaves[function.index()],
+        _ => None,
+    };
+    let blocks = &module.function(id).blocks;
+    if !blocks
+        .iter()
+        .flat_map(|block| &block.instructions)
+        .any(|instruction| calls_leaf(instruction).is_some())
+    {
+        return;
+    }
+    let mut caller = module.function(id).clone();
+    let mut in_loop = blocks_in_loops(&caller);
+    let mut size_now = size(&caller);
     let mut index = 0;
     // Blocks behind an inlined call come to the end of the list and are looked at there.
     while index < caller.blocks.len() {
-        let call =
-            caller.blocks[index]
-                .instructions
-                .iter()
-                .position(|instruction| match instruction.op {
-                    Op::Call { function, .. } => {
-                        let callee = module.function(function);
-                        is_small_leaf(callee) && size_now + size(callee) <= LARGEST_CALLER
-                    }
-                    _ => false,
-                });
+        let largest = if in_loop[index] {
+            LARGEST_IN_LOOP
+        } else {
+            LARGEST_ELSEWHERE
+        };
+        let call = caller.blocks[index].instructions.iter().position(|i| {
+            calls_leaf(i).is_some_and(|size| size <= largest && size_now + size <= LARGEST_CALLER)
+        });
         if let Some(at) = call {
-            size_now += inline_call(caller, BlockId::from_index(index), at, module);
+            size_now += inline_call(&mut caller, BlockId::from_index(index), at, module);
+            in_loop.resize(caller.blocks.len(), in_loop[index]);
         }
         index += 1;
     }
+    module.functions[id.index()] = caller;
 }
 
 /// Replaces one call; how many instructions that added.

@@ -24,6 +24,7 @@ mod version;
 
 use finishline_ir::{Function, Module};
 use finishline_model::AccessId;
+use loop_form::Nest;
 pub use sequential::{REASON as SEQUENTIAL, sequential};
 
 /// The reason noted for a load that does not stand behind its check any more, which stays where it was.
@@ -51,22 +52,21 @@ pub(crate) fn tidy(function: &mut Function) {
 
 fn speed_up(function: &mut Function, moved: &mut Vec<AccessId>) {
     forward::forward(function);
-    hoist::hoist(function, moved);
+    let Some(nest) = Nest::of(function) else {
+        return;
+    };
+    hoist::hoist(function, &nest, moved);
+    tidy(function);
     let mut budget = version::Budget::of(function);
     for height in 0..version::HIGHEST {
+        if version::version(function, height, &mut budget, moved) {
+            tidy(function);
+        }
+    }
+    if let Some(nest) = Nest::of(function) {
+        hoist::hoist(function, &nest, moved);
+        strength::reduce(function, &nest);
+        rotate::rotate(function, &nest);
         tidy(function);
-        version::version(function, height, &mut budget, moved);
     }
-    tidy(function);
-    hoist::hoist(function, moved);
-    let mut height = 0;
-    while strength::reduce(function, height) {
-        height += 1;
-    }
-    tidy(function);
-    let mut height = 0;
-    while rotate::rotate(function, height) {
-        height += 1;
-    }
-    tidy(function);
 }

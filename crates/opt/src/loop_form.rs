@@ -1,21 +1,83 @@
 //! What passes over loops need before they can change one: a single way in, values that leave by the front door, and copies.
 
-use crate::edit::{Definitions, Renaming, new_block, new_value, target};
+use crate::edit::{Definitions, Predecessors, Renaming, new_block, new_value, target};
 use finishline_ir::dominators::Dominators;
 use finishline_ir::loops::{LoopId, Loops};
 use finishline_ir::{Block, BlockId, Function, Terminator, Type, Value};
 use rustc_hash::FxHashMap;
 
-/// The block that jumps to the header and nowhere else, and is the only one outside the loop to lead there. Made if
-/// there is none.
-pub(crate) fn preheader(function: &mut Function, loops: &Loops, id: LoopId) -> BlockId {
+/// The loops of a function, each with a block in front of it that jumps to its header and nowhere else and is the only one outside
+/// the loop to lead there.
+pub(crate) struct Nest {
+    pub(crate) dominators: Dominators,
+    pub(crate) loops: Loops,
+    /// By loop: the block in front of it.
+    entries: Vec<BlockId>,
+}
+
+impl Nest {
+    /// None if there are no loops. Blocks in front of loops are made where there are none.
+    pub(crate) fn of(function: &mut Function) -> Option<Nest> {
+        let mut dominators = Dominators::of(function);
+        let mut loops = Loops::of(function, &dominators);
+        loops.iter().next()?;
+        let before = function.blocks.len();
+        let predecessors = Predecessors::of(function);
+        let ids = loops.iter().map(|(id, _)| id);
+        let mut entries: Vec<BlockId> = ids
+            .map(|id| entry(function, &predecessors, &loops, id))
+            .collect();
+        if function.blocks.len() > before {
+            dominators = Dominators::of(function);
+            let again = Loops::of(function, &dominators);
+            let entry_of: FxHashMap<BlockId, BlockId> = loops
+                .iter()
+                .map(|(_, this)| this.header)
+                .zip(entries)
+                .collect();
+            let headers = again.iter().map(|(_, this)| this.header);
+            entries = headers.map(|header| entry_of[&header]).collect();
+            loops = again;
+        }
+        Some(Nest {
+            dominators,
+            loops,
+            entries,
+        })
+    }
+
+    pub(crate) fn entry(&self, id: LoopId) -> BlockId {
+        self.entries[id.index()]
+    }
+
+    /// The loops with so many loops nested in them; they are disjoint.
+    pub(crate) fn of_height(&self, height: u32) -> Vec<LoopId> {
+        let found = self.loops.iter().filter(|(_, this)| this.height == height);
+        found.map(|(id, _)| id).collect()
+    }
+
+    pub(crate) fn heights(&self) -> u32 {
+        let heights = self.loops.iter().map(|(_, this)| this.height + 1);
+        heights.max().unwrap_or(0)
+    }
+}
+
+/// The block in front of a loop, made if there is none.
+fn entry(
+    function: &mut Function,
+    predecessors: &Predecessors,
+    loops: &Loops,
+    id: LoopId,
+) -> BlockId {
     let header = loops.get(id).header;
     // The arguments of each edge into the loop, and where the edges come from.
     let (mut arguments, mut sources) = (Vec::new(), Vec::new());
-    for (index, block) in function.blocks.iter().enumerate() {
-        let source = BlockId::from_index(index);
-        let edges = block.terminator.targets().filter(|t| t.block == header);
-        for edge in edges.filter(|_| !loops.contains(id, source)) {
+    for &source in predecessors.get(header) {
+        if loops.contains(id, source) || sources.last() == Some(&source) {
+            continue;
+        }
+        let terminator = &function.block(source).terminator;
+        for edge in terminator.targets().filter(|t| t.block == header) {
             arguments.push(edge.arguments.clone());
             sources.push(source);
         }
@@ -61,30 +123,31 @@ pub(crate) fn jump_arguments(function: &Function, block: BlockId) -> &[Value] {
     }
 }
 
-/// Makes every value of the loop that is used behind it a parameter of the block by which control leaves, so that the loop
-/// can have a second copy. Whether that was possible: not if the use can be reached by several exits.
+/// Makes every value of some disjoint loops that is used behind its loop a parameter of the block by which control leaves, so that
+/// the loop can have a second copy. The loops for which that was possible: not if a use can be reached by several exits.
 pub(crate) fn close(
     function: &mut Function,
-    dominators: &Dominators,
+    nest: &Nest,
     definitions: &Definitions,
-    loops: &Loops,
-    id: LoopId,
-) -> bool {
-    let inside = |value: Value| {
-        definitions
-            .get(value)
-            .is_some_and(|definition| loops.contains(id, definition.block()))
-    };
-    // Values used outside, each with the blocks that use it.
-    let mut used: Vec<(Value, BlockId)> = Vec::new();
-    for (index, block) in function.blocks.iter().enumerate() {
-        let at = BlockId::from_index(index);
-        if loops.contains(id, at) {
-            continue;
+    ids: Vec<LoopId>,
+) -> Vec<LoopId> {
+    let mut loop_of: Vec<Option<LoopId>> = vec![None; function.blocks.len()];
+    for id in &ids {
+        for block in &nest.loops.get(*id).blocks {
+            loop_of[block.index()] = Some(*id);
         }
+    }
+    // Values used outside their loop, with the loop and the block that uses them.
+    let mut used: Vec<(LoopId, Value, BlockId)> = Vec::new();
+    for (index, block) in function.blocks.iter().enumerate() {
         let mut note = |value: Value| {
-            if inside(value) {
-                used.push((value, at));
+            let defined_in = definitions
+                .get(value)
+                .and_then(|definition| loop_of[definition.block().index()]);
+            if let Some(id) = defined_in
+                && loop_of[index] != Some(id)
+            {
+                used.push((id, value, BlockId::from_index(index)));
             }
         };
         for instruction in &block.instructions {
@@ -93,16 +156,36 @@ pub(crate) fn close(
         block.terminator.for_each_use(&mut note);
     }
     if used.is_empty() {
-        return true;
+        return ids;
     }
     used.sort_unstable();
     used.dedup();
-    let exits = exits(function, loops, id);
-    let mut through: Vec<(Value, BlockId, BlockId)> = Vec::new();
-    for (value, at) in used {
-        let exit = exits.iter().find(|exit| dominators.dominates(**exit, at));
-        let Some(&exit) = exit else { return false };
-        through.push((value, at, exit));
+    let predecessors = Predecessors::of(function);
+    let mut closed = ids;
+    for uses in used.chunk_by(|(a, ..), (b, ..)| a == b) {
+        let id = uses[0].0;
+        if !close_one(function, nest, &predecessors, id, uses) {
+            closed.retain(|closed| *closed != id);
+        }
+    }
+    closed
+}
+
+fn close_one(
+    function: &mut Function,
+    nest: &Nest,
+    predecessors: &Predecessors,
+    id: LoopId,
+    uses: &[(LoopId, Value, BlockId)],
+) -> bool {
+    let exits = exits(function, predecessors, &nest.loops, id);
+    let mut through = Vec::new();
+    for (_, value, at) in uses {
+        let leads_there = |exit: &&BlockId| nest.dominators.dominates(**exit, *at);
+        let Some(exit) = exits.iter().find(leads_there) else {
+            return false;
+        };
+        through.push((*value, *at, *exit));
     }
     let mut parameters: FxHashMap<(Value, BlockId), Value> = FxHashMap::default();
     for (value, at, exit) in through {
@@ -110,8 +193,11 @@ pub(crate) fn close(
             let ty = function.ty(value);
             let parameter = new_value(function, ty);
             function.blocks[exit.index()].parameters.push(parameter);
-            for block in &mut function.blocks {
-                for target in block.terminator.targets_mut() {
+            let mut sources = predecessors.get(exit).to_vec();
+            sources.sort_unstable();
+            sources.dedup();
+            for source in sources {
+                for target in function.blocks[source.index()].terminator.targets_mut() {
                     if target.block == exit {
                         target.arguments.push(value);
                     }
@@ -134,20 +220,26 @@ pub(crate) fn close(
 }
 
 /// Blocks outside that only blocks of the loop lead to.
-fn exits(function: &Function, loops: &Loops, id: LoopId) -> Vec<BlockId> {
-    let mut leads = vec![(false, false); function.blocks.len()];
-    for (index, block) in function.blocks.iter().enumerate() {
-        let inside = loops.contains(id, BlockId::from_index(index));
-        for target in block.terminator.targets() {
-            let (from_inside, from_outside) = &mut leads[target.block.index()];
-            *from_inside |= inside;
-            *from_outside |= !inside;
-        }
-    }
-    (0..leads.len())
-        .map(BlockId::from_index)
-        .filter(|block| leads[block.index()] == (true, false) && !loops.contains(id, *block))
-        .collect()
+fn exits(
+    function: &Function,
+    predecessors: &Predecessors,
+    loops: &Loops,
+    id: LoopId,
+) -> Vec<BlockId> {
+    let mut found: Vec<BlockId> = loops
+        .get(id)
+        .blocks
+        .iter()
+        .flat_map(|block| function.block(*block).terminator.targets())
+        .map(|target| target.block)
+        .filter(|block| {
+            let sources = predecessors.get(*block);
+            !loops.contains(id, *block) && sources.iter().all(|source| loops.contains(id, *source))
+        })
+        .collect();
+    found.sort_unstable();
+    found.dedup();
+    found
 }
 
 /// A second copy of some blocks.

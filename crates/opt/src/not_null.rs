@@ -4,7 +4,7 @@
 //! where control only gets if a comparison with null said so, also as one part of a conjunction. Facts are kept by
 //! block: what holds somewhere in a block holds at its end and in every block it dominates.
 
-use crate::edit::Definitions;
+use crate::edit::{Definitions, Predecessors};
 use finishline_ir::dominators::Dominators;
 use finishline_ir::{BinaryOp, BlockId, CompareOp, Const, Function, Op, Terminator, Value};
 use rustc_hash::FxHashMap;
@@ -65,32 +65,20 @@ impl NotNull {
         from: &Terminator,
         op: impl Fn(Value) -> Option<&'f Op>,
     ) {
-        let Terminator::Branch {
-            condition, then, ..
-        } = from
-        else {
-            return;
-        };
-        let taken = then.block == block;
-        let mut conditions = vec![*condition];
-        while let Some(condition) = conditions.pop() {
-            match op(condition) {
-                Some(Op::Binary(BinaryOp::And, a, b)) if taken => conditions.extend([*a, *b]),
-                Some(Op::Binary(BinaryOp::Or, a, b)) if !taken => conditions.extend([*a, *b]),
-                Some(Op::Compare(compare, a, b)) => {
-                    let holds = if taken {
-                        CompareOp::NotEqual
-                    } else {
-                        CompareOp::Equal
-                    };
-                    let is_null = |value| op(value) == Some(&Op::Const(Const::Null));
-                    if *compare == holds && is_null(*b) {
-                        self.add(*a, block);
-                    } else if *compare == holds && is_null(*a) {
-                        self.add(*b, block);
-                    }
-                }
-                _ => {}
+        let is_null = |value: Value| op(value) == Some(&Op::Const(Const::Null));
+        for (condition, holds) in conditions(block, from, &op) {
+            let Some(Op::Compare(compare, a, b)) = op(condition) else {
+                continue;
+            };
+            let differ = match compare {
+                CompareOp::NotEqual => holds,
+                CompareOp::Equal => !holds,
+                _ => false,
+            };
+            if differ && is_null(*b) {
+                self.add(*a, block);
+            } else if differ && is_null(*a) {
+                self.add(*b, block);
             }
         }
     }
@@ -107,22 +95,53 @@ impl NotNull {
     }
 }
 
+/// The conditions that are known on the edge to a block from one that ends like this, each with whether it holds: if a conjunction
+/// holds both parts do, if a disjunction does not neither part does.
+pub(crate) fn conditions<'f>(
+    block: BlockId,
+    from: &Terminator,
+    op: impl Fn(Value) -> Option<&'f Op>,
+) -> Vec<(Value, bool)> {
+    let Terminator::Branch {
+        condition, then, ..
+    } = from
+    else {
+        return Vec::new();
+    };
+    let holds = then.block == block;
+    let mut found = vec![(*condition, holds)];
+    let mut next = 0;
+    while let Some((condition, _)) = found.get(next) {
+        match op(*condition) {
+            Some(Op::Binary(BinaryOp::And, a, b)) if holds => {
+                found.extend([(*a, true), (*b, true)]);
+            }
+            Some(Op::Binary(BinaryOp::Or, a, b)) if !holds => {
+                found.extend([(*a, false), (*b, false)]);
+            }
+            _ => {}
+        }
+        next += 1;
+    }
+    found
+}
+
 /// By block: where control comes from on entry, if that is one edge only. Back edges don't count: they are taken after that one, and a
 /// fact about a value that dominates the block does not change.
 pub(crate) fn entered_by_one_edge(
     function: &Function,
     dominators: &Dominators,
 ) -> Vec<Option<BlockId>> {
-    crate::edit::predecessors(function)
-        .into_iter()
-        .enumerate()
-        .map(|(index, mut sources)| {
-            let block = BlockId::from_index(index);
-            sources.retain(|source| {
-                dominators.is_reachable(*source) && !dominators.dominates(block, *source)
-            });
-            match sources[..] {
-                [only] => Some(only),
+    let predecessors = Predecessors::of(function);
+    let blocks = (0..function.blocks.len()).map(BlockId::from_index);
+    blocks
+        .map(|block| {
+            let entering = |source: &&BlockId| {
+                dominators.is_reachable(**source) && !dominators.dominates(block, **source)
+            };
+            let mut sources = predecessors.get(block).iter().filter(entering);
+            match (sources.next(), sources.next()) {
+                (Some(only), None) => Some(*only),
                 _ => None,
             }
         })

@@ -4,16 +4,20 @@
 //! alone is replaced by an equal one that dominates it. That holds for operations that can fail as well: the sizes of an array never
 //! change, so behind an [`Op::Index`] that did not fail an equal one does not fail either, and a null check behind another one is
 //! void. Operations on constants are computed, and those with a neutral operand are that operand; float arithmetic is left alone, so that
-//! no bit of a result changes. Constants are moved to the front of the entry block, one of each: they are at hand
+//! no bit of a result changes. Where control only gets if a condition held, it holds: another branch on it is a jump. A
+//! [`Op::CallRoom`] is void behind an equal one in a function in which nothing changes the depth of calls or the memory
+//! of frames. Constants are moved to the front of the entry block, one of each: they are at hand
 //! everywhere, and a code generator makes them anew where they are used.
 //!
 //! Linear in the function, times the number of places that compute one thing without dominating each other.
 
 use crate::edit::{NO_SITE, Renaming};
-use crate::not_null::{NotNull, entered_by_one_edge};
+use crate::effects::ends_memory;
+use crate::not_null::{NotNull, conditions, entered_by_one_edge};
 use finishline_ir::dominators::Dominators;
 use finishline_ir::{
-    BinaryOp, BlockId, CompareOp, Const, Function, Instruction, Op, Type, UnaryOp, Value,
+    BinaryOp, BlockId, CompareOp, Const, Function, FunctionId, Instruction, Op, Terminator, Type,
+    UnaryOp, Value,
 };
 use rustc_hash::FxHashMap;
 
@@ -25,17 +29,16 @@ pub(crate) fn number(function: &mut Function) {
         renaming: Renaming::new(function),
         constants: FxHashMap::default(),
         computed: FxHashMap::default(),
+        places: Vec::new(),
         operations: FxHashMap::default(),
         not_null: NotNull::default(),
+        decided: FxHashMap::default(),
+        rooms: keeps_its_room(function).then(FxHashMap::default),
         dominators: &dominators,
     };
     for &id in dominators.order() {
         if let Some(from) = entered[id.index()] {
-            let operations = &numbering.operations;
-            let from = &function.block(from).terminator;
-            numbering
-                .not_null
-                .enter(id, from, |value| operations.get(&value));
+            numbering.enter(id, &function.block(from).terminator);
         }
         let instructions = std::mem::take(&mut function.blocks[id.index()].instructions);
         let mut kept = Vec::with_capacity(instructions.len());
@@ -54,6 +57,16 @@ pub(crate) fn number(function: &mut Function) {
         block
             .terminator
             .for_each_use_mut(|value| *value = renaming.get(*value));
+        if let Terminator::Branch {
+            condition,
+            then,
+            otherwise,
+        } = &block.terminator
+            && let Some(holds) = numbering.decided(*condition, id)
+        {
+            let taken = if holds { then } else { otherwise };
+            block.terminator = Terminator::Jump(taken.clone());
+        }
     }
     // The arguments of back edges were met before what they name.
     numbering.renaming.apply(function);
@@ -78,12 +91,24 @@ struct Numbering<'a> {
     renaming: Renaming,
     /// By type and bits.
     constants: FxHashMap<(Type, u64), (Value, Const)>,
-    /// Each computation with the blocks that make it and the results.
-    computed: FxHashMap<Key, Vec<(BlockId, Value)>>,
+    /// Each computation, with the last place met that makes it.
+    computed: FxHashMap<Key, u32>,
+    places: Vec<Place>,
     /// How constants, conditions and arrays came about.
     operations: FxHashMap<Value, Op>,
     not_null: NotNull,
+    /// Conditions with a block from which on they are decided, and how.
+    decided: FxHashMap<Value, Vec<(BlockId, bool)>>,
+    /// The rooms asked for so far, if asking again gives the same answer.
+    rooms: Option<FxHashMap<Vec<FunctionId>, Vec<BlockId>>>,
     dominators: &'a Dominators,
+}
+
+/// A computation in a block, its result, and where else the same is computed.
+struct Place {
+    block: BlockId,
+    result: Value,
+    next: Option<u32>,
 }
 
 /// What an operation computes: a code for the operation, and its operands.
@@ -93,7 +118,51 @@ struct Key {
     operands: [u32; 4],
 }
 
+/// Whether the depth of calls and the memory that frames take are the same all the time that a call of the function lasts. Objects have a
+/// budget of their own.
+fn keeps_its_room(function: &Function) -> bool {
+    let mut instructions = function.blocks.iter().flat_map(|block| &block.instructions);
+    instructions.all(|instruction| !ends_memory(&instruction.op))
+}
+
 impl Numbering<'_> {
+    /// Notes what is known on entry of a block that only one edge leads to.
+    fn enter(&mut self, block: BlockId, from: &Terminator) {
+        let operations = &self.operations;
+        let op = |value: Value| operations.get(&value);
+        self.not_null.enter(block, from, op);
+        for (condition, holds) in conditions(block, from, op) {
+            self.decided
+                .entry(condition)
+                .or_default()
+                .push((block, holds));
+        }
+    }
+
+    /// Whether a condition is known to hold, or not to, in a block.
+    fn decided(&self, condition: Value, block: BlockId) -> Option<bool> {
+        if let Some(Const::Bool(holds)) = self.known(condition) {
+            return Some(holds);
+        }
+        let found = self.decided.get(&condition)?.iter();
+        let mut found = found.filter(|(from, _)| self.dominators.dominates(*from, block));
+        found.next().map(|(_, holds)| *holds)
+    }
+
+    /// Whether an equal room was there before.
+    fn had_room(&mut self, nested: &[FunctionId], block: BlockId) -> bool {
+        let Some(rooms) = &mut self.rooms else {
+            return false;
+        };
+        let places = rooms.entry(nested.to_vec()).or_default();
+        let known = |place: &BlockId| self.dominators.dominates(*place, block);
+        if places.iter().any(known) {
+            return true;
+        }
+        places.push(block);
+        false
+    }
+
     /// Whether an instruction, its operands already renamed, has to stay. If not, its result is renamed.
     fn must_stay(
         &mut self,
@@ -104,6 +173,11 @@ impl Numbering<'_> {
         let Instruction { op, result, .. } = instruction;
         if let Op::NonNull(reference) = op
             && self.not_null.holds(*reference, block, self.dominators)
+        {
+            return false;
+        }
+        if let Op::CallRoom(nested) = op
+            && self.had_room(nested, block)
         {
             return false;
         }
@@ -122,13 +196,21 @@ impl Numbering<'_> {
             return false;
         }
         if let Some(key) = key(function, op) {
-            let places = self.computed.entry(key).or_default();
-            let dominating = |(at, _): &&(BlockId, Value)| self.dominators.dominates(*at, block);
-            if let Some((_, earlier)) = places.iter().find(dominating) {
-                self.renaming.set(result, *earlier);
-                return false;
+            let last = self.computed.get(&key).copied();
+            let mut at = last;
+            while let Some(place) = at.map(|at| &self.places[at as usize]) {
+                if self.dominators.dominates(place.block, block) {
+                    self.renaming.set(result, place.result);
+                    return false;
+                }
+                at = place.next;
             }
-            places.push((block, result));
+            self.computed.insert(key, self.places.len() as u32);
+            self.places.push(Place {
+                block,
+                result,
+                next: last,
+            });
         }
         if matches!(
             op,
@@ -169,6 +251,13 @@ impl Numbering<'_> {
         }
     }
 
+    fn int(&self, value: Value) -> Option<i64> {
+        match self.known(value) {
+            Some(Const::Int(int)) => Some(int),
+            _ => None,
+        }
+    }
+
     fn simplify(&self, function: &Function, block: BlockId, op: &Op) -> Option<Simpler> {
         match op {
             Op::Const(constant) => Some(Simpler::Constant(*constant)),
@@ -184,10 +273,21 @@ impl Numbering<'_> {
             }
             Op::Binary(op, a, b) => match function.ty(*a) {
                 Type::Int => self.simplify_int(*op, *a, *b),
-                Type::Bool => self.simplify_bool(*op, *a, *b),
+                Type::Bool => self.simplify_bool(block, *op, *a, *b),
                 _ => None,
             },
             Op::Compare(op, a, b) => self.simplify_compare(function, block, *op, *a, *b),
+            Op::RangeCount {
+                start,
+                end,
+                step,
+                inclusive,
+            } => {
+                let (start, end, step) = (self.int(*start)?, self.int(*end)?, self.int(*step)?);
+                // Other ranges are rare with constants, and nothing is gained by their counts.
+                let distance = end.checked_sub(start)?.checked_add(i64::from(*inclusive))?;
+                (step > 0 && distance > 0).then(|| constant_int((distance - 1) / step + 1))
+            }
             Op::Length { array, dimension } => match self.operations.get(array)? {
                 Op::NewArray { sizes, .. } => {
                     Some(Simpler::Value(*sizes.get(*dimension as usize)?))
@@ -199,11 +299,7 @@ impl Numbering<'_> {
     }
 
     fn simplify_int(&self, op: BinaryOp, a: Value, b: Value) -> Option<Simpler> {
-        let int = |value| match self.known(value) {
-            Some(Const::Int(int)) => Some(int),
-            _ => None,
-        };
-        let simpler = match (op, int(a), int(b)) {
+        let simpler = match (op, self.int(a), self.int(b)) {
             (BinaryOp::Add, Some(a), Some(b)) => constant_int(a.wrapping_add(b)),
             (BinaryOp::Subtract, Some(a), Some(b)) => constant_int(a.wrapping_sub(b)),
             (BinaryOp::Multiply, Some(a), Some(b)) => constant_int(a.wrapping_mul(b)),
@@ -216,12 +312,8 @@ impl Numbering<'_> {
         Some(simpler)
     }
 
-    fn simplify_bool(&self, op: BinaryOp, a: Value, b: Value) -> Option<Simpler> {
-        let bool = |value| match self.known(value) {
-            Some(Const::Bool(bool)) => Some(bool),
-            _ => None,
-        };
-        let simpler = match (op, bool(a), bool(b)) {
+    fn simplify_bool(&self, block: BlockId, op: BinaryOp, a: Value, b: Value) -> Option<Simpler> {
+        let simpler = match (op, self.decided(a, block), self.decided(b, block)) {
             (BinaryOp::And, Some(true), _) | (BinaryOp::Or, Some(false), _) => Simpler::Value(b),
             (BinaryOp::And, _, Some(true)) | (BinaryOp::Or, _, Some(false)) => Simpler::Value(a),
             (BinaryOp::And, Some(false), _) | (BinaryOp::And, _, Some(false)) => {

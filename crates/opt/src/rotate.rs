@@ -6,8 +6,7 @@
 
 use crate::edit::{Definitions, new_value};
 use crate::effects::is_pure;
-use crate::loop_form::close;
-use finishline_ir::dominators::Dominators;
+use crate::loop_form::{Nest, close};
 use finishline_ir::loops::{LoopId, Loops};
 use finishline_ir::{BlockId, Function, Target, Terminator, Value};
 use rustc_hash::FxHashMap;
@@ -15,24 +14,19 @@ use rustc_hash::FxHashMap;
 /// Instructions of a test that is still copied.
 const LARGEST_TEST: usize = 6;
 
-/// Rotates the loops of one height. Whether there are any that high.
-pub(crate) fn rotate(function: &mut Function, height: u32) -> bool {
-    let dominators = Dominators::of(function);
-    let loops = Loops::of(function, &dominators);
-    let ids: Vec<LoopId> = loops
-        .iter()
-        .filter(|(_, this)| this.height == height)
-        .map(|(id, _)| id)
-        .collect();
-    let definitions = Definitions::of(function);
-    for &id in &ids {
-        if let Some(inside) = body(function, &definitions, &loops, id)
-            && close(function, &dominators, &definitions, &loops, id)
-        {
-            turn(function, &loops, id, inside);
+/// Rotates the loops of a function. Blocks stay what they are and where they are, so inner loops do not disturb what is known about
+/// those around them.
+pub(crate) fn rotate(function: &mut Function, nest: &Nest) {
+    for height in 0..nest.heights() {
+        let definitions = Definitions::of(function);
+        let can = |id: &LoopId| body(function, &definitions, &nest.loops, *id).is_some();
+        let ids: Vec<LoopId> = nest.of_height(height).into_iter().filter(can).collect();
+        for id in close(function, nest, &definitions, ids) {
+            if let Some(inside) = body(function, &definitions, &nest.loops, id) {
+                turn(function, nest, id, inside);
+            }
         }
     }
-    !ids.is_empty()
 }
 
 /// The block behind the test, if the loop can be rotated.
@@ -71,8 +65,8 @@ fn body(
         .then_some(body)
 }
 
-fn turn(function: &mut Function, loops: &Loops, id: LoopId, body: BlockId) {
-    let this = loops.get(id);
+fn turn(function: &mut Function, nest: &Nest, id: LoopId, body: BlockId) {
+    let this = nest.loops.get(id);
     let header = function.block(this.header).clone();
     let results = header.instructions.iter().filter_map(|i| i.result);
     let defined: Vec<Value> = header.parameters.iter().copied().chain(results).collect();
@@ -126,4 +120,20 @@ fn turn(function: &mut Function, loops: &Loops, id: LoopId, body: BlockId) {
         latch.instructions.extend(test.instructions);
         latch.terminator = test.terminator;
     }
+    enter_without_parameters(function, this.header, nest.entry(id));
+}
+
+/// Nothing else leads to the header any more: what it is entered with is known there.
+fn enter_without_parameters(function: &mut Function, header: BlockId, entry: BlockId) {
+    let Terminator::Jump(jump) = &mut function.blocks[entry.index()].terminator else {
+        unreachable!("the block in front of a loop jumps");
+    };
+    let arguments = std::mem::take(&mut jump.arguments);
+    let header = &mut function.blocks[header.index()];
+    let values: FxHashMap<Value, Value> = header.parameters.drain(..).zip(arguments).collect();
+    let rename = |value: &mut Value| *value = *values.get(value).unwrap_or(value);
+    for instruction in &mut header.instructions {
+        instruction.op.for_each_use_mut(rename);
+    }
+    header.terminator.for_each_use_mut(rename);
 }

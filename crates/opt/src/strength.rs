@@ -11,47 +11,38 @@
 use crate::edit::{Definitions, Renaming, append, new_value};
 use crate::evolution::{Changes, Class, Context, Evolution};
 use crate::linear::{Front, Linear, Sum};
-use crate::loop_form::{jump_arguments, preheader};
-use finishline_ir::dominators::Dominators;
-use finishline_ir::loops::{Loop, LoopId, Loops};
+use crate::loop_form::{Nest, jump_arguments};
+use finishline_ir::loops::{Loop, LoopId};
 use finishline_ir::{BinaryOp, BlockId, Const, Function, Instruction, Op, Type, Value};
 use rustc_hash::{FxHashMap, FxHashSet};
 
 /// Parameters that a loop may get: each one takes a register.
 const MOST_PARAMETERS: usize = 6;
 
-/// Reduces the loops of one height. Whether there are any that high.
-pub(crate) fn reduce(function: &mut Function, height: u32) -> bool {
-    let dominators = Dominators::of(function);
-    let loops = Loops::of(function, &dominators);
-    let ids: Vec<LoopId> = loops
-        .iter()
-        .filter(|(_, this)| this.height == height)
-        .map(|(id, _)| id)
-        .collect();
-    let entries: Vec<BlockId> = ids
-        .iter()
-        .map(|id| preheader(function, &loops, *id))
-        .collect();
-    let definitions = Definitions::of(function);
-    let mut renaming = Renaming::new(function);
-    let plan = |id: &LoopId| {
-        Plan::of(Context {
+/// Reduces the loops of a function.
+pub(crate) fn reduce(function: &mut Function, nest: &Nest) {
+    for height in 0..nest.heights() {
+        let definitions = Definitions::of(function);
+        let context = |id| Context {
             function,
             definitions: &definitions,
-            dominators: &dominators,
-            loops: &loops,
-            id: *id,
-        })
-    };
-    let plans: Vec<Option<Plan>> = ids.iter().map(plan).collect();
-    for ((id, entry), plan) in ids.iter().zip(entries).zip(plans) {
-        if let Some(plan) = plan {
-            carry_out(function, loops.get(*id), entry, plan, &mut renaming);
+            dominators: &nest.dominators,
+            loops: &nest.loops,
+            id,
+        };
+        let found = nest.of_height(height).into_iter();
+        let plans = found.filter_map(|id| Some((id, Plan::of(context(id))?)));
+        let plans: Vec<(LoopId, Plan)> = plans.collect();
+        if plans.is_empty() {
+            continue;
         }
+        let mut renaming = Renaming::new(function);
+        for (id, plan) in plans {
+            let (this, entry) = (nest.loops.get(id), nest.entry(id));
+            carry_out(function, this, entry, plan, &mut renaming);
+        }
+        renaming.apply(function);
     }
-    renaming.apply(function);
-    !ids.is_empty()
 }
 
 /// The linear values of a loop that are worth a parameter.

@@ -19,22 +19,20 @@ use crate::evolution::{
 };
 use crate::guard::Guard;
 use crate::linear::{Linear, Sum};
-use crate::loop_form::{Copy, close, copy, jump_arguments, preheader, rename_in};
+use crate::loop_form::{Copy, Nest, close, copy, jump_arguments, rename_in};
 use crate::not_null::NotNull;
-use finishline_ir::dominators::Dominators;
-use finishline_ir::loops::{Loop, LoopId, Loops};
+use finishline_ir::loops::Loop;
 use finishline_ir::{BinaryOp, BlockId, Const, Function, Instruction, Op, Terminator, Type, Value};
 use finishline_model::AccessId;
 use rustc_hash::{FxHashMap, FxHashSet};
 
-/// Instructions of a loop that is still copied.
-const LARGEST_LOOP: usize = 600;
-/// A function may grow by so many instructions, or to so many times its size.
-const GROWTH: usize = 1_500;
-const GROWTH_FACTOR: usize = 3;
-
+/// Instructions of a loop that is still copied; of a loop around others, where there is less to win.
+const LARGEST_LOOP: usize = 400;
+const LARGEST_NEST: usize = 150;
 /// Loops with so many loops nested in them are left alone.
-pub(crate) const HIGHEST: u32 = 3;
+pub(crate) const HIGHEST: u32 = 2;
+/// A function may grow by so many instructions, or by as many as it has.
+const GROWTH: usize = 300;
 
 /// What versioning one function may still add.
 pub(crate) struct Budget(usize);
@@ -42,82 +40,61 @@ pub(crate) struct Budget(usize);
 impl Budget {
     pub(crate) fn of(function: &Function) -> Budget {
         let size: usize = function.blocks.iter().map(|b| b.instructions.len()).sum();
-        Budget(GROWTH.max(size * GROWTH_FACTOR))
+        Budget(GROWTH.max(size))
     }
 
-    fn allows(&self, function: &Function, this: &Loop, height: u32) -> bool {
-        this.height == height && size(function, this) <= LARGEST_LOOP.min(self.0)
+    fn allows(&self, function: &Function, this: &Loop) -> bool {
+        let largest = if this.height == 0 {
+            LARGEST_LOOP
+        } else {
+            LARGEST_NEST
+        };
+        size(function, this) <= largest.min(self.0)
     }
 }
 
-/// Versions the loops of one height. Whether there were any that could be; loads that were moved away from their checks are noted.
+/// Versions the loops of one height. Whether any was; loads that were moved away from their checks are noted.
 pub(crate) fn version(
     function: &mut Function,
     height: u32,
     budget: &mut Budget,
     moved: &mut Vec<AccessId>,
 ) -> bool {
-    if !enter_by_one_block(function, height, budget) {
+    let Some(nest) = Nest::of(function) else {
+        return false;
+    };
+    let mut ids = nest.of_height(height);
+    ids.retain(|id| budget.allows(function, nest.loops.get(*id)));
+    if ids.is_empty() {
         return false;
     }
-    let dominators = Dominators::of(function);
-    let loops = Loops::of(function, &dominators);
-    let ready = close_loops(function, &dominators, &loops, height, budget);
+    // What is learnt about a closed loop stays true when another one is copied.
+    let ready = close(function, &nest, &Definitions::of(function), ids);
     let definitions = Definitions::of(function);
-    let facts = NotNull::of(function, &definitions, &dominators);
+    let facts = NotNull::of(function, &definitions, &nest.dominators);
     let constants = int_constants(function);
+    let mut any = false;
     for id in ready {
-        let this = loops.get(id);
-        let size = size(function, this);
+        let (this, entry) = (nest.loops.get(id), nest.entry(id));
+        if !budget.allows(function, this) {
+            continue;
+        }
         let Some(plan) = Plan::of(Context {
             function,
             definitions: &definitions,
-            dominators: &dominators,
-            loops: &loops,
+            dominators: &nest.dominators,
+            loops: &nest.loops,
             id,
         }) else {
             continue;
         };
-        let entry = preheader(function, &loops, id);
-        let known = |reference| facts.holds(reference, entry, &dominators);
-        if size <= budget.0 && make(function, this, &plan, entry, known, &constants, moved) {
-            budget.0 -= size;
+        let known = |reference| facts.holds(reference, entry, &nest.dominators);
+        if make(function, this, &plan, entry, known, &constants, moved) {
+            budget.0 -= size(function, this);
+            any = true;
         }
     }
-    true
-}
-
-/// Gives the loops of one height that may be copied a single way in. Whether there are any.
-fn enter_by_one_block(function: &mut Function, height: u32, budget: &Budget) -> bool {
-    let dominators = Dominators::of(function);
-    let loops = Loops::of(function, &dominators);
-    let ids: Vec<LoopId> = loops
-        .iter()
-        .filter(|(_, this)| budget.allows(function, this, height))
-        .map(|(id, _)| id)
-        .collect();
-    for id in &ids {
-        preheader(function, &loops, *id);
-    }
-    !ids.is_empty()
-}
-
-/// Lets no value of these loops be used behind them; the loops for which that was possible. What is learnt about one of them
-/// stays true when another one is copied.
-fn close_loops(
-    function: &mut Function,
-    dominators: &Dominators,
-    loops: &Loops,
-    height: u32,
-    budget: &Budget,
-) -> Vec<LoopId> {
-    let definitions = Definitions::of(function);
-    let ids = loops.iter().filter_map(|(id, this)| {
-        (budget.allows(function, this, height)
-            && close(function, dominators, &definitions, loops, id))
-        .then_some(id)
-    });
-    ids.collect()
+    any
 }
 
 fn size(function: &Function, this: &Loop) -> usize {

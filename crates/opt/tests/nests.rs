@@ -6,7 +6,7 @@
 
 mod common;
 
-use common::{compile, in_parallel, same, setting};
+use common::{compile, in_parallel, limits, same, setting};
 use finishline_generate::rng::Rng;
 use finishline_ir::machine::Limits;
 use std::fmt::Write;
@@ -392,19 +392,17 @@ impl Maker {
     }
 }
 
-fn test(nest: &Nest) -> Result<(u64, u64, bool), String> {
+fn test(nest: &Nest, limits: Limits) -> Result<(u64, u64, bool), String> {
     let source = nest.render();
     let program = finishline_fin::compile("nest.fin", source.as_bytes());
     let Ok(program) = program else {
         return Ok((0, 0, false));
     };
     let fast = finishline_opt::for_speed(&program.module);
-    Ok(
-        match same(&program.module, &fast, &[], Limits::default(), FUEL)? {
-            Some((before, after)) => (before.steps, after.steps, before.end != Some(Ok(()))),
-            None => (0, 0, false),
-        },
-    )
+    Ok(match same(&program.module, &fast, &[], limits, FUEL)? {
+        Some((before, after)) => (before.steps, after.steps, before.end != Some(Ok(()))),
+        None => (0, 0, false),
+    })
 }
 
 #[test]
@@ -417,16 +415,20 @@ fn nests_run_as_before() {
     in_parallel(first..first + count, |seed| {
         let mut nest = Maker::nest(seed);
         compile(&nest.render());
-        match test(&nest) {
+        match test(&nest, limits(seed)) {
             Ok((before, after, fails)) => {
                 faster.fetch_add(u64::from(after < before), Ordering::Relaxed);
                 failing.fetch_add(u64::from(fails), Ordering::Relaxed);
             }
             Err(error) => {
-                while let Some(smaller) = nest.smaller().into_iter().find(|n| test(n).is_err()) {
+                while let Some(smaller) = nest
+                    .smaller()
+                    .into_iter()
+                    .find(|n| test(n, limits(seed)).is_err())
+                {
                     nest = smaller;
                 }
-                let said = test(&nest).expect_err("a shrunk nest still fails");
+                let said = test(&nest, limits(seed)).expect_err("a shrunk nest still fails");
                 panic!(
                     "seed {seed}: {error}\nshrunk: {said}\n{}\nrepeat: FINISHLINE_SEED={seed} FINISHLINE_SEEDS=1 \
                      cargo test -p finishline-opt --test nests",

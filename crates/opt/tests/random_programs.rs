@@ -5,10 +5,9 @@
 
 mod common;
 
-use common::{compile, in_parallel, same, setting};
+use common::{compile, in_parallel, limits, same, setting};
 use finishline_generate::random::Ownership;
 use finishline_generate::{Program, Settings, program, render, shrink};
-use finishline_ir::machine::Limits;
 
 const PROGRAMS: u64 = 6_000;
 /// Far more than the generator lets a program execute.
@@ -36,16 +35,16 @@ fn settings(seed: u64) -> Settings {
     }
 }
 
-fn hold(test: impl Fn(&Program) -> Result<(), String> + Sync) {
+fn hold(test: impl Fn(&Program, u64) -> Result<(), String> + Sync) {
     let (first, count) = (
         setting("FINISHLINE_SEED", 1),
         setting("FINISHLINE_SEEDS", PROGRAMS),
     );
     in_parallel(first..first + count, |seed| {
         let program = program(seed, &settings(seed));
-        if let Err(error) = test(&program) {
-            let small = shrink(&program, &mut |program| test(program).is_err());
-            let said = test(&small).expect_err("a shrunk program still fails");
+        if let Err(error) = test(&program, seed) {
+            let small = shrink(&program, &mut |program| test(program, seed).is_err());
+            let said = test(&small, seed).expect_err("a shrunk program still fails");
             panic!(
                 "seed {seed}: {error}\nshrunk: {said}\n{}\nrepeat: FINISHLINE_SEED={seed} FINISHLINE_SEEDS=1 \
                  cargo test -p finishline-opt --test random_programs",
@@ -57,9 +56,9 @@ fn hold(test: impl Fn(&Program) -> Result<(), String> + Sync) {
 
 #[test]
 fn for_speed_changes_nothing_that_shows() {
-    hold(|program| {
+    hold(|program, seed| {
         let module = compile(&render(program));
         let fast = finishline_opt::for_speed(&module);
-        same(&module, &fast, &[], Limits::default(), FUEL).map(|_| ())
+        same(&module, &fast, &[], limits(seed), FUEL).map(|_| ())
     });
 }

@@ -102,6 +102,21 @@ pub(crate) fn same(
     Ok(Some((expected, found)))
 }
 
+/// What a program of this seed may use up: now and then so little that calls or allocations fail.
+pub(crate) fn limits(seed: u64) -> Limits {
+    match seed % 8 {
+        0 | 1 => Limits {
+            call_depth: (seed / 8 % 4) as u32,
+            ..Limits::default()
+        },
+        2 => Limits {
+            memory: 600 + seed / 8 * 61 % 3_000,
+            ..Limits::default()
+        },
+        _ => Limits::default(),
+    }
+}
+
 /// A number from the environment: how many seeds, or the first one.
 pub(crate) fn setting(name: &str, default: u64) -> u64 {
     let value = std::env::var(name).ok();
