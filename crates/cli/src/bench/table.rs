@@ -254,3 +254,148 @@ fn memory_ratio(row: &ProgramRow) -> Option<Worst> {
         value: memory as f64 / row.baseline.memory_bytes as f64,
     })
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use finishline_model::bench::{BenchFailure, BenchFailureKind, Spread};
+
+    fn measurement(run_seconds: f64, megabytes: u64, compile_seconds: f64) -> Measurement {
+        Measurement {
+            compile_seconds,
+            run_seconds,
+            peak_bytes: (megabytes + 10) << 20,
+            start_bytes: 10 << 20,
+            tasks: None,
+            task_bytes: 0,
+            printed: String::new(),
+        }
+    }
+
+    fn round(baseline: f64, checked: f64, rust: Option<f64>) -> Round {
+        Round {
+            baseline: measurement(baseline, 2, 0.01),
+            checked: vec![Measurement {
+                tasks: Some(7),
+                task_bytes: 1 << 20,
+                ..measurement(checked, 9, 0.06)
+            }],
+            rust: rust.map(|seconds| measurement(seconds, 1, 0.0)),
+        }
+    }
+
+    /// sor: slowdowns 2, 8, 3; Fin over Rust 2, 0.5, 1. lufact: slowdown 12 twice.
+    fn sample() -> BenchTable {
+        let sor = vec![
+            round(1.0, 2.0, Some(0.5)),
+            round(0.5, 4.0, Some(1.0)),
+            round(2.0, 6.0, Some(2.0)),
+        ];
+        let lufact = vec![round(1.0, 12.0, None), round(2.0, 24.0, None)];
+        let crypt = BenchFailure {
+            program: "crypt",
+            kind: BenchFailureKind::Failed,
+            message: "no".to_owned(),
+        };
+        let of = |name| find(name).expect("a benchmark");
+        let measured = vec![
+            (of("crypt"), Err(crypt)),
+            (of("lufact"), Ok(lufact)),
+            (of("sor"), Ok(sor)),
+        ];
+        table(Size::A, 3, measured)
+    }
+
+    fn target(table: &BenchTable, key: &str) -> Option<(f64, Option<&'static str>)> {
+        let found = table.targets.iter().find(|target| target.key == key);
+        found.map(|target| (target.measured, target.program))
+    }
+
+    #[test]
+    fn ratios_are_taken_within_a_round() {
+        let table = sample();
+        let [lufact, sor] = &table.programs[..] else {
+            panic!("two programs were measured");
+        };
+        // The ratio of the medians would be 4.
+        let slowdown = Spread {
+            median: 3.0,
+            least: 2.0,
+            greatest: 8.0,
+        };
+        assert_eq!(sor.checked[0].slowdown, slowdown);
+        assert_eq!(sor.baseline.seconds.median, 1.0);
+        assert_eq!(sor.tasks, 7);
+        assert_eq!(lufact.checked[0].slowdown.median, 12.0);
+        let [rust] = &table.rust[..] else {
+            panic!("one of them is there in Rust");
+        };
+        let ratio = Spread {
+            median: 1.0,
+            least: 0.5,
+            greatest: 2.0,
+        };
+        assert_eq!(rust.ratio, ratio);
+    }
+
+    #[test]
+    fn the_whole_is_over_all_programs_measured() {
+        let table = sample();
+        let column = &table.columns[0];
+        // 3 · 12 = 36 = 6²
+        assert!((column.overall.geometric_mean - 6.0).abs() < 1e-12);
+        let worst = Worst {
+            program: "lufact",
+            value: 12.0,
+        };
+        assert_eq!(column.overall.worst, worst);
+        assert_eq!(column.paper.worst.program, "sor");
+        let paper = (12.45_f64 * 14.99).sqrt();
+        assert!((column.paper.geometric_mean - paper).abs() < 1e-12);
+    }
+
+    #[test]
+    fn targets_are_about_what_was_measured() {
+        let table = sample();
+        let mean = target(&table, "slowdown_geometric_mean").expect("a target");
+        assert!((mean.0 - 6.0).abs() < 1e-12);
+        assert_eq!(
+            target(&table, "slowdown_worst"),
+            Some((12.0, Some("lufact")))
+        );
+        assert_eq!(target(&table, "rust_ratio_worst"), Some((1.0, Some("sor"))));
+        let compile = target(&table, "compile_seconds_longest").expect("a target");
+        assert_eq!(compile.0, 0.06);
+        // 9 MiB over 2 MiB is 4.5; without the detector's 1 MiB about tasks it is 4.
+        assert_eq!(table.programs[0].checked[0].memory_ratio, Some(4.5));
+        let memory = target(&table, "memory_ratio_words").expect("a target");
+        assert_eq!(memory.0, 4.0);
+        assert_eq!(target(&table, "memory_ratio_bytes"), None);
+        assert_eq!(target(&table, "crypt_memory_bytes"), None);
+    }
+
+    #[test]
+    fn crypt_has_a_target_of_its_own_at_size_c() {
+        let of = find("crypt").expect("a benchmark");
+        let measured = vec![(of, Ok(vec![round(1.0, 1.0, Some(1.0))]))];
+        let table = table(Size::C, 1, measured);
+        let bytes = target(&table, "crypt_memory_bytes").expect("a target");
+        assert_eq!(bytes.0, (9 << 20) as f64);
+    }
+
+    #[test]
+    fn little_memory_has_no_ratio() {
+        let of = find("series").expect("a benchmark");
+        let mut only = round(1.0, 1.0, None);
+        only.baseline.peak_bytes = only.baseline.start_bytes + LEAST_MEMORY - 1;
+        let table = table(Size::A, 1, vec![(of, Ok(vec![only]))]);
+        assert_eq!(table.programs[0].checked[0].memory_ratio, None);
+        assert_eq!(target(&table, "memory_ratio_words"), None);
+    }
+
+    #[test]
+    fn nothing_measured_is_no_panic() {
+        let table = table(Size::A, 1, Vec::new());
+        assert!(table.columns.is_empty() && table.targets.is_empty());
+    }
+}

@@ -127,7 +127,10 @@ fn rust(table: &BenchTable) -> Grid {
 }
 
 fn targets(table: &BenchTable) -> Grid {
-    let mut grid = Grid::default();
+    let mut grid = Grid {
+        flush_left: &[0, 2, 4],
+        ..Grid::default()
+    };
     for target in &table.targets {
         grid.rows.push(vec![
             target.what.to_owned(),
@@ -144,12 +147,23 @@ fn spread(spread: &Spread) -> String {
     format!("{:.2}..{:.2}", spread.least, spread.greatest)
 }
 
-/// Cells in columns as wide as their widest cell; the first column is flush left, the others right.
-#[derive(Default)]
+/// Cells in columns as wide as their widest cell.
 struct Grid {
     rows: Vec<Vec<String>>,
     /// Rows above which a line is drawn.
     rules: Vec<usize>,
+    /// The columns of words; numbers are flush right.
+    flush_left: &'static [usize],
+}
+
+impl Default for Grid {
+    fn default() -> Self {
+        Grid {
+            rows: Vec::new(),
+            rules: Vec::new(),
+            flush_left: &[0],
+        }
+    }
 }
 
 impl Grid {
@@ -165,7 +179,7 @@ impl Grid {
             cells.map(|cell| cell.chars().count()).max().unwrap_or(0)
         };
         let widths: Vec<usize> = (0..columns).map(width).collect();
-        let total = widths.iter().sum::<usize>() + GAP * columns.saturating_sub(1);
+        let total = widths.iter().sum::<usize>() + GAP.len() * columns.saturating_sub(1);
         let mut text = String::new();
         for (index, row) in self.rows.iter().enumerate() {
             if self.rules.contains(&index) {
@@ -174,10 +188,13 @@ impl Grid {
             }
             let mut line = String::new();
             for (column, (cell, width)) in row.iter().zip(&widths).enumerate() {
-                match column {
-                    0 => line += &format!("{cell:<width$}"),
-                    _ => line += &format!("{:GAP$}{cell:>width$}", ""),
+                if column > 0 {
+                    line += GAP;
                 }
+                line += &match self.flush_left.contains(&column) {
+                    true => format!("{cell:<width$}"),
+                    false => format!("{cell:>width$}"),
+                };
             }
             text += line.trim_end();
             text.push('\n');
@@ -186,5 +203,5 @@ impl Grid {
     }
 }
 
-/// Blanks between columns.
-const GAP: usize = 2;
+/// Between columns.
+const GAP: &str = "  ";
