@@ -25,9 +25,7 @@ fn fin(name: &str, size: Size) -> String {
         },
         &mut (),
         &mut printed,
-        None,
         &AtomicU64::new(0),
-        |_, _| {},
     );
     assert!(
         matches!(outcome.result, End::Finished),

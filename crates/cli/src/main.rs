@@ -5,6 +5,7 @@
 
 #![forbid(unsafe_code)]
 
+mod bench;
 mod check;
 mod detectors;
 mod explain;
@@ -15,7 +16,7 @@ mod progress;
 mod run;
 
 use clap::Parser;
-use options::{Cli, Command};
+use options::{BenchTable, Cli, Command};
 use outcome::Problem;
 use std::process::ExitCode;
 
@@ -24,6 +25,10 @@ fn main() -> ExitCode {
     let result = match cli.command {
         Command::Run(options) => run::run(&options),
         Command::Check(options) => check::check(&options),
+        Command::Bench(options) => match options.table {
+            BenchTable::EspBags(options) => bench::esp_bags(&options),
+        },
+        Command::BenchOne(options) => bench::one::one(&options),
         Command::Detectors(options) => detectors::detectors(&options),
         Command::Explain(options) => explain::explain(&options),
     };

@@ -1,6 +1,9 @@
 //! The command line: commands, options, their help.
 
+use crate::bench::one::Configuration;
+use crate::bench::suite::{self, Benchmark};
 use clap::{Args, Parser, Subcommand, ValueEnum};
+use finishline_baseline::Size;
 use finishline_engine::executor::Executor;
 use finishline_model::Detector;
 use finishline_report::{Format, Style};
@@ -31,6 +34,12 @@ pub(crate) enum Command {
     /// Run a program and tell whether any schedule of this input has a race
     #[command(after_help = EXIT_STATUSES)]
     Check(CheckOptions),
+    /// Measure what checking costs
+    #[command(after_help = EXIT_STATUSES)]
+    Bench(BenchOptions),
+    /// One measurement of `bench`, as JSON
+    #[command(hide = true)]
+    BenchOne(BenchOneOptions),
     /// List the detectors and their guarantees
     Detectors(DetectorsOptions),
     /// Explain an error code or a verdict
@@ -120,6 +129,63 @@ pub(crate) struct CheckOptions {
 }
 
 #[derive(Args)]
+pub(crate) struct BenchOptions {
+    #[command(subcommand)]
+    pub(crate) table: BenchTable,
+}
+
+#[derive(Subcommand)]
+pub(crate) enum BenchTable {
+    /// The slowdowns of the ESP-bags paper's Table 3: its twelve programs, checked and not, and four of them in Rust
+    #[command(after_help = EXIT_STATUSES)]
+    EspBags(EspBagsOptions),
+}
+
+#[derive(Args)]
+pub(crate) struct EspBagsOptions {
+    /// The size of the programs' input: small (only to try it out), A, B or C
+    #[arg(long, value_name = "SIZE", default_value = "A", value_parser = parse_bench_size)]
+    pub(crate) size: Size,
+
+    /// Measure these programs alone
+    #[arg(long, value_name = "NAME,...", value_delimiter = ',', value_parser = parse_benchmark)]
+    pub(crate) only: Vec<&'static Benchmark>,
+
+    /// How often everything is measured
+    #[arg(long, value_name = "N", default_value_t = 5, value_parser = clap::value_parser!(u32).range(1..))]
+    pub(crate) runs: u32,
+
+    /// Write the figures to this file, as a table for spreadsheets
+    #[arg(long, value_name = "FILE")]
+    pub(crate) csv: Option<PathBuf>,
+
+    /// Write the figures to this file, for scripts
+    #[arg(long, value_name = "FILE")]
+    pub(crate) json: Option<PathBuf>,
+
+    /// Write a chart of the slowdowns to this file, for browsers
+    #[arg(long, value_name = "FILE")]
+    pub(crate) svg: Option<PathBuf>,
+
+    /// Show no progress
+    #[arg(long, short)]
+    pub(crate) quiet: bool,
+}
+
+#[derive(Args)]
+pub(crate) struct BenchOneOptions {
+    #[arg(value_name = "NAME", value_parser = parse_benchmark)]
+    pub(crate) program: &'static Benchmark,
+
+    #[arg(value_name = "SIZE", value_parser = parse_bench_size)]
+    pub(crate) size: Size,
+
+    /// run, check or rust
+    #[arg(value_parser = Configuration::parse)]
+    pub(crate) configuration: Configuration,
+}
+
+#[derive(Args)]
 pub(crate) struct DetectorsOptions {
     /// text or json
     #[arg(long, value_name = "FORMAT", default_value = "text", value_parser = ["text", "json"])]
@@ -157,6 +223,19 @@ fn parse_format(word: &str) -> Result<Format, String> {
             "the formats are {}",
             Format::ALL.map(Format::name).join(", ")
         )
+    })
+}
+
+fn parse_benchmark(word: &str) -> Result<&'static Benchmark, String> {
+    suite::find(word).ok_or_else(|| format!("the programs are {}", suite::names(|_| true)))
+}
+
+fn parse_bench_size(word: &str) -> Result<Size, String> {
+    let known = suite::SIZES.into_iter();
+    let mut found = known.filter(|(name, _)| name.eq_ignore_ascii_case(word));
+    found.next().map(|(_, size)| size).ok_or_else(|| {
+        let words = suite::SIZES.map(|(name, _)| name).join(", ");
+        format!("the sizes are {words}")
     })
 }
 

@@ -8,6 +8,8 @@ use std::path::PathBuf;
 pub(crate) const NOTHING_FOUND: u8 = 0;
 /// Bad usage, a bad source file, a file that can't be read or written.
 pub(crate) const BAD_USAGE: u8 = 2;
+/// A race was found.
+pub(crate) const RACE_FOUND: u8 = 66;
 /// The program failed.
 pub(crate) const PROGRAM_FAILED: u8 = 3;
 /// Detectors disagree: a bug of Finishline.

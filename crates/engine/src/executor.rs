@@ -61,12 +61,12 @@ impl<'m> Forms<'m> {
         self.sequential.get_or_init(make)
     }
 
-    fn fast(&self) -> &Module {
+    pub(crate) fn fast(&self) -> &Module {
         let make = || finishline_opt::for_speed(self.module);
         self.fast.get_or_init(make)
     }
 
-    fn fast_sequential(&self) -> &Module {
+    pub(crate) fn fast_sequential(&self) -> &Module {
         let make = || finishline_opt::for_speed(self.sequential());
         self.fast_sequential.get_or_init(make)
     }
@@ -166,7 +166,7 @@ impl Drive for Heard<'_, '_> {
     }
 }
 
-fn compiled<'a>(module: &'a Module, input: Input<'a>) -> finishline_jit::Program<'a> {
+pub(crate) fn compiled<'a>(module: &'a Module, input: Input<'a>) -> finishline_jit::Program<'a> {
     finishline_jit::Program {
         module,
         arguments: input.arguments,
@@ -175,7 +175,7 @@ fn compiled<'a>(module: &'a Module, input: Input<'a>) -> finishline_jit::Program
     }
 }
 
-fn outcome(end: finishline_jit::End) -> Outcome {
+pub(crate) fn outcome(end: finishline_jit::End) -> Outcome {
     let result = match end {
         finishline_jit::End::Finished => End::Finished,
         finishline_jit::End::Trapped(trap) => End::Trapped(trap),

@@ -2,6 +2,7 @@
 //!
 //! - [`depth_first`]: the serial run that the bags detectors need.
 //! - [`executor`]: compiled or interpreted, and the forms of a program that runs need.
+//! - [`timing`]: one compiled run, its compilation apart, for benchmarks.
 //! - [`interleavings`]: every schedule of a small program, the second oracle.
 //! - [`question`]: a program with its input.
 //! - [`check`]: runs a program under a detector, runs it again to name what it found, and sums up.
@@ -24,4 +25,5 @@ mod rerun;
 mod story;
 pub mod suppressions;
 mod teller;
+pub mod timing;
 mod watch;

@@ -204,7 +204,7 @@ fn paragraph(text: &str) -> String {
 }
 
 /// Text as HTML, for elements and quoted attributes, with nothing invisible in it.
-fn escape(text: &str) -> String {
+pub(crate) fn escape(text: &str) -> String {
     let mut html = String::with_capacity(text.len());
     for c in words::printable(text).chars() {
         match c {

@@ -5,11 +5,14 @@
 //! is shortened says by how much. All text of the user (names, paths, source) is hostile until it
 //! has been escaped for its format. Cost: linear in the summary.
 //!
+//! The tables of `finishline bench` have their own formats, in [`bench`].
+//!
 //! The exit status of `finishline check` is part of the same contract as the JSON fields, so it is
 //! decided here, in [`exit_status`], and nowhere else.
 
 #![forbid(unsafe_code)]
 
+pub mod bench;
 mod html;
 mod json;
 mod sarif;

@@ -18,7 +18,12 @@ const MAY_USE: [(&str, &[&str]); 12] = [
     ("report", &["model"]),
     ("generate", &[]),
     ("baseline", &[]),
-    ("cli", &["model", "ir", "fin", "detect", "engine", "report"]),
+    (
+        "cli",
+        &[
+            "model", "ir", "fin", "detect", "opt", "engine", "report", "baseline",
+        ],
+    ),
     ("xtask", &[]),
 ];
 

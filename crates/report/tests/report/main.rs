@@ -1,5 +1,6 @@
 //! Reports of summaries built by hand: each format against its contract.
 
+mod bench;
 mod exit_status;
 mod html;
 mod json;

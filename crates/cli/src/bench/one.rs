@@ -1,0 +1,181 @@
+//! `finishline bench-one`: one measurement, in a process of its own, told as one line of JSON.
+//!
+//! A process of its own has clean memory: nothing is resident yet, no allocator has pages to spare, and the peak is that of
+//! this run. Time is taken around the run alone; what it prints is kept in memory. Compiling is timed from the source text
+//! to machine code, in a process that has compiled nothing before, as a user meets it.
+
+use crate::bench::memory::{self, Resident};
+use crate::bench::suite::{self, Benchmark};
+use crate::options::BenchOneOptions;
+use crate::outcome::{NOTHING_FOUND, Problem};
+use finishline_baseline::Size;
+use finishline_engine::depth_first::End;
+use finishline_engine::executor::{Executor, Forms};
+use finishline_engine::question::Question;
+use finishline_engine::timing;
+use finishline_ir::machine::{Datum, Limits};
+use finishline_model::Detector;
+use serde::{Deserialize, Serialize};
+use std::io::{self, Write};
+use std::sync::atomic::AtomicU64;
+use std::time::Instant;
+
+/// What can be measured of a program.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Configuration {
+    /// Compiled, without checks.
+    Run,
+    /// Compiled with all checks but those of sequential code, under ESP-bags: what `finishline check` does.
+    Check,
+    /// The same algorithm in Rust.
+    Rust,
+}
+
+impl Configuration {
+    const ALL: [Configuration; 3] = [
+        Configuration::Run,
+        Configuration::Check,
+        Configuration::Rust,
+    ];
+
+    pub(crate) const fn word(self) -> &'static str {
+        match self {
+            Configuration::Run => "run",
+            Configuration::Check => "check",
+            Configuration::Rust => "rust",
+        }
+    }
+
+    pub(crate) fn parse(word: &str) -> Result<Self, String> {
+        let found = Self::ALL.into_iter().find(|one| one.word() == word);
+        found.ok_or_else(|| "run, check or rust".to_owned())
+    }
+}
+
+/// The line of JSON.
+#[derive(Serialize, Deserialize)]
+#[serde(tag = "end", rename_all = "snake_case")]
+pub(crate) enum Answer {
+    Measured(Measurement),
+    /// A race was found.
+    Race {
+        message: String,
+    },
+    Failed {
+        message: String,
+    },
+}
+
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub(crate) struct Measurement {
+    /// 0 for Rust, which was compiled with Finishline.
+    pub(crate) compile_seconds: f64,
+    pub(crate) run_seconds: f64,
+    /// The most memory resident during the run, and of that, what was resident before.
+    pub(crate) peak_bytes: u64,
+    pub(crate) start_bytes: u64,
+    /// Tasks created, `main` not counted; known to detectors alone.
+    pub(crate) tasks: Option<u64>,
+    /// What the detector keeps about tasks.
+    pub(crate) task_bytes: u64,
+    pub(crate) printed: String,
+}
+
+pub(crate) fn one(options: &BenchOneOptions) -> Result<u8, Problem> {
+    let benchmark = options.program;
+    let answer = match options.configuration {
+        Configuration::Run => fin(benchmark, options.size, None)?,
+        Configuration::Check => fin(benchmark, options.size, Some(Detector::EspBags))?,
+        Configuration::Rust => rust(benchmark, options.size)?,
+    };
+    let line = serde_json::to_string(&answer).map_err(|error| Problem::Output(error.into()))?;
+    writeln!(io::stdout().lock(), "{line}").map_err(Problem::Output)?;
+    Ok(NOTHING_FOUND)
+}
+
+fn rust(benchmark: &Benchmark, size: Size) -> Result<Answer, Problem> {
+    let run = benchmark.rust.ok_or_else(|| {
+        Problem::Usage(format!(
+            "there is no Rust version of {}; there is one of {}",
+            benchmark.name,
+            suite::names(|benchmark| benchmark.rust.is_some())
+        ))
+    })?;
+    let resident = Resident::before().map_err(memory::problem)?;
+    let start = Instant::now();
+    // A wrong result is a panic, which ends this process and is told by its status.
+    let line = run(size);
+    let run_seconds = start.elapsed().as_secs_f64();
+    Ok(Answer::Measured(Measurement {
+        compile_seconds: 0.0,
+        run_seconds,
+        peak_bytes: resident.peak().map_err(memory::problem)?,
+        start_bytes: resident.start,
+        tasks: None,
+        task_bytes: 0,
+        printed: line + "\n",
+    }))
+}
+
+fn fin(benchmark: &Benchmark, size: Size, detector: Option<Detector>) -> Result<Answer, Problem> {
+    let failed = |message: String| Ok(Answer::Failed { message });
+    let start = Instant::now();
+    let file = format!("{}.fin", benchmark.name);
+    let module = match finishline_fin::compile(&file, benchmark.source.as_bytes()) {
+        Ok(program) => program.module,
+        Err(diagnostics) => return Err(Problem::Source(diagnostics.render(false))),
+    };
+    let question = Question {
+        module: &module,
+        forms: Forms::new(&module, Executor::Compiled),
+        words: vec![size.argument().to_string()],
+        arguments: vec![Datum::Int(size.argument())],
+        limits: Limits::default(),
+        max_races: 0,
+        suppressions: None,
+        watch: None,
+        progress: AtomicU64::new(0),
+    };
+    let ready = match timing::prepare(&question, detector) {
+        Ok(ready) => ready,
+        Err(error) => return failed(error.to_string()),
+    };
+    let compile_seconds = start.elapsed().as_secs_f64();
+
+    let mut printed = Vec::new();
+    let resident = Resident::before().map_err(memory::problem)?;
+    let start = Instant::now();
+    let ran = ready.run(&mut printed);
+    let run_seconds = start.elapsed().as_secs_f64();
+    let peak_bytes = resident.peak().map_err(memory::problem)?;
+
+    match ran.end {
+        End::Finished | End::OutOfFuel => {}
+        End::Trapped(trap) => {
+            let position = module.source.position(trap.site);
+            return failed(format!("{} at {position}", trap.kind.message()));
+        }
+        End::OutputError(error) => return failed(error.to_string()),
+    }
+    let findings = match ran.findings {
+        None => None,
+        Some(Ok(findings)) => Some(findings),
+        Some(Err(failure)) => return failed(format!("the detector gave up: {failure}")),
+    };
+    if let Some(findings) = &findings
+        && !findings.racing.is_empty()
+    {
+        let message = format!("{} racing locations", findings.racing.len());
+        return Ok(Answer::Race { message });
+    }
+    Ok(Answer::Measured(Measurement {
+        compile_seconds,
+        run_seconds,
+        peak_bytes,
+        start_bytes: resident.start,
+        // `main` is a task too.
+        tasks: findings.as_ref().map(|found| found.statistics.tasks - 1),
+        task_bytes: findings.map_or(0, |found| found.task_bytes as u64),
+        printed: String::from_utf8_lossy(&printed).into_owned(),
+    }))
+}

@@ -1,0 +1,93 @@
+//! The programs of the ESP-bags paper's Table 3, part of the tool so that it can measure itself anywhere.
+
+use finishline_baseline::{Size, crypt, matmul, series, sor};
+
+/// One of the twelve benchmarks.
+pub(crate) struct Benchmark {
+    pub(crate) name: &'static str,
+    pub(crate) source: &'static str,
+    /// [ESP-bags Table 3] The slowdown that the paper measured, with the checks of sequential code left out and no others.
+    pub(crate) paper_slowdown: f64,
+    pub(crate) elements: Elements,
+    /// The same algorithm in Rust, where there is one; it returns the line that the Fin program prints.
+    pub(crate) rust: Option<fn(Size) -> String>,
+}
+
+/// What most of a program's memory consists of. A cell of a detector has 8 bytes, whatever it stands for.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Elements {
+    Bytes,
+    Words,
+}
+
+/// A program of programs/esp-bags.
+macro_rules! benchmark {
+    ($name:ident, $paper_slowdown:literal, $elements:ident, $rust:expr) => {
+        Benchmark {
+            name: stringify!($name),
+            source: include_str!(concat!(
+                "../../../../programs/esp-bags/",
+                stringify!($name),
+                ".fin"
+            )),
+            paper_slowdown: $paper_slowdown,
+            elements: Elements::$elements,
+            rust: $rust,
+        }
+    };
+}
+
+/// In the paper's order.
+pub(crate) static SUITE: [Benchmark; 12] = [
+    benchmark!(crypt, 7.63, Bytes, Some(crypt::run)),
+    benchmark!(lufact, 12.45, Words, None),
+    benchmark!(moldyn, 10.57, Words, None),
+    benchmark!(montecarlo, 1.99, Words, None),
+    benchmark!(raytracer, 11.89, Words, None),
+    benchmark!(series, 1.01, Words, Some(series::run)),
+    benchmark!(sor, 14.99, Words, Some(sor::run)),
+    benchmark!(sparse, 12.79, Words, None),
+    benchmark!(fannkuch, 1.49, Words, None),
+    benchmark!(fasta, 3.88, Bytes, None),
+    benchmark!(mandelbrot, 1.02, Bytes, None),
+    benchmark!(matmul, 6.43, Words, Some(matmul::run)),
+];
+
+pub(crate) fn find(name: &str) -> Option<&'static Benchmark> {
+    SUITE.iter().find(|benchmark| benchmark.name == name)
+}
+
+/// The names of some benchmarks, for messages.
+pub(crate) fn names(which: impl Fn(&Benchmark) -> bool) -> String {
+    let names: Vec<&str> = (SUITE.iter())
+        .filter(|benchmark| which(benchmark))
+        .map(|benchmark| benchmark.name)
+        .collect();
+    names.join(", ")
+}
+
+/// The sizes, by the words of the command line.
+pub(crate) const SIZES: [(&str, Size); 4] = [
+    ("small", Size::Small),
+    ("A", Size::A),
+    ("B", Size::B),
+    ("C", Size::C),
+];
+
+pub(crate) fn size_word(size: Size) -> &'static str {
+    let found = SIZES.iter().find(|(_, known)| *known == size);
+    found.map_or("?", |(word, _)| word)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::bench::arithmetic::geometric_mean;
+
+    #[test]
+    fn the_slowdowns_of_the_paper_have_the_mean_of_the_paper() {
+        let slowdowns = SUITE.each_ref().map(|benchmark| benchmark.paper_slowdown);
+        // As printed there, to two decimals.
+        assert!((geometric_mean(&slowdowns) - 4.86).abs() < 0.005);
+    }
+}

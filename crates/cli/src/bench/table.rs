@@ -1,0 +1,401 @@
+//! From the rounds of all programs to the figures of the table.
+
+use crate::bench::arithmetic::{geometric_mean, median, spread};
+use crate::bench::measure::Round;
+use crate::bench::one::Measurement;
+use crate::bench::suite::{Benchmark, Elements, SUITE, find, size_word};
+use crate::bench::{COLUMNS, Column, Measured};
+use finishline_baseline::Size;
+use finishline_model::bench::{
+    BenchTable, CheckColumn, Checked, Cost, Overall, ProgramRow, RustRow, Target, Unit, Worst,
+};
+
+/// Below this a program's memory is that of a few pages more or less, and a ratio means nothing.
+const LEAST_MEMORY: u64 = 1 << 20;
+
+pub(super) fn table(size: Size, rounds: usize, measured: Vec<Measured>) -> BenchTable {
+    let mut programs = Vec::new();
+    let mut rust = Vec::new();
+    let mut failures = Vec::new();
+    for (benchmark, rounds) in measured {
+        match rounds {
+            Ok(rounds) => {
+                programs.push(program_row(benchmark, &rounds));
+                rust.extend(rust_row(benchmark, &rounds));
+            }
+            Err(failure) => failures.push(failure),
+        }
+    }
+    let columns: Vec<CheckColumn> = (COLUMNS.iter().enumerate())
+        .filter_map(|(index, column)| check_column(column, index, &programs))
+        .collect();
+    BenchTable {
+        size: size_word(size),
+        rounds,
+        optimised: !cfg!(debug_assertions),
+        suite: SUITE.len(),
+        targets: targets(size, &columns, &programs, &rust),
+        columns,
+        programs,
+        rust,
+        failures,
+    }
+}
+
+fn program_row(benchmark: &Benchmark, rounds: &[Round]) -> ProgramRow {
+    let baselines: Vec<&Measurement> = rounds.iter().map(|round| &round.baseline).collect();
+    let baseline = cost(&baselines);
+    let checked: Vec<Checked> = (COLUMNS.iter().enumerate())
+        .map(|(index, column)| {
+            let measured: Vec<&Measurement> =
+                rounds.iter().map(|round| &round.checked[index]).collect();
+            let cost = cost(&measured);
+            Checked {
+                cost,
+                slowdown: spread(&ratios(&measured, &baselines)),
+                paper_slowdown: (column.paper_slowdown)(benchmark),
+                task_bytes: measured.iter().map(|one| one.task_bytes).max().unwrap_or(0),
+                memory_ratio: (baseline.memory_bytes >= LEAST_MEMORY)
+                    .then(|| cost.memory_bytes as f64 / baseline.memory_bytes as f64),
+            }
+        })
+        .collect();
+    let mut told = rounds.iter().flat_map(|round| &round.checked);
+    ProgramRow {
+        program: benchmark.name,
+        tasks: told.find_map(|one| one.tasks).unwrap_or(0),
+        baseline,
+        checked,
+    }
+}
+
+fn rust_row(benchmark: &Benchmark, rounds: &[Round]) -> Option<RustRow> {
+    let rust: Vec<&Measurement> = (rounds.iter())
+        .map(|round| round.rust.as_ref())
+        .collect::<Option<_>>()?;
+    let fin: Vec<&Measurement> = rounds.iter().map(|round| &round.baseline).collect();
+    Some(RustRow {
+        program: benchmark.name,
+        fin_seconds: spread(&seconds(&fin)),
+        rust_seconds: spread(&seconds(&rust)),
+        ratio: spread(&ratios(&fin, &rust)),
+    })
+}
+
+fn cost(measured: &[&Measurement]) -> Cost {
+    let memory = |one: &&Measurement| one.peak_bytes.saturating_sub(one.start_bytes) as f64;
+    let memory: Vec<f64> = measured.iter().map(memory).collect();
+    let compile: Vec<f64> = measured.iter().map(|one| one.compile_seconds).collect();
+    Cost {
+        seconds: spread(&seconds(measured)),
+        memory_bytes: median(&memory) as u64,
+        compile_seconds: median(&compile),
+    }
+}
+
+/// A clock may not have moved: never 0.
+fn seconds(measured: &[&Measurement]) -> Vec<f64> {
+    measured
+        .iter()
+        .map(|one| one.run_seconds.max(1e-9))
+        .collect()
+}
+
+/// Round by round.
+fn ratios(these: &[&Measurement], those: &[&Measurement]) -> Vec<f64> {
+    let pairs = seconds(these).into_iter().zip(seconds(those));
+    pairs.map(|(this, that)| this / that).collect()
+}
+
+/// The figures of a column over all programs; none if there is no program.
+fn check_column(column: &Column, index: usize, programs: &[ProgramRow]) -> Option<CheckColumn> {
+    let of = |value: fn(&Checked) -> f64| {
+        let values: Vec<Worst> = (programs.iter())
+            .map(|row| Worst {
+                program: row.program,
+                value: value(&row.checked[index]),
+            })
+            .collect();
+        overall(&values)
+    };
+    Some(CheckColumn {
+        key: column.key,
+        title: column.title,
+        overall: of(|checked| checked.slowdown.median)?,
+        paper: of(|checked| checked.paper_slowdown)?,
+    })
+}
+
+fn overall(values: &[Worst]) -> Option<Overall> {
+    let numbers: Vec<f64> = values.iter().map(|one| one.value).collect();
+    Some(Overall {
+        worst: worst(values.iter().copied())?,
+        geometric_mean: geometric_mean(&numbers),
+    })
+}
+
+fn worst(values: impl Iterator<Item = Worst>) -> Option<Worst> {
+    values.max_by(|a, b| a.value.total_cmp(&b.value))
+}
+
+/// The targets that these measurements say something about. Slowdowns and memory are those of the first column.
+fn targets(
+    size: Size,
+    columns: &[CheckColumn],
+    programs: &[ProgramRow],
+    rust: &[RustRow],
+) -> Vec<Target> {
+    let mut targets = Vec::new();
+    if let Some(column) = columns.first() {
+        targets.push(Target {
+            key: "slowdown_geometric_mean",
+            what: "slowdown, geometric mean",
+            unit: Unit::Times,
+            limit: 2.5,
+            measured: column.overall.geometric_mean,
+            program: None,
+        });
+    }
+    let mut add = |key, what, unit, limit, worst: Option<Worst>| {
+        targets.extend(worst.map(|worst| Target {
+            key,
+            what,
+            unit,
+            limit,
+            measured: worst.value,
+            program: Some(worst.program),
+        }));
+    };
+    let slowdown = columns.first().map(|column| column.overall.worst);
+    add(
+        "slowdown_worst",
+        "slowdown, worst",
+        Unit::Times,
+        6.0,
+        slowdown,
+    );
+    let ratios = rust.iter().map(|row| Worst {
+        program: row.program,
+        value: row.ratio.median,
+    });
+    add(
+        "rust_ratio_worst",
+        "Fin over Rust, worst",
+        Unit::Times,
+        1.6,
+        worst(ratios),
+    );
+    for (elements, key, what, limit) in [
+        (
+            Elements::Words,
+            "memory_ratio_words",
+            "memory, 8-byte elements, worst",
+            3.0,
+        ),
+        (
+            Elements::Bytes,
+            "memory_ratio_bytes",
+            "memory, bytes, worst",
+            9.0,
+        ),
+    ] {
+        let of_these = programs.iter().filter(|row| {
+            find(row.program).is_some_and(|benchmark| benchmark.elements == elements)
+        });
+        add(
+            key,
+            what,
+            Unit::Times,
+            limit,
+            worst(of_these.filter_map(memory_ratio)),
+        );
+    }
+    let compile = programs.iter().map(|row| {
+        let checked = row.checked.iter().map(|checked| &checked.cost);
+        let costs = checked.chain([&row.baseline]);
+        Worst {
+            program: row.program,
+            value: costs.map(|cost| cost.compile_seconds).fold(0.0, f64::max),
+        }
+    });
+    add(
+        "compile_seconds_longest",
+        "compile time, longest",
+        Unit::Seconds,
+        0.05,
+        worst(compile),
+    );
+    let crypt = programs
+        .iter()
+        .find(|row| size == Size::C && row.program == "crypt");
+    let crypt = crypt.map(|row| Worst {
+        program: row.program,
+        value: row.checked[0].cost.memory_bytes as f64,
+    });
+    add(
+        "crypt_memory_bytes",
+        "memory of crypt with checks",
+        Unit::Bytes,
+        2.5 * GIB,
+        crypt,
+    );
+    targets
+}
+
+const GIB: f64 = (1_u64 << 30) as f64;
+
+/// What the target for memory is about: what the detector keeps about tasks is apart from it.
+fn memory_ratio(row: &ProgramRow) -> Option<Worst> {
+    let checked = &row.checked[0];
+    checked.memory_ratio?;
+    let memory = checked.cost.memory_bytes.saturating_sub(checked.task_bytes);
+    Some(Worst {
+        program: row.program,
+        value: memory as f64 / row.baseline.memory_bytes as f64,
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use finishline_model::bench::{BenchFailure, BenchFailureKind, Spread};
+
+    fn measurement(run_seconds: f64, megabytes: u64, compile_seconds: f64) -> Measurement {
+        Measurement {
+            compile_seconds,
+            run_seconds,
+            peak_bytes: (megabytes + 10) << 20,
+            start_bytes: 10 << 20,
+            tasks: None,
+            task_bytes: 0,
+            printed: String::new(),
+        }
+    }
+
+    fn round(baseline: f64, checked: f64, rust: Option<f64>) -> Round {
+        Round {
+            baseline: measurement(baseline, 2, 0.01),
+            checked: vec![Measurement {
+                tasks: Some(7),
+                task_bytes: 1 << 20,
+                ..measurement(checked, 9, 0.06)
+            }],
+            rust: rust.map(|seconds| measurement(seconds, 1, 0.0)),
+        }
+    }
+
+    /// sor: slowdowns 2, 8, 3; Fin over Rust 2, 0.5, 1. lufact: slowdown 12 twice.
+    fn sample() -> BenchTable {
+        let sor = vec![
+            round(1.0, 2.0, Some(0.5)),
+            round(0.5, 4.0, Some(1.0)),
+            round(2.0, 6.0, Some(2.0)),
+        ];
+        let lufact = vec![round(1.0, 12.0, None), round(2.0, 24.0, None)];
+        let crypt = BenchFailure {
+            program: "crypt",
+            kind: BenchFailureKind::Failed,
+            message: "no".to_owned(),
+        };
+        let of = |name| find(name).expect("a benchmark");
+        let measured = vec![
+            (of("crypt"), Err(crypt)),
+            (of("lufact"), Ok(lufact)),
+            (of("sor"), Ok(sor)),
+        ];
+        table(Size::A, 3, measured)
+    }
+
+    fn target(table: &BenchTable, key: &str) -> Option<(f64, Option<&'static str>)> {
+        let found = table.targets.iter().find(|target| target.key == key);
+        found.map(|target| (target.measured, target.program))
+    }
+
+    #[test]
+    fn ratios_are_taken_within_a_round() {
+        let table = sample();
+        let [lufact, sor] = &table.programs[..] else {
+            panic!("two programs were measured");
+        };
+        // The ratio of the medians would be 4.
+        let slowdown = Spread {
+            median: 3.0,
+            least: 2.0,
+            greatest: 8.0,
+        };
+        assert_eq!(sor.checked[0].slowdown, slowdown);
+        assert_eq!(sor.baseline.seconds.median, 1.0);
+        assert_eq!(sor.tasks, 7);
+        assert_eq!(lufact.checked[0].slowdown.median, 12.0);
+        let [rust] = &table.rust[..] else {
+            panic!("one of them is there in Rust");
+        };
+        let ratio = Spread {
+            median: 1.0,
+            least: 0.5,
+            greatest: 2.0,
+        };
+        assert_eq!(rust.ratio, ratio);
+    }
+
+    #[test]
+    fn the_whole_is_over_all_programs_measured() {
+        let table = sample();
+        let column = &table.columns[0];
+        // 3 · 12 = 36 = 6²
+        assert!((column.overall.geometric_mean - 6.0).abs() < 1e-12);
+        let worst = Worst {
+            program: "lufact",
+            value: 12.0,
+        };
+        assert_eq!(column.overall.worst, worst);
+        assert_eq!(column.paper.worst.program, "sor");
+        let paper = (12.45_f64 * 14.99).sqrt();
+        assert!((column.paper.geometric_mean - paper).abs() < 1e-12);
+    }
+
+    #[test]
+    fn targets_are_about_what_was_measured() {
+        let table = sample();
+        let mean = target(&table, "slowdown_geometric_mean").expect("a target");
+        assert!((mean.0 - 6.0).abs() < 1e-12);
+        assert_eq!(
+            target(&table, "slowdown_worst"),
+            Some((12.0, Some("lufact")))
+        );
+        assert_eq!(target(&table, "rust_ratio_worst"), Some((1.0, Some("sor"))));
+        let compile = target(&table, "compile_seconds_longest").expect("a target");
+        assert_eq!(compile.0, 0.06);
+        // 9 MiB over 2 MiB is 4.5; without the detector's 1 MiB about tasks it is 4.
+        assert_eq!(table.programs[0].checked[0].memory_ratio, Some(4.5));
+        let memory = target(&table, "memory_ratio_words").expect("a target");
+        assert_eq!(memory.0, 4.0);
+        assert_eq!(target(&table, "memory_ratio_bytes"), None);
+        assert_eq!(target(&table, "crypt_memory_bytes"), None);
+    }
+
+    #[test]
+    fn crypt_has_a_target_of_its_own_at_size_c() {
+        let of = find("crypt").expect("a benchmark");
+        let measured = vec![(of, Ok(vec![round(1.0, 1.0, Some(1.0))]))];
+        let table = table(Size::C, 1, measured);
+        let bytes = target(&table, "crypt_memory_bytes").expect("a target");
+        assert_eq!(bytes.0, (9 << 20) as f64);
+    }
+
+    #[test]
+    fn little_memory_has_no_ratio() {
+        let of = find("series").expect("a benchmark");
+        let mut only = round(1.0, 1.0, None);
+        only.baseline.peak_bytes = only.baseline.start_bytes + LEAST_MEMORY - 1;
+        let table = table(Size::A, 1, vec![(of, Ok(vec![only]))]);
+        assert_eq!(table.programs[0].checked[0].memory_ratio, None);
+        assert_eq!(target(&table, "memory_ratio_words"), None);
+    }
+
+    #[test]
+    fn nothing_measured_is_no_panic() {
+        let table = table(Size::A, 1, Vec::new());
+        assert!(table.columns.is_empty() && table.targets.is_empty());
+    }
+}

@@ -1,0 +1,163 @@
+//! `finishline bench esp-bags` on the real binary, at size small: the tables, the files, and what is refused.
+
+use serde_json::Value;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Output};
+
+fn finishline(arguments: &[&str]) -> Output {
+    Command::new(env!("CARGO_BIN_EXE_finishline"))
+        .args(arguments)
+        // Nothing of the source tree is needed: the programs are part of the tool.
+        .current_dir(env!("CARGO_TARGET_TMPDIR"))
+        .output()
+        .expect("the binary starts")
+}
+
+fn esp_bags(arguments: &[&str]) -> Output {
+    finishline(&[&["bench", "esp-bags"], arguments].concat())
+}
+
+fn status(output: &Output) -> Option<i32> {
+    output.status.code()
+}
+
+fn text(bytes: &[u8]) -> String {
+    String::from_utf8(bytes.to_vec()).expect("text")
+}
+
+fn scratch(name: &str) -> PathBuf {
+    Path::new(env!("CARGO_TARGET_TMPDIR")).join(name)
+}
+
+const SMALL: [&str; 4] = ["--size", "small", "--runs", "1"];
+
+#[test]
+fn every_form_of_the_table_is_written() {
+    let [csv, json, svg] =
+        ["bench.csv", "bench.json", "bench.svg"].map(|name| scratch(name).display().to_string());
+    // Longer than what will be written: nothing of it may be left.
+    std::fs::write(&csv, "x".repeat(100_000)).expect("the scratch file");
+    let files = ["--csv", &csv, "--json", &json, "--svg", &svg];
+    let only = ["--only", "fasta,crypt"];
+    let output = esp_bags(&[&SMALL[..], &only, &files].concat());
+    assert_eq!(status(&output), Some(0), "{}", text(&output.stderr));
+    assert_eq!(text(&output.stderr), "");
+
+    let table = text(&output.stdout);
+    for expected in [
+        "crypt ",
+        "fasta ",
+        "geometric mean",
+        "worst",
+        "Rust -O",
+        "target 2.50x",
+    ] {
+        assert!(table.contains(expected), "no {expected}\n{table}");
+    }
+
+    let csv = std::fs::read_to_string(csv).expect("the CSV");
+    let rows: Vec<Vec<&str>> = csv.lines().map(|line| line.split(',').collect()).collect();
+    assert_eq!(rows.len(), 3, "{csv}");
+    assert!(rows.iter().all(|row| row.len() == rows[0].len()), "{csv}");
+    // In the paper's order, whatever the order of the option.
+    assert_eq!([rows[1][0], rows[2][0]], ["crypt", "fasta"]);
+
+    let json = std::fs::read(json).expect("the JSON");
+    let report: Value = serde_json::from_slice(&json).expect("JSON");
+    assert_eq!(report["size"], "small");
+    assert_eq!(report["rounds"], 1);
+    assert_eq!(report["failures"], serde_json::json!([]));
+    // As programs/esp-bags/README.md has it.
+    let tasks = |index: usize| report["programs"][index]["tasks"].as_u64();
+    assert_eq!([tasks(0), tasks(1)], [Some(6), Some(4)]);
+    for program in report["programs"].as_array().expect("programs") {
+        let checks = &program["checks"][0];
+        let number = |value: &Value| value.as_f64().expect("a number");
+        let seconds = number(&program["seconds"]["median"]);
+        let ratio = number(&checks["seconds"]["median"]) / seconds;
+        // With one round, the ratio of the round is that of the medians.
+        assert!((number(&checks["slowdown"]["median"]) / ratio - 1.0).abs() < 1e-9);
+        assert!(seconds > 0.0 && number(&program["compile_seconds"]) > 0.0);
+    }
+    let rust: Vec<&Value> = report["rust"].as_array().expect("rows").iter().collect();
+    assert_eq!(rust.len(), 1);
+    assert_eq!(rust[0]["program"], "crypt");
+
+    let svg = std::fs::read_to_string(svg).expect("the SVG");
+    assert!(svg.starts_with("<svg ") && svg.ends_with("</svg>\n"));
+    assert_eq!(svg.matches("class=\"bar ").count(), 2);
+}
+
+#[test]
+fn one_measurement_is_one_line_of_json() {
+    for (configuration, tasks) in [
+        ("run", Value::Null),
+        ("check", 20.into()),
+        ("rust", Value::Null),
+    ] {
+        let output = finishline(&["bench-one", "sor", "small", configuration]);
+        assert_eq!(status(&output), Some(0), "{}", text(&output.stderr));
+        let line = text(&output.stdout);
+        assert_eq!(line.lines().count(), 1, "{line}");
+        let answer: Value = serde_json::from_str(&line).expect("JSON");
+        assert_eq!(answer["end"], "measured", "{line}");
+        assert_eq!(answer["tasks"], tasks, "{line}");
+        assert!(answer["run_seconds"].as_f64() > Some(0.0), "{line}");
+        assert!(answer["peak_bytes"].as_u64() >= answer["start_bytes"].as_u64());
+        let printed = answer["printed"].as_str().expect("a line");
+        assert!(printed.starts_with("sor 6 total "), "{line}");
+    }
+}
+
+#[test]
+fn unknown_names_are_refused() {
+    let output = esp_bags(&["--only", "crypt,crypto"]);
+    assert_eq!(status(&output), Some(2));
+    let message = text(&output.stderr);
+    assert!(message.contains("crypto"), "{message}");
+    assert!(
+        message.contains("the programs are crypt, lufact, moldyn"),
+        "{message}"
+    );
+
+    let output = esp_bags(&["--size", "D"]);
+    assert_eq!(status(&output), Some(2));
+    let message = text(&output.stderr);
+    assert!(
+        message.contains("the sizes are small, A, B, C"),
+        "{message}"
+    );
+
+    assert_eq!(status(&esp_bags(&["--runs", "0"])), Some(2));
+    assert_eq!(status(&finishline(&["bench"])), Some(2));
+    assert_eq!(status(&finishline(&["bench", "sp-bags"])), Some(2));
+
+    let output = finishline(&["bench-one", "fasta", "small", "rust"]);
+    assert_eq!(status(&output), Some(2));
+    let message = text(&output.stderr);
+    assert!(
+        message.contains("there is one of crypt, series, sor, matmul"),
+        "{message}"
+    );
+}
+
+#[test]
+fn a_file_that_can_not_be_written_is_told_before_anything_is_measured() {
+    let path = scratch("no such directory").join("bench.csv");
+    let output = esp_bags(&["--size", "C", "--csv", &path.display().to_string()]);
+    assert_eq!(status(&output), Some(2));
+    let message = text(&output.stderr);
+    assert!(
+        message.contains("can't write") && message.contains("bench.csv"),
+        "{message}"
+    );
+}
+
+#[test]
+fn the_help_does_not_show_the_single_measurement() {
+    let help = text(&finishline(&["--help"]).stdout);
+    assert!(
+        help.contains("bench ") && !help.contains("bench-one"),
+        "{help}"
+    );
+}

@@ -1,0 +1,82 @@
+//! One compiled run with its compilation apart, for whoever measures them.
+//!
+//! What is compiled and run is exactly what [`crate::check`] compiles and runs first: the plain program, or the program
+//! under a detector without the checks of sequential code. There is no fallback: what can't be compiled can't be measured.
+
+use crate::depth_first::End;
+use crate::executor::{compiled, outcome};
+use crate::question::Question;
+use finishline_detect::{Failure, Findings};
+use finishline_jit::{Checked, CompileError, Prepared};
+use finishline_model::Detector;
+use std::fmt;
+use std::io::Write;
+
+/// A program compiled, to be run once.
+pub struct Ready<'q>(Kind<'q>);
+
+enum Kind<'q> {
+    Plain(Prepared<'q, finishline_jit::End>),
+    Checked(Prepared<'q, Checked>),
+}
+
+/// How a run ended.
+pub struct Ran {
+    pub end: End,
+    /// What the detector found, or why it could not judge; none without a detector.
+    pub findings: Option<Result<Findings, Failure>>,
+}
+
+/// Why there is nothing to measure.
+#[derive(Debug)]
+pub enum NotReady {
+    Compile(CompileError),
+    /// The detector can't be compiled into a program.
+    Detector(Detector),
+}
+
+impl fmt::Display for NotReady {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            NotReady::Compile(error) => error.fmt(f),
+            NotReady::Detector(detector) => write!(f, "{detector} has no compiled form"),
+        }
+    }
+}
+
+impl std::error::Error for NotReady {}
+
+/// Optimises and compiles the program, for a plain run or for one under a detector.
+pub fn prepare<'q>(
+    question: &'q Question,
+    detector: Option<Detector>,
+) -> Result<Ready<'q>, NotReady> {
+    let (forms, input) = (&question.forms, question.input());
+    let kind = match detector {
+        None => finishline_jit::prepare(compiled(forms.fast(), input)).map(Kind::Plain),
+        Some(detector) => {
+            let program = compiled(forms.fast_sequential(), input);
+            let prepared = finishline_jit::prepare_check(program, detector);
+            let prepared = prepared.ok_or(NotReady::Detector(detector))?;
+            prepared.map(Kind::Checked)
+        }
+    };
+    kind.map(Ready).map_err(NotReady::Compile)
+}
+
+impl Ready<'_> {
+    /// Runs the program; what it prints goes to `output`.
+    pub fn run(self, output: &mut dyn Write) -> Ran {
+        let (end, findings) = match self.0 {
+            Kind::Plain(prepared) => (prepared.run(output), None),
+            Kind::Checked(prepared) => {
+                let (end, findings) = prepared.run(output);
+                (end, Some(findings))
+            }
+        };
+        Ran {
+            end: outcome(end).result,
+            findings,
+        }
+    }
+}

@@ -1,0 +1,89 @@
+//! The figures for spreadsheets: a line for each program, numbers in full, seconds and bytes.
+//!
+//! A kind of checks has its own columns, which begin with its name. What does not exist is an empty cell. No cell contains
+//! a comma, a quote or a line break: names are our own, and all else is numbers.
+
+use finishline_model::bench::{BenchTable, ProgramRow, Spread};
+
+const PROGRAM: [&str; 8] = [
+    "program",
+    "size",
+    "rounds",
+    "tasks",
+    "seconds",
+    "memory_bytes",
+    "compile_seconds",
+    "rust_seconds",
+];
+const RUST_RATIO: &str = "rust_ratio";
+const SLOWDOWN: &str = "slowdown";
+const CHECKS: [&str; 6] = [
+    "seconds",
+    "paper_slowdown",
+    "memory_bytes",
+    "task_bytes",
+    "memory_ratio",
+    "compile_seconds",
+];
+
+pub(super) fn render(table: &BenchTable) -> String {
+    let mut heading: Vec<String> = PROGRAM.map(str::to_owned).into();
+    heading.extend(spread_heading(RUST_RATIO));
+    for column in &table.columns {
+        heading.extend(spread_heading(&format!("{}_{SLOWDOWN}", column.key)));
+        heading.extend(CHECKS.map(|name| format!("{}_{name}", column.key)));
+    }
+    let mut text = heading.join(",") + "\n";
+    for row in &table.programs {
+        text += &cells(table, row).join(",");
+        text.push('\n');
+    }
+    text
+}
+
+fn cells(table: &BenchTable, row: &ProgramRow) -> Vec<String> {
+    let rust = table.rust.iter().find(|rust| rust.program == row.program);
+    let mut cells = vec![
+        row.program.to_owned(),
+        table.size.to_owned(),
+        table.rounds.to_string(),
+        row.tasks.to_string(),
+        row.baseline.seconds.median.to_string(),
+        row.baseline.memory_bytes.to_string(),
+        row.baseline.compile_seconds.to_string(),
+        maybe(rust.map(|rust| rust.rust_seconds.median)),
+    ];
+    cells.extend(spread(rust.map(|rust| &rust.ratio)));
+    for checked in &row.checked {
+        cells.extend(spread(Some(&checked.slowdown)));
+        cells.extend([
+            checked.cost.seconds.median.to_string(),
+            checked.paper_slowdown.to_string(),
+            checked.cost.memory_bytes.to_string(),
+            checked.task_bytes.to_string(),
+            maybe(checked.memory_ratio),
+            checked.cost.compile_seconds.to_string(),
+        ]);
+    }
+    cells
+}
+
+fn spread_heading(name: &str) -> [String; 3] {
+    [
+        name.to_owned(),
+        format!("{name}_least"),
+        format!("{name}_greatest"),
+    ]
+}
+
+fn spread(spread: Option<&Spread>) -> [String; 3] {
+    [
+        maybe(spread.map(|spread| spread.median)),
+        maybe(spread.map(|spread| spread.least)),
+        maybe(spread.map(|spread| spread.greatest)),
+    ]
+}
+
+fn maybe(value: Option<f64>) -> String {
+    value.map_or(String::new(), |value| value.to_string())
+}

@@ -1,0 +1,212 @@
+//! The figures for scripts. `docs/bench.md` explains the fields: one is added, renamed or dropped there and here
+//! together, and in the CHANGELOG.
+//!
+//! The shapes are spelled out, so that the model can change without the contract. Every field is always present; what is
+//! absent is `null`.
+
+use finishline_model::bench::{BenchTable, CheckColumn, ProgramRow, Spread, Target, Unit, Worst};
+use serde::Serialize;
+
+/// Raised when a field is added, renamed or dropped.
+const SCHEMA_VERSION: u32 = 1;
+
+pub(super) fn render(table: &BenchTable) -> serde_json::Result<String> {
+    let text = serde_json::to_string_pretty(&Report::new(table))?;
+    Ok(text + "\n")
+}
+
+#[derive(Serialize)]
+struct Report<'a> {
+    schema_version: u32,
+    tool: Tool,
+    table: &'static str,
+    size: &'a str,
+    rounds: usize,
+    optimised: bool,
+    programs: Vec<Program<'a>>,
+    overall: Vec<Overall<'a>>,
+    rust: Vec<Rust<'a>>,
+    targets: Vec<Held<'a>>,
+    failures: Vec<Failure<'a>>,
+}
+
+#[derive(Serialize)]
+struct Tool {
+    name: &'static str,
+    version: &'static str,
+}
+
+#[derive(Serialize)]
+struct Range {
+    median: f64,
+    least: f64,
+    greatest: f64,
+}
+
+#[derive(Serialize)]
+struct Program<'a> {
+    program: &'a str,
+    tasks: u64,
+    seconds: Range,
+    memory_bytes: u64,
+    compile_seconds: f64,
+    checks: Vec<Checks<'a>>,
+}
+
+#[derive(Serialize)]
+struct Checks<'a> {
+    checks: &'a str,
+    seconds: Range,
+    slowdown: Range,
+    paper_slowdown: f64,
+    memory_bytes: u64,
+    task_bytes: u64,
+    memory_ratio: Option<f64>,
+    compile_seconds: f64,
+}
+
+#[derive(Serialize)]
+struct Overall<'a> {
+    checks: &'a str,
+    geometric_mean: f64,
+    worst: Extreme<'a>,
+    paper_geometric_mean: f64,
+    paper_worst: Extreme<'a>,
+}
+
+#[derive(Serialize)]
+struct Extreme<'a> {
+    program: &'a str,
+    slowdown: f64,
+}
+
+#[derive(Serialize)]
+struct Rust<'a> {
+    program: &'a str,
+    fin_seconds: Range,
+    rust_seconds: Range,
+    ratio: Range,
+}
+
+#[derive(Serialize)]
+struct Held<'a> {
+    name: &'a str,
+    what: &'a str,
+    unit: &'static str,
+    limit: f64,
+    measured: f64,
+    program: Option<&'a str>,
+    met: bool,
+}
+
+#[derive(Serialize)]
+struct Failure<'a> {
+    program: &'a str,
+    kind: &'a str,
+    message: &'a str,
+}
+
+impl<'a> Report<'a> {
+    fn new(table: &'a BenchTable) -> Self {
+        Report {
+            schema_version: SCHEMA_VERSION,
+            tool: Tool {
+                name: "finishline",
+                version: env!("CARGO_PKG_VERSION"),
+            },
+            table: "esp-bags",
+            size: table.size,
+            rounds: table.rounds,
+            optimised: table.optimised,
+            programs: (table.programs.iter())
+                .map(|row| Program::new(row, &table.columns))
+                .collect(),
+            overall: table.columns.iter().map(Overall::new).collect(),
+            rust: (table.rust.iter())
+                .map(|row| Rust {
+                    program: row.program,
+                    fin_seconds: Range::new(row.fin_seconds),
+                    rust_seconds: Range::new(row.rust_seconds),
+                    ratio: Range::new(row.ratio),
+                })
+                .collect(),
+            targets: table.targets.iter().map(Held::new).collect(),
+            failures: (table.failures.iter())
+                .map(|failure| Failure {
+                    program: failure.program,
+                    kind: failure.kind.word(),
+                    message: &failure.message,
+                })
+                .collect(),
+        }
+    }
+}
+
+impl Range {
+    fn new(spread: Spread) -> Self {
+        Range {
+            median: spread.median,
+            least: spread.least,
+            greatest: spread.greatest,
+        }
+    }
+}
+
+impl<'a> Program<'a> {
+    fn new(row: &'a ProgramRow, columns: &'a [CheckColumn]) -> Self {
+        let checks = columns.iter().zip(&row.checked);
+        Program {
+            program: row.program,
+            tasks: row.tasks,
+            seconds: Range::new(row.baseline.seconds),
+            memory_bytes: row.baseline.memory_bytes,
+            compile_seconds: row.baseline.compile_seconds,
+            checks: checks
+                .map(|(column, checked)| Checks {
+                    checks: column.key,
+                    seconds: Range::new(checked.cost.seconds),
+                    slowdown: Range::new(checked.slowdown),
+                    paper_slowdown: checked.paper_slowdown,
+                    memory_bytes: checked.cost.memory_bytes,
+                    task_bytes: checked.task_bytes,
+                    memory_ratio: checked.memory_ratio,
+                    compile_seconds: checked.cost.compile_seconds,
+                })
+                .collect(),
+        }
+    }
+}
+
+impl<'a> Overall<'a> {
+    fn new(column: &'a CheckColumn) -> Self {
+        let extreme = |worst: Worst| Extreme {
+            program: worst.program,
+            slowdown: worst.value,
+        };
+        Overall {
+            checks: column.key,
+            geometric_mean: column.overall.geometric_mean,
+            worst: extreme(column.overall.worst),
+            paper_geometric_mean: column.paper.geometric_mean,
+            paper_worst: extreme(column.paper.worst),
+        }
+    }
+}
+
+impl<'a> Held<'a> {
+    fn new(target: &'a Target) -> Self {
+        Held {
+            name: target.key,
+            what: target.what,
+            unit: match target.unit {
+                Unit::Times => "times",
+                Unit::Seconds => "seconds",
+                Unit::Bytes => "bytes",
+            },
+            limit: target.limit,
+            measured: target.measured,
+            program: target.program,
+            met: target.met(),
+        }
+    }
+}

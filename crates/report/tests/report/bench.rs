@@ -1,0 +1,357 @@
+//! The table of a benchmark, made by hand, in each of its formats.
+
+use finishline_model::bench::{
+    BenchFailure, BenchFailureKind, BenchTable, CheckColumn, Checked, Cost, Overall, ProgramRow,
+    RustRow, Spread, Target, Unit, Worst,
+};
+use finishline_report::bench::{Format, write};
+use serde_json::json;
+
+fn render(table: &BenchTable, format: Format) -> String {
+    let mut out = Vec::new();
+    write(table, format, &mut out).expect("a Vec takes everything");
+    let text = String::from_utf8(out).expect("UTF-8");
+    assert!(text.ends_with('\n'));
+    text
+}
+
+fn spread(median: f64, least: f64, greatest: f64) -> Spread {
+    Spread {
+        median,
+        least,
+        greatest,
+    }
+}
+
+fn row(program: &'static str, slowdown: f64, memory_ratio: Option<f64>) -> ProgramRow {
+    ProgramRow {
+        program,
+        tasks: 12_500_000,
+        baseline: Cost {
+            seconds: spread(0.5, 0.25, 1.0),
+            memory_bytes: 3 << 20,
+            compile_seconds: 0.012,
+        },
+        checked: vec![Checked {
+            cost: Cost {
+                seconds: spread(1.5, 1.0, 2.0),
+                memory_bytes: 6 << 20,
+                compile_seconds: 0.016,
+            },
+            slowdown: spread(slowdown, slowdown / 2.0, slowdown * 2.0),
+            paper_slowdown: 8.0,
+            task_bytes: 4096,
+            memory_ratio,
+        }],
+    }
+}
+
+fn table() -> BenchTable {
+    let worst = |program, value| Worst { program, value };
+    BenchTable {
+        size: "A",
+        rounds: 3,
+        optimised: true,
+        suite: 3,
+        columns: vec![CheckColumn {
+            key: "all_checks",
+            title: "all checks",
+            overall: Overall {
+                geometric_mean: 2.8284,
+                worst: worst("sor", 4.0),
+            },
+            paper: Overall {
+                geometric_mean: 8.0,
+                worst: worst("sor", 8.0),
+            },
+        }],
+        programs: vec![row("crypt", 2.0, None), row("sor", 4.0, Some(2.0))],
+        rust: vec![RustRow {
+            program: "sor",
+            fin_seconds: spread(0.5, 0.25, 1.0),
+            rust_seconds: spread(0.4, 0.3, 0.5),
+            ratio: spread(1.25, 1.0, 2.0),
+        }],
+        targets: vec![
+            Target {
+                key: "slowdown_worst",
+                what: "slowdown, worst",
+                unit: Unit::Times,
+                limit: 3.2,
+                measured: 4.0,
+                program: Some("sor"),
+            },
+            Target {
+                key: "compile_seconds_longest",
+                what: "compile time, longest",
+                unit: Unit::Seconds,
+                limit: 0.05,
+                measured: 0.016,
+                program: Some("crypt"),
+            },
+        ],
+        failures: vec![BenchFailure {
+            program: "fasta",
+            kind: BenchFailureKind::Race,
+            message: "3 racing locations".to_owned(),
+        }],
+    }
+}
+
+/// The line that begins with these words, its blanks made single.
+fn line(text: &str, beginning: &str) -> String {
+    let found = text.lines().find(|line| line.starts_with(beginning));
+    let found = found.unwrap_or_else(|| panic!("no line {beginning}\n{text}"));
+    found.split_whitespace().collect::<Vec<_>>().join(" ")
+}
+
+#[test]
+fn the_text_has_every_figure() {
+    let text = render(&table(), Format::Text);
+    assert!(text.contains("size A, medians of 3 rounds\n"), "{text}");
+    assert_eq!(
+        line(&text, "crypt"),
+        "crypt 12,500,000 500 ms 3.00 MiB 12.0 ms 2.00x 1.00..4.00 8.00x 6.00 MiB - 16.0 ms"
+    );
+    assert_eq!(line(&text, "geometric mean"), "geometric mean 2.83x 8.00x");
+    assert_eq!(line(&text, "worst"), "worst 4.00x sor 8.00x");
+    let rust = text.split_once("Rust -O").expect("the second table").1;
+    assert_eq!(line(rust, "sor"), "sor 500 ms 400 ms 1.25x 1.00..2.00");
+    assert_eq!(
+        line(&text, "slowdown, worst"),
+        "slowdown, worst 4.00x sor target 3.20x missed by 0.80x, 25 %"
+    );
+    assert_eq!(
+        line(&text, "compile time"),
+        "compile time, longest 16.0 ms crypt target 50.0 ms met"
+    );
+    assert!(text.contains("of 2 of the 3 programs"), "{text}");
+    assert!(text.contains("fasta: race: 3 racing locations\n"), "{text}");
+}
+
+#[test]
+fn columns_are_straight() {
+    let text = render(&table(), Format::Text);
+    let ends: Vec<usize> = ["program", "crypt", "sor"]
+        .iter()
+        .map(|name| {
+            let line = text.lines().find(|line| line.starts_with(name));
+            line.expect("a line of the first table").chars().count()
+        })
+        .collect();
+    assert_eq!(ends[0], ends[1]);
+    assert_eq!(ends[0], ends[2]);
+}
+
+#[test]
+fn what_spoils_the_figures_is_said() {
+    let spoiled = BenchTable {
+        optimised: false,
+        size: "small",
+        ..table()
+    };
+    let text = render(&spoiled, Format::Text);
+    assert!(text.contains("built without optimisation"), "{text}");
+    assert!(text.contains("at size small"), "{text}");
+    let text = render(&table(), Format::Text);
+    assert!(!text.contains("without optimisation") && !text.contains("small"));
+}
+
+#[test]
+fn the_csv_has_a_cell_for_every_column() {
+    let text = render(&table(), Format::Csv);
+    let rows: Vec<Vec<&str>> = text.lines().map(|line| line.split(',').collect()).collect();
+    let [heading, crypt, sor] = &rows[..] else {
+        panic!("a heading and two programs: {text}");
+    };
+    assert!(rows.iter().all(|row| row.len() == heading.len()), "{text}");
+    let at = |name: &str| {
+        let found = heading.iter().position(|known| *known == name);
+        found.unwrap_or_else(|| panic!("no column {name}"))
+    };
+    for (name, of_crypt, of_sor) in [
+        ("program", "crypt", "sor"),
+        ("size", "A", "A"),
+        ("rounds", "3", "3"),
+        ("tasks", "12500000", "12500000"),
+        ("seconds", "0.5", "0.5"),
+        ("memory_bytes", "3145728", "3145728"),
+        ("compile_seconds", "0.012", "0.012"),
+        ("rust_seconds", "", "0.4"),
+        ("rust_ratio", "", "1.25"),
+        ("rust_ratio_least", "", "1"),
+        ("rust_ratio_greatest", "", "2"),
+        ("all_checks_slowdown", "2", "4"),
+        ("all_checks_slowdown_least", "1", "2"),
+        ("all_checks_slowdown_greatest", "4", "8"),
+        ("all_checks_seconds", "1.5", "1.5"),
+        ("all_checks_paper_slowdown", "8", "8"),
+        ("all_checks_memory_bytes", "6291456", "6291456"),
+        ("all_checks_task_bytes", "4096", "4096"),
+        ("all_checks_memory_ratio", "", "2"),
+        ("all_checks_compile_seconds", "0.016", "0.016"),
+    ] {
+        assert_eq!(crypt[at(name)], of_crypt, "{name}");
+        assert_eq!(sor[at(name)], of_sor, "{name}");
+    }
+}
+
+#[test]
+fn the_json_is_as_documented() {
+    let text = render(&table(), Format::Json);
+    let report: serde_json::Value = serde_json::from_str(&text).expect("JSON");
+    let range = |median: f64, least: f64, greatest: f64| json!({"median": median, "least": least, "greatest": greatest});
+    assert_eq!(report["schema_version"], 1);
+    assert_eq!(report["table"], "esp-bags");
+    assert_eq!(report["size"], "A");
+    assert_eq!(report["rounds"], 3);
+    assert_eq!(report["optimised"], true);
+    assert_eq!(
+        report["programs"][1],
+        json!({
+            "program": "sor", "tasks": 12_500_000, "seconds": range(0.5, 0.25, 1.0),
+            "memory_bytes": 3 << 20, "compile_seconds": 0.012,
+            "checks": [{
+                "checks": "all_checks", "seconds": range(1.5, 1.0, 2.0), "slowdown": range(4.0, 2.0, 8.0),
+                "paper_slowdown": 8.0, "memory_bytes": 6 << 20, "task_bytes": 4096, "memory_ratio": 2.0,
+                "compile_seconds": 0.016,
+            }],
+        })
+    );
+    assert_eq!(
+        report["programs"][0]["checks"][0]["memory_ratio"],
+        json!(null)
+    );
+    assert_eq!(
+        report["overall"],
+        json!([{
+            "checks": "all_checks", "geometric_mean": 2.8284, "worst": {"program": "sor", "slowdown": 4.0},
+            "paper_geometric_mean": 8.0, "paper_worst": {"program": "sor", "slowdown": 8.0},
+        }])
+    );
+    assert_eq!(
+        report["rust"],
+        json!([{
+            "program": "sor", "fin_seconds": range(0.5, 0.25, 1.0), "rust_seconds": range(0.4, 0.3, 0.5),
+            "ratio": range(1.25, 1.0, 2.0),
+        }])
+    );
+    assert_eq!(
+        report["targets"][0],
+        json!({
+            "name": "slowdown_worst", "what": "slowdown, worst", "unit": "times", "limit": 3.2, "measured": 4.0,
+            "program": "sor", "met": false,
+        })
+    );
+    assert_eq!(report["targets"][1]["met"], true);
+    assert_eq!(
+        report["failures"],
+        json!([{"program": "fasta", "kind": "race", "message": "3 racing locations"}])
+    );
+}
+
+#[test]
+fn every_name_in_the_files_is_documented() {
+    let page = include_str!("../../../../docs/bench.md");
+    let csv = render(&table(), Format::Csv);
+    let heading = csv.lines().next().expect("a heading");
+    for name in heading.split(',') {
+        assert!(
+            page.contains(&format!("`{name}`")),
+            "docs/bench.md lacks {name}"
+        );
+    }
+    let json: serde_json::Value =
+        serde_json::from_str(&render(&table(), Format::Json)).expect("JSON");
+    names(&json, &mut |name| {
+        assert!(
+            page.contains(&format!("`{name}`")),
+            "docs/bench.md lacks {name}"
+        );
+    });
+}
+
+fn names(value: &serde_json::Value, found: &mut impl FnMut(&str)) {
+    match value {
+        serde_json::Value::Object(fields) => {
+            for (name, value) in fields {
+                found(name);
+                names(value, found);
+            }
+        }
+        serde_json::Value::Array(values) => {
+            for value in values {
+                names(value, found);
+            }
+        }
+        _ => {}
+    }
+}
+
+/// The value of an attribute of the first element that has all of `marks`.
+fn attribute(svg: &str, marks: [&str; 2], name: &str) -> f64 {
+    let element = svg
+        .split('<')
+        .find(|element| marks.iter().all(|mark| element.contains(mark)))
+        .unwrap_or_else(|| panic!("no element with {marks:?}"));
+    let value = element.split_once(&format!(" {name}=\"")).expect(name).1;
+    let value = value.split('"').next().expect(name);
+    value.parse().expect("a number")
+}
+
+#[test]
+fn the_chart_is_well_formed() {
+    let svg = render(&table(), Format::Svg);
+    let mut open = Vec::new();
+    for tag in svg.split('<').skip(1) {
+        let tag = tag.split('>').next().unwrap_or_default();
+        let element = tag.split([' ', '/']).next().unwrap_or_default();
+        match tag.strip_prefix('/') {
+            Some(closed) => assert_eq!(open.pop(), Some(closed), "{tag}"),
+            None if tag.ends_with('/') => {}
+            None => open.push(element),
+        }
+        assert!(tag.matches('"').count().is_multiple_of(2), "{tag}");
+    }
+    assert_eq!(open, Vec::<&str>::new());
+    assert_eq!(svg.matches("class=\"bar ").count(), 2);
+    assert!(svg.contains("prefers-color-scheme: dark"));
+}
+
+#[test]
+fn the_scale_of_the_chart_is_logarithmic() {
+    let svg = render(&table(), Format::Svg);
+    let width = |program: &str| {
+        let mark = format!("data-program=\"{program}\"");
+        attribute(&svg, ["class=\"bar ", &mark], "width")
+    };
+    // 4 = 2², so the bar from 1 to it is twice as long.
+    assert!((width("sor") - 2.0 * width("crypt")).abs() < 0.3);
+}
+
+#[test]
+fn a_chart_has_room_for_any_slowdown() {
+    let mut table = table();
+    table.programs = vec![row("crypt", 0.3, None), row("sor", 900.0, None)];
+    let svg = render(&table, Format::Svg);
+    for number in svg
+        .split(['"', ' ', 'M'])
+        .filter_map(|word| word.parse::<f64>().ok())
+    {
+        assert!((0.0..=860.0).contains(&number), "{number}");
+    }
+}
+
+#[test]
+fn an_empty_table_is_no_panic() {
+    let empty = BenchTable {
+        columns: Vec::new(),
+        programs: Vec::new(),
+        rust: Vec::new(),
+        targets: Vec::new(),
+        ..table()
+    };
+    for format in [Format::Text, Format::Csv, Format::Json, Format::Svg] {
+        render(&empty, format);
+    }
+}
