@@ -5,21 +5,24 @@
 //! word, the writer below and the reader above ([`history::WriteCoversReads`](crate::history::WriteCoversReads)):
 //!
 //! ```text
-//! read  at site s   reader == me                                    nothing to do
-//!                   reader == beside[s], writer < serial_below      nothing to do
-//!                   reader < serial_below, writer < serial_below    reader = me
-//!                   else                                            Inline::undecided
-//! write             cell == settled                                 nothing to do
-//!                   reader == me, writer < serial_below             cell = settled
-//!                   reader < serial_below, writer < serial_below    cell = settled
-//!                   else                                            Inline::undecided
+//! read  at site s   reader is me                         nothing to do
+//!                   reader is serial, writer is serial   reader = me
+//!                   reader is beside, writer is serial   nothing to do
+//!                   else                                 Inline::undecided
+//! write             cell is settled                      nothing to do
+//!                   reader is me, writer is serial       cell = settled
+//!                   reader is serial, writer is serial   cell = settled
+//!                   else                                 Inline::undecided
+//!
+//! a stamp is serial   if it is below serial_below
+//!            beside   if it is one of the parallel_above stamps from serial_below on, or beside[s]
 //! ```
 //!
-//! The first line is the history's own theorem, and the last of each the history's rule: whatever has a stamp below
-//! `serial_below` precedes the step ([`Order::serial_below`]). That covers what earlier phases of a program did, whichever
-//! task did it. `beside[s]` is a reader that was found, in this step, to be parallel, and a read leaves a parallel reader
-//! alone: it covers data that many tasks read. Sites share the [`SLOTS`] places of this memo; the sites of one loop have
-//! places of their own. Whatever begins a step forgets it.
+//! The first line is the history's own theorem, and the others are the history's rules: what is serial precedes the step
+//! ([`Order::serial_below`]), whichever task of an earlier phase did it; what is beside is parallel to it
+//! ([`Order::parallel_above`]), and a read leaves a parallel reader alone, which covers data that many tasks read. `beside[s]` is
+//! a reader that was found in this step to be parallel, for programs whose tasks nest. Sites share the [`SLOTS`] places of
+//! this memo; the sites of one loop have places of their own. Whatever begins a step forgets it.
 //!
 //! **Isolated blocks.** A location that an isolated block accesses gets a full history
 //! ([`history::Isolated`](crate::history::Isolated)) in a side table, and its cell becomes [`ELSEWHERE`], which equals nothing that
@@ -57,6 +60,9 @@ pub struct FastPath {
     pub me: Stamp,
     /// Every stamp below precedes the running step.
     pub serial_below: Stamp,
+    /// So many stamps from there on are parallel to it.
+    pub parallel_above: Stamp,
+    unused: u32,
     /// The cell after a write of the running task.
     pub settled: u64,
     /// Readers known to be parallel.
@@ -68,6 +74,8 @@ impl FastPath {
     pub const IDLE: FastPath = FastPath {
         me: NOBODY_EVER,
         serial_below: 0,
+        parallel_above: 0,
+        unused: 0,
         settled: NEVER,
         beside: [NOBODY_EVER; SLOTS],
     };
@@ -76,10 +84,14 @@ impl FastPath {
     pub fn decide(&self, kind: AccessKind, cell: u64, slot: usize) -> Option<u64> {
         let [writer, reader] = unpacked(cell);
         let serial = |stamp: Stamp| stamp < self.serial_below;
+        let beside = |stamp: Stamp| {
+            stamp.wrapping_sub(self.serial_below) < self.parallel_above
+                || stamp == self.beside[slot]
+        };
         match kind {
             AccessKind::Read if reader == self.me => Some(cell),
-            AccessKind::Read if reader == self.beside[slot] && serial(writer) => Some(cell),
             AccessKind::Read if serial(reader) && serial(writer) => Some(packed([writer, self.me])),
+            AccessKind::Read if beside(reader) && serial(writer) => Some(cell),
             AccessKind::Write if cell == self.settled => Some(cell),
             AccessKind::Write if (reader == self.me || serial(reader)) && serial(writer) => {
                 Some(self.settled)
@@ -288,13 +300,15 @@ impl<O: Order> Inline<O> {
         self.stamp = self.order.now();
         let (stamp, isolated, memorised) = (self.stamp, self.isolated, self.memorised);
         self.memorised = false;
-        let serial_below = self.order.serial_below();
+        let (serial_below, parallel_above) =
+            (self.order.serial_below(), self.order.parallel_above());
         let Some(fast) = self.fast() else { return };
-        (fast.me, fast.serial_below, fast.settled) = if isolated {
-            (NOBODY_EVER, 0, NEVER)
-        } else {
-            (stamp, serial_below, packed([stamp; 2]))
-        };
+        (fast.serial_below, fast.parallel_above) = (serial_below, parallel_above);
+        (fast.me, fast.settled) = (stamp, packed([stamp; 2]));
+        if isolated {
+            (fast.serial_below, fast.parallel_above) = (0, 0);
+            (fast.me, fast.settled) = (NOBODY_EVER, NEVER);
+        }
         if memorised {
             fast.beside = [NOBODY_EVER; SLOTS];
         }

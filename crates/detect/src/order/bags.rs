@@ -45,6 +45,12 @@ impl Bags {
         self.words.push_zero().map(|element| element as Stamp)
     }
 
+    /// The element that the next singleton will be.
+    #[inline]
+    pub fn next(&self) -> Stamp {
+        self.words.len() as Stamp
+    }
+
     /// Makes one bag of kind `kind` of the bags of `a` and `b`; `NOBODY` stands for the empty bag. Returns an
     /// element of it, `NOBODY` if it is empty.
     pub fn unite(&mut self, a: Stamp, b: Stamp, kind: Kind) -> Stamp {

@@ -22,14 +22,16 @@
 //! `begin_finish` that is still open inside included. DIVERGENCE: the paper translates a sync into an
 //! end of finish and a new one; the bags are the same.
 //!
-//! A stamp is the task's element of the forest. Live tasks and finishes are a stack of 16 bytes each; a
+//! A stamp is the task's element of the forest. Live tasks and finishes are a stack of 20 bytes each; a
 //! task that has ended costs its element, 4 bytes, and a finish nothing. An event costs at most two
 //! unions.
 //!
 //! **What precedes without a look-up.** Every task that has ended is in an S-bag or in the P-bag of something on the
 //! stack, and live tasks are in S-bags. Tasks enter the P-bag on top in the order of their stamps, and whatever is in a
 //! P-bag further down was there before the top was pushed; so the least stamp in any P-bag is the first that entered the
-//! lowest one that is not empty. All stamps below it are in S-bags.
+//! lowest one that is not empty. All stamps below it are in S-bags. And from it on all stamps are in that P-bag up to the
+//! first task that was created there and not left to it: when a task ends, it and all created since, which descend from
+//! it, go there together.
 
 use crate::Failure;
 use crate::order::bags::{Bags, Kind};
@@ -47,6 +49,8 @@ struct Frame {
     id: u32,
     /// The least stamp in the P-bags from the bottom of the stack up to this one.
     first_parallel: Stamp,
+    /// All stamps from there to before this one are in the same P-bag.
+    parallel_until: Stamp,
 }
 
 /// Greater than every stamp.
@@ -62,14 +66,42 @@ pub struct EspBags {
 
 impl EspBags {
     fn enter(&mut self, task: Stamp, id: u32) {
-        let first_parallel = self.serial_below();
+        let (first_parallel, parallel_until) = self.parallel_below(self.live.len());
         self.live.push(Frame {
             task,
             p_bag: NOBODY,
             id,
             first_parallel,
+            parallel_until,
         });
         self.now = task;
+    }
+
+    /// The range of stamps known to be parallel by what is on the stack below a height.
+    #[inline]
+    fn parallel_below(&self, height: usize) -> (Stamp, Stamp) {
+        let top = self.live[..height].last();
+        top.map_or((NONE_PARALLEL, NONE_PARALLEL), |frame| {
+            (frame.first_parallel, frame.parallel_until)
+        })
+    }
+
+    /// A task has ended, and all stamps from its own on go to the P-bag on top.
+    #[inline]
+    fn extend_parallel(&mut self, ended: Stamp) {
+        let next = self.bags.next();
+        if let [.., below, _] = self.live[..]
+            && below.first_parallel != NONE_PARALLEL
+        {
+            return;
+        }
+        if let Some(top) = self.live.last_mut() {
+            if top.first_parallel == NONE_PARALLEL {
+                (top.first_parallel, top.parallel_until) = (ended, next);
+            } else if top.parallel_until == ended {
+                top.parallel_until = next;
+            }
+        }
     }
 
     fn leave(&mut self, id: u32) -> Option<Frame> {
@@ -104,8 +136,8 @@ impl Order for EspBags {
                 let Some(ended) = self.leave(task.0) else {
                     return Ok(());
                 };
+                self.extend_parallel(ended.task);
                 if let Some(parent) = self.live.last_mut() {
-                    parent.first_parallel = parent.first_parallel.min(ended.task);
                     parent.p_bag = self.bags.unite(parent.p_bag, ended.task, Kind::P);
                     if ended.p_bag != NOBODY {
                         parent.p_bag = self.bags.unite(parent.p_bag, ended.p_bag, Kind::P);
@@ -123,11 +155,10 @@ impl Order for EspBags {
                         break;
                     }
                 }
-                let (below, joined) = self.live.split_at_mut(joined);
-                let first_parallel = below.last().map_or(NONE_PARALLEL, |f| f.first_parallel);
-                joined
-                    .iter_mut()
-                    .for_each(|frame| frame.first_parallel = first_parallel);
+                let below = self.parallel_below(joined);
+                for frame in &mut self.live[joined..] {
+                    (frame.first_parallel, frame.parallel_until) = below;
+                }
             }
             Event::FinishEnd { finish, .. } => {
                 if let Some(ended) = self.leave(finish.0) {
@@ -146,8 +177,13 @@ impl Order for EspBags {
 
     #[inline]
     fn serial_below(&self) -> Stamp {
-        let top = self.live.last();
-        top.map_or(NONE_PARALLEL, |frame| frame.first_parallel)
+        self.parallel_below(self.live.len()).0
+    }
+
+    #[inline]
+    fn parallel_above(&self) -> Stamp {
+        let (first, until) = self.parallel_below(self.live.len());
+        until - first
     }
 
     #[inline]
@@ -280,6 +316,81 @@ mod tests {
             [(18, Fields::NONE.with(Field::Writer, true))],
             "the starred line"
         );
+    }
+
+    /// What is known without a look-up is what the look-up says, at every point of random runs; and in a flat loop of tasks it
+    /// is everything.
+    #[test]
+    fn the_known_ranges_are_right() {
+        let mut random = 1u64;
+        let mut below = |n: u64| {
+            random = random
+                .wrapping_mul(6364136223846793005)
+                .wrapping_add(1442695040888963407);
+            (random >> 33) % n
+        };
+        let (mut serial, mut parallel) = (0, 0);
+        for _ in 0..2000 {
+            let mut order = EspBags::new().unwrap();
+            order.event(&begin(0)).unwrap();
+            let mut open = vec![(true, 0u32)];
+            let mut ids = 0;
+            for _ in 0..40 {
+                let event = match (below(5), open.last()) {
+                    (0 | 1, _) => {
+                        ids += 1;
+                        open.push((true, ids));
+                        begin(ids)
+                    }
+                    (2, _) => {
+                        ids += 1;
+                        open.push((false, ids));
+                        start_finish(FinishId(ids))
+                    }
+                    (3, Some(&(false, id))) => Event::FinishJoin {
+                        task: TaskId(0),
+                        finish: FinishId(id),
+                        site: SITE,
+                    },
+                    (_, Some(&(is_task, id))) if open.len() > 1 => {
+                        open.pop();
+                        match is_task {
+                            true => Event::TaskEnd { task: TaskId(id) },
+                            false => Event::FinishEnd {
+                                task: TaskId(0),
+                                finish: FinishId(id),
+                                site: SITE,
+                            },
+                        }
+                    }
+                    _ => continue,
+                };
+                order.event(&event).unwrap();
+                let (from, count) = (order.serial_below(), order.parallel_above());
+                for stamp in 1..order.bags.next() {
+                    if stamp < from {
+                        assert!(!order.parallel(stamp));
+                        serial += 1;
+                    } else if stamp - from < count {
+                        assert!(order.parallel(stamp));
+                        parallel += 1;
+                    }
+                }
+            }
+        }
+        assert!(
+            serial > 100_000 && parallel > 100_000,
+            "{serial} {parallel}"
+        );
+
+        let mut order = EspBags::new().unwrap();
+        order.event(&begin(0)).unwrap();
+        order.event(&start_finish(F1)).unwrap();
+        for _ in 0..5 {
+            order.event(&begin(1)).unwrap();
+            order.event(&Event::TaskEnd { task: TaskId(1) }).unwrap();
+        }
+        assert_eq!((order.serial_below(), order.parallel_above()), (2, 5));
     }
 
     #[test]

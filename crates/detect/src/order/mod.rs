@@ -39,6 +39,10 @@ pub trait Order: Sized {
     /// allocation.
     fn serial_below(&self) -> Stamp;
 
+    /// So many stamps from `serial_below` on are parallel to an access made now: `parallel` is true of them. It spares
+    /// tasks of one loop that read the same the look-up of each other. The same until the next event other than an allocation.
+    fn parallel_above(&self) -> Stamp;
+
     /// Starts over and keeps the memory.
     fn clear(&mut self);
 

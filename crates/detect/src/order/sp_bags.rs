@@ -137,6 +137,11 @@ impl Order for SpBags {
     }
 
     #[inline]
+    fn parallel_above(&self) -> Stamp {
+        0
+    }
+
+    #[inline]
     fn parallel(&mut self, earlier: Stamp) -> bool {
         self.bags.in_p_bag(earlier)
     }

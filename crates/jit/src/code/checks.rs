@@ -77,32 +77,43 @@ impl Code<'_, '_> {
         let reader = self.builder.ins().ushr_imm_u(cell, 32);
         let reader = self.builder.ins().ireduce(I32, reader);
         let me = self.of_context(I32, offset_of!(FastPath, me));
-        let (ask_writer, take) = (self.builder.create_block(), self.builder.create_block());
-        let mut slot = 0;
-        match kind {
+        let [ask_writer, take, beside] = std::array::from_fn(|_| self.builder.create_block());
+        let (reader_is_not_serial, slot) = match kind {
             AccessKind::Read => {
-                slot = self.next_slot % SLOTS;
-                self.next_slot += 1;
                 self.go_if(IntCC::Equal, reader, me, done);
-                let place = offset_of!(FastPath, beside) + slot * size_of::<Stamp>();
-                let beside = self.of_context(I32, place);
-                let other = self.builder.create_block();
-                self.go_if(IntCC::NotEqual, reader, beside, other);
-                self.go_if_serial(writer, done);
-                self.builder.ins().jump(other, &[]);
-                self.builder.switch_to_block(other);
+                (beside, self.next_slot % SLOTS)
             }
             AccessKind::Write => {
                 let settled = self.of_context(I64, offset_of!(FastPath, settled));
                 self.go_if(IntCC::Equal, cell, settled, done);
                 self.go_if(IntCC::Equal, reader, me, ask_writer);
+                (undecided, 0)
             }
-        }
-        for (stamp, serial) in [(reader, ask_writer), (writer, take)] {
-            self.go_if_serial(stamp, serial);
+        };
+        self.go_if_serial(reader, ask_writer);
+        self.builder.ins().jump(reader_is_not_serial, &[]);
+        self.builder.switch_to_block(ask_writer);
+        self.go_if_serial(writer, take);
+        self.builder.ins().jump(undecided, &[]);
+
+        if kind == AccessKind::Read {
+            self.next_slot += 1;
+            self.builder.switch_to_block(beside);
+            let is_beside = self.builder.create_block();
+            let serial_below = self.of_context(I32, offset_of!(FastPath, serial_below));
+            let above = self.builder.ins().isub(reader, serial_below);
+            let parallel_above = self.of_context(I32, offset_of!(FastPath, parallel_above));
+            self.go_if(IntCC::UnsignedLessThan, above, parallel_above, is_beside);
+            let place = offset_of!(FastPath, beside) + slot * size_of::<Stamp>();
+            let known = self.of_context(I32, place);
+            self.go_if(IntCC::NotEqual, reader, known, undecided);
+            self.builder.ins().jump(is_beside, &[]);
+            self.builder.switch_to_block(is_beside);
+            self.go_if_serial(writer, done);
             self.builder.ins().jump(undecided, &[]);
-            self.builder.switch_to_block(serial);
         }
+
+        self.builder.switch_to_block(take);
         let settled = self.of_context(I64, offset_of!(FastPath, settled));
         let after = match kind {
             AccessKind::Read => {
