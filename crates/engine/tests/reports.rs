@@ -4,6 +4,7 @@ mod common;
 
 use common::compile;
 use finishline_engine::check::{self, check};
+use finishline_engine::executor::{Executor, Forms};
 use finishline_engine::question::{CheckError, Question};
 use finishline_ir::Module;
 use finishline_ir::machine::Limits;
@@ -12,9 +13,10 @@ use finishline_model::summary::{Creation, Summary, TaskPath};
 use std::io;
 use std::sync::atomic::AtomicU64;
 
-fn question(module: &Module) -> Question<'_> {
+fn question(module: &Module, executor: Executor) -> Question<'_> {
     Question {
         module,
+        forms: Forms::new(module, executor),
         words: Vec::new(),
         arguments: Vec::new(),
         limits: Limits::default(),
@@ -25,14 +27,20 @@ fn question(module: &Module) -> Question<'_> {
     }
 }
 
-/// Checks a program with ESP-bags, and watches a location.
+const EXECUTORS: [Executor; 2] = [Executor::Interpreted, Executor::Compiled];
+
+/// Checks a program with ESP-bags, and watches a location. However it is run, the answer is the same.
 fn checked(source: &str, watch: Option<&str>) -> Result<Summary, CheckError> {
     let module = compile(source).unwrap_or_else(|errors| panic!("{errors}\n{source}"));
-    let question = Question {
-        watch: watch.map(str::to_owned),
-        ..question(&module)
-    };
-    check(&question, Detector::EspBags, &mut io::sink())
+    let [interpreted, compiled] = EXECUTORS.map(|executor| {
+        let question = Question {
+            watch: watch.map(str::to_owned),
+            ..question(&module, executor)
+        };
+        check(&question, Detector::EspBags, &mut io::sink())
+    });
+    assert_eq!(interpreted.as_ref().ok(), compiled.as_ref().ok());
+    interpreted
 }
 
 /// The line, the index and the captures of each creation: `12#0 i = 3`.
@@ -103,12 +111,14 @@ fn the_task_that_failed_is_told_with_its_ancestors() {
 }
 ";
     let module = compile(source).unwrap_or_else(|errors| panic!("{errors}"));
-    let question = question(&module);
     let expected = ["4#2 i = 1", "6#0 z = 0"];
-    let failure = check::run(&question, &mut io::sink()).expect("a run");
-    assert_eq!(told(&failure.expect("a failure").task), expected);
-    let summary = check(&question, Detector::EspBags, &mut io::sink()).expect("an answer");
-    assert_eq!(told(&summary.failure.expect("a failure").task), expected);
+    for executor in EXECUTORS {
+        let question = question(&module, executor);
+        let failure = check::run(&question, &mut io::sink()).expect("a run");
+        assert_eq!(told(&failure.expect("a failure").task), expected);
+        let summary = check(&question, Detector::EspBags, &mut io::sink()).expect("an answer");
+        assert_eq!(told(&summary.failure.expect("a failure").task), expected);
+    }
 }
 
 #[test]
