@@ -10,7 +10,7 @@
 //! | `numbering`, `clean` | what is computed twice, never used, or always the same; blocks that only lead on |
 //! | `forward` | loads of what was just stored or loaded |
 //! | `hoist` | invariant operations, lengths and loads in loops |
-//! | `version` | bounds and null checks in counted loops, behind a `guard` |
+//! | `version` | bounds and null checks in counted loops, behind a `guard`, after a `plan` |
 //! | `strength` | multiplications in the offsets of elements |
 //! | `rotate` | a jump an iteration |
 //!
@@ -31,6 +31,7 @@ mod linear;
 mod loop_form;
 mod not_null;
 mod numbering;
+mod plan;
 mod rotate;
 mod sequential;
 mod strength;
@@ -56,9 +57,10 @@ pub fn for_speed(module: &Module) -> Module {
     for function in &mut module.functions {
         speed_up(function, &mut moved);
     }
-    module
-        .unchecked
-        .extend(moved.into_iter().map(|access| (access, READ_AHEAD)));
+    for access in moved {
+        // One that has no check at all keeps its reason for that.
+        module.unchecked.entry(access).or_insert(READ_AHEAD);
+    }
     module
 }
 
