@@ -157,6 +157,8 @@ impl Renaming {
     /// From now on `new` stands for `old`, which nothing else stands for so far.
     pub(crate) fn set(&mut self, old: Value, new: Value) {
         let new = self.get(new);
+        let made_since = self.0.len()..old.index() + 1;
+        self.0.extend(made_since.map(Value::from_index));
         self.0[old.index()] = new;
     }
 

@@ -1,7 +1,21 @@
 //! Passes from IR to IR.
 //!
-//! - [`sequential`]: removes the checks that can't matter because no other task can be running.
-//! - [`for_speed`]: the same events, results and failures, in code that a simple code generator makes fast.
+//! [`sequential`] removes the checks that can't matter because no other task can be running. [`for_speed`] leaves every event and every
+//! failure of a program as they are and makes it a program from which a simple code generator makes fast code. It is for what such a
+//! generator does not do itself: folding constants here only serves the passes behind it. Per function, callees first:
+//!
+//! | pass | what goes |
+//! |---|---|
+//! | `inline` | calls of small functions |
+//! | `numbering`, `clean` | what is computed twice, never used, or always the same; blocks that only lead on |
+//! | `forward` | loads of what was just stored or loaded |
+//! | `hoist` | invariant operations, lengths and loads in loops |
+//! | `version` | bounds and null checks in counted loops, behind a `guard`, after a `plan` |
+//! | `strength` | multiplications in the offsets of elements |
+//! | `rotate` | a jump an iteration |
+//!
+//! `evolution` says how values change in a loop, `linear` computes such values in front of it, `not_null` knows which references are objects,
+//! `effects` what an operation may do, `loop_form` and `edit` have the tools.
 
 #![forbid(unsafe_code)]
 
@@ -17,6 +31,7 @@ mod linear;
 mod loop_form;
 mod not_null;
 mod numbering;
+mod plan;
 mod rotate;
 mod sequential;
 mod strength;
@@ -30,8 +45,11 @@ pub use sequential::{REASON as SEQUENTIAL, sequential};
 /// The reason noted for a load that does not stand behind its check any more, which stays where it was.
 pub const READ_AHEAD: &str = "read before the loop in which its check stands";
 
-/// Rewrites a program for speed. The events with their ids, order and tasks, the output, and every failure with its site, task and
-/// values are exactly those of the program as it was, in a depth-first run; only the number of instructions differs.
+/// Rewrites a program for speed.
+///
+/// The events with their ids, order and tasks, the output, and every failure with its site, task and
+/// values are exactly those of the program as it was, in a depth-first run; only the number of instructions differs. A load may
+/// stand away from its check; then [`Module::unchecked`] says so, although the check is still made.
 pub fn for_speed(module: &Module) -> Module {
     let mut module = module.clone();
     inline::inline(&mut module);
@@ -39,9 +57,10 @@ pub fn for_speed(module: &Module) -> Module {
     for function in &mut module.functions {
         speed_up(function, &mut moved);
     }
-    module
-        .unchecked
-        .extend(moved.into_iter().map(|access| (access, READ_AHEAD)));
+    for access in moved {
+        // One that has no check at all keeps its reason for that.
+        module.unchecked.entry(access).or_insert(READ_AHEAD);
+    }
     module
 }
 

@@ -95,6 +95,9 @@ impl NotNull {
     }
 }
 
+/// Conditions of one branch that are looked at: one condition may be part of many conjunctions that are parts of each other.
+const MOST_CONDITIONS: usize = 64;
+
 /// The conditions that are known on the edge to a block from one that ends like this, each with whether it holds: if a conjunction
 /// holds both parts do, if a disjunction does not neither part does.
 pub(crate) fn conditions<'f>(
@@ -111,7 +114,7 @@ pub(crate) fn conditions<'f>(
     let holds = then.block == block;
     let mut found = vec![(*condition, holds)];
     let mut next = 0;
-    while let Some((condition, _)) = found.get(next) {
+    while let Some((condition, _)) = found.get(next).filter(|_| next < MOST_CONDITIONS) {
         match op(*condition) {
             Some(Op::Binary(BinaryOp::And, a, b)) if holds => {
                 found.extend([(*a, true), (*b, true)]);

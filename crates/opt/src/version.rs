@@ -13,14 +13,12 @@
 //! references of inner guards are not null. A loop is copied if it is small and the function has not grown too much for it.
 
 use crate::edit::{Definitions, Renaming, new_value, target};
-use crate::evolution::{
-    Changes, Class, Context, Evolution, Trips, compared_with_null, header_parameter, is_outside,
-    is_unconditional,
-};
+use crate::evolution::{Context, Trips};
 use crate::guard::Guard;
 use crate::linear::{Linear, Sum};
 use crate::loop_form::{Copy, Nest, close, copy, jump_arguments, rename_in};
 use crate::not_null::NotNull;
+use crate::plan::{Plan, Source};
 use finishline_ir::loops::Loop;
 use finishline_ir::{BinaryOp, BlockId, Const, Function, Instruction, Op, Terminator, Type, Value};
 use finishline_model::AccessId;
@@ -73,6 +71,7 @@ pub(crate) fn version(
     let definitions = Definitions::of(function);
     let facts = NotNull::of(function, &definitions, &nest.dominators);
     let constants = int_constants(function);
+    let mut renaming = Renaming::new(function);
     let mut any = false;
     for id in ready {
         let (this, entry) = (nest.loops.get(id), nest.entry(id));
@@ -89,7 +88,9 @@ pub(crate) fn version(
             continue;
         };
         let known = |reference| facts.holds(reference, entry, &nest.dominators);
-        if make(function, this, &plan, entry, known, &constants, moved) {
+        if let Some(fast) = make(function, this, &plan, entry, known, &constants) {
+            simplify(function, this, &plan, &fast, &mut renaming);
+            moved.extend(fast.moved);
             budget.0 -= size(function, this);
             any = true;
         }
@@ -114,146 +115,18 @@ fn int_constants(function: &Function) -> FxHashMap<Value, i64> {
         .collect()
 }
 
-/// What to do about a loop.
-struct Plan {
-    /// What the guard computes, in the order of the loop.
-    needed: Vec<(Value, Source)>,
-    /// Bounds checks that become arithmetic: the result, the array, the indices.
-    indices: Vec<(Value, Value, Vec<Value>)>,
-    /// Invariant loads, lengths and offsets, which the guard makes.
-    hoisted: Vec<Value>,
-    /// References the guard asks about, as the loop names them.
-    not_null: Vec<Value>,
-    trips: Option<Trips>,
+/// The second copy of a loop, and what its guard has computed for it.
+struct Fast {
+    copy: Copy,
+    /// For each index of the plan: the sizes of all dimensions but the first.
+    sizes: Vec<Vec<Value>>,
+    /// Values of the loop, each with what stands for it in front of it.
+    invariants: FxHashMap<Value, Value>,
+    /// Loads that stand before their checks now.
+    moved: Vec<AccessId>,
 }
 
-/// Where a value that the guard computes comes from.
-enum Source {
-    Counter {
-        at: usize,
-        step: Value,
-        shrinks: bool,
-    },
-    Operation {
-        op: Op,
-        ty: Type,
-    },
-}
-
-impl Plan {
-    fn of(context: Context<'_>) -> Option<Plan> {
-        let changes = Changes::of(context);
-        let evolution = Evolution::of(context, &changes);
-        let mut plan = Plan {
-            needed: Vec::new(),
-            indices: Vec::new(),
-            hoisted: Vec::new(),
-            not_null: Vec::new(),
-            trips: None,
-        };
-        plan.find_checks(context, &evolution);
-        if plan.indices.is_empty() && plan.hoisted.is_empty() && plan.not_null.is_empty() {
-            return None;
-        }
-        plan.find_needed(context, &evolution);
-        Some(plan)
-    }
-
-    /// The checks that the guard can make once for all iterations.
-    fn find_checks(&mut self, context: Context<'_>, evolution: &Evolution) {
-        let this = context.loops.get(context.id);
-        let class = |value: Value| evolution.class(context, value);
-        let mut not_null = FxHashSet::default();
-        for &block in &this.blocks {
-            if !is_unconditional(context, block) {
-                continue;
-            }
-            for instruction in &context.function.block(block).instructions {
-                if let (Some(result), Op::Load { .. } | Op::Length { .. } | Op::Index { .. }) =
-                    (instruction.result, &instruction.op)
-                    && class(result) == Class::Invariant
-                {
-                    self.hoisted.push(result);
-                }
-                let reference = match &instruction.op {
-                    Op::NonNull(reference) => *reference,
-                    Op::Length { array, .. } => *array,
-                    Op::Index { array, indices } => {
-                        let all_linear = indices.iter().all(|i| class(*i) != Class::Varying);
-                        let some_change = indices.iter().any(|i| class(*i) != Class::Invariant);
-                        if let Some(result) = instruction.result
-                            && class(*array) == Class::Invariant
-                            && all_linear
-                            && some_change
-                            && block != this.header
-                            && evolution.trips.is_some()
-                        {
-                            self.indices.push((result, *array, indices.clone()));
-                        }
-                        *array
-                    }
-                    op => match compared_with_null(context, op) {
-                        Some(reference) => reference,
-                        None => continue,
-                    },
-                };
-                if class(reference) == Class::Invariant && not_null.insert(reference) {
-                    self.not_null.push(reference);
-                }
-            }
-        }
-    }
-
-    /// What the checks are made of, back to what is known before the loop.
-    fn find_needed(&mut self, context: Context<'_>, evolution: &Evolution) {
-        let this = context.loops.get(context.id);
-        let mut wanted: FxHashSet<Value> = FxHashSet::default();
-        for (_, array, indices) in &self.indices {
-            wanted.insert(*array);
-            wanted.extend(indices);
-        }
-        wanted.extend(&self.not_null);
-        wanted.extend(&self.hoisted);
-        if !self.indices.is_empty() {
-            self.trips = evolution.trips;
-            if let Some(Trips::Bound { bound, .. }) = self.trips {
-                wanted.insert(bound);
-            }
-        }
-        let instructions = this
-            .blocks
-            .iter()
-            .rev()
-            .flat_map(|block| context.function.block(*block).instructions.iter().rev());
-        for instruction in instructions {
-            if let Some(result) = instruction.result
-                && wanted.contains(&result)
-            {
-                instruction.op.for_each_use(|value| {
-                    wanted.insert(value);
-                });
-                let (op, ty) = (instruction.op.clone(), context.function.ty(result));
-                self.needed.push((result, Source::Operation { op, ty }));
-            }
-        }
-        for value in wanted {
-            if let Some(at) = header_parameter(context, value)
-                && let Some(counter) = evolution.counters.get(&value)
-            {
-                debug_assert!(is_outside(context, counter.step));
-                let source = Source::Counter {
-                    at,
-                    step: counter.step,
-                    shrinks: counter.shrinks,
-                };
-                self.needed.push((value, source));
-            }
-        }
-        self.needed.reverse();
-    }
-}
-
-/// Carries a plan out, unless its guard could never hold.
+/// Makes the guard and the copy, unless the guard could never hold.
 fn make(
     function: &mut Function,
     this: &Loop,
@@ -261,8 +134,7 @@ fn make(
     entry: BlockId,
     known: impl Fn(Value) -> bool,
     constants: &FxHashMap<Value, i64>,
-    moved: &mut Vec<AccessId>,
-) -> bool {
+) -> Option<Fast> {
     let (blocks, values) = (function.blocks.len(), function.values.len());
     let arguments = jump_arguments(function, entry).to_vec();
     let mut emitted = Emitted {
@@ -276,33 +148,29 @@ fn make(
     if guard.impossible {
         function.blocks.truncate(blocks);
         function.values.truncate(values);
-        return false;
+        return None;
     }
     guard.settle();
-    // The sizes of inner dimensions, for the arithmetic in the loop.
-    let sizes: Vec<Vec<Value>> = plan
-        .indices
-        .iter()
-        .map(|(_, array, indices)| {
-            let array = emitted.value(&mut guard, *array);
-            (1..indices.len() as u32)
-                .map(|dimension| guard.length(array, dimension))
-                .collect()
-        })
-        .collect();
-    let invariants: FxHashMap<Value, Value> = plan
-        .needed
-        .iter()
-        .filter(|(_, source)| matches!(source, Source::Operation { .. }))
-        .filter(|(value, _)| emitted.linear[value].is_invariant())
-        .map(|(value, _)| (*value, emitted.value(&mut guard, *value)))
-        .collect();
-    let fast = copy(guard.front.function, &this.blocks);
-    let first = guard.finish(target(fast.block(this.header), arguments.clone()));
-    moved.append(&mut emitted.moved);
+    let sizes = plan.indices.iter().map(|(_, array, indices)| {
+        let array = emitted.value(&mut guard, *array);
+        let inner = 1..indices.len() as u32;
+        inner.map(|d| guard.length(array, d)).collect()
+    });
+    let sizes = sizes.collect();
+    let computed = plan.needed.iter().filter(|(value, source)| {
+        matches!(source, Source::Operation { .. }) && emitted.linear[value].is_invariant()
+    });
+    let invariants = computed.map(|(value, _)| (*value, emitted.value(&mut guard, *value)));
+    let invariants = invariants.collect();
+    let copy = copy(guard.front.function, &this.blocks);
+    let first = guard.finish(target(copy.block(this.header), arguments.clone()));
     function.blocks[entry.index()].terminator = Terminator::Jump(target(first, Vec::new()));
-    simplify(function, this, plan, &fast, &sizes, &invariants);
-    true
+    Some(Fast {
+        copy,
+        sizes,
+        invariants,
+        moved: emitted.moved,
+    })
 }
 
 /// What the guard has computed of the values of the loop.
@@ -433,23 +301,19 @@ fn simplify(
     function: &mut Function,
     this: &Loop,
     plan: &Plan,
-    fast: &Copy,
-    sizes: &[Vec<Value>],
-    invariants: &FxHashMap<Value, Value>,
+    fast: &Fast,
+    renaming: &mut Renaming,
 ) {
-    let mut renaming = Renaming::new(function);
-    for (original, before) in invariants {
-        renaming.set(fast.value(*original), *before);
+    let copied = |value: &Value| fast.copy.value(*value);
+    for (original, before) in &fast.invariants {
+        renaming.set(copied(original), *before);
     }
-    let settled: FxHashSet<Value> = plan.not_null.iter().map(|r| fast.value(*r)).collect();
-    let hoisted: FxHashSet<Value> = invariants.keys().map(|v| fast.value(*v)).collect();
-    let arithmetic: FxHashMap<Value, &[Value]> = plan
-        .indices
-        .iter()
-        .zip(sizes)
-        .map(|((result, ..), sizes)| (fast.value(*result), &sizes[..]))
-        .collect();
-    let copies: Vec<BlockId> = this.blocks.iter().map(|b| fast.block(*b)).collect();
+    let settled: FxHashSet<Value> = plan.not_null.iter().map(copied).collect();
+    let hoisted: FxHashSet<Value> = fast.invariants.keys().map(copied).collect();
+    let results = plan.indices.iter().map(|(result, ..)| copied(result));
+    let arithmetic: FxHashMap<Value, &Vec<Value>> = results.zip(&fast.sizes).collect();
+    let copies = this.blocks.iter().map(|block| fast.copy.block(*block));
+    let copies: Vec<BlockId> = copies.collect();
     for block in &copies {
         let instructions = std::mem::take(&mut function.blocks[block.index()].instructions);
         let mut kept = Vec::with_capacity(instructions.len());
@@ -477,5 +341,5 @@ fn simplify(
         }
         function.blocks[block.index()].instructions = kept;
     }
-    rename_in(function, &copies, &mut renaming);
+    rename_in(function, &copies, renaming);
 }

@@ -1,0 +1,169 @@
+//! Loops at the edges of what a guard may let through, one for each of its conditions: without the condition the fast copy would be
+//! entered and an element outside the array touched.
+
+mod common;
+
+use common::{compile, same};
+use finishline_ir::machine::{Limits, TrapKind};
+use finishline_opt::for_speed;
+
+/// `work` runs with an array of `length` ints, all 0, and `k`. It must end as before, and as expected: after that many events, out
+/// of bounds with that index, or without failing.
+#[track_caller]
+fn ends(work: &str, length: u32, k: &str, out_of_bounds: Option<i64>) {
+    let source = format!(
+        "fn work(a: int[], k: int): int {{ var s = 0; {work} return s; }}
+        fn main() {{ print(work(new int[{length}], {k})); }}"
+    );
+    let module = compile(&source);
+    let runs = same(
+        &module,
+        &for_speed(&module),
+        &[],
+        Limits::default(),
+        100_000,
+    );
+    let (before, _) = runs
+        .unwrap_or_else(|error| panic!("{error}\n{source}"))
+        .expect("it ends");
+    let index = match before.end {
+        Some(Ok(())) => None,
+        Some(Err(trap)) => match trap.kind {
+            TrapKind::OutOfBounds { index, .. } => Some(index),
+            other => panic!("{other}\n{source}"),
+        },
+        None => None,
+    };
+    assert_eq!(index, out_of_bounds, "{source}");
+}
+
+const MIN: &str = "-9223372036854775808";
+
+#[test]
+fn the_product_of_count_and_step_wraps_to_nothing() {
+    // 4 · 2⁶² is 0: the last index is the first one.
+    ends(
+        "for i in 0..=4611686018427387904 { s += a[4 * i]; }",
+        2,
+        "0",
+        Some(4),
+    );
+    ends(
+        "for i in 0..4611686018427387905 { s += a[k * i]; }",
+        2,
+        "4",
+        Some(4),
+    );
+}
+
+#[test]
+fn a_step_as_large_as_can_be_comes_back_to_the_first_index() {
+    ends("for i in 0..3 { s += a[i * k]; }", 2, MIN, Some(i64::MIN));
+    let constant = format!("for i in 0..3 {{ s += a[i * {MIN}]; }}");
+    ends(&constant, 2, "0", Some(i64::MIN));
+    ends("for i in 0..3 { s += a[i * k]; }", 5, "2", None);
+    ends("for i in 0..3 { s += a[i * k]; }", 4, "2", Some(4));
+    ends("for i in 0..3 { s += a[i * k + 4]; }", 5, "-2", None);
+    ends("for i in 0..3 { s += a[i * k + 3]; }", 5, "-2", Some(-1));
+}
+
+#[test]
+fn the_last_index_wraps_to_a_negative_one() {
+    ends(
+        "for i in 4611686018427387903..4611686018427387906 { s += a[2 * i]; }",
+        3,
+        "0",
+        Some(i64::MAX - 1),
+    );
+    // And downwards the first one is the largest.
+    ends(
+        "for i in 0..3 { s += a[k - 2 * i]; }",
+        3,
+        MIN,
+        Some(i64::MIN),
+    );
+}
+
+#[test]
+fn a_counter_that_passes_the_largest_int_goes_on() {
+    let largest = i64::MAX;
+    let work = |compare: &str, step: &str| {
+        format!(
+            "var i = k; var n = 0;
+             while i {compare} {largest} {{ s += a[i - k]; n += 1; if n == 9 {{ return s; }} i = i + {step}; }}"
+        )
+    };
+    // Up to the largest int and beyond: four iterations, then the counter is the smallest int.
+    ends(&work("<=", "1"), 4, "9223372036854775804", Some(4));
+    ends(&work("<", "2"), 4, "9223372036854775804", Some(4));
+    ends(&work("<", "1"), 4, "9223372036854775804", None);
+    ends(&work("<", "1"), 3, "9223372036854775804", None);
+    ends(&work("<", "1"), 2, "9223372036854775804", Some(2));
+    let down = format!(
+        "var i = k; var n = 0;
+         while i >= {MIN} {{ s += a[k - i]; n += 1; if n == 9 {{ return s; }} i -= 1; }}"
+    );
+    ends(&down, 4, "-9223372036854775805", Some(4));
+}
+
+#[test]
+fn a_count_that_is_not_counted_down_to_zero() {
+    ends(
+        "var i = 3; while i != 0 { s += a[i]; i -= 1; }",
+        4,
+        "0",
+        None,
+    );
+    ends(
+        "var i = 3; while i != 0 { s += a[i]; i -= 1; }",
+        3,
+        "0",
+        Some(3),
+    );
+    // Past zero without meeting it, and to another bound.
+    ends(
+        "var i = 3; while i != 0 { s += a[i]; i -= 2; }",
+        4,
+        "0",
+        Some(-1),
+    );
+    ends(
+        "var i = 3; while i != 5 { s += a[i]; i -= 1; }",
+        4,
+        "0",
+        Some(-1),
+    );
+    // Away from the bound.
+    ends(
+        "var i = 0; while i < 3 { s += a[i + 2]; i -= 1; }",
+        4,
+        "0",
+        Some(-1),
+    );
+}
+
+#[test]
+fn a_counter_with_two_steps() {
+    let work = "var i = 0; while i < 6 { s += a[i]; if s == k { i += 1; } else { i += 3; } }";
+    ends(work, 6, "0", None);
+    ends(work, 5, "0", Some(5));
+    ends(work, 4, "1", None);
+    ends(work, 3, "1", Some(3));
+}
+
+#[test]
+fn the_test_itself_indexes_once_more() {
+    ends(
+        "var i = 0; while i < 4 && a[i] == 0 { i += 1; } s = i;",
+        4,
+        "0",
+        None,
+    );
+    ends("var i = 0; while a[i] == 0 { i += 1; }", 4, "0", Some(4));
+    ends(
+        "for i in 0..4 { if a[i + k] == 0 { s += 1; } }",
+        4,
+        "1",
+        Some(4),
+    );
+}
