@@ -22,9 +22,9 @@ impl Resident {
         })
     }
 
-    /// The most bytes resident since.
+    /// The most bytes resident since. The system counts roughly, some 100 KiB more or less.
     pub(crate) fn peak(&self) -> io::Result<u64> {
-        status_bytes("VmHWM:")
+        Ok(status_bytes("VmHWM:")?.max(self.start))
     }
 }
 

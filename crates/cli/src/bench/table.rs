@@ -10,8 +10,8 @@ use finishline_model::bench::{
     BenchTable, CheckColumn, Checked, Cost, Overall, ProgramRow, RustRow, Target, Unit, Worst,
 };
 
-/// Below this a program's memory is that of a few pages more or less, and a ratio means nothing.
-const LEAST_MEMORY: u64 = 1 << 20;
+/// Below this, what the system counts too much or too little would show in a ratio.
+const LEAST_MEMORY: u64 = 2 << 20;
 
 pub(super) fn table(size: Size, rounds: usize, measured: Vec<Measured>) -> BenchTable {
     let mut programs = Vec::new();
