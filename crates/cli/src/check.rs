@@ -37,7 +37,7 @@ pub(crate) fn check(options: &CheckOptions) -> Result<u8, Problem> {
     let summary = progress::shown(
         quiet,
         "checking",
-        &question.progress,
+        (&question.progress, options.program.unit_of_progress()),
         &mut output,
         |output| check::check(&question, detector, output),
     );

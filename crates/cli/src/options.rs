@@ -263,6 +263,14 @@ impl ProgramOptions {
             Executor::Compiled
         }
     }
+
+    /// What the progress of a run is counted in.
+    pub(crate) fn unit_of_progress(&self) -> &'static str {
+        match self.executor() {
+            Executor::Compiled => "tasks",
+            Executor::Interpreted => "steps",
+        }
+    }
 }
 
 impl TerminalOptions {

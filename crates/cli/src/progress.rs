@@ -10,12 +10,12 @@ use std::time::{Duration, Instant};
 const PATIENCE: Duration = Duration::from_secs(1);
 const TICK: Duration = Duration::from_millis(100);
 
-/// Does `work` while the number of steps is shown, if standard error is a terminal. As soon as the program prints to a
+/// Does `work` while the number of what it has done is shown, if standard error is a terminal. As soon as the program prints to a
 /// terminal, its output is the sign of life.
 pub(crate) fn shown<R>(
     quiet: bool,
     what: &str,
-    steps: &AtomicU64,
+    (done_so_far, unit): (&AtomicU64, &str),
     output: &mut dyn Write,
     work: impl FnOnce(&mut dyn Write) -> R,
 ) -> R {
@@ -24,7 +24,7 @@ pub(crate) fn shown<R>(
     }
     let done = AtomicBool::new(false);
     thread::scope(|scope| {
-        let bar = scope.spawn(|| watch(what, steps, &done));
+        let bar = scope.spawn(|| watch(what, (done_so_far, unit), &done));
         let result = work(&mut Noticed {
             output,
             done: &done,
@@ -36,7 +36,7 @@ pub(crate) fn shown<R>(
     })
 }
 
-fn watch(what: &str, steps: &AtomicU64, done: &AtomicBool) {
+fn watch(what: &str, (done_so_far, unit): (&AtomicU64, &str), done: &AtomicBool) {
     let start = Instant::now();
     let mut bar: Option<ProgressBar> = None;
     while !done.load(Ordering::Relaxed) {
@@ -50,8 +50,8 @@ fn watch(what: &str, steps: &AtomicU64, done: &AtomicBool) {
             style.map_or(bar.clone(), |style| bar.with_style(style))
         });
         bar.set_message(format!(
-            "{what}: {} steps",
-            HumanCount(steps.load(Ordering::Relaxed))
+            "{what}: {} {unit}",
+            HumanCount(done_so_far.load(Ordering::Relaxed))
         ));
         bar.tick();
     }

@@ -15,7 +15,7 @@ pub(crate) fn run(options: &RunOptions) -> Result<u8, Problem> {
     let result = progress::shown(
         terminal.quiet,
         "running",
-        &question.progress,
+        (&question.progress, options.program.unit_of_progress()),
         &mut output,
         |output| check::run(&question, output),
     );

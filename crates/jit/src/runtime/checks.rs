@@ -15,6 +15,7 @@ use std::arch::naked_asm;
 /// Saves every register that a call may change, calls `$function` with the same arguments, restores them.
 macro_rules! preserving_all {
     ($name:ident calls $function:ident) => {
+        // SAFETY: the body keeps to the convention that compiled code calls it by: it returns with every register as it was.
         #[unsafe(naked)]
         pub(super) unsafe extern "C" fn $name<C: Checker>() {
             naked_asm!(
