@@ -2,7 +2,7 @@
 
 use crate::checker::Checker;
 use crate::code::{self, Program, register, signature};
-use crate::runtime::Entry;
+use crate::runtime::Executable;
 use crate::runtime::context::Context;
 use crate::runtime::helpers::Helper;
 use cranelift_codegen::ir::types::I64;
@@ -16,6 +16,7 @@ use cranelift_module::{FuncId, Linkage, Module as _, ModuleError, default_libcal
 use finishline_ir::machine::Limits;
 use finishline_ir::{Function, FunctionId, Module, cost};
 use std::fmt;
+use std::marker::PhantomData;
 use std::mem::ManuallyDrop;
 
 /// Why a module could not be compiled. The program could still be interpreted.
@@ -37,18 +38,11 @@ impl From<ModuleError> for CompileError {
     }
 }
 
-/// Compiled code, in memory until it is dropped.
+/// Compiled code, in memory until it is dropped. It knows texts of the module by address.
 pub(crate) struct Compiled<'m> {
-    entry: Entry,
+    pub(crate) code: Executable,
     jit: ManuallyDrop<JITModule>,
-    /// Known to the code by address.
-    _program: Program<'m>,
-}
-
-impl Compiled<'_> {
-    pub(crate) fn entry(&self) -> &Entry {
-        &self.entry
-    }
+    module: PhantomData<&'m Module>,
 }
 
 impl Drop for Compiled<'_> {
@@ -96,15 +90,19 @@ pub(crate) fn compile<C: Checker>(
     }
     let entry = entry(&program, &mut jit, &mut builder_scratch, &mut scratch)?;
     jit.finalize_definitions()?;
-    let code = jit.get_finalized_function(entry);
-    // SAFETY: compiled with this signature, `entry_signature`.
-    let code = unsafe {
-        std::mem::transmute::<*const u8, unsafe extern "C" fn(*mut Context, *const u64)>(code)
+    let entry = jit.get_finalized_function(entry);
+    // SAFETY: compiled with this signature, in `entry`.
+    let entry = unsafe {
+        std::mem::transmute::<*const u8, unsafe extern "C" fn(*mut Context, *const u64)>(entry)
     };
     Ok(Compiled {
-        entry: Entry { code, stack_factor },
+        code: Executable {
+            entry,
+            stack_factor,
+            spawns: program.spawns,
+        },
         jit: ManuallyDrop::new(jit),
-        _program: program,
+        module: PhantomData,
     })
 }
 

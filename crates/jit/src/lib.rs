@@ -72,12 +72,14 @@ impl<'a, C: Checker> Code<'a, C> {
             output,
             progress: self.program.progress,
         };
-        run.run(self.compiled.entry())
+        run.run(&self.compiled.code)
     }
 }
 
+type Work<'a, T> = dyn FnOnce(&mut dyn Write) -> T + 'a;
+
 /// A program compiled, to be run once.
-pub struct Prepared<'a, T>(Box<dyn FnOnce(&mut dyn Write) -> T + 'a>);
+pub struct Prepared<'a, T>(Box<Work<'a, T>>);
 
 impl<T> Prepared<'_, T> {
     pub fn run(self, output: &mut dyn Write) -> T {

@@ -46,8 +46,8 @@ pub(crate) struct Program<'m> {
     pub(crate) ids: Vec<FuncId>,
     /// By helper.
     pub(crate) addresses: [usize; Helper::COUNT],
-    /// What creations of tasks are known by; each has an address of its own.
-    pub(crate) spawns: Vec<Box<SpawnSite>>,
+    /// The creations of tasks; the code calls each by its number.
+    pub(crate) spawns: Vec<SpawnSite>,
 }
 
 /// The type of a value in a register.

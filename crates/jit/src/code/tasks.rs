@@ -91,15 +91,14 @@ impl Code<'_, '_> {
         let function = spawn.function;
         let bytes = cost::LIVE_TASK + cost::frame(self.program.module.function(function));
         let end = spawn.end;
-        let spawn = Box::new(SpawnSite {
+        let number = self.program.spawns.len() as u32;
+        self.program.spawns.push(SpawnSite {
             bytes: bytes + cost::TASK_RECORD,
             ..spawn
         });
-        let address = &raw const *spawn;
-        self.program.spawns.push(spawn);
 
         self.add_accesses();
-        let address = self.int(address as i64);
+        let number = self.number(number);
         let captures = match self.program.style {
             Style::Call => {
                 let captured: Vec<_> = arguments.iter().map(|a| self.get(*a)).collect();
@@ -107,7 +106,7 @@ impl Code<'_, '_> {
             }
             Style::Nothing | Style::Inline => self.int(0),
         };
-        let told = [self.context, address, self.stack, captures];
+        let told = [self.context, number, self.stack, captures];
         self.call_helper(Helper::BeginTask, &told);
         let depth = self.int(1);
         let stack = self.builder.ins().iadd_imm_s(self.stack, bytes as i64);

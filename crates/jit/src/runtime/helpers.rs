@@ -149,7 +149,7 @@ impl Helper {
             Helper::OutOfBounds => (&[I64, I32, I64, I64, I32, I32], None),
             Helper::CallMemory => (&[I64, I32, I64, I64], None),
             Helper::AddText => (&[I64, I64, I64], None),
-            Helper::BeginTask => (&[I64; 4], None),
+            Helper::BeginTask => (&[I64, I32, I64, I64], None),
             Helper::AddValue => (&[I64, I32, I64], None),
             Helper::EndLine => (&[I64], None),
             Helper::NewStruct => (&[I64, I32, I32, I32], Some(I64)),

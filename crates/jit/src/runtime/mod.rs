@@ -32,13 +32,16 @@ use stack::ProgramStack;
 use std::io;
 use std::ptr::NonNull;
 use std::sync::atomic::AtomicU64;
-use tasks::{LiveTask, OpenFinish};
+use tasks::{LiveTask, OpenFinish, SpawnSite};
 
-/// Compiled code to run: an entry that takes the context and the arguments of `main` as words.
-pub(crate) struct Entry {
-    pub(crate) code: unsafe extern "C" fn(*mut Context, *const u64),
+/// Compiled code to run.
+pub(crate) struct Executable {
+    /// Takes the context and the arguments of `main` as words.
+    pub(crate) entry: unsafe extern "C" fn(*mut Context, *const u64),
     /// The most bytes of machine stack that a frame takes for a byte that the budget counts for it.
     pub(crate) stack_factor: u64,
+    /// By the numbers that the code calls them by.
+    pub(crate) spawns: Vec<SpawnSite>,
 }
 
 /// How a run ended.
@@ -55,6 +58,7 @@ pub(crate) struct Runtime<'a, C> {
     /// First, so that its address is the runtime's.
     context: Context,
     module: &'a Module,
+    spawns: &'a [SpawnSite],
     limits: Limits,
     checker: &'a mut C,
     heap: Heap,
@@ -86,7 +90,7 @@ pub(crate) struct Run<'a, C> {
 
 impl<'a, C: Checker> Run<'a, C> {
     /// Runs the code. The accesses checked are told to the checker at the end.
-    pub(crate) fn run(self, entry: &Entry) -> End {
+    pub(crate) fn run(self, executable: &'a Executable) -> End {
         let main = self.module.function(self.module.main);
         let main_site = main.site;
         let trapped = |kind| {
@@ -104,7 +108,7 @@ impl<'a, C: Checker> Run<'a, C> {
                 budget: self.limits.memory,
             });
         }
-        let stack_bytes = self.limits.memory.saturating_mul(entry.stack_factor);
+        let stack_bytes = self.limits.memory.saturating_mul(executable.stack_factor);
         let stack_bytes = stack_bytes.saturating_add(RUNTIME_STACK) as usize;
         let Some(stack) = ProgramStack::new(stack_bytes) else {
             return trapped(TrapKind::SystemMemory {
@@ -123,6 +127,7 @@ impl<'a, C: Checker> Run<'a, C> {
                 accesses: 0,
             },
             module: self.module,
+            spawns: &executable.spawns,
             limits: self.limits,
             checker: self.checker,
             heap: match heap {
@@ -146,7 +151,7 @@ impl<'a, C: Checker> Run<'a, C> {
         runtime.begin_main();
         runtime.initialise_globals();
         let arguments: Vec<u64> = self.arguments.iter().copied().map(word).collect();
-        runtime.execute(entry, &arguments, stack);
+        runtime.execute(executable, &arguments, stack);
         runtime.checker.ended(runtime.context.accesses);
         let end = runtime.failed.take().unwrap_or(End::Finished);
         // A failure of the program says more than one of the output.
@@ -161,15 +166,15 @@ impl<'a, C: Checker> Run<'a, C> {
 const RUNTIME_STACK: u64 = 1 << 20;
 
 impl<C: Checker> Runtime<'_, C> {
-    fn execute(&mut self, entry: &Entry, arguments: &[u64], stack: ProgramStack) {
+    fn execute(&mut self, executable: &Executable, arguments: &[u64], stack: ProgramStack) {
         let this: *mut Self = self;
-        let (code, arguments) = (entry.code, arguments.as_ptr());
+        let (entry, arguments) = (executable.entry, arguments.as_ptr());
         let body = move |yielder: &Yielder<(), ()>, ()| {
             // SAFETY: the runtime outlives the coroutine, and nobody else uses it while the coroutine runs.
             unsafe { (*this).yielder = yielder };
             // SAFETY: the code was compiled for this checker and module; the context is the runtime's first field; there are as
             // many arguments as `main` has parameters.
-            unsafe { code(this.cast(), arguments) };
+            unsafe { entry(this.cast(), arguments) };
             // SAFETY: as above; the code has returned.
             unsafe { (*this).end_main() };
         };

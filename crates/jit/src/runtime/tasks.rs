@@ -41,8 +41,8 @@ pub(crate) struct OpenFinish {
     pub(crate) begin: SiteId,
 }
 
-/// What a creation of tasks in the program has in common: the code knows it by address.
-#[repr(C)]
+/// What the tasks that are created at one place of the program have in common.
+#[derive(Clone, Copy)]
 pub(crate) struct SpawnSite {
     pub(crate) kind: TaskKind,
     pub(crate) construct: Construct,
@@ -91,7 +91,7 @@ impl<C: Checker> Runtime<'_, C> {
         self.fail(kind, site)
     }
 
-    fn begin_task(&mut self, spawn: &SpawnSite, stack: u64, captures: *const u64) {
+    fn begin_task(&mut self, spawn: SpawnSite, stack: u64, captures: *const u64) {
         if self.tasks_created >= self.limits.tasks {
             let limit = self.limits.tasks;
             self.fail(TrapKind::TooManyTasks { limit }, spawn.site);
@@ -240,12 +240,13 @@ pub(crate) const FINISH_KINDS: [FinishKind; 4] = [
 
 pub(super) unsafe extern "C" fn begin_task<C: Checker>(
     context: *mut Context,
-    spawn: *const SpawnSite,
+    spawn: u32,
     stack: u64,
     captures: *const u64,
 ) {
-    // SAFETY: compiled code passes its context and the address of a site that lives as long as the code.
-    let (runtime, spawn) = unsafe { (Runtime::<C>::of(context), &*spawn) };
+    // SAFETY: compiled code passes its context.
+    let runtime = unsafe { Runtime::<C>::of(context) };
+    let spawn = runtime.spawns[spawn as usize];
     runtime.begin_task(spawn, stack, captures);
 }
 
