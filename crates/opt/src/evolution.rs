@@ -257,7 +257,7 @@ impl Evolution {
             return None;
         };
         let stays = |block| context.loops.contains(context.id, block);
-        if !stays(then.block) || stays(otherwise.block) || then.block == this.header {
+        if stays(otherwise.block) || then.block == this.header {
             return None;
         }
         let Op::Compare(compare, a, b) = definitions.op(function, *condition)? else {

@@ -4,6 +4,7 @@
 mod common;
 
 use common::{compile, same};
+use finishline_ir::Op;
 use finishline_ir::machine::{Limits, TrapKind};
 use finishline_opt::for_speed;
 
@@ -133,6 +134,8 @@ fn a_count_that_is_not_counted_down_to_zero() {
         "0",
         Some(-1),
     );
+    let beside = "var i = 3; var j = 0; while i != 0 { s += a[j]; j += 1; i -= 2; }";
+    ends(beside, 3, "0", Some(3));
     // Away from the bound.
     ends(
         "var i = 0; while i < 3 { s += a[i + 2]; i -= 1; }",
@@ -149,6 +152,10 @@ fn a_counter_with_two_steps() {
     ends(work, 5, "0", Some(5));
     ends(work, 4, "1", None);
     ends(work, 3, "1", Some(3));
+    let other = "var i = 0; while i < 6 { s += a[i]; if s == k { i += 3; } else { i += 1; } }";
+    ends(other, 6, "1", None);
+    ends(other, 5, "1", Some(5));
+    ends(other, 4, "0", None);
 }
 
 #[test]
@@ -160,10 +167,66 @@ fn the_test_itself_indexes_once_more() {
         None,
     );
     ends("var i = 0; while a[i] == 0 { i += 1; }", 4, "0", Some(4));
+    // The bound does not depend on the element, but the test reads it.
+    ends(
+        "var i = 0; while i < max(k, a[i] * 0) { i += 1; s += 1; }",
+        4,
+        "4",
+        Some(4),
+    );
     ends(
         "for i in 0..4 { if a[i + k] == 0 { s += 1; } }",
         4,
         "1",
         Some(4),
     );
+}
+
+#[test]
+fn a_load_does_not_leave_the_loop_around_its_guard() {
+    // The inner loop does not run; what it would read does not exist.
+    ends(
+        "let b = new int[2, 2]; for i in 0..2 { for j in 0..len(a) - 1 { s += b[k, k]; } }",
+        1,
+        "100",
+        None,
+    );
+}
+
+#[test]
+fn the_room_of_a_call_is_asked_for_again_when_tasks_have_been_created() {
+    // A task leaves 20 bytes behind; the frame of `wide` is larger than a task.
+    let module = compile(
+        "fn wide(x: int): int { return x * 3 + x * 5 + x * 7 + x * 9 + x * 11; }
+        fn main() {
+            print(wide(1));
+            for i in 0..9 { async {} }
+            print(wide(2));
+        }",
+    );
+    let fast = for_speed(&module);
+    let instructions = fast
+        .functions
+        .iter()
+        .flat_map(|f| &f.blocks)
+        .flat_map(|b| &b.instructions);
+    assert!(
+        instructions
+            .map(|i| &i.op)
+            .any(|op| matches!(op, Op::CallRoom(_)))
+    );
+    let mut outputs = std::collections::BTreeSet::new();
+    for memory in (400..1_800).step_by(4) {
+        let limits = Limits {
+            memory,
+            ..Limits::default()
+        };
+        let runs = same(&module, &fast, &[], limits, 100_000);
+        let (before, _) = runs
+            .unwrap_or_else(|e| panic!("{limits:?}: {e}"))
+            .expect("it ends");
+        outputs.insert((before.output, before.end == Some(Ok(()))));
+    }
+    // Too little for the first call, for the second one, and enough.
+    assert_eq!(outputs.len(), 3, "{outputs:?}");
 }

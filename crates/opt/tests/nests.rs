@@ -222,7 +222,7 @@ impl Maker {
         }
         let index = self.index();
         let (i, j, k) = (self.index(), self.index(), self.index());
-        let text = match self.rng.below(22) {
+        let text = match self.rng.below(26) {
             0 | 1 => format!("s += a[{index}];"),
             2 => format!("a[{index}] = s + {i};"),
             3 => format!("a[{index}] += 1;"),
@@ -254,8 +254,12 @@ impl Maker {
                 };
             }
             20 => format!("s += len(a) + len(b, 1) * {index};"),
+            22 => format!("box.next.v += {index}; s += box.v;"),
+            23 => "s += box.next.v;".into(),
+            24 => format!("if ga == null {{ s += ga[{index}]; }}"),
+            25 => "if box.next != null { s += box.next.v; }".into(),
             21 => format!("box.a = {};", self.rng.pick(&["a", "ga", "box.a", "null"])),
-            _ => format!("s = s * 3 + {index};"),
+            _ => format!("s = s * 3 + ({i} - {j}) * 5 + ({j} - {i});"),
         };
         line(text)
     }
