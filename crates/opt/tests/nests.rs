@@ -256,7 +256,7 @@ impl Maker {
             20 => format!("s += len(a) + len(b, 1) * {index};"),
             22 => format!("box.next.v += {index}; s += box.v;"),
             23 => "s += box.next.v;".into(),
-            24 => format!("if ga == null {{ s += ga[{index}]; }}"),
+            24 => "if box == null { s += box.v; }".into(),
             25 => "if box.next != null { s += box.next.v; }".into(),
             21 => format!("box.a = {};", self.rng.pick(&["a", "ga", "box.a", "null"])),
             _ => format!("s = s * 3 + ({i} - {j}) * 5 + ({j} - {i});"),
