@@ -11,7 +11,7 @@ use cranelift_codegen::isa::CallConv;
 use cranelift_codegen::settings::{self, Configurable};
 use cranelift_codegen::{Context as Scratch, ir as clif};
 use cranelift_frontend::{FunctionBuilder, FunctionBuilderContext};
-use cranelift_jit::{JITBuilder, JITModule};
+use cranelift_jit::{ArenaMemoryProvider, JITBuilder, JITModule};
 use cranelift_module::{FuncId, Linkage, Module as _, ModuleError, default_libcall_names};
 use finishline_ir::machine::Limits;
 use finishline_ir::{Function, FunctionId, Module, cost};
@@ -106,6 +106,9 @@ pub(crate) fn compile<C: Checker>(
     })
 }
 
+/// Address space reserved for the code of a program; pages are committed as they are needed.
+const CODE_BYTES: usize = 256 << 20;
+
 fn builder() -> Result<JITBuilder, CompileError> {
     let mut flags = settings::builder();
     let mut set = |name: &str, value: &str| {
@@ -128,7 +131,12 @@ fn builder() -> Result<JITBuilder, CompileError> {
     let isa = cranelift_native::builder().map_err(|why| CompileError(why.to_owned()))?;
     let isa = isa.finish(settings::Flags::new(flags));
     let isa = isa.map_err(|error| CompileError(error.to_string()))?;
-    Ok(JITBuilder::with_isa(isa, default_libcall_names()))
+    let mut builder = JITBuilder::with_isa(isa, default_libcall_names());
+    // A call reaches no further than 2 GiB, so all functions must lie in one piece of memory.
+    let arena = ArenaMemoryProvider::new_with_size(CODE_BYTES)
+        .map_err(|error| CompileError(error.to_string()))?;
+    builder.memory_provider(Box::new(arena));
+    Ok(builder)
 }
 
 fn addresses<C: Checker>() -> [usize; Helper::COUNT] {

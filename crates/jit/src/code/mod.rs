@@ -22,8 +22,8 @@ use crate::runtime::output::type_number;
 use crate::runtime::tasks::SpawnSite;
 use cranelift_codegen::ir::types::{F64, I8, I32, I64};
 use cranelift_codegen::ir::{
-    self as clif, AbiParam, BlockArg, InstBuilder, Signature, StackSlotData, StackSlotKind,
-    TrapCode,
+    self as clif, AbiParam, BlockArg, InstBuilder, MemFlagsData, Signature, StackSlotData,
+    StackSlotKind, TrapCode,
 };
 use cranelift_codegen::isa::CallConv;
 use cranelift_frontend::{FunctionBuilder, FunctionBuilderContext, Variable};
@@ -423,7 +423,7 @@ impl<'m> Code<'_, 'm> {
                     let word = self.get(*value);
                     let word = match ty {
                         Type::Int | Type::Ref => word,
-                        Type::Float => self.builder.ins().bitcast(I64, self.regions.plain(), word),
+                        Type::Float => self.builder.ins().bitcast(I64, MemFlagsData::new(), word),
                         Type::Bool | Type::Byte => self.builder.ins().uextend(I64, word),
                     };
                     let ty = self.number(type_number(ty));
