@@ -77,7 +77,10 @@ impl<'a, C: Checker> Code<'a, C> {
 }
 
 /// A program compiled, to be run once.
-pub struct Prepared<'a, T>(Box<dyn FnOnce(&mut dyn Write) -> T + 'a>);
+pub struct Prepared<'a, T>(Box<Body<'a, T>>);
+
+/// A run that prints to what it is given.
+type Body<'a, T> = dyn FnOnce(&mut dyn Write) -> T + 'a;
 
 impl<T> Prepared<'_, T> {
     pub fn run(self, output: &mut dyn Write) -> T {
