@@ -1,6 +1,6 @@
 //! Passes from IR to IR.
 //!
-//! [`sequential`] removes the checks that can't matter because no other task can be running. [`for_speed`] leaves every event and every
+//! [`sequential()`] removes the checks that can't matter because no other task can be running. [`for_speed`] leaves every event and every
 //! failure of a program as they are and makes it a program from which a simple code generator makes fast code. It is for what such a
 //! generator does not do itself: folding constants here only serves the passes behind it. Per function, callees first:
 //!

@@ -128,6 +128,48 @@ fn main() {
 }
 
 #[test]
+fn a_finish_in_a_loop_is_opened_beside_the_tasks_of_the_last_iteration() {
+    holds(
+        "var g: int = 0;
+fn main() {
+    for i in 0..2 {
+        finish {
+            for j in 0..2 { g = 1; }
+        }
+        g = 2;
+        async g = 3;
+    }
+}",
+    );
+}
+
+/// An access that occurs at several places after inlining loses its check only if it is sequential at all of them.
+#[test]
+fn copies_of_an_access() {
+    let module = compile(
+        "var g: int = 0;
+        fn bump() { g += 1; }
+        fn beside() { for i in 0..2 { bump(); } }
+        fn later() { for i in 0..2 { bump(); } }
+        fn main() { finish { async beside(); } later(); }",
+    );
+    let inlined = finishline_opt::for_speed(&module);
+    let checks = |module: &Module| {
+        let blocks = module
+            .functions
+            .iter()
+            .flat_map(|function| &function.blocks);
+        let instructions = blocks.flat_map(|block| &block.instructions);
+        instructions
+            .filter(|i| matches!(i.op, Op::Check { .. }))
+            .count()
+    };
+    // A read and a write, in `bump` and in the two loops.
+    assert_eq!(checks(&inlined), 6, "{inlined}");
+    assert_eq!(checks(&sequential(&inlined)), 6);
+}
+
+#[test]
 fn functions_called_from_sequential_code_only() {
     holds(
         "var g: int = 0;
@@ -135,11 +177,13 @@ fn alone() { g += 1; } // seq
 fn beside() { g += 1; }
 fn both() { g += 1; }
 fn deeper() { alone(); } // seq
+fn beside_and_later() { g += 1; }
 fn main() {
     alone();
     deeper();
     both();
-    finish { async both(); beside(); }
+    finish { async both(); beside(); beside_and_later(); }
+    beside_and_later();
     alone();
 }",
     );
@@ -161,6 +205,25 @@ fn main() {
     finish { joins(); }
     g = 5;
 }",
+    );
+    // Also through a function that only passes it on, whichever is looked at first.
+    holds(
+        "var g: int = 0;
+fn leaves() { async g = 1; }
+fn passes_on() { leaves(); }
+fn main() {
+    passes_on();
+    g = 2;
+}",
+    );
+    holds(
+        "var g: int = 0;
+fn main() {
+    passes_on();
+    g = 2;
+}
+fn passes_on() { leaves(); }
+fn leaves() { async g = 1; }",
     );
 }
 
