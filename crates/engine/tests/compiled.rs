@@ -339,3 +339,95 @@ fn random_programs() {
         }
     }
 }
+
+/// Runs a compiled program, optimised, with one argument; what it prints, or the word for its failure.
+fn result(source: &str, argument: i64, limits: Limits, checked: bool) -> String {
+    let module = compile(source).expect("a program without errors");
+    let module = finishline_opt::for_speed(&finishline_opt::sequential(&module));
+    let progress = AtomicU64::new(0);
+    let arguments = [Datum::Int(argument)];
+    let program = compiled(&module, &arguments, limits, &progress);
+    let mut output = Vec::new();
+    let end = if checked {
+        let checked = finishline_jit::check(program, Detector::EspBags, &mut output);
+        let (end, findings) = checked.expect("an inline form").expect("a compiler");
+        assert!(findings.expect("a judgement").racing.is_empty());
+        end
+    } else {
+        finishline_jit::run(program, &mut output).expect("a compiler")
+    };
+    match trap(end) {
+        Some(trap) => trap.kind.word().to_owned(),
+        None => String::from_utf8_lossy(&output).trim_end().to_owned(),
+    }
+}
+
+const CHAIN: &str = "
+    var total: int = 0;
+    fn chain(n: int) { if n > 0 { async { chain(n - 1); } } else { total = 1; } }
+    fn main(n: int) { finish { chain(n); } print(total); }";
+
+#[test]
+fn a_chain_of_ten_million_tasks() {
+    assert_eq!(result(CHAIN, 10_000_000, Limits::default(), false), "1");
+    assert_eq!(result(CHAIN, 1_000_000, Limits::default(), true), "1");
+    let little = Limits {
+        memory: 10 << 20,
+        ..Limits::default()
+    };
+    assert_eq!(result(CHAIN, 1_000_000, little, true), "memory");
+}
+
+#[test]
+fn deep_spawns_and_calls() {
+    let spawns = "
+        fn deep(n: int): int {
+            if n == 0 { return 1; }
+            let below = new int[1];
+            below[0] = spawn deep(n - 1);
+            sync;
+            return below[0] + 1;
+        }
+        fn main(n: int) { print(deep(n)); }";
+    for checked in [false, true] {
+        assert_eq!(result(spawns, 10_000, Limits::default(), checked), "10001");
+    }
+    let calls = "
+        fn deep(n: int): int { if n == 0 { return 0; } return 1 + deep(n - 1); }
+        fn main(n: int) { print(deep(n)); }";
+    // `main` itself is no call, and the call that reaches 0 is one more.
+    assert_eq!(result(calls, 99_999, Limits::default(), false), "99999");
+    assert_eq!(
+        result(calls, 100_000, Limits::default(), false),
+        "call-depth"
+    );
+}
+
+/// What can't be reached any more is given back, in tasks and out of them, cycles included.
+#[test]
+fn a_program_that_allocates_for_ever_runs_in_bounded_memory() {
+    let source = "
+        struct Node { next: Node, values: int[] }
+        fn ring(n: int): int {
+            let a = new Node();
+            a.next = new Node();
+            a.next.next = a;
+            a.values = new int[100];
+            a.values[n % 100] = n;
+            return a.values[n % 100];
+        }
+        fn main(n: int) {
+            var sum = 0;
+            for i in 0..n { sum += ring(i); }
+            finish { for i in 0..n { async { ring(i); } } }
+            print(sum);
+        }";
+    // A hundredth of what 20,000 rings take, and twice the records of 10,000 tasks.
+    let limits = Limits {
+        memory: 400 << 10,
+        ..Limits::default()
+    };
+    for checked in [false, true] {
+        assert_eq!(result(source, 10_000, limits, checked), "49995000");
+    }
+}

@@ -15,7 +15,7 @@ use cranelift_codegen::ir::{self as clif, InstBuilder};
 use finishline_detect::inline::{FastPath, SLOTS};
 use finishline_detect::order::Stamp;
 use finishline_ir::{Operand, Value};
-use finishline_model::{AccessId, AccessKind, SiteId};
+use finishline_model::{AccessId, AccessKind};
 use std::mem::offset_of;
 
 impl Code<'_, '_> {
@@ -25,7 +25,6 @@ impl Code<'_, '_> {
         base: Value,
         [first, count, stride]: [Operand; 3],
         access: AccessId,
-        _site: SiteId,
     ) {
         match self.program.style {
             Style::Nothing => {}

@@ -62,20 +62,14 @@ impl Code<'_, '_> {
         offset.expect("the verifier demands an index")
     }
 
-    pub(super) fn load(
-        &mut self,
-        base: Value,
-        offset: Operand,
-        ty: Type,
-        _site: SiteId,
-    ) -> clif::Value {
+    pub(super) fn load(&mut self, base: Value, offset: Operand, ty: Type) -> clif::Value {
         let (address, displacement, flags) = self.place(base, offset, ty);
         self.builder
             .ins()
             .load(super::register(ty), flags, address, displacement)
     }
 
-    pub(super) fn store(&mut self, base: Value, offset: Operand, value: Value, _site: SiteId) {
+    pub(super) fn store(&mut self, base: Value, offset: Operand, value: Value) {
         let ty = self.function.ty(value);
         let (address, displacement, flags) = self.place(base, offset, ty);
         let value = self.get(value);

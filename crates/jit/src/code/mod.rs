@@ -295,14 +295,14 @@ impl<'m> Code<'_, 'm> {
                 stride,
                 access,
             } => {
-                self.check(*kind, *base, [*first, *count, *stride], *access, site);
+                self.check(*kind, *base, [*first, *count, *stride], *access);
                 None
             }
             Op::Load { base, offset, .. } => {
                 let ty = instruction
                     .result
                     .map_or(Type::Int, |v| self.function.ty(v));
-                Some(self.load(*base, *offset, ty, site))
+                Some(self.load(*base, *offset, ty))
             }
             Op::Store {
                 base,
@@ -310,7 +310,7 @@ impl<'m> Code<'_, 'm> {
                 value,
                 ..
             } => {
-                self.store(*base, *offset, *value, site);
+                self.store(*base, *offset, *value);
                 None
             }
 

@@ -117,8 +117,15 @@ impl<'a, C: Checker> Run<'a, C> {
         };
         let globals: Vec<Type> = self.module.globals.iter().map(|g| g.initial.ty()).collect();
         let shadow = C::STYLE.has_cells();
-        // The interpreter tells of `main` and the root finish before it makes the object of globals, which can fail.
-        let heap = Heap::new(&self.module.structs, &globals, self.limits.memory, shadow);
+        let heap = match Heap::new(&self.module.structs, &globals, self.limits.memory, shadow) {
+            Ok(heap) => heap,
+            Err(kind) => {
+                // `main` has begun when its globals are made.
+                tell_main(self.checker, main_site);
+                self.checker.ended(0);
+                return trapped(kind);
+            }
+        };
         let mut runtime = Runtime {
             context: Context {
                 fast: FastPath::IDLE,
@@ -130,12 +137,13 @@ impl<'a, C: Checker> Run<'a, C> {
             spawns: &executable.spawns,
             limits: self.limits,
             checker: self.checker,
-            heap: match heap {
-                Ok(heap) => heap,
-                Err(kind) => return trapped(kind),
-            },
-            tasks: Vec::new(),
-            finishes: Vec::new(),
+            heap,
+            tasks: vec![LiveTask::main()],
+            finishes: vec![OpenFinish {
+                id: FinishId::ROOT,
+                kind: FinishKind::Root,
+                begin: main_site,
+            }],
             tasks_created: 1,
             finishes_opened: 1,
             line: Vec::new(),
@@ -148,7 +156,7 @@ impl<'a, C: Checker> Run<'a, C> {
         runtime
             .checker
             .attach(NonNull::from(&mut runtime.context.fast));
-        runtime.begin_main();
+        tell_main(runtime.checker, main_site);
         runtime.initialise_globals();
         let arguments: Vec<u64> = self.arguments.iter().copied().map(word).collect();
         runtime.execute(executable, &arguments, stack);
@@ -187,8 +195,11 @@ impl<C: Checker> Runtime<'_, C> {
         }
     }
 
+    /// Tells of the object of globals and fills it in.
     fn initialise_globals(&mut self) {
-        let globals = self.heap.globals().address();
+        let object = self.heap.globals();
+        self.tell_alloc(object, AllocationId(0), Shape::Globals);
+        let globals = object.address();
         self.context.globals = globals;
         for (index, global) in (0..).zip(&self.module.globals) {
             let field = globals.wrapping_add_signed(field_offset(index).into()) as *mut u64;
@@ -222,26 +233,24 @@ impl<C: Checker> Runtime<'_, C> {
         let trap = Trap::new(kind, site, self.running());
         self.leave(End::Trapped(trap))
     }
+}
 
-    fn begin_main(&mut self) {
-        let site = self.module.function(self.module.main).site;
-        self.tasks.push(LiveTask::main());
-        self.checker.event(&Event::TaskBegin {
-            task: TaskId::MAIN,
-            parent: None,
-            kind: TaskKind::Main,
-            finish: FinishId::ROOT,
-            site,
-        });
-        self.finishes.push(OpenFinish {
-            id: FinishId::ROOT,
-            kind: FinishKind::Root,
-            begin: site,
-        });
-        self.tell_finish_begin();
-        let globals = self.heap.globals();
-        self.tell_alloc(globals, AllocationId(0), Shape::Globals);
-    }
+/// Tells that `main` begins, and the finish around it.
+fn tell_main(checker: &mut impl Checker, site: SiteId) {
+    let (task, finish) = (TaskId::MAIN, FinishId::ROOT);
+    checker.event(&Event::TaskBegin {
+        task,
+        parent: None,
+        kind: TaskKind::Main,
+        finish,
+        site,
+    });
+    checker.event(&Event::FinishBegin {
+        task,
+        finish,
+        kind: FinishKind::Root,
+        site,
+    });
 }
 
 /// A value as a word of a register or a field.

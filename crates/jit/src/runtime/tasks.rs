@@ -55,18 +55,6 @@ pub(crate) struct SpawnSite {
 }
 
 impl<C: Checker> Runtime<'_, C> {
-    pub(super) fn tell_finish_begin(&mut self) {
-        let task = self.running();
-        if let Some(&OpenFinish { id, kind, begin }) = self.finishes.last() {
-            self.checker.event(&Event::FinishBegin {
-                task,
-                finish: id,
-                kind,
-                site: begin,
-            });
-        }
-    }
-
     /// The innermost finish that the running task itself has open.
     fn innermost(&self) -> Option<OpenFinish> {
         let own = self.tasks.last().map_or(0, |task| task.finishes_below) as usize;
@@ -194,7 +182,12 @@ impl<C: Checker> Runtime<'_, C> {
             kind,
             begin: site,
         });
-        self.tell_finish_begin();
+        self.checker.event(&Event::FinishBegin {
+            task: self.running(),
+            finish: id,
+            kind,
+            site,
+        });
     }
 
     fn end_finish(&mut self, kind: FinishKind, site: SiteId) {
