@@ -14,7 +14,7 @@ use cranelift_frontend::{FunctionBuilder, FunctionBuilderContext};
 use cranelift_jit::{ArenaMemoryProvider, JITBuilder, JITModule};
 use cranelift_module::{FuncId, Linkage, Module as _, ModuleError, default_libcall_names};
 use finishline_ir::machine::Limits;
-use finishline_ir::{Function, FunctionId, Module, cost};
+use finishline_ir::{Function, FunctionId, Module, Op, cost};
 use std::fmt;
 use std::marker::PhantomData;
 use std::mem::ManuallyDrop;
@@ -52,7 +52,7 @@ impl Drop for Compiled<'_> {
     }
 }
 
-/// Compiles all functions for runs with this kind of checker.
+/// Compiles a program for runs with this kind of checker.
 pub(crate) fn compile<C: Checker>(
     module: &Module,
     limits: Limits,
@@ -74,8 +74,8 @@ pub(crate) fn compile<C: Checker>(
     let mut scratch = Scratch::new();
     let mut builder_scratch = FunctionBuilderContext::new();
     let mut stack_factor = 1;
-    for index in 0..module.functions.len() {
-        let id = FunctionId::from_index(index);
+    for id in reachable(module) {
+        let index = id.index();
         code::compile(
             &mut program,
             &mut jit,
@@ -104,6 +104,28 @@ pub(crate) fn compile<C: Checker>(
         jit: ManuallyDrop::new(jit),
         module: PhantomData,
     })
+}
+
+/// The functions that can be called: others are left over when all their calls are inlined.
+fn reachable(module: &Module) -> Vec<FunctionId> {
+    let mut seen = vec![false; module.functions.len()];
+    seen[module.main.index()] = true;
+    let mut found = vec![module.main];
+    let mut next = 0;
+    while let Some(id) = found.get(next) {
+        next += 1;
+        let blocks = module.function(*id).blocks.iter();
+        let instructions = blocks.flat_map(|block| &block.instructions);
+        let called = instructions.filter_map(|instruction| match instruction.op {
+            Op::Call { function, .. } | Op::Spawn { function, .. } => Some(function),
+            _ => None,
+        });
+        let new: Vec<FunctionId> = called
+            .filter(|function| !std::mem::replace(&mut seen[function.index()], true))
+            .collect();
+        found.extend(new);
+    }
+    found
 }
 
 /// Address space reserved for the code of a program; pages are committed as they are needed.
