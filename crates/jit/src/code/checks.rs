@@ -67,50 +67,50 @@ impl Code<'_, '_> {
     }
 
     fn fast_path(&mut self, kind: AccessKind, base: Value, offset: Operand) {
-        let (address, displacement) = self.cell(base, offset);
-        let cells = self.regions.cell();
-        let cell = self.builder.ins().load(I64, cells, address, displacement);
-        let (done, undecided) = (self.builder.create_block(), self.builder.create_block());
+        let (cells, index, displacement) = self.cell(base, offset);
+        let address = match index {
+            Some(index) => {
+                let bytes = self.builder.ins().ishl_imm_u(index, 3);
+                self.builder.ins().iadd(cells, bytes)
+            }
+            None => cells,
+        };
+        let flags = self.regions.cell();
+        let cell = self.builder.ins().load(I64, flags, address, displacement);
+        let [done, undecided, take] = std::array::from_fn(|_| self.builder.create_block());
         self.builder.set_cold_block(undecided);
         let writer = self.builder.ins().ireduce(I32, cell);
         let reader = self.builder.ins().ushr_imm_u(cell, 32);
         let reader = self.builder.ins().ireduce(I32, reader);
         let me = self.of_context(I32, offset_of!(FastPath, me));
-        let [ask_writer, take, beside] = std::array::from_fn(|_| self.builder.create_block());
-        let (reader_is_not_serial, slot) = match kind {
+        // The most frequent way through each access falls through; only `done` is jumped to.
+        let slot = match kind {
             AccessKind::Read => {
                 self.go_if(IntCC::Equal, reader, me, done);
-                (beside, self.next_slot % SLOTS)
+                let serial_reader = self.builder.create_block();
+                let serial_below = self.of_context(I32, offset_of!(FastPath, serial_below));
+                self.go_if(IntCC::UnsignedLessThan, reader, serial_below, serial_reader);
+                let slot = self.go_unless_beside(reader, undecided);
+                self.go_unless_serial(writer, undecided);
+                self.builder.ins().jump(done, &[]);
+                self.builder.switch_to_block(serial_reader);
+                slot
             }
             AccessKind::Write => {
                 let settled = self.of_context(I64, offset_of!(FastPath, settled));
                 self.go_if(IntCC::Equal, cell, settled, done);
-                self.go_if(IntCC::Equal, reader, me, ask_writer);
-                (undecided, 0)
+                let (other, own) = (self.builder.create_block(), self.builder.create_block());
+                let is_own = self.builder.ins().icmp(IntCC::Equal, reader, me);
+                self.builder.ins().brif(is_own, own, &[], other, &[]);
+                self.builder.switch_to_block(other);
+                self.go_unless_serial(reader, undecided);
+                self.builder.ins().jump(own, &[]);
+                self.builder.switch_to_block(own);
+                0
             }
         };
-        self.go_if_serial(reader, ask_writer);
-        self.builder.ins().jump(reader_is_not_serial, &[]);
-        self.builder.switch_to_block(ask_writer);
-        self.go_if_serial(writer, take);
-        self.builder.ins().jump(undecided, &[]);
-
-        if kind == AccessKind::Read {
-            self.next_slot += 1;
-            self.builder.switch_to_block(beside);
-            let is_beside = self.builder.create_block();
-            let serial_below = self.of_context(I32, offset_of!(FastPath, serial_below));
-            let above = self.builder.ins().isub(reader, serial_below);
-            let parallel_above = self.of_context(I32, offset_of!(FastPath, parallel_above));
-            self.go_if(IntCC::UnsignedLessThan, above, parallel_above, is_beside);
-            let place = offset_of!(FastPath, beside) + slot * size_of::<Stamp>();
-            let known = self.of_context(I32, place);
-            self.go_if(IntCC::NotEqual, reader, known, undecided);
-            self.builder.ins().jump(is_beside, &[]);
-            self.builder.switch_to_block(is_beside);
-            self.go_if_serial(writer, done);
-            self.builder.ins().jump(undecided, &[]);
-        }
+        self.go_unless_serial(writer, undecided);
+        self.builder.ins().jump(take, &[]);
 
         self.builder.switch_to_block(take);
         let settled = self.of_context(I64, offset_of!(FastPath, settled));
@@ -125,28 +125,64 @@ impl Code<'_, '_> {
         };
         self.builder
             .ins()
-            .store(cells, after, address, displacement);
+            .store(flags, after, address, displacement);
         self.builder.ins().jump(done, &[]);
 
         self.builder.switch_to_block(undecided);
-        let cell = self
+        // The address is computed by the callee: if it were here, it would be in the way there.
+        let cells = self
             .builder
             .ins()
-            .iadd_imm_s(address, i64::from(displacement));
+            .iadd_imm_s(cells, i64::from(displacement));
+        let index = match index {
+            Some(index) => index,
+            None => self.int(0),
+        };
         let slot = self.int(slot as i64);
         let helper = match kind {
             AccessKind::Read => Helper::UndecidedRead,
             AccessKind::Write => Helper::UndecidedWrite,
         };
-        self.call_helper(helper, &[self.context, cell, slot]);
+        self.call_helper(helper, &[self.context, cells, index, slot]);
         self.builder.ins().jump(done, &[]);
 
         self.builder.switch_to_block(done);
     }
 
-    fn go_if_serial(&mut self, stamp: clif::Value, target: clif::Block) {
+    /// Goes to `target` unless the stamp is known to be parallel; the place in the memo that may know it.
+    fn go_unless_beside(&mut self, stamp: clif::Value, target: clif::Block) -> usize {
+        let slot = self.next_slot % SLOTS;
+        self.next_slot += 1;
+        let (memo, beside) = (self.builder.create_block(), self.builder.create_block());
+        self.builder.set_cold_block(memo);
         let serial_below = self.of_context(I32, offset_of!(FastPath, serial_below));
-        self.go_if(IntCC::UnsignedLessThan, stamp, serial_below, target);
+        let above = self.builder.ins().isub(stamp, serial_below);
+        let parallel_above = self.of_context(I32, offset_of!(FastPath, parallel_above));
+        self.go_if(
+            IntCC::UnsignedGreaterThanOrEqual,
+            above,
+            parallel_above,
+            memo,
+        );
+        self.builder.ins().jump(beside, &[]);
+        self.builder.switch_to_block(memo);
+        let place = offset_of!(FastPath, beside) + slot * size_of::<Stamp>();
+        let known = self.of_context(I32, place);
+        self.go_if(IntCC::NotEqual, stamp, known, target);
+        self.builder.ins().jump(beside, &[]);
+        self.builder.switch_to_block(beside);
+        slot
+    }
+
+    /// Goes to `target` unless the stamp is known to be serial.
+    fn go_unless_serial(&mut self, stamp: clif::Value, target: clif::Block) {
+        let serial_below = self.of_context(I32, offset_of!(FastPath, serial_below));
+        self.go_if(
+            IntCC::UnsignedGreaterThanOrEqual,
+            stamp,
+            serial_below,
+            target,
+        );
     }
 
     /// A word of the fast path.
@@ -164,17 +200,15 @@ impl Code<'_, '_> {
         self.builder.switch_to_block(next);
     }
 
-    /// Where the cell of a location is.
-    fn cell(&mut self, base: Value, offset: Operand) -> (clif::Value, i32) {
+    /// Where the cell of a location is: an address, an index of cells from there, and a number of bytes.
+    fn cell(&mut self, base: Value, offset: Operand) -> (clif::Value, Option<clif::Value>, i32) {
         let object = self.get(base);
         match offset {
-            Operand::Constant(field) => (object, field_cell_offset(field as u32)),
+            Operand::Constant(field) => (object, None, field_cell_offset(field as u32)),
             Operand::Value(offset) => {
-                let offset = self.get(offset);
                 let flags = self.regions.header();
                 let cells = self.builder.ins().load(I64, flags, object, CELLS_OFFSET);
-                let bytes = self.builder.ins().ishl_imm_u(offset, 3);
-                (self.builder.ins().iadd(cells, bytes), 0)
+                (cells, Some(self.get(offset)), 0)
             }
         }
     }

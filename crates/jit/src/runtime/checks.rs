@@ -83,25 +83,36 @@ macro_rules! preserving_all {
 preserving_all!(undecided_read calls read);
 preserving_all!(undecided_write calls write);
 
-unsafe extern "C" fn read<C: Checker>(context: *mut Context, cell: *mut u64, slot: u64) {
+unsafe extern "C" fn read<C: Checker>(
+    context: *mut Context,
+    cells: *mut u64,
+    index: u64,
+    slot: u64,
+) {
     // SAFETY: as the caller promises.
-    unsafe { undecided::<C>(context, AccessKind::Read, cell, slot) };
+    unsafe { undecided::<C>(context, AccessKind::Read, cells, index, slot) };
 }
 
-unsafe extern "C" fn write<C: Checker>(context: *mut Context, cell: *mut u64, slot: u64) {
+unsafe extern "C" fn write<C: Checker>(
+    context: *mut Context,
+    cells: *mut u64,
+    index: u64,
+    slot: u64,
+) {
     // SAFETY: as the caller promises.
-    unsafe { undecided::<C>(context, AccessKind::Write, cell, slot) };
+    unsafe { undecided::<C>(context, AccessKind::Write, cells, index, slot) };
 }
 
 #[inline(always)]
 unsafe fn undecided<C: Checker>(
     context: *mut Context,
     kind: AccessKind,
-    cell: *mut u64,
+    cells: *mut u64,
+    index: u64,
     slot: u64,
 ) {
-    // SAFETY: compiled code passes its context and the address of the cell of a location of a live object.
-    let (runtime, cell) = unsafe { (Runtime::<C>::of(context), &mut *cell) };
+    // SAFETY: compiled code passes its context, the address of cells of a live object and the index of one of them.
+    let (runtime, cell) = unsafe { (Runtime::<C>::of(context), &mut *cells.add(index as usize)) };
     let address = (&raw const *cell).addr();
     let Runtime { checker, heap, .. } = runtime;
     checker.undecided(kind, cell, slot as usize, || heap.location_of_cell(address));

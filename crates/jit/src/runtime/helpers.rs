@@ -156,7 +156,7 @@ impl Helper {
             Helper::NewArray => (&[I64, I32, I64, I64, I32, I32], Some(I64)),
             Helper::BeginFinish => (&[I64, I32, I32, I64], None),
             Helper::EndFinish => (&[I64, I32, I32], None),
-            Helper::UndecidedRead | Helper::UndecidedWrite => (&[I64; 3], None),
+            Helper::UndecidedRead | Helper::UndecidedWrite => (&[I64; 4], None),
             Helper::TellAccess => (&[I64; 6], None),
             Helper::RangeCount => (&[I64, I64, I64, I32], Some(I64)),
             Helper::Sin
