@@ -1,6 +1,6 @@
 //! `cargo xtask soak`: long campaigns of random programs, from a seed nobody has tried.
 //!
-//! The tests of `engine`, `detect` and `fin` run as many random programs, event streams and damaged sources as
+//! The tests of `engine`, `opt`, `detect` and `fin` run as many random programs, event streams and damaged sources as
 //! `FINISHLINE_SEEDS` says, from the seed `FINISHLINE_SEED` on. `cargo xtask test` runs a fixed range; this
 //! runs many new ones, all campaigns even if one fails, and prints what repeats a failure.
 
@@ -8,9 +8,11 @@ use crate::command::CommandLine;
 use crate::{Failure, Outcome};
 use std::time::{SystemTime, UNIX_EPOCH};
 
-const CAMPAIGNS: [&str; 4] = [
+const CAMPAIGNS: [&str; 6] = [
     "cargo test --release --quiet --package finishline-engine --test random_programs",
     "cargo test --release --quiet --package finishline-engine --test all_schedules",
+    "cargo test --release --quiet --package finishline-engine --test compiled",
+    "cargo test --release --quiet --package finishline-opt --test random_programs",
     "cargo test --release --quiet --package finishline-detect",
     "cargo test --release --quiet --package finishline-fin --test any_bytes",
 ];
