@@ -126,6 +126,10 @@ impl<'m> Forms<'m> {
         let mut heard = None;
         let run = Heard {
             forms: self,
+            form: match detector {
+                Detector::Oracle => Form::Whole,
+                Detector::SpBags | Detector::EspBags => Form::Sequential,
+            },
             input,
             output,
             outcome: &mut heard,
@@ -149,6 +153,8 @@ enum Form {
 /// A first pass that is told of every access. A detector that fails keeps what the run gave, so it is put aside.
 struct Heard<'a, 'm> {
     forms: &'a Forms<'m>,
+    /// The oracle hears of every access, so that it also judges what is left out for the others.
+    form: Form,
     input: Input<'a>,
     output: &'a mut dyn Write,
     outcome: &'a mut Option<Outcome>,
@@ -161,7 +167,7 @@ impl Drive for Heard<'_, '_> {
         let listener = &mut EventsAlone(observer);
         let outcome = self
             .forms
-            .tell_form(Form::Sequential, self.input, listener, self.output);
+            .tell_form(self.form, self.input, listener, self.output);
         *self.outcome = Some(outcome);
     }
 }

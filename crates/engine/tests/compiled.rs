@@ -403,6 +403,18 @@ fn deep_spawns_and_calls() {
     );
 }
 
+/// No system has the address space that this budget would need; what is there is enough for a program that needs little.
+#[test]
+fn a_budget_beyond_the_address_space() {
+    let limits = Limits {
+        memory: 1 << 60,
+        ..Limits::default()
+    };
+    for checked in [false, true] {
+        assert_eq!(result(CHAIN, 1000, limits, checked), "1");
+    }
+}
+
 /// What can't be reached any more is given back, in tasks and out of them, cycles included.
 #[test]
 fn a_program_that_allocates_for_ever_runs_in_bounded_memory() {

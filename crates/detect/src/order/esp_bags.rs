@@ -36,6 +36,7 @@
 use crate::Failure;
 use crate::order::bags::{Bags, Kind};
 use crate::order::{NOBODY, Order, Stamp};
+use crate::table::TableError;
 use finishline_model::Event;
 
 /// A live task, or a finish open in one.
@@ -65,7 +66,11 @@ pub struct EspBags {
 }
 
 impl EspBags {
-    fn enter(&mut self, task: Stamp, id: u32) {
+    fn enter(&mut self, task: Stamp, id: u32) -> Result<(), Failure> {
+        self.live.try_reserve(1).map_err(|_| TableError::Refused {
+            table: "live tasks",
+            bytes: 2 * self.live.len() * size_of::<Frame>(),
+        })?;
         let (first_parallel, parallel_until) = self.parallel_below(self.live.len());
         self.live.push(Frame {
             task,
@@ -75,6 +80,7 @@ impl EspBags {
             parallel_until,
         });
         self.now = task;
+        Ok(())
     }
 
     /// The range of stamps known to be parallel by what is on the stack below a height.
@@ -130,7 +136,7 @@ impl Order for EspBags {
         match *event {
             Event::TaskBegin { task, .. } => {
                 let element = self.bags.singleton()?;
-                self.enter(element, task.0);
+                self.enter(element, task.0)?;
             }
             Event::TaskEnd { task } => {
                 let Some(ended) = self.leave(task.0) else {
@@ -144,7 +150,7 @@ impl Order for EspBags {
                     }
                 }
             }
-            Event::FinishBegin { finish, .. } => self.enter(self.now, finish.0),
+            Event::FinishBegin { finish, .. } => self.enter(self.now, finish.0)?,
             Event::FinishJoin { finish, .. } => {
                 let mut joined = self.live.len();
                 for frame in self.live.iter_mut().rev() {

@@ -36,7 +36,7 @@ impl Code<'_, '_> {
                 self.call_helper(Helper::TellAccess, &arguments);
             }
             Style::Inline => {
-                debug_assert_eq!(count, Operand::Constant(1), "a range of locations");
+                assert_eq!(count, Operand::Constant(1), "no pass makes ranges yet");
                 self.count_access();
                 self.fast_path(kind, base, first);
             }

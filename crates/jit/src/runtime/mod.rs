@@ -75,6 +75,8 @@ pub(crate) struct Runtime<'a, C> {
     /// How to leave the program's stack; null while nothing runs.
     yielder: *const Yielder<(), ()>,
     stack_base: usize,
+    /// So much less than the budget allows fits on the stack, as the budget counts it.
+    stack_shortfall: u64,
     failed: Option<End>,
 }
 
@@ -109,12 +111,15 @@ impl<'a, C: Checker> Run<'a, C> {
             });
         }
         let stack_bytes = self.limits.memory.saturating_mul(executable.stack_factor);
-        let stack_bytes = stack_bytes.saturating_add(RUNTIME_STACK) as usize;
-        let Some(stack) = ProgramStack::new(stack_bytes) else {
+        let stack_bytes = stack_bytes.saturating_add(RUNTIME_STACK);
+        let Some(stack) = ProgramStack::new(usize::try_from(stack_bytes).unwrap_or(usize::MAX))
+        else {
             return trapped(TrapKind::SystemMemory {
-                request: stack_bytes as u64,
+                request: stack_bytes,
             });
         };
+        let room = (stack.bytes() as u64 - RUNTIME_STACK) / executable.stack_factor;
+        let stack_shortfall = self.limits.memory.saturating_sub(room);
         let globals: Vec<Type> = self.module.globals.iter().map(|g| g.initial.ty()).collect();
         let shadow = C::STYLE.has_cells();
         let heap = match Heap::new(&self.module.structs, &globals, self.limits.memory, shadow) {
@@ -130,7 +135,7 @@ impl<'a, C: Checker> Run<'a, C> {
             context: Context {
                 fast: FastPath::IDLE,
                 globals: 0,
-                stack_limit: self.limits.memory - cost::TASK_RECORD,
+                stack_limit: self.limits.memory - stack_shortfall - cost::TASK_RECORD,
                 accesses: 0,
             },
             module: self.module,
@@ -151,6 +156,7 @@ impl<'a, C: Checker> Run<'a, C> {
             progress: self.progress,
             yielder: std::ptr::null(),
             stack_base: stack.base_address(),
+            stack_shortfall,
             failed: None,
         };
         runtime

@@ -2,8 +2,9 @@
 //! page by page as it is used.
 //!
 //! Calls and creations of tasks are counted against the memory budget before they happen, so the stack can't overflow: it is
-//! as big as the budget times the most that a frame of compiled code takes for each byte the budget counts for it. The
-//! lowest page is never accessible, should that reasoning ever be wrong.
+//! as big as the budget times the most that a frame of compiled code takes for each byte the budget counts for it. Where the
+//! system has no room for so much it is smaller, and the program may nest less deeply: it fails then for want of the system's
+//! memory, not of its budget. The lowest page is never accessible, should that reasoning ever be wrong.
 
 use corosensei::stack::{Stack, StackPointer};
 use rustix::mm::{MapFlags, MprotectFlags, ProtFlags, mmap_anonymous, mprotect, munmap};
@@ -12,13 +13,30 @@ use std::ops::Range;
 
 const PAGE: usize = 4096;
 
+/// The least that is asked for, and how much less is asked for after a refusal: much less, so that a process whose address
+/// space is limited keeps most of it for the heap.
+const SMALLEST_BYTES: usize = 4 << 20;
+const AFTER_REFUSAL_DIVIDE_BY: usize = 8;
+
 pub(crate) struct ProgramStack {
     bounds: Range<usize>,
 }
 
 impl ProgramStack {
-    /// None if the system has no room for so much.
-    pub(crate) fn new(bytes: usize) -> Option<ProgramStack> {
+    /// As many bytes, or fewer if the system has no room for so many. None if it has none at all.
+    pub(crate) fn new(mut bytes: usize) -> Option<ProgramStack> {
+        loop {
+            if let Some(stack) = ProgramStack::exactly(bytes) {
+                return Some(stack);
+            }
+            if bytes <= SMALLEST_BYTES {
+                return None;
+            }
+            bytes = (bytes / AFTER_REFUSAL_DIVIDE_BY).max(SMALLEST_BYTES);
+        }
+    }
+
+    fn exactly(bytes: usize) -> Option<ProgramStack> {
         let bytes = bytes.checked_next_multiple_of(PAGE)?.checked_add(PAGE)?;
         let flags = MapFlags::PRIVATE | MapFlags::NORESERVE;
         let (read, write) = (ProtFlags::READ, ProtFlags::WRITE);
@@ -31,6 +49,11 @@ impl ProgramStack {
         // SAFETY: the page is the stack's own, and nothing uses it yet.
         unsafe { mprotect(lowest, PAGE, MprotectFlags::empty()) }.ok()?;
         Some(stack)
+    }
+
+    /// Bytes that can be used.
+    pub(crate) fn bytes(&self) -> usize {
+        self.bounds.len() - PAGE
     }
 
     /// One past its highest address, where it begins.

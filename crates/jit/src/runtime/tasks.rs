@@ -71,9 +71,13 @@ impl<C: Checker> Runtime<'_, C> {
 
     pub(super) fn over_budget(&mut self, request: u64, stack: u64, site: SiteId) -> ! {
         let budget = self.limits.memory;
+        let used = budget - self.stack_shortfall - self.context.stack_limit + stack;
+        if used + request <= budget {
+            self.fail(TrapKind::SystemMemory { request }, site);
+        }
         let kind = TrapKind::Memory {
             request: Some(request),
-            used: budget - self.context.stack_limit + stack,
+            used,
             budget,
         };
         self.fail(kind, site)
@@ -86,6 +90,10 @@ impl<C: Checker> Runtime<'_, C> {
         }
         if stack + spawn.bytes > self.context.stack_limit {
             self.over_budget(spawn.bytes, stack, spawn.site);
+        }
+        if self.tasks.try_reserve(1).is_err() {
+            let request = spawn.bytes;
+            self.fail(TrapKind::SystemMemory { request }, spawn.site);
         }
         // The record stays when the task is gone.
         self.context.stack_limit -= cost::TASK_RECORD;
@@ -175,6 +183,10 @@ impl<C: Checker> Runtime<'_, C> {
             self.fail(TrapKind::TooManyFinishes { limit }, site);
         }
         self.charge(cost::FINISH, stack, site);
+        if self.finishes.try_reserve(1).is_err() {
+            let request = cost::FINISH;
+            self.fail(TrapKind::SystemMemory { request }, site);
+        }
         let id = FinishId(self.finishes_opened);
         self.finishes_opened += 1;
         self.finishes.push(OpenFinish {
