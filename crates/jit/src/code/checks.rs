@@ -13,7 +13,6 @@ use cranelift_codegen::ir::condcodes::IntCC;
 use cranelift_codegen::ir::types::{I32, I64};
 use cranelift_codegen::ir::{self as clif, InstBuilder};
 use finishline_detect::inline::{FastPath, SLOTS};
-use finishline_detect::order::Stamp;
 use finishline_ir::{Operand, Value};
 use finishline_model::{AccessId, AccessKind};
 use std::mem::offset_of;
@@ -83,34 +82,44 @@ impl Code<'_, '_> {
         let reader = self.builder.ins().ushr_imm_u(cell, 32);
         let reader = self.builder.ins().ireduce(I32, reader);
         let me = self.of_context(I32, offset_of!(FastPath, me));
-        // The most frequent way through each access falls through; only `done` is jumped to.
-        let slot = match kind {
+        // As few blocks as will do: a program has many checks, and all are compiled.
+        match kind {
             AccessKind::Read => {
                 self.go_if(IntCC::Equal, reader, me, done);
-                let serial_reader = self.builder.create_block();
                 let serial_below = self.of_context(I32, offset_of!(FastPath, serial_below));
-                self.go_if(IntCC::UnsignedLessThan, reader, serial_below, serial_reader);
-                let slot = self.go_unless_beside(reader, undecided);
-                self.go_unless_serial(writer, undecided);
-                self.builder.ins().jump(done, &[]);
-                self.builder.switch_to_block(serial_reader);
-                slot
+                self.go_if(
+                    IntCC::UnsignedGreaterThanOrEqual,
+                    writer,
+                    serial_below,
+                    undecided,
+                );
+                self.go_if(IntCC::UnsignedLessThan, reader, serial_below, take);
+                let above = self.builder.ins().isub(reader, serial_below);
+                let parallel_above = self.of_context(I32, offset_of!(FastPath, parallel_above));
+                let beside =
+                    self.builder
+                        .ins()
+                        .icmp(IntCC::UnsignedLessThan, above, parallel_above);
+                self.builder.ins().brif(beside, done, &[], undecided, &[]);
             }
             AccessKind::Write => {
                 let settled = self.of_context(I64, offset_of!(FastPath, settled));
                 self.go_if(IntCC::Equal, cell, settled, done);
-                let (other, own) = (self.builder.create_block(), self.builder.create_block());
-                let is_own = self.builder.ins().icmp(IntCC::Equal, reader, me);
-                self.builder.ins().brif(is_own, own, &[], other, &[]);
-                self.builder.switch_to_block(other);
-                self.go_unless_serial(reader, undecided);
-                self.builder.ins().jump(own, &[]);
-                self.builder.switch_to_block(own);
-                0
+                let serial_below = self.of_context(I32, offset_of!(FastPath, serial_below));
+                self.go_if(
+                    IntCC::UnsignedGreaterThanOrEqual,
+                    writer,
+                    serial_below,
+                    undecided,
+                );
+                self.go_if(IntCC::Equal, reader, me, take);
+                let serial = self
+                    .builder
+                    .ins()
+                    .icmp(IntCC::UnsignedLessThan, reader, serial_below);
+                self.builder.ins().brif(serial, take, &[], undecided, &[]);
             }
-        };
-        self.go_unless_serial(writer, undecided);
-        self.builder.ins().jump(take, &[]);
+        }
 
         self.builder.switch_to_block(take);
         let settled = self.of_context(I64, offset_of!(FastPath, settled));
@@ -138,6 +147,8 @@ impl Code<'_, '_> {
             Some(index) => index,
             None => self.int(0),
         };
+        let slot = self.next_slot % SLOTS;
+        self.next_slot += 1;
         let slot = self.int(slot as i64);
         let helper = match kind {
             AccessKind::Read => Helper::UndecidedRead,
@@ -147,42 +158,6 @@ impl Code<'_, '_> {
         self.builder.ins().jump(done, &[]);
 
         self.builder.switch_to_block(done);
-    }
-
-    /// Goes to `target` unless the stamp is known to be parallel; the place in the memo that may know it.
-    fn go_unless_beside(&mut self, stamp: clif::Value, target: clif::Block) -> usize {
-        let slot = self.next_slot % SLOTS;
-        self.next_slot += 1;
-        let (memo, beside) = (self.builder.create_block(), self.builder.create_block());
-        self.builder.set_cold_block(memo);
-        let serial_below = self.of_context(I32, offset_of!(FastPath, serial_below));
-        let above = self.builder.ins().isub(stamp, serial_below);
-        let parallel_above = self.of_context(I32, offset_of!(FastPath, parallel_above));
-        self.go_if(
-            IntCC::UnsignedGreaterThanOrEqual,
-            above,
-            parallel_above,
-            memo,
-        );
-        self.builder.ins().jump(beside, &[]);
-        self.builder.switch_to_block(memo);
-        let place = offset_of!(FastPath, beside) + slot * size_of::<Stamp>();
-        let known = self.of_context(I32, place);
-        self.go_if(IntCC::NotEqual, stamp, known, target);
-        self.builder.ins().jump(beside, &[]);
-        self.builder.switch_to_block(beside);
-        slot
-    }
-
-    /// Goes to `target` unless the stamp is known to be serial.
-    fn go_unless_serial(&mut self, stamp: clif::Value, target: clif::Block) {
-        let serial_below = self.of_context(I32, offset_of!(FastPath, serial_below));
-        self.go_if(
-            IntCC::UnsignedGreaterThanOrEqual,
-            stamp,
-            serial_below,
-            target,
-        );
     }
 
     /// A word of the fast path.

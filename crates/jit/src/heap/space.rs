@@ -26,6 +26,7 @@ const AFTER_REFUSAL_DIVIDE_BY: usize = 4;
 /// What lies behind this many bytes is put into huge pages: a program that needs as much would spend more on page faults
 /// than on the objects in the pages. Small programs stay small.
 const HUGE_PAGES_FROM_BYTES: usize = 8 << 20;
+const HUGE_PAGE_BYTES: usize = 2 << 20;
 
 /// A longer run is zero when it is taken, at the price of page faults: its user may never touch most of it.
 const LONGEST_DIRTY: usize = (16 << 20) / UNIT_BYTES;
@@ -39,6 +40,8 @@ pub(super) struct Space {
     /// By unit, up to the last that was ever in use: whether it is free and dirty.
     dirty: Vec<bool>,
     dirty_units: usize,
+    /// Huge pages were asked for up to this address.
+    huge_until: usize,
 }
 
 /// Units for an object or several.
@@ -57,15 +60,14 @@ impl Space {
             .next_multiple_of(UNIT_BYTES);
         loop {
             if let Some(base) = map(bytes) {
-                let space = Space {
+                return Ok(Space {
                     base,
                     bytes,
                     runs: Runs::new(bytes / UNIT_BYTES),
                     dirty: Vec::new(),
                     dirty_units: 0,
-                };
-                space.ask_for_huge_pages();
-                return Ok(space);
+                    huge_until: (base + HUGE_PAGES_FROM_BYTES).next_multiple_of(HUGE_PAGE_BYTES),
+                });
             }
             if bytes == LEAST_BYTES {
                 return Err(bytes);
@@ -76,18 +78,23 @@ impl Space {
         }
     }
 
+    /// Asks for huge pages for units that were never in use before. Many small runs will fill the page that the last of them begins. A
+    /// long run may be the last there is: the end of it that fills no huge page of its own stays in small ones.
+    ///
     /// A wish: a system that knows no huge pages refuses it, and nothing is lost.
-    fn ask_for_huge_pages(&self) {
-        if self.bytes > HUGE_PAGES_FROM_BYTES {
-            let start = with_exposed_provenance_mut(self.base + HUGE_PAGES_FROM_BYTES);
-            // SAFETY: the rest of this space's own mapping, and the advice changes no contents.
-            let _ = unsafe {
-                madvise(
-                    start,
-                    self.bytes - HUGE_PAGES_FROM_BYTES,
-                    Advice::LinuxHugepage,
-                )
-            };
+    fn ask_for_huge_pages(&mut self, start: usize, units: usize) {
+        let end = self.address(start + units);
+        let wanted = if units * UNIT_BYTES < HUGE_PAGE_BYTES {
+            end.next_multiple_of(HUGE_PAGE_BYTES)
+        } else {
+            end - end % HUGE_PAGE_BYTES
+        };
+        let wanted = wanted.min(self.base + self.bytes);
+        if wanted > self.huge_until {
+            let pages = with_exposed_provenance_mut(self.huge_until);
+            // SAFETY: a part of this space's own mapping, and the advice changes no contents.
+            let _ = unsafe { madvise(pages, wanted - self.huge_until, Advice::LinuxHugepage) };
+            self.huge_until = wanted;
         }
     }
 
@@ -112,6 +119,7 @@ impl Space {
                 return None;
             }
             self.dirty.resize(end, false);
+            self.ask_for_huge_pages(start, units);
         }
         if units > LONGEST_DIRTY {
             self.clean(start, units);

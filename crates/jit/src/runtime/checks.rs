@@ -9,16 +9,19 @@ use super::context::Context;
 use super::memory::header_word;
 use crate::checker::Checker;
 use crate::heap::layout::FIRST_LOCATION_OFFSET;
+use finishline_detect::inline::FastPath;
 use finishline_model::{Access, AccessId, AccessKind, Location};
 use std::arch::naked_asm;
+use std::mem::offset_of;
 
 /// Saves every register that a call may change, calls `$function` with the same arguments, restores them.
 macro_rules! preserving_all {
-    ($name:ident calls $function:ident) => {
+    ($name:ident calls $function:ident $(after $quick:literal where $($known:ident = $offset:expr),+)?) => {
         // SAFETY: the body keeps to the convention that compiled code calls it by: it returns with every register as it was.
         #[unsafe(naked)]
         pub(super) unsafe extern "C" fn $name<C: Checker>() {
             naked_asm!(
+                $($quick,)?
                 "push rax",
                 "push rcx",
                 "push rdx",
@@ -75,12 +78,28 @@ macro_rules! preserving_all {
                 "pop rax",
                 "ret",
                 function = sym $function::<C>,
+                $($($known = const $offset,)+)?
             )
         }
     };
 }
 
-preserving_all!(undecided_read calls read);
+// The last line for reads in the table of `finishline_detect::inline` that decides something: the memo knows the reader, and the writer is
+// serial. Programs whose tasks nest come here often; the others have no use for it in every check.
+preserving_all!(undecided_read calls read after "
+    push rax
+    mov rax, [rsi + 8 * rdx]
+    cmp eax, [rdi + {serial_below}]
+    jae 2f
+    shr rax, 32
+    cmp eax, [rdi + 4 * rcx + {beside}]
+    jne 2f
+    pop rax
+    ret
+ 2: pop rax" where
+    serial_below = offset_of!(Context, fast) + offset_of!(FastPath, serial_below),
+    beside = offset_of!(Context, fast) + offset_of!(FastPath, beside)
+);
 preserving_all!(undecided_write calls write);
 
 unsafe extern "C" fn read<C: Checker>(
