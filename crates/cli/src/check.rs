@@ -19,7 +19,7 @@ use std::path::Path;
 
 pub(crate) fn check(options: &CheckOptions) -> Result<u8, Problem> {
     let module = program::compile(&options.program)?;
-    let mut question = program::question(&module, &options.program)?;
+    let mut question = program::question(&module, &options.program, options.checks)?;
     question.max_races = options.max_races;
     question.suppressions = options
         .suppressions

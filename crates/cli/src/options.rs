@@ -5,7 +5,8 @@ use crate::bench::suite::{self, Benchmark};
 use clap::{Args, Parser, Subcommand, ValueEnum};
 use finishline_baseline::Size;
 use finishline_engine::executor::Executor;
-use finishline_model::Detector;
+use finishline_model::checks::NoSuchPass;
+use finishline_model::{Detector, Passes};
 use finishline_report::{Format, Style};
 use std::io::IsTerminal;
 use std::path::PathBuf;
@@ -106,6 +107,11 @@ pub(crate) struct CheckOptions {
     /// The detector: sp-bags, esp-bags or oracle; auto takes the cheapest with the strongest guarantee, all compares them with the oracle
     #[arg(long, value_name = "D", default_value = "auto", value_parser = parse_choice)]
     pub(crate) detector: Choice,
+
+    /// Which accesses are checked: full (every one), sequential (not those of sequential code), optimised, or some of the passes,
+    /// with commas between; see `explain-checks`. Only the cost differs
+    #[arg(long, value_name = "CHECKS", default_value = "optimised", value_parser = parse_passes)]
+    pub(crate) checks: Passes,
 
     /// The most distinct races to report
     #[arg(long, value_name = "N", default_value_t = 20)]
@@ -215,6 +221,10 @@ fn parse_choice(word: &str) -> Result<Choice, String> {
             format!("the detectors are auto, all, {names}")
         }),
     }
+}
+
+fn parse_passes(words: &str) -> Result<Passes, NoSuchPass> {
+    words.parse()
 }
 
 fn parse_format(word: &str) -> Result<Format, String> {

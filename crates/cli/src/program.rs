@@ -7,6 +7,7 @@ use finishline_engine::executor::Forms;
 use finishline_engine::question::Question;
 use finishline_ir::Module;
 use finishline_ir::machine::Limits;
+use finishline_model::Passes;
 use std::sync::atomic::AtomicU64;
 
 /// Reads and compiles the file.
@@ -25,12 +26,13 @@ pub(crate) fn compile(options: &ProgramOptions) -> Result<Module, Problem> {
 pub(crate) fn question<'m>(
     module: &'m Module,
     options: &ProgramOptions,
+    passes: Passes,
 ) -> Result<Question<'m>, Problem> {
     let arguments = arguments::parse(module, &options.arguments)
         .map_err(|error| Problem::Usage(format!("{}: {error}", options.file.display())))?;
     Ok(Question {
         module,
-        forms: Forms::new(module, options.executor()),
+        forms: Forms::new(module, options.executor(), passes),
         words: options.arguments.clone(),
         arguments,
         limits: Limits {

@@ -5,12 +5,13 @@ use crate::outcome::{NOTHING_FOUND, PROGRAM_FAILED, Problem};
 use crate::{program, progress};
 use finishline_engine::check;
 use finishline_engine::question::CheckError;
+use finishline_model::Passes;
 use std::io::{self, BufWriter};
 
 pub(crate) fn run(options: &RunOptions) -> Result<u8, Problem> {
     let terminal = &options.program.terminal;
     let module = program::compile(&options.program)?;
-    let question = program::question(&module, &options.program)?;
+    let question = program::question(&module, &options.program, Passes::NONE)?;
     let mut output = BufWriter::new(io::stdout().lock());
     let result = progress::shown(
         terminal.quiet,

@@ -1,7 +1,7 @@
 //! One compiled run with its compilation apart, for whoever measures them.
 //!
 //! What is compiled and run is exactly what [`crate::check`] compiles and runs first: the plain program, or the program
-//! under a detector without the checks of sequential code. There is no fallback: what can't be compiled can't be measured.
+//! under a detector with the checks that are left. There is no fallback: what can't be compiled can't be measured.
 
 use crate::depth_first::End;
 use crate::executor::{compiled, outcome};
@@ -55,7 +55,7 @@ pub fn prepare<'q>(
     let kind = match detector {
         None => finishline_jit::prepare(compiled(forms.fast(), input)).map(Kind::Plain),
         Some(detector) => {
-            let program = compiled(forms.fast_sequential(), input);
+            let program = compiled(forms.fast_reduced(), input);
             let prepared = finishline_jit::prepare_check(program, detector);
             let prepared = prepared.ok_or(NotReady::Detector(detector))?;
             prepared.map(Kind::Checked)

@@ -19,6 +19,7 @@ use finishline_ir::Module;
 use finishline_ir::listener::{Allocated, Creation, Listener};
 use finishline_ir::machine::{Datum, Limits, Trap};
 use finishline_ir::verify::verify;
+use finishline_model::Passes;
 use finishline_model::event::{Record, replay};
 use finishline_model::{Access, Detector, Event, Observer, TaskId};
 use std::fs;
@@ -188,7 +189,7 @@ fn same_findings(
     whole: &Run,
 ) -> Result<(), String> {
     let all = told(&whole.heard.records);
-    let sequential = finishline_opt::sequential(module);
+    let sequential = finishline_opt::reduce(module, Passes::SEQUENTIAL);
     verified(&sequential)?;
     let fewer = interpret(&sequential, arguments, limits)
         .ok_or("without the checks of sequential code it goes on for too long")?;
@@ -199,7 +200,7 @@ fn same_findings(
         &locations(&some.racing),
         &locations(&all.racing),
     )?;
-    let fast = finishline_opt::for_speed(&sequential);
+    let fast = finishline_opt::for_speed(&sequential, Passes::NONE);
     verified(&fast)?;
     for (what, module) in [("as it is", &sequential), ("optimised", &fast)] {
         let progress = AtomicU64::new(0);
@@ -343,7 +344,7 @@ fn random_programs() {
 /// Runs a compiled program, optimised, with one argument; what it prints, or the word for its failure.
 fn result(source: &str, argument: i64, limits: Limits, checked: bool) -> String {
     let module = compile(source).expect("a program without errors");
-    let module = finishline_opt::for_speed(&finishline_opt::sequential(&module));
+    let module = finishline_opt::for_speed(&module, Passes::SEQUENTIAL);
     let progress = AtomicU64::new(0);
     let arguments = [Datum::Int(argument)];
     let program = compiled(&module, &arguments, limits, &progress);

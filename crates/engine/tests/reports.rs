@@ -9,6 +9,7 @@ use finishline_engine::question::{CheckError, Question};
 use finishline_ir::Module;
 use finishline_ir::machine::Limits;
 use finishline_model::Detector;
+use finishline_model::Passes;
 use finishline_model::summary::{Creation, Summary, TaskPath};
 use std::io;
 use std::sync::atomic::AtomicU64;
@@ -16,7 +17,7 @@ use std::sync::atomic::AtomicU64;
 fn question(module: &Module, executor: Executor) -> Question<'_> {
     Question {
         module,
-        forms: Forms::new(module, executor),
+        forms: Forms::new(module, executor, Passes::ALL),
         words: Vec::new(),
         arguments: Vec::new(),
         limits: Limits::default(),

@@ -7,6 +7,7 @@ use finishline_engine::timing::{self, NotReady};
 use finishline_ir::Module;
 use finishline_ir::machine::Limits;
 use finishline_model::Detector;
+use finishline_model::Passes;
 use std::sync::atomic::AtomicU64;
 
 fn module(source: &str) -> Module {
@@ -19,7 +20,7 @@ fn module(source: &str) -> Module {
 fn question(module: &Module) -> Question<'_> {
     Question {
         module,
-        forms: Forms::new(module, Executor::Compiled),
+        forms: Forms::new(module, Executor::Compiled, Passes::SEQUENTIAL),
         words: Vec::new(),
         arguments: Vec::new(),
         limits: Limits::default(),

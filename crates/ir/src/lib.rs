@@ -5,6 +5,7 @@
 //! - [`text`]: the printed form, for people and snapshot tests.
 //! - [`verify`]: what every pass may rely on and must keep.
 //! - [`dominators`]: the dominator tree. [`loops`]: the natural loops.
+//! - [`range`]: what a check of several locations covers.
 //! - [`cost`]: what the memory budget counts.
 //! - [`listener`]: who hears what happens in a run.
 //! - [`machine`]: the reference interpreter. It defines what a program means.
@@ -19,6 +20,7 @@ pub mod listener;
 pub mod loops;
 pub mod machine;
 pub mod module;
+pub mod range;
 pub mod text;
 mod uses;
 pub mod verify;

@@ -10,13 +10,16 @@
 //! tells them apart. The order at run time is always: null and bounds, race check, access.
 //!
 //! **Checks.** [`Op::Check`] stands before the [`Op::Load`] or [`Op::Store`] with the same [`AccessId`]. A pass that
-//! removes one says why in [`Module::unchecked`]; the verifier accepts nothing else.
+//! removes or moves one is named in [`Module::unchecked`]; the verifier accepts nothing else.
 
 pub use finishline_model::Construct;
 use finishline_model::entity;
 use finishline_model::source::SourceMap;
-use finishline_model::{AccessId, AccessKind, AllocationId, FinishKind, SiteId, TaskKind};
+use finishline_model::{
+    AccessId, AccessKind, AllocationId, FinishKind, Pass, Passes, SiteId, TaskKind,
+};
 use std::collections::BTreeMap;
+use std::fmt;
 
 entity! {
     FunctionId, "fn";
@@ -100,8 +103,8 @@ pub struct Module {
     pub main: FunctionId,
     /// The first use of each parallel construct.
     pub constructs: Vec<ConstructUse>,
-    /// Accesses without a check, each with the reason.
-    pub unchecked: BTreeMap<AccessId, &'static str>,
+    /// Accesses that somewhere have no check before them, each with the reasons.
+    pub unchecked: BTreeMap<AccessId, Unchecked>,
 }
 
 impl Module {
@@ -111,6 +114,25 @@ impl Module {
 
     pub fn uses(&self, construct: Construct) -> Option<&ConstructUse> {
         self.constructs.iter().find(|u| u.construct == construct)
+    }
+}
+
+/// Why an access has no check before it.
+#[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
+pub struct Unchecked {
+    /// Removed, or moved elsewhere, by these passes.
+    pub by: Passes,
+    /// It is a read that was made early; its check stands where it was.
+    pub read_ahead: bool,
+}
+
+impl fmt::Display for Unchecked {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let passes = self.by.iter().map(Pass::name);
+        let words: Vec<&str> = passes
+            .chain(self.read_ahead.then_some("read ahead"))
+            .collect();
+        f.write_str(&words.join(", "))
     }
 }
 
@@ -239,7 +261,8 @@ pub enum Op {
         dimension: u32,
     },
 
-    /// The race check of `count` locations of `base` from `first`, `stride` apart.
+    /// The race check of `count` locations of `base` from `first`, `stride` apart, as far as there are such locations
+    /// ([`crate::range`]).
     Check {
         kind: AccessKind,
         base: Value,

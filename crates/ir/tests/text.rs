@@ -4,7 +4,7 @@ mod builder;
 
 use builder::Builder;
 use finishline_ir::*;
-use finishline_model::{AccessKind, FinishKind, TaskKind};
+use finishline_model::{AccessKind, FinishKind, Pass, Passes, TaskKind};
 
 #[test]
 fn every_instruction_has_a_line() {
@@ -102,9 +102,13 @@ fn every_instruction_has_a_line() {
         b.print(parameters[1]);
         b.run(Op::CallRoom(vec![square_of, spawned]));
     });
-    module
-        .unchecked
-        .insert(finishline_model::AccessId(0), "read by one task alone");
+    module.unchecked.insert(
+        finishline_model::AccessId(0),
+        Unchecked {
+            by: Passes::NONE.with(Pass::TaskLocal).with(Pass::ReadOnly),
+            read_ahead: true,
+        },
+    );
     finishline_ir::verify::verify(&module).unwrap();
     assert_eq!(module.to_string(), include_str!("every_instruction.ir"));
     let alone = module.functions[0].to_string();

@@ -116,7 +116,7 @@ fn ids_are_in_range() {
     broken(|module| module.source.allocations[0].site = SiteId(9999));
     broken(|module| module.constructs[0].site = SiteId(9999));
     broken(|module| {
-        module.unchecked.insert(AccessId(99), "no such access");
+        module.unchecked.insert(AccessId(99), Unchecked::default());
     });
     broken(|module| main_of(module).site = SiteId(9999));
     broken(|module| main_of(module).blocks[0].instructions[0].site = SiteId(9999));
@@ -653,7 +653,7 @@ fn every_access_is_checked_or_has_a_reason() {
     for change in &unguarded {
         let mut module = build(change);
         refused(&module, "acc0 has no check and no reason");
-        module.unchecked.insert(AccessId(0), "a test says so");
+        module.unchecked.insert(AccessId(0), Unchecked::default());
         assert_eq!(verify(&module), Ok(()));
     }
 }
@@ -673,7 +673,10 @@ fn kinds_agree_with_the_source() {
     let module = with_values(|b, v| {
         let access = b.builder.access(AccessKind::Read);
         let (base, offset) = (v.reference, Operand::Constant(0));
-        b.builder.module.unchecked.insert(access, "a test says so");
+        b.builder
+            .module
+            .unchecked
+            .insert(access, Unchecked::default());
         b.run(Op::Store {
             base,
             offset,

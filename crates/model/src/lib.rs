@@ -7,6 +7,7 @@
 #![forbid(unsafe_code)]
 
 pub mod bench;
+pub mod checks;
 pub mod construct;
 pub mod event;
 pub mod ids;
@@ -15,6 +16,7 @@ pub mod source;
 pub mod summary;
 pub mod verdict;
 
+pub use checks::{Pass, Passes};
 pub use construct::Construct;
 pub use event::{Access, AccessKind, Event, FinishKind, Observer, TaskKind};
 pub use ids::{AccessId, AllocationId, FinishId, Location, SiteId, TaskId};

@@ -1,6 +1,6 @@
 //! Passes from IR to IR.
 //!
-//! [`sequential()`] removes the checks that can't matter because no other task can be running. [`for_speed`] leaves every event and every
+//! `checks` has those that do without race checks. [`for_speed`] leaves every other event and every
 //! failure of a program as they are and makes it a program from which a simple code generator makes fast code. It is for what such a
 //! generator does not do itself: folding constants here only serves the passes behind it. Per function, callees first:
 //!
@@ -19,6 +19,7 @@
 
 #![forbid(unsafe_code)]
 
+mod checks;
 mod clean;
 mod edit;
 mod effects;
@@ -33,33 +34,35 @@ mod not_null;
 mod numbering;
 mod plan;
 mod rotate;
-mod sequential;
 mod strength;
 mod version;
 
+pub use checks::HOLD_IN_FAILED_RUNS;
 use finishline_ir::{Function, Module};
-use finishline_model::AccessId;
+use finishline_model::{AccessId, Passes};
 use loop_form::Nest;
-pub use sequential::{REASON as SEQUENTIAL, sequential};
 
-/// The reason noted for a load that does not stand behind its check any more, which stays where it was.
-pub const READ_AHEAD: &str = "read before the loop in which its check stands";
+/// Leaves checks out of a program and nothing else.
+pub fn reduce(module: &Module, passes: Passes) -> Module {
+    let mut module = module.clone();
+    checks::whole_program(&mut module, passes);
+    module
+}
 
-/// Rewrites a program for speed.
+/// Rewrites a program for speed, and leaves checks out.
 ///
-/// The events with their ids, order and tasks, the output, and every failure with its site, task and
+/// Apart from the checks, the events with their ids, order and tasks, the output, and every failure with its site, task and
 /// values are exactly those of the program as it was, in a depth-first run; only the number of instructions differs. A load may
 /// stand away from its check; then [`Module::unchecked`] says so, although the check is still made.
-pub fn for_speed(module: &Module) -> Module {
-    let mut module = module.clone();
+pub fn for_speed(module: &Module, passes: Passes) -> Module {
+    let mut module = reduce(module, passes);
     inline::inline(&mut module);
     let mut moved = Vec::new();
     for function in &mut module.functions {
         speed_up(function, &mut moved);
     }
     for access in moved {
-        // One that has no check at all keeps its reason for that.
-        module.unchecked.entry(access).or_insert(READ_AHEAD);
+        module.unchecked.entry(access).or_default().read_ahead = true;
     }
     module
 }

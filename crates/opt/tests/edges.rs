@@ -6,6 +6,7 @@ mod common;
 use common::{compile, same};
 use finishline_ir::Op;
 use finishline_ir::machine::{Limits, TrapKind};
+use finishline_model::Passes;
 use finishline_opt::for_speed;
 
 /// `work` runs with an array of `length` ints, all 0, and `k`. It must end as before, and as expected: after that many events, out
@@ -19,7 +20,7 @@ fn ends(work: &str, length: u32, k: &str, out_of_bounds: Option<i64>) {
     let module = compile(&source);
     let runs = same(
         &module,
-        &for_speed(&module),
+        &for_speed(&module, Passes::NONE),
         &[],
         Limits::default(),
         100_000,
@@ -204,7 +205,7 @@ fn the_room_of_a_call_is_asked_for_again_when_tasks_have_been_created() {
             print(wide(2));
         }",
     );
-    let fast = for_speed(&module);
+    let fast = for_speed(&module, Passes::NONE);
     let instructions = fast
         .functions
         .iter()

@@ -8,6 +8,7 @@ use finishline_ir::dominators::Dominators;
 use finishline_ir::loops::Loops;
 use finishline_ir::machine::Limits;
 use finishline_ir::{BinaryOp, Function, Instruction, Module, Op, Operand, Type};
+use finishline_model::Passes;
 use finishline_opt::for_speed;
 
 /// The instructions of each innermost loop of a function.
@@ -54,7 +55,7 @@ fn lean_loops(module: &Module) -> Vec<Vec<&Instruction>> {
 #[track_caller]
 fn sped_up(source: &str) -> Module {
     let module = compile(source);
-    let fast = for_speed(&module);
+    let fast = for_speed(&module, Passes::NONE);
     let runs = same(&module, &fast, &[], Limits::default(), 10_000_000);
     let (before, after) = runs.unwrap().expect("the program ends");
     assert_eq!(before.end, Some(Ok(())));
@@ -211,7 +212,7 @@ fn a_loop_before_and_after() {
         "fn fill(a: int[], n: int) { for i in 0..n { a[i] = i; } }
         fn main() { fill(new int[5], 5); }",
     );
-    let fast = for_speed(&module);
+    let fast = for_speed(&module, Passes::NONE);
     let text = format!("{}\n{}", module.functions[0], fast.functions[0]);
     assert_eq!(text, include_str!("a_loop.ir"), "\n{text}");
 }

@@ -402,7 +402,7 @@ fn test(nest: &Nest, limits: Limits) -> Result<(u64, u64, bool), String> {
     let Ok(program) = program else {
         return Ok((0, 0, false));
     };
-    let fast = finishline_opt::for_speed(&program.module);
+    let fast = finishline_opt::for_speed(&program.module, finishline_model::Passes::NONE);
     Ok(match same(&program.module, &fast, &[], limits, FUEL)? {
         Some((before, after)) => (before.steps, after.steps, before.end != Some(Ok(()))),
         None => (0, 0, false),

@@ -9,8 +9,9 @@ use finishline_ir::machine::{Datum, Limits};
 use finishline_ir::verify::verify;
 use finishline_ir::{Module, Op};
 use finishline_model::AccessId;
+use finishline_model::Passes;
 use finishline_model::event::Record;
-use finishline_opt::{for_speed, sequential};
+use finishline_opt::{for_speed, reduce};
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
@@ -63,15 +64,30 @@ fn every_program_runs_as_before() {
         let Some((module, arguments)) = load(&path) else {
             continue;
         };
-        match same(&module, &for_speed(&module), &arguments, limits, FUEL) {
+        match same(
+            &module,
+            &for_speed(&module, Passes::NONE),
+            &arguments,
+            limits,
+            FUEL,
+        ) {
             Ok(runs) => compared += usize::from(runs.is_some()),
             Err(error) => panic!("{}: {error}", path.display()),
         }
-        let without = sequential(&module);
-        if let Err(error) = same(&without, &for_speed(&without), &arguments, limits, FUEL) {
+        let without = reduce(&module, Passes::SEQUENTIAL);
+        if let Err(error) = same(
+            &without,
+            &for_speed(&without, Passes::NONE),
+            &arguments,
+            limits,
+            FUEL,
+        ) {
             panic!("{} without sequential checks: {error}", path.display());
         }
-        for after in [without, sequential(&for_speed(&module))] {
+        for after in [
+            without,
+            reduce(&for_speed(&module, Passes::NONE), Passes::SEQUENTIAL),
+        ] {
             verify(&after).unwrap_or_else(|v| panic!("{}: {}", path.display(), v[0]));
             fewer_accesses(&module, &after, &arguments, limits, &path);
         }

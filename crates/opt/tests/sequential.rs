@@ -15,14 +15,15 @@ use finishline_ir::machine::Limits;
 use finishline_ir::verify::verify;
 use finishline_ir::{Construct, Module, Op};
 use finishline_model::Location;
+use finishline_model::Passes;
 use finishline_model::event::{Record, replay};
-use finishline_opt::sequential;
+use finishline_opt::reduce;
 use std::collections::BTreeSet;
 
 #[track_caller]
 fn holds(source: &str) {
     let module = compile(source);
-    let after = sequential(&module);
+    let after = reduce(&module, Passes::SEQUENTIAL);
     verify(&after).unwrap_or_else(|violations| panic!("{}\n{after}", violations[0]));
     let checked: BTreeSet<_> = after
         .functions
@@ -153,7 +154,7 @@ fn copies_of_an_access() {
         fn later() { for i in 0..2 { bump(); } }
         fn main() { finish { async beside(); } later(); }",
     );
-    let inlined = finishline_opt::for_speed(&module);
+    let inlined = finishline_opt::for_speed(&module, Passes::NONE);
     let checks = |module: &Module| {
         let blocks = module
             .functions
@@ -166,7 +167,7 @@ fn copies_of_an_access() {
     };
     // A read and a write, in `bump` and in the two loops.
     assert_eq!(checks(&inlined), 6, "{inlined}");
-    assert_eq!(checks(&sequential(&inlined)), 6);
+    assert_eq!(checks(&reduce(&inlined, Passes::SEQUENTIAL)), 6);
 }
 
 #[test]
@@ -392,7 +393,7 @@ fn structure(records: &[Record]) -> Vec<&Record> {
 /// How many checks a run is spared.
 fn same_races(program: &Program) -> Result<usize, String> {
     let module = compile(&render(program));
-    let after = sequential(&module);
+    let after = reduce(&module, Passes::SEQUENTIAL);
     verify(&after).map_err(|violations| violations[0].to_string())?;
     let fuel = 10_000_000;
     let expected = run(&module, &[], Limits::default(), fuel);

@@ -17,7 +17,7 @@ use finishline_engine::executor::{Executor, Forms};
 use finishline_engine::question::Question;
 use finishline_engine::timing;
 use finishline_ir::machine::{Datum, Limits};
-use finishline_model::Detector;
+use finishline_model::{Detector, Passes};
 use rustix::time::{ClockId, clock_gettime};
 use serde::{Deserialize, Serialize};
 use std::io::{self, Write};
@@ -136,7 +136,7 @@ fn fin(benchmark: &Benchmark, size: Size, detector: Option<Detector>) -> Result<
     };
     let question = Question {
         module: &module,
-        forms: Forms::new(&module, Executor::Compiled),
+        forms: Forms::new(&module, Executor::Compiled, Passes::SEQUENTIAL),
         words: vec![size.argument().to_string()],
         arguments: vec![Datum::Int(size.argument())],
         limits: Limits::default(),

@@ -30,6 +30,7 @@ pub use trap::{Ended, Trap, TrapKind};
 
 use crate::listener::{Allocated, Listener, Shape};
 use crate::module::*;
+use crate::range;
 use finishes::Finish;
 use finishline_model::{
     Access, AccessId, AccessKind, AllocationId, Event, FinishKind, Location, SiteId, TaskId,
@@ -267,16 +268,20 @@ impl<'m> Machine<'m> {
                 stride,
                 access,
             } => {
-                let count = offset(*count);
-                if count != 0 {
-                    let base = get(*base).reference().ok_or(TrapKind::NullUse)?;
+                if let Some(base) = get(*base).reference() {
                     let object = self.heap.object(base);
-                    listener.access(&Access {
-                        task: task.id,
-                        kind: *kind,
-                        id: *access,
-                        ..covered(object, offset(*first), count, offset(*stride))
-                    });
+                    let (first, count) = (offset(*first), offset(*count) as u64);
+                    let covered = range::covered(first, count, offset(*stride), object.count());
+                    if let Some(covered) = covered {
+                        listener.access(&Access {
+                            task: task.id,
+                            kind: *kind,
+                            first: object.first().offset(covered.first),
+                            count: covered.count,
+                            stride: covered.stride,
+                            id: *access,
+                        });
+                    }
                 }
                 task.advance();
                 return Ok(Progress::Continue);
@@ -471,28 +476,6 @@ impl<'m> Machine<'m> {
             location: self.heap.object(object).first().offset(offset),
             access: *access,
         }
-    }
-}
-
-/// The locations of a check, which must lie in the object: detectors rely on it.
-#[inline]
-fn covered(object: &Object, first: i64, count: i64, stride: i64) -> Access {
-    let (count, stride) = (count as u64, stride as u64);
-    let inside = (count - 1)
-        .checked_mul(stride)
-        .and_then(|reach| reach.checked_add(first as u64))
-        .is_some_and(|last| last < object.count());
-    assert!(
-        inside,
-        "a check of {count} locations, {stride} apart from {first}, leaves {object:?}"
-    );
-    Access {
-        task: TaskId::MAIN,
-        kind: AccessKind::Read,
-        first: object.first().offset(first as u64),
-        count,
-        stride,
-        id: AccessId(0),
     }
 }
 
