@@ -58,7 +58,7 @@ fn hold(test: impl Fn(&Program, u64) -> Result<(), String> + Sync) {
 fn for_speed_changes_nothing_that_shows() {
     hold(|program, seed| {
         let module = compile(&render(program));
-        let fast = finishline_opt::for_speed(&module, Passes::NONE);
+        let fast = finishline_opt::for_speed(&module, finishline_model::Passes::NONE);
         same(&module, &fast, &[], limits(seed), FUEL).map(|_| ())
     });
 }
