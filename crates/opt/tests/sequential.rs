@@ -5,7 +5,7 @@
 
 mod common;
 
-use common::{compile, in_parallel, run, setting};
+use common::{compile, in_parallel, races, setting};
 use finishline_detect::history::{Isolated, LastWriterOneReader};
 use finishline_detect::order::EspBags;
 use finishline_detect::serial::Serial;
@@ -368,50 +368,10 @@ fn main() { g = 2; } // seq",
     );
 }
 
-/// Racing locations, by the detector that fits.
-fn racing(module: &Module, records: &[Record]) -> BTreeSet<Location> {
-    fn found<H: finishline_detect::history::History>(records: &[Record]) -> BTreeSet<Location>
-    where
-        Serial<EspBags, H>: finishline_model::Observer,
-    {
-        let mut detector = Serial::<EspBags, H>::new().expect("memory for a detector");
-        replay(records, &mut detector);
-        detector.racing().in_order().iter().copied().collect()
-    }
-    if module.uses(Construct::Isolated).is_some() {
-        found::<Isolated>(records)
-    } else {
-        found::<LastWriterOneReader>(records)
-    }
-}
-
-fn structure(records: &[Record]) -> Vec<&Record> {
-    let is_event = |record: &&Record| matches!(record, Record::Event(_));
-    records.iter().filter(is_event).collect()
-}
-
 /// How many checks a run is spared.
 fn same_races(program: &Program) -> Result<usize, String> {
     let module = compile(&render(program));
-    let after = reduce(&module, Passes::SEQUENTIAL);
-    verify(&after).map_err(|violations| violations[0].to_string())?;
-    let fuel = 10_000_000;
-    let expected = run(&module, &[], Limits::default(), fuel);
-    let found = run(&after, &[], Limits::default(), fuel);
-    if (&expected.output, &expected.end) != (&found.output, &found.end) {
-        return Err("the run ends otherwise".to_owned());
-    }
-    if structure(&expected.records) != structure(&found.records) {
-        return Err("other events".to_owned());
-    }
-    let (with, without) = (
-        racing(&module, &expected.records),
-        racing(&after, &found.records),
-    );
-    if with != without {
-        return Err(format!("{without:?} race, not {with:?}"));
-    }
-    Ok(expected.records.len() - found.records.len())
+    races::same(&module, Passes::SEQUENTIAL, 10_000_000)
 }
 
 #[test]
