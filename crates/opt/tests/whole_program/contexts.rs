@@ -1,0 +1,1 @@
+//! Copies of functions, one for each context.
