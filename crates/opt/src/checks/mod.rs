@@ -2,6 +2,7 @@
 //!
 //! | pass | which checks go |
 //! |---|---|
+//! | `contexts` | none, but functions get copies that the next ones can tell apart |
 //! | `sequential` | those made when no other task is live [ESP-bags §6.1] |
 //! | `read_only` | those of reads of what nobody writes meanwhile [§6.2] |
 //! | `task_local` | those of objects that one task alone can reach [§6.3] |
@@ -21,6 +22,7 @@
 //! been made for accesses that never happened, or not been made for some that did. So of a run that fails, only what a
 //! detector finds without them counts ([`HOLD_IN_FAILED_RUNS`]). In return no pass has to ask what may fail.
 
+mod contexts;
 mod dominated;
 mod liveness;
 mod loop_invariant;
@@ -60,7 +62,17 @@ pub(crate) fn whole_program(module: &mut Module, passes: Passes) {
     if !removing.into_iter().any(|pass| passes.contains(pass)) {
         return;
     }
-    let known = Known::of(module, passes);
+    let copies = passes
+        .contains(Pass::Contexts)
+        .then(|| contexts::specialise(module));
+    remove(module, &Known::of(module, passes));
+    if let Some(copies) = copies {
+        copies.merge(module);
+    }
+}
+
+/// Removes the checks that the passes show to be unneeded.
+fn remove(module: &mut Module, known: &Known) {
     for index in 0..module.functions.len() {
         let mut unneeded = known.unneeded_in(module, FunctionId::from_index(index));
         let Module {
