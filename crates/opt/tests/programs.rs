@@ -5,7 +5,7 @@ mod common;
 
 use common::suite::{load, programs};
 use common::{run, same};
-use finishline_ir::machine::Limits;
+use finishline_ir::machine::{Datum, Limits};
 use finishline_ir::verify::verify;
 use finishline_ir::{Module, Op};
 use finishline_model::AccessId;
@@ -13,7 +13,7 @@ use finishline_model::Passes;
 use finishline_model::event::Record;
 use finishline_opt::{for_speed, reduce};
 use std::collections::BTreeSet;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 /// Steps after which a program is given up: the failures of deep recursion and of memory are met before.
 const FUEL: u64 = 4_000_000;

@@ -76,7 +76,10 @@ fn random_programs_race_as_before() {
         }
     });
     let spared = spared.into_inner();
-    assert!(count < 1000 || spared > count / 3, "{spared} of {count} have fewer checks");
+    assert!(
+        count < 1000 || spared > count / 3,
+        "{spared} of {count} have fewer checks"
+    );
 }
 
 #[test]
@@ -103,5 +106,8 @@ fn nests_race_as_before() {
         }
     });
     let spared = spared.into_inner();
-    assert!(count < 1000 || spared > count / 3, "{spared} of {count} have fewer checks");
+    assert!(
+        count < 1000 || spared > count / 3,
+        "{spared} of {count} have fewer checks"
+    );
 }

@@ -8,23 +8,22 @@
 //! As long as checks move, one that is made once or not at all has a count that is a bool as an int, so that it stands in no branch. In the end it gets
 //! its branch, which costs less than a range.
 
-use super::loops::{Candidate, Made, Place};
+use super::loops::{Candidate, Made};
+use super::place::Place;
 use crate::edit::{new_block, target};
-use finishline_ir::{Function, Op, Operand, Terminator, Type, Value};
+use finishline_ir::{Function, Instruction, Op, Operand, Terminator, Type, Value};
 use rustc_hash::FxHashMap;
 
-/// The first location, count and stride of the check in front of the loop. Its operands are invariant.
-pub(super) fn in_front(
-    candidate: &Candidate,
-    place: &mut Place<'_, '_>,
-) -> (Operand, Operand, Operand) {
+/// The check in front of the loop. Its operands are invariant.
+pub(super) fn in_front(candidate: &Candidate, place: &mut Place<'_, '_>) -> Instruction {
+    let Candidate { check, made, .. } = candidate;
     let (first, _) = place.first(candidate);
-    let (count, stride) = (place.operand(candidate.count), place.operand(candidate.stride));
-    let count = match candidate.made {
+    let (count, stride) = (place.operand(check.count), place.operand(check.stride));
+    let count = match made {
         Made::InHeader => count,
-        Made::Once | Made::Always => place.if_any(count),
+        _ => place.if_any(count),
     };
-    (first, count, stride)
+    check.of(first, count, stride)
 }
 
 /// Makes every check that is made once or not at all a single one behind a branch.

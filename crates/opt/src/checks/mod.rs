@@ -13,7 +13,8 @@
 //!
 //! The ones above the line look at the whole program: at where tasks may be live (`liveness`), which operations can run beside which (`regions`), and which
 //! objects a reference can refer to (`points_to`). None of them moves a check, so each decides for itself. The ones below look at a
-//! function at a time: `steps` says where a task's accesses have the same relation to all others, `loops` finds the checks of a loop.
+//! function at a time: `steps` says where a task's accesses have the same relation to all others, `loops` finds the checks of a
+//! loop, which are made in the `place` in front of it or `behind` it.
 //!
 //! **Steps.** The run under the detector is depth-first, so what is proved about an order of accesses in one task is proved for
 //! all schedules.
@@ -22,11 +23,13 @@
 //! been made for accesses that never happened, or not been made for some that did. So of a run that fails, only what a
 //! detector finds without them counts ([`HOLD_IN_FAILED_RUNS`]). In return no pass has to ask what may fail.
 
+mod behind;
 mod contexts;
 mod dominated;
 mod liveness;
 mod loop_invariant;
 mod loops;
+mod place;
 mod points_to;
 mod ranges;
 mod read_only;
@@ -36,7 +39,6 @@ mod sparse_set;
 mod steps;
 mod task_local;
 
-use crate::loop_form::Nest;
 use finishline_ir::{BlockId, Function, FunctionId, Module, Op, Unchecked};
 use finishline_model::{AccessId, AccessKind, Pass, Passes};
 use liveness::Position;
@@ -99,16 +101,10 @@ fn remove(module: &mut Module, known: &Known) {
     }
 }
 
-/// Moves checks of a function in front of its loops.
-pub(crate) fn in_loops(
-    function: &mut Function,
-    nest: &Nest,
-    steps: &Steps,
-    passes: Passes,
-    notes: &mut Notes,
-) {
+/// Moves checks of a function out of its loops.
+pub(crate) fn in_loops(function: &mut Function, steps: &Steps, passes: Passes, notes: &mut Notes) {
     if passes.contains(Pass::Ranges) || passes.contains(Pass::LoopInvariant) {
-        loops::move_in_front(function, nest, steps, passes, notes);
+        loops::move_out(function, steps, passes, notes);
     }
 }
 

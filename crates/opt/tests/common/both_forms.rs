@@ -60,7 +60,10 @@ pub(crate) fn same(module: &Module, passes: Passes, fuel: u64) -> Result<usize, 
         if end.is_err() {
             ran = run_of(&make(module, passes.intersection(HOLD_IN_FAILED_RUNS)))?;
         }
-        let (with, without) = (found(module, &expected.records), found(module, &ran.records));
+        let (with, without) = (
+            found(module, &expected.records),
+            found(module, &ran.records),
+        );
         if with != without {
             return Err(format!(
                 "{form} with {passes}: {without:?} race, not {with:?}\n{after}"
