@@ -55,7 +55,7 @@ const NOBODY_EVER: Stamp = Stamp::MAX - 1;
 
 /// What compiled code compares cells with. Its layout is part of the code generator's contract.
 #[repr(C)]
-#[derive(Clone, Debug)]
+#[derive(Clone, Copy, Debug)]
 pub struct FastPath {
     /// The stamp of the running task.
     pub me: Stamp,
@@ -82,6 +82,7 @@ impl FastPath {
     };
 
     /// The table above: the cell after the access, if it is decided here. Compiled code does the same.
+    #[inline]
     pub fn decide(&self, kind: AccessKind, cell: u64, slot: usize) -> Option<u64> {
         let [writer, reader] = unpacked(cell);
         let serial = |stamp: Stamp| stamp < self.serial_below;

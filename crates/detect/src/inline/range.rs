@@ -111,23 +111,14 @@ impl Rule {
 /// A cell stays as it is.
 const LEFT_ALONE: (u64, u64) = (u64::MAX, 0);
 
-/// The rules for one kind of access in one step.
-struct Rules {
-    rules: [Rule; 4],
-    /// The last one that covered something.
-    last: usize,
-    serial: Interval,
-}
+/// The rules for one kind of access in one step. No two that do different things cover the same cell.
+struct Rules([Rule; 4]);
 
 impl Rules {
-    /// Where the memo is among the rules for reads.
-    const MEMO: usize = 3;
-
     fn new(fast: &FastPath, kind: AccessKind) -> Rules {
-        let none = Rule::new([(0, 0); 2], LEFT_ALONE);
         let only = |stamp: Stamp| (stamp, 1);
         let serial = (0, fast.serial_below);
-        let rules = match kind {
+        Rules(match kind {
             AccessKind::Read => {
                 // All but one that nobody has.
                 let anything = (0, Stamp::MAX);
@@ -137,7 +128,7 @@ impl Rules {
                     Rule::new([anything, only(fast.me)], LEFT_ALONE),
                     Rule::new([serial, serial], taken),
                     Rule::new([serial, parallel], LEFT_ALONE),
-                    none,
+                    Rule::new([serial, only(fast.beside[MEMO])], LEFT_ALONE),
                 ]
             }
             AccessKind::Write => {
@@ -146,97 +137,88 @@ impl Rules {
                     Rule::new(unpacked(fast.settled).map(only), LEFT_ALONE),
                     Rule::new([serial, serial], settled),
                     Rule::new([serial, only(fast.me)], settled),
-                    none,
+                    Rule::new([(0, 0); 2], LEFT_ALONE),
                 ]
             }
-        };
-        Rules {
-            rules,
-            last: 0,
-            serial,
-        }
+        })
     }
 
-    /// The rule that covers a cell.
-    #[inline(always)]
-    fn of(&mut self, cell: u64) -> Option<&Rule> {
-        if !self.rules[self.last].covers(cell) {
-            self.last = self.rules.iter().position(|rule| rule.covers(cell))?;
-        }
-        Some(&self.rules[self.last])
-    }
-
-    /// This reader is parallel to the step.
-    fn memorise(&mut self, reader: Stamp) {
-        self.rules[Rules::MEMO] = Rule::new([self.serial, (reader, 1)], LEFT_ALONE);
+    /// Decides the longest run of whole blocks that one rule covers. How many cells these are.
+    fn decide(&self, cells: &mut [u64]) -> usize {
+        let Some(first) = cells.first() else { return 0 };
+        let rule = self.0.iter().find(|rule| rule.covers(*first));
+        rule.map_or(0, |rule| rule.apply_fast(cells))
     }
 }
 
+/// The place of the memo that ranges use, in a fast path of their own.
+const MEMO: usize = 0;
+
 impl<O: Order> Inline<O> {
-    /// A check of the locations from `first` on, `stride` apart without its sign, which have every `stride`-th of these cells from the first one
-    /// on, or, if it is negative, from the last one backwards. It is not 0.
+    /// A check of the locations from `first` on, as far apart as `stride` is without its sign. Their cells are every so many of
+    /// these, from the first one on or, if the stride is negative, from the last one backwards. It is not 0.
     pub fn range(&mut self, kind: AccessKind, cells: &mut [u64], stride: isize, first: Location) {
         let distance = stride.unsigned_abs();
         let count = cells.len().div_ceil(distance);
         self.found.statistics.count_check(count as u64);
-        let mut rules = match self.fast() {
-            Some(fast) => Rules::new(fast, kind),
-            None => Rules::new(&FastPath::IDLE, kind),
+        // With a memo of its own.
+        let mut fast = FastPath {
+            beside: FastPath::IDLE.beside,
+            ..self.fast().map_or(FastPath::IDLE, |fast| *fast)
         };
-        match stride {
-            1 => self.dense(&mut rules, kind, cells, first),
-            2.. => {
-                let rising = cells.iter_mut().step_by(distance);
-                self.each(&mut rules, kind, rising, first, distance as u64);
-            }
-            _ => {
-                let falling = cells.iter_mut().rev().step_by(distance);
-                self.each(&mut rules, kind, falling, first, distance as u64);
-            }
+        if stride == 1 {
+            self.dense(&mut fast, kind, cells, first);
+        } else {
+            self.each(&mut fast, kind, cells, stride, first);
         }
     }
 
-    fn dense(&mut self, rules: &mut Rules, kind: AccessKind, cells: &mut [u64], first: Location) {
+    fn dense(&mut self, fast: &mut FastPath, kind: AccessKind, cells: &mut [u64], first: Location) {
         let mut done = 0;
-        while let Some(&cell) = cells.get(done) {
-            let rest = &mut cells[done..];
-            let piece = rest.len().min(PIECE);
-            let together = match rules.of(cell) {
-                Some(rule) if piece >= BLOCK => rule.apply_fast(&mut rest[..piece]),
-                _ => 0,
-            };
+        while cells.len() - done >= BLOCK {
+            let rules = Rules::new(fast, kind);
+            let end = cells.len().min(done + PIECE);
+            let together = rules.decide(&mut cells[done..end]);
             done += together;
             if together == 0 {
-                let alone = piece.min(BLOCK);
-                let location = first.offset(done as u64);
-                self.each(rules, kind, rest[..alone].iter_mut(), location, 1);
-                done += alone;
+                let block = &mut cells[done..done + BLOCK];
+                self.each(fast, kind, block, 1, first.offset(done as u64));
+                done += BLOCK;
             }
         }
+        let rest = &mut cells[done..];
+        self.each(fast, kind, rest, 1, first.offset(done as u64));
     }
 
+    /// One cell after the other.
     #[inline(always)]
-    fn each<'c>(
+    fn each(
         &mut self,
-        rules: &mut Rules,
+        fast: &mut FastPath,
         kind: AccessKind,
-        cells: impl Iterator<Item = &'c mut u64>,
+        cells: &mut [u64],
+        stride: isize,
         first: Location,
-        distance: u64,
     ) {
-        let mut location = first;
-        for cell in cells {
-            match rules.of(*cell) {
+        let count = cells.len();
+        for offset in (0..count).step_by(stride.unsigned_abs()) {
+            let index = if stride < 0 {
+                count - 1 - offset
+            } else {
+                offset
+            };
+            let cell = &mut cells[index];
+            match fast.decide(kind, *cell, MEMO) {
                 // What does not change is not written, and stays clean in the caches.
-                Some(rule) if rule.after(*cell) == *cell => {}
-                Some(rule) => *cell = rule.after(*cell),
+                Some(after) if after == *cell => {}
+                Some(after) => *cell = after,
                 None => {
-                    if let Some(reader) = self.access(kind, cell, || location) {
-                        rules.memorise(reader);
+                    let location = || first.offset(offset as u64);
+                    if let Some(reader) = self.access(kind, cell, location) {
+                        fast.beside[MEMO] = reader;
                     }
                 }
             }
-            location = location.offset(distance);
         }
     }
 }
