@@ -23,6 +23,7 @@
 
 pub mod detectors;
 mod failure;
+mod findings;
 pub mod history;
 pub mod inline;
 pub mod locations;
@@ -36,6 +37,6 @@ pub mod table;
 
 pub use detectors::{Drive, first_pass, second_pass};
 pub use failure::Failure;
+pub use findings::Findings;
 pub use locations::LocationSet;
 pub use pairs::{RacePair, RacePairs};
-pub use serial::Findings;

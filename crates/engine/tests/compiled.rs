@@ -239,7 +239,7 @@ fn agrees(module: &Module, arguments: &[Datum], limits: Limits) -> Result<bool, 
         return Ok(false);
     };
     same_run("as it is", module, arguments, limits, &expected)?;
-    let fast = finishline_opt::for_speed(module);
+    let fast = finishline_opt::for_speed(module, Passes::NONE);
     verified(&fast)?;
     same_run("optimised", &fast, arguments, limits, &expected)?;
     same_findings(module, arguments, limits, &expected)?;

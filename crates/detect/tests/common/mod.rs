@@ -4,7 +4,7 @@
 //! The notation, words separated by blanks: `ra` and `wb` read a and write b; `ra+3*2` reads three
 //! locations two apart; `async{ … }`, `finish{ … }`, `begin{ … }` (begin_finish), `scope{ … }` (a sync
 //! scope), `spawn{ … }`, `isolated{ … }`; `sync` joins the innermost scope of its task. Locations are
-//! the letters.
+//! the letters, small ones first.
 
 #![allow(dead_code, reason = "each test file uses its part")]
 
@@ -74,6 +74,8 @@ impl Word {
     }
 }
 
+const LETTERS: &str = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ";
+
 pub(crate) fn parse(text: &str) -> Vec<Word> {
     let word = |word: &str| {
         if let Some((open, _)) = Open::ALL.iter().find(|(_, name)| *name == word) {
@@ -89,7 +91,7 @@ pub(crate) fn parse(text: &str) -> Vec<Word> {
             "w" => AccessKind::Write,
             _ => panic!("not a word: {word}"),
         };
-        let first = u64::from(word.as_bytes()[1] - b'a');
+        let first = LETTERS.find(&word[1..2]).expect("a letter") as u64;
         let range = word[2..]
             .strip_prefix('+')
             .and_then(|range| range.split_once('*'));
@@ -125,7 +127,8 @@ pub(crate) fn show(words: &[Word]) -> String {
                 count,
                 stride,
             } => {
-                let (letter, place) = (&kind.word()[..1], char::from(b'a' + first as u8));
+                let place = first as usize;
+                let (letter, place) = (&kind.word()[..1], &LETTERS[place..=place]);
                 write!(text, "{letter}{place}").unwrap();
                 if (count, stride) != (1, 1) {
                     write!(text, "+{count}*{stride}").unwrap();
@@ -369,7 +372,7 @@ pub(crate) struct InlineChecks<O: Order> {
 }
 
 impl<O: Order> InlineChecks<O> {
-    fn new(locations: u64) -> Self {
+    pub(crate) fn new(locations: u64) -> Self {
         let mut fast = Box::new(FastPath::IDLE);
         let mut detector = Inline::new().unwrap();
         // SAFETY: the box lives as long as the detector and does not move, and is read only between calls of the detector.
@@ -381,7 +384,7 @@ impl<O: Order> InlineChecks<O> {
         }
     }
 
-    fn clear(&mut self) {
+    pub(crate) fn clear(&mut self) {
         self.detector.clear();
         self.cells.fill(0);
     }
@@ -409,6 +412,78 @@ impl<O: Order> Observer for InlineChecks<O> {
     }
 }
 
+/// The same where an access to several locations is one check, and one to one location is not.
+pub(crate) struct RangeChecks<O: Order> {
+    checks: InlineChecks<O>,
+    /// Cells lie the other way round, as those of the fields of a struct do.
+    falling: bool,
+}
+
+impl<O: Order> RangeChecks<O> {
+    pub(crate) fn new(locations: u64, falling: bool) -> Self {
+        let checks = InlineChecks::new(locations);
+        RangeChecks { checks, falling }
+    }
+
+    pub(crate) fn clear(&mut self) {
+        self.checks.clear();
+    }
+
+    /// Whether it left each cell as checks one at a time did, and found the same.
+    pub(crate) fn agrees(&self, one_at_a_time: &InlineChecks<O>) -> Result<(), String> {
+        let (found, expected) = (&self.checks.detector, &one_at_a_time.detector);
+        let cells = &self.checks.cells;
+        let [racing, expected_racing] = [found, expected].map(|it| it.racing().in_order());
+        if racing != expected_racing {
+            return Err(format!(
+                "ranges race at {racing:?}, not {expected_racing:?}"
+            ));
+        }
+        if found.isolated_conflict() != expected.isolated_conflict() {
+            return Err("ranges find another conflict of isolated blocks".into());
+        }
+        if *cells != one_at_a_time.cells {
+            let expected = &one_at_a_time.cells;
+            return Err(format!("ranges leave {cells:x?}, not {expected:x?}"));
+        }
+        Ok(())
+    }
+}
+
+impl<O: Order> Observer for RangeChecks<O> {
+    fn event(&mut self, event: &Event) {
+        self.checks.event(event);
+    }
+
+    fn access(&mut self, access: &Access) {
+        let &Access {
+            kind,
+            first,
+            count,
+            stride,
+            ..
+        } = access;
+        if count == 1 {
+            return self.checks.access(access);
+        }
+        let extent = match count {
+            0 => 0,
+            _ => ((count - 1) * stride + 1) as usize,
+        };
+        let InlineChecks {
+            detector, cells, ..
+        } = &mut self.checks;
+        let cells = &mut cells[first.0 as usize..][..extent];
+        if self.falling {
+            cells.reverse();
+            detector.range(kind, cells, -(stride as isize), first);
+            cells.reverse();
+        } else {
+            detector.range(kind, cells, stride as isize, first);
+        }
+    }
+}
+
 /// All detectors and the oracle, used again for one program after another.
 pub(crate) struct Comparison {
     locations: u64,
@@ -418,6 +493,8 @@ pub(crate) struct Comparison {
     covering_cilk: Serial<SpBags, WriteCoversReads>,
     inline: InlineChecks<EspBags>,
     inline_cilk: InlineChecks<SpBags>,
+    ranges: RangeChecks<EspBags>,
+    ranges_cilk: RangeChecks<SpBags>,
     pub(crate) esp_bags_isolated: Serial<EspBags, Isolated>,
     pub(crate) sp_bags: Serial<SpBags, LastWriterOneReader>,
     pub(crate) sited: Sited<'static, EspBags, Isolated>,
@@ -441,6 +518,8 @@ impl Comparison {
             covering_cilk: Serial::new().unwrap(),
             inline: InlineChecks::new(locations),
             inline_cilk: InlineChecks::new(locations),
+            ranges: RangeChecks::new(locations, false),
+            ranges_cilk: RangeChecks::new(locations, true),
             esp_bags_isolated: Serial::new().unwrap(),
             sp_bags: Serial::new().unwrap(),
             sited: Sited::new(all).unwrap(),
@@ -481,6 +560,9 @@ impl Comparison {
                 "inline denies: isolated blocks conflict = {overlap}"
             ));
         }
+        self.ranges.clear();
+        tell(words, self.locations, &mut self.ranges);
+        self.ranges.agrees(&self.inline)?;
         if !Word::uses(words, Open::Isolated) {
             self.covering.clear();
             tell(words, self.locations, &mut self.covering);
@@ -509,6 +591,9 @@ impl Comparison {
                 &racing,
                 self.inline_cilk.detector.racing(),
             )?;
+            self.ranges_cilk.clear();
+            tell(words, self.locations, &mut self.ranges_cilk);
+            self.ranges_cilk.agrees(&self.inline_cilk)?;
             self.sp_bags.clear();
             tell(words, self.locations, &mut self.sp_bags);
             same("sp-bags", &racing, self.sp_bags.racing())?;

@@ -30,7 +30,9 @@ pub(crate) enum Helper {
     EndIsolated,
     UndecidedRead,
     UndecidedWrite,
+    CheckRange,
     TellAccess,
+    TellRange,
     RangeCount,
     Remainder,
     Sin,
@@ -50,7 +52,7 @@ pub(crate) enum Helper {
 impl Helper {
     pub(crate) const COUNT: usize = Helper::ALL.len();
 
-    pub(crate) const ALL: [Helper; 37] = [
+    pub(crate) const ALL: [Helper; 39] = [
         Helper::NullUse,
         Helper::OutOfBounds,
         Helper::DivisionByZero,
@@ -73,7 +75,9 @@ impl Helper {
         Helper::EndIsolated,
         Helper::UndecidedRead,
         Helper::UndecidedWrite,
+        Helper::CheckRange,
         Helper::TellAccess,
+        Helper::TellRange,
         Helper::RangeCount,
         Helper::Remainder,
         Helper::Sin,
@@ -115,7 +119,9 @@ impl Helper {
             Helper::EndIsolated => tasks::end_isolated::<C> as *const () as usize,
             Helper::UndecidedRead => checks::undecided_read::<C> as *const () as usize,
             Helper::UndecidedWrite => checks::undecided_write::<C> as *const () as usize,
+            Helper::CheckRange => checks::check_range::<C> as *const () as usize,
             Helper::TellAccess => checks::tell_access::<C> as *const () as usize,
+            Helper::TellRange => checks::tell_range::<C> as *const () as usize,
             Helper::RangeCount => numbers::range_count as *const () as usize,
             Helper::Remainder => numbers::remainder as *const () as usize,
             Helper::Sin => numbers::sin as *const () as usize,
@@ -156,8 +162,10 @@ impl Helper {
             Helper::NewArray => (&[I64, I32, I64, I64, I32, I32], Some(I64)),
             Helper::BeginFinish => (&[I64, I32, I32, I64], None),
             Helper::EndFinish => (&[I64, I32, I32], None),
-            Helper::UndecidedRead | Helper::UndecidedWrite => (&[I64; 4], None),
-            Helper::TellAccess => (&[I64; 6], None),
+            Helper::UndecidedRead | Helper::UndecidedWrite | Helper::TellAccess => {
+                (&[I64; 4], None)
+            }
+            Helper::CheckRange | Helper::TellRange => (&[I64; 6], None),
             Helper::RangeCount => (&[I64, I64, I64, I32], Some(I64)),
             Helper::Sin
             | Helper::Cos
