@@ -1,5 +1,6 @@
 //! The tables for a person at a terminal: slowdowns, Fin beside Rust, targets.
 
+use super::grid::Grid;
 use super::{bytes, grouped, judgement, quantity, seconds, times};
 use finishline_model::bench::{BenchTable, Checked, ProgramRow, Spread};
 
@@ -146,62 +147,3 @@ fn targets(table: &BenchTable) -> Grid {
 fn spread(spread: &Spread) -> String {
     format!("{:.2}..{:.2}", spread.least, spread.greatest)
 }
-
-/// Cells in columns as wide as their widest cell.
-struct Grid {
-    rows: Vec<Vec<String>>,
-    /// Rows above which a line is drawn.
-    rules: Vec<usize>,
-    /// The columns of words; numbers are flush right.
-    flush_left: &'static [usize],
-}
-
-impl Default for Grid {
-    fn default() -> Self {
-        Grid {
-            rows: Vec::new(),
-            rules: Vec::new(),
-            flush_left: &[0],
-        }
-    }
-}
-
-impl Grid {
-    /// Draws a line below the rows so far.
-    fn rule(&mut self) {
-        self.rules.push(self.rows.len());
-    }
-
-    fn render(&self) -> String {
-        let columns = self.rows.iter().map(Vec::len).max().unwrap_or(0);
-        let width = |column: usize| {
-            let cells = self.rows.iter().filter_map(|row| row.get(column));
-            cells.map(|cell| cell.chars().count()).max().unwrap_or(0)
-        };
-        let widths: Vec<usize> = (0..columns).map(width).collect();
-        let total = widths.iter().sum::<usize>() + GAP.len() * columns.saturating_sub(1);
-        let mut text = String::new();
-        for (index, row) in self.rows.iter().enumerate() {
-            if self.rules.contains(&index) {
-                text += &"-".repeat(total);
-                text.push('\n');
-            }
-            let mut line = String::new();
-            for (column, (cell, width)) in row.iter().zip(&widths).enumerate() {
-                if column > 0 {
-                    line += GAP;
-                }
-                line += &match self.flush_left.contains(&column) {
-                    true => format!("{cell:<width$}"),
-                    false => format!("{cell:>width$}"),
-                };
-            }
-            text += line.trim_end();
-            text.push('\n');
-        }
-        text
-    }
-}
-
-/// Between columns.
-const GAP: &str = "  ";
