@@ -178,7 +178,7 @@ pub(crate) struct BenchOptions {
 
 #[derive(Subcommand)]
 pub(crate) enum BenchTable {
-    /// The slowdowns of the ESP-bags paper's Table 3: its twelve programs, checked and not, and four of them in Rust
+    /// The slowdowns of the ESP-bags paper's Table 3: its twelve programs, with all checks, with those that are needed and with none, and four of them in Rust
     #[command(after_help = EXIT_STATUSES)]
     EspBags(EspBagsOptions),
 }
@@ -196,6 +196,10 @@ pub(crate) struct EspBagsOptions {
     /// How often everything is measured
     #[arg(long, value_name = "N", default_value_t = 5, value_parser = clap::value_parser!(u32).range(1..))]
     pub(crate) runs: u32,
+
+    /// Also measure what each pass that leaves checks out does alone: the paper's Fig. 14, with counts of checks
+    #[arg(long)]
+    pub(crate) breakdown: bool,
 
     /// Write the figures to this file, as a table for spreadsheets
     #[arg(long, value_name = "FILE")]
@@ -222,7 +226,7 @@ pub(crate) struct BenchOneOptions {
     #[arg(value_name = "SIZE", value_parser = parse_bench_size)]
     pub(crate) size: Size,
 
-    /// run, check or rust
+    /// run, rust, or check: and what --checks takes
     #[arg(value_parser = Configuration::parse)]
     pub(crate) configuration: Configuration,
 }

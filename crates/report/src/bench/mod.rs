@@ -1,5 +1,6 @@
 //! A [`BenchTable`] as text, CSV, JSON or an SVG chart: one file each. Here are the numbers as people read them.
 
+mod breakdown;
 mod csv;
 mod grid;
 mod json;
