@@ -127,3 +127,28 @@ fn for_each_op_of(function: &Function, mut visit: impl FnMut(&Op)) {
         waiting.extend(block.terminator.targets().map(|target| target.block));
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_checks_left_decide_the_fate() {
+        let some = Passes::NONE.with(Pass::ReadOnly);
+        let moved = some.with(Pass::LoopInvariant);
+        for (alone, in_range, by, fate) in [
+            (1, 0, Passes::NONE, Fate::Kept),
+            (2, 0, Passes::NONE, Fate::Kept),
+            (1, 0, some, Fate::Partly),
+            (1, 1, some, Fate::Partly),
+            (1, 0, moved, Fate::Moved),
+            (0, 1, some, Fate::Merged),
+            (0, 2, moved, Fate::Merged),
+            (0, 0, moved, Fate::Removed),
+            (0, 0, Passes::NONE, Fate::Unreachable),
+        ] {
+            let tally = Tally { alone, in_range };
+            assert_eq!(tally.fate(by), fate, "{alone} and {in_range}, {by}");
+        }
+    }
+}

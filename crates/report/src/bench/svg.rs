@@ -59,11 +59,17 @@ pub(super) fn render(table: &BenchTable) -> String {
          <title>{title}</title>\n<style>\n{STYLE}</style>\n\
          <rect class=\"page\" width=\"{WIDTH}\" height=\"{height:.1}\"/>\n\
          <text class=\"title\" x=\"20\" y=\"32\">{title}</text>\n{legend}{body}</svg>\n",
-        title = escape(&format!(
-            "What checking costs: slowdowns at size {}",
-            table.size
-        )),
+        title = escape(&title(table)),
     )
+}
+
+fn title(table: &BenchTable) -> String {
+    let legend = match table.columns.len() {
+        0..=2 => "",
+        _ => ", in the legend their geometric means",
+    };
+    let size = table.size;
+    format!("What checking costs: slowdowns at size {size}{legend}")
 }
 
 /// The class of a column: the same for the same passes, whatever else is measured.
