@@ -143,8 +143,8 @@ fn progress_bar(
     columns: &[Column],
     options: &EspBagsOptions,
 ) -> ProgressBar {
-    let measurements = |benchmark: &&Benchmark| measure::measurements(benchmark, columns);
-    let a_round: usize = chosen.iter().map(|one| measurements(one)).sum();
+    let measurements = chosen.iter().map(|one| measure::measurements(one, columns));
+    let a_round: usize = measurements.sum();
     let target = match options.quiet {
         true => ProgressDrawTarget::hidden(),
         false => ProgressDrawTarget::stderr(),

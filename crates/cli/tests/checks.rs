@@ -87,7 +87,10 @@ fn what_is_left_out_changes_nothing_that_is_said() {
         (FIG2, &["3"][..]),
         ("programs/esp-bags/sor_racy.fin", &["0"]),
         ("programs/errors/runtime/race_before_the_failure.fin", &[]),
-        ("programs/lessons/isolated_then_plain_read_apparent.fin", &[]),
+        (
+            "programs/lessons/isolated_then_plain_read_apparent.fin",
+            &[],
+        ),
     ] {
         let said = |passes: Passes| {
             let checks = passes.to_string();

@@ -125,7 +125,7 @@ fn table() -> BenchTable {
                 passes: Passes::ALL,
                 of_breakdown: false,
                 overall: Overall {
-                    geometric_mean: 1.4142,
+                    geometric_mean: 1.5,
                     worst: worst("sor", 2.0),
                 },
                 paper: Some(Overall {
@@ -184,7 +184,7 @@ fn the_text_has_every_figure() {
     );
     assert_eq!(
         line(&text, "geometric mean"),
-        "geometric mean 2.83x 8.00x 1.41x 7.00x"
+        "geometric mean 2.83x 8.00x 1.50x 7.00x"
     );
     assert_eq!(
         line(&text, "worst"),
@@ -394,7 +394,7 @@ fn a_breakdown_has_tables_of_its_own() {
     assert_eq!(line(slowdowns, "crypt"), "crypt 2.00x 1.75x 1.00x");
     assert_eq!(
         line(slowdowns, "geometric mean"),
-        "geometric mean 2.83x 2.83x 1.41x"
+        "geometric mean 2.83x 2.83x 1.50x"
     );
     let shares = text.split_once("in percent of all").expect("the table").1;
     assert_eq!(line(shares, "crypt"), "crypt 40.0 40.0 1.2");
