@@ -67,7 +67,12 @@ fn examples_in_explanations_name_real_codes() {
 #[test]
 fn every_option_is_documented() {
     let page = read("docs/cli.md");
-    for command in [&["run"][..], &["check"], &["bench", "esp-bags"]] {
+    for command in [
+        &["run"][..],
+        &["check"],
+        &["explain-checks"],
+        &["bench", "esp-bags"],
+    ] {
         let help = std::process::Command::new(env!("CARGO_BIN_EXE_finishline"))
             .args(command)
             .arg("--help")
