@@ -11,19 +11,19 @@
 use super::loops::{Candidate, Made};
 use super::place::Place;
 use crate::edit::{new_block, target};
-use finishline_ir::{Function, Instruction, Op, Operand, Terminator, Type, Value};
+use finishline_ir::{Function, Op, Operand, Terminator, Type, Value};
 use rustc_hash::FxHashMap;
 
-/// The check in front of the loop. Its operands are invariant.
-pub(super) fn in_front(candidate: &Candidate, place: &mut Place<'_, '_>) -> Instruction {
+/// Adds a check whose operands are invariant in front of the loop.
+pub(super) fn add_in_front(candidate: &Candidate, place: &mut Place<'_, '_>) {
     let Candidate { check, made, .. } = candidate;
-    let (first, _) = place.first(candidate);
+    let first = place.first(candidate);
     let (count, stride) = (place.operand(check.count), place.operand(check.stride));
     let count = match made {
         Made::InHeader => count,
         _ => place.if_any(count),
     };
-    check.of(first, count, stride)
+    place.add(check.of(first, count, stride));
 }
 
 /// Makes every check that is made once or not at all a single one behind a branch.

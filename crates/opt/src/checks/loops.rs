@@ -89,7 +89,7 @@ pub(super) struct Candidate {
 /// A check but for its first location.
 #[derive(Clone, Copy)]
 pub(super) struct Check {
-    kind: AccessKind,
+    pub(super) kind: AccessKind,
     pub(super) base: Value,
     pub(super) count: Operand,
     pub(super) stride: Operand,
@@ -137,6 +137,8 @@ impl Offset {
 struct Plan {
     in_front: Vec<(Candidate, Pass)>,
     behind: Vec<(Candidate, Pass, Vec<Exit>)>,
+    /// Ranges that inner loops had.
+    rows: Vec<Candidate>,
     trips: Option<Trips>,
     /// What these are made of, in the order of the loop.
     needed: Vec<(Value, Op, Type)>,
@@ -173,6 +175,7 @@ impl Plan {
         let mut plan = Plan {
             in_front: Vec::new(),
             behind: Vec::new(),
+            rows: Vec::new(),
             trips,
             needed: Vec::new(),
             counters: Vec::new(),
@@ -186,15 +189,17 @@ impl Plan {
             if first == Class::Varying || rest.map(class).any(|class| class != Class::Invariant) {
                 continue;
             }
-            let (pass, in_front, applies) = match first {
-                Class::Invariant => (Pass::LoopInvariant, candidate.made != Made::Unknown, true),
-                _ => (
-                    Pass::Ranges,
-                    candidate.made == Made::Always,
-                    candidate.check.count == Operand::Constant(1),
-                ),
+            let (pass, in_front) = match first {
+                Class::Invariant => (Pass::LoopInvariant, candidate.made != Made::Unknown),
+                _ => (Pass::Ranges, candidate.made == Made::Always),
             };
-            if !passes.contains(pass) || !applies {
+            if !passes.contains(pass) {
+                continue;
+            }
+            if pass == Pass::Ranges && candidate.check.count != Operand::Constant(1) {
+                if in_front {
+                    plan.rows.push(candidate);
+                }
                 continue;
             }
             if in_front {
@@ -203,7 +208,7 @@ impl Plan {
                 plan.behind.push((candidate, pass, exits));
             }
         }
-        if plan.in_front.is_empty() && plan.behind.is_empty() {
+        if plan.in_front.is_empty() && plan.behind.is_empty() && plan.rows.is_empty() {
             return None;
         }
         plan.find_needed(context, &evolution);
@@ -227,7 +232,8 @@ impl Plan {
         let function = context.function;
         let this = context.loops.get(context.id);
         let mut wanted: FxHashSet<Value> = FxHashSet::default();
-        for (Candidate { first, check, .. }, _) in self.candidates() {
+        let moved = self.candidates().map(|(candidate, _)| candidate);
+        for Candidate { first, check, .. } in moved.chain(&self.rows) {
             wanted.extend(first.values());
             wanted.extend(
                 [check.count, check.stride]
@@ -267,40 +273,51 @@ impl Plan {
     }
 
     fn carry_out(self, function: &mut Function, this: &Loop, entry: BlockId, notes: &mut Notes) {
+        let mut place = Place::new(function, entry, &self.constants);
+        place.follow(&self.counters, &self.needed);
+        place.find_trips(self.trips);
+        let mut ranges = Vec::new();
+        for (candidate, pass) in &self.in_front {
+            match pass {
+                Pass::LoopInvariant => loop_invariant::add_in_front(candidate, &mut place),
+                _ => ranges.push(candidate),
+            }
+        }
+        ranges::add_in_front(&ranges, &mut place);
+        let rows = self.rows.iter();
+        let left: Vec<Operand> = rows.map(|row| ranges::join_rows(row, &mut place)).collect();
+        let behind = self.behind.iter().map(|(candidate, _, exits)| {
+            let step = place.line_of(candidate).step;
+            behind::Moved {
+                check: candidate.check,
+                first: place.first(candidate),
+                step: place.sum(step),
+                count: place.operand(candidate.check.count),
+                stride: place.operand(candidate.check.stride),
+                exits: exits.clone(),
+            }
+        });
+        let behind: Vec<behind::Moved> = behind.collect();
+
         let mut gone: Vec<(BlockId, usize)> = Vec::new();
         for (candidate, pass) in self.candidates() {
             gone.push((candidate.block, candidate.at));
             notes.push((candidate.check.access, pass));
+        }
+        for (row, left) in self.rows.iter().zip(left) {
+            if left == Operand::Constant(0) {
+                gone.push((row.block, row.at));
+            }
+            let instruction = &mut function.blocks[row.block.index()].instructions[row.at];
+            if let Op::Check { count, .. } = &mut instruction.op {
+                *count = left;
+            }
         }
         // From the last on, so that the positions of the others stay what they are.
         gone.sort_unstable();
         for (block, at) in gone.into_iter().rev() {
             function.blocks[block.index()].instructions.remove(at);
         }
-        let mut place = Place::new(function, entry, &self.constants);
-        place.follow(&self.counters, &self.needed);
-        place.find_trips(self.trips);
-        for (candidate, pass) in &self.in_front {
-            let check = match pass {
-                Pass::LoopInvariant => loop_invariant::in_front(candidate, &mut place),
-                _ => ranges::in_front(candidate, &mut place),
-            };
-            place.add(check);
-        }
-        let behind = self.behind.iter().map(|(candidate, _, exits)| {
-            let (first, step) = place.first(candidate);
-            let count = place.operand(candidate.check.count);
-            let stride = place.operand(candidate.check.stride);
-            behind::Moved {
-                check: candidate.check,
-                first,
-                step,
-                count,
-                stride,
-                exits: exits.clone(),
-            }
-        });
-        let behind: Vec<behind::Moved> = behind.collect();
         behind::add(function, this, entry, behind);
     }
 }

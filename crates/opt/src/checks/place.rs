@@ -110,27 +110,19 @@ impl<'f, 'p> Place<'f, 'p> {
     /// An invariant of the loop.
     pub(super) fn operand(&mut self, operand: Operand) -> Operand {
         match operand {
-            Operand::Value(value) => match self.line(value).start {
-                Sum {
-                    value: None,
-                    constant,
-                } => Operand::Constant(constant),
-                sum => Operand::Value(self.front.value(sum)),
-            },
+            Operand::Value(value) => {
+                let start = self.line(value).start;
+                self.sum(start)
+            }
             constant => constant,
         }
     }
 
-    /// Where a check begins in the first iteration, and how far on in each later one.
-    pub(super) fn first(&mut self, candidate: &Candidate) -> (Operand, Operand) {
+    /// Where a check begins in each iteration.
+    pub(super) fn line_of(&mut self, candidate: &Candidate) -> Linear {
         match &candidate.first {
-            Offset::Operand(Operand::Constant(offset)) => {
-                (Operand::Constant(*offset), Operand::Constant(0))
-            }
-            Offset::Operand(Operand::Value(offset)) => {
-                let line = self.line(*offset);
-                self.ends(line)
-            }
+            Offset::Operand(Operand::Constant(offset)) => Linear::invariant(Sum::int(*offset)),
+            Offset::Operand(Operand::Value(offset)) => self.line(*offset),
             Offset::Element(indices) => {
                 let mut line = self.line(indices[0]);
                 for (dimension, index) in (1..).zip(&indices[1..]) {
@@ -141,28 +133,40 @@ impl<'f, 'p> Place<'f, 'p> {
                     let size = Sum::of(self.front.emit(size, Type::Int));
                     let index = self.line(*index);
                     let front = &mut self.front;
-                    let (start, step) = (
-                        front.multiply(line.start, size),
-                        front.multiply(line.step, size),
-                    );
+                    let start = front.multiply(line.start, size);
+                    let step = front.multiply(line.step, size);
                     line = Linear {
                         start: front.add(start, index.start),
                         step: front.add(step, index.step),
                     };
                 }
-                self.ends(line)
+                line
             }
         }
     }
 
-    /// Offsets of elements are values, never constants.
-    fn ends(&mut self, line: Linear) -> (Operand, Operand) {
-        let first = Operand::Value(self.front.value(line.start));
-        let step = match line.step.as_int() {
-            Some(step) => Operand::Constant(step),
-            None => Operand::Value(self.front.value(line.step)),
-        };
-        (first, step)
+    /// Where a check begins in the first iteration.
+    pub(super) fn first(&mut self, candidate: &Candidate) -> Operand {
+        match candidate.first {
+            Offset::Operand(constant @ Operand::Constant(_)) => constant,
+            _ => {
+                let start = self.line_of(candidate).start;
+                self.value(start)
+            }
+        }
+    }
+
+    /// A sum as the offset of an element, which is a value, never a constant.
+    pub(super) fn value(&mut self, sum: Sum) -> Operand {
+        Operand::Value(self.front.value(sum))
+    }
+
+    /// A sum as an operand.
+    pub(super) fn sum(&mut self, sum: Sum) -> Operand {
+        match sum.as_int() {
+            Some(int) => Operand::Constant(int),
+            None => Operand::Value(self.front.value(sum)),
+        }
     }
 
     /// How often the loop will run.
@@ -206,18 +210,41 @@ impl<'f, 'p> Place<'f, 'p> {
         }
     }
 
-    /// How many iterations there will be.
-    pub(super) fn trips(&mut self) -> Operand {
-        match self.trips {
-            Some(Sum {
-                value: None,
-                constant,
-            }) => Operand::Constant(constant),
-            Some(sum) => Operand::Value(self.front.value(sum)),
-            None => {
-                unreachable!("a check in the body is chosen if the number of iterations is known")
+    /// How many iterations there will be, and so many more if there will be any.
+    pub(super) fn trips_and(&mut self, more: i64) -> Operand {
+        let Some(trips) = self.trips else {
+            unreachable!("a range in front is chosen if the number of iterations is known");
+        };
+        let more = match self.any_trips {
+            None => Sum::int(more),
+            Some(_) if more == 0 => Sum::ZERO,
+            Some(any) => {
+                let any = self.front.emit(Op::Convert(any, Type::Int), Type::Int);
+                self.front.multiply(Sum::of(any), Sum::int(more))
             }
-        }
+        };
+        let count = self.front.add(trips, more);
+        self.sum(count)
+    }
+
+    /// The product of invariants.
+    pub(super) fn multiply(&mut self, a: Operand, b: Operand) -> Operand {
+        let [a, b] = [a, b].map(|operand| match operand {
+            Operand::Value(value) => self.outside(value),
+            Operand::Constant(int) => Sum::int(int),
+        });
+        let product = self.front.multiply(a, b);
+        self.sum(product)
+    }
+
+    /// 1 if the invariants compare like that, and else 0.
+    pub(super) fn compare(&mut self, compare: CompareOp, [a, b]: [Operand; 2]) -> Operand {
+        let [a, b] = [a, b].map(|operand| match operand {
+            Operand::Value(value) => value,
+            Operand::Constant(int) => self.front.value(Sum::int(int)),
+        });
+        let holds = self.front.emit(Op::Compare(compare, a, b), Type::Bool);
+        Operand::Value(self.front.emit(Op::Convert(holds, Type::Int), Type::Int))
     }
 
     /// The count if there will be an iteration, and else 0.
