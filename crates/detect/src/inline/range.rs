@@ -67,25 +67,25 @@ impl Rule {
             & (reader.wrapping_sub(first_reader) < readers)
     }
 
-    #[inline(always)]
-    fn after(&self, cell: u64) -> u64 {
-        cell & self.keep | self.put
-    }
-
     /// Does what is to be done with the longest run of whole blocks that it covers. How many cells these are.
+    ///
+    /// Loops without closures: what is not inlined here would not have the instructions of the copies below.
     #[inline(always)]
     fn apply(&self, cells: &mut [u64]) -> usize {
-        let (blocks, _) = cells.as_chunks::<BLOCK>();
-        let covered = |block: &&[u64; BLOCK]| {
-            let all = block
-                .iter()
-                .fold(true, |all, cell| all & self.covers(*cell));
-            all
-        };
-        let count = blocks.iter().take_while(covered).count() * BLOCK;
+        let mut count = 0;
+        for block in cells.as_chunks::<BLOCK>().0 {
+            let mut covered = true;
+            for cell in block {
+                covered &= self.covers(*cell);
+            }
+            if !covered {
+                break;
+            }
+            count += BLOCK;
+        }
         if (self.keep, self.put) != LEFT_ALONE {
             for cell in &mut cells[..count] {
-                *cell = self.after(*cell);
+                *cell = *cell & self.keep | self.put;
             }
         }
         count
@@ -115,6 +115,7 @@ const LEFT_ALONE: (u64, u64) = (u64::MAX, 0);
 struct Rules([Rule; 4]);
 
 impl Rules {
+    #[inline(always)]
     fn new(fast: &FastPath, kind: AccessKind) -> Rules {
         let only = |stamp: Stamp| (stamp, 1);
         let serial = (0, fast.serial_below);
@@ -133,8 +134,9 @@ impl Rules {
             }
             AccessKind::Write => {
                 let settled = (0, fast.settled);
+                let [writer, reader] = unpacked(fast.settled);
                 [
-                    Rule::new(unpacked(fast.settled).map(only), LEFT_ALONE),
+                    Rule::new([only(writer), only(reader)], LEFT_ALONE),
                     Rule::new([serial, serial], settled),
                     Rule::new([serial, only(fast.me)], settled),
                     Rule::new([(0, 0); 2], LEFT_ALONE),
@@ -158,19 +160,19 @@ impl<O: Order> Inline<O> {
     /// A check of the locations from `first` on, as far apart as `stride` is without its sign. Their cells are every so many of
     /// these, from the first one on or, if the stride is negative, from the last one backwards. It is not 0.
     pub fn range(&mut self, kind: AccessKind, cells: &mut [u64], stride: isize, first: Location) {
-        let distance = stride.unsigned_abs();
-        let count = cells.len().div_ceil(distance);
-        self.found.statistics.count_check(count as u64);
         // With a memo of its own.
         let mut fast = FastPath {
             beside: FastPath::IDLE.beside,
             ..self.fast().map_or(FastPath::IDLE, |fast| *fast)
         };
-        if stride == 1 {
+        let count = if stride == 1 {
             self.dense(&mut fast, kind, cells, first);
+            cells.len()
         } else {
             self.each(&mut fast, kind, cells, stride, first);
-        }
+            cells.len().div_ceil(stride.unsigned_abs())
+        };
+        self.found.statistics.count_check(count as u64);
     }
 
     fn dense(&mut self, fast: &mut FastPath, kind: AccessKind, cells: &mut [u64], first: Location) {
@@ -213,12 +215,23 @@ impl<O: Order> Inline<O> {
                 Some(after) if after == *cell => {}
                 Some(after) => *cell = after,
                 None => {
-                    let location = || first.offset(offset as u64);
-                    if let Some(reader) = self.access(kind, cell, location) {
+                    let location = first.offset(offset as u64);
+                    if let Some(reader) = self.undecided_in_range(kind, cell, location) {
                         fast.beside[MEMO] = reader;
                     }
                 }
             }
         }
+    }
+
+    /// Apart, so that the loop above keeps the fast path in registers.
+    #[inline(never)]
+    fn undecided_in_range(
+        &mut self,
+        kind: AccessKind,
+        cell: &mut u64,
+        location: Location,
+    ) -> Option<Stamp> {
+        self.access(kind, cell, || location)
     }
 }
