@@ -129,7 +129,7 @@ impl Pair {
             tell(words, self.locations, ranges);
             result = result.and_then(|()| ranges.agrees(&self.one_at_a_time));
         }
-        if self.compared % 97 == 0 {
+        if self.compared.is_multiple_of(97) {
             result = result.and_then(|()| self.all.run(words));
         }
         if let Err(disagreement) = result {
