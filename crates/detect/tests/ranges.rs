@@ -100,6 +100,7 @@ fn program(states: &[State], range: Word, isolated: bool) -> Vec<Word> {
 }
 
 struct Pair {
+    locations: u64,
     one_at_a_time: InlineChecks<EspBags>,
     ranges: [RangeChecks<EspBags>; 2],
     all: Comparison,
@@ -107,11 +108,12 @@ struct Pair {
 }
 
 impl Pair {
-    fn new() -> Pair {
+    fn new(locations: u64) -> Pair {
         Pair {
-            one_at_a_time: InlineChecks::new(LOCATIONS),
-            ranges: [false, true].map(|falling| RangeChecks::new(LOCATIONS, falling)),
-            all: Comparison::new(LOCATIONS),
+            locations,
+            one_at_a_time: InlineChecks::new(locations),
+            ranges: [false, true].map(|falling| RangeChecks::new(locations, falling)),
+            all: Comparison::new(locations),
             compared: 0,
         }
     }
@@ -121,13 +123,13 @@ impl Pair {
         self.compared += 1;
         let mut result = Ok(());
         self.one_at_a_time.clear();
-        tell(words, LOCATIONS, &mut self.one_at_a_time);
+        tell(words, self.locations, &mut self.one_at_a_time);
         for ranges in &mut self.ranges {
             ranges.clear();
-            tell(words, LOCATIONS, ranges);
+            tell(words, self.locations, ranges);
             result = result.and_then(|()| ranges.agrees(&self.one_at_a_time));
         }
-        if self.compared % 97 == 0 {
+        if self.compared.is_multiple_of(97) {
             result = result.and_then(|()| self.all.run(words));
         }
         if let Err(disagreement) = result {
@@ -153,7 +155,7 @@ impl Pair {
 
 #[test]
 fn every_length_and_place_over_cells_of_one_state() {
-    let mut pair = Pair::new();
+    let mut pair = Pair::new(LOCATIONS);
     for state in STATES {
         let states = [state; LOCATIONS as usize];
         for count in 0..=40 {
@@ -167,7 +169,7 @@ fn every_length_and_place_over_cells_of_one_state() {
 
 #[test]
 fn every_stride_over_cells_of_one_state() {
-    let mut pair = Pair::new();
+    let mut pair = Pair::new(LOCATIONS);
     for state in STATES {
         let states = [state; LOCATIONS as usize];
         for stride in 2..=LOCATIONS {
@@ -183,7 +185,7 @@ fn every_stride_over_cells_of_one_state() {
 /// One cell of another state anywhere in a range of three blocks: each state beside each.
 #[test]
 fn one_cell_that_differs() {
-    let mut pair = Pair::new();
+    let mut pair = Pair::new(LOCATIONS);
     for most in STATES {
         for other in STATES {
             for place in 0..48 {
@@ -196,9 +198,7 @@ fn one_cell_that_differs() {
 }
 
 /// Runs of a few states each, as where the parts of an array belong to several tasks.
-#[test]
-fn mixtures_of_states() {
-    let mut pair = Pair::new();
+fn compare_mixtures(pair: &mut Pair, times: usize, longest_runs: [usize; 4]) {
     let mut random = 7u64;
     let mut below = |n: usize| {
         random = random
@@ -206,16 +206,26 @@ fn mixtures_of_states() {
             .wrapping_add(1442695040888963407);
         (random >> 33) as usize % n
     };
-    for _ in 0..10_000 {
-        let longest = [1, 3, 10, 30][below(4)];
+    for _ in 0..times {
+        let longest = longest_runs[below(4)];
         let mut states = Vec::new();
-        while states.len() < LOCATIONS as usize {
+        while states.len() < pair.locations as usize {
             let (state, run) = (STATES[below(STATES.len())], 1 + below(longest));
             states.extend(std::iter::repeat_n(state, run));
         }
-        states.truncate(LOCATIONS as usize);
+        states.truncate(pair.locations as usize);
         let (first, stride) = (below(8) as u64, [1, 1, 1, 2][below(4)]);
-        let most = (LOCATIONS - first).div_ceil(stride) as usize;
+        let most = (pair.locations - first).div_ceil(stride) as usize;
         pair.compare_accesses(&states, first, below(most + 1) as u64, stride);
     }
+}
+
+#[test]
+fn mixtures_of_states() {
+    compare_mixtures(&mut Pair::new(LOCATIONS), 10_000, [1, 3, 10, 30]);
+}
+
+#[test]
+fn long_ranges() {
+    compare_mixtures(&mut Pair::new(10_000), 50, [20, 200, 2000, 20_000]);
 }

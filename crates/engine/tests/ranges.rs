@@ -59,7 +59,7 @@ const RANGES: [Range; 18] = [
 fn range(n: u64) -> Option<Range> {
     // One in four stays as it is.
     let chosen = n.wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 32;
-    (chosen % 4 != 0).then(|| RANGES[(chosen / 4) as usize % RANGES.len()])
+    (!chosen.is_multiple_of(4)).then(|| RANGES[(chosen / 4) as usize % RANGES.len()])
 }
 
 /// Widens checks of a program as `range` says. With `early`, checks of the whole array are also made before an index is
@@ -274,8 +274,8 @@ fn every_range_on_every_kind_of_object() {
                 different.insert(locations(&findings));
             }
         }
-        for seed in 0..20 {
-            let module = widened(&module, seed % 2 == 0, |n| range(seed * 1000 + n));
+        for seed in 0..20u64 {
+            let module = widened(&module, seed.is_multiple_of(2), |n| range(seed * 1000 + n));
             let findings = compare(&mut judge, &module).expect("a short program");
             let did = findings.statistics;
             assert!(did.ranges > 10 && did.in_ranges > 2 * did.ranges);
@@ -382,7 +382,7 @@ fn random_programs_with_ranges() {
         let settings = &settings[seed as usize % settings.len()];
         let source = render(&program(seed, settings));
         let module = compile(&source).expect("the generator makes programs without errors");
-        let module = widened(&module, seed % 2 == 0, |n| {
+        let module = widened(&module, seed.is_multiple_of(2), |n| {
             range(seed.wrapping_mul(1000) + n)
         });
         let run = || compare(&mut judge, &module);

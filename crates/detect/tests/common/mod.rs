@@ -128,7 +128,8 @@ pub(crate) fn show(words: &[Word]) -> String {
                 stride,
             } => {
                 let place = first as usize;
-                let (letter, place) = (&kind.word()[..1], &LETTERS[place..=place]);
+                let place = LETTERS.get(place..=place).unwrap_or("?");
+                let letter = &kind.word()[..1];
                 write!(text, "{letter}{place}").unwrap();
                 if (count, stride) != (1, 1) {
                     write!(text, "+{count}*{stride}").unwrap();
