@@ -227,12 +227,11 @@ fn fin(benchmark: &Benchmark, size: Size, checks: Option<Passes>) -> Result<Answ
     }))
 }
 
-/// The checks of a run: an access that a detector is told of is a check, of one location or of many.
+/// The checks of a run. Its accesses are those checked, whether one by one or in ranges.
 fn checks_made(statistics: Statistics) -> ChecksMade {
-    let (ranges, in_ranges) = (0, 0);
     ChecksMade {
-        single: statistics.accesses - in_ranges,
-        ranges,
-        in_ranges,
+        single: statistics.accesses - statistics.in_ranges,
+        ranges: statistics.ranges,
+        in_ranges: statistics.in_ranges,
     }
 }
