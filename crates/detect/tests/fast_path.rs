@@ -7,8 +7,12 @@
 mod common;
 
 use common::{InlineChecks, parse, tell};
+use finishline_detect::Failure;
+use finishline_detect::inline::{FastPath, Inline, SLOTS};
 use finishline_detect::order::{EspBags, Order, SpBags};
-use finishline_model::Location;
+use finishline_model::event::{Record, replay};
+use finishline_model::{AllocationId, Event, Location, TaskId};
+use std::ptr::NonNull;
 
 const LOCATIONS: u64 = 26;
 
@@ -65,11 +69,67 @@ fn a_parallel_reader_is_asked_about_once_a_site_and_step() {
         2,
         "async{ } finish{ async{ ra } async{ ra rb rb finish{ } ra } }",
     );
-    // The place is taken by another reader in between.
+    // The place is taken by another parallel reader in between, but not by one that is found to be serial.
     leaves(
         3,
         "async{ } finish{ async{ ra } async{ rb } async{ rc rc ra rc rc rb rc rc ra } }",
     );
+    leaves(
+        2,
+        "async{ } finish{ async{ ra } finish{ async{ rb } } async{ rc rc ra rc rc rb rc rc ra } }",
+    );
+}
+
+fn recorded(program: &str) -> Vec<Record> {
+    let mut records = Vec::new();
+    tell(&parse(program), LOCATIONS, &mut records);
+    records
+}
+
+/// An allocation ends no step.
+#[test]
+fn a_parallel_reader_is_known_across_allocations() {
+    let mut run = recorded("async{ } finish{ async{ ra } async{ ra rb rb ra } }");
+    let accesses = |record: &Record| matches!(record, Record::Access(_));
+    let last = run.iter().rposition(accesses).expect("an access");
+    let allocation = Event::Alloc {
+        task: TaskId(3),
+        allocation: AllocationId(1),
+        first: Location(LOCATIONS),
+        count: 10,
+    };
+    run.insert(last, Record::Event(allocation));
+    let mut checks = InlineChecks::<EspBags>::new(LOCATIONS);
+    replay(&run, &mut checks);
+    assert_eq!(checks.undecided, 1);
+}
+
+/// In the first run the fourth task learns that the third is parallel; in the second main must learn that it is not.
+#[test]
+fn a_run_that_was_cut_short_leaves_nothing_behind() {
+    let mut checks = InlineChecks::<EspBags>::new(LOCATIONS);
+    let run = recorded("async{ } finish{ async{ ra } async{ ra } }");
+    let accesses = |record: &Record| matches!(record, Record::Access(_));
+    let last = run.iter().rposition(accesses).expect("an access");
+    replay(&run[..=last], &mut checks);
+    assert_eq!(checks.undecided, 1);
+    checks.clear();
+    replay(&recorded("async{ } finish{ async{ ra } } ra"), &mut checks);
+    assert_eq!(checks.undecided, 1);
+}
+
+/// Whoever used the fast path before.
+#[test]
+fn a_fast_path_is_made_true() {
+    let mut fast = Box::new(FastPath::IDLE);
+    fast.beside = [3; SLOTS];
+    let mut detector = Inline::<EspBags>::new().expect("memory for a detector");
+    // SAFETY: the box lives as long as the detector and does not move, and is read only between calls of the detector.
+    unsafe { detector.attach(NonNull::from(&mut *fast)) };
+    tell(&parse(""), 0, &mut detector);
+    // SAFETY: the detector is not running.
+    let fast = unsafe { (&raw const *fast).read_volatile() };
+    assert!(!fast.beside.contains(&3));
 }
 
 #[test]
@@ -102,4 +162,12 @@ fn a_detached_detector_goes_on() {
     assert_eq!(checks.undecided, 3);
     let racing = checks.detector.finish(3).expect("a judgement").racing;
     assert_eq!(racing.in_order(), [Location(0)]);
+}
+
+#[test]
+fn an_order_without_a_rule_for_it_fails_in_the_end() {
+    let mut checks = InlineChecks::<SpBags>::new(LOCATIONS);
+    tell(&parse("async{ wa } ra"), LOCATIONS, &mut checks);
+    let failure = checks.detector.finish(2).expect_err("no judgement");
+    assert_eq!(failure, Failure::Unsupported("async"));
 }

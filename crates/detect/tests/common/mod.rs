@@ -387,7 +387,7 @@ impl<O: Order> InlineChecks<O> {
         }
     }
 
-    fn clear(&mut self) {
+    pub(crate) fn clear(&mut self) {
         self.detector.clear();
         self.undecided = 0;
         self.cells.fill(0);
