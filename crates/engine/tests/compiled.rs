@@ -183,7 +183,29 @@ fn a_budget_beyond_the_address_space() {
         ..Limits::default()
     };
     for checked in [false, true] {
-        assert_eq!(result(CHAIN, 1000, limits, checked), "1");
+        assert_eq!(result(CHAIN, 100_000, limits, checked), "1");
+    }
+}
+
+/// The budget counts the frame of a function as written. Functions inlined into it make the real one larger, here many times.
+#[test]
+fn frames_larger_than_the_budget_counts() {
+    let source = "
+        fn touch(n: int) { let a = new int[n, n, n, n, n, n]; }
+        fn deep(n: int, one: int): int {
+            if n == 0 { return 0; }
+            touch(one); touch(one); touch(one); touch(one); touch(one); touch(one); touch(one);
+            touch(one); touch(one); touch(one); touch(one); touch(one); touch(one); touch(one);
+            return 1 + deep(n - 1, one);
+        }
+        fn main(n: int) { print(deep(n, 1)); }";
+    let limits = Limits {
+        memory: 8 << 20,
+        ..Limits::default()
+    };
+    for checked in [false, true] {
+        assert_eq!(result(source, 20_000, limits, checked), "20000");
+        assert_eq!(result(source, 90_000, limits, checked), "memory");
     }
 }
 

@@ -201,7 +201,34 @@ fn ranges_at_the_ends_of_the_ints() {
 }
 
 /// Gives a program what its last failure asked for, until nothing is missing: with each budget, and with one byte less, compiled
-/// code fails as the interpreter does. Frames, tasks and finishes alone: of objects compiled code may see more as reachable.
+/// code fails as the interpreter does. How often that was.
+fn failures_for_want_of_memory(source: &str) -> usize {
+    let module = compile(source).expect("a program");
+    let within = |memory: u64| Limits {
+        memory,
+        ..Limits::default()
+    };
+    let (mut memory, mut failures) = (0, 0);
+    loop {
+        for memory in [memory.max(1) - 1, memory] {
+            let agreed = agrees(&module, &[], within(memory));
+            assert_eq!(agreed, Ok(true), "with {memory} bytes");
+        }
+        let run = interpret(&module, &[], within(memory)).expect("a short program");
+        match run.trap.map(|trap| trap.kind) {
+            None => return failures,
+            Some(TrapKind::Memory {
+                request: Some(request),
+                used,
+                ..
+            }) => memory = used + request,
+            Some(other) => panic!("{other:?}"),
+        }
+        failures += 1;
+    }
+}
+
+/// Of frames, tasks and finishes alone: of objects compiled code may take more to be reachable than the interpreter does.
 #[test]
 fn budgets_are_exact() {
     let source = "
@@ -220,34 +247,12 @@ fn budgets_are_exact() {
             print(n);
         }
         fn main() { print(down(3, 0.5)); spawning(3); }";
-    let module = compile(source).expect("a program");
-    let (mut memory, mut failures) = (0, 0);
-    loop {
-        for memory in [memory.max(1) - 1, memory] {
-            let limits = Limits {
-                memory,
-                ..Limits::default()
-            };
-            let agreed = agrees(&module, &[], limits);
-            assert_eq!(agreed, Ok(true), "with {memory} bytes");
-        }
-        let limits = Limits {
-            memory,
-            ..Limits::default()
-        };
-        let run = interpret(&module, &[], limits).expect("a short program");
-        match run.trap.map(|trap| trap.kind) {
-            None => break,
-            Some(TrapKind::Memory {
-                request: Some(request),
-                used,
-                ..
-            }) => memory = used + request,
-            Some(other) => panic!("{other:?}"),
-        }
-        failures += 1;
-    }
+    let failures = failures_for_want_of_memory(source);
     assert!(failures > 15, "only {failures} failures");
+    // First there is no room for `main`, then none for its globals.
+    let globals: String = (0..50).map(|n| format!("var g{n}: int = {n};")).collect();
+    let source = format!("{globals} fn main() {{ print(g0 + g49); }}");
+    assert_eq!(failures_for_want_of_memory(&source), 2);
 }
 
 /// Takes so many bytes and refuses more, at once or only when it is flushed.
