@@ -365,11 +365,16 @@ impl Observer for ObservedAlone {
     }
 }
 
+/// Of so many sites each access in turn is made: sites and locations meet in the places of the memo in every combination.
+const SITES: usize = 3;
+
 /// What compiled code does with a detector whose fast path is inline: cells by location, and a fast path that decides what it can.
 pub(crate) struct InlineChecks<O: Order> {
     fast: Box<FastPath>,
-    detector: Inline<O>,
+    pub(crate) detector: Inline<O>,
     cells: Vec<u64>,
+    /// The accesses that the fast path left to the detector.
+    pub(crate) undecided: usize,
 }
 
 impl<O: Order> InlineChecks<O> {
@@ -382,11 +387,13 @@ impl<O: Order> InlineChecks<O> {
             fast,
             detector,
             cells: vec![0; locations as usize],
+            undecided: 0,
         }
     }
 
     pub(crate) fn clear(&mut self) {
         self.detector.clear();
+        self.undecided = 0;
         self.cells.fill(0);
     }
 }
@@ -397,17 +404,18 @@ impl<O: Order> Observer for InlineChecks<O> {
     }
 
     fn access(&mut self, access: &Access) {
-        // Sites and locations meet in the places of the memo in every combination.
-        let slot = access.id.0 as usize % 3;
+        let slot = access.id.0 as usize % SITES;
         for location in access.locations() {
             let cell = &mut self.cells[location.0 as usize];
             // SAFETY: the detector is not running.
             let fast = unsafe { (&raw const *self.fast).read_volatile() };
             match fast.decide(access.kind, *cell, slot) {
                 Some(after) => *cell = after,
-                None => self
-                    .detector
-                    .undecided(access.kind, cell, slot, || location),
+                None => {
+                    self.undecided += 1;
+                    self.detector
+                        .undecided(access.kind, cell, slot, || location);
+                }
             }
         }
     }

@@ -45,14 +45,12 @@ pub(crate) enum Helper {
     Log,
     Pow,
     Atan2,
-    Minimum,
-    Maximum,
 }
 
 impl Helper {
     pub(crate) const COUNT: usize = Helper::ALL.len();
 
-    pub(crate) const ALL: [Helper; 39] = [
+    pub(crate) const ALL: [Helper; 37] = [
         Helper::NullUse,
         Helper::OutOfBounds,
         Helper::DivisionByZero,
@@ -90,8 +88,6 @@ impl Helper {
         Helper::Log,
         Helper::Pow,
         Helper::Atan2,
-        Helper::Minimum,
-        Helper::Maximum,
     ];
 
     /// Its address in a run with this kind of checker.
@@ -134,8 +130,6 @@ impl Helper {
             Helper::Log => numbers::log as *const () as usize,
             Helper::Pow => numbers::pow as *const () as usize,
             Helper::Atan2 => numbers::atan2 as *const () as usize,
-            Helper::Minimum => numbers::minimum as *const () as usize,
-            Helper::Maximum => numbers::maximum as *const () as usize,
         }
     }
 
@@ -175,9 +169,7 @@ impl Helper {
             | Helper::Atan
             | Helper::Exp
             | Helper::Log => (&[F64], Some(F64)),
-            Helper::Remainder | Helper::Pow | Helper::Atan2 | Helper::Minimum | Helper::Maximum => {
-                (&[F64, F64], Some(F64))
-            }
+            Helper::Remainder | Helper::Pow | Helper::Atan2 => (&[F64, F64], Some(F64)),
         };
         let mut signature = Signature::new(match self {
             Helper::UndecidedRead | Helper::UndecidedWrite => CallConv::PreserveAll,
