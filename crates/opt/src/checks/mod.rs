@@ -17,6 +17,7 @@
 //! been made for accesses that never happened, or not been made for some that did. So of a run that fails, only what a
 //! detector finds without them counts ([`HOLD_IN_FAILED_RUNS`]). In return no pass has to ask what may fail.
 
+mod budget;
 mod contexts;
 mod liveness;
 mod points_to;
@@ -106,10 +107,13 @@ impl Known {
             .flatten();
         let shared = (points_to.as_ref().filter(|_| task_local))
             .map(|points_to| Shared::of(module, &regions, points_to));
-        let written = points_to.as_ref().filter(|_| read_only).map(|points_to| {
-            let counts = |object| shared.as_ref().is_none_or(|shared| shared.contains(object));
-            Written::of(module, &regions, points_to, counts)
-        });
+        let written = points_to
+            .as_ref()
+            .filter(|_| read_only)
+            .and_then(|points_to| {
+                let counts = |object| shared.as_ref().is_none_or(|shared| shared.contains(object));
+                Written::of(module, &regions, points_to, counts)
+            });
         Known {
             sequential: passes.contains(Pass::Sequential),
             regions,
