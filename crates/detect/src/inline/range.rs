@@ -18,7 +18,8 @@
 //! Nothing begins a step inside a range, so the rules hold for all of it, but for the memo: a reader that was looked up
 //! in this range and found to be parallel. Where two rules cover a cell they do the same to it. So the first cell of a block
 //! tells which rule to try on the whole block, and on those behind it. A block that its rule does not cover is gone
-//! through cell by cell, and so are strided ranges; what no rule covers goes to the history.
+//! through cell by cell; what no rule covers goes to the history. In a range of every second or fourth cell the ones between are left out of
+//! both; with other strides it goes cell by cell.
 //!
 //! An interval is a subtraction and an unsigned comparison of each half of a cell, which the compiler turns into vector
 //! instructions; there is a second copy for processors with AVX2. A cell that is in a near cache and decided with its block costs some
@@ -66,16 +67,18 @@ impl Rule {
             & (reader.wrapping_sub(first_reader) < readers)
     }
 
-    /// Does what is to be done with the longest run of whole blocks that it covers. How many cells these are.
+    /// Does what is to be done with the longest run of whole blocks of which it covers every cell that counts, one of every `STRIDE`. How many
+    /// cells these are, with those between.
     ///
     /// Loops without closures: what is not inlined here would not have the instructions of the copies below.
     #[inline(always)]
-    fn apply(&self, cells: &mut [u64]) -> usize {
+    fn apply<const STRIDE: usize>(&self, cells: &mut [u64]) -> usize {
+        let between = between::<STRIDE>();
         let mut count = 0;
         for block in cells.as_chunks::<BLOCK>().0 {
             let mut covered = true;
-            for cell in block {
-                covered &= self.covers(*cell);
+            for (cell, between) in block.iter().zip(&between) {
+                covered &= self.covers(*cell) | (*between != 0);
             }
             if !covered {
                 break;
@@ -83,8 +86,10 @@ impl Rule {
             count += BLOCK;
         }
         if (self.keep, self.put) != LEFT_ALONE {
-            for cell in &mut cells[..count] {
-                *cell = *cell & self.keep | self.put;
+            for block in cells[..count].as_chunks_mut::<BLOCK>().0 {
+                for (cell, between) in block.iter_mut().zip(&between) {
+                    *cell = *cell & (self.keep | between) | self.put & !between;
+                }
             }
         }
         count
@@ -92,19 +97,29 @@ impl Rule {
 
     #[cfg(target_arch = "x86_64")]
     #[target_feature(enable = "avx2")]
-    fn apply_with_avx2(&self, cells: &mut [u64]) -> usize {
-        self.apply(cells)
+    fn apply_with_avx2<const STRIDE: usize>(&self, cells: &mut [u64]) -> usize {
+        self.apply::<STRIDE>(cells)
     }
 
     #[allow(unsafe_code)]
-    fn apply_fast(&self, cells: &mut [u64]) -> usize {
+    fn apply_fast<const STRIDE: usize>(&self, cells: &mut [u64]) -> usize {
         #[cfg(target_arch = "x86_64")]
         if is_x86_feature_detected!("avx2") {
             // SAFETY: the processor has AVX2.
-            return unsafe { self.apply_with_avx2(cells) };
+            return unsafe { self.apply_with_avx2::<STRIDE>(cells) };
         }
-        self.apply(cells)
+        self.apply::<STRIDE>(cells)
     }
+}
+
+/// By cell of a block: all bits if it lies between those that count, else none.
+const fn between<const STRIDE: usize>() -> [u64; BLOCK] {
+    let (mut masks, mut at) = ([0; BLOCK], 0);
+    while at < BLOCK {
+        masks[at] = if at % STRIDE == 0 { 0 } else { u64::MAX };
+        at += 1;
+    }
+    masks
 }
 
 /// A cell stays as it is.
@@ -145,10 +160,10 @@ impl Rules {
     }
 
     /// Decides the longest run of whole blocks that one rule covers. How many cells these are.
-    fn decide(&self, cells: &mut [u64]) -> usize {
+    fn decide<const STRIDE: usize>(&self, cells: &mut [u64]) -> usize {
         let Some(first) = cells.first() else { return 0 };
         let rule = self.0.iter().find(|rule| rule.covers(*first));
-        rule.map_or(0, |rule| rule.apply_fast(cells))
+        rule.map_or(0, |rule| rule.apply_fast::<STRIDE>(cells))
     }
 }
 
@@ -164,31 +179,39 @@ impl<O: Order> Inline<O> {
             beside: FastPath::IDLE.beside,
             ..self.fast().map_or(FastPath::IDLE, |fast| *fast)
         };
-        let count = if stride == 1 {
-            self.dense(&mut fast, kind, cells, first);
-            cells.len()
-        } else {
-            self.each(&mut fast, kind, cells, stride, first);
-            cells.len().div_ceil(stride.unsigned_abs())
-        };
+        match stride {
+            1 => self.blocks::<1>(&mut fast, kind, cells, first),
+            2 => self.blocks::<2>(&mut fast, kind, cells, first),
+            4 => self.blocks::<4>(&mut fast, kind, cells, first),
+            _ => self.each(&mut fast, kind, cells, stride, first),
+        }
+        let count = cells.len().div_ceil(stride.unsigned_abs());
         self.found.statistics.count_check(count as u64);
     }
 
-    fn dense(&mut self, fast: &mut FastPath, kind: AccessKind, cells: &mut [u64], first: Location) {
+    /// A block after the other. The stride divides the length of a block.
+    fn blocks<const STRIDE: usize>(
+        &mut self,
+        fast: &mut FastPath,
+        kind: AccessKind,
+        cells: &mut [u64],
+        first: Location,
+    ) {
+        let stride = const { STRIDE as isize };
         let mut done = 0;
         while cells.len() - done >= BLOCK {
             let rules = Rules::new(fast, kind);
             let end = cells.len().min(done + PIECE);
-            let together = rules.decide(&mut cells[done..end]);
+            let together = rules.decide::<STRIDE>(&mut cells[done..end]);
             done += together;
             if together == 0 {
                 let block = &mut cells[done..done + BLOCK];
-                self.each(fast, kind, block, 1, first.offset(done as u64));
+                self.each(fast, kind, block, stride, first.offset(done as u64));
                 done += BLOCK;
             }
         }
         let rest = &mut cells[done..];
-        self.each(fast, kind, rest, 1, first.offset(done as u64));
+        self.each(fast, kind, rest, stride, first.offset(done as u64));
     }
 
     /// One cell after the other.

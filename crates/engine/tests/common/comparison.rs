@@ -179,8 +179,7 @@ fn same_findings(
 ) -> Result<(), String> {
     let all = told(&whole.heard.records);
     for passes in [Passes::SEQUENTIAL, Passes::ALL] {
-        let holds =
-            whole.trap.is_none() || passes.intersection(HOLD_IN_FAILED_RUNS) == passes;
+        let holds = whole.trap.is_none() || passes.intersection(HOLD_IN_FAILED_RUNS) == passes;
         for (what, form) in [
             (format!("reduced, {passes}"), reduce(module, passes)),
             (format!("optimised, {passes}"), for_speed(module, passes)),

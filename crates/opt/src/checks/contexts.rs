@@ -14,7 +14,7 @@
 //! **Cost.** The program at most triples on the way; a context beyond that shares the first one's copy. Functions from which no check
 //! can be reached are never copied.
 
-use super::liveness::{Enclosing, Liveness, Position, for_each_op, operations};
+use super::liveness::{Enclosing, Flow, Liveness, Position, operations};
 use finishline_ir::{Construct, Function, FunctionId, Module, Op};
 use rustc_hash::FxHashMap;
 
@@ -155,43 +155,56 @@ impl Copies {
         }
     }
 
-    /// By function, the first that is like it. At first all copies of a function count as alike; those with different checks, and those with calls
-    /// of functions that are not alike, are separated until nothing changes.
+    /// By function, the first that is like it. At first all copies with the same checks count as alike; those that call functions that are not
+    /// alike are separated until nothing changes.
     fn classes(&self, module: &Module) -> Vec<FunctionId> {
+        let functions = || (0..self.0.len()).map(FunctionId::from_index);
         let mut of_original = vec![Vec::new(); self.0.len()];
-        for (index, original) in self.0.iter().enumerate() {
-            of_original[original.index()].push(FunctionId::from_index(index));
+        let mut callers = vec![Vec::new(); self.0.len()];
+        let mut callees = Vec::with_capacity(self.0.len());
+        for id in functions() {
+            of_original[self.0[id.index()].index()].push(id);
+            let called: Vec<FunctionId> =
+                operations(module.function(id)).filter_map(callee).collect();
+            for callee in &called {
+                callers[callee.index()].push(id);
+            }
+            callees.push(called);
         }
-        let mut classes = self.0.clone();
-        loop {
-            let mut refined = classes.clone();
-            for copies in &of_original {
-                for (position, copy) in copies.iter().enumerate() {
-                    let alike = copies[..position].iter().find(|other| {
-                        classes[other.index()] == classes[copy.index()]
-                            && refined[other.index()] == **other
-                            && alike(module.function(*copy), module.function(**other), &classes)
-                    });
-                    refined[copy.index()] = *alike.unwrap_or(copy);
+        let mut classes: Vec<FunctionId> = Vec::with_capacity(self.0.len());
+        for id in functions() {
+            let copies = of_original[self.0[id.index()].index()].iter();
+            let alike = copies.take_while(|other| **other != id).find(|other| {
+                classes[other.index()] == **other
+                    && alike(module.function(id), module.function(**other))
+            });
+            classes.push(*alike.unwrap_or(&id));
+        }
+        let mut waiting: Vec<FunctionId> = functions().collect();
+        while let Some(original) = waiting.pop() {
+            let mut first = FxHashMap::default();
+            for copy in &of_original[original.index()] {
+                let called = callees[copy.index()].iter();
+                let called: Vec<FunctionId> = called.map(|id| classes[id.index()]).collect();
+                let class = *first
+                    .entry((classes[copy.index()], called))
+                    .or_insert(*copy);
+                if std::mem::replace(&mut classes[copy.index()], class) != class {
+                    let callers = callers[copy.index()].iter();
+                    waiting.extend(callers.map(|caller| self.0[caller.index()]));
                 }
             }
-            if refined == classes {
-                return classes;
-            }
-            classes = refined;
         }
+        classes
     }
 }
 
-/// Whether two copies of a function are the same up to which of equal functions they call.
-fn alike(a: &Function, b: &Function, classes: &[FunctionId]) -> bool {
+/// Whether two copies of a function are the same up to what they call.
+fn alike(a: &Function, b: &Function) -> bool {
     a.blocks.iter().zip(&b.blocks).all(|(a, b)| {
-        let pairs = || a.instructions.iter().zip(&b.instructions);
+        let mut pairs = a.instructions.iter().zip(&b.instructions);
         a.instructions.len() == b.instructions.len()
-            && pairs().all(|(a, b)| match (callee(&a.op), callee(&b.op)) {
-                (Some(a), Some(b)) => classes[a.index()] == classes[b.index()],
-                _ => a.op == b.op,
-            })
+            && pairs.all(|(a, b)| callee(&a.op).is_some() || a.op == b.op)
     })
 }
 
@@ -216,7 +229,8 @@ fn size(function: &Function) -> usize {
 /// What a function calls and creates if another task is, or is not, live where it starts.
 fn calls(function: &Function, live: bool, liveness: &Liveness) -> Vec<Call> {
     let mut calls = Vec::new();
-    for_each_op(function, live, liveness, |op, at, state| {
+    let flow = Flow::of(function, live, liveness);
+    flow.for_each_op(function, liveness, |op, at, state| {
         if let Some(callee) = callee(op) {
             calls.push(Call {
                 at,

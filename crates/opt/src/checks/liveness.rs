@@ -222,8 +222,10 @@ impl State {
     }
 }
 
-/// By block, the state on its entry if another task is, or is not, live where the function starts. None if control never gets there.
-fn on_entry(function: &Function, live: bool, liveness: &Liveness) -> Vec<Option<State>> {
+/// By block, the state on its entry. None if control never gets there.
+type OnEntry = Vec<Option<State>>;
+
+fn on_entry(function: &Function, live: bool, liveness: &Liveness) -> OnEntry {
     let mut states: Vec<Option<State>> = vec![None; function.blocks.len()];
     states[Function::ENTRY.index()] = Some(State::entry(live));
     let mut waiting = vec![Function::ENTRY];
@@ -248,17 +250,31 @@ fn on_entry(function: &Function, live: bool, liveness: &Liveness) -> Vec<Option<
     states
 }
 
-/// Calls `visit` with every operation that can run, in the order of the function's text, and with what is known there if another task
-/// is, or is not, live where the function starts.
-pub(super) fn for_each_op(
-    function: &Function,
-    live: bool,
-    liveness: &Liveness,
-    mut visit: impl FnMut(&Op, Position, &State),
-) {
-    for (block, state) in blocks(function).zip(on_entry(function, live, liveness)) {
-        if let Some(mut state) = state {
-            state.follow_block(function, block, liveness, &mut visit);
+/// What is known everywhere in a function if another task is, or is not, live where it starts.
+pub(super) struct Flow {
+    pub(super) live: bool,
+    on_entry: OnEntry,
+}
+
+impl Flow {
+    pub(super) fn of(function: &Function, live: bool, liveness: &Liveness) -> Flow {
+        Flow {
+            live,
+            on_entry: on_entry(function, live, liveness),
+        }
+    }
+
+    /// Calls `visit` with every operation that can run, in the order of the function's text, and with what is known there.
+    pub(super) fn for_each_op(
+        &self,
+        function: &Function,
+        liveness: &Liveness,
+        mut visit: impl FnMut(&Op, Position, &State),
+    ) {
+        for (block, state) in blocks(function).zip(&self.on_entry) {
+            if let Some(mut state) = state.clone() {
+                state.follow_block(function, block, liveness, &mut visit);
+            }
         }
     }
 }

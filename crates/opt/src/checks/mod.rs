@@ -24,6 +24,7 @@
 //! detector finds without them counts ([`HOLD_IN_FAILED_RUNS`]). In return no pass has to ask what may fail.
 
 mod behind;
+mod budget;
 mod contexts;
 mod dominated;
 mod liveness;
@@ -151,10 +152,13 @@ impl Known {
             .flatten();
         let shared = (points_to.as_ref().filter(|_| task_local))
             .map(|points_to| Shared::of(module, &regions, points_to));
-        let written = points_to.as_ref().filter(|_| read_only).map(|points_to| {
-            let counts = |object| shared.as_ref().is_none_or(|shared| shared.contains(object));
-            Written::of(module, &regions, points_to, counts)
-        });
+        let written = points_to
+            .as_ref()
+            .filter(|_| read_only)
+            .and_then(|points_to| {
+                let counts = |object| shared.as_ref().is_none_or(|shared| shared.contains(object));
+                Written::of(module, &regions, points_to, counts)
+            });
         Known {
             sequential: passes.contains(Pass::Sequential),
             regions,

@@ -10,9 +10,9 @@
 //! **How.** Each way is an edge between sets, and an object that is new in a set goes along the edges once. Loads and stores add edges as
 //! objects arrive at their bases. [Andersen's analysis, with difference propagation.]
 //!
-//! **Cost.** Cubic at worst, near linear in programs that people write. The work is bounded by a budget that grows with the
-//! program; beyond it there is no result.
+//! **Cost.** Cubic at worst, near linear in programs that people write. Beyond a [`Budget`] there is no result.
 
+use super::budget::Budget;
 use super::regions::Regions;
 use super::sparse_set::SparseSet;
 use finishline_ir::{Function, FunctionId, Module, Op, Operand, Terminator, Type, Value};
@@ -22,6 +22,9 @@ use std::ops::Range;
 pub(super) const GLOBALS: u32 = 0;
 
 const NONE: u32 = u32::MAX;
+
+/// What a union of sets costs at least, in words that it looks at.
+const WORDS_OF_A_UNION: usize = 16;
 
 /// What every value of the functions that run can refer to.
 pub(super) struct PointsTo {
@@ -121,7 +124,7 @@ struct Solver {
     nodes: Vec<Node>,
     /// Nodes with objects that have not gone on yet.
     waiting: Vec<u32>,
-    budget: usize,
+    budget: Budget,
 }
 
 #[derive(Default)]
@@ -150,7 +153,7 @@ impl Solver {
             results: Vec::new(),
             nodes: Vec::new(),
             waiting: Vec::new(),
-            budget: 1_000_000,
+            budget: Budget::of(module),
         };
         for function in &module.functions {
             let first = solver.result.value_nodes.len();
@@ -161,8 +164,6 @@ impl Solver {
             }
             let result = function.result.map_or(NONE, |ty| solver.node_of(ty));
             solver.results.push(result);
-            let instructions = function.blocks.iter().map(|b| b.instructions.len());
-            solver.budget += 50 * instructions.sum::<usize>();
         }
         let globals: Vec<Type> = module.globals.iter().map(|g| g.initial.ty()).collect();
         solver.object(globals, false);
@@ -286,8 +287,8 @@ impl Solver {
 
     fn arrive(&mut self, node: u32, objects: &SparseSet) {
         let set = &mut self.result.sets[node as usize];
-        let cost = 1 + objects.words() + set.words();
-        self.budget = self.budget.saturating_sub(cost);
+        let cost = WORDS_OF_A_UNION + objects.words() + set.words();
+        self.budget.spend(cost);
         let new = set.add(objects);
         if new.is_empty() {
             return;
@@ -324,9 +325,7 @@ impl Solver {
                 self.arrive(to, &new);
             }
             self.nodes[id as usize].flows_to = flows_to;
-            if self.budget == 0 {
-                return None;
-            }
+            self.budget.rest()?;
         }
         Some(self.result)
     }

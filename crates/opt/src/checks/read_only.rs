@@ -13,8 +13,9 @@
 //! A write to an object that only one task can reach ([`super::task_local`]) races with nothing either. If that pass is
 //! made too, such writes don't count, so that a function may read objects of both kinds.
 //!
-//! **Cost.** For each function and region it is called in, the set of what the function writes.
+//! **Cost.** For each function and region it is called in, the set of what is written there; beyond a [`Budget`] no check is removed.
 
+use super::budget::Budget;
 use super::points_to::{Part, PointsTo};
 use super::regions::{Beside, Regions};
 use super::sparse_set::SparseSet;
@@ -29,13 +30,14 @@ pub(super) struct Written {
 }
 
 impl Written {
-    /// Only writes to objects that `count` are looked at.
+    /// Only writes to objects that `count` are looked at. None if that is too much work.
     pub(super) fn of(
         module: &Module,
         regions: &Regions,
         points_to: &PointsTo,
         count: impl Fn(u32) -> bool,
-    ) -> Written {
+    ) -> Option<Written> {
+        let mut budget = Budget::of(module);
         let mut by_region = vec![SparseSet::default(); regions.count() as usize];
         let functions = || (0..module.functions.len()).map(FunctionId::from_index);
         for id in functions() {
@@ -66,19 +68,24 @@ impl Written {
             });
             for region in regions.callers(id).into_iter().flat_map(SparseSet::iter) {
                 by_region[region as usize].add(&written);
+                budget.spend(written.words());
+                budget.rest()?;
             }
         }
-        let by_callers = functions().map(|id| {
+        let mut by_callers = Vec::with_capacity(module.functions.len());
+        for id in functions() {
             let mut all = SparseSet::default();
             for region in regions.callers(id).into_iter().flat_map(SparseSet::iter) {
                 all.add(&by_region[region as usize]);
+                budget.spend(by_region[region as usize].words());
+                budget.rest()?;
             }
-            all
-        });
-        Written {
-            by_callers: by_callers.collect(),
-            by_region,
+            by_callers.push(all);
         }
+        Some(Written {
+            by_region,
+            by_callers,
+        })
     }
 
     /// Whether nobody writes to what a function reads in this part of these objects.

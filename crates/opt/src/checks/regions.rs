@@ -20,7 +20,7 @@
 //!
 //! Linear in the program, plus for each call the number of regions of the caller.
 
-use super::liveness::{Enclosing, Liveness, Position, State, for_each_op};
+use super::liveness::{Enclosing, Flow, Liveness, Position, State};
 use super::sparse_set::SparseSet;
 use finishline_ir::{Construct, FunctionId, Module, Op};
 use std::collections::BTreeMap;
@@ -37,8 +37,7 @@ pub(super) struct Regions {
 }
 
 struct Start {
-    /// Another task may be live where it is called.
-    live: bool,
+    flow: Flow,
     /// The regions it is called in.
     callers: SparseSet,
     /// The regions it opens.
@@ -105,14 +104,16 @@ impl Regions {
             return;
         };
         let function = module.function(id);
-        for_each_op(function, start.live, &self.liveness, |op, at, state| {
-            let beside = if state.live {
-                start.region(state)
-            } else {
-                Beside::Nothing
-            };
-            visit(op, at, beside);
-        });
+        start
+            .flow
+            .for_each_op(function, &self.liveness, |op, at, state| {
+                let beside = if state.live {
+                    start.region(state)
+                } else {
+                    Beside::Nothing
+                };
+                visit(op, at, beside);
+            });
     }
 
     /// Numbers the regions that functions open.
@@ -120,10 +121,10 @@ impl Regions {
         let mut undivided = module.uses(Construct::BeginFinish).is_some();
         let starts = self.functions.iter_mut();
         for (function, start) in module.functions.iter().zip(starts) {
-            let Some(Start { live, own, .. }) = start else {
+            let Some(Start { flow, own, .. }) = start else {
                 continue;
             };
-            for_each_op(function, *live, &self.liveness, |_, _, state| {
+            flow.for_each_op(function, &self.liveness, |_, _, state| {
                 match state.enclosing() {
                     Enclosing::Own(opening) => {
                         own.entry(opening).or_insert_with(|| {
@@ -151,11 +152,13 @@ impl Regions {
             module.functions.iter().zip(&self.functions).zip(&mut calls)
         {
             let Some(start) = start else { continue };
-            for_each_op(function, start.live, &self.liveness, |op, _, state| {
-                if let Op::Call { function, .. } | Op::Spawn { function, .. } = op {
-                    calls.push((*function, start.region(state)));
-                }
-            });
+            start
+                .flow
+                .for_each_op(function, &self.liveness, |op, _, state| {
+                    if let Op::Call { function, .. } | Op::Spawn { function, .. } = op {
+                        calls.push((*function, start.region(state)));
+                    }
+                });
         }
         calls
     }
@@ -193,31 +196,27 @@ impl Regions {
     }
 }
 
-/// By function: whether another task may be live where it starts, if it can run at all.
+/// By function, what is known in it with another task live where it starts if that may be, unless it never runs.
 fn starts(module: &Module, liveness: &Liveness) -> Vec<Option<Start>> {
-    let mut starts: Vec<Option<bool>> = vec![None; module.functions.len()];
-    starts[module.main.index()] = Some(false);
-    let mut waiting = vec![module.main];
-    while let Some(id) = waiting.pop() {
-        let live = starts[id.index()] == Some(true);
-        for_each_op(module.function(id), live, liveness, |op, _, state| {
-            let (callee, live) = match op {
-                Op::Call { function, .. } => (*function, state.live),
-                Op::Spawn { function, .. } => (*function, true),
-                _ => return,
-            };
-            let start = &mut starts[callee.index()];
-            let joined = start.unwrap_or(false) | live;
-            if *start != Some(joined) {
-                *start = Some(joined);
-                waiting.push(callee);
-            }
+    let mut starts: Vec<Option<Start>> = (0..module.functions.len()).map(|_| None).collect();
+    let mut waiting = vec![(module.main, false)];
+    while let Some((id, live)) = waiting.pop() {
+        let start = &mut starts[id.index()];
+        if start.as_ref().is_some_and(|start| start.flow.live || !live) {
+            continue;
+        }
+        let function = module.function(id);
+        let flow = Flow::of(function, live, liveness);
+        flow.for_each_op(function, liveness, |op, _, state| match op {
+            Op::Call { function, .. } => waiting.push((*function, state.live)),
+            Op::Spawn { function, .. } => waiting.push((*function, true)),
+            _ => {}
+        });
+        *start = Some(Start {
+            flow,
+            callers: SparseSet::default(),
+            own: BTreeMap::new(),
         });
     }
-    let start = |live| Start {
-        live,
-        callers: SparseSet::default(),
-        own: BTreeMap::new(),
-    };
-    starts.into_iter().map(|live| live.map(start)).collect()
+    starts
 }

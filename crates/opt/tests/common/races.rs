@@ -58,6 +58,10 @@ impl<'a> Checked<'a> {
         }
     }
 
+    pub(crate) fn races(&self) -> bool {
+        !self.racing.is_empty()
+    }
+
     /// That nothing changes if some passes leave out checks, but how many there are: how many are left out.
     pub(crate) fn without(&self, passes: Passes) -> Result<usize, String> {
         let after = reduce(self.module, passes);

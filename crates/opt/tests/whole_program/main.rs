@@ -7,6 +7,7 @@
 mod common;
 
 mod contexts;
+mod heap;
 mod random;
 mod read_only;
 mod task_local;

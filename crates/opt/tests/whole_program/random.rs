@@ -37,7 +37,7 @@ const WHOLE_PROGRAM: [Pass; 4] = [
 ];
 
 /// Every set of these passes.
-fn subsets() -> impl Iterator<Item = Passes> {
+pub(crate) fn subsets() -> impl Iterator<Item = Passes> {
     let all: Passes = WHOLE_PROGRAM.into_iter().collect();
     Passes::subsets().filter(move |some| some.intersection(all) == *some)
 }
