@@ -70,15 +70,17 @@ impl Rule {
     /// Does what is to be done with the longest run of whole blocks of which it covers every cell that counts, one of every `STRIDE`. How many
     /// cells these are, with those between.
     ///
-    /// Loops without closures: what is not inlined here would not have the instructions of the copies below.
+    /// Loops without closures and adapters: what is not inlined here would not have the instructions of the copies below.
     #[inline(always)]
     fn apply<const STRIDE: usize>(&self, cells: &mut [u64]) -> usize {
         let between = between::<STRIDE>();
         let mut count = 0;
         for block in cells.as_chunks::<BLOCK>().0 {
             let mut covered = true;
-            for (cell, between) in block.iter().zip(&between) {
-                covered &= self.covers(*cell) | (*between != 0);
+            let mut at = 0;
+            while at < BLOCK {
+                covered &= self.covers(block[at]) | (between[at] != 0);
+                at += 1;
             }
             if !covered {
                 break;
@@ -87,8 +89,11 @@ impl Rule {
         }
         if (self.keep, self.put) != LEFT_ALONE {
             for block in cells[..count].as_chunks_mut::<BLOCK>().0 {
-                for (cell, between) in block.iter_mut().zip(&between) {
-                    *cell = *cell & (self.keep | between) | self.put & !between;
+                let mut at = 0;
+                while at < BLOCK {
+                    let between = between[at];
+                    block[at] = block[at] & (self.keep | between) | self.put & !between;
+                    at += 1;
                 }
             }
         }

@@ -196,7 +196,11 @@ impl Plan {
             if !passes.contains(pass) {
                 continue;
             }
-            if pass == Pass::Ranges && candidate.check.count != Operand::Constant(1) {
+            let count = match candidate.check.count {
+                Operand::Constant(count) => Some(count),
+                Operand::Value(value) => context.definitions.int(context.function, value),
+            };
+            if pass == Pass::Ranges && count != Some(1) {
                 if in_front {
                     plan.rows.push(candidate);
                 }

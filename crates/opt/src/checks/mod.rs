@@ -119,7 +119,7 @@ pub(crate) fn covered(function: &mut Function, steps: &Steps, passes: Passes, no
 /// Puts the checks into the form that costs least, once they are where they stay.
 pub(crate) fn settle(function: &mut Function, passes: Passes) {
     if passes.contains(Pass::LoopInvariant) {
-        loop_invariant::branch_around_single_checks(function);
+        loop_invariant::settle(function);
     }
 }
 

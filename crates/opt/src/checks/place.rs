@@ -58,8 +58,13 @@ impl<'f, 'p> Place<'f, 'p> {
         }
     }
 
-    /// Adds a check.
-    pub(super) fn add(&mut self, check: Instruction) {
+    /// Adds a check. The loop has not asked yet whether its locations exist. So its count is a value, if a constant one: then the check asks.
+    pub(super) fn add(&mut self, mut check: Instruction) {
+        if let Op::Check { count, .. } = &mut check.op
+            && let Operand::Constant(constant) = *count
+        {
+            *count = self.value(Sum::int(constant));
+        }
         let block = &mut self.front.function.blocks[self.front.block.index()];
         block.instructions.push(check);
     }
