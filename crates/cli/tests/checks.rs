@@ -81,6 +81,7 @@ fn some_sets() -> Vec<Passes> {
         .collect()
 }
 
+/// Only the number of checked accesses differs, and the order in which a range of locations was found racing.
 #[test]
 fn what_is_left_out_changes_nothing_that_is_said() {
     for (program, arguments) in [
@@ -98,6 +99,8 @@ fn what_is_left_out_changes_nothing_that_is_said() {
             let output = finishline(&[&options[..], arguments].concat());
             let mut report: Value = serde_json::from_slice(&output.stdout).expect("JSON");
             let accesses = report["statistics"]["accesses"].take();
+            let names = report["racing_locations"]["names"].as_array_mut();
+            names.expect("names").sort_by_key(ToString::to_string);
             (report, accesses.as_u64().expect("a number"))
         };
         let (expected, all) = said(Passes::NONE);
