@@ -1,8 +1,8 @@
 //! Random programs with a heap of references: the passes must see through every alias.
 //!
-//! `finishline_generate` makes all constructs, but its objects are few and seldom hold each other. These programs are nothing but objects
-//! that refer to each other, stored, loaded, passed, returned, chosen and captured, in tasks, finishes and functions that call each other. Names
-//! are never null, so nothing fails. `FINISHLINE_SEED` and `FINISHLINE_SEEDS` run other programs, or more.
+//! `finishline_generate` makes all constructs, but its objects are few and seldom hold each other. These programs are nothing but
+//! objects that refer to each other, stored, loaded, passed, returned, chosen and captured, in tasks, finishes and functions that
+//! call each other. Names are never null, so nothing fails. `FINISHLINE_SEED` and `FINISHLINE_SEEDS` run other programs, or more.
 
 use crate::common::races::Checked;
 use crate::common::{compile, in_parallel, setting};
