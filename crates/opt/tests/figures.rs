@@ -1,8 +1,8 @@
 //! The running example of the static optimisations [ESP-bags Figs. 8 to 13]: the checks that are left after each pass.
 //!
 //! Each figure adds one pass. A snapshot in `figures/` has the whole IR; here is also what the paper prints, as the calls of the
-//! library that a figure has, in order (its `ind` is i here). DIVERGENCE: q.y is never written, so that the read-only pass already does without its check, which the
-//! paper leaves to escape analysis.
+//! library that a figure has, in order (its `ind` is i here). DIVERGENCE: q.y is never written, so the read-only pass already
+//! does without its check, which the paper leaves to escape analysis.
 
 mod common;
 

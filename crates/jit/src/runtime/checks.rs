@@ -102,6 +102,8 @@ preserving_all!(undecided_read calls read after "
     beside = offset_of!(Context, fast) + offset_of!(FastPath, beside)
 );
 preserving_all!(undecided_write calls write);
+// In front of a loop, whose values would else be kept in memory all along.
+preserving_all!(check_range calls range);
 
 unsafe extern "C" fn read<C: Checker>(
     context: *mut Context,
@@ -196,7 +198,7 @@ unsafe fn tell<C: Checker>(
 }
 
 /// Checks accesses to those of `count` locations from `first` on, `stride` apart, that the object has.
-pub(super) unsafe extern "C" fn check_range<C: Checker>(
+unsafe extern "C" fn range<C: Checker>(
     context: *mut Context,
     object: *const u8,
     first: i64,

@@ -172,7 +172,9 @@ impl Helper {
             Helper::Remainder | Helper::Pow | Helper::Atan2 => (&[F64, F64], Some(F64)),
         };
         let mut signature = Signature::new(match self {
-            Helper::UndecidedRead | Helper::UndecidedWrite => CallConv::PreserveAll,
+            Helper::UndecidedRead | Helper::UndecidedWrite | Helper::CheckRange => {
+                CallConv::PreserveAll
+            }
             _ => CallConv::SystemV,
         });
         signature

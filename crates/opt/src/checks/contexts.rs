@@ -18,8 +18,9 @@ use super::liveness::{Enclosing, Flow, Liveness, Position, operations};
 use finishline_ir::{Construct, Function, FunctionId, Module, Op};
 use rustc_hash::FxHashMap;
 
-/// How many times the instructions of the program may be added to it.
+/// How many times the instructions of the program may be added to it, and how many instructions in any case.
 const GROWTH: usize = 2;
+const MOST: usize = 100_000;
 
 /// Where a function is called or created.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
@@ -48,7 +49,7 @@ pub(super) fn specialise(module: &mut Module) -> Copies {
     let checked = reach_checks(module);
     let one_region = module.uses(Construct::BeginFinish).is_some();
     let mut copies = Specialised {
-        room: GROWTH * originals.iter().map(size).sum::<usize>(),
+        room: MOST.min(GROWTH * originals.iter().map(size).sum::<usize>()),
         taken: vec![false; originals.len()],
         by_context: FxHashMap::default(),
         waiting: Vec::new(),
@@ -155,8 +156,8 @@ impl Copies {
         }
     }
 
-    /// By function, the first that is like it. At first all copies with the same checks count as alike; those that call functions that are not
-    /// alike are separated until nothing changes.
+    /// By function, the first that is like it. At first all copies with the same checks count as alike; those that call functions
+    /// that are not alike are separated until nothing changes.
     fn classes(&self, module: &Module) -> Vec<FunctionId> {
         let functions = || (0..self.0.len()).map(FunctionId::from_index);
         let mut of_original = vec![Vec::new(); self.0.len()];

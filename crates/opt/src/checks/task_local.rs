@@ -4,11 +4,11 @@
 //! variable, or a field or element of a shared object. The check of an access is removed if its base can only refer to
 //! objects that are not shared.
 //!
-//! **Why that is exact.** If a task other than the one that made an object gets hold of it, the object is shared. For look at the
-//! first object c of a run, and the first moment, where a task t that did not make it holds a reference to it. References come from the creator,
-//! as an argument: then c is shared. Or t has just loaded it, from an object d. If d is the object of globals, c is shared. If t did not
-//! make d, then t held d before, and if another task stored c in d, that one held d before, though it did not make it: either way
-//! d is shared, for this moment is the first to contradict, and so c is. The rest is that t made d and stored c in it; then it held c before.
+//! **Why that is exact.** If a task that did not make an object gets hold of it, the object is shared. For take the first moment of a
+//! run that contradicts this: task t gets hold of c, which it did not make. If it gets c from its creator, as an argument, c is
+//! shared. Otherwise it loads c from an object d. If d is the object of globals, c is shared. If t did not make d, it got hold of d
+//! before, so d is shared, and so is c. If t made d, another task stored c there, for t itself did not hold c before; that task
+//! did not make d and had got hold of it, so again d is shared, and so is c.
 //! A result that `place = spawn f()` stores is stored by the new task like any other, in a place it has from its creator.
 //!
 //! So all accesses to an object that is not shared are made by one task, in the order of its program. They race with nothing, and to

@@ -1,8 +1,8 @@
 //! Random programs with a heap of references: the passes must see through every alias.
 //!
-//! `finishline_generate` makes all constructs, but its objects are few and seldom hold each other. These programs are nothing but objects
-//! that refer to each other, stored, loaded, passed, returned, chosen and captured, in tasks, finishes and functions that call each other. Names
-//! are never null, so nothing fails. `FINISHLINE_SEED` and `FINISHLINE_SEEDS` run other programs, or more.
+//! `finishline_generate` makes all constructs, but its objects are few and seldom hold each other. These programs are nothing but
+//! objects that refer to each other, stored, loaded, passed, returned, chosen and captured, in tasks, finishes and functions that
+//! call each other. Names are never null, so nothing fails. `FINISHLINE_SEED` and `FINISHLINE_SEEDS` run other programs, or more.
 
 use crate::common::races::Checked;
 use crate::common::{compile, in_parallel, setting};
@@ -75,7 +75,7 @@ impl Generator {
 
     fn statement(&mut self) {
         let (a, b) = (self.name(), self.name());
-        match self.rng.below(16) {
+        match self.rng.below(17) {
             0..=4 => self.declaration(&a, &b),
             5 | 6 => {
                 let (field, global) = (self.rng.pick(&["x", "y"]), self.rng.pick(&["g", "h"]));
@@ -105,6 +105,16 @@ impl Generator {
                     .rng
                     .pick(&["for i in 0..2 {", "if d > 1 {", "forall i in 0..2 {"]);
                 self.nested(head);
+            }
+            15 => {
+                let field = self.rng.pick(&["next", "other"]);
+                let callee = self.rng.index(self.callable);
+                let then = self.rng.pick(&["", " sync;"]);
+                writeln!(
+                    self.text,
+                    "if d > 0 {{ {a}.{field} = spawn f{callee}({a}, {b}, d - 1);{then} }}"
+                )
+                .unwrap();
             }
             _ => writeln!(self.text, "isolated {a}.x += 1;").unwrap(),
         }

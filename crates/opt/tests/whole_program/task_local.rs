@@ -191,14 +191,10 @@ fn an_element_of_a_shared_array() {
         row[0] = i;
         rows[i] = row;
         let scratch = new int[3];
-        scratch[0] = row[0];
+        let first = row[0];
+        scratch[0] = first; // all
     }
-}"
-        .replace(
-            "scratch[0] = row[0];",
-            "let r = row[0];\n        scratch[0] = r; // all",
-        )
-        .as_str(),
+}",
     );
 }
 
