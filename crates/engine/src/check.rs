@@ -9,7 +9,7 @@
 //! out of memory, is not believed.
 
 use crate::depth_first::{End, Outcome};
-use crate::question::{Again, CheckError, Ending, Question, Tally};
+use crate::question::{Again, CheckError, Ending, Question};
 use crate::rerun::{Depths, Rerun};
 use crate::story::Story;
 use crate::suppressions::{Numbered, Sorted};
@@ -19,7 +19,7 @@ use finishline_detect::{Failure, Findings, LocationSet, RacePair};
 use finishline_ir::listener::EventsAlone;
 use finishline_ir::machine::Trap;
 use finishline_ir::{Construct, ConstructUse, Module};
-use finishline_model::summary::{self, Summary, Suppressed, Watch};
+use finishline_model::summary::{self, Statistics, Summary, Suppressed, Watch};
 use finishline_model::{Detector, Location, TaskId, Verdict};
 use std::io::Write;
 
@@ -190,9 +190,9 @@ impl<'m> Answer<'_, 'm> {
             statistics: match &self.findings {
                 Ok(findings) => findings.statistics,
                 Err(_) => {
-                    let mut tally = Tally::default();
-                    question.again(&mut EventsAlone(&mut tally));
-                    tally.0
+                    let mut did = Statistics::default();
+                    question.again(&mut EventsAlone(&mut did));
+                    did
                 }
             },
         })

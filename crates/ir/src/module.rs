@@ -212,7 +212,7 @@ pub struct Instruction {
 }
 
 /// A value or a constant, where constants are frequent.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Hash)]
 pub enum Operand {
     Value(Value),
     Constant(i64),

@@ -38,6 +38,7 @@ mod strength;
 mod version;
 
 pub use checks::HOLD_IN_FAILED_RUNS;
+use checks::{Notes, Steps};
 use finishline_ir::{Function, Module};
 use finishline_model::{AccessId, Passes};
 use loop_form::Nest;
@@ -46,6 +47,14 @@ use loop_form::Nest;
 pub fn reduce(module: &Module, passes: Passes) -> Module {
     let mut module = module.clone();
     checks::whole_program(&mut module, passes);
+    let steps = Steps::of(&module);
+    let mut notes = Notes::new();
+    for function in &mut module.functions {
+        checks::in_loops(function, &steps, passes, &mut notes);
+        checks::covered(function, &steps, passes, &mut notes);
+        checks::settle(function, passes);
+    }
+    checks::note_all(&mut module, notes);
     module
 }
 
@@ -55,15 +64,22 @@ pub fn reduce(module: &Module, passes: Passes) -> Module {
 /// values are exactly those of the program as it was, in a depth-first run; only the number of instructions differs. A load may
 /// stand away from its check; then [`Module::unchecked`] says so, although the check is still made.
 pub fn for_speed(module: &Module, passes: Passes) -> Module {
-    let mut module = reduce(module, passes);
+    let mut module = module.clone();
+    checks::whole_program(&mut module, passes);
     inline::inline(&mut module);
-    let mut moved = Vec::new();
+    let mut pass = Speed {
+        steps: Steps::of(&module),
+        passes,
+        moved: Vec::new(),
+        notes: Notes::new(),
+    };
     for function in &mut module.functions {
-        speed_up(function, &mut moved);
+        pass.speed_up(function);
     }
-    for access in moved {
+    for access in pass.moved {
         module.unchecked.entry(access).or_default().read_ahead = true;
     }
+    checks::note_all(&mut module, pass.notes);
     module
 }
 
@@ -72,23 +88,37 @@ pub(crate) fn tidy(function: &mut Function) {
     clean::clean(function);
 }
 
-fn speed_up(function: &mut Function, moved: &mut Vec<AccessId>) {
-    forward::forward(function);
-    let Some(nest) = Nest::of(function) else {
-        return;
-    };
-    hoist::hoist(function, &nest, moved);
-    tidy(function);
-    let mut budget = version::Budget::of(function);
-    for height in 0..version::HIGHEST {
-        if version::version(function, height, &mut budget, moved) {
+struct Speed {
+    steps: Steps,
+    passes: Passes,
+    /// Loads that stand away from their checks.
+    moved: Vec<AccessId>,
+    notes: Notes,
+}
+
+impl Speed {
+    fn speed_up(&mut self, function: &mut Function) {
+        forward::forward(function);
+        if let Some(nest) = Nest::of(function) {
+            hoist::hoist(function, &nest, &mut self.moved);
             tidy(function);
+            let mut budget = version::Budget::of(function);
+            for height in 0..version::HIGHEST {
+                if version::version(function, height, &mut budget, &mut self.moved) {
+                    tidy(function);
+                }
+            }
         }
-    }
-    if let Some(nest) = Nest::of(function) {
-        hoist::hoist(function, &nest, moved);
-        strength::reduce(function, &nest);
-        rotate::rotate(function, &nest);
+        if let Some(nest) = Nest::of(function) {
+            hoist::hoist(function, &nest, &mut self.moved);
+        }
+        checks::in_loops(function, &self.steps, self.passes, &mut self.notes);
+        checks::covered(function, &self.steps, self.passes, &mut self.notes);
+        if let Some(nest) = Nest::of(function) {
+            strength::reduce(function, &nest);
+            rotate::rotate(function, &nest);
+        }
+        checks::settle(function, self.passes);
         tidy(function);
     }
 }

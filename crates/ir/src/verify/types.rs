@@ -182,8 +182,12 @@ impl Body<'_> {
                 ..
             } => {
                 self.expect(*base, Type::Ref);
-                for operand in [first, count, stride] {
+                for operand in [first, count] {
                     self.expect_offset(*operand);
+                }
+                // A range may be listed from its end.
+                if let Operand::Value(stride) = stride {
+                    self.expect(*stride, Type::Int);
                 }
                 Gives::Nothing
             }

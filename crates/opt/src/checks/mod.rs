@@ -6,37 +6,82 @@
 //! | `sequential` | those made when no other task is live [ESP-bags §6.1] |
 //! | `read_only` | those of reads of what nobody writes meanwhile [§6.2] |
 //! | `task_local` | those of objects that one task alone can reach [§6.3] |
+//! | | |
+//! | `ranges` | those of `a[c·i + d]` in a loop: one check of a range before it |
+//! | `loop_invariant` | those of the same location in every iteration: one check before the loop [§6.4] |
+//! | `dominated` | those that another one in the same task covers [§6.5] |
 //!
-//! These look at the whole program and never move a check: `whole_program` makes them.
+//! The ones above the line look at the whole program and never move a check: `whole_program` makes them. The ones below look at a
+//! function at a time: `steps` says where a task's accesses have the same relation to all others, `loops` finds the checks of a
+//! loop, which are made in the `place` in front of it or `behind` it.
 //!
 //! **Steps.** The run under the detector is depth-first, so what is proved about an order of accesses in one task is proved for
 //! all schedules.
 //!
-//! **Failures.** The passes behind the line let one check stand for accesses before or behind it. If the program fails in between, it has
+//! **Failures.** The passes below the line let one check stand for accesses before or behind it. If the program fails in between, it has
 //! been made for accesses that never happened, or not been made for some that did. So of a run that fails, only what a
 //! detector finds without them counts ([`HOLD_IN_FAILED_RUNS`]). In return no pass has to ask what may fail.
 
+mod behind;
 mod budget;
 mod contexts;
+mod dominated;
 mod liveness;
+mod loop_invariant;
+mod loops;
+mod place;
 mod points_to;
+mod ranges;
 mod read_only;
 mod regions;
 mod sequential;
 mod sparse_set;
+mod steps;
 mod task_local;
 mod whole_program;
 
-use finishline_ir::Unchecked;
+use finishline_ir::{Function, Module, Unchecked};
 use finishline_model::{AccessId, Pass, Passes};
 use std::collections::BTreeMap;
+pub(crate) use steps::Steps;
 pub(crate) use whole_program::whole_program;
+
+/// Accesses whose checks were removed or moved, each with the pass that did it.
+pub(crate) type Notes = Vec<(AccessId, Pass)>;
 
 /// Passes whose results also hold in a run that fails.
 pub const HOLD_IN_FAILED_RUNS: Passes = Passes::SEQUENTIAL
     .with(Pass::Contexts)
     .with(Pass::ReadOnly)
     .with(Pass::TaskLocal);
+
+/// Moves checks of a function out of its loops.
+pub(crate) fn in_loops(function: &mut Function, steps: &Steps, passes: Passes, notes: &mut Notes) {
+    if passes.contains(Pass::Ranges) || passes.contains(Pass::LoopInvariant) {
+        loops::move_out(function, steps, passes, notes);
+    }
+}
+
+/// Removes checks of a function that others cover.
+pub(crate) fn covered(function: &mut Function, steps: &Steps, passes: Passes, notes: &mut Notes) {
+    if passes.contains(Pass::Dominated) {
+        dominated::remove_dominated(function, steps, notes);
+    }
+}
+
+/// Puts the checks into the form that costs least, once they are where they stay.
+pub(crate) fn settle(function: &mut Function, passes: Passes) {
+    if passes.contains(Pass::LoopInvariant) {
+        loop_invariant::settle(function);
+    }
+}
+
+/// Notes what passes did.
+pub(crate) fn note_all(module: &mut Module, notes: Notes) {
+    for (access, pass) in notes {
+        note(&mut module.unchecked, access, pass);
+    }
+}
 
 /// Notes that a pass has removed or moved a check.
 fn note(unchecked: &mut BTreeMap<AccessId, Unchecked>, access: AccessId, pass: Pass) {

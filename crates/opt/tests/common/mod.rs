@@ -1,6 +1,8 @@
 //! What the tests share: a compiled program, its recorded depth-first run, and the comparison of two runs.
 #![allow(dead_code, reason = "each test uses a part of it")]
 
+pub(crate) mod both_forms;
+pub(crate) mod nest;
 pub(crate) mod races;
 pub(crate) mod suite;
 
