@@ -200,6 +200,31 @@ fn ranges_at_the_ends_of_the_ints() {
     }
 }
 
+/// In a line, as what a task captures, and in the message of an assertion.
+#[test]
+fn values_of_every_type_are_shown() {
+    let source = "
+        struct Point { x: int }
+        fn main(i: int, f: float, t: bool, b: byte) {
+            let p = new Point();
+            let none: Point = null;
+            let a: int[] = null;
+            print(i, f, t, b, p, none, a, \"and so on\");
+            print();
+            finish { async { print(i, f, t, b, p, none, a); } }
+            assert(t, \"not\", i, f, t, b, p, none, a);
+        }";
+    for (int, float, bool, byte) in [(-1, -0.0, true, 200), (i64::MIN, f64::NAN, false, 0)] {
+        let arguments = [
+            Datum::Int(int),
+            Datum::Float(float),
+            Datum::Bool(bool),
+            Datum::Byte(byte),
+        ];
+        same(source, &arguments);
+    }
+}
+
 /// Gives a program what its last failure asked for, until nothing is missing: with each budget, and with one byte less, compiled
 /// code fails as the interpreter does. How often that was.
 fn failures_for_want_of_memory(source: &str) -> usize {

@@ -9,48 +9,54 @@ use std::arch::asm;
 use std::hint::black_box;
 use std::ptr::NonNull;
 
-/// As many of each as there are registers, and some more: values are in all of them, then.
-const VALUES: usize = 18;
+/// So many values of each type at a time: about as many as there are registers, so that now this one is in use, now that one.
+const VALUES: std::ops::RangeInclusive<usize> = 8..=18;
 
-/// Makes all numbers, each behind its own check, and prints them in the end.
-fn program() -> String {
-    let lines = |line: &dyn Fn(usize) -> String| (0..VALUES).map(line).collect::<String>();
-    let list = |prefix: &str| {
-        let names: Vec<String> = (0..VALUES).map(|k| format!("{prefix}{k}")).collect();
-        names.join(", ")
+fn int(k: usize) -> i64 {
+    100 + k as i64
+}
+
+fn float(k: usize) -> f64 {
+    k as f64 + 0.5
+}
+
+/// A number that tells all values, each with its own weight.
+fn weight(k: usize) -> usize {
+    2 * k + 1
+}
+
+/// Loads all values, each behind a check, and uses them behind two more, with no other call in between.
+fn program(values: usize) -> String {
+    let each = |text: &dyn Fn(usize) -> String| (0..values).map(text).collect::<String>();
+    let sum = |term: &dyn Fn(usize) -> String| {
+        let terms: Vec<String> = (0..values).map(term).collect();
+        terms.join(" + ")
     };
     format!(
-        "fn main() {{
-            let ints = new int[{VALUES}];
-            let floats = new float[{VALUES}];
-            for k in 0..{VALUES} {{ ints[k] = 100 + k; floats[k] = float(k) + 0.5; }}
+        "fn add(ints: int[], floats: float[]) {{
+            {}
+            floats[0] = {};
+            ints[0] = {};
+        }}
+        fn main() {{
+            let ints = new int[{values}];
+            let floats = new float[{values}];
+            {}
             finish {{ }}
-            {}
-            print({});
-            {}
-            print({});
-            floats[0] = 1.0;
-            print({});
-            ints[0] = 1;
-            print({});
+            add(ints, floats);
+            print(ints[0], floats[0]);
         }}",
-        lines(&|k| format!("let i{k} = ints[{k}]; ")),
-        list("i"),
-        lines(&|k| format!("let f{k} = floats[{k}]; ")),
-        list("f"),
-        list("f"),
-        list("i"),
+        each(&|k| format!("let i{k} = ints[{k}]; let f{k} = floats[{k}];")),
+        sum(&|k| format!("{:?} * f{k}", weight(k) as f64)),
+        sum(&|k| format!("{} * i{k}", weight(k))),
+        each(&|k| format!("ints[{k}] = {}; floats[{k}] = {:?};", int(k), float(k))),
     )
 }
 
-fn expected() -> String {
-    let words = |word: &dyn Fn(usize) -> String| {
-        let words: Vec<String> = (0..VALUES).map(word).collect();
-        words.join(" ")
-    };
-    let ints = words(&|k| (100 + k).to_string());
-    let floats = words(&|k| format!("{k}.5"));
-    format!("{ints}\n{floats}\n{floats}\n{ints}\n")
+fn expected(values: usize) -> String {
+    let ints: i64 = (0..values).map(|k| weight(k) as i64 * int(k)).sum();
+    let floats: f64 = (0..values).map(|k| weight(k) as f64 * float(k)).sum();
+    format!("{ints} {floats:?}\n")
 }
 
 /// Overwrites all registers that a function may change without saving them.
@@ -156,18 +162,20 @@ impl Checker for Spoiling {
 
 #[test]
 fn a_check_that_asks_the_detector_preserves_all_registers() {
-    let mut checker = Spoiling::new(false);
-    assert_eq!(run(&program(), &mut checker), expected());
-    assert_eq!(
-        (checker.reads, checker.writes),
-        (2 * VALUES, 2 * VALUES + 2)
-    );
-    assert!(!checker.misaligned, "the stack of the detector");
+    for values in VALUES {
+        let mut checker = Spoiling::new(false);
+        assert_eq!(run(&program(values), &mut checker), expected(values));
+        let each = 2 * values + 2;
+        assert_eq!((checker.reads, checker.writes), (each, each));
+        assert!(!checker.misaligned, "the stack of the detector");
+    }
 }
 
 #[test]
 fn a_check_that_the_memo_decides_preserves_all_registers() {
-    let mut checker = Spoiling::new(true);
-    assert_eq!(run(&program(), &mut checker), expected());
-    assert_eq!((checker.reads, checker.writes), (0, 2 * VALUES + 2));
+    for values in VALUES {
+        let mut checker = Spoiling::new(true);
+        assert_eq!(run(&program(values), &mut checker), expected(values));
+        assert_eq!((checker.reads, checker.writes), (0, 2 * values + 2));
+    }
 }
