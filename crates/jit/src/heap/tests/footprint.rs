@@ -106,7 +106,11 @@ fn asking_for_a_location_takes_no_memory() {
         }
     }
     let bytes = count as usize * (HEADER_BYTES + 2 * (WORD_BYTES + CELL_BYTES));
-    assert!(heap.held() <= bytes + bytes / 50 + MEGABYTE, "{}", heap.held());
+    assert!(
+        heap.held() <= bytes + bytes / 50 + MEGABYTE,
+        "{}",
+        heap.held()
+    );
 }
 
 #[test]
