@@ -9,11 +9,16 @@ pub(crate) struct Bench {
     pub(crate) shows: &'static str,
 }
 
-pub(crate) const BENCHES: [Bench; 2] = [
+pub(crate) const BENCHES: [Bench; 3] = [
     Bench {
         name: "accesses",
         command: "cargo bench --package finishline-detect --bench accesses",
         shows: "nanoseconds per checked access, bytes per finished task",
+    },
+    Bench {
+        name: "ranges",
+        command: "cargo bench --package finishline-detect --bench ranges",
+        shows: "picoseconds per location of a range check, and how much faster it is than a check for each",
     },
     Bench {
         name: "parse",

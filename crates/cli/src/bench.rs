@@ -1,4 +1,4 @@
-//! `finishline bench esp-bags`: the ESP-bags paper's Table 3, for our own system.
+//! `finishline bench esp-bags`: the ESP-bags paper's Table 3, for our own system, and with `--breakdown` its Fig. 14.
 //!
 //! - `suite`: the twelve programs, and what the paper says of each.
 //! - `one`: a single measurement, in a process of its own; `memory` reads what was resident.
@@ -18,10 +18,10 @@ mod table;
 use crate::options::EspBagsOptions;
 use crate::outcome::{NOTHING_FOUND, PROGRAM_FAILED, Problem, RACE_FOUND, say};
 use finishline_model::bench::{BenchFailure, BenchFailureKind, BenchTable};
+use finishline_model::{Pass, Passes};
 use finishline_report::bench::{self as report, Format};
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use measure::Round;
-use one::Configuration;
 use std::fs::{File, OpenOptions};
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
@@ -30,22 +30,52 @@ use suite::{Benchmark, SUITE};
 
 /// A kind of checks: a column of the table.
 pub(crate) struct Column {
-    configuration: Configuration,
-    key: &'static str,
-    title: &'static str,
-    paper_slowdown: fn(&Benchmark) -> f64,
+    key: String,
+    title: String,
+    passes: Passes,
+    of_breakdown: bool,
+    paper_slowdown: Option<fn(&Benchmark) -> f64>,
 }
 
-/// To measure another kind of checks, give it a [`Configuration`] and a row here.
-pub(crate) static COLUMNS: [Column; 1] = [Column {
-    configuration: Configuration::Check,
-    key: "all_checks",
-    title: "all checks",
-    paper_slowdown: |benchmark| benchmark.paper_slowdown,
-}];
+/// The columns of the paper's table; between them, for a breakdown, each pass alone.
+///
+/// [ESP-bags §7] The paper leaves the checks of sequential code out everywhere, since they cost much and are easily left out, and so
+/// do the columns here, but for the one that says how many accesses there are.
+fn columns(breakdown: bool) -> Vec<Column> {
+    let mut columns = vec![Column {
+        key: "all_checks".to_owned(),
+        title: "all checks".to_owned(),
+        passes: Passes::SEQUENTIAL,
+        of_breakdown: false,
+        paper_slowdown: Some(|benchmark| benchmark.paper_slowdown),
+    }];
+    if breakdown {
+        let column = |key: &str, title: &str, passes| Column {
+            key: key.to_owned(),
+            title: title.to_owned(),
+            passes,
+            of_breakdown: true,
+            paper_slowdown: None,
+        };
+        columns.insert(0, column("full", "every access", Passes::NONE));
+        let alone = Passes::ALL.without(Pass::Sequential).iter();
+        columns.extend(alone.map(|pass| {
+            let key = pass.name().replace('-', "_");
+            column(&key, pass.name(), Passes::SEQUENTIAL.with(pass))
+        }));
+    }
+    columns.push(Column {
+        key: "optimised".to_owned(),
+        title: "optimised".to_owned(),
+        passes: Passes::ALL,
+        of_breakdown: false,
+        paper_slowdown: Some(|benchmark| benchmark.paper_optimised),
+    });
+    columns
+}
 
 /// All rounds of a program, or why there are none.
-type Measured = (&'static Benchmark, Result<Vec<Round>, BenchFailure>);
+type Rounds = (&'static Benchmark, Result<Vec<Round>, BenchFailure>);
 
 pub(crate) fn esp_bags(options: &EspBagsOptions) -> Result<u8, Problem> {
     let files = Files::open(options)?;
@@ -57,15 +87,16 @@ pub(crate) fn esp_bags(options: &EspBagsOptions) -> Result<u8, Problem> {
         .collect();
     let finishline = std::env::current_exe()
         .map_err(|error| Problem::Usage(format!("can't find finishline itself: {error}")))?;
-    let bar = progress_bar(&chosen, options);
+    let columns = columns(options.breakdown);
+    let bar = progress_bar(&chosen, &columns, options);
     let mut measured = Vec::new();
     for benchmark in chosen {
-        let rounds = rounds(&finishline, benchmark, options, &bar);
+        let rounds = rounds(&finishline, benchmark, &columns, options, &bar);
         measured.push((benchmark, rounds));
     }
     bar.finish_and_clear();
 
-    let table = table::table(options.size, options.runs as usize, measured);
+    let table = table::table(options.size, options.runs as usize, &columns, measured);
     files.write(&table)?;
     let mut text = Vec::new();
     report::write(&table, Format::Text, &mut text).map_err(Problem::Output)?;
@@ -80,6 +111,7 @@ pub(crate) fn esp_bags(options: &EspBagsOptions) -> Result<u8, Problem> {
 fn rounds(
     finishline: &Path,
     benchmark: &Benchmark,
+    columns: &[Column],
     options: &EspBagsOptions,
     bar: &ProgressBar,
 ) -> Result<Vec<Round>, BenchFailure> {
@@ -87,21 +119,32 @@ fn rounds(
     let runs = options.runs;
     let rounds = (1..=runs)
         .map(|number| {
-            measure::round(finishline, benchmark, options.size, |configuration| {
-                let (name, what) = (benchmark.name, configuration.word());
-                bar.set_message(format!("{name}: {what}, round {number} of {runs}"));
-                bar.inc(1);
-            })
+            measure::round(
+                finishline,
+                benchmark,
+                options.size,
+                columns,
+                |configuration| {
+                    let (name, what) = (benchmark.name, configuration.word());
+                    bar.set_message(format!("{name}: {what}, round {number} of {runs}"));
+                    bar.inc(1);
+                },
+            )
         })
         .collect();
     // Rounds that a failure left out count as done.
-    bar.set_position(position + u64::from(runs) * measure::measurements(benchmark) as u64);
+    bar.set_position(position + u64::from(runs) * measure::measurements(benchmark, columns) as u64);
     rounds
 }
 
 /// On a terminal; it counts measurements, the one under way included.
-fn progress_bar(chosen: &[&'static Benchmark], options: &EspBagsOptions) -> ProgressBar {
-    let a_round: usize = chosen.iter().copied().map(measure::measurements).sum();
+fn progress_bar(
+    chosen: &[&'static Benchmark],
+    columns: &[Column],
+    options: &EspBagsOptions,
+) -> ProgressBar {
+    let measurements = chosen.iter().map(|one| measure::measurements(one, columns));
+    let a_round: usize = measurements.sum();
     let target = match options.quiet {
         true => ProgressDrawTarget::hidden(),
         false => ProgressDrawTarget::stderr(),

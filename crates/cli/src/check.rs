@@ -18,8 +18,8 @@ use std::io::{self, BufWriter, Write};
 use std::path::Path;
 
 pub(crate) fn check(options: &CheckOptions) -> Result<u8, Problem> {
-    let module = program::compile(&options.program)?;
-    let mut question = program::question(&module, &options.program, options.checks)?;
+    let module = program::compile(&options.program.file, options.program.terminal.color)?;
+    let mut question = program::question(&module, &options.program, options.checks.passes)?;
     question.max_races = options.max_races;
     question.suppressions = options
         .suppressions
@@ -110,7 +110,9 @@ impl<'o> Report<'o> {
                 Ok(file) => Ok(Report::File(path, file)),
                 Err(error) => Err(Problem::Write(path.clone(), error)),
             },
-            (None, Format::Text) => Ok(Report::StandardError(options.program.terminal.style())),
+            (None, Format::Text) => Ok(Report::StandardError(
+                options.program.terminal.color.on_standard_error(),
+            )),
             (None, _) => Ok(Report::StandardOutput),
         }
     }

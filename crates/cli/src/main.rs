@@ -9,6 +9,7 @@ mod bench;
 mod check;
 mod detectors;
 mod explain;
+mod explain_checks;
 mod options;
 mod outcome;
 mod program;
@@ -25,6 +26,7 @@ fn main() -> ExitCode {
     let result = match cli.command {
         Command::Run(options) => run::run(&options),
         Command::Check(options) => check::check(&options),
+        Command::ExplainChecks(options) => explain_checks::explain_checks(&options),
         Command::Bench(options) => match options.table {
             BenchTable::EspBags(options) => bench::esp_bags(&options),
         },

@@ -7,7 +7,7 @@ use finishline_baseline::Size;
 use finishline_engine::executor::Executor;
 use finishline_model::checks::NoSuchPass;
 use finishline_model::{Detector, Passes};
-use finishline_report::{Format, Style};
+use finishline_report::{Format, Style, explain};
 use std::io::IsTerminal;
 use std::path::PathBuf;
 
@@ -35,6 +35,9 @@ pub(crate) enum Command {
     /// Run a program and tell whether any schedule of this input has a race
     #[command(after_help = EXIT_STATUSES)]
     Check(CheckOptions),
+    /// Show which accesses of a program are checked, and why the others are not
+    #[command(after_help = EXIT_STATUSES)]
+    ExplainChecks(ExplainChecksOptions),
     /// Measure what checking costs
     #[command(after_help = EXIT_STATUSES)]
     Bench(BenchOptions),
@@ -108,10 +111,8 @@ pub(crate) struct CheckOptions {
     #[arg(long, value_name = "D", default_value = "auto", value_parser = parse_choice)]
     pub(crate) detector: Choice,
 
-    /// Which accesses are checked: full (every one), sequential (not those of sequential code), optimised, or some of the passes,
-    /// with commas between; see `explain-checks`. Only the cost differs
-    #[arg(long, value_name = "CHECKS", default_value = "optimised", value_parser = parse_passes)]
-    pub(crate) checks: Passes,
+    #[command(flatten)]
+    pub(crate) checks: ChecksOptions,
 
     /// The most distinct races to report
     #[arg(long, value_name = "N", default_value_t = 20)]
@@ -134,6 +135,41 @@ pub(crate) struct CheckOptions {
     pub(crate) output: Option<PathBuf>,
 }
 
+/// Which checks are left out.
+#[derive(Args)]
+pub(crate) struct ChecksOptions {
+    /// Which accesses are checked: full (every one), sequential (not those of sequential code), optimised (none that can be done
+    /// without), or some of the passes, with commas between. Only the cost differs
+    #[arg(long = "checks", value_name = "CHECKS", default_value = "optimised", value_parser = parse_passes)]
+    pub(crate) passes: Passes,
+}
+
+#[derive(Args)]
+pub(crate) struct ExplainChecksOptions {
+    /// The program, a Fin source file
+    #[arg(value_name = "FILE.fin")]
+    pub(crate) file: PathBuf,
+
+    #[command(flatten)]
+    pub(crate) checks: ChecksOptions,
+
+    /// Explain the checks of the reference interpreter, instead of those of compiled code
+    #[arg(long)]
+    pub(crate) interpret: bool,
+
+    /// text (the source, marked) or json
+    #[arg(long, value_name = "FORMAT", default_value = "text", value_parser = parse_explain_format)]
+    pub(crate) format: explain::Format,
+
+    /// Write to this file instead of standard output
+    #[arg(long, short, value_name = "FILE")]
+    pub(crate) output: Option<PathBuf>,
+
+    /// Colour the text
+    #[arg(long, value_name = "WHEN", default_value = "auto")]
+    pub(crate) color: When,
+}
+
 #[derive(Args)]
 pub(crate) struct BenchOptions {
     #[command(subcommand)]
@@ -142,7 +178,7 @@ pub(crate) struct BenchOptions {
 
 #[derive(Subcommand)]
 pub(crate) enum BenchTable {
-    /// The slowdowns of the ESP-bags paper's Table 3: its twelve programs, checked and not, and four of them in Rust
+    /// The slowdowns of the ESP-bags paper's Table 3: its twelve programs, with all checks, with those that are needed and with none, and four of them in Rust
     #[command(after_help = EXIT_STATUSES)]
     EspBags(EspBagsOptions),
 }
@@ -160,6 +196,10 @@ pub(crate) struct EspBagsOptions {
     /// How often everything is measured
     #[arg(long, value_name = "N", default_value_t = 5, value_parser = clap::value_parser!(u32).range(1..))]
     pub(crate) runs: u32,
+
+    /// Also measure what each pass that leaves checks out does alone: the paper's Fig. 14, with counts of checks
+    #[arg(long)]
+    pub(crate) breakdown: bool,
 
     /// Write the figures to this file, as a table for spreadsheets
     #[arg(long, value_name = "FILE")]
@@ -186,7 +226,7 @@ pub(crate) struct BenchOneOptions {
     #[arg(value_name = "SIZE", value_parser = parse_bench_size)]
     pub(crate) size: Size,
 
-    /// run, check or rust
+    /// run, rust, or check: and what --checks takes
     #[arg(value_parser = Configuration::parse)]
     pub(crate) configuration: Configuration,
 }
@@ -236,6 +276,13 @@ fn parse_format(word: &str) -> Result<Format, String> {
     })
 }
 
+fn parse_explain_format(word: &str) -> Result<explain::Format, String> {
+    explain::Format::from_name(word).ok_or_else(|| {
+        let names = explain::Format::ALL.map(explain::Format::name);
+        format!("the formats are {}", names.join(", "))
+    })
+}
+
 fn parse_benchmark(word: &str) -> Result<&'static Benchmark, String> {
     suite::find(word).ok_or_else(|| format!("the programs are {}", suite::names(|_| true)))
 }
@@ -267,11 +314,7 @@ fn parse_size(word: &str) -> Result<u64, String> {
 
 impl ProgramOptions {
     pub(crate) fn executor(&self) -> Executor {
-        if self.interpret {
-            Executor::Interpreted
-        } else {
-            Executor::Compiled
-        }
+        executor(self.interpret)
     }
 
     /// What the progress of a run is counted in.
@@ -283,15 +326,37 @@ impl ProgramOptions {
     }
 }
 
-impl TerminalOptions {
+impl ExplainChecksOptions {
+    pub(crate) fn executor(&self) -> Executor {
+        executor(self.interpret)
+    }
+}
+
+fn executor(interpret: bool) -> Executor {
+    match interpret {
+        true => Executor::Interpreted,
+        false => Executor::Compiled,
+    }
+}
+
+impl When {
     /// The style of text on standard error.
-    pub(crate) fn style(&self) -> Style {
+    pub(crate) fn on_standard_error(self) -> Style {
+        self.style(std::io::stderr().is_terminal())
+    }
+
+    /// The style of text on standard output.
+    pub(crate) fn on_standard_output(self) -> Style {
+        self.style(std::io::stdout().is_terminal())
+    }
+
+    fn style(self, terminal: bool) -> Style {
         let dumb = std::env::var_os("TERM").is_some_and(|term| term == "dumb");
         let plain = dumb || std::env::var_os("NO_COLOR").is_some_and(|value| !value.is_empty());
-        let color = match self.color {
+        let color = match self {
             When::Always => true,
             When::Never => false,
-            When::Auto => std::io::stderr().is_terminal() && !plain,
+            When::Auto => terminal && !plain,
         };
         Style {
             color,

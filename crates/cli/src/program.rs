@@ -1,6 +1,6 @@
 //! A program file: read, compiled, its arguments understood.
 
-use crate::options::ProgramOptions;
+use crate::options::{ProgramOptions, When};
 use crate::outcome::Problem;
 use finishline_engine::arguments;
 use finishline_engine::executor::Forms;
@@ -8,16 +8,16 @@ use finishline_engine::question::Question;
 use finishline_ir::Module;
 use finishline_ir::machine::Limits;
 use finishline_model::Passes;
+use std::path::Path;
 use std::sync::atomic::AtomicU64;
 
 /// Reads and compiles the file.
-pub(crate) fn compile(options: &ProgramOptions) -> Result<Module, Problem> {
-    let path = &options.file;
-    let bytes = std::fs::read(path).map_err(|error| Problem::Read(path.clone(), error))?;
+pub(crate) fn compile(path: &Path, color: When) -> Result<Module, Problem> {
+    let bytes = std::fs::read(path).map_err(|error| Problem::Read(path.to_owned(), error))?;
     match finishline_fin::compile(&path.to_string_lossy(), &bytes) {
         Ok(program) => Ok(program.module),
         Err(diagnostics) => Err(Problem::Source(
-            diagnostics.render(options.terminal.style().color),
+            diagnostics.render(color.on_standard_error().color),
         )),
     }
 }

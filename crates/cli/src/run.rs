@@ -10,7 +10,7 @@ use std::io::{self, BufWriter};
 
 pub(crate) fn run(options: &RunOptions) -> Result<u8, Problem> {
     let terminal = &options.program.terminal;
-    let module = program::compile(&options.program)?;
+    let module = program::compile(&options.program.file, terminal.color)?;
     let question = program::question(&module, &options.program, Passes::NONE)?;
     let mut output = BufWriter::new(io::stdout().lock());
     let result = progress::shown(
@@ -23,8 +23,12 @@ pub(crate) fn run(options: &RunOptions) -> Result<u8, Problem> {
     match result {
         Ok(None) => Ok(NOTHING_FOUND),
         Ok(Some(failure)) => {
-            finishline_report::write_failure(&failure, terminal.style(), &mut io::stderr().lock())
-                .map_err(Problem::Output)?;
+            finishline_report::write_failure(
+                &failure,
+                terminal.color.on_standard_error(),
+                &mut io::stderr().lock(),
+            )
+            .map_err(Problem::Output)?;
             Ok(PROGRAM_FAILED)
         }
         Err(CheckError::Output(error)) => Err(Problem::Output(error)),

@@ -85,14 +85,52 @@ fn every_form_of_the_table_is_written() {
 
     let svg = std::fs::read_to_string(svg).expect("the SVG");
     assert!(svg.starts_with("<svg ") && svg.ends_with("</svg>\n"));
-    assert_eq!(svg.matches("class=\"bar ").count(), 2);
+    // For each program one with all checks and one optimised.
+    assert_eq!(svg.matches("class=\"bar ").count(), 4);
+}
+
+#[test]
+fn a_breakdown_measures_each_pass_alone_and_counts_checks() {
+    let json = scratch("breakdown.json").display().to_string();
+    let only = ["--only", "sor", "--breakdown", "--json", &json];
+    let output = esp_bags(&[&SMALL[..], &only].concat());
+    assert_eq!(status(&output), Some(0), "{}", text(&output.stderr));
+    let table = text(&output.stdout);
+    for expected in ["each pass alone", "in percent of all", "Checks, optimised"] {
+        assert!(table.contains(expected), "no {expected}\n{table}");
+    }
+    let json = std::fs::read(json).expect("the JSON");
+    let report: Value = serde_json::from_slice(&json).expect("JSON");
+    let kinds: Vec<&str> = (report["overall"].as_array().expect("columns").iter())
+        .map(|column| column["checks"].as_str().expect("a name"))
+        .collect();
+    assert_eq!(kinds.first(), Some(&"full"));
+    assert_eq!(kinds.last(), Some(&"optimised"));
+    // Every access, all checks, six passes alone, all passes.
+    assert_eq!(kinds.len(), 9);
+    let sor = &report["programs"][0];
+    let accesses = sor["accesses"].as_i64().expect("they are counted");
+    for checks in sor["checks"].as_array().expect("checks") {
+        let number = |field: &str| checks[field].as_i64().expect("a number");
+        let parts = number("single_checks") + number("in_ranges") + number("removed");
+        assert_eq!(parts, accesses, "{checks}");
+        assert!(number("single_checks") <= accesses, "{checks}");
+        assert!(checks["optimise_seconds"].as_f64() < checks["compile_seconds"].as_f64());
+        match checks["checks"].as_str() {
+            Some("full") => assert_eq!(number("single_checks"), accesses),
+            // Setting up the grid and comparing it with a serial sweep is sequential.
+            _ => assert!(number("removed") > 0, "{checks}"),
+        }
+    }
 }
 
 #[test]
 fn one_measurement_is_one_line_of_json() {
     for (configuration, tasks) in [
         ("run", Value::Null),
-        ("check", 20.into()),
+        ("check:sequential", 20.into()),
+        ("check:read-only,ranges", 20.into()),
+        ("check:optimised", 20.into()),
         ("rust", Value::Null),
     ] {
         let output = finishline(&["bench-one", "sor", "small", configuration]);
@@ -103,6 +141,10 @@ fn one_measurement_is_one_line_of_json() {
         assert_eq!(answer["end"], "measured", "{line}");
         assert_eq!(answer["tasks"], tasks, "{line}");
         assert!(answer["run_seconds"].as_f64() > Some(0.0), "{line}");
+        assert!(answer["optimise_seconds"].as_f64() <= answer["compile_seconds"].as_f64());
+        let checked =
+            answer["single_checks"].as_u64() > Some(0) || answer["in_ranges"].as_u64() > Some(0);
+        assert_eq!(checked, configuration.starts_with("check"), "{line}");
         assert!(answer["peak_bytes"].as_u64() >= answer["start_bytes"].as_u64());
         let printed = answer["printed"].as_str().expect("a line");
         assert!(printed.starts_with("sor 6 total "), "{line}");
@@ -131,6 +173,16 @@ fn unknown_names_are_refused() {
     assert_eq!(status(&esp_bags(&["--runs", "0"])), Some(2));
     assert_eq!(status(&finishline(&["bench"])), Some(2));
     assert_eq!(status(&finishline(&["bench", "sp-bags"])), Some(2));
+
+    for (configuration, expected) in [
+        ("check", "check: and some passes"),
+        ("check:all", "there is no pass `all`"),
+    ] {
+        let output = finishline(&["bench-one", "sor", "small", configuration]);
+        assert_eq!(status(&output), Some(2));
+        let message = text(&output.stderr);
+        assert!(message.contains(expected), "{message}");
+    }
 
     let output = finishline(&["bench-one", "fasta", "small", "rust"]);
     assert_eq!(status(&output), Some(2));

@@ -21,6 +21,32 @@ fn the_readme_shows_a_real_report() {
     );
 }
 
+/// The page about checks has the listing of a program, and so the program.
+#[test]
+fn the_page_about_checks_shows_a_real_listing() {
+    let page = read("docs/checks.md");
+    let (_, rest) = page
+        .split_once("$ finishline explain-checks quarters.fin\n")
+        .expect("the command");
+    let (listing, _) = rest.split_once("```").expect("the listing ends");
+    let numbered = listing.lines().filter_map(|line| {
+        let (number, code) = line.split_once('│')?;
+        let number: usize = number.trim().parse().ok()?;
+        Some((number, code.strip_prefix(' ').unwrap_or(code)))
+    });
+    let (numbers, code): (Vec<usize>, Vec<&str>) = numbered.unzip();
+    assert!(numbers.into_iter().eq(1..=code.len()) && !code.is_empty());
+    let folder = Path::new(env!("CARGO_TARGET_TMPDIR"));
+    std::fs::write(folder.join("quarters.fin"), code.join("\n") + "\n").expect("the program");
+    let output = std::process::Command::new(env!("CARGO_BIN_EXE_finishline"))
+        .args(["explain-checks", "quarters.fin"])
+        .current_dir(folder)
+        .output()
+        .expect("the binary starts");
+    let shown = String::from_utf8(output.stdout).expect("text");
+    assert_eq!(shown, listing, "put this into docs/checks.md:\n{shown}");
+}
+
 #[test]
 fn the_readme_has_every_verdict_and_detector() {
     let readme = read("README.md");
@@ -67,7 +93,12 @@ fn examples_in_explanations_name_real_codes() {
 #[test]
 fn every_option_is_documented() {
     let page = read("docs/cli.md");
-    for command in [&["run"][..], &["check"], &["bench", "esp-bags"]] {
+    for command in [
+        &["run"][..],
+        &["check"],
+        &["explain-checks"],
+        &["bench", "esp-bags"],
+    ] {
         let help = std::process::Command::new(env!("CARGO_BIN_EXE_finishline"))
             .args(command)
             .arg("--help")

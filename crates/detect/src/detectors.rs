@@ -9,12 +9,13 @@
 //! executor is compiled once for each detector and the choice costs nothing on the path of an access.
 
 use crate::Failure;
+use crate::findings::Findings;
 use crate::history::{History, Isolated, LastWriterOneReader, WriteCoversReads};
 use crate::locations::LocationSet;
 use crate::oracle::Oracle;
 use crate::order::{EspBags, Order, SpBags};
 use crate::pairs::RacePairs;
-use crate::serial::{Findings, Serial};
+use crate::serial::Serial;
 use crate::sited::Sited;
 use finishline_model::event::{Record, replay};
 use finishline_model::{Detector, Observer};

@@ -8,12 +8,14 @@
 //!   pure function on a small cell: [`history::LastWriterOneReader`], [`history::Isolated`], and for
 //!   the second pass [`history::ObservedOrder`].
 //! - [`serial`] drives one of each over a depth-first run and finds the exact set of racing locations.
+//! - [`inline`] does the same for compiled code, which decides most checks itself and hands over cells, one at a time or
+//!   in ranges.
 //! - [`sited`] runs again over those locations only and names the two accesses of each race.
 //! - [`oracle`] builds and closes the whole computation graph: slow, obvious, independent of all the
 //!   above.
 //! - [`detectors`] makes a detector from its name; the executor is compiled for each of them.
 //!
-//! Underneath: [`table`], memory that never moves and the only place with `unsafe`; [`locations`], a
+//! Underneath: [`table`], memory that never moves; [`locations`], a
 //! set of locations in order of discovery; [`pairs`], races counted by their two accesses.
 //!
 //! The crate sees ids alone: it knows nothing of Fin, of source text or of how a program is run. A
@@ -23,6 +25,7 @@
 
 pub mod detectors;
 mod failure;
+mod findings;
 pub mod history;
 pub mod inline;
 pub mod locations;
@@ -36,6 +39,6 @@ pub mod table;
 
 pub use detectors::{Drive, first_pass, second_pass};
 pub use failure::Failure;
+pub use findings::Findings;
 pub use locations::LocationSet;
 pub use pairs::{RacePair, RacePairs};
-pub use serial::Findings;

@@ -14,8 +14,8 @@
 //! of accesses, it gives up.
 
 use crate::Failure;
+use crate::findings::Findings;
 use crate::locations::LocationSet;
-use crate::serial::Findings;
 use finishline_model::summary::Statistics;
 use finishline_model::{Access, AccessId, AccessKind, Event, Location, Observer, TaskId};
 use std::collections::{BTreeMap, BTreeSet};
@@ -215,6 +215,7 @@ impl Observer for Oracle {
         if self.gave_up() {
             return;
         }
+        self.statistics.event(event);
         match *event {
             Event::TaskBegin {
                 task,
@@ -222,7 +223,6 @@ impl Observer for Oracle {
                 finish,
                 ..
             } => {
-                self.statistics.tasks += 1;
                 let creation: Vec<usize> = parent.iter().map(|&p| self.task(p).step).collect();
                 let step = self.new_step(&creation);
                 let finish = finish.index();
@@ -243,7 +243,6 @@ impl Observer for Oracle {
                 self.ended.entry(finish).or_default().push(step);
             }
             Event::FinishBegin { task, finish, .. } => {
-                self.statistics.finishes += 1;
                 self.next_step(task, &[]);
                 self.task(task).open.push(finish.index());
             }
@@ -253,7 +252,6 @@ impl Observer for Oracle {
                 self.task(task).open.pop();
             }
             Event::IsolatedBegin { task, .. } => {
-                self.statistics.isolated_blocks += 1;
                 let step = self.next_step(task, &[]);
                 self.task(task).isolated = true;
                 if let Some(previous) = self.last_isolated.replace(step) {
@@ -264,12 +262,12 @@ impl Observer for Oracle {
                 self.task(task).isolated = false;
                 self.next_step(task, &[]);
             }
-            Event::Alloc { count, .. } => self.statistics.locations += count,
+            Event::Alloc { .. } => {}
         }
     }
 
     fn access(&mut self, access: &Access) {
-        self.statistics.accesses += access.count;
+        self.statistics.access(access);
         let TaskState { step, isolated, .. } = *self.task(access.task);
         let (task, kind) = (access.task, access.kind);
         let recorded = Recorded {

@@ -17,25 +17,12 @@
 //! The run is never stopped. A detector that can't go on notes the [`Failure`] and gives it at the end.
 
 use crate::Failure;
+use crate::findings::{Findings, Found};
 use crate::history::{Field, History, Now, Transition};
 use crate::locations::{LocationSet, MOST_LOCATIONS};
 use crate::order::{NOBODY, Order, Stamp};
 use crate::table::Table;
-use finishline_model::summary::Statistics;
 use finishline_model::{Access, AccessKind, Event, Location, Observer};
-
-/// What a first pass found.
-#[derive(Debug)]
-pub struct Findings {
-    /// The racing locations, in the order of the first race on each.
-    pub racing: LocationSet,
-    /// Two parallel isolated blocks conflict: the result may depend on their order.
-    pub isolated_conflict: bool,
-    pub statistics: Statistics,
-    /// Memory the detector used for tasks, and for locations.
-    pub task_bytes: usize,
-    pub location_bytes: usize,
-}
 
 /// What stays the same until the next task event.
 #[derive(Debug)]
@@ -64,10 +51,7 @@ pub struct Serial<O: Order, H: History> {
     order: O,
     cells: Table<H::Cell>,
     step: Step<H::Cell>,
-    racing: LocationSet,
-    isolated_conflict: bool,
-    statistics: Statistics,
-    failure: Option<Failure>,
+    found: Found,
 }
 
 impl<O: Order, H: History> Serial<O, H> {
@@ -76,68 +60,49 @@ impl<O: Order, H: History> Serial<O, H> {
             order: O::new()?,
             cells: Table::reserve("locations", MOST_LOCATIONS)?,
             step: Step::new::<H>(NOBODY, false),
-            racing: LocationSet::new()?,
-            isolated_conflict: false,
-            statistics: Statistics::default(),
-            failure: None,
+            found: Found::new()?,
         })
     }
 
     /// What was found in the run that has ended, or was cut short.
     pub fn finish(self) -> Result<Findings, Failure> {
-        if let Some(failure) = self.failure {
-            return Err(failure);
-        }
-        Ok(Findings {
-            task_bytes: self.order.used_bytes(),
-            location_bytes: self.cells.used_bytes() + self.racing.used_bytes(),
-            racing: self.racing,
-            isolated_conflict: self.isolated_conflict,
-            statistics: self.statistics,
-        })
+        self.found
+            .finish(self.order.used_bytes(), self.cells.used_bytes())
     }
 
     /// The racing locations so far.
     pub fn racing(&self) -> &LocationSet {
-        &self.racing
+        self.found.racing()
     }
 
     /// Whether two parallel isolated blocks conflicted so far.
     pub fn isolated_conflict(&self) -> bool {
-        self.isolated_conflict
+        self.found.isolated_conflict
     }
 
     /// Starts over for another run and keeps the memory.
     pub fn clear(&mut self) {
         self.order.clear();
         self.cells.clear();
-        self.racing.clear();
         self.step = Step::new::<H>(NOBODY, false);
-        self.isolated_conflict = false;
-        self.statistics = Statistics::default();
-        self.failure = None;
+        self.found.clear();
     }
 
     fn follow(&mut self, event: &Event) -> Result<(), Failure> {
+        self.found.statistics.event(event);
         let mut isolated = self.step.isolated;
         match event {
-            Event::TaskBegin { .. } => self.statistics.tasks += 1,
-            Event::FinishBegin { .. } => self.statistics.finishes += 1,
             Event::IsolatedBegin { .. } if !H::KNOWS_ISOLATED => {
                 return Err(Failure::Unsupported("isolated"));
             }
-            Event::IsolatedBegin { .. } => {
-                self.statistics.isolated_blocks += 1;
-                isolated = true;
-            }
+            Event::IsolatedBegin { .. } => isolated = true,
             Event::IsolatedEnd { .. } => isolated = false,
             Event::Alloc { first, count, .. } => {
-                self.statistics.locations += count;
                 self.cells
                     .grow_to(first.0.saturating_add(*count) as usize)?;
                 return Ok(());
             }
-            Event::TaskEnd { .. } | Event::FinishJoin { .. } | Event::FinishEnd { .. } => {}
+            _ => {}
         }
         self.order.event(event)?;
         self.step = Step::new::<H>(self.order.now(), isolated);
@@ -163,7 +128,7 @@ impl<O: Order, H: History> Serial<O, H> {
         let done = self.transition(kind, cell);
         done.cell == cell
             && done.races.is_empty()
-            && (done.overlaps.is_empty() || self.isolated_conflict)
+            && (done.overlaps.is_empty() || self.found.isolated_conflict)
     }
 
     #[inline]
@@ -185,9 +150,9 @@ impl<O: Order, H: History> Serial<O, H> {
     #[inline(never)]
     fn check_unknown(&mut self, kind: AccessKind, location: Location, cell: H::Cell) {
         let done = self.transition(kind, cell);
-        self.isolated_conflict |= !done.overlaps.is_empty();
+        self.found.isolated_conflict |= !done.overlaps.is_empty();
         if !done.races.is_empty() {
-            self.note_race(location);
+            self.found.race(location);
         } else if done.cell == cell {
             let own_read = cell.as_ref()[Field::Reader as usize] == self.step.stamp;
             self.step.known[kind as usize][usize::from(own_read)] = cell;
@@ -195,35 +160,26 @@ impl<O: Order, H: History> Serial<O, H> {
         self.cells[location.0 as usize] = done.cell;
     }
 
-    #[cold]
-    fn note_race(&mut self, location: Location) {
-        if let Err(full) = self.racing.insert(location) {
-            self.failure.get_or_insert(full.into());
-        }
-    }
-
     /// A location no allocation has announced.
     #[cold]
     fn check_beyond(&mut self, kind: AccessKind, location: Location) {
         match self.cells.grow_to((location.0 as usize).saturating_add(1)) {
             Ok(()) => self.check(kind, location),
-            Err(full) => {
-                self.failure.get_or_insert(full.into());
-            }
+            Err(full) => self.found.fail(full.into()),
         }
     }
 }
 
 impl<O: Order, H: History> Observer for Serial<O, H> {
     fn event(&mut self, event: &Event) {
-        if self.failure.is_none() {
-            self.failure = self.follow(event).err();
+        if self.found.failure.is_none() {
+            self.found.failure = self.follow(event).err();
         }
     }
 
     #[inline]
     fn access(&mut self, access: &Access) {
-        self.statistics.accesses += access.count;
+        self.found.statistics.access(access);
         for location in access.locations() {
             self.check(access.kind, location);
         }

@@ -9,7 +9,7 @@ mod common;
 use common::{Comparison, Open, Word, show};
 use finishline_model::{AccessKind, FinishKind};
 
-const LOCATIONS: u64 = 12;
+const LOCATIONS: u64 = 52;
 
 /// What a stream may be made of.
 #[derive(Clone, Copy, Debug)]
@@ -59,6 +59,8 @@ struct Generator {
     profile: Profile,
     /// Few of them, so that accesses meet.
     places: u64,
+    /// Most accesses are to many locations at once.
+    wide: bool,
     words: Vec<Word>,
     statements_left: u64,
 }
@@ -70,11 +72,17 @@ impl Generator {
             random: seed,
             profile,
             places: 0,
+            wide: false,
             words: Vec::new(),
             statements_left: 0,
         };
         let blocks = matches!(profile, Profile::Blocks);
-        generator.places = if blocks { 1 } else { 1 + generator.below(4) };
+        generator.wide = !blocks && generator.below(4) == 0;
+        generator.places = match (blocks, generator.wide) {
+            (true, _) => 1,
+            (_, true) => LOCATIONS / 2,
+            _ => 1 + generator.below(4),
+        };
         generator.statements_left = 4 + generator.below(40);
         let cilk = matches!(profile, Profile::Cilk);
         generator.body(cilk, 0);
@@ -97,7 +105,11 @@ impl Generator {
             AccessKind::Write
         };
         let first = self.below(self.places);
-        let (count, stride) = if self.below(8) == 0 {
+        let (count, stride) = if self.wide && self.below(4) != 0 {
+            let stride = [1, 1, 1, 2, 3][self.below(5) as usize];
+            let most = (LOCATIONS - first).div_ceil(stride);
+            (self.below(most + 1), stride)
+        } else if self.below(8) == 0 {
             (self.below(4), 1 + self.below(3))
         } else {
             (1, 1)

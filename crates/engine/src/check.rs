@@ -9,7 +9,7 @@
 //! out of memory, is not believed.
 
 use crate::depth_first::{End, Outcome};
-use crate::question::{CheckError, Ending, Question, Tally};
+use crate::question::{CheckError, Ending, Question};
 use crate::rerun::{Depths, Rerun};
 use crate::second_pass::{MOST_FOLLOWED, Pairs, SecondPass};
 use crate::story::Story;
@@ -19,7 +19,7 @@ use finishline_detect::{Failure, Findings, LocationSet};
 use finishline_ir::listener::EventsAlone;
 use finishline_ir::machine::Trap;
 use finishline_ir::{Construct, ConstructUse, Module};
-use finishline_model::summary::{self, Summary, Suppressed, Watch};
+use finishline_model::summary::{self, Statistics, Summary, Suppressed, Watch};
 use finishline_model::{Detector, TaskId, Verdict};
 use std::io::Write;
 
@@ -148,7 +148,7 @@ impl<'m> Answer<'_, 'm> {
             question,
             names: &names,
             story: &Story::of(question, tasks),
-            first_real: pairs.first_real(),
+            pairs: &pairs,
         };
         let (verdict, strengthen) = self.verdict(&pairs);
         Ok(Summary {
@@ -188,9 +188,9 @@ impl<'m> Answer<'_, 'm> {
             statistics: match &self.findings {
                 Ok(findings) => findings.statistics,
                 Err(_) => {
-                    let mut tally = Tally::default();
-                    question.again(&mut EventsAlone(&mut tally));
-                    tally.0
+                    let mut did = Statistics::default();
+                    question.again(&mut EventsAlone(&mut did));
+                    did
                 }
             },
         })

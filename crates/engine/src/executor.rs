@@ -61,6 +61,22 @@ impl<'m> Forms<'m> {
         }
     }
 
+    pub(crate) fn module(&self) -> &'m Module {
+        self.module
+    }
+
+    pub(crate) fn passes(&self) -> Passes {
+        self.passes
+    }
+
+    /// What a first pass runs.
+    pub(crate) fn checked(&self) -> &Module {
+        match self.executor {
+            Executor::Compiled => self.fast_reduced(),
+            Executor::Interpreted => self.reduced(),
+        }
+    }
+
     fn reduced(&self) -> &Module {
         let make = || finishline_opt::reduce(self.module, self.passes);
         self.reduced.get_or_init(make)

@@ -6,6 +6,7 @@
 //! - [`interleavings`]: every schedule of a small program, the second oracle.
 //! - [`question`]: a program with its input.
 //! - [`check`]: runs a program under a detector, runs it again to name what it found, and sums up.
+//! - [`explain`]: which accesses a check still pays for.
 //! - [`suppressions`]: the races that the user does not want to hear of.
 //! - [`compare`]: the same question to every detector and to the oracle; they must agree.
 //!
@@ -18,6 +19,7 @@ pub mod check;
 pub mod compare;
 pub mod depth_first;
 pub mod executor;
+pub mod explain;
 pub mod interleavings;
 mod names;
 pub mod question;

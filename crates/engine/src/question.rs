@@ -11,7 +11,7 @@ use finishline_ir::listener::{EventsAlone, Listener};
 use finishline_ir::machine::{Datum, Limits, Trap};
 use finishline_ir::{ConstructUse, Module};
 use finishline_model::summary::Statistics;
-use finishline_model::{Access, Detector, Event, Observer, SiteId, TaskId};
+use finishline_model::{Detector, Observer, SiteId, TaskId};
 use std::fmt;
 use std::io;
 use std::sync::atomic::AtomicU64;
@@ -81,10 +81,10 @@ impl Question<'_> {
 
     /// The same run again, in silence.
     pub(crate) fn again(&self, listener: &mut impl Listener) -> Ending {
-        let mut tally = Tally::default();
-        let listener = &mut (listener, EventsAlone(&mut tally));
+        let mut did = Statistics::default();
+        let listener = &mut (listener, EventsAlone(&mut did));
         let outcome = self.forms.tell(self.input(), listener, &mut io::sink());
-        Ending::new(outcome.trap(), &tally.0)
+        Ending::new(outcome.trap(), &did)
     }
 }
 
@@ -122,29 +122,5 @@ impl Ending {
             finishes: did.finishes,
             locations: did.locations,
         }
-    }
-}
-
-/// Counts what a run does.
-#[derive(Default)]
-pub(crate) struct Tally(pub(crate) Statistics);
-
-impl Observer for Tally {
-    fn event(&mut self, event: &Event) {
-        match event {
-            Event::TaskBegin { .. } => self.0.tasks += 1,
-            Event::FinishBegin { .. } => self.0.finishes += 1,
-            Event::IsolatedBegin { .. } => self.0.isolated_blocks += 1,
-            Event::Alloc { count, .. } => self.0.locations += count,
-            Event::TaskEnd { .. }
-            | Event::FinishJoin { .. }
-            | Event::FinishEnd { .. }
-            | Event::IsolatedEnd { .. } => {}
-        }
-    }
-
-    #[inline]
-    fn access(&mut self, access: &Access) {
-        self.0.accesses += access.count;
     }
 }

@@ -30,10 +30,11 @@ pub(crate) struct Pairs {
 }
 
 impl Pairs {
-    /// The first pair of the run that is not only apparent, if it is known to be the first.
-    pub(crate) fn first_real(&self) -> Option<usize> {
-        let first = self.pairs.iter().position(is_real);
-        first.filter(|_| self.in_order)
+    /// Whether the race of this number may be a consequence of an earlier one: only the first that is not apparent surely is none,
+    /// and the first of all.
+    pub(crate) fn may_follow(&self, number: usize) -> bool {
+        let first_real = self.pairs.iter().position(is_real);
+        !self.in_order || number > 0 && first_real != Some(number)
     }
 
     pub(crate) fn any_real(&self) -> bool {
@@ -99,7 +100,7 @@ impl<'m> SecondPass<'_, 'm> {
         let pairs = Pairs {
             pairs: found.into_vec(),
             incomplete,
-            in_order: racing.len() <= self.most_followed || !self.isolated(),
+            in_order: racing.len() <= self.most_followed,
         };
         (pairs, told)
     }

@@ -46,7 +46,15 @@ impl fmt::Display for NotReady {
 
 impl std::error::Error for NotReady {}
 
-/// Optimises and compiles the program, for a plain run or for one under a detector.
+/// Makes the form of the program that [`prepare`] compiles, for whoever times the two apart.
+pub fn optimise(question: &Question, detector: Option<Detector>) {
+    match detector {
+        None => question.forms.fast(),
+        Some(_) => question.forms.fast_reduced(),
+    };
+}
+
+/// Optimises the program, unless that is done, and compiles it, for a plain run or for one under a detector.
 pub fn prepare<'q>(
     question: &'q Question,
     detector: Option<Detector>,

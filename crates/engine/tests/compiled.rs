@@ -6,245 +6,16 @@
 
 mod common;
 
+use common::comparison::{agrees, compiled, trap};
 use common::compile;
-use finishline_detect::history::Isolated;
-use finishline_detect::order::EspBags;
-use finishline_detect::serial::Serial;
-use finishline_detect::{Findings, LocationSet};
 use finishline_engine::arguments;
-use finishline_engine::depth_first::{self, End};
 use finishline_generate::random::{Settings, program};
 use finishline_generate::render::render;
-use finishline_ir::Module;
-use finishline_ir::listener::{Allocated, Creation, Listener};
-use finishline_ir::machine::{Datum, Limits, Trap};
-use finishline_ir::verify::verify;
-use finishline_model::Passes;
-use finishline_model::event::{Record, replay};
-use finishline_model::{Access, Detector, Event, Observer, TaskId};
+use finishline_ir::machine::{Datum, Limits};
+use finishline_model::{Detector, Passes};
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::AtomicU64;
-
-/// Instructions that the interpreter makes before a program is left out.
-const FUEL: u64 = 30_000_000;
-
-/// Everything that can be heard of a run.
-#[derive(Default)]
-struct Heard {
-    records: Vec<Record>,
-    /// Captures and shapes, in words.
-    details: Vec<String>,
-}
-
-impl Observer for Heard {
-    fn event(&mut self, event: &Event) {
-        self.records.push(Record::Event(*event));
-    }
-    fn access(&mut self, access: &Access) {
-        self.records.push(Record::Access(*access));
-    }
-}
-
-impl Listener for Heard {
-    fn created(&mut self, task: TaskId, creation: &Creation<'_>) {
-        let captures: Vec<String> = (creation.captures)().iter().map(Datum::to_string).collect();
-        let Creation {
-            parent,
-            index,
-            site,
-            construct,
-            function,
-            ..
-        } = creation;
-        let told =
-            format!("{task} of {parent} {index} {site} {construct:?} {function} {captures:?}");
-        self.details.push(told);
-    }
-    fn allocated(&mut self, object: &Allocated<'_>) {
-        self.details.push(format!("{object:?}"));
-    }
-}
-
-struct Run {
-    heard: Heard,
-    output: Vec<u8>,
-    /// Its failure.
-    trap: Option<Trap>,
-}
-
-/// None if it goes on for too long.
-fn interpret(module: &Module, arguments: &[Datum], limits: Limits) -> Option<Run> {
-    let (mut heard, mut output) = (Heard::default(), Vec::new());
-    let program = depth_first::Program {
-        module,
-        arguments,
-        limits,
-    };
-    let progress = AtomicU64::new(0);
-    let outcome = depth_first::run_for(FUEL, program, &mut heard, &mut output, &progress);
-    let trap = outcome.trap().cloned();
-    (!matches!(outcome.result, End::OutOfFuel)).then_some(Run {
-        heard,
-        output,
-        trap,
-    })
-}
-
-fn compiled<'a>(
-    module: &'a Module,
-    arguments: &'a [Datum],
-    limits: Limits,
-    progress: &'a AtomicU64,
-) -> finishline_jit::Program<'a> {
-    finishline_jit::Program {
-        module,
-        arguments,
-        limits,
-        progress,
-    }
-}
-
-fn trap(end: finishline_jit::End) -> Option<Trap> {
-    match end {
-        finishline_jit::End::Finished => None,
-        finishline_jit::End::Trapped(trap) => Some(trap),
-        finishline_jit::End::OutputError(error) => panic!("{error}"),
-    }
-}
-
-/// Compares compiled runs of one form of the program with what the interpreter did.
-fn same_run(
-    what: &str,
-    module: &Module,
-    arguments: &[Datum],
-    limits: Limits,
-    expected: &Run,
-) -> Result<(), String> {
-    let progress = AtomicU64::new(0);
-    let program = compiled(module, arguments, limits, &progress);
-    let (mut heard, mut output) = (Heard::default(), Vec::new());
-    let end = finishline_jit::tell(program, &mut heard, &mut output).map_err(|e| e.to_string())?;
-    same(what, "failure", &trap(end), &expected.trap)?;
-    same(what, "output", &output, &expected.output)?;
-    same_list(what, "events", &heard.records, &expected.heard.records)?;
-    same_list(what, "details", &heard.details, &expected.heard.details)?;
-
-    let mut output = Vec::new();
-    let end = finishline_jit::run(program, &mut output).map_err(|e| e.to_string())?;
-    same(what, "failure, unchecked", &trap(end), &expected.trap)?;
-    same(what, "output, unchecked", &output, &expected.output)
-}
-
-fn same<T: PartialEq + std::fmt::Debug>(
-    what: &str,
-    which: &str,
-    found: &T,
-    expected: &T,
-) -> Result<(), String> {
-    if found == expected {
-        return Ok(());
-    }
-    Err(format!(
-        "{what}: {which}: compiled {found:?}, interpreted {expected:?}"
-    ))
-}
-
-fn same_list<T: PartialEq + std::fmt::Debug>(
-    what: &str,
-    which: &str,
-    found: &[T],
-    expected: &[T],
-) -> Result<(), String> {
-    let agree = found.iter().zip(expected).take_while(|(a, b)| a == b);
-    let at = agree.count();
-    same(
-        what,
-        &format!("{which} at {at}"),
-        &found.get(at),
-        &expected.get(at),
-    )
-}
-
-/// What a detector told of every access says of these events.
-fn told(records: &[Record]) -> Findings {
-    let mut detector = Serial::<EspBags, Isolated>::new().expect("memory for a detector");
-    replay(records, &mut detector);
-    detector
-        .finish()
-        .expect("a detector that can judge all of Fin")
-}
-
-fn locations(set: &LocationSet) -> Vec<u64> {
-    let mut locations: Vec<u64> = set.in_order().iter().map(|location| location.0).collect();
-    locations.sort_unstable();
-    locations
-}
-
-/// Compares inline detectors with the one that is told of every access of the program as written.
-fn same_findings(
-    module: &Module,
-    arguments: &[Datum],
-    limits: Limits,
-    whole: &Run,
-) -> Result<(), String> {
-    let all = told(&whole.heard.records);
-    let sequential = finishline_opt::reduce(module, Passes::SEQUENTIAL);
-    verified(&sequential)?;
-    let fewer = interpret(&sequential, arguments, limits)
-        .ok_or("without the checks of sequential code it goes on for too long")?;
-    let some = told(&fewer.heard.records);
-    same(
-        "without sequential checks",
-        "racing",
-        &locations(&some.racing),
-        &locations(&all.racing),
-    )?;
-    let fast = finishline_opt::for_speed(&sequential, Passes::NONE);
-    verified(&fast)?;
-    for (what, module) in [("as it is", &sequential), ("optimised", &fast)] {
-        let progress = AtomicU64::new(0);
-        let program = compiled(module, arguments, limits, &progress);
-        let mut output = Vec::new();
-        let (end, findings) = finishline_jit::check(program, Detector::EspBags, &mut output)
-            .expect("esp-bags has an inline form")
-            .map_err(|e| e.to_string())?;
-        let findings = findings.map_err(|e| e.to_string())?;
-        same(what, "failure, checked", &trap(end), &whole.trap)?;
-        same(what, "output, checked", &output, &whole.output)?;
-        same(
-            what,
-            "racing",
-            &locations(&findings.racing),
-            &locations(&all.racing),
-        )?;
-        same(
-            what,
-            "conflict",
-            &findings.isolated_conflict,
-            &all.isolated_conflict,
-        )?;
-        same(what, "statistics", &findings.statistics, &some.statistics)?;
-    }
-    Ok(())
-}
-
-fn verified(module: &Module) -> Result<(), String> {
-    verify(module).map_err(|violations| format!("{violations:?}\n{module}"))
-}
-
-/// Whether the program was compared; it is not if it goes on for too long.
-fn agrees(module: &Module, arguments: &[Datum], limits: Limits) -> Result<bool, String> {
-    let Some(expected) = interpret(module, arguments, limits) else {
-        return Ok(false);
-    };
-    same_run("as it is", module, arguments, limits, &expected)?;
-    let fast = finishline_opt::for_speed(module);
-    verified(&fast)?;
-    same_run("optimised", &fast, arguments, limits, &expected)?;
-    same_findings(module, arguments, limits, &expected)?;
-    Ok(true)
-}
 
 /// The `.fin` files under a directory.
 fn programs(under: &Path, found: &mut Vec<PathBuf>) {
@@ -412,7 +183,29 @@ fn a_budget_beyond_the_address_space() {
         ..Limits::default()
     };
     for checked in [false, true] {
-        assert_eq!(result(CHAIN, 1000, limits, checked), "1");
+        assert_eq!(result(CHAIN, 100_000, limits, checked), "1");
+    }
+}
+
+/// The budget counts the frame of a function as written. Functions inlined into it make the real one larger, here many times.
+#[test]
+fn frames_larger_than_the_budget_counts() {
+    let source = "
+        fn touch(n: int) { let a = new int[n, n, n, n, n, n]; }
+        fn deep(n: int, one: int): int {
+            if n == 0 { return 0; }
+            touch(one); touch(one); touch(one); touch(one); touch(one); touch(one); touch(one);
+            touch(one); touch(one); touch(one); touch(one); touch(one); touch(one); touch(one);
+            return 1 + deep(n - 1, one);
+        }
+        fn main(n: int) { print(deep(n, 1)); }";
+    let limits = Limits {
+        memory: 8 << 20,
+        ..Limits::default()
+    };
+    for checked in [false, true] {
+        assert_eq!(result(source, 20_000, limits, checked), "20000");
+        assert_eq!(result(source, 90_000, limits, checked), "memory");
     }
 }
 

@@ -12,16 +12,32 @@ pub struct Covered {
     pub stride: u64,
 }
 
-/// Those of `first + k · stride`, 0 ≤ k < `count`, that are locations of an object with `size` of them, in rising order; none if there are none. The
-/// count is unsigned, as [`crate::Op::RangeCount`] gives it; the stride may be negative or 0.
+/// Those of `first + k · stride`, 0 ≤ k < `count`, that are locations of an object with `size` of them, in rising order; none if
+/// there are none. The count is unsigned, as [`crate::Op::RangeCount`] gives it; the stride may be negative or 0. One location
+/// alone has the stride 1.
 pub fn covered(first: i64, count: u64, stride: i64, size: u64) -> Option<Covered> {
+    inside(first, count, stride, size).or_else(|| clipped(first, count, stride, size))
+}
+
+/// A range that rises and lies inside the object, as most do: nothing has to be divided.
+#[inline]
+fn inside(first: i64, count: u64, stride: i64, size: u64) -> Option<Covered> {
+    let (first, stride) = (u64::try_from(first).ok()?, u64::try_from(stride).ok()?);
+    let reach = stride.checked_mul(count.checked_sub(1)?)?;
+    (count > 1 && stride > 0 && first.checked_add(reach)? < size).then_some(Covered {
+        first,
+        count,
+        stride,
+    })
+}
+
+fn clipped(first: i64, count: u64, stride: i64, size: u64) -> Option<Covered> {
     if count == 0 || size == 0 {
         return None;
     }
     let (first, last) = (i128::from(first), i128::from(size) - 1);
-    let inside = |location: i128| (0..=last).contains(&location);
     if stride == 0 || count == 1 {
-        return inside(first).then_some(Covered {
+        return (0..=last).contains(&first).then_some(Covered {
             first: first as u64,
             count: 1,
             stride: 1,
@@ -40,10 +56,13 @@ pub fn covered(first: i64, count: u64, stride: i64, size: u64) -> Option<Covered
     };
     let low = low + before * stride;
     let high = high.min(last);
-    (low <= high).then(|| Covered {
-        first: low as u64,
-        count: ((high - low) / stride) as u64 + 1,
-        stride: stride as u64,
+    (low <= high).then(|| {
+        let count = ((high - low) / stride) as u64 + 1;
+        Covered {
+            first: low as u64,
+            count,
+            stride: if count == 1 { 1 } else { stride as u64 },
+        }
     })
 }
 
@@ -71,7 +90,10 @@ mod tests {
                     for stride in -4..5 {
                         let found = match covered(first, count, stride, size) {
                             None => Vec::new(),
-                            Some(c) => (0..c.count).map(|k| c.first + k * c.stride).collect(),
+                            Some(c) => {
+                                assert!(c.count > 1 || c.stride == 1);
+                                (0..c.count).map(|k| c.first + k * c.stride).collect()
+                            }
                         };
                         let expected = locations(first, count, stride, size);
                         assert_eq!(found, expected, "{first} {count} {stride} {size}");
@@ -93,5 +115,13 @@ mod tests {
         assert_eq!(covered(i64::MIN, u64::MAX, i64::MIN, 10), None);
         assert_eq!(covered(i64::MAX, u64::MAX, i64::MAX, 10), None);
         assert_eq!(covered(i64::MIN, u64::MAX, 1, 10), Some(everything));
+        assert_eq!(covered(0, u64::MAX, i64::MAX, u64::MAX).unwrap().count, 3);
+        let one = Covered {
+            first: 3,
+            count: 1,
+            stride: 1,
+        };
+        assert_eq!(covered(3, 2, i64::MIN, 10), Some(one));
+        assert_eq!(covered(3, 2, i64::MAX, 10), Some(one));
     }
 }

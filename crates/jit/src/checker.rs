@@ -53,7 +53,10 @@ pub(crate) trait Checker {
         location: impl FnOnce() -> Location,
     );
 
-    /// The run has ended, after as many accesses checked inline.
+    /// A check of several locations, as [`Inline::range`].
+    fn range(&mut self, kind: AccessKind, cells: &mut [u64], stride: isize, first: Location);
+
+    /// The run has ended, after as many accesses checked one at a time.
     fn ended(&mut self, accesses: u64);
 }
 
@@ -71,6 +74,8 @@ impl Checker for Unchecked {
     fn access(&mut self, _: &Access) {}
 
     fn undecided(&mut self, _: AccessKind, _: &mut u64, _: usize, _: impl FnOnce() -> Location) {}
+
+    fn range(&mut self, _: AccessKind, _: &mut [u64], _: isize, _: Location) {}
 
     fn ended(&mut self, _: u64) {}
 }
@@ -120,6 +125,11 @@ impl<O: Order> Checker for Inlined<O> {
         self.detector.undecided(kind, cell, slot, location);
     }
 
+    #[inline]
+    fn range(&mut self, kind: AccessKind, cells: &mut [u64], stride: isize, first: Location) {
+        self.detector.range(kind, cells, stride, first);
+    }
+
     fn ended(&mut self, accesses: u64) {
         self.detector.detach();
         self.accesses = accesses;
@@ -153,6 +163,8 @@ impl<L: Listener> Checker for Told<'_, L> {
     }
 
     fn undecided(&mut self, _: AccessKind, _: &mut u64, _: usize, _: impl FnOnce() -> Location) {}
+
+    fn range(&mut self, _: AccessKind, _: &mut [u64], _: isize, _: Location) {}
 
     fn ended(&mut self, _: u64) {}
 }

@@ -20,6 +20,8 @@ mod code;
 mod compile;
 pub mod heap;
 mod runtime;
+#[cfg(test)]
+mod tests;
 
 pub use compile::CompileError;
 pub use runtime::End;

@@ -3,6 +3,8 @@
 //! Times are in seconds and memory is in bytes. A [`Spread`] is over the rounds of one benchmark; a ratio is always taken
 //! within one round, so that a machine that is slow for a while does not distort it.
 
+use crate::checks::Passes;
+
 /// The least, the median and the greatest value of all rounds.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Spread {
@@ -21,7 +23,7 @@ pub struct BenchTable {
     pub optimised: bool,
     /// How many programs the suite has.
     pub suite: usize,
-    /// The kinds of checks that were measured, a column each.
+    /// The kinds of checks that were measured, a column each; with a breakdown, each pass alone is one of them.
     pub columns: Vec<CheckColumn>,
     pub programs: Vec<ProgramRow>,
     /// Unchecked Fin beside the same algorithm in Rust.
@@ -43,12 +45,15 @@ pub struct Worst {
 #[derive(Clone, Debug, PartialEq)]
 pub struct CheckColumn {
     /// The name in files: `all_checks`.
-    pub key: &'static str,
+    pub key: String,
     /// The heading for people: `all checks`.
-    pub title: &'static str,
+    pub title: String,
+    pub passes: Passes,
+    /// Whether it is there to compare passes, and measured for a breakdown only.
+    pub of_breakdown: bool,
     pub overall: Overall,
-    /// The same of the paper's figures for these programs.
-    pub paper: Overall,
+    /// The same of the paper's figures for these programs, if it has them.
+    pub paper: Option<Overall>,
 }
 
 /// The geometric mean and the greatest of some slowdowns.
@@ -63,6 +68,8 @@ pub struct ProgramRow {
     pub program: &'static str,
     /// Tasks created, `main` not counted.
     pub tasks: u64,
+    /// Shared accesses made; counted for a breakdown only.
+    pub accesses: Option<u64>,
     /// Without checks.
     pub baseline: Cost,
     /// With checks, as many as there are columns.
@@ -77,18 +84,41 @@ pub struct Cost {
     pub memory_bytes: u64,
     /// From source text to machine code; the median.
     pub compile_seconds: f64,
+    /// Of that, what the passes from IR to IR take, those for speed included; the median.
+    pub optimise_seconds: f64,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Checked {
     pub cost: Cost,
     pub slowdown: Spread,
-    /// The paper's slowdown, at the paper's size.
-    pub paper_slowdown: f64,
+    /// The paper's slowdown, at the paper's size, if it has one for these checks.
+    pub paper_slowdown: Option<f64>,
     /// Of the memory, what the detector keeps about tasks.
     pub task_bytes: u64,
     /// The memory with checks over that without; none if the program uses too little for a ratio to mean something.
     pub memory_ratio: Option<f64>,
+    pub made: ChecksMade,
+}
+
+/// How many checks a run made.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
+pub struct ChecksMade {
+    /// Checks of one location.
+    pub single: u64,
+    /// Checks of many locations at once, and how many those were in all.
+    pub ranges: u64,
+    pub in_ranges: u64,
+}
+
+impl ChecksMade {
+    /// Of so many accesses, those that nothing checked. Negative if ranges had more locations than there were accesses.
+    pub fn removed_of(self, accesses: u64) -> i64 {
+        accesses
+            .wrapping_sub(self.single)
+            .wrapping_sub(self.in_ranges)
+            .cast_signed()
+    }
 }
 
 #[derive(Clone, Copy, Debug, PartialEq)]

@@ -2,7 +2,7 @@
 //!
 //! The engine fills it in; a report only formats it. Nothing here refers to ids any more.
 
-use crate::event::AccessKind;
+use crate::event::{Access, AccessKind, Event, Observer};
 use crate::verdict::{Detector, Verdict};
 
 /// What `finishline check` found out.
@@ -158,13 +158,51 @@ pub struct Watch {
     pub count: u64,
 }
 
+/// What a run did. It counts by listening.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
 pub struct Statistics {
     pub tasks: u64,
     pub finishes: u64,
     pub isolated_blocks: u64,
+    /// Checked accesses, one a location.
     pub accesses: u64,
     pub locations: u64,
+    /// Checks that covered several locations at once, and how many these were in all.
+    pub ranges: u64,
+    pub in_ranges: u64,
+}
+
+impl Statistics {
+    /// A check of `count` locations.
+    #[inline]
+    pub fn count_check(&mut self, count: u64) {
+        self.accesses += count;
+        if count > 1 {
+            self.ranges += 1;
+            self.in_ranges += count;
+        }
+    }
+}
+
+impl Observer for Statistics {
+    #[inline]
+    fn event(&mut self, event: &Event) {
+        match event {
+            Event::TaskBegin { .. } => self.tasks += 1,
+            Event::FinishBegin { .. } => self.finishes += 1,
+            Event::IsolatedBegin { .. } => self.isolated_blocks += 1,
+            Event::Alloc { count, .. } => self.locations += count,
+            Event::TaskEnd { .. }
+            | Event::FinishJoin { .. }
+            | Event::FinishEnd { .. }
+            | Event::IsolatedEnd { .. } => {}
+        }
+    }
+
+    #[inline]
+    fn access(&mut self, access: &Access) {
+        self.count_check(access.count);
+    }
 }
 
 /// A word as a shell reads it.

@@ -50,9 +50,7 @@ pub fn reduce(module: &Module, passes: Passes) -> Module {
     let steps = Steps::of(&module);
     let mut notes = Notes::new();
     for function in &mut module.functions {
-        if let Some(nest) = Nest::of(function) {
-            checks::in_loops(function, &nest, &steps, passes, &mut notes);
-        }
+        checks::in_loops(function, &steps, passes, &mut notes);
         checks::covered(function, &steps, passes, &mut notes);
         checks::settle(function, passes);
     }
@@ -113,8 +111,8 @@ impl Speed {
         }
         if let Some(nest) = Nest::of(function) {
             hoist::hoist(function, &nest, &mut self.moved);
-            checks::in_loops(function, &nest, &self.steps, self.passes, &mut self.notes);
         }
+        checks::in_loops(function, &self.steps, self.passes, &mut self.notes);
         checks::covered(function, &self.steps, self.passes, &mut self.notes);
         if let Some(nest) = Nest::of(function) {
             strength::reduce(function, &nest);

@@ -8,7 +8,7 @@ use finishline_ir::{BinaryOp, BlockId, Const, Function, Op, Type, UnaryOp, Value
 use rustc_hash::FxHashMap;
 
 /// A value plus a constant.
-#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 pub(crate) struct Sum {
     pub(crate) value: Option<Value>,
     pub(crate) constant: i64,

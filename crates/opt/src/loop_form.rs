@@ -1,9 +1,9 @@
 //! What passes over loops need before they can change one: a single way in, values that leave by the front door, and copies.
 
-use crate::edit::{Definitions, Predecessors, Renaming, new_block, new_value, target};
+use crate::edit::{Definitions, Predecessors, Renaming, append, new_block, new_value, target};
 use finishline_ir::dominators::Dominators;
-use finishline_ir::loops::{LoopId, Loops};
-use finishline_ir::{Block, BlockId, Function, Terminator, Type, Value};
+use finishline_ir::loops::{Loop, LoopId, Loops};
+use finishline_ir::{BinaryOp, Block, BlockId, Function, Op, Terminator, Type, Value};
 use rustc_hash::FxHashMap;
 
 /// The loops of a function, each with a block in front of it that jumps to its header and nowhere else and is the only one outside
@@ -121,6 +121,37 @@ pub(crate) fn jump_arguments(function: &Function, block: BlockId) -> &[Value] {
         Terminator::Jump(target) => &target.arguments,
         _ => &[],
     }
+}
+
+/// Gives a loop a parameter that starts as `first` and grows by `by`, both known in front.
+pub(crate) fn add_counter(
+    function: &mut Function,
+    this: &Loop,
+    entry: BlockId,
+    first: Value,
+    by: Value,
+) -> Value {
+    let parameter = new_value(function, Type::Int);
+    function.blocks[this.header.index()]
+        .parameters
+        .push(parameter);
+    for latch in &this.latches {
+        let next = append(
+            function,
+            *latch,
+            Op::Binary(BinaryOp::Add, parameter, by),
+            Type::Int,
+        );
+        for target in function.blocks[latch.index()].terminator.targets_mut() {
+            if target.block == this.header {
+                target.arguments.push(next);
+            }
+        }
+    }
+    for target in function.blocks[entry.index()].terminator.targets_mut() {
+        target.arguments.push(first);
+    }
+    parameter
 }
 
 /// Makes every value of some disjoint loops that is used behind its loop a parameter of the block by which control leaves, so that

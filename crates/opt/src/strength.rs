@@ -8,10 +8,10 @@
 //! The parameter has the same value in all of an iteration, and as it is defined in the header it is at hand wherever the value
 //! that it replaces was. Loops of one height are done in one round, inner ones first; linear.
 
-use crate::edit::{Definitions, Renaming, append, new_value};
+use crate::edit::{Definitions, Renaming, new_value};
 use crate::evolution::{Changes, Class, Context, Evolution};
 use crate::linear::{Front, Linear, Sum};
-use crate::loop_form::{Nest, jump_arguments};
+use crate::loop_form::{Nest, add_counter, jump_arguments};
 use finishline_ir::loops::{Loop, LoopId};
 use finishline_ir::{BinaryOp, BlockId, Const, Function, Instruction, Op, Type, Value};
 use rustc_hash::{FxHashMap, FxHashSet};
@@ -192,7 +192,7 @@ fn carry_out(
             None => {
                 added += 1;
                 let (first, by) = (front.value(start), front.value(step));
-                let parameter = add_parameter(front.function, this, entry, first, by);
+                let parameter = add_counter(front.function, this, entry, first, by);
                 growing.insert((start.value, step), (parameter, start.constant));
                 (parameter, start.constant)
             }
@@ -200,37 +200,6 @@ fn carry_out(
         replaced.insert(*root, (parameter, start.constant.wrapping_sub(offset)));
     }
     replace(function, this, &replaced, renaming);
-}
-
-/// A header parameter that starts as `first` and grows by `by`.
-fn add_parameter(
-    function: &mut Function,
-    this: &Loop,
-    entry: BlockId,
-    first: Value,
-    by: Value,
-) -> Value {
-    let parameter = new_value(function, Type::Int);
-    function.blocks[this.header.index()]
-        .parameters
-        .push(parameter);
-    for latch in &this.latches {
-        let next = append(
-            function,
-            *latch,
-            Op::Binary(BinaryOp::Add, parameter, by),
-            Type::Int,
-        );
-        for target in function.blocks[latch.index()].terminator.targets_mut() {
-            if target.block == this.header {
-                target.arguments.push(next);
-            }
-        }
-    }
-    for target in function.blocks[entry.index()].terminator.targets_mut() {
-        target.arguments.push(first);
-    }
-    parameter
 }
 
 /// A root becomes its parameter, or the sum of that and a constant where it was computed.

@@ -6,7 +6,7 @@
 mod common;
 
 use common::nest::Maker;
-use common::{compile, in_parallel, races, setting};
+use common::{both_forms, compile, in_parallel, setting};
 use finishline_generate::random::Ownership;
 use finishline_generate::rng::Rng;
 use finishline_generate::{Settings, program, render, shrink};
@@ -50,7 +50,7 @@ fn settings(seed: u64) -> Settings {
 /// A source that is shrunk too far is no counter-example.
 fn same(source: String, seed: u64, fuel: u64) -> Result<usize, String> {
     match finishline_fin::compile("test.fin", source.as_bytes()) {
-        Ok(program) => races::same(&program.module, passes(seed), fuel),
+        Ok(program) => both_forms::same(&program.module, passes(seed), fuel),
         Err(_) => Ok(0),
     }
 }
@@ -76,7 +76,10 @@ fn random_programs_race_as_before() {
         }
     });
     let spared = spared.into_inner();
-    assert!(count < 1000 || spared > count / 3, "{spared} of {count} have fewer checks");
+    assert!(
+        count < 1000 || spared > count / 3,
+        "{spared} of {count} have fewer checks"
+    );
 }
 
 #[test]
@@ -103,5 +106,8 @@ fn nests_race_as_before() {
         }
     });
     let spared = spared.into_inner();
-    assert!(count < 1000 || spared > count / 3, "{spared} of {count} have fewer checks");
+    assert!(
+        count < 1000 || spared > count / 3,
+        "{spared} of {count} have fewer checks"
+    );
 }

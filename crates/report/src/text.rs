@@ -1,37 +1,23 @@
 //! The report for a person at a terminal: races, failure, watched accesses, then always what was
 //! established, with what guarantee, and what would establish more.
 //!
-//! Invariants: every text of the user goes through [`Page::clean`] before it is laid out, so that
-//! no control character reaches the terminal and the columns are those of what is shown; colours
-//! are added after the layout. Lines are folded at [`LINE`] columns, except commands, which stay
-//! in one piece to be copied, and words longer than a line.
+//! Lines are folded at [`LINE`] columns, except commands, which stay in one piece to be copied, and
+//! words longer than a line.
 
+use crate::page::{BOLD, DIM, FRAME, GREEN, LABEL, LINE, Page, RED, YELLOW, fold};
 use crate::{Style, words};
-use anstyle::{AnsiColor, Style as Paint};
+use anstyle::Style as Paint;
 use finishline_model::summary::{
     AccessSummary, Failure, Place, RaceSummary, Summary, TaskPath, Watch,
 };
 use finishline_model::verdict::Verdict;
 use std::io;
 
-/// Lines are at most this long.
-const LINE: usize = 102;
 /// Names listed before a list is cut short.
 const NAMES: usize = 12;
 
-const RED: Paint = AnsiColor::Red.on_default().bold();
-const YELLOW: Paint = AnsiColor::Yellow.on_default().bold();
-const GREEN: Paint = AnsiColor::Green.on_default().bold();
-const LABEL: Paint = AnsiColor::Cyan.on_default();
-const FRAME: Paint = AnsiColor::Blue.on_default().bold();
-const BOLD: Paint = Paint::new().bold();
-const DIM: Paint = Paint::new().dimmed();
-
 pub(crate) fn write(summary: &Summary, style: Style, out: &mut dyn io::Write) -> io::Result<()> {
-    let mut page = Page {
-        style,
-        text: String::new(),
-    };
+    let mut page = Page::new(style);
     for race in &summary.races {
         page.race(race, summary.strengthen.is_some());
         page.blank();
@@ -55,17 +41,9 @@ pub(crate) fn write_failure(
     style: Style,
     out: &mut dyn io::Write,
 ) -> io::Result<()> {
-    let mut page = Page {
-        style,
-        text: String::new(),
-    };
+    let mut page = Page::new(style);
     page.failure(failure);
     out.write_all(page.text.as_bytes())
-}
-
-struct Page {
-    style: Style,
-    text: String,
 }
 
 /// An access or a failure: where, what, by which task.
@@ -263,64 +241,6 @@ impl Page {
             }
         }
     }
-
-    /// `label: text`, its later lines aligned with the first.
-    fn labelled(&mut self, indent: &str, label: &str, paint: Paint, text: &str) {
-        let text = self.clean(text);
-        let hanging = indent.len() + label.len() + 2;
-        let painted = self.painted(paint, label);
-        for (number, line) in fold(&text, hanging).into_iter().enumerate() {
-            if number == 0 {
-                self.line(&format!("{indent}{painted}: {line}"));
-            } else {
-                self.line(&format!("{:hanging$}{line}", ""));
-            }
-        }
-    }
-
-    fn folded(&mut self, indent: &str, text: &str) {
-        let text = self.clean(text);
-        for (number, line) in fold(&text, indent.len() + 2).into_iter().enumerate() {
-            let hang = if number == 0 { "" } else { "  " };
-            self.line(&format!("{indent}{hang}{line}"));
-        }
-    }
-
-    /// A finished line; nothing ends in a space.
-    fn line(&mut self, line: &str) {
-        self.text += line.trim_end();
-        self.text.push('\n');
-    }
-
-    fn blank(&mut self) {
-        self.text.push('\n');
-    }
-
-    fn painted(&self, paint: Paint, text: &str) -> String {
-        if self.style.color && !text.trim().is_empty() {
-            format!("{paint}{text}{paint:#}")
-        } else {
-            text.to_string()
-        }
-    }
-
-    /// What the terminal is shown of a text: printable, and ASCII if it asked for that.
-    fn clean(&self, text: &str) -> String {
-        let printable = words::printable(text);
-        if self.style.unicode {
-            return printable;
-        }
-        let mut ascii = String::with_capacity(printable.len());
-        for c in printable.chars() {
-            match c {
-                '›' => ascii.push('>'),
-                '…' => ascii.push_str("..."),
-                _ if c.is_ascii() => ascii.push(c),
-                _ => ascii.extend(c.escape_unicode()),
-            }
-        }
-        ascii
-    }
 }
 
 fn paint_of(verdict: Verdict) -> Paint {
@@ -329,23 +249,4 @@ fn paint_of(verdict: Verdict) -> Paint {
         Verdict::CertifiedOrder | Verdict::Apparent | Verdict::Unknown => YELLOW,
         Verdict::Race | Verdict::Trap => RED,
     }
-}
-
-/// The text in lines that fit beside an indentation, broken at spaces; at least one line.
-fn fold(text: &str, indent: usize) -> Vec<String> {
-    let width = LINE.saturating_sub(indent);
-    let mut lines = Vec::new();
-    let mut line = String::new();
-    for word in text.split(' ') {
-        let length = line.chars().count() + 1 + word.chars().count();
-        if !line.is_empty() && length > width {
-            lines.push(std::mem::take(&mut line));
-        }
-        if !line.is_empty() {
-            line.push(' ');
-        }
-        line += word;
-    }
-    lines.push(line);
-    lines
 }

@@ -3,7 +3,7 @@
 //! Interleaved so, what slows the machine down for a while slows down all configurations of a round, and the ratios within
 //! a round stay what they are.
 
-use crate::bench::COLUMNS;
+use crate::bench::Column;
 use crate::bench::one::{Answer, Configuration, Measurement};
 use crate::bench::suite::{Benchmark, size_word};
 use finishline_baseline::Size;
@@ -20,8 +20,8 @@ pub(crate) struct Round {
 }
 
 /// How many measurements a round of this benchmark takes.
-pub(crate) fn measurements(benchmark: &Benchmark) -> usize {
-    1 + COLUMNS.len() + usize::from(benchmark.rust.is_some())
+pub(crate) fn measurements(benchmark: &Benchmark, columns: &[Column]) -> usize {
+    1 + columns.len() + usize::from(benchmark.rust.is_some())
 }
 
 /// Measures a round. `tell` is called before each measurement.
@@ -29,6 +29,7 @@ pub(crate) fn round(
     finishline: &Path,
     benchmark: &Benchmark,
     size: Size,
+    columns: &[Column],
     mut tell: impl FnMut(Configuration),
 ) -> Result<Round, BenchFailure> {
     let mut one = |configuration| {
@@ -42,8 +43,8 @@ pub(crate) fn round(
     };
     let baseline = one(Configuration::Run)?;
     let mut checked = Vec::new();
-    for column in &COLUMNS {
-        checked.push(one(column.configuration)?);
+    for column in columns {
+        checked.push(one(Configuration::Check(column.passes))?);
     }
     let rust = match benchmark.rust {
         Some(_) => Some(one(Configuration::Rust)?),
@@ -88,7 +89,8 @@ fn measure(
     let failed = |message| Err((BenchFailureKind::Failed, message));
     let output = Command::new(finishline)
         .arg("bench-one")
-        .args([benchmark.name, size_word(size), configuration.word()])
+        .args([benchmark.name, size_word(size)])
+        .arg(configuration.word())
         .stdin(Stdio::null())
         .output();
     let output = match output {
@@ -122,11 +124,15 @@ mod tests {
     fn printed(line: &str) -> Measurement {
         Measurement {
             compile_seconds: 0.0,
+            optimise_seconds: 0.0,
             run_seconds: 1.0,
             peak_bytes: 0,
             start_bytes: 0,
             tasks: None,
             task_bytes: 0,
+            single_checks: 0,
+            range_checks: 0,
+            in_ranges: 0,
             printed: line.to_owned(),
         }
     }

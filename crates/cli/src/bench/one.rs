@@ -17,6 +17,9 @@ use finishline_engine::executor::{Executor, Forms};
 use finishline_engine::question::Question;
 use finishline_engine::timing;
 use finishline_ir::machine::{Datum, Limits};
+use finishline_model::bench::ChecksMade;
+use finishline_model::checks::NoSuchPass;
+use finishline_model::summary::Statistics;
 use finishline_model::{Detector, Passes};
 use rustix::time::{ClockId, clock_gettime};
 use serde::{Deserialize, Serialize};
@@ -28,32 +31,36 @@ use std::sync::atomic::AtomicU64;
 pub(crate) enum Configuration {
     /// Compiled, without checks.
     Run,
-    /// Compiled with all checks but those of sequential code, under ESP-bags: what `finishline check` does.
-    Check,
+    /// Compiled with the checks that these passes leave, under ESP-bags: what `finishline check` does.
+    Check(Passes),
     /// The same algorithm in Rust.
     Rust,
 }
 
 impl Configuration {
-    const ALL: [Configuration; 3] = [
-        Configuration::Run,
-        Configuration::Check,
-        Configuration::Rust,
-    ];
-
-    pub(crate) const fn word(self) -> &'static str {
+    /// `run`, `rust`, or `check:` and what `--checks` takes.
+    pub(crate) fn word(self) -> String {
         match self {
-            Configuration::Run => "run",
-            Configuration::Check => "check",
-            Configuration::Rust => "rust",
+            Configuration::Run => "run".to_owned(),
+            Configuration::Check(passes) => format!("{CHECK}{passes}"),
+            Configuration::Rust => "rust".to_owned(),
         }
     }
 
     pub(crate) fn parse(word: &str) -> Result<Self, String> {
-        let found = Self::ALL.into_iter().find(|one| one.word() == word);
-        found.ok_or_else(|| "run, check or rust".to_owned())
+        match word {
+            "run" => Ok(Configuration::Run),
+            "rust" => Ok(Configuration::Rust),
+            other => match other.strip_prefix(CHECK).map(str::parse) {
+                Some(Ok(passes)) => Ok(Configuration::Check(passes)),
+                Some(Err(unknown)) => Err(NoSuchPass::to_string(&unknown)),
+                None => Err(format!("run, rust, or {CHECK} and some passes")),
+            },
+        }
     }
 }
+
+const CHECK: &str = "check:";
 
 /// The line of JSON.
 #[derive(Serialize, Deserialize)]
@@ -73,6 +80,8 @@ pub(crate) enum Answer {
 pub(crate) struct Measurement {
     /// 0 for Rust, which was compiled with Finishline.
     pub(crate) compile_seconds: f64,
+    /// Of that, what the passes from IR to IR took.
+    pub(crate) optimise_seconds: f64,
     pub(crate) run_seconds: f64,
     /// The most memory resident during the run, and of that, what was resident before.
     pub(crate) peak_bytes: u64,
@@ -81,14 +90,28 @@ pub(crate) struct Measurement {
     pub(crate) tasks: Option<u64>,
     /// What the detector keeps about tasks.
     pub(crate) task_bytes: u64,
+    /// The checks made, of one location and of ranges of them, and the locations of these ranges.
+    pub(crate) single_checks: u64,
+    pub(crate) range_checks: u64,
+    pub(crate) in_ranges: u64,
     pub(crate) printed: String,
+}
+
+impl Measurement {
+    pub(crate) fn made(&self) -> ChecksMade {
+        ChecksMade {
+            single: self.single_checks,
+            ranges: self.range_checks,
+            in_ranges: self.in_ranges,
+        }
+    }
 }
 
 pub(crate) fn one(options: &BenchOneOptions) -> Result<u8, Problem> {
     let benchmark = options.program;
     let answer = match options.configuration {
         Configuration::Run => fin(benchmark, options.size, None)?,
-        Configuration::Check => fin(benchmark, options.size, Some(Detector::EspBags))?,
+        Configuration::Check(passes) => fin(benchmark, options.size, Some(passes))?,
         Configuration::Rust => rust(benchmark, options.size)?,
     };
     let line = serde_json::to_string(&answer).map_err(|error| Problem::Output(error.into()))?;
@@ -117,16 +140,21 @@ fn rust(benchmark: &Benchmark, size: Size) -> Result<Answer, Problem> {
     let run_seconds = processor_seconds() - start;
     Ok(Answer::Measured(Measurement {
         compile_seconds: 0.0,
+        optimise_seconds: 0.0,
         run_seconds,
         peak_bytes: resident.peak().map_err(memory::problem)?,
         start_bytes: resident.start,
         tasks: None,
         task_bytes: 0,
+        single_checks: 0,
+        range_checks: 0,
+        in_ranges: 0,
         printed: line + "\n",
     }))
 }
 
-fn fin(benchmark: &Benchmark, size: Size, detector: Option<Detector>) -> Result<Answer, Problem> {
+/// Measures a program in Fin: alone, or with the checks that these passes leave.
+fn fin(benchmark: &Benchmark, size: Size, checks: Option<Passes>) -> Result<Answer, Problem> {
     let failed = |message: String| Ok(Answer::Failed { message });
     let start = processor_seconds();
     let file = format!("{}.fin", benchmark.name);
@@ -136,7 +164,7 @@ fn fin(benchmark: &Benchmark, size: Size, detector: Option<Detector>) -> Result<
     };
     let question = Question {
         module: &module,
-        forms: Forms::new(&module, Executor::Compiled, Passes::SEQUENTIAL),
+        forms: Forms::new(&module, Executor::Compiled, checks.unwrap_or(Passes::NONE)),
         words: vec![size.argument().to_string()],
         arguments: vec![Datum::Int(size.argument())],
         limits: Limits::default(),
@@ -145,6 +173,10 @@ fn fin(benchmark: &Benchmark, size: Size, detector: Option<Detector>) -> Result<
         watch: None,
         progress: AtomicU64::new(0),
     };
+    let detector = checks.map(|_| Detector::EspBags);
+    let optimise = processor_seconds();
+    timing::optimise(&question, detector);
+    let optimise_seconds = processor_seconds() - optimise;
     let ready = match timing::prepare(&question, detector) {
         Ok(ready) => ready,
         Err(error) => return failed(error.to_string()),
@@ -177,14 +209,29 @@ fn fin(benchmark: &Benchmark, size: Size, detector: Option<Detector>) -> Result<
         let message = format!("{} racing locations", findings.racing.len());
         return Ok(Answer::Race { message });
     }
+    let statistics = findings.as_ref().map(|found| found.statistics);
+    let made = statistics.map_or(ChecksMade::default(), checks_made);
     Ok(Answer::Measured(Measurement {
         compile_seconds,
+        optimise_seconds,
         run_seconds,
         peak_bytes,
         start_bytes: resident.start,
         // `main` is a task too.
-        tasks: findings.as_ref().map(|found| found.statistics.tasks - 1),
+        tasks: statistics.map(|statistics| statistics.tasks - 1),
         task_bytes: findings.map_or(0, |found| found.task_bytes as u64),
+        single_checks: made.single,
+        range_checks: made.ranges,
+        in_ranges: made.in_ranges,
         printed: String::from_utf8_lossy(&printed).into_owned(),
     }))
+}
+
+/// The checks of a run. Its accesses are those checked, whether one by one or in ranges.
+fn checks_made(statistics: Statistics) -> ChecksMade {
+    ChecksMade {
+        single: statistics.accesses - statistics.in_ranges,
+        ranges: statistics.ranges,
+        in_ranges: statistics.in_ranges,
+    }
 }

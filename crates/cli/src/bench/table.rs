@@ -4,29 +4,36 @@ use crate::bench::arithmetic::{geometric_mean, median, spread};
 use crate::bench::measure::Round;
 use crate::bench::one::Measurement;
 use crate::bench::suite::{Benchmark, Elements, SUITE, find, size_word};
-use crate::bench::{COLUMNS, Column, Measured};
+use crate::bench::{Column, Rounds};
 use finishline_baseline::Size;
+use finishline_model::Passes;
 use finishline_model::bench::{
-    BenchTable, CheckColumn, Checked, Cost, Overall, ProgramRow, RustRow, Target, Unit, Worst,
+    BenchTable, CheckColumn, Checked, ChecksMade, Cost, Overall, ProgramRow, RustRow, Target, Unit,
+    Worst,
 };
 
 /// Below this, what the system counts too much or too little would show in a ratio.
 const LEAST_MEMORY: u64 = 2 << 20;
 
-pub(super) fn table(size: Size, rounds: usize, measured: Vec<Measured>) -> BenchTable {
+pub(super) fn table(
+    size: Size,
+    rounds: usize,
+    columns: &[Column],
+    measured: Vec<Rounds>,
+) -> BenchTable {
     let mut programs = Vec::new();
     let mut rust = Vec::new();
     let mut failures = Vec::new();
     for (benchmark, rounds) in measured {
         match rounds {
             Ok(rounds) => {
-                programs.push(program_row(benchmark, &rounds));
+                programs.push(program_row(benchmark, columns, &rounds));
                 rust.extend(rust_row(benchmark, &rounds));
             }
             Err(failure) => failures.push(failure),
         }
     }
-    let columns: Vec<CheckColumn> = (COLUMNS.iter().enumerate())
+    let columns: Vec<CheckColumn> = (columns.iter().enumerate())
         .filter_map(|(index, column)| check_column(column, index, &programs))
         .collect();
     BenchTable {
@@ -42,10 +49,10 @@ pub(super) fn table(size: Size, rounds: usize, measured: Vec<Measured>) -> Bench
     }
 }
 
-fn program_row(benchmark: &Benchmark, rounds: &[Round]) -> ProgramRow {
+fn program_row(benchmark: &Benchmark, columns: &[Column], rounds: &[Round]) -> ProgramRow {
     let baselines: Vec<&Measurement> = rounds.iter().map(|round| &round.baseline).collect();
     let baseline = cost(&baselines);
-    let checked: Vec<Checked> = (COLUMNS.iter().enumerate())
+    let checked: Vec<Checked> = (columns.iter().enumerate())
         .map(|(index, column)| {
             let measured: Vec<&Measurement> =
                 rounds.iter().map(|round| &round.checked[index]).collect();
@@ -53,17 +60,25 @@ fn program_row(benchmark: &Benchmark, rounds: &[Round]) -> ProgramRow {
             Checked {
                 cost,
                 slowdown: spread(&ratios(&measured, &baselines)),
-                paper_slowdown: (column.paper_slowdown)(benchmark),
+                paper_slowdown: column.paper_slowdown.map(|slowdown| slowdown(benchmark)),
                 task_bytes: measured.iter().map(|one| one.task_bytes).max().unwrap_or(0),
                 memory_ratio: (baseline.memory_bytes >= LEAST_MEMORY)
                     .then(|| cost.memory_bytes as f64 / baseline.memory_bytes as f64),
+                // The same in every round.
+                made: measured
+                    .first()
+                    .map_or(ChecksMade::default(), |one| one.made()),
             }
         })
         .collect();
+    let full = columns
+        .iter()
+        .position(|column| column.passes == Passes::NONE);
     let mut told = rounds.iter().flat_map(|round| &round.checked);
     ProgramRow {
         program: benchmark.name,
         tasks: told.find_map(|one| one.tasks).unwrap_or(0),
+        accesses: full.map(|index| checked[index].made.single),
         baseline,
         checked,
     }
@@ -86,10 +101,12 @@ fn cost(measured: &[&Measurement]) -> Cost {
     let memory = |one: &&Measurement| one.peak_bytes.saturating_sub(one.start_bytes) as f64;
     let memory: Vec<f64> = measured.iter().map(memory).collect();
     let compile: Vec<f64> = measured.iter().map(|one| one.compile_seconds).collect();
+    let optimise: Vec<f64> = measured.iter().map(|one| one.optimise_seconds).collect();
     Cost {
         seconds: spread(&seconds(measured)),
         memory_bytes: median(&memory) as u64,
         compile_seconds: median(&compile),
+        optimise_seconds: median(&optimise),
     }
 }
 
@@ -109,20 +126,23 @@ fn ratios(these: &[&Measurement], those: &[&Measurement]) -> Vec<f64> {
 
 /// The figures of a column over all programs; none if there is no program.
 fn check_column(column: &Column, index: usize, programs: &[ProgramRow]) -> Option<CheckColumn> {
-    let of = |value: fn(&Checked) -> f64| {
-        let values: Vec<Worst> = (programs.iter())
-            .map(|row| Worst {
-                program: row.program,
-                value: value(&row.checked[index]),
+    let of = |value: fn(&Checked) -> Option<f64>| {
+        let values: Option<Vec<Worst>> = (programs.iter())
+            .map(|row| {
+                let value = value(&row.checked[index])?;
+                let program = row.program;
+                Some(Worst { program, value })
             })
             .collect();
-        overall(&values)
+        overall(&values?)
     };
     Some(CheckColumn {
-        key: column.key,
-        title: column.title,
-        overall: of(|checked| checked.slowdown.median)?,
-        paper: of(|checked| checked.paper_slowdown)?,
+        key: column.key.clone(),
+        title: column.title.clone(),
+        passes: column.passes,
+        of_breakdown: column.of_breakdown,
+        overall: of(|checked| Some(checked.slowdown.median))?,
+        paper: of(|checked| checked.paper_slowdown),
     })
 }
 
@@ -138,115 +158,128 @@ fn worst(values: impl Iterator<Item = Worst>) -> Option<Worst> {
     values.max_by(|a, b| a.value.total_cmp(&b.value))
 }
 
-/// The targets that these measurements say something about. Slowdowns and memory are those of the first column.
+/// The targets that these measurements say something about. What no column is named for is about all checks.
 fn targets(
     size: Size,
     columns: &[CheckColumn],
     programs: &[ProgramRow],
     rust: &[RustRow],
 ) -> Vec<Target> {
+    let at = |passes| columns.iter().position(|column| column.passes == passes);
+    let (Some(all_checks), Some(optimised)) = (at(Passes::SEQUENTIAL), at(Passes::ALL)) else {
+        return Vec::new();
+    };
     let mut targets = Vec::new();
-    if let Some(column) = columns.first() {
-        targets.push(Target {
-            key: "slowdown_geometric_mean",
-            what: "slowdown, geometric mean",
-            unit: Unit::Times,
-            limit: 2.5,
-            measured: column.overall.geometric_mean,
-            program: None,
-        });
-    }
-    let mut add = |key, what, unit, limit, worst: Option<Worst>| {
-        targets.extend(worst.map(|worst| Target {
+    let mut add = |(key, what), unit, limit, measured: Option<Measured>| {
+        targets.extend(measured.map(|(measured, program)| Target {
             key,
             what,
             unit,
             limit,
-            measured: worst.value,
-            program: Some(worst.program),
+            measured,
+            program,
         }));
     };
-    let slowdown = columns.first().map(|column| column.overall.worst);
-    add(
-        "slowdown_worst",
-        "slowdown, worst",
-        Unit::Times,
-        6.0,
-        slowdown,
-    );
+    for (column, mean, most, worst, most_at_worst) in [
+        (
+            &columns[all_checks],
+            ("slowdown_geometric_mean", "slowdown, geometric mean"),
+            2.5,
+            ("slowdown_worst", "slowdown, worst"),
+            6.0,
+        ),
+        (
+            &columns[optimised],
+            ("optimised_geometric_mean", "optimised, geometric mean"),
+            1.4,
+            ("optimised_worst", "optimised, worst"),
+            3.0,
+        ),
+    ] {
+        let overall = column.overall;
+        let measured = Some((overall.geometric_mean, None));
+        add(mean, Unit::Times, most, measured);
+        add(worst, Unit::Times, most_at_worst, of(Some(overall.worst)));
+    }
     let ratios = rust.iter().map(|row| Worst {
         program: row.program,
         value: row.ratio.median,
     });
     add(
-        "rust_ratio_worst",
-        "Fin over Rust, worst",
+        ("rust_ratio_worst", "Fin over Rust, worst"),
         Unit::Times,
         1.6,
-        worst(ratios),
+        of(worst(ratios)),
     );
-    for (elements, key, what, limit) in [
+    for (elements, name, limit) in [
         (
             Elements::Words,
-            "memory_ratio_words",
-            "memory, 8-byte elements, worst",
+            ("memory_ratio_words", "memory, 8-byte elements, worst"),
             3.0,
         ),
         (
             Elements::Bytes,
-            "memory_ratio_bytes",
-            "memory, bytes, worst",
+            ("memory_ratio_bytes", "memory, bytes, worst"),
             9.0,
         ),
     ] {
         let of_these = programs.iter().filter(|row| {
             find(row.program).is_some_and(|benchmark| benchmark.elements == elements)
         });
-        add(
-            key,
-            what,
-            Unit::Times,
-            limit,
-            worst(of_these.filter_map(memory_ratio)),
-        );
+        let ratios = of_these.filter_map(|row| memory_ratio(row, &row.checked[all_checks]));
+        add(name, Unit::Times, limit, of(worst(ratios)));
     }
     let compile = programs.iter().map(|row| {
-        let checked = row.checked.iter().map(|checked| &checked.cost);
-        let costs = checked.chain([&row.baseline]);
+        let checked = [all_checks, optimised].map(|index| &row.checked[index].cost);
+        let costs = checked.into_iter().chain([&row.baseline]);
         Worst {
             program: row.program,
             value: costs.map(|cost| cost.compile_seconds).fold(0.0, f64::max),
         }
     });
     add(
-        "compile_seconds_longest",
-        "compile time, longest",
+        ("compile_seconds_longest", "compile time, longest"),
         Unit::Seconds,
         0.05,
-        worst(compile),
+        of(worst(compile)),
+    );
+    let optimise = programs.iter().map(|row| Worst {
+        program: row.program,
+        value: row.checked[optimised].cost.optimise_seconds,
+    });
+    add(
+        ("optimise_seconds_longest", "of that, all passes, longest"),
+        Unit::Seconds,
+        0.02,
+        of(worst(optimise)),
     );
     let crypt = programs
         .iter()
         .find(|row| size == Size::C && row.program == "crypt");
     let crypt = crypt.map(|row| Worst {
         program: row.program,
-        value: row.checked[0].cost.memory_bytes as f64,
+        value: row.checked[all_checks].cost.memory_bytes as f64,
     });
     add(
-        "crypt_memory_bytes",
-        "memory of crypt with checks",
+        ("crypt_memory_bytes", "memory of crypt with checks"),
         Unit::Bytes,
         2.5 * GIB,
-        crypt,
+        of(crypt),
     );
     targets
+}
+
+/// A value, and the program that decides it if it is one alone.
+type Measured = (f64, Option<&'static str>);
+
+fn of(worst: Option<Worst>) -> Option<Measured> {
+    worst.map(|worst| (worst.value, Some(worst.program)))
 }
 
 const GIB: f64 = (1_u64 << 30) as f64;
 
 /// What the target for memory is about: what the detector keeps about tasks is apart from it.
-fn memory_ratio(row: &ProgramRow) -> Option<Worst> {
-    let checked = &row.checked[0];
+fn memory_ratio(row: &ProgramRow, checked: &Checked) -> Option<Worst> {
     checked.memory_ratio?;
     let memory = checked.cost.memory_bytes.saturating_sub(checked.task_bytes);
     Some(Worst {
@@ -258,28 +291,37 @@ fn memory_ratio(row: &ProgramRow) -> Option<Worst> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::bench::columns;
     use finishline_model::bench::{BenchFailure, BenchFailureKind, Spread};
 
     fn measurement(run_seconds: f64, megabytes: u64, compile_seconds: f64) -> Measurement {
         Measurement {
             compile_seconds,
+            optimise_seconds: compile_seconds / 4.0,
             run_seconds,
             peak_bytes: (megabytes + 10) << 20,
             start_bytes: 10 << 20,
             tasks: None,
             task_bytes: 0,
+            single_checks: 0,
+            range_checks: 0,
+            in_ranges: 0,
             printed: String::new(),
         }
     }
 
+    /// Optimised, a program takes half as long and twice the time to compile.
     fn round(baseline: f64, checked: f64, rust: Option<f64>) -> Round {
         Round {
             baseline: measurement(baseline, 2, 0.01),
-            checked: vec![Measurement {
-                tasks: Some(7),
-                task_bytes: 1 << 20,
-                ..measurement(checked, 9, 0.06)
-            }],
+            checked: vec![
+                Measurement {
+                    tasks: Some(7),
+                    task_bytes: 1 << 20,
+                    ..measurement(checked, 9, 0.03)
+                },
+                measurement(checked / 2.0, 3, 0.06),
+            ],
             rust: rust.map(|seconds| measurement(seconds, 1, 0.0)),
         }
     }
@@ -303,7 +345,7 @@ mod tests {
             (of("lufact"), Ok(lufact)),
             (of("sor"), Ok(sor)),
         ];
-        table(Size::A, 3, measured)
+        table(Size::A, 3, &columns(false), measured)
     }
 
     fn target(table: &BenchTable, key: &str) -> Option<(f64, Option<&'static str>)> {
@@ -349,9 +391,13 @@ mod tests {
             value: 12.0,
         };
         assert_eq!(column.overall.worst, worst);
-        assert_eq!(column.paper.worst.program, "sor");
-        let paper = (12.45_f64 * 14.99).sqrt();
-        assert!((column.paper.geometric_mean - paper).abs() < 1e-12);
+        let paper = column.paper.expect("the paper has the same column");
+        assert_eq!(paper.worst.program, "sor");
+        assert!((paper.geometric_mean - (12.45_f64 * 14.99).sqrt()).abs() < 1e-12);
+        let optimised = &table.columns[1];
+        assert!((optimised.overall.geometric_mean - 3.0).abs() < 1e-12);
+        let paper = optimised.paper.expect("the paper has the same column");
+        assert_eq!(paper.worst.program, "lufact");
     }
 
     #[test]
@@ -366,6 +412,15 @@ mod tests {
         assert_eq!(target(&table, "rust_ratio_worst"), Some((1.0, Some("sor"))));
         let compile = target(&table, "compile_seconds_longest").expect("a target");
         assert_eq!(compile.0, 0.06);
+        // Of the optimised program, a quarter of it.
+        let optimise = target(&table, "optimise_seconds_longest").expect("a target");
+        assert_eq!(optimise.0, 0.015);
+        let mean = target(&table, "optimised_geometric_mean").expect("a target");
+        assert!((mean.0 - 3.0).abs() < 1e-12);
+        assert_eq!(
+            target(&table, "optimised_worst"),
+            Some((6.0, Some("lufact")))
+        );
         // 9 MiB over 2 MiB is 4.5; without the detector's 1 MiB about tasks it is 4.
         assert_eq!(table.programs[0].checked[0].memory_ratio, Some(4.5));
         let memory = target(&table, "memory_ratio_words").expect("a target");
@@ -378,9 +433,63 @@ mod tests {
     fn crypt_has_a_target_of_its_own_at_size_c() {
         let of = find("crypt").expect("a benchmark");
         let measured = vec![(of, Ok(vec![round(1.0, 1.0, Some(1.0))]))];
-        let table = table(Size::C, 1, measured);
+        let table = table(Size::C, 1, &columns(false), measured);
         let bytes = target(&table, "crypt_memory_bytes").expect("a target");
         assert_eq!(bytes.0, (9 << 20) as f64);
+    }
+
+    /// Each column's time is told by its position, so that a column in another's place would show.
+    #[test]
+    fn a_breakdown_has_each_pass_alone_and_counts() {
+        let columns = columns(true);
+        let made = |(index, column): (usize, &Column)| Measurement {
+            single_checks: match column.passes {
+                Passes::NONE => 1000,
+                Passes::ALL => 10,
+                _ => 500,
+            },
+            range_checks: 2,
+            in_ranges: if column.passes == Passes::ALL { 90 } else { 0 },
+            ..measurement(index as f64 + 1.0, 2, 0.01)
+        };
+        let round = Round {
+            baseline: measurement(1.0, 2, 0.01),
+            checked: columns.iter().enumerate().map(made).collect(),
+            rust: None,
+        };
+        let of = find("sor").expect("a benchmark");
+        let table = table(Size::A, 1, &columns, vec![(of, Ok(vec![round]))]);
+        let told: Vec<(&str, String, f64)> = (table.columns.iter())
+            .map(|column| {
+                let mean = column.overall.geometric_mean.round();
+                (column.key.as_str(), column.passes.to_string(), mean)
+            })
+            .collect();
+        let expected = [
+            ("full", "full"),
+            ("all_checks", "sequential"),
+            ("contexts", "contexts,sequential"),
+            ("read_only", "sequential,read-only"),
+            ("task_local", "sequential,task-local"),
+            ("ranges", "sequential,ranges"),
+            ("loop_invariant", "sequential,loop-invariant"),
+            ("dominated", "sequential,dominated"),
+            ("optimised", "optimised"),
+        ];
+        for ((told, expected), position) in told.iter().zip(expected).zip(1..) {
+            let (key, passes) = expected;
+            assert_eq!(*told, (key, passes.to_owned(), f64::from(position)));
+        }
+        assert_eq!(told.len(), expected.len());
+        let row = &table.programs[0];
+        assert_eq!(row.accesses, Some(1000));
+        let optimised = row.checked.last().expect("the last column");
+        assert_eq!(optimised.made.removed_of(1000), 900);
+        // The targets are about the columns of the plain table.
+        let mean = target(&table, "slowdown_geometric_mean").expect("a target");
+        assert_eq!(mean.0.round(), 2.0);
+        let mean = target(&table, "optimised_geometric_mean").expect("a target");
+        assert_eq!(mean.0.round(), 9.0);
     }
 
     #[test]
@@ -388,14 +497,14 @@ mod tests {
         let of = find("series").expect("a benchmark");
         let mut only = round(1.0, 1.0, None);
         only.baseline.peak_bytes = only.baseline.start_bytes + LEAST_MEMORY - 1;
-        let table = table(Size::A, 1, vec![(of, Ok(vec![only]))]);
+        let table = table(Size::A, 1, &columns(false), vec![(of, Ok(vec![only]))]);
         assert_eq!(table.programs[0].checked[0].memory_ratio, None);
         assert_eq!(target(&table, "memory_ratio_words"), None);
     }
 
     #[test]
     fn nothing_measured_is_no_panic() {
-        let table = table(Size::A, 1, Vec::new());
+        let table = table(Size::A, 1, &columns(false), Vec::new());
         assert!(table.columns.is_empty() && table.targets.is_empty());
     }
 }

@@ -4,15 +4,18 @@
 //! The notation, words separated by blanks: `ra` and `wb` read a and write b; `ra+3*2` reads three
 //! locations two apart; `async{ … }`, `finish{ … }`, `begin{ … }` (begin_finish), `scope{ … }` (a sync
 //! scope), `spawn{ … }`, `isolated{ … }`; `sync` joins the innermost scope of its task. Locations are
-//! the letters.
+//! the letters, small ones first.
 
 #![allow(dead_code, reason = "each test file uses its part")]
+
+mod inline;
+
+pub(crate) use inline::{InlineChecks, RangeChecks};
 
 use finishline_detect::LocationSet;
 use finishline_detect::history::{
     Isolated, LastWriterOneReader, ObservedOrder, Remembered, WriteCoversReads,
 };
-use finishline_detect::inline::{FastPath, Inline};
 use finishline_detect::oracle::{Mode, Oracle, Recorded};
 use finishline_detect::order::isolation::IsolationOrder;
 use finishline_detect::order::{EspBags, Order, SpBags};
@@ -25,7 +28,6 @@ use finishline_model::{
 };
 use std::collections::BTreeSet;
 use std::fmt::Write;
-use std::ptr::NonNull;
 
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Open {
@@ -74,6 +76,8 @@ impl Word {
     }
 }
 
+const LETTERS: &str = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ";
+
 pub(crate) fn parse(text: &str) -> Vec<Word> {
     let word = |word: &str| {
         if let Some((open, _)) = Open::ALL.iter().find(|(_, name)| *name == word) {
@@ -89,7 +93,7 @@ pub(crate) fn parse(text: &str) -> Vec<Word> {
             "w" => AccessKind::Write,
             _ => panic!("not a word: {word}"),
         };
-        let first = u64::from(word.as_bytes()[1] - b'a');
+        let first = LETTERS.find(&word[1..2]).expect("a letter") as u64;
         let range = word[2..]
             .strip_prefix('+')
             .and_then(|range| range.split_once('*'));
@@ -125,7 +129,9 @@ pub(crate) fn show(words: &[Word]) -> String {
                 count,
                 stride,
             } => {
-                let (letter, place) = (&kind.word()[..1], char::from(b'a' + first as u8));
+                let place = first as usize;
+                let place = LETTERS.get(place..=place).unwrap_or("?");
+                let letter = &kind.word()[..1];
                 write!(text, "{letter}{place}").unwrap();
                 if (count, stride) != (1, 1) {
                     write!(text, "+{count}*{stride}").unwrap();
@@ -361,54 +367,6 @@ impl Observer for ObservedAlone {
     }
 }
 
-/// What compiled code does with a detector whose fast path is inline: cells by location, and a fast path that decides what it can.
-pub(crate) struct InlineChecks<O: Order> {
-    fast: Box<FastPath>,
-    detector: Inline<O>,
-    cells: Vec<u64>,
-}
-
-impl<O: Order> InlineChecks<O> {
-    fn new(locations: u64) -> Self {
-        let mut fast = Box::new(FastPath::IDLE);
-        let mut detector = Inline::new().unwrap();
-        // SAFETY: the box lives as long as the detector and does not move, and is read only between calls of the detector.
-        unsafe { detector.attach(NonNull::from(&mut *fast)) };
-        InlineChecks {
-            fast,
-            detector,
-            cells: vec![0; locations as usize],
-        }
-    }
-
-    fn clear(&mut self) {
-        self.detector.clear();
-        self.cells.fill(0);
-    }
-}
-
-impl<O: Order> Observer for InlineChecks<O> {
-    fn event(&mut self, event: &Event) {
-        self.detector.event(event);
-    }
-
-    fn access(&mut self, access: &Access) {
-        // Sites and locations meet in the places of the memo in every combination.
-        let slot = access.id.0 as usize % 3;
-        for location in access.locations() {
-            let cell = &mut self.cells[location.0 as usize];
-            // SAFETY: the detector is not running.
-            let fast = unsafe { (&raw const *self.fast).read_volatile() };
-            match fast.decide(access.kind, *cell, slot) {
-                Some(after) => *cell = after,
-                None => self
-                    .detector
-                    .undecided(access.kind, cell, slot, || location),
-            }
-        }
-    }
-}
-
 /// All detectors and the oracle, used again for one program after another.
 pub(crate) struct Comparison {
     locations: u64,
@@ -418,6 +376,8 @@ pub(crate) struct Comparison {
     covering_cilk: Serial<SpBags, WriteCoversReads>,
     inline: InlineChecks<EspBags>,
     inline_cilk: InlineChecks<SpBags>,
+    ranges: RangeChecks<EspBags>,
+    ranges_cilk: RangeChecks<SpBags>,
     pub(crate) esp_bags_isolated: Serial<EspBags, Isolated>,
     pub(crate) sp_bags: Serial<SpBags, LastWriterOneReader>,
     pub(crate) sited: Sited<'static, EspBags, Isolated>,
@@ -441,6 +401,8 @@ impl Comparison {
             covering_cilk: Serial::new().unwrap(),
             inline: InlineChecks::new(locations),
             inline_cilk: InlineChecks::new(locations),
+            ranges: RangeChecks::new(locations, false),
+            ranges_cilk: RangeChecks::new(locations, true),
             esp_bags_isolated: Serial::new().unwrap(),
             sp_bags: Serial::new().unwrap(),
             sited: Sited::new(all).unwrap(),
@@ -481,6 +443,9 @@ impl Comparison {
                 "inline denies: isolated blocks conflict = {overlap}"
             ));
         }
+        self.ranges.clear();
+        tell(words, self.locations, &mut self.ranges);
+        self.ranges.agrees(&self.inline)?;
         if !Word::uses(words, Open::Isolated) {
             self.covering.clear();
             tell(words, self.locations, &mut self.covering);
@@ -509,6 +474,9 @@ impl Comparison {
                 &racing,
                 self.inline_cilk.detector.racing(),
             )?;
+            self.ranges_cilk.clear();
+            tell(words, self.locations, &mut self.ranges_cilk);
+            self.ranges_cilk.agrees(&self.inline_cilk)?;
             self.sp_bags.clear();
             tell(words, self.locations, &mut self.sp_bags);
             same("sp-bags", &racing, self.sp_bags.racing())?;

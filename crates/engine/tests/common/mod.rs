@@ -2,6 +2,8 @@
 //! the detectors with the oracle on it. Each test uses a part of it.
 #![allow(dead_code)]
 
+pub(crate) mod comparison;
+
 use finishline_detect::LocationSet;
 use finishline_detect::history::{Isolated, LastWriterOneReader};
 use finishline_detect::oracle::{Mode, Oracle, Recorded};

@@ -1,4 +1,5 @@
-//! A race check: nothing, a call that tells of the access, or the fast path inline.
+//! A race check: nothing, a call that tells of the access, or the fast path inline. A check of a range of locations is always
+//! a call; how many there are is found there.
 //!
 //! The fast path is the table in [`finishline_detect::inline`], instruction by instruction. Where it decides nothing, a cold block calls
 //! the detector by a convention that preserves all registers.
@@ -17,29 +18,41 @@ use finishline_ir::{Operand, Value};
 use finishline_model::{AccessId, AccessKind};
 use std::mem::offset_of;
 
+/// The count of a check of the one location behind it, which is there: null and bounds have been checked.
+const ONE: Operand = Operand::Constant(1);
+
 impl Code<'_, '_> {
     pub(super) fn check(
         &mut self,
         kind: AccessKind,
         base: Value,
-        [first, count, stride]: [Operand; 3],
+        range: [Operand; 3],
         access: AccessId,
     ) {
+        let [first, count, _] = range;
         match self.program.style {
             Style::Nothing => {}
-            Style::Call => {
-                let object = self.get(base);
-                let [first, count, stride] = [first, count, stride].map(|o| self.operand(o));
+            Style::Call if count == ONE => {
+                let (object, first) = (self.get(base), self.operand(first));
                 let packed = self.int(pack(kind, access) as i64);
-                let arguments = [self.context, object, first, count, stride, packed];
+                let arguments = [self.context, object, first, packed];
                 self.call_helper(Helper::TellAccess, &arguments);
             }
-            Style::Inline => {
-                assert_eq!(count, Operand::Constant(1), "no pass makes ranges yet");
+            Style::Inline if count == ONE => {
                 self.count_access();
                 self.fast_path(kind, base, first);
             }
+            Style::Call => self.range(Helper::TellRange, base, range, pack(kind, access)),
+            Style::Inline => self.range(Helper::CheckRange, base, range, pack(kind, access)),
         }
+    }
+
+    fn range(&mut self, helper: Helper, base: Value, range: [Operand; 3], packed: u64) {
+        let object = self.get(base);
+        let [first, count, stride] = range.map(|operand| self.operand(operand));
+        let packed = self.int(packed as i64);
+        let arguments = [self.context, object, first, count, stride, packed];
+        self.call_helper(helper, &arguments);
     }
 
     /// Counts in a register; see [`Code::add_accesses`].

@@ -1,15 +1,16 @@
-//! The slow half of a check.
+//! The slow half of a check, and checks of several locations.
 //!
 //! Compiled code calls it from the middle of its hottest loops, where everything it knows is in registers. So the entry
-//! points preserve all of them, floating-point ones included, and the compiler keeps its values where they are: a check that
+//! points of the slow half preserve all of them, floating-point ones included, and the compiler keeps its values where they are: a check that
 //! is decided inline costs no spill. Compiled code has no vectors: the low half of a vector register is all of it.
 
 use super::Runtime;
 use super::context::Context;
 use super::memory::header_word;
 use crate::checker::Checker;
-use crate::heap::layout::FIRST_LOCATION_OFFSET;
+use crate::heap::layout::{CELLS_OFFSET, COUNT_OFFSET, FIRST_LOCATION_OFFSET, field_cell_offset};
 use finishline_detect::inline::FastPath;
+use finishline_ir::range::{Covered, covered};
 use finishline_model::{Access, AccessId, AccessKind, Location};
 use std::arch::naked_asm;
 use std::mem::offset_of;
@@ -137,30 +138,113 @@ unsafe fn undecided<C: Checker>(
     checker.undecided(kind, cell, slot as usize, || heap.location_of_cell(address));
 }
 
-/// Tells of an access: `count` locations from `first` of the object, `stride` apart. The access and its kind are packed.
+/// Tells of an access to a location of the object. The access and its kind are packed.
 pub(super) unsafe extern "C" fn tell_access<C: Checker>(
     context: *mut Context,
     object: *const u8,
-    first: u64,
-    count: u64,
-    stride: u64,
+    offset: u64,
     packed: u64,
 ) {
-    // SAFETY: compiled code passes its context, a live object and offsets inside it.
+    let one = Covered {
+        first: offset,
+        count: 1,
+        stride: 1,
+    };
+    // SAFETY: compiled code passes its context, a live object and an offset inside it.
+    unsafe { tell::<C>(context, object, one, packed) };
+}
+
+/// Tells of accesses to those of `count` locations from `first` on, `stride` apart, that the object has.
+pub(super) unsafe extern "C" fn tell_range<C: Checker>(
+    context: *mut Context,
+    object: *const u8,
+    first: i64,
+    count: u64,
+    stride: i64,
+    packed: u64,
+) {
+    // SAFETY: compiled code passes its context and a live object or null.
+    unsafe {
+        if let Some(covered) = covered_of(object, first, count, stride) {
+            tell::<C>(context, object, covered, packed);
+        }
+    }
+}
+
+#[inline(always)]
+unsafe fn tell<C: Checker>(
+    context: *mut Context,
+    object: *const u8,
+    covered: Covered,
+    packed: u64,
+) {
+    // SAFETY: as the callers promise.
     let (runtime, location) = unsafe {
-        let location = header_word(object, FIRST_LOCATION_OFFSET) + first;
-        (Runtime::<C>::of(context), location)
+        let first = header_word(object, FIRST_LOCATION_OFFSET);
+        (Runtime::<C>::of(context), first + covered.first)
     };
     let (kind, id) = unpack(packed);
     let access = Access {
         task: runtime.running(),
         kind,
         first: Location(location),
-        count,
-        stride,
+        count: covered.count,
+        stride: covered.stride,
         id,
     };
     runtime.checker.access(&access);
+}
+
+/// Checks accesses to those of `count` locations from `first` on, `stride` apart, that the object has.
+pub(super) unsafe extern "C" fn check_range<C: Checker>(
+    context: *mut Context,
+    object: *const u8,
+    first: i64,
+    count: u64,
+    stride: i64,
+    packed: u64,
+) {
+    // SAFETY: compiled code passes a live object or null.
+    let Some(covered) = (unsafe { covered_of(object, first, count, stride) }) else {
+        return;
+    };
+    // SAFETY: the object is live.
+    let [location, cells] =
+        unsafe { [FIRST_LOCATION_OFFSET, CELLS_OFFSET].map(|offset| header_word(object, offset)) };
+    let extent = (covered.count - 1) * covered.stride + 1;
+    let stride = covered.stride as isize;
+    let (lowest, stride) = if cells == 0 {
+        // Of a struct: from the header downwards.
+        let last = covered.first + extent - 1;
+        let lowest = object.wrapping_offset(field_cell_offset(last as u32) as isize);
+        (lowest.cast_mut().cast::<u64>(), -stride)
+    } else {
+        let cells = cells as *mut u64;
+        (cells.wrapping_add(covered.first as usize), stride)
+    };
+    // SAFETY: these are cells of the object, which has all locations that are covered; compiled code passes its context, and nobody
+    // else uses cells while the runtime runs.
+    let (runtime, cells) = unsafe {
+        let cells = std::slice::from_raw_parts_mut(lowest, extent as usize);
+        (Runtime::<C>::of(context), cells)
+    };
+    let (kind, _) = unpack(packed);
+    let first = Location(location + covered.first);
+    runtime.checker.range(kind, cells, stride, first);
+}
+
+/// What a range covers of an object, or of null.
+///
+/// # Safety
+///
+/// The address must be null or that of a live object.
+unsafe fn covered_of(object: *const u8, first: i64, count: u64, stride: i64) -> Option<Covered> {
+    if object.is_null() {
+        return None;
+    }
+    // SAFETY: the object is live.
+    let locations = unsafe { header_word(object, COUNT_OFFSET) };
+    covered(first, count, stride, locations)
 }
 
 /// An access and its kind in a word.

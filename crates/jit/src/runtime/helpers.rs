@@ -30,7 +30,9 @@ pub(crate) enum Helper {
     EndIsolated,
     UndecidedRead,
     UndecidedWrite,
+    CheckRange,
     TellAccess,
+    TellRange,
     RangeCount,
     Remainder,
     Sin,
@@ -43,8 +45,6 @@ pub(crate) enum Helper {
     Log,
     Pow,
     Atan2,
-    Minimum,
-    Maximum,
 }
 
 impl Helper {
@@ -73,7 +73,9 @@ impl Helper {
         Helper::EndIsolated,
         Helper::UndecidedRead,
         Helper::UndecidedWrite,
+        Helper::CheckRange,
         Helper::TellAccess,
+        Helper::TellRange,
         Helper::RangeCount,
         Helper::Remainder,
         Helper::Sin,
@@ -86,8 +88,6 @@ impl Helper {
         Helper::Log,
         Helper::Pow,
         Helper::Atan2,
-        Helper::Minimum,
-        Helper::Maximum,
     ];
 
     /// Its address in a run with this kind of checker.
@@ -115,7 +115,9 @@ impl Helper {
             Helper::EndIsolated => tasks::end_isolated::<C> as *const () as usize,
             Helper::UndecidedRead => checks::undecided_read::<C> as *const () as usize,
             Helper::UndecidedWrite => checks::undecided_write::<C> as *const () as usize,
+            Helper::CheckRange => checks::check_range::<C> as *const () as usize,
             Helper::TellAccess => checks::tell_access::<C> as *const () as usize,
+            Helper::TellRange => checks::tell_range::<C> as *const () as usize,
             Helper::RangeCount => numbers::range_count as *const () as usize,
             Helper::Remainder => numbers::remainder as *const () as usize,
             Helper::Sin => numbers::sin as *const () as usize,
@@ -128,8 +130,6 @@ impl Helper {
             Helper::Log => numbers::log as *const () as usize,
             Helper::Pow => numbers::pow as *const () as usize,
             Helper::Atan2 => numbers::atan2 as *const () as usize,
-            Helper::Minimum => numbers::minimum as *const () as usize,
-            Helper::Maximum => numbers::maximum as *const () as usize,
         }
     }
 
@@ -156,8 +156,10 @@ impl Helper {
             Helper::NewArray => (&[I64, I32, I64, I64, I32, I32], Some(I64)),
             Helper::BeginFinish => (&[I64, I32, I32, I64], None),
             Helper::EndFinish => (&[I64, I32, I32], None),
-            Helper::UndecidedRead | Helper::UndecidedWrite => (&[I64; 4], None),
-            Helper::TellAccess => (&[I64; 6], None),
+            Helper::UndecidedRead | Helper::UndecidedWrite | Helper::TellAccess => {
+                (&[I64; 4], None)
+            }
+            Helper::CheckRange | Helper::TellRange => (&[I64; 6], None),
             Helper::RangeCount => (&[I64, I64, I64, I32], Some(I64)),
             Helper::Sin
             | Helper::Cos
@@ -167,9 +169,7 @@ impl Helper {
             | Helper::Atan
             | Helper::Exp
             | Helper::Log => (&[F64], Some(F64)),
-            Helper::Remainder | Helper::Pow | Helper::Atan2 | Helper::Minimum | Helper::Maximum => {
-                (&[F64, F64], Some(F64))
-            }
+            Helper::Remainder | Helper::Pow | Helper::Atan2 => (&[F64, F64], Some(F64)),
         };
         let mut signature = Signature::new(match self {
             Helper::UndecidedRead | Helper::UndecidedWrite => CallConv::PreserveAll,

@@ -152,3 +152,86 @@ pub(super) unsafe extern "C" fn new_array<C: Checker>(
         Err(kind) => runtime.fail(kind, SiteId(site)),
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::{Registers, preserved_registers};
+    use crate::heap::Roots;
+    use std::arch::naked_asm;
+
+    const VALUES: [usize; 6] = [0x1d1, 0x2d2, 0x3d3, 0x4d4, 0x5d5, 0x6d6];
+    /// So many words are looked at, at most.
+    const WORDS: usize = 64;
+
+    /// Calls `look` with these values in the registers that a call preserves, and restores them.
+    // SAFETY: the body keeps to the convention for calls: it restores what it changes and aligns the stack.
+    #[unsafe(naked)]
+    unsafe extern "C" fn look_with(values: *const [usize; 6], into: *mut [usize; WORDS]) {
+        naked_asm!(
+            "push rbx",
+            "push rbp",
+            "push r12",
+            "push r13",
+            "push r14",
+            "push r15",
+            "sub rsp, 8",
+            "mov rbx, [rdi]",
+            "mov rbp, [rdi + 8]",
+            "mov r12, [rdi + 16]",
+            "mov r13, [rdi + 24]",
+            "mov r14, [rdi + 32]",
+            "mov r15, [rdi + 40]",
+            "mov rdi, rsi",
+            "mov rsi, rsp",
+            "call {look}",
+            "add rsp, 8",
+            "pop r15",
+            "pop r14",
+            "pop r13",
+            "pop r12",
+            "pop rbp",
+            "pop rbx",
+            "ret",
+            look = sym look,
+        )
+    }
+
+    /// Notes what the collector would look at if it were called from here, up to `base` on the stack. It calls nothing, so that
+    /// registers are still where they were.
+    unsafe extern "C" fn look(into: *mut [usize; WORDS], base: usize) {
+        let (preserved, stack_pointer) = preserved_registers();
+        let stack = (stack_pointer..base).step_by(size_of::<usize>());
+        // SAFETY: between the stack pointer and the caller's frame is the stack.
+        let stack = stack.map(|address| unsafe { (address as *const usize).read_volatile() });
+        for (index, word) in preserved.into_iter().chain(stack).take(WORDS).enumerate() {
+            // SAFETY: there is room for so many words.
+            unsafe { into.cast::<usize>().add(index).write_volatile(word) };
+        }
+    }
+
+    #[test]
+    fn a_reference_in_any_register_that_a_call_preserves_is_found() {
+        let mut found = [0; WORDS];
+        // SAFETY: the addresses are those of the two arrays.
+        unsafe { look_with(&VALUES, &mut found) };
+        let missing = VALUES.iter().find(|value| !found.contains(value));
+        assert_eq!(missing, None, "{found:x?}");
+    }
+
+    #[test]
+    fn registers_and_the_stack_are_looked_at() {
+        let stack = [7usize, 8, 9];
+        let from = stack.as_ptr().expose_provenance();
+        let roots = Registers {
+            preserved: VALUES,
+            stack: from..from + size_of_val(&stack),
+        };
+        let mut found = Vec::new();
+        roots.visit(&mut |words| {
+            let addresses = words.step_by(size_of::<usize>());
+            // SAFETY: the words of the two arrays.
+            found.extend(addresses.map(|address| unsafe { *(address as *const usize) }));
+        });
+        assert_eq!(found, [&VALUES[..], &stack].concat());
+    }
+}

@@ -33,8 +33,6 @@ macro_rules! functions_of_two {
 functions_of_two! {
     pow: Pow;
     atan2: Atan2;
-    minimum: Min;
-    maximum: Max;
 }
 
 pub(super) extern "C" fn remainder(a: f64, b: f64) -> f64 {

@@ -83,3 +83,39 @@ unsafe impl Stack for ProgramStack {
         pointer(self.bounds.start)
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::{PAGE, ProgramStack};
+
+    /// What the system says of the memory at an address: `rw-p`, or `---p` if nobody may touch it.
+    fn rights(address: usize) -> Option<String> {
+        let maps = std::fs::read_to_string("/proc/self/maps").expect("the list of mappings");
+        maps.lines().find_map(|line| {
+            let (range, rest) = line.split_once(' ')?;
+            let (from, to) = range.split_once('-')?;
+            let number = |text| usize::from_str_radix(text, 16).ok();
+            let inside = (number(from)?..number(to)?).contains(&address);
+            inside.then(|| rest.split(' ').next().unwrap_or_default().to_owned())
+        })
+    }
+
+    #[test]
+    fn all_bytes_but_the_lowest_page_can_be_used() {
+        let stack = ProgramStack::new(10 * PAGE + 1).expect("a small stack");
+        assert_eq!(stack.bytes(), 11 * PAGE);
+        let lowest = stack.base_address() - stack.bytes();
+        assert_eq!(rights(lowest).as_deref(), Some("rw-p"));
+        assert_eq!(rights(stack.base_address() - 1).as_deref(), Some("rw-p"));
+        assert_eq!(rights(lowest - 1).as_deref(), Some("---p"));
+        assert_eq!(rights(lowest - PAGE).as_deref(), Some("---p"));
+    }
+
+    /// More of them than the address space holds, one after the other.
+    #[test]
+    fn a_stack_is_given_back() {
+        for _ in 0..2000 {
+            assert!(ProgramStack::exactly(1 << 38).is_some());
+        }
+    }
+}

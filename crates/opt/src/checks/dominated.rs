@@ -100,7 +100,9 @@ impl Names {
         }
         self.numbers.insert(name, number);
         let (base, first, count, stride, _) = name;
-        let operands = [first, count, stride].into_iter().filter_map(Operand::value);
+        let operands = [first, count, stride]
+            .into_iter()
+            .filter_map(Operand::value);
         for value in operands.chain([base]) {
             self.of_value.entry(value).or_default().push(number);
         }

@@ -1,4 +1,4 @@
-//! Where another task may be live.
+//! Where another task may be live, and which finishes are open there.
 //!
 //! A data-flow analysis of each function with one fact, *another task may be live*, and with what the fact was
 //! when each open finish was opened. A creation sets it. The end of a finish, and a `sync`, join what was created inside it, so
@@ -9,17 +9,45 @@
 //!
 //! Linear in the program, times the depth of the finishes and the number of rounds until summaries of recursive functions settle.
 
-use finishline_ir::{Function, Module, Op, Terminator};
+use finishline_ir::{BlockId, Function, Module, Op, Terminator};
 use finishline_model::FinishKind;
+
+/// An instruction of a function.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
+pub(super) struct Position {
+    pub(super) block: BlockId,
+    pub(super) instruction: u32,
+}
+
+/// An open finish.
+#[derive(Clone, Copy, PartialEq, Eq)]
+struct Open {
+    kind: FinishKind,
+    /// Another task may have been live when it was opened.
+    beside: bool,
+    /// Where it was opened; None if control comes from several such places.
+    opening: Option<Position>,
+}
 
 /// What is known at a place of a function.
 #[derive(Clone, PartialEq, Eq)]
-struct State {
+pub(super) struct State {
     /// Another task may be live.
-    live: bool,
-    /// The finishes this function has open: the kind, and `live` when it was opened. Of `begin_finish`es there may be more than
-    /// these below the listed ones, but never among or above them.
-    open: Vec<(FinishKind, bool)>,
+    pub(super) live: bool,
+    /// The finishes this function has open. Of `begin_finish`es there may be more than these below the listed ones, but never among
+    /// or above them.
+    open: Vec<Open>,
+}
+
+/// Which finish joins all that runs beside an operation.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) enum Enclosing {
+    /// The finish opened here in the function itself.
+    Own(Position),
+    /// That of the place the function was called from.
+    Callers,
+    /// One of several of the function.
+    Unclear,
 }
 
 impl State {
@@ -30,25 +58,37 @@ impl State {
         }
     }
 
-    fn follow(&mut self, op: &Op, liveness: &Liveness) {
+    /// The innermost finish that was opened when no other task was live.
+    pub(super) fn enclosing(&self) -> Enclosing {
+        match self.open.iter().rfind(|open| !open.beside) {
+            None => Enclosing::Callers,
+            Some(open) => open.opening.map_or(Enclosing::Unclear, Enclosing::Own),
+        }
+    }
+
+    fn follow(&mut self, op: &Op, at: Position, liveness: &Liveness) {
         match op {
             Op::Spawn { .. } => self.live = true,
-            Op::FinishBegin(kind) => self.open.push((*kind, self.live)),
+            Op::FinishBegin(kind) => self.open.push(Open {
+                kind: *kind,
+                beside: self.live,
+                opening: Some(at),
+            }),
             Op::FinishEnd(FinishKind::Dynamic) => {
-                if let Some((_, before)) = self.open.pop_if(|(kind, _)| is_dynamic(kind)) {
-                    self.live = before;
+                if let Some(open) = self.open.pop_if(|open| is_dynamic(open)) {
+                    self.live = open.beside;
                 }
             }
             Op::FinishEnd(_) => {
                 // A `begin_finish` inside that is open still makes this fail.
                 self.forget_dynamic();
-                if let Some((_, before)) = self.open.pop() {
-                    self.live = before;
+                if let Some(open) = self.open.pop() {
+                    self.live = open.beside;
                 }
             }
             Op::Sync => {
-                if let Some((_, before)) = self.open.iter().rfind(|(kind, _)| !is_dynamic(kind)) {
-                    self.live = *before;
+                if let Some(open) = self.open.iter().rfind(|open| !is_dynamic(open)) {
+                    self.live = open.beside;
                 }
             }
             Op::Call { function, .. } => {
@@ -63,32 +103,35 @@ impl State {
 
     /// Forgets the `begin_finish`es inside the innermost lexical finish: only these can be closed next.
     fn forget_dynamic(&mut self) {
-        while self.open.pop_if(|(kind, _)| is_dynamic(kind)).is_some() {}
+        while self.open.pop_if(|open| is_dynamic(open)).is_some() {}
     }
 
     /// What holds if either does; whether that is news.
     fn join(&mut self, other: &State) -> bool {
         let before = self.clone();
         let kinds = |state: &State| -> Vec<FinishKind> {
-            state.open.iter().map(|(kind, _)| *kind).collect()
+            state.open.iter().map(|open| open.kind).collect()
         };
         let mut other = other.clone();
         if kinds(self) != kinds(&other) {
             // The lexical ones agree, as the verifier demands.
             for state in [&mut *self, &mut other] {
-                state.open.retain(|(kind, _)| !is_dynamic(kind));
+                state.open.retain(|open| !is_dynamic(open));
             }
         }
         self.live |= other.live;
-        for ((_, mine), (_, theirs)) in self.open.iter_mut().zip(&other.open) {
-            *mine |= *theirs;
+        for (mine, theirs) in self.open.iter_mut().zip(&other.open) {
+            mine.beside |= theirs.beside;
+            if mine.opening != theirs.opening {
+                mine.opening = None;
+            }
         }
         *self != before
     }
 }
 
-fn is_dynamic(kind: &FinishKind) -> bool {
-    *kind == FinishKind::Dynamic
+fn is_dynamic(open: &Open) -> bool {
+    open.kind == FinishKind::Dynamic
 }
 
 /// By function, what a call of it does.
@@ -144,32 +187,54 @@ pub(super) fn operations(function: &Function) -> impl Iterator<Item = &Op> {
 
 fn leaves_tasks(function: &Function, liveness: &Liveness) -> bool {
     let mut leaves = false;
-    let states = on_entry(function, liveness);
-    for (block, state) in function.blocks.iter().zip(states) {
-        if let (Terminator::Return(_), Some(mut state)) = (&block.terminator, state) {
-            for instruction in &block.instructions {
-                state.follow(&instruction.op, liveness);
-            }
+    let states = on_entry(function, false, liveness);
+    for (block, state) in blocks(function).zip(states) {
+        if let (Terminator::Return(_), Some(mut state)) = (&function.block(block).terminator, state)
+        {
+            state.follow_block(function, block, liveness, |_, _, _| {});
             leaves |= state.live;
         }
     }
     leaves
 }
 
-/// By block, the state on its entry if the function is called with no other task live. None if control never gets there.
-fn on_entry(function: &Function, liveness: &Liveness) -> Vec<Option<State>> {
+fn blocks(function: &Function) -> impl Iterator<Item = BlockId> {
+    (0..function.blocks.len()).map(BlockId::from_index)
+}
+
+impl State {
+    /// Goes through a block; `visit` gets every operation and the state before it.
+    fn follow_block(
+        &mut self,
+        function: &Function,
+        block: BlockId,
+        liveness: &Liveness,
+        mut visit: impl FnMut(&Op, Position, &State),
+    ) {
+        for (instruction, at) in function.block(block).instructions.iter().zip(0..) {
+            let at = Position {
+                block,
+                instruction: at,
+            };
+            visit(&instruction.op, at, self);
+            self.follow(&instruction.op, at, liveness);
+        }
+    }
+}
+
+/// By block, the state on its entry. None if control never gets there.
+type OnEntry = Vec<Option<State>>;
+
+fn on_entry(function: &Function, live: bool, liveness: &Liveness) -> OnEntry {
     let mut states: Vec<Option<State>> = vec![None; function.blocks.len()];
-    states[Function::ENTRY.index()] = Some(State::entry(false));
+    states[Function::ENTRY.index()] = Some(State::entry(live));
     let mut waiting = vec![Function::ENTRY];
     while let Some(id) = waiting.pop() {
-        let block = function.block(id);
         let Some(mut state) = states[id.index()].clone() else {
             continue;
         };
-        for instruction in &block.instructions {
-            state.follow(&instruction.op, liveness);
-        }
-        for target in block.terminator.targets() {
+        state.follow_block(function, id, liveness, |_, _, _| {});
+        for target in function.block(id).terminator.targets() {
             let news = match &mut states[target.block.index()] {
                 Some(known) => known.join(&state),
                 unknown => {
@@ -185,23 +250,31 @@ fn on_entry(function: &Function, liveness: &Liveness) -> Vec<Option<State>> {
     states
 }
 
-/// Calls `visit` with every operation that can run, and with whether another task may be live there.
-pub(super) fn for_each_op(
-    function: &Function,
-    parallel: bool,
-    liveness: &Liveness,
-    mut visit: impl FnMut(&Op, bool),
-) {
-    if parallel {
-        // Nothing in it waits for what was live before it was called.
-        operations(function).for_each(|op| visit(op, true));
-        return;
+/// What is known everywhere in a function if another task is, or is not, live where it starts.
+pub(super) struct Flow {
+    pub(super) live: bool,
+    on_entry: OnEntry,
+}
+
+impl Flow {
+    pub(super) fn of(function: &Function, live: bool, liveness: &Liveness) -> Flow {
+        Flow {
+            live,
+            on_entry: on_entry(function, live, liveness),
+        }
     }
-    for (block, state) in function.blocks.iter().zip(on_entry(function, liveness)) {
-        let Some(mut state) = state else { continue };
-        for instruction in &block.instructions {
-            visit(&instruction.op, state.live);
-            state.follow(&instruction.op, liveness);
+
+    /// Calls `visit` with every operation that can run, in the order of the function's text, and with what is known there.
+    pub(super) fn for_each_op(
+        &self,
+        function: &Function,
+        liveness: &Liveness,
+        mut visit: impl FnMut(&Op, Position, &State),
+    ) {
+        for (block, state) in blocks(function).zip(&self.on_entry) {
+            if let Some(mut state) = state.clone() {
+                state.follow_block(function, block, liveness, &mut visit);
+            }
         }
     }
 }

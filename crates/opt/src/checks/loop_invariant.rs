@@ -6,84 +6,88 @@
 //! A check of a range that an inner loop had moves as well, if it is invariant.
 //!
 //! As long as checks move, one that is made once or not at all has a count that is a bool as an int, so that it stands in no branch. In the end it gets
-//! its branch, which costs less than a range.
+//! its branch, which costs less than a range. That is for locations that surely exist: the check may stand before the loop asks
+//! for null and bounds now, and only a check whose count is a value looks whether its locations exist.
 
-use super::loops::{Candidate, Made, Place};
-use crate::edit::{new_block, target};
-use finishline_ir::{Function, Op, Operand, Terminator, Type, Value};
-use rustc_hash::FxHashMap;
+use super::loops::{Candidate, Made};
+use super::place::Place;
+use crate::edit::{Definitions, new_block, target};
+use crate::not_null::NotNull;
+use finishline_ir::dominators::Dominators;
+use finishline_ir::{BlockId, Const, Function, Op, Operand, Terminator, Type, Value};
 
-/// The first location, count and stride of the check in front of the loop. Its operands are invariant.
-pub(super) fn in_front(
-    candidate: &Candidate,
-    place: &mut Place<'_, '_>,
-) -> (Operand, Operand, Operand) {
-    let (first, _) = place.first(candidate);
-    let (count, stride) = (place.operand(candidate.count), place.operand(candidate.stride));
-    let count = match candidate.made {
+/// Adds a check whose operands are invariant in front of the loop.
+pub(super) fn add_in_front(candidate: &Candidate, place: &mut Place<'_, '_>) {
+    let Candidate { check, made, .. } = candidate;
+    let first = place.first(candidate);
+    let (count, stride) = (place.operand(check.count), place.operand(check.stride));
+    let count = match made {
         Made::InHeader => count,
-        Made::Once | Made::Always => place.if_any(count),
+        _ => place.if_any(count),
     };
-    (first, count, stride)
+    place.add(check.of(first, count, stride));
 }
 
-/// Makes every check that is made once or not at all a single one behind a branch.
-pub(super) fn branch_around_single_checks(function: &mut Function) {
-    let bools = bools_as_ints(function);
-    let mut index = 0;
-    // What is behind a branch comes to the end of the list and is looked at there.
-    while index < function.blocks.len() {
-        let condition = |op: &Op| match op {
-            Op::Check {
+/// Makes every check of one location that surely exists a single one, behind a branch if it may not be made at all. What has moved stands behind all
+/// that its block asks.
+pub(super) fn settle(function: &mut Function) {
+    let definitions = Definitions::of(function);
+    let dominators = Dominators::of(function);
+    let not_null = NotNull::of(function, &definitions, &dominators);
+    let exists = |block: BlockId, base: Value, first: Operand| {
+        let is_index = |offset: Value| {
+            let op = definitions.op(function, offset);
+            matches!(op, Some(Op::Index { array, .. }) if *array == base)
+        };
+        not_null.holds(base, block, &dominators) && first.value().is_none_or(is_index)
+    };
+    let mut found: Vec<(BlockId, usize, Option<Value>)> = Vec::new();
+    for &id in dominators.order() {
+        for (at, instruction) in function.block(id).instructions.iter().enumerate() {
+            if let Op::Check {
+                base,
+                first,
                 count: Operand::Value(count),
                 ..
-            } => bools.get(count).copied(),
-            _ => None,
-        };
-        let instructions = &function.blocks[index].instructions;
-        let first = instructions.iter().position(|i| condition(&i.op).is_some());
-        let Some(at) = first else {
-            index += 1;
-            continue;
-        };
-        let made_if = condition(&instructions[at].op);
-        let together = instructions[at..].iter();
-        let together = together.take_while(|i| condition(&i.op) == made_if).count();
-        let (checked, behind) = (new_block(function), new_block(function));
-        let block = &mut function.blocks[index];
-        let rest = block.instructions.split_off(at + together);
-        let mut checks = block.instructions.split_off(at);
-        let otherwise = Terminator::Jump(target(behind, Vec::new()));
-        let terminator = std::mem::replace(&mut block.terminator, otherwise.clone());
-        if let Some(condition) = made_if {
-            block.terminator = Terminator::Branch {
-                condition,
-                then: target(checked, Vec::new()),
-                otherwise: target(behind, Vec::new()),
-            };
-        }
-        for check in &mut checks {
-            if let Op::Check { count, .. } = &mut check.op {
-                *count = Operand::Constant(1);
+            } = instruction.op
+                && exists(id, base, first)
+            {
+                match definitions.op(function, count) {
+                    Some(Op::Const(Const::Int(1))) => found.push((id, at, None)),
+                    Some(Op::Convert(from, _)) if function.ty(*from) == Type::Bool => {
+                        found.push((id, at, Some(*from)));
+                    }
+                    _ => {}
+                }
             }
         }
-        function.blocks[checked.index()].instructions = checks;
-        function.blocks[checked.index()].terminator = otherwise;
-        function.blocks[behind.index()].instructions = rest;
-        function.blocks[behind.index()].terminator = terminator;
-        index += 1;
+    }
+    // From the last on, so that the positions of the others stay what they are.
+    for &(block, at, condition) in found.iter().rev() {
+        let instruction = &mut function.blocks[block.index()].instructions[at];
+        if let Op::Check { count, .. } = &mut instruction.op {
+            *count = Operand::Constant(1);
+        }
+        if let Some(condition) = condition {
+            branch_around(function, block, at, condition);
+        }
     }
 }
 
-/// The ints that are bools, each with the bool.
-fn bools_as_ints(function: &Function) -> FxHashMap<Value, Value> {
-    let instructions = function.blocks.iter().flat_map(|block| &block.instructions);
-    instructions
-        .filter_map(|instruction| match (&instruction.op, instruction.result) {
-            (Op::Convert(from, _), Some(result)) if function.ty(*from) == Type::Bool => {
-                Some((result, *from))
-            }
-            _ => None,
-        })
-        .collect()
+/// Makes an instruction run only if a condition holds.
+fn branch_around(function: &mut Function, block: BlockId, at: usize, condition: Value) {
+    let (inside, behind) = (new_block(function), new_block(function));
+    let first = &mut function.blocks[block.index()];
+    let rest = first.instructions.split_off(at + 1);
+    let guarded = first.instructions.split_off(at);
+    let branch = Terminator::Branch {
+        condition,
+        then: target(inside, Vec::new()),
+        otherwise: target(behind, Vec::new()),
+    };
+    let terminator = std::mem::replace(&mut first.terminator, branch);
+    function.blocks[inside.index()].instructions = guarded;
+    function.blocks[inside.index()].terminator = Terminator::Jump(target(behind, Vec::new()));
+    function.blocks[behind.index()].instructions = rest;
+    function.blocks[behind.index()].terminator = terminator;
 }

@@ -1,8 +1,10 @@
 //! What the tests share: a compiled program, its recorded depth-first run, and the comparison of two runs.
 #![allow(dead_code, reason = "each test uses a part of it")]
 
+pub(crate) mod both_forms;
 pub(crate) mod nest;
 pub(crate) mod races;
+pub(crate) mod suite;
 
 use finishline_engine::depth_first::{self, End};
 use finishline_ir::machine::{Datum, Limits, Trap};

@@ -204,9 +204,17 @@ impl Maker {
                 head: "finish".into(),
                 inside: Some(vec![
                     line(format!("async {call}")),
-                    line(self.rng.pick(&["g += 1;", "ga[0] = 1;", "box.v = 2;", ""]).into()),
+                    line(
+                        self.rng
+                            .pick(&["g += 1;", "ga[0] = 1;", "box.v = 2;", ""])
+                            .into(),
+                    ),
                     line(format!("async {}", call.replace("work(a, b", "work(ga, b"))),
-                    line(self.rng.pick(&["", "work(ga, null, null, null, box, 2, 1);"]).into()),
+                    line(
+                        self.rng
+                            .pick(&["", "work(ga, null, null, null, box, 2, 1);"])
+                            .into(),
+                    ),
                 ]),
             },
             0 => line(format!("finish async {call}")),

@@ -1,23 +1,32 @@
-//! Whether a program without some of its checks shows the same races.
+//! What a detector finds in two recorded runs of a program, with and without some of its checks.
 
 use super::{Run, run};
-use finishline_detect::Findings;
-use finishline_detect::detectors;
-use finishline_ir::machine::Limits;
+use finishline_detect::history::{History, Isolated, LastWriterOneReader};
+use finishline_detect::order::EspBags;
+use finishline_detect::serial::Serial;
+use finishline_ir::machine::{Datum, Limits};
 use finishline_ir::verify::verify;
 use finishline_ir::{Construct, Module};
-use finishline_model::event::Record;
-use finishline_model::{Detector, Location, Passes};
-use finishline_opt::{HOLD_IN_FAILED_RUNS, for_speed, reduce};
+use finishline_model::event::{Record, replay};
+use finishline_model::{Location, Observer, Passes};
+use finishline_opt::reduce;
 use std::collections::BTreeSet;
 
-/// The racing locations, and whether isolated blocks conflict.
-fn found(module: &Module, records: &[Record]) -> (BTreeSet<Location>, bool) {
-    let isolated = module.uses(Construct::Isolated).is_some();
-    let ((), findings): ((), Findings) =
-        detectors::first_pass(Detector::EspBags, isolated, records).expect("a verdict");
-    let racing = findings.racing.in_order().iter().copied().collect();
-    (racing, findings.isolated_conflict)
+/// Racing locations, by the detector that fits.
+pub(crate) fn racing(module: &Module, records: &[Record]) -> BTreeSet<Location> {
+    fn found<H: History>(records: &[Record]) -> BTreeSet<Location>
+    where
+        Serial<EspBags, H>: Observer,
+    {
+        let mut detector = Serial::<EspBags, H>::new().expect("memory for a detector");
+        replay(records, &mut detector);
+        detector.racing().in_order().iter().copied().collect()
+    }
+    if module.uses(Construct::Isolated).is_some() {
+        found::<Isolated>(records)
+    } else {
+        found::<LastWriterOneReader>(records)
+    }
 }
 
 fn structure(records: &[Record]) -> Vec<&Record> {
@@ -25,50 +34,52 @@ fn structure(records: &[Record]) -> Vec<&Record> {
     records.iter().filter(is_event).collect()
 }
 
-fn accesses(records: &[Record]) -> usize {
-    records.len() - structure(records).len()
+/// A recorded run with every check, and what the detector finds in it.
+pub(crate) struct Checked<'a> {
+    module: &'a Module,
+    arguments: &'a [Datum],
+    limits: Limits,
+    run: Run,
+    racing: BTreeSet<Location>,
 }
 
-/// Both ways to leave checks out must give the same races as all checks, in a run that does the same. If the program fails, those passes
-/// are made that hold then, as the engine does. One that uses up the fuel is given up. How many checks fewer are made, in the form that is interpreted.
-pub(crate) fn same(module: &Module, passes: Passes, fuel: u64) -> Result<usize, String> {
-    let limits = Limits::default();
-    let expected = run(module, &[], limits, fuel);
-    let Some(end) = &expected.end else {
-        return Ok(0);
-    };
-    let mut spared = 0;
-    for (form, make) in [
-        ("reduce", reduce as fn(&Module, Passes) -> Module),
-        ("for_speed", for_speed),
-    ] {
-        let after = make(module, passes);
-        let run_of = |after: &Module| -> Result<Run, String> {
-            let told = |what: &str| format!("{form} with {passes}: {what}");
-            verify(after).map_err(|violations| told(&format!("{}\n{after}", violations[0])))?;
-            let found = run(after, &[], limits, 8 * fuel);
-            if (&expected.output, &expected.end) != (&found.output, &found.end) {
-                let ends = format!("ends with {:?}, not {:?}", found.end, expected.end);
-                return Err(told(&ends));
-            }
-            if structure(&expected.records) != structure(&found.records) {
-                return Err(told("other events"));
-            }
-            Ok(found)
-        };
-        let mut ran = run_of(&after)?;
-        if end.is_err() {
-            ran = run_of(&make(module, passes.intersection(HOLD_IN_FAILED_RUNS)))?;
-        }
-        let (with, without) = (found(module, &expected.records), found(module, &ran.records));
-        if with != without {
-            return Err(format!(
-                "{form} with {passes}: {without:?} race, not {with:?}\n{after}"
-            ));
-        }
-        if form == "reduce" {
-            spared = accesses(&expected.records).saturating_sub(accesses(&ran.records));
+/// Far more than a random program executes; a longer run is not looked at.
+const FUEL: u64 = 4_000_000;
+
+impl<'a> Checked<'a> {
+    pub(crate) fn new(module: &'a Module, arguments: &'a [Datum], limits: Limits) -> Self {
+        let run = run(module, arguments, limits, FUEL);
+        Checked {
+            racing: racing(module, &run.records),
+            module,
+            arguments,
+            limits,
+            run,
         }
     }
-    Ok(spared)
+
+    pub(crate) fn races(&self) -> bool {
+        !self.racing.is_empty()
+    }
+
+    /// That nothing changes if some passes leave out checks, but how many there are: how many are left out.
+    pub(crate) fn without(&self, passes: Passes) -> Result<usize, String> {
+        let after = reduce(self.module, passes);
+        verify(&after).map_err(|violations| format!("{passes}: {}", violations[0]))?;
+        if self.run.end.is_none() {
+            return Ok(0);
+        }
+        let (expected, found) = (&self.run, run(&after, self.arguments, self.limits, FUEL));
+        if (&expected.output, &expected.end) != (&found.output, &found.end) {
+            return Err(format!("{passes}: the run ends otherwise"));
+        }
+        if structure(&expected.records) != structure(&found.records) {
+            return Err(format!("{passes}: other events"));
+        }
+        let racing = racing(&after, &found.records);
+        if racing != self.racing {
+            return Err(format!("{passes}: {racing:?} race, not {:?}", self.racing));
+        }
+        Ok(expected.records.len() - found.records.len())
+    }
 }

@@ -5,25 +5,32 @@
 
 use finishline_model::bench::{BenchTable, ProgramRow, Spread};
 
-const PROGRAM: [&str; 8] = [
+const PROGRAM: [&str; 10] = [
     "program",
     "size",
     "rounds",
     "tasks",
+    "accesses",
     "seconds",
     "memory_bytes",
     "compile_seconds",
+    "optimise_seconds",
     "rust_seconds",
 ];
 const RUST_RATIO: &str = "rust_ratio";
 const SLOWDOWN: &str = "slowdown";
-const CHECKS: [&str; 6] = [
+const CHECKS: [&str; 11] = [
     "seconds",
     "paper_slowdown",
     "memory_bytes",
     "task_bytes",
     "memory_ratio",
     "compile_seconds",
+    "optimise_seconds",
+    "single_checks",
+    "range_checks",
+    "in_ranges",
+    "removed",
 ];
 
 pub(super) fn render(table: &BenchTable) -> String {
@@ -48,9 +55,11 @@ fn cells(table: &BenchTable, row: &ProgramRow) -> Vec<String> {
         table.size.to_owned(),
         table.rounds.to_string(),
         row.tasks.to_string(),
+        maybe(row.accesses),
         row.baseline.seconds.median.to_string(),
         row.baseline.memory_bytes.to_string(),
         row.baseline.compile_seconds.to_string(),
+        row.baseline.optimise_seconds.to_string(),
         maybe(rust.map(|rust| rust.rust_seconds.median)),
     ];
     cells.extend(spread(rust.map(|rust| &rust.ratio)));
@@ -58,11 +67,16 @@ fn cells(table: &BenchTable, row: &ProgramRow) -> Vec<String> {
         cells.extend(spread(Some(&checked.slowdown)));
         cells.extend([
             checked.cost.seconds.median.to_string(),
-            checked.paper_slowdown.to_string(),
+            maybe(checked.paper_slowdown),
             checked.cost.memory_bytes.to_string(),
             checked.task_bytes.to_string(),
             maybe(checked.memory_ratio),
             checked.cost.compile_seconds.to_string(),
+            checked.cost.optimise_seconds.to_string(),
+            checked.made.single.to_string(),
+            checked.made.ranges.to_string(),
+            checked.made.in_ranges.to_string(),
+            maybe(row.accesses.map(|all| checked.made.removed_of(all))),
         ]);
     }
     cells
@@ -84,6 +98,6 @@ fn spread(spread: Option<&Spread>) -> [String; 3] {
     ]
 }
 
-fn maybe(value: Option<f64>) -> String {
+fn maybe(value: Option<impl ToString>) -> String {
     value.map_or(String::new(), |value| value.to_string())
 }

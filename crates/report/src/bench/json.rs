@@ -47,9 +47,11 @@ struct Range {
 struct Program<'a> {
     program: &'a str,
     tasks: u64,
+    accesses: Option<u64>,
     seconds: Range,
     memory_bytes: u64,
     compile_seconds: f64,
+    optimise_seconds: f64,
     checks: Vec<Checks<'a>>,
 }
 
@@ -58,20 +60,26 @@ struct Checks<'a> {
     checks: &'a str,
     seconds: Range,
     slowdown: Range,
-    paper_slowdown: f64,
+    paper_slowdown: Option<f64>,
     memory_bytes: u64,
     task_bytes: u64,
     memory_ratio: Option<f64>,
     compile_seconds: f64,
+    optimise_seconds: f64,
+    single_checks: u64,
+    range_checks: u64,
+    in_ranges: u64,
+    removed: Option<i64>,
 }
 
 #[derive(Serialize)]
 struct Overall<'a> {
     checks: &'a str,
+    passes: String,
     geometric_mean: f64,
     worst: Extreme<'a>,
-    paper_geometric_mean: f64,
-    paper_worst: Extreme<'a>,
+    paper_geometric_mean: Option<f64>,
+    paper_worst: Option<Extreme<'a>>,
 }
 
 #[derive(Serialize)]
@@ -158,12 +166,14 @@ impl<'a> Program<'a> {
         Program {
             program: row.program,
             tasks: row.tasks,
+            accesses: row.accesses,
             seconds: Range::new(row.baseline.seconds),
             memory_bytes: row.baseline.memory_bytes,
             compile_seconds: row.baseline.compile_seconds,
+            optimise_seconds: row.baseline.optimise_seconds,
             checks: checks
                 .map(|(column, checked)| Checks {
-                    checks: column.key,
+                    checks: &column.key,
                     seconds: Range::new(checked.cost.seconds),
                     slowdown: Range::new(checked.slowdown),
                     paper_slowdown: checked.paper_slowdown,
@@ -171,6 +181,11 @@ impl<'a> Program<'a> {
                     task_bytes: checked.task_bytes,
                     memory_ratio: checked.memory_ratio,
                     compile_seconds: checked.cost.compile_seconds,
+                    optimise_seconds: checked.cost.optimise_seconds,
+                    single_checks: checked.made.single,
+                    range_checks: checked.made.ranges,
+                    in_ranges: checked.made.in_ranges,
+                    removed: row.accesses.map(|all| checked.made.removed_of(all)),
                 })
                 .collect(),
         }
@@ -184,11 +199,12 @@ impl<'a> Overall<'a> {
             slowdown: worst.value,
         };
         Overall {
-            checks: column.key,
+            checks: &column.key,
+            passes: column.passes.to_string(),
             geometric_mean: column.overall.geometric_mean,
             worst: extreme(column.overall.worst),
-            paper_geometric_mean: column.paper.geometric_mean,
-            paper_worst: extreme(column.paper.worst),
+            paper_geometric_mean: column.paper.map(|paper| paper.geometric_mean),
+            paper_worst: column.paper.map(|paper| extreme(paper.worst)),
         }
     }
 }

@@ -1,6 +1,8 @@
 //! A [`BenchTable`] as text, CSV, JSON or an SVG chart: one file each. Here are the numbers as people read them.
 
+mod breakdown;
 mod csv;
+mod grid;
 mod json;
 mod svg;
 mod text;

@@ -1,5 +1,5 @@
 //! A chart of the slowdowns: for each program a bar for each kind of checks, its spread as a line on it, and a mark where
-//! the paper was.
+//! the paper was. With a breakdown there are bars for each pass alone, as in the paper's Fig. 14.
 //!
 //! The scale is logarithmic: slowdowns multiply, and from 1x to 2x is as far as from 5x to 10x. Bars begin at 1x, where
 //! checking costs nothing. The picture brings its own background, light or dark as the reader prefers; nothing is loaded
@@ -8,6 +8,7 @@
 use super::times;
 use crate::html::escape;
 use finishline_model::bench::{BenchTable, CheckColumn, Checked};
+use finishline_model::{Pass, Passes};
 
 const STYLE: &str = include_str!("svg.css");
 
@@ -15,26 +16,31 @@ const WIDTH: f64 = 860.0;
 /// Left of the scale are the names of programs, right of it is room for the last number.
 const LEFT: f64 = 120.0;
 const RIGHT: f64 = WIDTH - 90.0;
-const TOP: f64 = 84.0;
-const BAR: f64 = 18.0;
+/// Where the legend starts, and how far its lines are apart.
+const LEGEND: f64 = 57.0;
+const LEGEND_LINE: f64 = 22.0;
 const GAP: f64 = 14.0;
 
 pub(super) fn render(table: &BenchTable) -> String {
-    let row = BAR * table.columns.len() as f64 + GAP;
-    let bottom = TOP + row * table.programs.len() as f64;
+    let (legend, legend_lines) = legend(&table.columns);
+    let top = LEGEND + LEGEND_LINE * legend_lines as f64 + 5.0;
+    // The bars of a breakdown are many.
+    let thick = if table.columns.len() <= 2 { 18.0 } else { 12.0 };
+    let row = thick * table.columns.len() as f64 + GAP;
+    let bottom = top + row * table.programs.len() as f64;
     let height = bottom + 40.0;
     let scale = Scale::of(table);
     let mut body = String::new();
     for value in scale.ticks() {
         let x = scale.x(value);
         body += &format!(
-            "<line class=\"grid\" x1=\"{x:.1}\" y1=\"{TOP}\" x2=\"{x:.1}\" y2=\"{bottom:.1}\"/>\n\
+            "<line class=\"grid\" x1=\"{x:.1}\" y1=\"{top:.1}\" x2=\"{x:.1}\" y2=\"{bottom:.1}\"/>\n\
              <text class=\"soft middle\" x=\"{x:.1}\" y=\"{:.1}\">{value}x</text>\n",
             bottom + 18.0,
         );
     }
     for (index, program) in table.programs.iter().enumerate() {
-        let y = TOP + row * index as f64 + GAP / 2.0;
+        let y = top + row * index as f64 + GAP / 2.0;
         let middle = y + (row - GAP) / 2.0;
         body += &format!(
             "<text class=\"name\" x=\"{:.1}\" y=\"{middle:.1}\">{}</text>\n",
@@ -42,8 +48,9 @@ pub(super) fn render(table: &BenchTable) -> String {
             escape(program.program),
         );
         for (column, checked) in program.checked.iter().enumerate() {
-            let y = y + BAR * column as f64;
-            body += &bar(&scale, program.program, column, checked, y);
+            let y = y + thick * column as f64;
+            let color = color(&table.columns[column]);
+            body += &bar(&scale, program.program, &color, checked, (y, thick));
         }
     }
     format!(
@@ -52,64 +59,110 @@ pub(super) fn render(table: &BenchTable) -> String {
          <title>{title}</title>\n<style>\n{STYLE}</style>\n\
          <rect class=\"page\" width=\"{WIDTH}\" height=\"{height:.1}\"/>\n\
          <text class=\"title\" x=\"20\" y=\"32\">{title}</text>\n{legend}{body}</svg>\n",
-        title = escape(&format!(
-            "What checking costs: slowdowns at size {}",
-            table.size
-        )),
-        legend = legend(&table.columns),
+        title = escape(&title(table)),
     )
 }
 
-fn bar(scale: &Scale, program: &str, column: usize, checked: &Checked, y: f64) -> String {
+fn title(table: &BenchTable) -> String {
+    let legend = match table.columns.len() {
+        0..=2 => "",
+        _ => ", in the legend their geometric means",
+    };
+    let size = table.size;
+    format!("What checking costs: slowdowns at size {size}{legend}")
+}
+
+/// The class of a column: the same for the same passes, whatever else is measured.
+fn color(column: &CheckColumn) -> String {
+    match column.passes {
+        Passes::NONE => "full".to_owned(),
+        Passes::SEQUENTIAL => "all".to_owned(),
+        Passes::ALL => "optimised".to_owned(),
+        some => {
+            let alone = some.without(Pass::Sequential).iter().next();
+            alone.map_or("other", Pass::name).to_owned()
+        }
+    }
+}
+
+fn bar(
+    scale: &Scale,
+    program: &str,
+    color: &str,
+    checked: &Checked,
+    (y, thick): (f64, f64),
+) -> String {
     let slowdown = checked.slowdown;
     let (one, end) = (scale.x(1.0), scale.x(slowdown.median));
     // A bar of no length would not be seen.
     let width = (end - one).abs().max(1.5);
-    let middle = y + BAR / 2.0;
-    let paper = scale.x(checked.paper_slowdown);
+    let middle = y + thick / 2.0;
     // The number stands right of all that is drawn close to it.
     let mut after = scale.x(slowdown.greatest).max(one).max(end);
-    if (0.0..60.0).contains(&(paper - after)) {
-        after = paper;
+    let mut mark = String::new();
+    if let Some(paper) = checked.paper_slowdown.map(|paper| scale.x(paper)) {
+        if (0.0..60.0).contains(&(paper - after)) {
+            after = paper;
+        }
+        mark = format!(
+            "<path class=\"paper\" d=\"M{paper:.1} {:.1}l5 5l-5 5l-5 -5z\"/>\n",
+            middle - 5.0
+        );
     }
+    let small = if thick < 15.0 { " class=\"small\"" } else { "" };
     format!(
-        "<rect class=\"bar c{column}\" data-program=\"{}\" x=\"{:.1}\" y=\"{:.1}\" width=\"{width:.1}\" height=\"{:.1}\" rx=\"2\"/>\n\
+        "<rect class=\"bar {color}\" data-program=\"{}\" x=\"{:.1}\" y=\"{:.1}\" width=\"{width:.1}\" height=\"{:.1}\" rx=\"2\"/>\n\
          <line class=\"spread\" x1=\"{:.1}\" y1=\"{middle:.1}\" x2=\"{:.1}\" y2=\"{middle:.1}\"/>\n\
-         <path class=\"paper\" d=\"M{paper:.1} {:.1}l5 5l-5 5l-5 -5z\"/>\n\
-         <text x=\"{:.1}\" y=\"{middle:.1}\">{}</text>\n",
+         {mark}<text{small} x=\"{:.1}\" y=\"{middle:.1}\">{}</text>\n",
         escape(program),
         one.min(end),
         y + 1.0,
-        BAR - 2.0,
+        thick - 2.0,
         scale.x(slowdown.least),
         scale.x(slowdown.greatest),
-        middle - 5.0,
         after + 9.0,
         times(slowdown.median),
     )
 }
 
-fn legend(columns: &[CheckColumn]) -> String {
-    let mut text = String::new();
-    let mut x = 20.0;
-    for (index, column) in columns.iter().enumerate() {
+/// What the colours mean, with the geometric means, and how many lines that takes.
+fn legend(columns: &[CheckColumn]) -> (String, usize) {
+    let labels = columns.iter().map(|column| {
         let mean = times(column.overall.geometric_mean);
-        let label = format!("{}, geometric mean {mean}", column.title);
-        text += &format!(
-            "<rect class=\"c{index}\" x=\"{x}\" y=\"50\" width=\"14\" height=\"14\" rx=\"2\"/>\n\
-             <text x=\"{:.1}\" y=\"57\">{}</text>\n",
-            x + 22.0,
-            escape(&label),
-        );
+        let label = match columns.len() {
+            0..=2 => format!("{}, geometric mean {mean}", column.title),
+            _ => format!("{} {mean}", column.title),
+        };
+        (Some(color(column)), label)
+    });
+    let paper = (None, "the ESP-bags paper, at its own size".to_owned());
+    let mut text = String::new();
+    let (mut x, mut y, mut lines) = (20.0, LEGEND, 1);
+    for (color, label) in labels.chain([paper]) {
         // Letters are about 7 wide.
-        x += 50.0 + 7.0 * label.len() as f64;
+        let width = 50.0 + 7.0 * label.len() as f64;
+        if x > 20.0 && x + width > WIDTH {
+            (x, y, lines) = (20.0, y + LEGEND_LINE, lines + 1);
+        }
+        text += &match color {
+            Some(color) => format!(
+                "<rect class=\"{color}\" x=\"{x:.1}\" y=\"{:.1}\" width=\"14\" height=\"14\" rx=\"2\"/>\n",
+                y - 7.0
+            ),
+            None => format!(
+                "<path class=\"paper\" d=\"M{:.1} {:.1}l5 5l-5 5l-5 -5z\"/>\n",
+                x + 7.0,
+                y - 5.0
+            ),
+        };
+        text += &format!(
+            "<text x=\"{:.1}\" y=\"{y:.1}\">{}</text>\n",
+            x + 22.0,
+            escape(&label)
+        );
+        x += width;
     }
-    text + &format!(
-        "<path class=\"paper\" d=\"M{:.1} 52l5 5l-5 5l-5 -5z\"/>\n\
-         <text x=\"{:.1}\" y=\"57\">the ESP-bags paper, at its own size</text>\n",
-        x + 7.0,
-        x + 22.0,
-    )
+    (text, lines)
 }
 
 /// A logarithmic scale that has room for 1x and every value.
@@ -126,7 +179,8 @@ impl Scale {
         };
         for checked in table.programs.iter().flat_map(|row| &row.checked) {
             scale.least = scale.least.min(checked.slowdown.least);
-            let most = checked.slowdown.greatest.max(checked.paper_slowdown);
+            let paper = checked.paper_slowdown.unwrap_or(1.0);
+            let most = checked.slowdown.greatest.max(paper);
             scale.greatest = scale.greatest.max(most);
         }
         scale

@@ -1,7 +1,8 @@
-//! The tables for a person at a terminal: slowdowns, Fin beside Rust, targets.
+//! The tables for a person at a terminal: slowdowns, memory, Fin beside Rust, targets.
 
-use super::{bytes, grouped, judgement, quantity, seconds, times};
-use finishline_model::bench::{BenchTable, Checked, ProgramRow, Spread};
+use super::grid::Grid;
+use super::{breakdown, bytes, grouped, judgement, quantity, seconds, times};
+use finishline_model::bench::{BenchTable, CheckColumn, Checked, Cost, ProgramRow, Spread};
 
 pub(super) fn render(table: &BenchTable) -> String {
     let mut text = format!(
@@ -21,12 +22,18 @@ pub(super) fn render(table: &BenchTable) -> String {
     }
     if !table.programs.is_empty() {
         text += &format!("\n{}", slowdowns(table).render());
-        text += "\nmemory is what the run added to the process; compile is from source text to machine code;\n\
-                 paper is the paper's slowdown, at its own size\n";
+        text += "\npaper is the paper's slowdown, at its own size\n";
+        text += "\nMemory, and time to compile\n\n";
+        text += &costs(table).render();
+        text += "\nmemory is what the run added to the process; compile is from source text to machine code, passes the part\n\
+                 of it from IR to IR\n";
     }
     if !table.rust.is_empty() {
         text += "\nWithout checks, beside the same algorithm in Rust -O\n\n";
         text += &rust(table).render();
+    }
+    if table.columns.iter().any(|column| column.of_breakdown) {
+        text += &breakdown::render(table);
     }
     if !table.targets.is_empty() {
         let of = match (table.programs.len(), table.suite) {
@@ -45,68 +52,78 @@ pub(super) fn render(table: &BenchTable) -> String {
     text
 }
 
+/// The columns that are not only there for a breakdown, with the figures of a program.
+fn plain<'t>(
+    table: &'t BenchTable,
+    row: &'t ProgramRow,
+) -> impl Iterator<Item = &'t Checked> + use<'t> {
+    let columns = table.columns.iter().zip(&row.checked);
+    let plain = columns.filter(|(column, _)| !column.of_breakdown);
+    plain.map(|(_, checked)| checked)
+}
+
+fn plain_columns(table: &BenchTable) -> impl Iterator<Item = &CheckColumn> {
+    table.columns.iter().filter(|column| !column.of_breakdown)
+}
+
 fn slowdowns(table: &BenchTable) -> Grid {
     let mut grid = Grid::default();
-    let mut heading: Vec<String> = ["program", "tasks", "time", "memory", "compile"]
-        .map(str::to_owned)
-        .into();
-    for column in &table.columns {
-        heading.push(column.title.to_owned());
-        heading.extend(["spread", "paper", "memory", "ratio", "compile"].map(str::to_owned));
+    let mut heading: Vec<String> = ["program", "tasks", "time"].map(str::to_owned).into();
+    let mut mean: Vec<String> = ["geometric mean", "", ""].map(str::to_owned).into();
+    let mut worst: Vec<String> = ["worst", "", ""].map(str::to_owned).into();
+    for column in plain_columns(table) {
+        heading.push(column.title.clone());
+        heading.extend(["spread", "paper"].map(str::to_owned));
+        let (ours, paper) = (column.overall, column.paper);
+        mean.extend([times(ours.geometric_mean), String::new()]);
+        mean.push(maybe(paper.map(|paper| paper.geometric_mean)));
+        worst.extend([times(ours.worst.value), ours.worst.program.to_owned()]);
+        worst.push(maybe(paper.map(|paper| paper.worst.value)));
     }
     grid.rows.push(heading);
     grid.rule();
-    grid.rows.extend(table.programs.iter().map(program));
-    grid.rule();
-    let mut mean = labelled("geometric mean");
-    let mut worst = labelled("worst");
-    for column in &table.columns {
-        let (ours, paper) = (column.overall, column.paper);
-        mean.extend([times(ours.geometric_mean), String::new()]);
-        mean.push(times(paper.geometric_mean));
-        worst.extend([times(ours.worst.value), ours.worst.program.to_owned()]);
-        worst.push(times(paper.worst.value));
-        for row in [&mut mean, &mut worst] {
-            row.extend([const { String::new() }; 3]);
+    grid.rows.extend(table.programs.iter().map(|row| {
+        let time = seconds(row.baseline.seconds.median);
+        let mut cells = vec![row.program.to_owned(), grouped(row.tasks), time];
+        for checked in plain(table, row) {
+            let slowdown = &checked.slowdown;
+            cells.extend([times(slowdown.median), spread(slowdown)]);
+            cells.push(maybe(checked.paper_slowdown));
         }
-    }
+        cells
+    }));
+    grid.rule();
     grid.rows.extend([mean, worst]);
     grid
 }
 
-/// A row whose cells below the baseline's headings are empty.
-fn labelled(label: &str) -> Vec<String> {
-    let mut row = vec![label.to_owned()];
-    row.extend([const { String::new() }; 4]);
-    row
+fn costs(table: &BenchTable) -> Grid {
+    let mut grid = Grid::default();
+    let mut heading: Vec<String> = ["program", "memory", "compile", "passes"]
+        .map(str::to_owned)
+        .into();
+    for column in plain_columns(table) {
+        heading.push(column.title.clone());
+        heading.extend(["ratio", "compile", "passes"].map(str::to_owned));
+    }
+    grid.rows.push(heading);
+    grid.rule();
+    grid.rows.extend(table.programs.iter().map(|row| {
+        let compiled = |cost: &Cost| [cost.compile_seconds, cost.optimise_seconds].map(seconds);
+        let memory = |cost: &Cost| bytes(cost.memory_bytes as f64);
+        let mut cells = vec![row.program.to_owned(), memory(&row.baseline)];
+        cells.extend(compiled(&row.baseline));
+        for checked in plain(table, row) {
+            cells.extend([memory(&checked.cost), maybe(checked.memory_ratio)]);
+            cells.extend(compiled(&checked.cost));
+        }
+        cells
+    }));
+    grid
 }
 
-fn program(row: &ProgramRow) -> Vec<String> {
-    let mut cells = vec![
-        row.program.to_owned(),
-        grouped(row.tasks),
-        seconds(row.baseline.seconds.median),
-        bytes(row.baseline.memory_bytes as f64),
-        seconds(row.baseline.compile_seconds),
-    ];
-    for Checked {
-        cost,
-        slowdown,
-        paper_slowdown,
-        memory_ratio,
-        ..
-    } in &row.checked
-    {
-        cells.extend([
-            times(slowdown.median),
-            spread(slowdown),
-            times(*paper_slowdown),
-            bytes(cost.memory_bytes as f64),
-            memory_ratio.map_or("-".to_owned(), times),
-            seconds(cost.compile_seconds),
-        ]);
-    }
-    cells
+fn maybe(ratio: Option<f64>) -> String {
+    ratio.map_or("-".to_owned(), times)
 }
 
 fn rust(table: &BenchTable) -> Grid {
@@ -146,62 +163,3 @@ fn targets(table: &BenchTable) -> Grid {
 fn spread(spread: &Spread) -> String {
     format!("{:.2}..{:.2}", spread.least, spread.greatest)
 }
-
-/// Cells in columns as wide as their widest cell.
-struct Grid {
-    rows: Vec<Vec<String>>,
-    /// Rows above which a line is drawn.
-    rules: Vec<usize>,
-    /// The columns of words; numbers are flush right.
-    flush_left: &'static [usize],
-}
-
-impl Default for Grid {
-    fn default() -> Self {
-        Grid {
-            rows: Vec::new(),
-            rules: Vec::new(),
-            flush_left: &[0],
-        }
-    }
-}
-
-impl Grid {
-    /// Draws a line below the rows so far.
-    fn rule(&mut self) {
-        self.rules.push(self.rows.len());
-    }
-
-    fn render(&self) -> String {
-        let columns = self.rows.iter().map(Vec::len).max().unwrap_or(0);
-        let width = |column: usize| {
-            let cells = self.rows.iter().filter_map(|row| row.get(column));
-            cells.map(|cell| cell.chars().count()).max().unwrap_or(0)
-        };
-        let widths: Vec<usize> = (0..columns).map(width).collect();
-        let total = widths.iter().sum::<usize>() + GAP.len() * columns.saturating_sub(1);
-        let mut text = String::new();
-        for (index, row) in self.rows.iter().enumerate() {
-            if self.rules.contains(&index) {
-                text += &"-".repeat(total);
-                text.push('\n');
-            }
-            let mut line = String::new();
-            for (column, (cell, width)) in row.iter().zip(&widths).enumerate() {
-                if column > 0 {
-                    line += GAP;
-                }
-                line += &match self.flush_left.contains(&column) {
-                    true => format!("{cell:<width$}"),
-                    false => format!("{cell:>width$}"),
-                };
-            }
-            text += line.trim_end();
-            text.push('\n');
-        }
-        text
-    }
-}
-
-/// Between columns.
-const GAP: &str = "  ";

@@ -1,9 +1,10 @@
 //! The table of a benchmark, made by hand, in each of its formats.
 
 use finishline_model::bench::{
-    BenchFailure, BenchFailureKind, BenchTable, CheckColumn, Checked, Cost, Overall, ProgramRow,
-    RustRow, Spread, Target, Unit, Worst,
+    BenchFailure, BenchFailureKind, BenchTable, CheckColumn, Checked, ChecksMade, Cost, Overall,
+    ProgramRow, RustRow, Spread, Target, Unit, Worst,
 };
+use finishline_model::{Pass, Passes};
 use finishline_report::bench::{Format, write};
 use serde_json::json;
 
@@ -23,27 +24,77 @@ fn spread(median: f64, least: f64, greatest: f64) -> Spread {
     }
 }
 
+/// A program that is twice as fast with fewer checks.
 fn row(program: &'static str, slowdown: f64, memory_ratio: Option<f64>) -> ProgramRow {
+    let all_checks = Checked {
+        cost: Cost {
+            seconds: spread(1.5, 1.0, 2.0),
+            memory_bytes: 6 << 20,
+            compile_seconds: 0.016,
+            optimise_seconds: 0.004,
+        },
+        slowdown: spread(slowdown, slowdown / 2.0, slowdown * 2.0),
+        paper_slowdown: Some(8.0),
+        task_bytes: 4096,
+        memory_ratio,
+        made: ChecksMade {
+            single: 400_000,
+            ranges: 0,
+            in_ranges: 0,
+        },
+    };
+    let optimised = Checked {
+        cost: Cost {
+            optimise_seconds: 0.005,
+            ..all_checks.cost
+        },
+        slowdown: spread(slowdown / 2.0, slowdown / 4.0, slowdown),
+        paper_slowdown: Some(7.0),
+        made: ChecksMade {
+            single: 12_000,
+            ranges: 300,
+            in_ranges: 150_000,
+        },
+        ..all_checks
+    };
     ProgramRow {
         program,
         tasks: 12_500_000,
+        accesses: None,
         baseline: Cost {
             seconds: spread(0.5, 0.25, 1.0),
             memory_bytes: 3 << 20,
             compile_seconds: 0.012,
+            optimise_seconds: 0.003,
         },
-        checked: vec![Checked {
-            cost: Cost {
-                seconds: spread(1.5, 1.0, 2.0),
-                memory_bytes: 6 << 20,
-                compile_seconds: 0.016,
-            },
-            slowdown: spread(slowdown, slowdown / 2.0, slowdown * 2.0),
-            paper_slowdown: 8.0,
-            task_bytes: 4096,
-            memory_ratio,
-        }],
+        checked: vec![all_checks, optimised],
     }
+}
+
+/// The same table with another column, of which the paper says nothing, and with all accesses counted.
+fn breakdown() -> BenchTable {
+    let mut table = table();
+    table.columns.insert(
+        1,
+        CheckColumn {
+            key: "read_only".to_owned(),
+            title: "read-only".to_owned(),
+            passes: Passes::SEQUENTIAL.with(Pass::ReadOnly),
+            of_breakdown: true,
+            paper: None,
+            ..table.columns[0].clone()
+        },
+    );
+    for row in &mut table.programs {
+        row.accesses = Some(1_000_000);
+        let alone = Checked {
+            paper_slowdown: None,
+            slowdown: spread(1.75, 1.5, 2.0),
+            ..row.checked[0]
+        };
+        row.checked.insert(1, alone);
+    }
+    table
 }
 
 fn table() -> BenchTable {
@@ -53,18 +104,36 @@ fn table() -> BenchTable {
         rounds: 3,
         optimised: true,
         suite: 3,
-        columns: vec![CheckColumn {
-            key: "all_checks",
-            title: "all checks",
-            overall: Overall {
-                geometric_mean: 2.8284,
-                worst: worst("sor", 4.0),
+        columns: vec![
+            CheckColumn {
+                key: "all_checks".to_owned(),
+                title: "all checks".to_owned(),
+                passes: Passes::SEQUENTIAL,
+                of_breakdown: false,
+                overall: Overall {
+                    geometric_mean: 2.8284,
+                    worst: worst("sor", 4.0),
+                },
+                paper: Some(Overall {
+                    geometric_mean: 8.0,
+                    worst: worst("sor", 8.0),
+                }),
             },
-            paper: Overall {
-                geometric_mean: 8.0,
-                worst: worst("sor", 8.0),
+            CheckColumn {
+                key: "optimised".to_owned(),
+                title: "optimised".to_owned(),
+                passes: Passes::ALL,
+                of_breakdown: false,
+                overall: Overall {
+                    geometric_mean: 1.5,
+                    worst: worst("sor", 2.0),
+                },
+                paper: Some(Overall {
+                    geometric_mean: 7.0,
+                    worst: worst("sor", 7.0),
+                }),
             },
-        }],
+        ],
         programs: vec![row("crypt", 2.0, None), row("sor", 4.0, Some(2.0))],
         rust: vec![RustRow {
             program: "sor",
@@ -111,11 +180,23 @@ fn the_text_has_every_figure() {
     assert!(text.contains("size A, medians of 3 rounds\n"), "{text}");
     assert_eq!(
         line(&text, "crypt"),
-        "crypt 12,500,000 500 ms 3.00 MiB 12.0 ms 2.00x 1.00..4.00 8.00x 6.00 MiB - 16.0 ms"
+        "crypt 12,500,000 500 ms 2.00x 1.00..4.00 8.00x 1.00x 0.50..2.00 7.00x"
     );
-    assert_eq!(line(&text, "geometric mean"), "geometric mean 2.83x 8.00x");
-    assert_eq!(line(&text, "worst"), "worst 4.00x sor 8.00x");
-    let rust = text.split_once("Rust -O").expect("the second table").1;
+    assert_eq!(
+        line(&text, "geometric mean"),
+        "geometric mean 2.83x 8.00x 1.50x 7.00x"
+    );
+    assert_eq!(
+        line(&text, "worst"),
+        "worst 4.00x sor 8.00x 2.00x sor 7.00x"
+    );
+    let costs = text.split_once("Memory,").expect("the second table").1;
+    assert_eq!(
+        line(costs, "crypt"),
+        "crypt 3.00 MiB 12.0 ms 3.00 ms 6.00 MiB - 16.0 ms 4.00 ms 6.00 MiB - 16.0 ms 5.00 ms"
+    );
+    assert!(line(costs, "sor").contains("6.00 MiB 2.00x 16.0 ms"));
+    let rust = text.split_once("Rust -O").expect("the third table").1;
     assert_eq!(line(rust, "sor"), "sor 500 ms 400 ms 1.25x 1.00..2.00");
     assert_eq!(
         line(&text, "slowdown, worst"),
@@ -177,6 +258,8 @@ fn the_csv_has_a_cell_for_every_column() {
         ("seconds", "0.5", "0.5"),
         ("memory_bytes", "3145728", "3145728"),
         ("compile_seconds", "0.012", "0.012"),
+        ("optimise_seconds", "0.003", "0.003"),
+        ("accesses", "", ""),
         ("rust_seconds", "", "0.4"),
         ("rust_ratio", "", "1.25"),
         ("rust_ratio_least", "", "1"),
@@ -190,6 +273,14 @@ fn the_csv_has_a_cell_for_every_column() {
         ("all_checks_task_bytes", "4096", "4096"),
         ("all_checks_memory_ratio", "", "2"),
         ("all_checks_compile_seconds", "0.016", "0.016"),
+        ("all_checks_optimise_seconds", "0.004", "0.004"),
+        ("optimised_slowdown", "1", "2"),
+        ("optimised_paper_slowdown", "7", "7"),
+        ("optimised_optimise_seconds", "0.005", "0.005"),
+        ("optimised_single_checks", "12000", "12000"),
+        ("optimised_range_checks", "300", "300"),
+        ("optimised_in_ranges", "150000", "150000"),
+        ("optimised_removed", "", ""),
     ] {
         assert_eq!(crypt[at(name)], of_crypt, "{name}");
         assert_eq!(sor[at(name)], of_sor, "{name}");
@@ -209,12 +300,18 @@ fn the_json_is_as_documented() {
     assert_eq!(
         report["programs"][1],
         json!({
-            "program": "sor", "tasks": 12_500_000, "seconds": range(0.5, 0.25, 1.0),
-            "memory_bytes": 3 << 20, "compile_seconds": 0.012,
+            "program": "sor", "tasks": 12_500_000, "accesses": null, "seconds": range(0.5, 0.25, 1.0),
+            "memory_bytes": 3 << 20, "compile_seconds": 0.012, "optimise_seconds": 0.003,
             "checks": [{
                 "checks": "all_checks", "seconds": range(1.5, 1.0, 2.0), "slowdown": range(4.0, 2.0, 8.0),
                 "paper_slowdown": 8.0, "memory_bytes": 6 << 20, "task_bytes": 4096, "memory_ratio": 2.0,
-                "compile_seconds": 0.016,
+                "compile_seconds": 0.016, "optimise_seconds": 0.004, "single_checks": 400_000,
+                "range_checks": 0, "in_ranges": 0, "removed": null,
+            }, {
+                "checks": "optimised", "seconds": range(1.5, 1.0, 2.0), "slowdown": range(2.0, 1.0, 4.0),
+                "paper_slowdown": 7.0, "memory_bytes": 6 << 20, "task_bytes": 4096, "memory_ratio": 2.0,
+                "compile_seconds": 0.016, "optimise_seconds": 0.005, "single_checks": 12_000,
+                "range_checks": 300, "in_ranges": 150_000, "removed": null,
             }],
         })
     );
@@ -223,11 +320,12 @@ fn the_json_is_as_documented() {
         json!(null)
     );
     assert_eq!(
-        report["overall"],
-        json!([{
-            "checks": "all_checks", "geometric_mean": 2.8284, "worst": {"program": "sor", "slowdown": 4.0},
+        report["overall"][0],
+        json!({
+            "checks": "all_checks", "passes": "sequential", "geometric_mean": 2.8284,
+            "worst": {"program": "sor", "slowdown": 4.0},
             "paper_geometric_mean": 8.0, "paper_worst": {"program": "sor", "slowdown": 8.0},
-        }])
+        })
     );
     assert_eq!(
         report["rust"],
@@ -253,22 +351,91 @@ fn the_json_is_as_documented() {
 #[test]
 fn every_name_in_the_files_is_documented() {
     let page = include_str!("../../../../docs/bench.md");
-    let csv = render(&table(), Format::Csv);
+    let documented = |name: &str| {
+        assert!(
+            page.contains(&format!("`{name}`")),
+            "docs/bench.md lacks {name}"
+        );
+    };
+    let table = breakdown();
+    let csv = render(&table, Format::Csv);
     let heading = csv.lines().next().expect("a heading");
     for name in heading.split(',') {
-        assert!(
-            page.contains(&format!("`{name}`")),
-            "docs/bench.md lacks {name}"
-        );
+        let mut kinds = table.columns.iter();
+        match kinds.find_map(|column| name.strip_prefix(&format!("{}_", column.key))) {
+            Some(figure) => documented(&format!("CHECKS_{figure}")),
+            None => documented(name),
+        }
+    }
+    for column in &table.columns {
+        documented(&column.key);
+    }
+    for pass in Passes::ALL.without(Pass::Sequential).iter() {
+        documented(&pass.name().replace('-', "_"));
     }
     let json: serde_json::Value =
-        serde_json::from_str(&render(&table(), Format::Json)).expect("JSON");
-    names(&json, &mut |name| {
-        assert!(
-            page.contains(&format!("`{name}`")),
-            "docs/bench.md lacks {name}"
-        );
-    });
+        serde_json::from_str(&render(&table, Format::Json)).expect("JSON");
+    names(&json, &mut |name| documented(name));
+}
+
+#[test]
+fn a_breakdown_has_tables_of_its_own() {
+    let text = render(&breakdown(), Format::Text);
+    // The first table is that without a breakdown.
+    assert_eq!(
+        line(&text, "crypt"),
+        line(&render(&table(), Format::Text), "crypt")
+    );
+    let slowdowns = text.split_once("each pass alone").expect("the table").1;
+    assert_eq!(
+        line(slowdowns, "program"),
+        "program all checks read-only optimised"
+    );
+    assert_eq!(line(slowdowns, "crypt"), "crypt 2.00x 1.75x 1.00x");
+    assert_eq!(
+        line(slowdowns, "geometric mean"),
+        "geometric mean 2.83x 2.83x 1.50x"
+    );
+    let shares = text.split_once("in percent of all").expect("the table").1;
+    assert_eq!(line(shares, "crypt"), "crypt 40.0 40.0 1.2");
+    let counts = text.split_once("Checks, optimised").expect("the table").1;
+    // 1,000,000 - 12,000 - 150,000
+    assert_eq!(
+        line(counts, "crypt"),
+        "crypt 1,000,000 12,000 300 150,000 838,000"
+    );
+    assert!(!render(&table(), Format::Text).contains("each pass alone"));
+}
+
+#[test]
+fn the_files_have_the_counts_of_a_breakdown() {
+    let report = render(&breakdown(), Format::Json);
+    let report: serde_json::Value = serde_json::from_str(&report).expect("JSON");
+    let [alone, optimised] = [1, 2].map(|index| &report["programs"][0]["checks"][index]);
+    assert_eq!(report["programs"][0]["accesses"], 1_000_000);
+    assert_eq!(alone["removed"], 600_000);
+    assert_eq!(alone["paper_slowdown"], json!(null));
+    assert_eq!(optimised["removed"], 838_000);
+    assert_eq!(report["overall"][1]["passes"], "sequential,read-only");
+    assert_eq!(report["overall"][1]["paper_worst"], json!(null));
+    let svg = render(&breakdown(), Format::Svg);
+    assert_eq!(svg.matches("class=\"bar read-only\"").count(), 2);
+    assert_eq!(svg.matches("class=\"bar ").count(), 6);
+    // The legend's, and one for each figure that the paper has.
+    assert_eq!(svg.matches("class=\"paper\"").count(), 1 + 4);
+}
+
+/// A range can have more locations than there were accesses to them.
+#[test]
+fn more_checked_than_accessed_is_shown_as_it_is() {
+    let mut table = breakdown();
+    table.programs[0].accesses = Some(160_000);
+    let text = render(&table, Format::Text);
+    let counts = text.split_once("Checks, optimised").expect("the table").1;
+    assert_eq!(
+        line(counts, "crypt"),
+        "crypt 160,000 12,000 300 150,000 -2,000"
+    );
 }
 
 fn names(value: &serde_json::Value, found: &mut impl FnMut(&str)) {
@@ -301,7 +468,12 @@ fn attribute(svg: &str, marks: [&str; 2], name: &str) -> f64 {
 
 #[test]
 fn the_chart_is_well_formed() {
-    let svg = render(&table(), Format::Svg);
+    for table in [table(), breakdown()] {
+        well_formed(&render(&table, Format::Svg));
+    }
+}
+
+fn well_formed(svg: &str) {
     let mut open = Vec::new();
     for tag in svg.split('<').skip(1) {
         let tag = tag.split('>').next().unwrap_or_default();
@@ -314,7 +486,6 @@ fn the_chart_is_well_formed() {
         assert!(tag.matches('"').count().is_multiple_of(2), "{tag}");
     }
     assert_eq!(open, Vec::<&str>::new());
-    assert_eq!(svg.matches("class=\"bar ").count(), 2);
     assert!(svg.contains("prefers-color-scheme: dark"));
 }
 

@@ -2,6 +2,7 @@
 
 mod bench;
 mod exit_status;
+mod explain;
 mod html;
 mod json;
 mod sarif;

@@ -372,6 +372,7 @@ fn clean(program: &str, arguments: &[&str]) -> Summary {
             isolated_blocks: 0,
             accesses: 12,
             locations: 1,
+            ..Statistics::default()
         },
     }
 }

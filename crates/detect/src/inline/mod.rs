@@ -29,14 +29,15 @@
 //! the fast path compares with. Inside an isolated block `me` and `settled` equal no cell. So programs that use isolated
 //! blocks pay for them at the locations concerned and nowhere else.
 //!
-//! Cells are handed over by the caller one at a time; this file follows no address.
+//! Cells are handed over by the caller, one at a time or as a range ([`range`]); nothing here follows an address.
+
+mod range;
 
 use crate::Failure;
+use crate::findings::{Findings, Found};
 use crate::history::{History, Isolated, Now, WriteCoversReads};
 use crate::locations::LocationSet;
 use crate::order::{NOBODY, Order, Stamp};
-use crate::serial::Findings;
-use finishline_model::summary::Statistics;
 use finishline_model::{Access, AccessKind, Event, Location, Observer};
 use rustc_hash::FxHashMap;
 use std::ptr::NonNull;
@@ -54,7 +55,7 @@ const NOBODY_EVER: Stamp = Stamp::MAX - 1;
 
 /// What compiled code compares cells with. Its layout is part of the code generator's contract.
 #[repr(C)]
-#[derive(Clone, Debug)]
+#[derive(Clone, Copy, Debug)]
 pub struct FastPath {
     /// The stamp of the running task.
     pub me: Stamp,
@@ -81,6 +82,7 @@ impl FastPath {
     };
 
     /// The table above: the cell after the access, if it is decided here. Compiled code does the same.
+    #[inline]
     pub fn decide(&self, kind: AccessKind, cell: u64, slot: usize) -> Option<u64> {
         let [writer, reader] = unpacked(cell);
         let serial = |stamp: Stamp| stamp < self.serial_below;
@@ -127,10 +129,7 @@ pub struct Inline<O: Order> {
     memorised: bool,
     /// The histories of locations that isolated blocks have accessed.
     elsewhere: FxHashMap<Location, [Stamp; 4]>,
-    racing: LocationSet,
-    isolated_conflict: bool,
-    statistics: Statistics,
-    failure: Option<Failure>,
+    found: Found,
 }
 
 impl<O: Order> Inline<O> {
@@ -142,10 +141,7 @@ impl<O: Order> Inline<O> {
             isolated: false,
             memorised: true,
             elsewhere: FxHashMap::default(),
-            racing: LocationSet::new()?,
-            isolated_conflict: false,
-            statistics: Statistics::default(),
-            failure: None,
+            found: Found::new()?,
         })
     }
 
@@ -164,43 +160,29 @@ impl<O: Order> Inline<O> {
         self.fast = None;
     }
 
-    /// What was found in the run that has ended, or was cut short, with as many checked accesses.
-    pub fn finish(self, accesses: u64) -> Result<Findings, Failure> {
-        if let Some(failure) = self.failure {
-            return Err(failure);
-        }
-        Ok(Findings {
-            task_bytes: self.order.used_bytes(),
-            location_bytes: self.racing.used_bytes()
-                + self.elsewhere.capacity() * size_of::<(Location, [Stamp; 4])>(),
-            racing: self.racing,
-            isolated_conflict: self.isolated_conflict,
-            statistics: Statistics {
-                accesses,
-                ..self.statistics
-            },
-        })
+    /// What was found in the run that has ended, or was cut short, with as many accesses checked one at a time.
+    pub fn finish(mut self, accesses: u64) -> Result<Findings, Failure> {
+        self.found.statistics.accesses += accesses;
+        let elsewhere_bytes = self.elsewhere.capacity() * size_of::<(Location, [Stamp; 4])>();
+        self.found.finish(self.order.used_bytes(), elsewhere_bytes)
     }
 
     /// The racing locations so far.
     pub fn racing(&self) -> &LocationSet {
-        &self.racing
+        self.found.racing()
     }
 
     /// Whether two parallel isolated blocks conflicted so far.
     pub fn isolated_conflict(&self) -> bool {
-        self.isolated_conflict
+        self.found.isolated_conflict
     }
 
     /// Starts over for another run, with fresh cells, and keeps the memory.
     pub fn clear(&mut self) {
         self.order.clear();
         self.elsewhere.clear();
-        self.racing.clear();
+        self.found.clear();
         (self.stamp, self.isolated, self.memorised) = (NOBODY, false, true);
-        self.isolated_conflict = false;
-        self.statistics = Statistics::default();
-        self.failure = None;
     }
 
     /// An access that the fast path did not decide, of the location that `location` tells.
@@ -212,9 +194,26 @@ impl<O: Order> Inline<O> {
         slot: usize,
         location: impl FnOnce() -> Location,
     ) {
+        if let Some(reader) = self.access(kind, cell, location) {
+            self.memorised = true;
+            if let Some(fast) = self.fast() {
+                fast.beside[slot % SLOTS] = reader;
+            }
+        }
+    }
+
+    /// An access by the rules of the history. Tells the reader that a read left alone because it is parallel.
+    #[inline]
+    fn access(
+        &mut self,
+        kind: AccessKind,
+        cell: &mut u64,
+        location: impl FnOnce() -> Location,
+    ) -> Option<Stamp> {
         let before = *cell;
         if self.isolated || before == ELSEWHERE {
-            return self.access_elsewhere(kind, cell, location());
+            self.access_elsewhere(kind, cell, location());
+            return None;
         }
         let (stamp, order) = (self.stamp, &mut self.order);
         let now = Now {
@@ -227,15 +226,11 @@ impl<O: Order> Inline<O> {
         });
         *cell = packed(done.cell);
         if !done.races.is_empty() {
-            return self.note_race(location());
+            self.found.race(location());
+            return None;
         }
-        if kind == AccessKind::Read && done.recorded.is_none() {
-            let [_, reader] = done.cell;
-            self.memorised = true;
-            if let Some(fast) = self.fast() {
-                fast.beside[slot % SLOTS] = reader;
-            }
-        }
+        let [_, reader] = done.cell;
+        (kind == AccessKind::Read && done.recorded.is_none()).then_some(reader)
     }
 
     /// An access inside an isolated block, or to a location that one has accessed.
@@ -255,16 +250,9 @@ impl<O: Order> Inline<O> {
         };
         let done = Isolated::transition(*full, now, |earlier| is_parallel(order, stamp, earlier));
         *full = done.cell;
-        self.isolated_conflict |= !done.overlaps.is_empty();
+        self.found.isolated_conflict |= !done.overlaps.is_empty();
         if !done.races.is_empty() {
-            self.note_race(location);
-        }
-    }
-
-    #[cold]
-    fn note_race(&mut self, location: Location) {
-        if let Err(full) = self.racing.insert(location) {
-            self.failure.get_or_insert(full.into());
+            self.found.race(location);
         }
     }
 
@@ -276,19 +264,12 @@ impl<O: Order> Inline<O> {
     }
 
     fn follow(&mut self, event: &Event) -> Result<(), Failure> {
+        self.found.statistics.event(event);
         match event {
-            Event::TaskBegin { .. } => self.statistics.tasks += 1,
-            Event::FinishBegin { .. } => self.statistics.finishes += 1,
-            Event::IsolatedBegin { .. } => {
-                self.statistics.isolated_blocks += 1;
-                self.isolated = true;
-            }
+            Event::Alloc { .. } => return Ok(()),
+            Event::IsolatedBegin { .. } => self.isolated = true,
             Event::IsolatedEnd { .. } => self.isolated = false,
-            Event::Alloc { count, .. } => {
-                self.statistics.locations += count;
-                return Ok(());
-            }
-            Event::TaskEnd { .. } | Event::FinishJoin { .. } | Event::FinishEnd { .. } => {}
+            _ => {}
         }
         self.order.event(event)?;
         self.begin_step();
@@ -318,11 +299,11 @@ impl<O: Order> Inline<O> {
 impl<O: Order> Observer for Inline<O> {
     #[inline]
     fn event(&mut self, event: &Event) {
-        if self.failure.is_none() {
-            self.failure = self.follow(event).err();
+        if self.found.failure.is_none() {
+            self.found.failure = self.follow(event).err();
         }
     }
 
-    /// Accesses come by [`Inline::undecided`], with their cells.
+    /// Accesses come by [`Inline::undecided`] and [`Inline::range`], with their cells.
     fn access(&mut self, _: &Access) {}
 }

@@ -1,0 +1,234 @@
+//! `--checks` and `explain-checks` on the real binary: what is left out changes what is paid, and nothing that is said.
+
+use finishline_model::{Pass, Passes};
+use serde_json::Value;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Output};
+
+const FIG2: &str = "programs/esp-bags/figures/fig2.fin";
+
+fn root() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("../..")
+}
+
+fn finishline(arguments: &[&str]) -> Output {
+    Command::new(env!("CARGO_BIN_EXE_finishline"))
+        .args(arguments)
+        .current_dir(root())
+        .output()
+        .expect("the binary starts")
+}
+
+fn text(bytes: &[u8]) -> String {
+    String::from_utf8(bytes.to_vec()).expect("text")
+}
+
+fn scratch(name: &str, contents: &str) -> String {
+    let path = Path::new(env!("CARGO_TARGET_TMPDIR")).join(name);
+    std::fs::write(&path, contents).expect("the scratch file");
+    path.display().to_string()
+}
+
+/// The explanation as JSON, which keeps to its schema.
+fn explained(arguments: &[&str]) -> Value {
+    let output = finishline(&[&["explain-checks", "--format", "json"], arguments].concat());
+    assert_eq!(output.status.code(), Some(0), "{}", text(&output.stderr));
+    let report: Value = serde_json::from_slice(&output.stdout).expect("JSON on standard output");
+    let schema = std::fs::read(root().join("docs/checks.schema.json")).expect("the schema");
+    let schema: Value = serde_json::from_slice(&schema).expect("the schema is JSON");
+    let validator = jsonschema::validator_for(&schema).expect("the schema is one");
+    let errors: Vec<String> = validator
+        .iter_errors(&report)
+        .map(|error| error.to_string())
+        .collect();
+    assert!(errors.is_empty(), "{errors:?}");
+    report
+}
+
+/// `kind place`, for each access with this fate.
+fn with_fate<'r>(report: &'r Value, fate: &str) -> Vec<String> {
+    let accesses = report["accesses"].as_array().expect("accesses").iter();
+    let word = |access: &'r Value, field: &str| access[field].as_str().expect("a word");
+    (accesses.filter(|access| access["fate"] == fate))
+        .map(|access| format!("{} {}", word(access, "kind"), word(access, "place")))
+        .collect()
+}
+
+#[test]
+fn an_unknown_pass_is_refused_and_all_are_named() {
+    for command in ["check", "explain-checks"] {
+        let output = finishline(&[command, "--checks", "read-only,magic", FIG2]);
+        assert_eq!(output.status.code(), Some(2));
+        let message = text(&output.stderr);
+        assert!(message.contains("`magic`"), "{message}");
+        for word in ["full", "sequential", "optimised"] {
+            assert!(message.contains(word), "{word} is not named: {message}");
+        }
+        for pass in Pass::ALL {
+            assert!(message.contains(pass.name()), "{pass} is not named");
+        }
+    }
+}
+
+/// None, each alone, all but each, all.
+fn some_sets() -> Vec<Passes> {
+    let alone = Pass::ALL.map(|pass| Passes::NONE.with(pass));
+    let but_one = Pass::ALL.map(|pass| Passes::ALL.without(pass));
+    [Passes::NONE, Passes::ALL]
+        .into_iter()
+        .chain(alone)
+        .chain(but_one)
+        .collect()
+}
+
+/// Only the number of checked accesses differs, and the order in which a range of locations was found racing.
+#[test]
+fn what_is_left_out_changes_nothing_that_is_said() {
+    for (program, arguments) in [
+        (FIG2, &["3"][..]),
+        ("programs/esp-bags/sor_racy.fin", &["0"]),
+        ("programs/errors/runtime/race_before_the_failure.fin", &[]),
+        (
+            "programs/lessons/isolated_then_plain_read_apparent.fin",
+            &[],
+        ),
+    ] {
+        let said = |passes: Passes| {
+            let checks = passes.to_string();
+            let options = ["check", "--format", "json", "--checks", &checks, program];
+            let output = finishline(&[&options[..], arguments].concat());
+            let mut report: Value = serde_json::from_slice(&output.stdout).expect("JSON");
+            let accesses = report["statistics"]["accesses"].take();
+            let names = report["racing_locations"]["names"].as_array_mut();
+            names.expect("names").sort_by_key(ToString::to_string);
+            (report, accesses.as_u64().expect("a number"))
+        };
+        let (expected, all) = said(Passes::NONE);
+        assert_eq!(expected["exit_status"], 66, "{program}");
+        for passes in some_sets() {
+            let (report, _) = said(passes);
+            assert_eq!(report, expected, "{program} with --checks {passes}");
+        }
+        let (_, sequential) = said(Passes::SEQUENTIAL);
+        assert!(sequential <= all, "{program}");
+    }
+}
+
+/// Two tasks write `shared[0]`, which no pass can do without; before them nothing runs.
+const TWO_TASKS: &str = "\
+var shared: int[];
+fn main() {
+    shared = new int[2];
+    finish {
+        async { write(0); }
+        async { write(0); }
+    }
+    print(shared[1]);
+}
+fn write(at: int) { shared[at] = at; }
+fn forgotten() { shared[1] = 1; }
+";
+
+#[test]
+fn every_access_has_its_fate() {
+    let program = scratch("two_tasks.fin", TWO_TASKS);
+    for more in [&[][..], &["--interpret"]] {
+        let report = |checks: &str| explained(&[&["--checks", checks, &program], more].concat());
+        let full = report("full");
+        assert_eq!(full["program"], program.as_str());
+        assert_eq!(full["checks"], "full");
+        assert_eq!(
+            with_fate(&full, "kept"),
+            [
+                "write shared",
+                "read shared",
+                "read shared[1]",
+                "read shared",
+                "write shared[at]"
+            ]
+        );
+        let unreachable = ["read shared", "write shared[1]"];
+        assert_eq!(with_fate(&full, "unreachable"), unreachable);
+
+        let sequential = report("sequential");
+        assert_eq!(
+            with_fate(&sequential, "kept"),
+            ["read shared", "write shared[at]"]
+        );
+        assert_eq!(
+            with_fate(&sequential, "removed"),
+            ["write shared", "read shared", "read shared[1]"]
+        );
+        assert_eq!(with_fate(&sequential, "unreachable"), unreachable);
+        assert_eq!(sequential["accesses"][0]["by"][0], "sequential");
+
+        let optimised = report("optimised");
+        let kept = with_fate(&optimised, "kept");
+        assert!(kept.contains(&"write shared[at]".to_owned()), "{kept:?}");
+        let removed = with_fate(&optimised, "removed");
+        for access in with_fate(&sequential, "removed") {
+            assert!(removed.contains(&access), "{access} of {removed:?}");
+        }
+        assert_eq!(with_fate(&optimised, "unreachable"), unreachable);
+    }
+}
+
+#[test]
+fn the_text_marks_what_is_paid_for() {
+    let program = scratch("marked.fin", TWO_TASKS);
+    let arguments = ["explain-checks", "--checks", "sequential", &program];
+    let output = finishline(&arguments);
+    assert_eq!(output.status.code(), Some(0));
+    assert_eq!(text(&output.stderr), "");
+    let listing = text(&output.stdout);
+    for expected in [
+        " 3 │     shared = new int[2];\n   │     ------ write shared: removed by sequential\n",
+        "10 │ fn write(at: int) { shared[at] = at; }\n   │                     ^^^^^^ read shared: kept\n",
+        "   │                     ^^^^^^^^^^ write shared[at]: kept\n",
+        "7 shared accesses, a run pays for 2, marked ^\n",
+    ] {
+        assert!(listing.contains(expected), "no {expected}\nin\n{listing}");
+    }
+    assert!(!listing.contains('\u{1b}'), "colours are for terminals");
+    let painted = finishline(&[&arguments[..], &["--color", "always"]].concat());
+    assert!(text(&painted.stdout).contains('\u{1b}'));
+
+    let file = scratch("marked.txt", "");
+    let output = finishline(&[&arguments[..], &["--color", "always", "-o", &file]].concat());
+    assert_eq!(
+        (output.status.code(), text(&output.stdout)),
+        (Some(0), String::new())
+    );
+    assert_eq!(std::fs::read_to_string(&file).expect("the file"), listing);
+}
+
+/// What it says of the whole suite adds up, and a program whose accesses are all checked has none removed.
+#[test]
+fn the_counts_add_up_on_the_benchmarks() {
+    let folder = root().join("programs/esp-bags");
+    for entry in std::fs::read_dir(folder).expect("the folder") {
+        let path = entry.expect("an entry").path();
+        if path.extension().is_none_or(|extension| extension != "fin") {
+            continue;
+        }
+        let program = path.display().to_string();
+        for checks in ["full", "optimised"] {
+            let report = explained(&["--checks", checks, &program]);
+            let count = |name: &str| report["counts"][name].as_u64().expect("a number");
+            let fates = [
+                "kept",
+                "partly",
+                "moved",
+                "merged",
+                "removed",
+                "unreachable",
+            ];
+            let sum: u64 = fates.iter().map(|fate| count(fate)).sum();
+            assert_eq!(count("accesses"), sum, "{program}");
+            match checks {
+                "full" => assert_eq!(count("kept") + count("unreachable"), sum, "{program}"),
+                _ => assert!(count("removed") > 0, "{program}"),
+            }
+        }
+    }
+}

@@ -1,0 +1,132 @@
+//! Detectors whose fast path is inline, as compiled code uses them: a check for each location, and a check for each range.
+
+use finishline_detect::inline::{FastPath, Inline};
+use finishline_detect::order::Order;
+use finishline_model::{Access, Event, Observer};
+use std::ptr::NonNull;
+
+/// What compiled code does with a detector whose fast path is inline: cells by location, and a fast path that decides what it can.
+pub(crate) struct InlineChecks<O: Order> {
+    fast: Box<FastPath>,
+    pub(crate) detector: Inline<O>,
+    cells: Vec<u64>,
+    /// The accesses that the fast path left to the detector.
+    pub(crate) undecided: usize,
+}
+
+impl<O: Order> InlineChecks<O> {
+    pub(crate) fn new(locations: u64) -> Self {
+        let mut fast = Box::new(FastPath::IDLE);
+        let mut detector = Inline::new().unwrap();
+        // SAFETY: the box lives as long as the detector and does not move, and is read only between calls of the detector.
+        unsafe { detector.attach(NonNull::from(&mut *fast)) };
+        InlineChecks {
+            fast,
+            detector,
+            cells: vec![0; locations as usize],
+            undecided: 0,
+        }
+    }
+
+    pub(crate) fn clear(&mut self) {
+        self.detector.clear();
+        self.undecided = 0;
+        self.cells.fill(0);
+    }
+}
+
+impl<O: Order> Observer for InlineChecks<O> {
+    fn event(&mut self, event: &Event) {
+        self.detector.event(event);
+    }
+
+    fn access(&mut self, access: &Access) {
+        // Sites and locations meet in the places of the memo in every combination.
+        let slot = access.id.0 as usize % 3;
+        for location in access.locations() {
+            let cell = &mut self.cells[location.0 as usize];
+            // SAFETY: the detector is not running.
+            let fast = unsafe { (&raw const *self.fast).read_volatile() };
+            match fast.decide(access.kind, *cell, slot) {
+                Some(after) => *cell = after,
+                None => {
+                    self.undecided += 1;
+                    self.detector
+                        .undecided(access.kind, cell, slot, || location);
+                }
+            }
+        }
+    }
+}
+
+/// The same where an access to several locations is one check, and one to one location is not.
+pub(crate) struct RangeChecks<O: Order> {
+    checks: InlineChecks<O>,
+    /// Cells lie the other way round, as those of the fields of a struct do.
+    falling: bool,
+}
+
+impl<O: Order> RangeChecks<O> {
+    pub(crate) fn new(locations: u64, falling: bool) -> Self {
+        let checks = InlineChecks::new(locations);
+        RangeChecks { checks, falling }
+    }
+
+    pub(crate) fn clear(&mut self) {
+        self.checks.clear();
+    }
+
+    /// Whether it left each cell as checks one at a time did, and found the same.
+    pub(crate) fn agrees(&self, one_at_a_time: &InlineChecks<O>) -> Result<(), String> {
+        let (found, expected) = (&self.checks.detector, &one_at_a_time.detector);
+        let cells = &self.checks.cells;
+        let [racing, expected_racing] = [found, expected].map(|it| it.racing().in_order());
+        if racing != expected_racing {
+            return Err(format!(
+                "ranges race at {racing:?}, not {expected_racing:?}"
+            ));
+        }
+        if found.isolated_conflict() != expected.isolated_conflict() {
+            return Err("ranges find another conflict of isolated blocks".into());
+        }
+        if *cells != one_at_a_time.cells {
+            let expected = &one_at_a_time.cells;
+            return Err(format!("ranges leave {cells:x?}, not {expected:x?}"));
+        }
+        Ok(())
+    }
+}
+
+impl<O: Order> Observer for RangeChecks<O> {
+    fn event(&mut self, event: &Event) {
+        self.checks.event(event);
+    }
+
+    fn access(&mut self, access: &Access) {
+        let &Access {
+            kind,
+            first,
+            count,
+            stride,
+            ..
+        } = access;
+        if count == 1 {
+            return self.checks.access(access);
+        }
+        let extent = match count {
+            0 => 0,
+            _ => ((count - 1) * stride + 1) as usize,
+        };
+        let InlineChecks {
+            detector, cells, ..
+        } = &mut self.checks;
+        let cells = &mut cells[first.0 as usize..][..extent];
+        if self.falling {
+            cells.reverse();
+            detector.range(kind, cells, -(stride as isize), first);
+            cells.reverse();
+        } else {
+            detector.range(kind, cells, stride as isize, first);
+        }
+    }
+}

@@ -1,0 +1,27 @@
+//! The code of a check, and the functions it calls in the middle of everything, under checkers made to look at them.
+
+mod fast_path;
+mod registers;
+
+use crate::checker::Checker;
+use crate::{Code, End, Program};
+use finishline_ir::machine::Limits;
+use std::sync::atomic::AtomicU64;
+
+/// Compiles a program as it is and runs it to its end; what it prints.
+fn run<C: Checker>(source: &str, checker: &mut C) -> String {
+    let compiled = finishline_fin::compile("test.fin", source.as_bytes());
+    let compiled = compiled.unwrap_or_else(|errors| panic!("{}\n{source}", errors.render(false)));
+    let progress = AtomicU64::new(0);
+    let program = Program {
+        module: &compiled.module,
+        arguments: &[],
+        limits: Limits::default(),
+        progress: &progress,
+    };
+    let mut output = Vec::new();
+    let code = Code::<C>::new(program).expect("a compiler");
+    let end = code.run(checker, &mut output);
+    assert!(matches!(end, End::Finished), "{end:?}");
+    String::from_utf8(output).expect("text")
+}

@@ -1,0 +1,145 @@
+//! Checks of a loop made where control leaves it.
+//!
+//! Of a loop that can end in the middle, or whose condition is anything, it is not known in front how often it will run; behind it is.
+//! A counter k of iterations goes along. At an exit whose every way from the header of the last iteration passes the check, it has been
+//! made k + 1 times; at one that no way from the check leads to but around, k times; at others that is not known, and the check stays.
+//! All of it is in one step, so what is checked behind the loop is checked in the step of the accesses.
+
+use super::loops::Check;
+use crate::edit::{append, constant, new_block, target};
+use crate::evolution::Context;
+use crate::loop_form::add_counter;
+use finishline_ir::loops::{Loop, LoopId, Loops};
+use finishline_ir::{
+    BinaryOp, BlockId, CompareOp, Const, Function, Op, Operand, Terminator, Type, Value,
+};
+use rustc_hash::FxHashSet;
+
+/// More exits than these are not worth a check each.
+const MOST_EXITS: usize = 4;
+
+/// A block by which control leaves, and whether the check has been made in the last iteration.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) struct Exit {
+    from: BlockId,
+    passed: bool,
+}
+
+/// Blocks by which control leaves a loop.
+pub(super) fn leaving_blocks(function: &Function, loops: &Loops, id: LoopId) -> Vec<BlockId> {
+    // A block that returns leads to no back edge, so it is in no loop.
+    let leaves = |block: &&BlockId| {
+        let mut targets = function.block(**block).terminator.targets();
+        targets.any(|target| !loops.contains(id, target.block))
+    };
+    loops
+        .get(id)
+        .blocks
+        .iter()
+        .filter(leaves)
+        .copied()
+        .collect()
+}
+
+/// How often a check of a block has been made at each exit.
+pub(super) fn exits(
+    context: Context<'_>,
+    leaving: &[BlockId],
+    block: BlockId,
+) -> Option<Vec<Exit>> {
+    let Context {
+        function,
+        loops,
+        id,
+        ..
+    } = context;
+    if leaving.len() > MOST_EXITS {
+        return None;
+    }
+    // What can be reached from the block in the same iteration.
+    let header = loops.get(id).header;
+    let mut reached = FxHashSet::default();
+    let mut waiting = vec![block];
+    while let Some(at) = waiting.pop() {
+        for next in function.block(at).terminator.targets() {
+            let inside = next.block != header && loops.contains(id, next.block);
+            if inside && reached.insert(next.block) {
+                waiting.push(next.block);
+            }
+        }
+    }
+    let exit = |&from: &BlockId| {
+        let passed = context.dominators.dominates(block, from);
+        (passed || !reached.contains(&from)).then_some(Exit { from, passed })
+    };
+    leaving.iter().map(exit).collect()
+}
+
+/// A check that leaves a loop: of what begins at `first` in the first iteration and `step` further on in each later one.
+pub(super) struct Moved {
+    pub(super) check: Check,
+    pub(super) first: Operand,
+    pub(super) step: Operand,
+    pub(super) count: Operand,
+    pub(super) stride: Operand,
+    pub(super) exits: Vec<Exit>,
+}
+
+/// Adds checks to the exits of a loop.
+pub(super) fn add(function: &mut Function, this: &Loop, entry: BlockId, moved: Vec<Moved>) {
+    let Some(first) = moved.first() else {
+        return;
+    };
+    let zero = constant(function, entry, Const::Int(0));
+    let one = constant(function, entry, Const::Int(1));
+    let iteration = add_counter(function, this, entry, zero, one);
+    let sources: Vec<BlockId> = first.exits.iter().map(|exit| exit.from).collect();
+    for (index, source) in sources.into_iter().enumerate() {
+        let inside = |block: BlockId| this.blocks.contains(&block);
+        let mut terminator = function.block(source).terminator.clone();
+        for edge in terminator.targets_mut().filter(|edge| !inside(edge.block)) {
+            let behind = new_block(function);
+            let onward = std::mem::replace(edge, target(behind, Vec::new()));
+            function.blocks[behind.index()].terminator = Terminator::Jump(onward);
+            for moved in &moved {
+                moved.add_to(function, behind, moved.exits[index].passed, iteration);
+            }
+        }
+        function.blocks[source.index()].terminator = terminator;
+    }
+}
+
+impl Moved {
+    /// Adds the check to a block that control passes after so many iterations, and perhaps a part of one.
+    fn add_to(&self, function: &mut Function, block: BlockId, passed: bool, iterations: Value) {
+        let mut compute = |op, ty| append(function, block, op, ty);
+        let (count, stride) = match (self.step, passed) {
+            (Operand::Constant(0), true) => (self.count, self.stride),
+            (Operand::Constant(0), false) => {
+                let zero = compute(Op::Const(Const::Int(0)), Type::Int);
+                let any = Op::Compare(CompareOp::NotEqual, iterations, zero);
+                let any = compute(any, Type::Bool);
+                let any = compute(Op::Convert(any, Type::Int), Type::Int);
+                let count = match self.count {
+                    Operand::Constant(1) => any,
+                    Operand::Constant(count) => {
+                        let count = compute(Op::Const(Const::Int(count)), Type::Int);
+                        compute(Op::Binary(BinaryOp::Multiply, count, any), Type::Int)
+                    }
+                    Operand::Value(count) => {
+                        compute(Op::Binary(BinaryOp::Multiply, count, any), Type::Int)
+                    }
+                };
+                (Operand::Value(count), self.stride)
+            }
+            (step, false) => (Operand::Value(iterations), step),
+            (step, true) => {
+                let one = compute(Op::Const(Const::Int(1)), Type::Int);
+                let more = Op::Binary(BinaryOp::Add, iterations, one);
+                (Operand::Value(compute(more, Type::Int)), step)
+            }
+        };
+        let check = self.check.of(self.first, count, stride);
+        function.blocks[block.index()].instructions.push(check);
+    }
+}

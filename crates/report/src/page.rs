@@ -1,0 +1,110 @@
+//! A page of text for a terminal: lines, colours, and texts of the user made safe to show.
+//!
+//! Invariants: every text of the user goes through [`Page::clean`] before it is laid out, so that
+//! no control character reaches the terminal and the columns are those of what is shown; colours
+//! are added after the layout.
+
+use crate::{Style, words};
+use anstyle::{AnsiColor, Style as Paint};
+
+/// Sentences are folded to lines at most this long.
+pub(crate) const LINE: usize = 102;
+
+pub(crate) const RED: Paint = AnsiColor::Red.on_default().bold();
+pub(crate) const YELLOW: Paint = AnsiColor::Yellow.on_default().bold();
+pub(crate) const GREEN: Paint = AnsiColor::Green.on_default().bold();
+pub(crate) const LABEL: Paint = AnsiColor::Cyan.on_default();
+pub(crate) const FRAME: Paint = AnsiColor::Blue.on_default().bold();
+pub(crate) const BOLD: Paint = Paint::new().bold();
+pub(crate) const DIM: Paint = Paint::new().dimmed();
+
+pub(crate) struct Page {
+    pub(crate) style: Style,
+    pub(crate) text: String,
+}
+
+impl Page {
+    pub(crate) fn new(style: Style) -> Page {
+        Page {
+            style,
+            text: String::new(),
+        }
+    }
+
+    /// `label: text`, its later lines aligned with the first.
+    pub(crate) fn labelled(&mut self, indent: &str, label: &str, paint: Paint, text: &str) {
+        let text = self.clean(text);
+        let hanging = indent.len() + label.len() + 2;
+        let painted = self.painted(paint, label);
+        for (number, line) in fold(&text, hanging).into_iter().enumerate() {
+            if number == 0 {
+                self.line(&format!("{indent}{painted}: {line}"));
+            } else {
+                self.line(&format!("{:hanging$}{line}", ""));
+            }
+        }
+    }
+
+    pub(crate) fn folded(&mut self, indent: &str, text: &str) {
+        let text = self.clean(text);
+        for (number, line) in fold(&text, indent.len() + 2).into_iter().enumerate() {
+            let hang = if number == 0 { "" } else { "  " };
+            self.line(&format!("{indent}{hang}{line}"));
+        }
+    }
+
+    /// A finished line; nothing ends in a space.
+    pub(crate) fn line(&mut self, line: &str) {
+        self.text += line.trim_end();
+        self.text.push('\n');
+    }
+
+    pub(crate) fn blank(&mut self) {
+        self.text.push('\n');
+    }
+
+    pub(crate) fn painted(&self, paint: Paint, text: &str) -> String {
+        if self.style.color && !text.trim().is_empty() {
+            format!("{paint}{text}{paint:#}")
+        } else {
+            text.to_string()
+        }
+    }
+
+    /// What the terminal is shown of a text: printable, and ASCII if it asked for that.
+    pub(crate) fn clean(&self, text: &str) -> String {
+        let printable = words::printable(text);
+        if self.style.unicode {
+            return printable;
+        }
+        let mut ascii = String::with_capacity(printable.len());
+        for c in printable.chars() {
+            match c {
+                '›' => ascii.push('>'),
+                '…' => ascii.push_str("..."),
+                _ if c.is_ascii() => ascii.push(c),
+                _ => ascii.extend(c.escape_unicode()),
+            }
+        }
+        ascii
+    }
+}
+
+/// The text in lines that fit beside an indentation, broken at spaces; at least one line.
+pub(crate) fn fold(text: &str, indent: usize) -> Vec<String> {
+    let width = LINE.saturating_sub(indent);
+    let mut lines = Vec::new();
+    let mut line = String::new();
+    for word in text.split(' ') {
+        let length = line.chars().count() + 1 + word.chars().count();
+        if !line.is_empty() && length > width {
+            lines.push(std::mem::take(&mut line));
+        }
+        if !line.is_empty() {
+            line.push(' ');
+        }
+        line += word;
+    }
+    lines.push(line);
+    lines
+}
