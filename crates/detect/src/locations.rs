@@ -3,11 +3,13 @@
 //! One bit a location up to the greatest one added, and eight bytes for each that is in it; asking is
 //! one load.
 
-use crate::table::{Table, TableError};
+use crate::table::{Table, TableError, make_room};
 use finishline_model::Location;
 
 /// Address space for this many locations is asked for.
 pub(crate) const MOST_LOCATIONS: usize = 1 << 36;
+
+const TABLE: &str = "racing locations";
 
 #[derive(Debug)]
 pub struct LocationSet {
@@ -17,11 +19,20 @@ pub struct LocationSet {
 
 impl LocationSet {
     pub fn new() -> Result<Self, TableError> {
-        let bits = Table::reserve("racing locations", MOST_LOCATIONS / 64)?;
+        let bits = Table::reserve(TABLE, MOST_LOCATIONS / 64)?;
         Ok(LocationSet {
             bits,
             in_order: Vec::new(),
         })
+    }
+
+    /// The set of these.
+    pub fn of(locations: &[Location]) -> Result<Self, TableError> {
+        let mut set = LocationSet::new()?;
+        for location in locations {
+            set.insert(*location)?;
+        }
+        Ok(set)
     }
 
     /// Whether it was not there yet.
@@ -30,6 +41,7 @@ impl LocationSet {
         self.bits.grow_to(word.saturating_add(1))?;
         let new = self.bits[word] & bit == 0;
         if new {
+            make_room(&mut self.in_order, 1, TABLE)?;
             self.bits[word] |= bit;
             self.in_order.push(location);
         }
@@ -37,15 +49,6 @@ impl LocationSet {
     }
 
     #[inline]
-    /// The first locations found, at most `count`.
-    pub fn first(&self, count: usize) -> Result<Self, TableError> {
-        let mut first = LocationSet::new()?;
-        for location in self.in_order().iter().take(count) {
-            first.insert(*location)?;
-        }
-        Ok(first)
-    }
-
     pub fn contains(&self, location: Location) -> bool {
         let (word, bit) = place(location);
         self.bits.get(word).is_some_and(|bits| bits & bit != 0)

@@ -4,6 +4,7 @@
 //! (first access, second access, apparent or not), with its first occurrence, the number of occurrences
 //! and the locations: memory is bounded by pairs × racing locations, not by the length of the run.
 
+use crate::table::{TableError, make_room};
 use finishline_model::{AccessId, Location, Race};
 use rustc_hash::{FxHashMap, FxHashSet};
 
@@ -24,26 +25,61 @@ pub struct RacePairs {
     places: FxHashSet<(usize, Location)>,
 }
 
+const TABLE: &str = "racing pairs";
+
 impl RacePairs {
-    pub fn add(&mut self, race: Race) {
+    pub fn add(&mut self, race: Race) -> Result<(), TableError> {
+        let number = self.number(race)?;
+        let pair = &mut self.pairs[number];
+        make_room(&mut pair.locations, 1, TABLE)?;
+        let place = (number, race.location);
+        let next = self.places.len();
+        let refused = |_| TableError::refused::<(usize, Location)>(TABLE, next + 1);
+        self.places.try_reserve(1).map_err(refused)?;
+        pair.occurrences += 1;
+        if self.places.insert(place) {
+            pair.locations.push(race.location);
+        }
+        Ok(())
+    }
+
+    /// Takes in pairs found at other locations, which were followed in another run.
+    pub fn merge(&mut self, other: RacePairs) -> Result<(), TableError> {
+        for RacePair {
+            race,
+            occurrences,
+            locations,
+        } in other.pairs
+        {
+            let number = self.number(race)?;
+            let pair = &mut self.pairs[number];
+            make_room(&mut pair.locations, locations.len(), TABLE)?;
+            pair.occurrences += occurrences;
+            pair.locations.extend(locations);
+        }
+        Ok(())
+    }
+
+    /// The number of the pair that this is an occurrence of.
+    fn number(&mut self, race: Race) -> Result<usize, TableError> {
         let key = (
             race.first.access,
             race.second.access,
             race.ordered_by_isolation,
         );
-        let number = *self.numbers.entry(key).or_insert_with(|| {
+        let next = self.pairs.len();
+        make_room(&mut self.pairs, 1, TABLE)?;
+        let refused = |_| TableError::refused::<(AccessId, AccessId, bool, usize)>(TABLE, next + 1);
+        self.numbers.try_reserve(1).map_err(refused)?;
+        let number = *self.numbers.entry(key).or_insert(next);
+        if number == next {
             self.pairs.push(RacePair {
                 race,
                 occurrences: 0,
                 locations: Vec::new(),
             });
-            self.pairs.len() - 1
-        });
-        let pair = &mut self.pairs[number];
-        pair.occurrences += 1;
-        if self.places.insert((number, race.location)) {
-            pair.locations.push(race.location);
         }
+        Ok(number)
     }
 
     pub fn as_slice(&self) -> &[RacePair] {
@@ -65,6 +101,36 @@ impl RacePairs {
 mod tests {
     use super::*;
     use finishline_model::{AccessKind, AccessPoint, TaskId};
+
+    /// The same as if all locations had been followed at once, but for the order.
+    #[test]
+    fn pairs_found_apart_are_merged() {
+        let race = |location, second| {
+            let point = |task, access| AccessPoint {
+                task: TaskId(task),
+                access: AccessId(access),
+                kind: AccessKind::Write,
+                isolated: false,
+            };
+            Race {
+                location: Location(location),
+                first: point(1, 10),
+                second: point(2, second),
+                ordered_by_isolation: false,
+            }
+        };
+        let found = |races: &[(u64, u32)]| {
+            let mut pairs = RacePairs::default();
+            for &(location, second) in races {
+                pairs.add(race(location, second)).unwrap();
+            }
+            pairs
+        };
+        let mut pairs = found(&[(1, 20), (2, 20), (1, 20)]);
+        pairs.merge(found(&[(4, 30), (3, 20)])).unwrap();
+        let all = found(&[(1, 20), (2, 20), (1, 20), (3, 20), (4, 30)]);
+        assert_eq!(pairs.into_vec(), all.into_vec());
+    }
 
     #[test]
     fn counts_occurrences_and_places_of_distinct_pairs() {
@@ -88,7 +154,7 @@ mod tests {
             (5, 2, true),
             (4, 3, false),
         ] {
-            pairs.add(race(location, task, apparent));
+            pairs.add(race(location, task, apparent)).unwrap();
         }
         let [real, apparent] = pairs.as_slice() else {
             panic!("{pairs:?}")

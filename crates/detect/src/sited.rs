@@ -23,7 +23,7 @@ use crate::locations::LocationSet;
 use crate::order::Order;
 use crate::order::isolation::{IsolationOrder, StepId};
 use crate::pairs::RacePairs;
-use crate::table::Zeroed;
+use crate::table::{TableError, Zeroed, make_room};
 use finishline_model::{Access, AccessKind, AccessPoint, Event, Location, Observer, Race};
 use rustc_hash::FxHashMap;
 
@@ -50,21 +50,38 @@ struct Isolation {
     observed: Vec<ObservedOrder>,
 }
 
+const TABLE: &str = "watched locations";
+
+fn filled<T: Clone>(value: T, count: usize) -> Result<Vec<T>, TableError> {
+    let mut entries = Vec::new();
+    make_room(&mut entries, count, TABLE)?;
+    entries.resize(count, value);
+    Ok(entries)
+}
+
 impl<'a, O: Order, H: History> Sited<'a, O, H> {
     pub fn new(watched: &'a LocationSet) -> Result<Self, Failure> {
         let count = watched.len();
         let fields = H::Cell::ZERO.as_ref().len();
+        let mut numbers = FxHashMap::default();
+        let refused = |_| TableError::refused::<(Location, usize)>(TABLE, count);
+        numbers.try_reserve(count).map_err(refused)?;
+        numbers.extend(watched.in_order().iter().copied().zip(0..));
+        let isolation = match H::KNOWS_ISOLATED {
+            true => Some(Isolation {
+                order: IsolationOrder::new(),
+                observed: filled(ObservedOrder::default(), count)?,
+            }),
+            false => None,
+        };
         Ok(Sited {
             order: O::new()?,
-            isolation: H::KNOWS_ISOLATED.then(|| Isolation {
-                order: IsolationOrder::new(),
-                observed: vec![ObservedOrder::default(); count],
-            }),
+            isolation,
             in_isolated: false,
             watched,
-            numbers: watched.in_order().iter().copied().zip(0..).collect(),
-            cells: vec![H::Cell::ZERO; count],
-            remembered: vec![None; count * fields],
+            numbers,
+            cells: filled(H::Cell::ZERO, count)?,
+            remembered: filled(None, count * fields)?,
             pairs: RacePairs::default(),
             failure: None,
         })
@@ -113,9 +130,9 @@ impl<'a, O: Order, H: History> Sited<'a, O, H> {
         }
     }
 
-    fn check(&mut self, access: &Access, location: Location) {
+    fn check(&mut self, access: &Access, location: Location) -> Result<(), Failure> {
         let Some(&number) = self.numbers.get(&location) else {
-            return;
+            return Ok(());
         };
         let &Access { task, kind, id, .. } = access;
         let isolated = self.in_isolated;
@@ -145,9 +162,10 @@ impl<'a, O: Order, H: History> Sited<'a, O, H> {
                     first: candidate.first.point,
                     second: now.point,
                     ordered_by_isolation: candidate.apparent,
-                });
+                })?;
             }
         }
+        Ok(())
     }
 
     /// The remembered accesses that race with this one by task structure.
@@ -235,8 +253,8 @@ impl<O: Order, H: History> Observer for Sited<'_, O, H> {
 
     fn access(&mut self, access: &Access) {
         for location in access.locations() {
-            if self.watched.contains(location) {
-                self.check(access, location);
+            if self.watched.contains(location) && self.failure.is_none() {
+                self.failure = self.check(access, location).err();
             }
         }
     }

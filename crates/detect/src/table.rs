@@ -67,6 +67,25 @@ impl fmt::Display for TableError {
 
 impl std::error::Error for TableError {}
 
+impl TableError {
+    /// Of a table that needs room for so many entries.
+    pub(crate) fn refused<T>(table: &'static str, entries: usize) -> TableError {
+        let bytes = entries.saturating_mul(size_of::<T>());
+        TableError::Refused { table, bytes }
+    }
+}
+
+/// Makes room for more entries in a table that may move, so that taking them in can't fail.
+pub(crate) fn make_room<T>(
+    entries: &mut Vec<T>,
+    more: usize,
+    table: &'static str,
+) -> Result<(), TableError> {
+    let needed = entries.len().saturating_add(more);
+    let refused = |_| TableError::refused::<T>(table, needed);
+    entries.try_reserve(more).map_err(refused)
+}
+
 /// The least that is asked for, and how much less is asked for after a refusal: much less, so that a
 /// process whose address space is limited keeps most of it for itself.
 const SMALLEST_BYTES: usize = 1 << 16;

@@ -1,30 +1,27 @@
 //! Can the result depend on the schedule? One depth-first run under a detector answers; more runs name what it found.
 //!
 //! 1. The **first pass** has the smallest cells and gives the exact set of racing locations. A clean run is the only one.
-//! 2. The **second pass** follows these locations alone and gives the pairs of accesses ([`finishline_detect::sited`]). It
-//!    also gives the names of locations ([`crate::names`]) and the accesses to a watched one ([`crate::watch`]).
+//! 2. The **second pass** follows these locations alone and gives the pairs of accesses ([`crate::second_pass`]). It also gives
+//!    the names of locations ([`crate::names`]) and the accesses to a watched one ([`crate::watch`]).
 //! 3. A **story** gives names to the tasks involved ([`crate::story`]).
 //!
 //! Only one run's memory is alive at a time. A run that does not do the same as the first, which takes a system that runs
 //! out of memory, is not believed.
 
 use crate::depth_first::{End, Outcome};
-use crate::question::{Again, CheckError, Ending, Question};
+use crate::question::{CheckError, Ending, Question};
 use crate::rerun::{Depths, Rerun};
+use crate::second_pass::{MOST_FOLLOWED, Pairs, SecondPass};
 use crate::story::Story;
 use crate::suppressions::{Numbered, Sorted};
 use crate::teller::Teller;
-use finishline_detect::detectors;
-use finishline_detect::{Failure, Findings, LocationSet, RacePair};
+use finishline_detect::{Failure, Findings, LocationSet};
 use finishline_ir::listener::EventsAlone;
 use finishline_ir::machine::Trap;
 use finishline_ir::{Construct, ConstructUse, Module};
 use finishline_model::summary::{self, Statistics, Summary, Suppressed, Watch};
-use finishline_model::{Detector, Location, TaskId, Verdict};
+use finishline_model::{Detector, TaskId, Verdict};
 use std::io::Write;
-
-/// The second pass remembers every access to a racing location; of more than these only the first are followed.
-const MOST_FOLLOWED: usize = 1_000_000;
 
 /// The paths of a report have about so many tasks at most, all together: one path alone can have a million.
 const MOST_ON_PATHS: usize = 100_000;
@@ -65,6 +62,16 @@ pub fn check(
     detector: Detector,
     output: &mut dyn Write,
 ) -> Result<Summary, CheckError> {
+    check_following(MOST_FOLLOWED, question, detector, output)
+}
+
+/// The same, with so many racing locations followed at once.
+fn check_following(
+    most_followed: usize,
+    question: &Question,
+    detector: Detector,
+    output: &mut dyn Write,
+) -> Result<Summary, CheckError> {
     if let Some(used) = unsupported(detector, question.module) {
         return Err(CheckError::Refused { detector, used });
     }
@@ -74,6 +81,7 @@ pub fn check(
         detector,
         trap: outcome.trap().cloned(),
         findings,
+        most_followed,
     };
     answer.summary()
 }
@@ -99,14 +107,7 @@ struct Answer<'a, 'm> {
     detector: Detector,
     trap: Option<Trap>,
     findings: Result<Findings, Failure>,
-}
-
-/// The pairs of accesses that race.
-#[derive(Default)]
-struct Pairs {
-    pairs: Vec<RacePair>,
-    /// Why they are not all there, if they are not.
-    incomplete: Option<String>,
+    most_followed: usize,
 }
 
 impl<'m> Answer<'_, 'm> {
@@ -147,10 +148,7 @@ impl<'m> Answer<'_, 'm> {
             question,
             names: &names,
             story: &Story::of(question, tasks),
-            first_real: pairs
-                .pairs
-                .iter()
-                .position(|pair| !pair.race.ordered_by_isolation),
+            pairs: &pairs,
         };
         let (verdict, strengthen) = self.verdict(&pairs);
         Ok(Summary {
@@ -161,9 +159,9 @@ impl<'m> Answer<'_, 'm> {
             strengthen,
             races: reported.iter().map(|race| teller.race(*race)).collect(),
             distinct_races: match (&pairs.incomplete, pairs.pairs.len()) {
-                // There is at least one, though it could not be found.
-                (Some(_), 0) => 1,
-                (_, found) => found,
+                // There is at least one that nobody is known to suppress, though it could not be found.
+                (Some(_), found) => found.max(sorted.suppressed.len() + 1),
+                (None, found) => found,
             },
             suppressed: suppressions.map(|suppressions| Suppressed {
                 file: suppressions.file().to_owned(),
@@ -206,47 +204,21 @@ impl<'m> Answer<'_, 'm> {
 
     /// Which accesses race at the racing locations, the names of these, and the accesses to the watched one.
     fn second_pass(&self) -> (Pairs, Rerun<'m>) {
-        let question = self.question;
-        let rerun =
-            |to_name: &[Location]| Rerun::new(question.module, to_name, question.watch.as_deref());
         let (Ok(findings), Some(racing)) = (&self.findings, self.racing()) else {
-            let mut rerun = rerun(&[]);
+            let question = self.question;
+            let mut rerun = Rerun::new(question.module, &[], question.watch.as_deref());
             if question.watch.is_some() {
                 question.again(&mut rerun);
             }
             return (Pairs::default(), rerun);
         };
-        let isolated = question.module.uses(Construct::Isolated).is_some();
-        let first = match racing.len() > MOST_FOLLOWED {
-            true => racing.first(MOST_FOLLOWED).ok(),
-            false => None,
+        let second_pass = SecondPass {
+            question: self.question,
+            detector: self.detector,
+            first: Ending::new(self.trap.as_ref(), &findings.statistics),
+            most_followed: self.most_followed,
         };
-        let followed = first.as_ref().unwrap_or(racing);
-        let mut told = rerun(followed.in_order());
-        let again = Again {
-            question,
-            also: &mut told,
-        };
-        let pairs = match detectors::second_pass(self.detector, isolated, followed, again) {
-            Ok((ending, pairs))
-                if ending == Ending::new(self.trap.as_ref(), &findings.statistics) =>
-            {
-                Pairs {
-                    pairs: pairs.into_vec(),
-                    incomplete: first.is_some().then(|| {
-                        format!("only the first {MOST_FOLLOWED} racing locations were followed")
-                    }),
-                }
-            }
-            Ok(_) => Pairs::not_found("the program did not do the same when it was run again"),
-            Err(failure) => {
-                // It may not even have started.
-                told = rerun(followed.in_order());
-                question.again(&mut told);
-                Pairs::not_found(&failure.to_string())
-            }
-        };
-        (pairs, told)
+        second_pass.pairs(racing)
     }
 
     /// What was established, and what would establish more.
@@ -258,16 +230,20 @@ impl<'m> Answer<'_, 'm> {
                 return (Verdict::Unknown, Some(why));
             }
         };
-        let incomplete = pairs.incomplete.clone();
         if self.racing().is_some() {
-            let real = |pair: &RacePair| !pair.race.ordered_by_isolation;
             let may_be_apparent = self.question.module.uses(Construct::Isolated).is_some();
-            if pairs.pairs.iter().any(real) || !may_be_apparent {
-                return (Verdict::Race, incomplete);
+            if pairs.any_real() || !may_be_apparent {
+                return (Verdict::Race, pairs.incomplete.clone());
+            }
+            if let Some(incomplete) = &pairs.incomplete {
+                let why = format!(
+                    "accesses race by task structure, but whether the order of isolated blocks separates them all is not known: {incomplete}"
+                );
+                return (Verdict::Unknown, Some(why));
             }
             let what = "join the first access's task before the second access, or make both isolated; \
                         then no order of isolated blocks can show the race";
-            return (Verdict::Apparent, incomplete.or(Some(what.to_owned())));
+            return (Verdict::Apparent, Some(what.to_owned()));
         }
         if self.trap.is_some() {
             (Verdict::Trap, None)
@@ -277,15 +253,6 @@ impl<'m> Answer<'_, 'm> {
             (Verdict::CertifiedOrder, Some(what.to_owned()))
         } else {
             (Verdict::Certified, None)
-        }
-    }
-}
-
-impl Pairs {
-    fn not_found(why: &str) -> Pairs {
-        Pairs {
-            pairs: Vec::new(),
-            incomplete: Some(format!("the racing accesses could not be found: {why}")),
         }
     }
 }
@@ -316,5 +283,127 @@ impl<'a> Cast<'a> {
         let depths = tasks.iter().map(|task| self.depths.of(*task));
         self.on_paths += depths.sum::<usize>();
         true
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::executor::{Executor, Forms};
+    use crate::suppressions::Suppressions;
+    use finishline_ir::machine::{Datum, Limits, TrapKind};
+    use finishline_model::{Passes, SiteId};
+    use std::sync::atomic::AtomicU64;
+
+    /// `A` has `n` races, all of them apparent; that on `real` comes last and is not.
+    const REAL_AT_THE_END: &str = "var flag = 0;
+        var real = 0;
+        fn main(n: int) {
+            let A = new int[n];
+            finish {
+                async { for i in 0..n { A[i] = 1; } isolated { flag = 1; } real = 1; }
+                isolated { flag = 2; }
+                for i in 0..n { A[i] = 2; }
+                real = 2;
+            }
+        }";
+
+    fn compiled(source: &str) -> Module {
+        let program = finishline_fin::compile("p.fin", source.as_bytes());
+        program.unwrap().module
+    }
+
+    fn question<'m>(module: &'m Module, n: i64, suppressions: Option<&str>) -> Question<'m> {
+        Question {
+            module,
+            forms: Forms::new(module, Executor::Interpreted, Passes::NONE),
+            words: Vec::new(),
+            arguments: vec![Datum::Int(n)],
+            limits: Limits::default(),
+            max_races: usize::MAX,
+            suppressions: suppressions.map(|text| Suppressions::parse("s.txt", text).unwrap()),
+            watch: None,
+            progress: AtomicU64::new(0),
+        }
+    }
+
+    fn checked(most_followed: usize, source: &str, n: i64, suppressions: Option<&str>) -> Summary {
+        let module = compiled(source);
+        let question = question(&module, n, suppressions);
+        let output = &mut std::io::sink();
+        check_following(most_followed, &question, Detector::EspBags, output).unwrap()
+    }
+
+    #[test]
+    fn a_race_is_found_however_many_apparent_ones_come_before() {
+        for (n, most_followed) in [(3, 10), (3, 3), (4, 3), (6, 3), (5, 1)] {
+            let summary = checked(most_followed, REAL_AT_THE_END, n, None);
+            assert_eq!(summary.verdict, Verdict::Race, "{n} {most_followed}");
+            assert_eq!(summary.strengthen, None, "all were followed");
+            assert_eq!(summary.distinct_races, 2);
+            let [apparent, real] = &summary.races[..] else {
+                panic!("{:?}", summary.races)
+            };
+            assert!(apparent.apparent && !real.apparent);
+            assert_eq!(apparent.occurrences, n as u64);
+            assert_eq!(apparent.locations.count, n as u64);
+            assert_eq!(
+                apparent.locations.shown[n as usize - 1],
+                format!("A[{}]", n - 1)
+            );
+            assert_eq!(real.location, "real");
+            // Which one is the first of the run is known only if they were followed together.
+            assert_eq!(real.may_follow, n as usize >= most_followed);
+        }
+    }
+
+    #[test]
+    fn locations_that_can_change_nothing_are_not_followed() {
+        let source = "fn main(n: int) {
+            let A = new int[n];
+            finish { async { for i in 0..n { A[i] = 1; } } for i in 0..n { A[i] = 2; } }
+        }";
+        let summary = checked(2, source, 7, None);
+        assert_eq!(summary.verdict, Verdict::Race);
+        assert_eq!(summary.races[0].locations.count, 2);
+        assert_eq!(summary.racing_locations.count, 7);
+        let why = summary.strengthen.unwrap();
+        assert_eq!(why, "only the first 2 racing locations were followed");
+    }
+
+    #[test]
+    fn a_race_that_is_not_suppressed_is_found_behind_those_that_are() {
+        for most_followed in [1, 2, 100] {
+            let summary = checked(most_followed, REAL_AT_THE_END, 5, Some("A"));
+            assert_eq!(summary.suppressed_races(), 1);
+            assert_eq!(summary.distinct_races, 2);
+            assert_eq!(summary.races[0].location, "real");
+            let summary = checked(most_followed, REAL_AT_THE_END, 5, Some("real\nA"));
+            assert_eq!((summary.suppressed_races(), summary.distinct_races), (2, 2));
+        }
+    }
+
+    #[test]
+    fn nothing_is_called_apparent_or_suppressed_that_was_not_found() {
+        let module = compiled(REAL_AT_THE_END);
+        let question = question(&module, 3, Some("A"));
+        let (_, findings) = first_pass(&question, Detector::EspBags, &mut std::io::sink()).unwrap();
+        let answer = Answer {
+            question: &question,
+            detector: Detector::EspBags,
+            // The runs that follow do not fail, so they are not believed.
+            trap: Some(Trap::new(
+                TrapKind::EndFinishWithoutBegin,
+                SiteId(0),
+                TaskId::MAIN,
+            )),
+            findings,
+            most_followed: 2,
+        };
+        let summary = answer.summary().unwrap();
+        assert_eq!(summary.verdict, Verdict::Unknown);
+        assert_eq!((summary.distinct_races, summary.suppressed_races()), (1, 0));
+        let why = summary.strengthen.unwrap();
+        assert!(why.contains("did not do the same"), "{why}");
     }
 }

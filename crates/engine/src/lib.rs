@@ -24,6 +24,7 @@ pub mod interleavings;
 mod names;
 pub mod question;
 mod rerun;
+mod second_pass;
 mod story;
 pub mod suppressions;
 mod teller;

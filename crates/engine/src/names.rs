@@ -90,6 +90,11 @@ impl<'m> Names<'m> {
         }
     }
 
+    /// Takes in the names of more locations, told by another run.
+    pub(crate) fn add(&mut self, more: Names) {
+        self.objects.extend(more.objects);
+    }
+
     /// The location of the name searched, once its object was made.
     pub(crate) fn found(&self) -> Option<Location> {
         self.searched.as_ref()?.found

@@ -2,6 +2,7 @@
 
 use crate::names::{Names, place};
 use crate::question::Question;
+use crate::second_pass::Pairs;
 use crate::story::Story;
 use crate::suppressions::Numbered;
 use finishline_model::summary::{
@@ -16,8 +17,7 @@ pub(crate) struct Teller<'a, 'm> {
     pub(crate) question: &'a Question<'m>,
     pub(crate) names: &'a Names<'m>,
     pub(crate) story: &'a Story<'m>,
-    /// The number of the first race that is not only apparent: the one that is surely possible.
-    pub(crate) first_real: Option<usize>,
+    pub(crate) pairs: &'a Pairs,
 }
 
 impl Teller<'_, '_> {
@@ -36,7 +36,7 @@ impl Teller<'_, '_> {
             second,
             why: self.why(race.first.task, race.second.task),
             allocated: self.names.allocated_at(race.location),
-            may_follow: number > 0 && self.first_real != Some(number),
+            may_follow: self.pairs.may_follow(number),
             replay: self.replay(&location),
             location,
         }

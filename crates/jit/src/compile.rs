@@ -1,18 +1,21 @@
 //! A module as machine code in memory.
 
-use crate::checker::Checker;
+use crate::checker::{Checker, Style};
 use crate::code::{self, Program, register, signature};
 use crate::runtime::Executable;
 use crate::runtime::context::Context;
 use crate::runtime::helpers::Helper;
+use cranelift_codegen::control::ControlPlane;
 use cranelift_codegen::ir::types::I64;
 use cranelift_codegen::ir::{AbiParam, InstBuilder, MemFlagsData, Signature};
-use cranelift_codegen::isa::CallConv;
+use cranelift_codegen::isa::{CallConv, OwnedTargetIsa, TargetIsa};
 use cranelift_codegen::settings::{self, Configurable};
 use cranelift_codegen::{Context as Scratch, ir as clif};
 use cranelift_frontend::{FunctionBuilder, FunctionBuilderContext};
 use cranelift_jit::{ArenaMemoryProvider, JITBuilder, JITModule};
-use cranelift_module::{FuncId, Linkage, Module as _, ModuleError, default_libcall_names};
+use cranelift_module::{
+    FuncId, Linkage, Module as _, ModuleError, ModuleReloc, default_libcall_names,
+};
 use finishline_ir::machine::Limits;
 use finishline_ir::{Function, FunctionId, Module, Op, cost};
 use std::fmt;
@@ -58,6 +61,7 @@ pub(crate) fn compile<C: Checker>(
     limits: Limits,
 ) -> Result<Compiled<'_>, CompileError> {
     let mut jit = JITModule::new(builder()?);
+    let quick = isa(Registers::Quick)?;
     let mut ids = Vec::with_capacity(module.functions.len());
     for (index, function) in module.functions.iter().enumerate() {
         let name = format!("fn{index}");
@@ -70,12 +74,14 @@ pub(crate) fn compile<C: Checker>(
         ids,
         addresses: addresses::<C>(),
         spawns: Vec::new(),
+        registers: Registers::Thorough,
     };
     let mut scratch = Scratch::new();
     let mut builder_scratch = FunctionBuilderContext::new();
     let mut stack_factor = 1;
     for id in reachable(module) {
         let index = id.index();
+        program.registers = Registers::for_function::<C>(module.function(id));
         code::compile(
             &mut program,
             &mut jit,
@@ -83,7 +89,11 @@ pub(crate) fn compile<C: Checker>(
             &mut scratch.func,
             id,
         );
-        jit.define_function(program.ids[index], &mut scratch)?;
+        let isa = match program.registers {
+            Registers::Thorough => None,
+            Registers::Quick => Some(&*quick),
+        };
+        define(&mut jit, isa, program.ids[index], &mut scratch)?;
         let counted = cost::frame(module.function(id));
         stack_factor = stack_factor.max(frame_bytes(&scratch).div_ceil(counted));
         jit.clear_context(&mut scratch);
@@ -131,7 +141,36 @@ fn reachable(module: &Module) -> Vec<FunctionId> {
 /// Address space reserved for the code of a program; pages are committed as they are needed.
 const CODE_BYTES: usize = 256 << 20;
 
-fn builder() -> Result<JITBuilder, CompileError> {
+/// How values get their registers.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Registers {
+    /// With second thoughts, for fast code. Takes more than linear time: minutes for thousands of statements.
+    Thorough,
+    /// In one go from the end of a function to its beginning.
+    Quick,
+}
+
+/// The longest function whose registers are allocated thoroughly, in instructions. An inlined check makes several blocks, which
+/// weigh as much as some instructions do.
+const LONGEST_THOROUGH: usize = 6000;
+const WEIGHT_OF_INLINE_CHECK: usize = 5;
+
+impl Registers {
+    fn for_function<C: Checker>(function: &Function) -> Registers {
+        let instructions = function.blocks.iter().flat_map(|block| &block.instructions);
+        let weights = instructions.map(|instruction| match instruction.op {
+            Op::Check { .. } if C::STYLE == Style::Inline => WEIGHT_OF_INLINE_CHECK,
+            _ => 1,
+        });
+        if weights.sum::<usize>() > LONGEST_THOROUGH {
+            Registers::Quick
+        } else {
+            Registers::Thorough
+        }
+    }
+}
+
+fn isa(registers: Registers) -> Result<OwnedTargetIsa, CompileError> {
     let mut flags = settings::builder();
     let mut set = |name: &str, value: &str| {
         flags
@@ -139,6 +178,13 @@ fn builder() -> Result<JITBuilder, CompileError> {
             .map_err(|error| CompileError(error.to_string()))
     };
     set("opt_level", "speed")?;
+    set(
+        "regalloc_algorithm",
+        match registers {
+            Registers::Thorough => "backtracking",
+            Registers::Quick => "single_pass",
+        },
+    )?;
     set("use_colocated_libcalls", "false")?;
     set("is_pic", "false")?;
     set("enable_probestack", "false")?;
@@ -152,13 +198,42 @@ fn builder() -> Result<JITBuilder, CompileError> {
     set("enable_verifier", verify)?;
     let isa = cranelift_native::builder().map_err(|why| CompileError(why.to_owned()))?;
     let isa = isa.finish(settings::Flags::new(flags));
-    let isa = isa.map_err(|error| CompileError(error.to_string()))?;
+    isa.map_err(|error| CompileError(error.to_string()))
+}
+
+fn builder() -> Result<JITBuilder, CompileError> {
+    let isa = isa(Registers::Thorough)?;
     let mut builder = JITBuilder::with_isa(isa, default_libcall_names());
     // A call reaches no further than 2 GiB, so all functions must lie in one piece of memory.
     let arena = ArenaMemoryProvider::new_with_size(CODE_BYTES)
         .map_err(|error| CompileError(error.to_string()))?;
     builder.memory_provider(Box::new(arena));
     Ok(builder)
+}
+
+/// Makes machine code of a function, with other settings than the module's if they are given.
+fn define(
+    jit: &mut JITModule,
+    isa: Option<&dyn TargetIsa>,
+    id: FuncId,
+    scratch: &mut Scratch,
+) -> Result<(), CompileError> {
+    let Some(isa) = isa else {
+        return Ok(jit.define_function(id, scratch)?);
+    };
+    if let Err(error) = scratch.compile(isa, &mut ControlPlane::default()) {
+        return Err(CompileError(format!("{:?}", error.inner)));
+    }
+    let Some(code) = scratch.compiled_code() else {
+        unreachable!("it was compiled just now")
+    };
+    let relocations = code.buffer.relocs().iter();
+    let relocations: Vec<ModuleReloc> = relocations
+        .map(|relocation| ModuleReloc::from_mach_reloc(relocation, &scratch.func, id))
+        .collect();
+    let alignment = u64::from(code.buffer.alignment);
+    jit.define_function_bytes(id, alignment, code.code_buffer(), &relocations)?;
+    Ok(())
 }
 
 fn addresses<C: Checker>() -> [usize; Helper::COUNT] {

@@ -18,7 +18,7 @@
 //! program uses isolated blocks. The run must be depth-first.
 
 use crate::Failure;
-use crate::table::TableError;
+use crate::table::{TableError, make_room};
 use finishline_model::Event;
 
 /// A step of a task, numbered in the order of the run.
@@ -137,6 +137,7 @@ impl IsolationOrder {
             }
             .into());
         }
+        make_room(&mut self.steps, 1, "steps")?;
         self.steps.push(Step {
             first: OPEN,
             previous,
@@ -158,6 +159,7 @@ impl IsolationOrder {
     fn enter(&mut self, id: u32, finish: usize) -> Result<(), Failure> {
         let blocks_before = self.live.last().map_or(0, |frame| frame.blocks_before);
         let step = self.new_step(self.now(), StepId::NONE)?;
+        make_room(&mut self.live, 1, "live tasks and finishes")?;
         self.live.push(Frame {
             id,
             step,
@@ -206,7 +208,7 @@ impl IsolationOrder {
         if let Some(running) = self.live.last_mut() {
             running.blocks_before = self.blocks;
         }
-        self.open_predecessors.push(self.now());
+        self.remember_open(self.now())?;
         while let Some(step) = self.open_predecessors.pop() {
             let Some(&Step {
                 first,
@@ -221,12 +223,18 @@ impl IsolationOrder {
                 continue;
             }
             self.steps[step.0 as usize].first = index;
-            self.open_predecessors.push(previous);
+            self.remember_open(previous)?;
             while joined != StepId::NONE {
-                self.open_predecessors.push(joined);
+                self.remember_open(joined)?;
                 joined = self.steps[joined.0 as usize].next_joined;
             }
         }
+        Ok(())
+    }
+
+    fn remember_open(&mut self, step: StepId) -> Result<(), Failure> {
+        make_room(&mut self.open_predecessors, 1, "steps before a block")?;
+        self.open_predecessors.push(step);
         Ok(())
     }
 }

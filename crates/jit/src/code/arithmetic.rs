@@ -62,15 +62,16 @@ impl Code<'_, '_> {
         let byte = self.function.ty(left) == Type::Byte;
         let known = self.constants[right.index()];
         if known.is_none_or(|divisor| divisor == 0) {
-            self.in_cold_block(b, false, |code| {
+            self.go_on_if(b, |code| {
                 code.fail(Helper::DivisionByZero, site, &[]);
             });
         }
         if !byte && known.is_none_or(|divisor| divisor == -1) {
-            let least = self.builder.ins().icmp_imm_s(IntCC::Equal, a, i64::MIN);
-            let minus_one = self.builder.ins().icmp_imm_s(IntCC::Equal, b, -1);
-            let overflow = self.builder.ins().band(least, minus_one);
-            self.in_cold_block(overflow, true, |code| {
+            let ins = self.builder.ins();
+            let not_least = ins.icmp_imm_s(IntCC::NotEqual, a, i64::MIN);
+            let not_minus_one = self.builder.ins().icmp_imm_s(IntCC::NotEqual, b, -1);
+            let fits = self.builder.ins().bor(not_least, not_minus_one);
+            self.go_on_if(fits, |code| {
                 code.fail(Helper::DivisionOverflow, site, &[]);
             });
         }
@@ -181,7 +182,7 @@ impl Code<'_, '_> {
             known => {
                 let step = self.get(step);
                 if known.is_none_or(|step| step == 0) {
-                    self.in_cold_block(step, false, |code| {
+                    self.go_on_if(step, |code| {
                         code.fail(Helper::ZeroStep, site, &[]);
                     });
                 }

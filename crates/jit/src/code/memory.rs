@@ -20,7 +20,7 @@ impl Code<'_, '_> {
 
     pub(super) fn non_null(&mut self, reference: Value, site: SiteId) {
         let reference = self.get(reference);
-        self.in_cold_block(reference, false, |code| {
+        self.go_on_if(reference, |code| {
             code.fail(Helper::NullUse, site, &[]);
         });
     }
@@ -41,11 +41,11 @@ impl Code<'_, '_> {
         for (dimension, index) in indices.iter().enumerate() {
             let size = self.length(array, dimension as u32);
             let index = self.get(*index);
-            let out = self
+            let inside = self
                 .builder
                 .ins()
-                .icmp(IntCC::UnsignedGreaterThanOrEqual, index, size);
-            self.in_cold_block(out, true, |code| {
+                .icmp(IntCC::UnsignedLessThan, index, size);
+            self.go_on_if(inside, |code| {
                 let [dimension, dimensions] =
                     [dimension, indices.len()].map(|n| code.number(n as u32));
                 let values = [index, size, dimension, dimensions];

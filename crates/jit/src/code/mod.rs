@@ -17,9 +17,11 @@ mod regions;
 mod tasks;
 
 use crate::checker::Style;
+use crate::compile::Registers;
 use crate::runtime::helpers::Helper;
 use crate::runtime::output::type_number;
 use crate::runtime::tasks::SpawnSite;
+use cranelift_codegen::ir::condcodes::IntCC;
 use cranelift_codegen::ir::types::{F64, I8, I32, I64};
 use cranelift_codegen::ir::{
     self as clif, AbiParam, BlockArg, InstBuilder, MemFlagsData, Signature, StackSlotData,
@@ -48,6 +50,8 @@ pub(crate) struct Program<'m> {
     pub(crate) addresses: [usize; Helper::COUNT],
     /// The creations of tasks; the code calls each by its number.
     pub(crate) spawns: Vec<SpawnSite>,
+    /// How the function that is being compiled will get its registers.
+    pub(crate) registers: Registers,
 }
 
 /// The type of a value in a register.
@@ -329,7 +333,7 @@ impl<'m> Code<'_, 'm> {
             }
             Op::Assert { condition, message } => {
                 let condition = self.get(*condition);
-                self.in_cold_block(condition, false, |code| {
+                self.go_on_if(condition, |code| {
                     code.parts(message);
                     code.fail(Helper::AssertFailed, site, &[]);
                 });
@@ -470,23 +474,21 @@ impl<'m> Code<'_, 'm> {
         }
     }
 
-    /// Goes on if `condition` is as wanted the other way; otherwise does `cold`, which must not fall through, in a block apart.
-    fn in_cold_block(
-        &mut self,
-        condition: clif::Value,
-        cold_if: bool,
-        cold: impl FnOnce(&mut Self),
-    ) {
+    /// Goes on if the condition holds; otherwise does `cold`, which must not fall through, in a block apart.
+    fn go_on_if(&mut self, condition: clif::Value, cold: impl FnOnce(&mut Self)) {
         let (apart, next) = (self.builder.create_block(), self.builder.create_block());
         self.builder.set_cold_block(apart);
-        let (then, otherwise) = if cold_if {
-            (apart, next)
-        } else {
-            (next, apart)
+        // The order in which blocks get registers has the second way of a branch at once, and the first way behind all that the
+        // second leads to; as the first way a block that leads nowhere comes behind the whole function. There it is out of the
+        // way when registers are allocated thoroughly. In one go it must be near: what it needs would be alive until there.
+        let ins = self.builder.ins();
+        match self.program.registers {
+            Registers::Quick => ins.brif(condition, next, &[], apart, &[]),
+            Registers::Thorough => {
+                let stop = ins.icmp_imm_u(IntCC::Equal, condition, 0);
+                self.builder.ins().brif(stop, apart, &[], next, &[])
+            }
         };
-        self.builder
-            .ins()
-            .brif(condition, then, &[], otherwise, &[]);
         self.builder.switch_to_block(apart);
         cold(self);
         self.builder.switch_to_block(next);

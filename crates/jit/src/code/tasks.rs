@@ -51,11 +51,11 @@ impl Code<'_, '_> {
         site: SiteId,
     ) -> clif::Value {
         let limit = i64::from(self.program.limits.call_depth);
-        let too_deep = self
+        let shallow = self
             .builder
             .ins()
-            .icmp_imm_s(IntCC::SignedGreaterThan, depth, limit);
-        self.in_cold_block(too_deep, true, |code| {
+            .icmp_imm_s(IntCC::SignedLessThanOrEqual, depth, limit);
+        self.go_on_if(shallow, |code| {
             code.fail(Helper::CallDepth, site, &[]);
         });
         let bytes = cost::frame(self.program.module.function(function)) as i64;
@@ -63,11 +63,11 @@ impl Code<'_, '_> {
         let offset = offset_of!(Context, stack_limit) as i32;
         let limit = self.builder.ins().load(I64, flags, self.context, offset);
         let total = self.builder.ins().iadd_imm_s(stack, bytes);
-        let over = self
+        let fits = self
             .builder
             .ins()
-            .icmp(IntCC::UnsignedGreaterThan, total, limit);
-        self.in_cold_block(over, true, |code| {
+            .icmp(IntCC::UnsignedLessThanOrEqual, total, limit);
+        self.go_on_if(fits, |code| {
             let bytes = code.int(bytes);
             code.fail(Helper::CallMemory, site, &[bytes, stack]);
         });

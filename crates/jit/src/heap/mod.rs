@@ -218,8 +218,7 @@ impl Heap {
     ///
     /// If there is no object.
     #[cold]
-    pub fn location_of_cell(&mut self, address: usize) -> Location {
-        self.spans.settle(&self.kinds);
+    pub fn location_of_cell(&self, address: usize) -> Location {
         let found = self.spans.find(&self.space, address);
         let found = found.expect("a cell is part of an object");
         let data = found.address + self.kinds[found.kind].prefix;

@@ -89,6 +89,30 @@ fn a_big_array_takes_no_memory_until_it_is_used_and_none_when_it_is_dropped() {
     }
 }
 
+/// Which location a cell belongs to is asked between any two allocations, while the next object's place is chosen already.
+#[test]
+fn asking_for_a_location_takes_no_memory() {
+    let node: &[Type] = &[Type::Ref, Type::Int];
+    let mut heap = heap(&[node], 1 << 30, true);
+    let count = 20_000;
+    let mut alive = Vec::new();
+    for number in 0..count {
+        let object = heap.struct_for(0, &alive);
+        alive.push(object.address());
+        for field in 0..2 {
+            let cell = object.at(field_cell_offset(field));
+            let location = Location(2 * number + u64::from(field));
+            assert_eq!(heap.location_of_cell(cell), location);
+        }
+    }
+    let bytes = count as usize * (HEADER_BYTES + 2 * (WORD_BYTES + CELL_BYTES));
+    assert!(
+        heap.held() <= bytes + bytes / 50 + MEGABYTE,
+        "{}",
+        heap.held()
+    );
+}
+
 #[test]
 fn holes_between_big_objects_are_filled() {
     let mut heap = heap(&[], 1 << 30, false);

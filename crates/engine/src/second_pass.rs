@@ -1,0 +1,141 @@
+//! Which accesses race at the racing locations, and what else a second run tells: names, and the accesses to a watched location.
+//!
+//! The first pass gives the exact set of racing locations; here the program is run again and these are followed with their
+//! accesses ([`finishline_detect::sited`]). That takes some hundred bytes a location, so no more than a fixed number are followed
+//! in one run. If there are more, the first ones come first, and further runs follow the others for as long as the answer may
+//! still depend on them: until there is a pair that is neither apparent nor suppressed. Then the rest is left, and
+//! [`Pairs::incomplete`] says so.
+//!
+//! A run that does not end as the first one did is not believed, and what it would have told is missing.
+
+use crate::names::Names;
+use crate::question::{Again, Ending, Question};
+use crate::rerun::Rerun;
+use crate::suppressions::Sorted;
+use finishline_detect::{Failure, LocationSet, RacePair, RacePairs, detectors};
+use finishline_ir::Construct;
+use finishline_model::{Detector, Location};
+
+/// How many locations are followed in one run at most.
+pub(crate) const MOST_FOLLOWED: usize = 1_000_000;
+
+/// The pairs of accesses that race.
+#[derive(Default)]
+pub(crate) struct Pairs {
+    pub(crate) pairs: Vec<RacePair>,
+    /// Why they may not all be there.
+    pub(crate) incomplete: Option<String>,
+    /// The pairs are in the order of the run.
+    pub(crate) in_order: bool,
+}
+
+impl Pairs {
+    /// Whether the race of this number may be a consequence of an earlier one: only the first that is not apparent surely is none,
+    /// and the first of all.
+    pub(crate) fn may_follow(&self, number: usize) -> bool {
+        let first_real = self.pairs.iter().position(is_real);
+        !self.in_order || number > 0 && first_real != Some(number)
+    }
+
+    pub(crate) fn any_real(&self) -> bool {
+        self.pairs.iter().any(is_real)
+    }
+}
+
+/// Not only apparent.
+fn is_real(pair: &RacePair) -> bool {
+    !pair.race.ordered_by_isolation
+}
+
+/// What is asked.
+pub(crate) struct SecondPass<'a, 'm> {
+    pub(crate) question: &'a Question<'m>,
+    pub(crate) detector: Detector,
+    /// What the first run did.
+    pub(crate) first: Ending,
+    pub(crate) most_followed: usize,
+}
+
+impl<'m> SecondPass<'_, 'm> {
+    /// Finds the accesses that race at these locations.
+    pub(crate) fn pairs(&self, racing: &LocationSet) -> (Pairs, Rerun<'m>) {
+        let racing = racing.in_order();
+        let mut parts = racing.chunks(self.most_followed);
+        let first_part = parts.next().unwrap_or_default();
+        let mut told = self.listener(first_part);
+        let mut found = match self.follow(first_part, &mut told) {
+            Ok(found) => found,
+            Err(why) => {
+                // It may not even have started.
+                told = self.listener(first_part);
+                self.question.again(&mut told);
+                let pairs = Pairs {
+                    incomplete: Some(format!("the racing accesses could not be found: {why}")),
+                    ..Pairs::default()
+                };
+                return (pairs, told);
+            }
+        };
+        let mut followed = first_part.len();
+        let mut failed = None;
+        for part in parts {
+            if self.is_settled(found.as_slice(), &told.names) {
+                break;
+            }
+            let mut also_told = Rerun::new(self.question.module, part, None);
+            let more = self.follow(part, &mut also_told);
+            match more.and_then(|more| found.merge(more).map_err(|error| error.to_string())) {
+                Ok(()) => told.names.add(also_told.names),
+                Err(why) => {
+                    failed = Some(why);
+                    break;
+                }
+            }
+            followed += part.len();
+        }
+        let incomplete = (followed < racing.len()).then(|| {
+            let why = failed.map(|why| format!(": {why}")).unwrap_or_default();
+            format!("only the first {followed} racing locations were followed{why}")
+        });
+        let pairs = Pairs {
+            pairs: found.into_vec(),
+            incomplete,
+            in_order: racing.len() <= self.most_followed,
+        };
+        (pairs, told)
+    }
+
+    fn listener(&self, to_name: &[Location]) -> Rerun<'m> {
+        let question = self.question;
+        Rerun::new(question.module, to_name, question.watch.as_deref())
+    }
+
+    fn isolated(&self) -> bool {
+        self.question.module.uses(Construct::Isolated).is_some()
+    }
+
+    /// The pairs at these locations, or why they are not known.
+    fn follow(&self, part: &[Location], also: &mut Rerun<'m>) -> Result<RacePairs, String> {
+        let pairs = LocationSet::of(part)
+            .map_err(Failure::from)
+            .and_then(|part| {
+                let again = Again {
+                    question: self.question,
+                    also,
+                };
+                detectors::second_pass(self.detector, self.isolated(), &part, again)
+            });
+        match pairs {
+            Ok((ending, pairs)) if ending == self.first => Ok(pairs),
+            Ok(_) => Err("the program did not do the same when it was run again".to_owned()),
+            Err(failure) => Err(failure.to_string()),
+        }
+    }
+
+    /// More pairs could change neither the verdict nor whether anything is to be reported.
+    fn is_settled(&self, found: &[RacePair], names: &Names) -> bool {
+        let sorted = Sorted::new(found, self.question.suppressions.as_ref(), names);
+        let mut reported = sorted.reported.iter();
+        reported.any(|(_, pair)| is_real(pair))
+    }
+}
