@@ -43,13 +43,16 @@ use finishline_ir::{Function, Module};
 use finishline_model::{AccessId, Passes};
 use loop_form::Nest;
 
-/// Leaves checks out of a program and nothing else.
+/// Leaves checks out of a program; the rest of it is only tidied up, where a pass needs that.
 pub fn reduce(module: &Module, passes: Passes) -> Module {
     let mut module = module.clone();
     checks::whole_program(&mut module, passes);
     let steps = Steps::of(&module);
     let mut notes = Notes::new();
     for function in &mut module.functions {
+        if checks::look_at_functions(passes) {
+            tidy(function);
+        }
         checks::in_loops(function, &steps, passes, &mut notes);
         checks::covered(function, &steps, passes, &mut notes);
         checks::settle(function, passes);

@@ -12,7 +12,7 @@ use finishline_opt::reduce;
 use std::path::Path;
 
 /// A figure, the pass that it adds, and its checks.
-const FIGURES: [(u32, Option<Pass>, &[&str]); 4] = [
+const FIGURES: [(u32, Option<Pass>, &[&str]); 6] = [
     (
         8,
         None,
@@ -55,6 +55,17 @@ const FIGURES: [(u32, Option<Pass>, &[&str]); 4] = [
         11,
         Some(Pass::TaskLocal),
         &["read B[i]", "write p.x", "read p.x", "write B[j]"],
+    ),
+    (
+        12,
+        Some(Pass::LoopInvariant),
+        // Behind its zero-trip test, which comes last in the text.
+        &["read B[i]", "write p.x", "write B[j]", "read p.x"],
+    ),
+    (
+        13,
+        Some(Pass::Dominated),
+        &["read B[i]", "write p.x", "write B[j]"],
     ),
 ];
 

@@ -18,6 +18,9 @@
 //! nothing about one outside: two isolated accesses never race.
 //! Between c and a the program may fail; see [`super`].
 //!
+//! A check that is made once or not at all, as [`super::loop_invariant`] leaves them, is covered by one of the same location that surely is made, but
+//! covers only those that are made if it is.
+//!
 //! Locations are known by the values that name them. A value in a loop is another one in each iteration, so where a value is defined,
 //! what is known by it is forgotten.
 //!
@@ -27,9 +30,9 @@ use super::Notes;
 use super::steps::Steps;
 use crate::edit::Predecessors;
 use finishline_ir::dominators::Dominators;
-use finishline_ir::{BlockId, Function, Op, Operand, Value};
+use finishline_ir::{BlockId, Const, Function, Op, Operand, Type, Value};
 use finishline_model::{AccessKind, Pass};
-use rustc_hash::FxHashMap;
+use rustc_hash::{FxHashMap, FxHashSet};
 
 /// Bits for one fact at the ends of all blocks: a megabyte.
 const MOST_BITS: usize = 1 << 23;
@@ -63,6 +66,7 @@ type Name = (Value, Operand, Operand, Operand, bool);
 /// The distinct names of a function's checks, numbered.
 struct Names {
     numbers: FxHashMap<Name, u32>,
+    counts: Counts,
     /// By value: the names that it is part of.
     of_value: FxHashMap<Value, Vec<u32>>,
     /// By block, whether it starts inside an isolated block.
@@ -74,6 +78,7 @@ impl Names {
     fn of(function: &Function) -> Option<Names> {
         let mut names = Names {
             numbers: FxHashMap::default(),
+            counts: Counts::of(function),
             of_value: FxHashMap::default(),
             isolated: isolation(function),
         };
@@ -82,13 +87,17 @@ impl Names {
             let mut isolated = starts_isolated;
             for instruction in &block.instructions {
                 follow_isolation(&mut isolated, &instruction.op);
-                if let Some((name, _)) = named(&instruction.op, isolated) {
+                if let Some(check) = names.counts.named(&instruction.op, isolated) {
                     checks += 1;
-                    names.add(name);
+                    names.add(check.name);
+                    if let Some(surely) = check.surely {
+                        names.add(surely);
+                    }
                 }
             }
         }
-        let some_meet = names.numbers.len() < checks;
+        // As many names as checks, or more: no two of one location.
+        let some_meet = names.numbers.len() < checks || !names.counts.at_most_one.is_empty();
         let bits = 2 * names.numbers.len() * function.blocks.len();
         (some_meet && bits <= MOST_BITS).then_some(names)
     }
@@ -133,19 +142,66 @@ fn follow_isolation(isolated: &mut bool, op: &Op) {
     }
 }
 
-fn named(op: &Op, isolated: bool) -> Option<(Name, AccessKind)> {
-    match *op {
-        Op::Check {
+/// A check by its name.
+struct Named {
+    kind: AccessKind,
+    name: Name,
+    /// If it may not be made at all: the name of one of the same location that is.
+    surely: Option<Name>,
+}
+
+/// Counts of checks that are values: those known to be 1, and those known to be 0 or 1.
+struct Counts {
+    one: FxHashSet<Value>,
+    at_most_one: FxHashSet<Value>,
+}
+
+impl Counts {
+    fn of(function: &Function) -> Counts {
+        let mut counts = Counts {
+            one: FxHashSet::default(),
+            at_most_one: FxHashSet::default(),
+        };
+        for instruction in function.blocks.iter().flat_map(|block| &block.instructions) {
+            match (&instruction.op, instruction.result) {
+                (Op::Const(Const::Int(1)), Some(result)) => {
+                    counts.one.insert(result);
+                }
+                (Op::Convert(from, _), Some(result)) if function.ty(*from) == Type::Bool => {
+                    counts.at_most_one.insert(result);
+                }
+                _ => {}
+            }
+        }
+        counts
+    }
+
+    fn named(&self, op: &Op, isolated: bool) -> Option<Named> {
+        let Op::Check {
             kind,
             base,
             first,
             count,
             stride,
             ..
-        } => Some(((base, first, count, stride, isolated), kind)),
-        _ => None,
+        } = *op
+        else {
+            return None;
+        };
+        let single = (base, first, ONE, ONE, isolated);
+        let (name, surely) = match count {
+            Operand::Constant(1) => (single, None),
+            Operand::Value(value) if self.one.contains(&value) => (single, None),
+            Operand::Value(value) if self.at_most_one.contains(&value) => {
+                ((base, first, count, ONE, isolated), Some(single))
+            }
+            _ => ((base, first, count, stride, isolated), None),
+        };
+        Some(Named { kind, name, surely })
     }
 }
+
+const ONE: Operand = Operand::Constant(1);
 
 /// For each name: whether a read, and whether a write, of it is covered.
 #[derive(Clone, PartialEq, Eq)]
@@ -319,12 +375,12 @@ impl Flow<'_> {
 
     /// Whether an operation is a check that is covered; if it is a check, it covers others from now on.
     fn pass(&self, op: &Op, isolated: bool, state: &mut Covered) -> bool {
-        let Some((name, kind)) = named(op, isolated) else {
+        let Some(Named { kind, name, surely }) = self.names.counts.named(op, isolated) else {
             return false;
         };
-        let number = self.names.numbers[&name];
-        let covered = state.has(number, kind);
-        state.add(number, kind);
+        let mut names = surely.iter().chain([&name]);
+        let covered = names.any(|name| state.has(self.names.numbers[name], kind));
+        state.add(self.names.numbers[&name], kind);
         covered
     }
 

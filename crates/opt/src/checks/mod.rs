@@ -55,6 +55,11 @@ pub const HOLD_IN_FAILED_RUNS: Passes = Passes::SEQUENTIAL
     .with(Pass::ReadOnly)
     .with(Pass::TaskLocal);
 
+/// Whether some of the passes look at functions one at a time, for which equal values must have one name.
+pub(crate) fn look_at_functions(passes: Passes) -> bool {
+    passes.intersection(HOLD_IN_FAILED_RUNS) != passes
+}
+
 /// Moves checks of a function out of its loops.
 pub(crate) fn in_loops(function: &mut Function, steps: &Steps, passes: Passes, notes: &mut Notes) {
     if passes.contains(Pass::Ranges) || passes.contains(Pass::LoopInvariant) {
