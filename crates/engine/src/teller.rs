@@ -2,7 +2,7 @@
 
 use crate::names::{Names, place};
 use crate::question::Question;
-use crate::second_pass::Pairs;
+use crate::second_pass::{MOST_FOLLOWED, Pairs};
 use crate::story::Story;
 use crate::suppressions::Numbered;
 use finishline_model::summary::{
@@ -42,11 +42,14 @@ impl Teller<'_, '_> {
         }
     }
 
-    pub(crate) fn locations(&self, locations: &[Location]) -> summary::Names {
-        let shown = locations.iter().take(MOST_NAMES);
+    /// By the order of their allocation, in which they don't depend on which checks found them.
+    pub(crate) fn locations(&self, racing: &[Location]) -> summary::Names {
+        let mut named: Vec<Location> = racing.iter().take(MOST_FOLLOWED).copied().collect();
+        named.sort_unstable();
+        named.truncate(MOST_NAMES);
         summary::Names {
-            shown: shown.map(|at| self.names.location(*at)).collect(),
-            count: locations.len() as u64,
+            shown: named.iter().map(|at| self.names.location(*at)).collect(),
+            count: racing.len() as u64,
         }
     }
 
