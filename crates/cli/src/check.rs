@@ -51,7 +51,9 @@ pub(crate) fn check(options: &CheckOptions) -> Result<u8, Problem> {
         ));
     }
     if !quiet {
+        program::note_interpreted(&question);
         note_unmatched(&summary);
+        note_left_out(&summary, options);
     }
     if options.detector == Choice::All && !agreed(&question)? {
         return Ok(DISAGREEMENT);
@@ -80,6 +82,20 @@ fn note_unmatched(summary: &Summary) {
     }
 }
 
+/// What the options have kept out of the report.
+fn note_left_out(summary: &Summary, options: &CheckOptions) {
+    let wanted = (summary.distinct_races).saturating_sub(summary.suppressed_races());
+    if wanted > summary.races.len() && summary.races.len() == options.max_races {
+        say(&format!("note: `--max-races {wanted}` shows all races"));
+    }
+    if let (Some(name), None) = (&options.watch, &summary.watched) {
+        let name = name.escape_debug();
+        say(&format!(
+            "note: no location of this run is called `{name}`; locations are called as reports call them, e.g. 'B[3]', p.x, total"
+        ));
+    }
+}
+
 fn problem(error: CheckError, question: &Question) -> Problem {
     match error {
         CheckError::Output(error) => Problem::Output(error),
@@ -89,9 +105,6 @@ fn problem(error: CheckError, question: &Question) -> Problem {
                 "{error} at {position}\nhelp: `--detector esp-bags` can judge all of Fin"
             ))
         }
-        CheckError::NothingToWatch(_) => Problem::Usage(format!(
-            "{error}\nhelp: locations are called as reports call them, e.g. 'B[3]', p.x, total"
-        )),
     }
 }
 

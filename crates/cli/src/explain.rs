@@ -11,7 +11,8 @@ pub(crate) fn explain(options: &ExplainOptions) -> Result<u8, Problem> {
         None => list(),
         Some(word) => one(word).ok_or_else(|| {
             Problem::Usage(format!(
-                "there is no error code and no verdict `{word}`\nhelp: `finishline explain` lists them all"
+                "there is no error code and no verdict `{}`\nhelp: `finishline explain` lists them all",
+                word.escape_debug()
             ))
         })?,
     };

@@ -36,10 +36,9 @@ fn main() -> ExitCode {
     };
     match result {
         Ok(status) => ExitCode::from(status),
+        Err(problem) if problem.is_broken_pipe() => ExitCode::from(outcome::NOTHING_FOUND),
         Err(problem) => {
-            if !problem.is_broken_pipe() {
-                Problem::print(&problem);
-            }
+            Problem::print(&problem);
             ExitCode::from(outcome::BAD_USAGE)
         }
     }

@@ -2,7 +2,7 @@
 
 use std::fmt;
 use std::io::{self, Write};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 /// Nothing was found.
 pub(crate) const NOTHING_FOUND: u8 = 0;
@@ -28,7 +28,7 @@ pub(crate) enum Problem {
 }
 
 impl Problem {
-    /// Whoever reads our output has enough: no reason to complain.
+    /// Whoever reads our output has enough: no reason to complain, and no failure.
     pub(crate) fn is_broken_pipe(&self) -> bool {
         matches!(self, Problem::Output(error) if error.kind() == io::ErrorKind::BrokenPipe)
     }
@@ -47,12 +47,17 @@ pub(crate) fn say(line: &str) {
     let _ = writeln!(io::stderr().lock(), "{line}");
 }
 
+/// A path in a message: no control character of it reaches the terminal.
+pub(crate) fn shown(path: &Path) -> String {
+    path.to_string_lossy().escape_debug().to_string()
+}
+
 impl fmt::Display for Problem {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Problem::Usage(text) | Problem::Source(text) => f.write_str(text),
-            Problem::Read(path, error) => write!(f, "can't read {}: {error}", path.display()),
-            Problem::Write(path, error) => write!(f, "can't write {}: {error}", path.display()),
+            Problem::Read(path, error) => write!(f, "can't read {}: {error}", shown(path)),
+            Problem::Write(path, error) => write!(f, "can't write {}: {error}", shown(path)),
             Problem::Output(error) => write!(f, "can't write the output: {error}"),
         }
     }

@@ -1,7 +1,7 @@
 //! A program file: read, compiled, its arguments understood.
 
 use crate::options::{ProgramOptions, When};
-use crate::outcome::Problem;
+use crate::outcome::{Problem, say, shown};
 use finishline_engine::arguments;
 use finishline_engine::executor::Forms;
 use finishline_engine::question::Question;
@@ -29,7 +29,7 @@ pub(crate) fn question<'m>(
     passes: Passes,
 ) -> Result<Question<'m>, Problem> {
     let arguments = arguments::parse(module, &options.arguments)
-        .map_err(|error| Problem::Usage(format!("{}: {error}", options.file.display())))?;
+        .map_err(|error| Problem::Usage(format!("{}: {error}", shown(&options.file))))?;
     Ok(Question {
         module,
         forms: Forms::new(module, options.executor(), passes),
@@ -44,4 +44,15 @@ pub(crate) fn question<'m>(
         watch: None,
         progress: AtomicU64::new(0),
     })
+}
+
+/// What was to be compiled may have been interpreted, and then takes its time.
+pub(crate) fn note_interpreted(question: &Question) {
+    if let Some(error) = question.forms.not_compiled() {
+        let error = error.to_string();
+        let error = error.escape_debug();
+        say(&format!(
+            "note: the program was interpreted, which is much slower: {error}"
+        ));
+    }
 }

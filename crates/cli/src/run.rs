@@ -20,6 +20,9 @@ pub(crate) fn run(options: &RunOptions) -> Result<u8, Problem> {
         &mut output,
         |output| check::run(&question, output),
     );
+    if !terminal.quiet {
+        program::note_interpreted(&question);
+    }
     match result {
         Ok(None) => Ok(NOTHING_FOUND),
         Ok(Some(failure)) => {

@@ -150,7 +150,6 @@ fn what_can_not_be_done_is_refused_with_status_2() {
         &["check", "--format", "xml", FIG2, "1"],
         &["check", "--threads", "2", FIG2, "1"],
         &["check", "--memory", "lots", FIG2, "1"],
-        &["check", "--watch", "C[0]", FIG2, "1"],
         &["check", "-o", "no/such/directory/report", FIG2, "1"],
         &["check", &broken],
         &["check", "--checks", "some", FIG2, "1"],
@@ -265,6 +264,92 @@ fn the_replay_command_shows_every_access() {
 }
 
 #[test]
+fn a_watched_name_that_nothing_has_is_noted_and_hides_no_race() {
+    let asked = |quiet: &[&'static str]| {
+        let output = finishline(&[&["check", FIG2, "1", "--watch", "C\u{1b}[0]"], quiet].concat());
+        assert_eq!(status(&output), 66);
+        stderr(&output)
+    };
+    let told = asked(&[]);
+    assert!(told.contains("race: write and write to B[0]"), "{told}");
+    assert!(
+        told.contains("no location of this run is called `C\\u{1b}[0]`"),
+        "{told}"
+    );
+    assert!(!asked(&["-q"]).contains("note:"));
+}
+
+/// The path of a program may have anything in it; the command still works, and is safe to print.
+#[test]
+fn the_replay_command_works_for_strange_paths() {
+    let source = "var g: int;\nfn main() { finish { async { g = 1; } g = 2; } }\n";
+    let program = scratch("it's\n\u{1b}[31m \\ strange.fin", source);
+    let (report, _) = json(&["check", "--format", "json", &program]);
+    let replay = report["races"][0]["replay"].as_str().expect("a command");
+    assert!(!replay.contains(char::is_control), "{replay}");
+    let finishline = env!("CARGO_BIN_EXE_finishline");
+    let command = replay.replacen("finishline", finishline, 1);
+    let mut shell = Command::new("bash");
+    let output = shell.args(["-c", &command]).output().expect("bash");
+    assert_eq!(status(&output), 66, "{command}: {}", stderr(&output));
+    assert!(stderr(&output).contains("watch: g, 2 accesses"));
+}
+
+/// What the user typed, or what a file is called, drives no terminal.
+#[test]
+fn errors_show_control_characters_escaped() {
+    let strange = "a\u{1b}[31m";
+    for case in [
+        &["check", FIG2, strange][..],
+        &["check", strange],
+        &["check", "-o", "no/such/\u{1b}/report", FIG2, "1"],
+        &["explain", strange],
+    ] {
+        let told = stderr(&finishline(case));
+        assert!(told.contains("\\u{1b}"), "{case:?}: {told}");
+        assert!(!told.contains('\u{1b}'), "{case:?}: {told}");
+    }
+}
+
+/// The option that would show more is named if it was what left races out.
+#[test]
+fn the_most_races_are_named_where_they_matter() {
+    let told = stderr(&finishline(&["check", FIG2, "3", "--max-races", "1"]));
+    assert!(told.contains("and 1 more distinct pair\n"), "{told}");
+    assert!(
+        told.contains("note: `--max-races 2` shows all races"),
+        "{told}"
+    );
+    assert!(!stderr(&finishline(&["check", FIG2, "3"])).contains("--max-races"));
+    // Two races in tasks whose paths are too long to show both.
+    let program = scratch(
+        "deep.fin",
+        "fn f(n: int, A: int[]) {
+            if n > 0 { async { A[n] += 1; f(n - 1, A); A[n - 1] += 1; } A[n] += 2; }
+        }
+        fn main(n: int) { let A = new int[n + 1]; finish f(n, A); }",
+    );
+    let told = stderr(&finishline(&["check", &program, "100000"]));
+    assert!(told.contains("more distinct pairs\n"), "{told}");
+    assert!(!told.contains("--max-races"), "{told}");
+}
+
+/// With little address space a program is still compiled, and what its ended tasks leave behind has nothing to do with the stack.
+#[test]
+fn little_address_space_is_enough_for_code_and_for_many_tasks() {
+    let program = scratch(
+        "many.fin",
+        "fn main(n: int) { finish { for i in 0..n { async { } } } print(n); }\n",
+    );
+    let finishline = env!("CARGO_BIN_EXE_finishline");
+    let command = format!("ulimit -v 200000; {finishline} run {program} 5000000");
+    let mut shell = Command::new("sh");
+    let output = shell.args(["-c", &command]).output().expect("a shell");
+    assert_eq!(stderr(&output), "");
+    assert_eq!(stdout(&output), "5000000\n");
+}
+
+#[test]
 fn colours_are_for_terminals() {
     assert!(!stderr(&finishline(&["check", FIG2, "3"])).contains('\u{1b}'));
     assert!(stderr(&finishline(&["check", "--color", "always", FIG2, "3"])).contains('\u{1b}'));
@@ -304,7 +389,7 @@ fn a_closed_pipe_is_no_error_to_report() {
         .expect("the binary starts");
     drop(child.stdout.take());
     let output = child.wait_with_output().expect("it ends");
-    assert_eq!(stderr(&output), "");
+    assert_eq!((status(&output), stderr(&output)), (0, String::new()));
 }
 
 /// Of the races that are not apparent the first is surely possible; later ones may be its consequences.

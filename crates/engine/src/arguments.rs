@@ -67,7 +67,7 @@ fn value(name: &str, ty: Type, word: &str) -> Result<Datum, BadArguments> {
         Type::Ref => (None, "nothing a command line can give"),
     };
     value.ok_or_else(|| {
-        let ty = ty.word();
+        let (ty, word) = (ty.word(), word.escape_debug());
         BadArguments(format!(
             "the argument `{name}: {ty}` is {range}, not `{word}`"
         ))

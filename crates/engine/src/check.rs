@@ -130,16 +130,12 @@ impl<'m> Answer<'_, 'm> {
         };
         let reported = &sorted.reported[..shown(&sorted.reported)];
         let suppressed = &sorted.suppressed[..shown(&sorted.suppressed)];
-        let watched = match (&question.watch, watcher) {
-            (Some(name), Some(watcher)) => {
-                let nothing = || CheckError::NothingToWatch(name.clone());
-                let location = watcher.location.ok_or_else(nothing)?;
-                let seen = watcher.seen.iter();
-                let shown = seen.take_while(|point| cast.admit(&[point.task])).count();
-                Some((location, watcher, shown))
-            }
-            _ => None,
-        };
+        let watched = watcher.and_then(|watcher| {
+            let location = watcher.location?;
+            let seen = watcher.seen.iter();
+            let shown = seen.take_while(|point| cast.admit(&[point.task])).count();
+            Some((location, watcher, shown))
+        });
         cast.tasks.extend(self.trap.iter().map(|trap| trap.task));
         let tasks = cast.tasks;
         drop(depths);

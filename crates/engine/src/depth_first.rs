@@ -16,8 +16,6 @@ use std::sync::atomic::{AtomicU64, Ordering};
 #[derive(Debug)]
 pub struct Outcome {
     pub result: End,
-    /// Instructions executed.
-    pub steps: u64,
 }
 
 impl Outcome {
@@ -80,7 +78,6 @@ pub fn run_for(
         Err(trap) => {
             return Outcome {
                 result: End::Trapped(trap),
-                steps: 0,
             };
         }
     };
@@ -123,7 +120,7 @@ pub fn run_for(
         (Err(error), End::Finished | End::OutOfFuel) => End::OutputError(error),
         (_, result) => result,
     };
-    Outcome { result, steps }
+    Outcome { result }
 }
 
 fn drain(printed: &mut Vec<u8>, output: &mut dyn Write) -> io::Result<()> {

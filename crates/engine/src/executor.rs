@@ -1,7 +1,7 @@
 //! How a program is run: as machine code, or by the reference interpreter.
 //!
-//! Both do the same, tell the same and fail by the same. Where there is no compiler for the machine, the interpreter takes its
-//! place.
+//! Both do the same, tell the same and fail by the same. If a program can't be compiled, the interpreter takes the compiler's place,
+//! and [`Forms::not_compiled`] tells why: it is much slower.
 //!
 //! Forms of the program are made when they are first needed: for a detector's first pass checks are left out
 //! ([`finishline_opt::reduce`]), also when it is interpreted; and what is compiled is optimised first
@@ -16,6 +16,7 @@ use finishline_detect::{Failure, Findings};
 use finishline_ir::listener::{EventsAlone, Listener};
 use finishline_ir::machine::{Datum, Limits};
 use finishline_ir::{Construct, Module};
+use finishline_jit::CompileError;
 use finishline_model::{Detector, Observer, Passes};
 use std::cell::OnceCell;
 use std::io::{self, Write};
@@ -39,6 +40,7 @@ pub struct Forms<'m> {
     reduced: OnceCell<Module>,
     fast: OnceCell<Module>,
     fast_reduced: OnceCell<Module>,
+    not_compiled: OnceCell<CompileError>,
 }
 
 /// The input of a run, and who is shown its progress.
@@ -58,7 +60,19 @@ impl<'m> Forms<'m> {
             reduced: OnceCell::new(),
             fast: OnceCell::new(),
             fast_reduced: OnceCell::new(),
+            not_compiled: OnceCell::new(),
         }
+    }
+
+    /// Why the program was interpreted though it was to be compiled, if it was.
+    pub fn not_compiled(&self) -> Option<&CompileError> {
+        self.not_compiled.get()
+    }
+
+    /// What came of a compiled run, if the program could be compiled.
+    fn noted<T>(&self, run: Result<T, CompileError>) -> Option<T> {
+        run.map_err(|error| self.not_compiled.get_or_init(|| error))
+            .ok()
     }
 
     pub(crate) fn module(&self) -> &'m Module {
@@ -95,7 +109,7 @@ impl<'m> Forms<'m> {
     /// Runs the program; nobody listens.
     pub(crate) fn run(&self, input: Input, output: &mut dyn Write) -> Outcome {
         if self.executor == Executor::Compiled
-            && let Ok(end) = finishline_jit::run(compiled(self.fast(), input), output)
+            && let Some(end) = self.noted(finishline_jit::run(compiled(self.fast(), input), output))
         {
             return outcome(end);
         }
@@ -123,10 +137,11 @@ impl<'m> Forms<'m> {
             Form::Whole => (self.module, Self::fast),
             Form::Reduced => (self.reduced(), Self::fast_reduced),
         };
-        if self.executor == Executor::Compiled
-            && let Ok(end) = finishline_jit::tell(compiled(fast(self), input), listener, output)
-        {
-            return outcome(end);
+        if self.executor == Executor::Compiled {
+            let run = finishline_jit::tell(compiled(fast(self), input), listener, output);
+            if let Some(end) = self.noted(run) {
+                return outcome(end);
+            }
         }
         interpret(plain, input, listener, output)
     }
@@ -158,7 +173,8 @@ impl<'m> Forms<'m> {
     ) -> (Outcome, Result<Findings, Failure>) {
         if self.executor == Executor::Compiled {
             let program = compiled(self.fast_reduced(), input);
-            if let Some(Ok((end, findings))) = finishline_jit::check(program, detector, output) {
+            let run = finishline_jit::check(program, detector, output);
+            if let Some((end, findings)) = run.and_then(|run| self.noted(run)) {
                 return (outcome(end), findings);
             }
         }
@@ -226,7 +242,7 @@ pub(crate) fn outcome(end: finishline_jit::End) -> Outcome {
         finishline_jit::End::Trapped(trap) => End::Trapped(trap),
         finishline_jit::End::OutputError(error) => End::OutputError(error),
     };
-    Outcome { result, steps: 0 }
+    Outcome { result }
 }
 
 fn interpret(

@@ -46,8 +46,6 @@ pub enum CheckError {
     },
     /// What the program printed could not be written.
     Output(io::Error),
-    /// No location has the name to be watched.
-    NothingToWatch(String),
 }
 
 impl fmt::Display for CheckError {
@@ -61,9 +59,6 @@ impl fmt::Display for CheckError {
                 )
             }
             CheckError::Output(error) => write!(f, "can't write what the program prints: {error}"),
-            CheckError::NothingToWatch(name) => {
-                write!(f, "no location of this run is called `{name}`")
-            }
         }
     }
 }

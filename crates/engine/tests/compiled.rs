@@ -176,6 +176,77 @@ fn deep_spawns_and_calls() {
 }
 
 /// No system has the address space that this budget would need; what is there is enough for a program that needs little.
+/// A loop with so many statements, of every sort.
+fn long_loop(statements: usize) -> String {
+    let statement = |i: usize| {
+        let (near, far) = (i % 89, i * 7 % 83);
+        match i % 8 {
+            0 | 1 => format!("A[k + {near}] = A[k + {far}] + n;"),
+            2 => format!(
+                "if k % {} == 0 {{ s += A[{near}]; }} else {{ s -= {i}; }}",
+                i + 2
+            ),
+            3 => format!("f = f * 0.5 + F[{near}] / float({i} + k); F[{far}] = f;"),
+            4 => format!("p.x += s / (k + {i}); p.next = new P(); C[{near}] += byte(s);"),
+            5 => format!("async {{ B[{near}] += k; isolated {{ total += {i}; }} }}"),
+            6 => format!("s = twice(s + {i}) % 1009; B[{far}] = s;"),
+            _ => format!("finish {{ async {{ A[{far}] -= 1; }} }} assert(A[{far}] < 1 << 40);"),
+        }
+    };
+    let body: Vec<String> = (0..statements).map(statement).collect();
+    format!(
+        "struct P {{ x: int, next: P }}
+        var total = 0;
+        fn twice(x: int): int {{ return 2 * x; }}
+        fn main(n: int) {{
+            let A = new int[100];
+            let B = new int[100];
+            let C = new byte[100];
+            let F = new float[100];
+            let p = new P();
+            var s = 0;
+            var f = 1.0;
+            finish {{ for k in 0..n {{ {} }} }}
+            print(s, f, p.x, A[n], F[n], total, B[1]);
+        }}",
+        body.join("\n")
+    )
+}
+
+/// Very long functions get their registers in another way, and do the same.
+#[test]
+fn a_long_function() {
+    let module = compile(&long_loop(1500)).unwrap_or_else(|errors| panic!("{errors}"));
+    for n in [0, 3, 13] {
+        match agrees(&module, &[Datum::Int(n)], Limits::default()) {
+            Ok(compared) => assert!(compared),
+            Err(why) => panic!("{n}: {why}"),
+        }
+    }
+}
+
+/// Thousands of statements took minutes when every function got its registers thoroughly.
+#[test]
+fn a_very_long_function_is_compiled_in_seconds() {
+    let statement = |i| format!("A[k + {i}] = A[k + {}] + n;\n", 7 * i % 4999);
+    let body: String = (0..3000).map(statement).collect();
+    let source = format!(
+        "fn main(n: int) {{
+            let A = new int[5000];
+            finish {{ async {{ for k in 0..n {{ {body} }} }} }}
+            print(A[2999]);
+        }}"
+    );
+    let mut expected = vec![0; 5000];
+    for i in 0..3000 {
+        expected[i] = expected[7 * i % 4999] + 1;
+    }
+    let start = std::time::Instant::now();
+    let printed = result(&source, 1, Limits::default(), true);
+    assert_eq!(printed, expected[2999].to_string());
+    assert!(start.elapsed().as_secs() < 60, "{:?}", start.elapsed());
+}
+
 #[test]
 fn a_budget_beyond_the_address_space() {
     let limits = Limits {

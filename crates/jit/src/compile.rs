@@ -138,8 +138,11 @@ fn reachable(module: &Module) -> Vec<FunctionId> {
     found
 }
 
-/// Address space reserved for the code of a program; pages are committed as they are needed.
+/// Address space reserved for the code of a program; pages are committed as they are needed. If the system refuses it, ever less
+/// is tried.
 const CODE_BYTES: usize = 256 << 20;
+const LEAST_CODE_BYTES: usize = 1 << 20;
+const AFTER_REFUSAL_DIVIDE_BY: usize = 4;
 
 /// How values get their registers.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -205,10 +208,19 @@ fn builder() -> Result<JITBuilder, CompileError> {
     let isa = isa(Registers::Thorough)?;
     let mut builder = JITBuilder::with_isa(isa, default_libcall_names());
     // A call reaches no further than 2 GiB, so all functions must lie in one piece of memory.
-    let arena = ArenaMemoryProvider::new_with_size(CODE_BYTES)
-        .map_err(|error| CompileError(error.to_string()))?;
-    builder.memory_provider(Box::new(arena));
+    builder.memory_provider(Box::new(arena()?));
     Ok(builder)
+}
+
+fn arena() -> Result<ArenaMemoryProvider, CompileError> {
+    let mut bytes = CODE_BYTES;
+    loop {
+        match ArenaMemoryProvider::new_with_size(bytes) {
+            Ok(arena) => return Ok(arena),
+            Err(_) if bytes > LEAST_CODE_BYTES => bytes /= AFTER_REFUSAL_DIVIDE_BY,
+            Err(error) => return Err(CompileError(error.to_string())),
+        }
+    }
 }
 
 /// Makes machine code of a function, with other settings than the module's if they are given.
@@ -244,7 +256,7 @@ fn addresses<C: Checker>() -> [usize; Helper::COUNT] {
 fn frame_bytes(scratch: &Scratch) -> u64 {
     let code = scratch.compiled_code();
     let layout = code.and_then(|code| code.buffer.frame_layout());
-    /// The return address and the frame pointer, and arguments on the stack at most.
+    /// The return address and the frame pointer. Arguments on the stack are part of the caller's frame.
     const AROUND: u64 = 16;
     AROUND + layout.map_or(0, |layout| u64::from(layout.frame_to_fp_offset))
 }

@@ -180,16 +180,14 @@ pub(crate) fn names(names: &Names, longest: usize) -> String {
     text
 }
 
-/// `and 3 more distinct pairs (--max-races 5)`: with the option's value that shows all.
+/// `and 3 more distinct pairs`.
 pub(crate) fn more_races(summary: &Summary) -> Option<String> {
     let wanted = summary
         .distinct_races
         .saturating_sub(summary.suppressed_races());
     let more = wanted.saturating_sub(summary.races.len());
-    (more > 0).then(|| {
-        let pairs = count(more as u64, "more distinct pair", "more distinct pairs");
-        format!("and {pairs} (--max-races {wanted})")
-    })
+    let pairs = || count(more as u64, "more distinct pair", "more distinct pairs");
+    (more > 0).then(|| format!("and {}", pairs()))
 }
 
 /// Races were found, and the user wants to hear of none.

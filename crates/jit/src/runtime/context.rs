@@ -11,8 +11,8 @@ pub(crate) struct Context {
     pub(crate) fast: FastPath,
     /// The object of global variables.
     pub(crate) globals: u64,
-    /// The budget for frames, tasks and finishes, less what ended tasks and open finishes take: what live frames and tasks
-    /// may take. Compiled code carries the sum of those in a register.
+    /// What live frames and tasks may take, by what is left of the budget and by the room on the stack. Compiled code carries the
+    /// sum of those in a register.
     pub(crate) stack_limit: u64,
     /// Accesses checked so far, but for those the running functions have not yet added.
     pub(crate) accesses: u64,

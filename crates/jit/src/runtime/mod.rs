@@ -75,8 +75,10 @@ pub(crate) struct Runtime<'a, C> {
     /// How to leave the program's stack; null while nothing runs.
     yielder: *const Yielder<(), ()>,
     stack_base: usize,
-    /// So much less than the budget allows fits on the stack, as the budget counts it.
-    stack_shortfall: u64,
+    /// The budget for frames, tasks and finishes, less what ended tasks and open finishes take.
+    budget_left: u64,
+    /// What fits on the stack, as the budget counts it: less than the budget if the system refused so much.
+    stack_room: u64,
     failed: Option<End>,
 }
 
@@ -104,6 +106,7 @@ impl<'a, C: Checker> Run<'a, C> {
         };
         let main_cost = cost::TASK_RECORD + cost::LIVE_TASK + cost::frame(main);
         if main_cost > self.limits.memory {
+            // `main` has not begun, so there is nothing to tell.
             return trapped(TrapKind::Memory {
                 request: Some(main_cost),
                 used: 0,
@@ -112,18 +115,15 @@ impl<'a, C: Checker> Run<'a, C> {
         }
         let stack_bytes = self.limits.memory.saturating_mul(executable.stack_factor);
         let stack_bytes = stack_bytes.saturating_add(RUNTIME_STACK);
-        let Some(stack) = ProgramStack::new(usize::try_from(stack_bytes).unwrap_or(usize::MAX))
-        else {
-            return trapped(TrapKind::SystemMemory {
-                request: stack_bytes,
-            });
-        };
-        let room = (stack.bytes() as u64 - RUNTIME_STACK) / executable.stack_factor;
-        let stack_shortfall = self.limits.memory.saturating_sub(room);
+        let stack = ProgramStack::new(usize::try_from(stack_bytes).unwrap_or(usize::MAX));
+        let stack = stack.ok_or(TrapKind::SystemMemory {
+            request: stack_bytes,
+        });
         let globals: Vec<Type> = self.module.globals.iter().map(|g| g.initial.ty()).collect();
         let shadow = C::STYLE.has_cells();
-        let heap = match Heap::new(&self.module.structs, &globals, self.limits.memory, shadow) {
-            Ok(heap) => heap,
+        let heap = Heap::new(&self.module.structs, &globals, self.limits.memory, shadow);
+        let (stack, heap) = match stack.and_then(|stack| Ok((stack, heap?))) {
+            Ok(both) => both,
             Err(kind) => {
                 // `main` has begun when its globals are made.
                 tell_main(self.checker, main_site);
@@ -131,11 +131,12 @@ impl<'a, C: Checker> Run<'a, C> {
                 return trapped(kind);
             }
         };
+        let stack_room = (stack.bytes() as u64 - RUNTIME_STACK) / executable.stack_factor;
         let mut runtime = Runtime {
             context: Context {
                 fast: FastPath::IDLE,
                 globals: 0,
-                stack_limit: self.limits.memory - stack_shortfall - cost::TASK_RECORD,
+                stack_limit: 0,
                 accesses: 0,
             },
             module: self.module,
@@ -156,12 +157,14 @@ impl<'a, C: Checker> Run<'a, C> {
             progress: self.progress,
             yielder: std::ptr::null(),
             stack_base: stack.base_address(),
-            stack_shortfall,
+            budget_left: self.limits.memory - cost::TASK_RECORD,
+            stack_room,
             failed: None,
         };
         runtime
             .checker
             .attach(NonNull::from(&mut runtime.context.fast));
+        runtime.limit_stack();
         tell_main(runtime.checker, main_site);
         runtime.initialise_globals();
         let arguments: Vec<u64> = self.arguments.iter().copied().map(word).collect();

@@ -61,23 +61,31 @@ impl<C: Checker> Runtime<'_, C> {
         self.finishes[own..].last().copied()
     }
 
-    /// Counts bytes for good, or while something is open, against the budget that live frames share.
-    fn charge(&mut self, bytes: u64, stack: u64, site: SiteId) {
-        if stack + bytes > self.context.stack_limit {
-            self.over_budget(bytes, stack, site);
-        }
-        self.context.stack_limit -= bytes;
+    /// Counts bytes that are not on the stack, for good or while something is open, against the budget that live frames share.
+    fn charge(&mut self, bytes: u64) {
+        self.budget_left -= bytes;
+        self.limit_stack();
     }
 
+    fn give_back(&mut self, bytes: u64) {
+        self.budget_left += bytes;
+        self.limit_stack();
+    }
+
+    /// Frames may take what the budget leaves them, and what the stack has room for.
+    pub(super) fn limit_stack(&mut self) {
+        self.context.stack_limit = self.budget_left.min(self.stack_room);
+    }
+
+    /// There is no room for so many bytes: not in the budget, or else not in the stack that the system gave us.
     pub(super) fn over_budget(&mut self, request: u64, stack: u64, site: SiteId) -> ! {
-        let budget = self.limits.memory;
-        let used = budget - self.stack_shortfall - self.context.stack_limit + stack;
-        if used + request <= budget {
+        if stack + request <= self.budget_left {
             self.fail(TrapKind::SystemMemory { request }, site);
         }
+        let budget = self.limits.memory;
         let kind = TrapKind::Memory {
             request: Some(request),
-            used,
+            used: budget - self.budget_left + stack,
             budget,
         };
         self.fail(kind, site)
@@ -96,7 +104,7 @@ impl<C: Checker> Runtime<'_, C> {
             self.fail(TrapKind::SystemMemory { request }, spawn.site);
         }
         // The record stays when the task is gone.
-        self.context.stack_limit -= cost::TASK_RECORD;
+        self.charge(cost::TASK_RECORD);
         let id = TaskId(self.tasks_created);
         self.tasks_created += 1;
         let enclosing = self.innermost().map(|finish| finish.id);
@@ -182,7 +190,10 @@ impl<C: Checker> Runtime<'_, C> {
             let limit = self.limits.finishes;
             self.fail(TrapKind::TooManyFinishes { limit }, site);
         }
-        self.charge(cost::FINISH, stack, site);
+        if stack + cost::FINISH > self.budget_left {
+            self.over_budget(cost::FINISH, stack, site);
+        }
+        self.charge(cost::FINISH);
         if self.finishes.try_reserve(1).is_err() {
             let request = cost::FINISH;
             self.fail(TrapKind::SystemMemory { request }, site);
@@ -206,7 +217,7 @@ impl<C: Checker> Runtime<'_, C> {
         match self.innermost() {
             Some(open) if open.kind == kind => {
                 self.close_finish(site);
-                self.context.stack_limit += cost::FINISH;
+                self.give_back(cost::FINISH);
             }
             Some(open) if kind != FinishKind::Dynamic => {
                 let kind = TrapKind::BeginFinishNeverEnded {
