@@ -225,6 +225,36 @@ fn values_of_every_type_are_shown() {
     }
 }
 
+/// A `begin_finish` left open, and an `end_finish` or `sync` in a wrong place, in every kind of scope.
+#[test]
+fn joins_that_do_not_nest() {
+    let items = "fn nothing() { } fn open() { begin_finish; } fn close() { end_finish; }
+        fn spawning() { spawn nothing(); open(); }
+        fn syncing() { spawn nothing(); open(); sync; }";
+    let wrong = [
+        "open();",
+        "close();",
+        "open(); open(); close();",
+        "spawning();",
+        "syncing();",
+    ];
+    for wrong in wrong {
+        for around in [
+            wrong.to_owned(),
+            format!("finish {{ {wrong} }}"),
+            format!("async {{ {wrong} }}"),
+            format!("open(); {wrong} close();"),
+            format!("open(); async {{ {wrong} }} close();"),
+            format!("finish {{ open(); finish {{ {wrong} }} close(); }}"),
+        ] {
+            same(
+                &format!("{items} fn main() {{ print(1); {around} print(2); }}"),
+                &[],
+            );
+        }
+    }
+}
+
 /// Gives a program what its last failure asked for, until nothing is missing: with each budget, and with one byte less, compiled
 /// code fails as the interpreter does. How often that was.
 fn failures_for_want_of_memory(source: &str) -> usize {
