@@ -225,6 +225,73 @@ fn values_of_every_type_are_shown() {
     }
 }
 
+/// Whatever is done to it; and where it is not done, nothing of it is.
+#[test]
+fn null_fails_when_it_is_used_and_not_before() {
+    let uses = [
+        "sum += a[n];",
+        "a[n] = 1;",
+        "sum += m[n, 1];",
+        "m[1, n] += 2;",
+        "sum += len(a);",
+        "sum += len(m, 1);",
+        "sum += p.x;",
+        "p.x = 1;",
+        "p.next.x += 1;",
+    ];
+    for used in uses {
+        for around in [
+            format!("for i in 0..n {{ {used} }}"),
+            format!("if n > 0 {{ {used} }}"),
+            format!("var i = 0; while i < n {{ i += 1; for j in 0..n {{ {used} }} }}"),
+            format!("let a = b; for i in 0..n {{ {used} }}"),
+        ] {
+            let source = format!(
+                "struct Node {{ x: int, next: Node }}
+                fn try_it(a: int[], m: int[,], p: Node, b: int[], n: int): int {{
+                    var sum = 0;
+                    {{ {around} }}
+                    return sum;
+                }}
+                fn main(n: int) {{ print(try_it(null, null, null, new int[3], n)); }}"
+            );
+            for n in [0, 2] {
+                same(&source, &[Datum::Int(n)]);
+            }
+        }
+    }
+}
+
+/// A `begin_finish` left open, and an `end_finish` or `sync` in a wrong place, in every kind of scope.
+#[test]
+fn joins_that_do_not_nest() {
+    let items = "fn nothing() { } fn open() { begin_finish; } fn close() { end_finish; }
+        fn spawning() { spawn nothing(); open(); }
+        fn syncing() { spawn nothing(); open(); sync; }";
+    let wrong = [
+        "open();",
+        "close();",
+        "open(); open(); close();",
+        "spawning();",
+        "syncing();",
+    ];
+    for wrong in wrong {
+        for around in [
+            wrong.to_owned(),
+            format!("finish {{ {wrong} }}"),
+            format!("async {{ {wrong} }}"),
+            format!("open(); {wrong} close();"),
+            format!("open(); async {{ {wrong} }} close();"),
+            format!("finish {{ open(); finish {{ {wrong} }} close(); }}"),
+        ] {
+            same(
+                &format!("{items} fn main() {{ print(1); {around} print(2); }}"),
+                &[],
+            );
+        }
+    }
+}
+
 /// Gives a program what its last failure asked for, until nothing is missing: with each budget, and with one byte less, compiled
 /// code fails as the interpreter does. How often that was.
 fn failures_for_want_of_memory(source: &str) -> usize {
