@@ -47,7 +47,7 @@ fn fast_paths() -> [FastPath; 5] {
     usual.settled = cell([ME; 2]);
     usual.beside = std::array::from_fn(|slot| FIRST_BESIDE + slot as u32);
     let changed = |change: fn(&mut FastPath)| {
-        let mut fast = usual.clone();
+        let mut fast = usual;
         change(&mut fast);
         fast
     };
@@ -170,6 +170,11 @@ impl Checker for Cases {
         }
     }
 
+    fn range(&mut self, _: AccessKind, _: &mut [u64], _: isize, _: Location) {
+        self.wrong
+            .push("a range, which the program does not have".to_owned());
+    }
+
     fn ended(&mut self, _: u64) {}
 }
 
@@ -181,7 +186,7 @@ fn compiled_checks_decide_as_the_definition_says() {
         cells.extend(STAMPS.map(|reader| cell([writer, reader])));
     }
     assert!(cells.contains(&ELSEWHERE));
-    let pair = |fast: &FastPath| -> Vec<_> { cells.iter().map(|c| (fast.clone(), *c)).collect() };
+    let pair = |fast: &FastPath| -> Vec<_> { cells.iter().map(|c| (*fast, *c)).collect() };
     let cases: Vec<(FastPath, u64)> = fast_paths.iter().flat_map(pair).collect();
 
     let kinds = [
@@ -244,6 +249,10 @@ impl Checker for Places {
 
     fn undecided(&mut self, _: AccessKind, _: &mut u64, slot: usize, _: impl FnOnce() -> Location) {
         self.0.push(slot);
+    }
+
+    fn range(&mut self, _: AccessKind, _: &mut [u64], _: isize, _: Location) {
+        unreachable!("the program has no ranges");
     }
 
     fn ended(&mut self, _: u64) {}

@@ -5,16 +5,26 @@ mod registers;
 
 use crate::checker::Checker;
 use crate::{Code, End, Program};
+use finishline_ir::Module;
 use finishline_ir::machine::Limits;
 use std::sync::atomic::AtomicU64;
 
 /// Compiles a program as it is and runs it to its end; what it prints.
 fn run<C: Checker>(source: &str, checker: &mut C) -> String {
-    let compiled = finishline_fin::compile("test.fin", source.as_bytes());
-    let compiled = compiled.unwrap_or_else(|errors| panic!("{}\n{source}", errors.render(false)));
+    run_module(&compile(source), checker)
+}
+
+fn compile(source: &str) -> Module {
+    match finishline_fin::compile("test.fin", source.as_bytes()) {
+        Ok(program) => program.module,
+        Err(errors) => panic!("{}\n{source}", errors.render(false)),
+    }
+}
+
+fn run_module<C: Checker>(module: &Module, checker: &mut C) -> String {
     let progress = AtomicU64::new(0);
     let program = Program {
-        module: &compiled.module,
+        module,
         arguments: &[],
         limits: Limits::default(),
         progress: &progress,

@@ -1,9 +1,10 @@
 //! What compiled code keeps in registers while a check calls the runtime is there when it comes back, whatever the runtime does with
 //! them, and the runtime finds the stack as a call must leave it.
 
-use super::run;
+use super::{compile, run, run_module};
 use crate::checker::{Checker, Style};
 use finishline_detect::inline::FastPath;
+use finishline_ir::{Op, Operand};
 use finishline_model::{Access, AccessKind, Event, Location};
 use std::arch::asm;
 use std::hint::black_box;
@@ -153,8 +154,13 @@ impl Checker for Spoiling {
         }
         *cell = u64::from(Self::BESIDE) << 32;
         let local = Aligned(0);
-        self.misaligned |= black_box(&raw const local.0).addr() % align_of::<Aligned>() != 0;
+        let address = black_box(&raw const local.0).addr();
+        self.misaligned |= !address.is_multiple_of(align_of::<Aligned>());
         spoil_registers();
+    }
+
+    fn range(&mut self, kind: AccessKind, cells: &mut [u64], _: isize, first: Location) {
+        self.undecided(kind, &mut cells[0], 0, || first);
     }
 
     fn ended(&mut self, _: u64) {}
@@ -165,6 +171,24 @@ fn a_check_that_asks_the_detector_preserves_all_registers() {
     for values in VALUES {
         let mut checker = Spoiling::new(false);
         assert_eq!(run(&program(values), &mut checker), expected(values));
+        let each = 2 * values + 2;
+        assert_eq!((checker.reads, checker.writes), (each, each));
+        assert!(!checker.misaligned, "the stack of the detector");
+    }
+}
+
+#[test]
+fn a_check_of_a_range_preserves_all_registers() {
+    for values in VALUES {
+        let mut module = compile(&program(values));
+        let blocks = module.functions.iter_mut().flat_map(|f| &mut f.blocks);
+        for instruction in blocks.flat_map(|block| &mut block.instructions) {
+            if let Op::Check { count, .. } = &mut instruction.op {
+                *count = Operand::Constant(2);
+            }
+        }
+        let mut checker = Spoiling::new(false);
+        assert_eq!(run_module(&module, &mut checker), expected(values));
         let each = 2 * values + 2;
         assert_eq!((checker.reads, checker.writes), (each, each));
         assert!(!checker.misaligned, "the stack of the detector");
