@@ -16,6 +16,8 @@ use std::sync::atomic::{AtomicU64, Ordering};
 #[derive(Debug)]
 pub struct Outcome {
     pub result: End,
+    /// Instructions executed. Compiled code does not count them.
+    pub steps: Option<u64>,
 }
 
 impl Outcome {
@@ -78,6 +80,7 @@ pub fn run_for(
         Err(trap) => {
             return Outcome {
                 result: End::Trapped(trap),
+                steps: Some(0),
             };
         }
     };
@@ -120,7 +123,10 @@ pub fn run_for(
         (Err(error), End::Finished | End::OutOfFuel) => End::OutputError(error),
         (_, result) => result,
     };
-    Outcome { result }
+    Outcome {
+        result,
+        steps: Some(steps),
+    }
 }
 
 fn drain(printed: &mut Vec<u8>, output: &mut dyn Write) -> io::Result<()> {

@@ -242,7 +242,10 @@ pub(crate) fn outcome(end: finishline_jit::End) -> Outcome {
         finishline_jit::End::Trapped(trap) => End::Trapped(trap),
         finishline_jit::End::OutputError(error) => End::OutputError(error),
     };
-    Outcome { result }
+    Outcome {
+        result,
+        steps: None,
+    }
 }
 
 fn interpret(

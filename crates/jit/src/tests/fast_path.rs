@@ -170,6 +170,10 @@ impl Checker for Cases {
         }
     }
 
+    fn range(&mut self, _: AccessKind, _: &mut [u64], _: isize, _: Location) {
+        unreachable!("no check of a range is made here")
+    }
+
     fn ended(&mut self, _: u64) {}
 }
 
@@ -244,6 +248,10 @@ impl Checker for Places {
 
     fn undecided(&mut self, _: AccessKind, _: &mut u64, slot: usize, _: impl FnOnce() -> Location) {
         self.0.push(slot);
+    }
+
+    fn range(&mut self, _: AccessKind, _: &mut [u64], _: isize, _: Location) {
+        unreachable!("no check of a range is made here")
     }
 
     fn ended(&mut self, _: u64) {}

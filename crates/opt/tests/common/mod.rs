@@ -56,7 +56,7 @@ pub(crate) fn run(module: &Module, arguments: &[Datum], limits: Limits, fuel: u6
         records,
         output: String::from_utf8_lossy(&output).into_owned(),
         end,
-        steps: outcome.steps,
+        steps: outcome.steps.expect("an interpreted run"),
     }
 }
 
