@@ -8,11 +8,17 @@ use crate::command::CommandLine;
 use crate::{Failure, Outcome};
 use std::time::{SystemTime, UNIX_EPOCH};
 
-const CAMPAIGNS: [&str; 6] = [
+const CAMPAIGNS: [&str; 12] = [
     "cargo test --release --quiet --package finishline-engine --test random_programs",
     "cargo test --release --quiet --package finishline-engine --test all_schedules",
     "cargo test --release --quiet --package finishline-engine --test compiled",
+    "cargo test --release --quiet --package finishline-engine --test memory",
+    "cargo test --release --quiet --package finishline-engine --test ranges",
     "cargo test --release --quiet --package finishline-opt --test random_programs",
+    "cargo test --release --quiet --package finishline-opt --test nests",
+    "cargo test --release --quiet --package finishline-opt --test subsets",
+    "cargo test --release --quiet --package finishline-opt --test sequential",
+    "cargo test --release --quiet --package finishline-opt --test whole_program",
     "cargo test --release --quiet --package finishline-detect",
     "cargo test --release --quiet --package finishline-fin --test any_bytes",
 ];

@@ -152,3 +152,40 @@ fn long_paths_leave_no_room_for_more_races() {
         assert_eq!(path.len(), depth as usize + 1);
     }
 }
+
+/// The racing locations, the verdict, and whether the program failed.
+fn judged(source: &str) -> (Vec<String>, Verdict, bool) {
+    let summary = checked(source, None).expect("an answer");
+    let failed = summary.failure.is_some();
+    (summary.racing_locations.shown, summary.verdict, failed)
+}
+
+/// The loop would access all of `a`, if it did not fail before.
+#[test]
+fn a_failure_prevents_accesses_that_were_checked_ahead() {
+    let source = "fn main() {
+    let a = new int[8];
+    finish {
+        a[7] = 0;
+        async { for i in 0..8 { assert(i < 3); a[i] = 1; } }
+    }
+}";
+    assert_eq!(judged(source), (vec![], Verdict::Trap, true));
+    let beside = source.replace("a[7] = 0;\n", "async { a[1] = 2; a[7] = 2; }\n");
+    let found = (vec!["a[1]".to_owned()], Verdict::Race, true);
+    assert_eq!(judged(&beside), found);
+}
+
+/// The check of the write would be enough for both, if it came to that.
+#[test]
+fn a_failure_prevents_the_check_that_covers_an_access() {
+    let source = "var g: int = 0;
+fn main() {
+    finish {
+        async g = 1;
+        async { let seen = g; assert(seen > 1, seen); g = 2; }
+    }
+}";
+    let found = (vec!["g".to_owned()], Verdict::Race, true);
+    assert_eq!(judged(source), found);
+}

@@ -1,8 +1,8 @@
 //! What the memory budget counts, in bytes.
 //!
 //! A program that runs out of memory must do so at the same place however it is executed, so the costs are fixed here
-//! and not what one executor happens to take. They are at least what the reference interpreter takes; compiled code takes
-//! less. Objects have the budget for themselves, and frames, tasks and finishes as much again.
+//! and not what one executor happens to take. They are at least what the reference interpreter takes, and what compiled code
+//! takes that is only run; under a detector that takes more, since its cells are not counted. Objects have the budget for themselves, and frames, tasks and finishes as much again.
 
 use crate::module::{Function, Type};
 

@@ -7,13 +7,13 @@
 use crate::edit::{Definitions, Predecessors};
 use finishline_ir::dominators::Dominators;
 use finishline_ir::{BinaryOp, BlockId, CompareOp, Const, Function, Op, Terminator, Value};
-use rustc_hash::FxHashMap;
+use rustc_hash::{FxHashMap, FxHashSet};
 
 #[derive(Default)]
 pub(crate) struct NotNull {
     /// By reference: blocks at whose end it is known.
     known: FxHashMap<Value, Vec<BlockId>>,
-    always: FxHashMap<Value, ()>,
+    always: FxHashSet<Value>,
 }
 
 impl NotNull {
@@ -44,7 +44,7 @@ impl NotNull {
             Op::Index { array, .. } | Op::Length { array, .. } => self.add(*array, block),
             Op::NewStruct { .. } | Op::NewArray { .. } | Op::Globals => {
                 if let Some(result) = result {
-                    self.always.insert(result, ());
+                    self.always.insert(result);
                 }
             }
             _ => {}
@@ -86,7 +86,7 @@ impl NotNull {
     /// Whether a reference is known not to be null at the end of a block, or, while facts are being gathered in
     /// the order of dominators, at the place reached in it.
     pub(crate) fn holds(&self, reference: Value, block: BlockId, dominators: &Dominators) -> bool {
-        self.always.contains_key(&reference)
+        self.always.contains(&reference)
             || self.known.get(&reference).is_some_and(|blocks| {
                 blocks
                     .iter()

@@ -19,7 +19,8 @@
 //! immediately enclosing finish.
 //!
 //! The fifth rule is `sync`, which waits for everything created in its scope so far, tasks in a
-//! `begin_finish` that is still open inside included. DIVERGENCE: the paper translates a sync into an
+//! `begin_finish` that is still open inside included. In Fin no `sync` finds one open, it is a failure there; event streams may
+//! have it. DIVERGENCE: the paper translates a sync into an
 //! end of finish and a new one; the bags are the same.
 //!
 //! A stamp is the task's element of the forest. Live tasks and finishes are a stack of 20 bytes each; a

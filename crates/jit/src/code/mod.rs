@@ -303,10 +303,8 @@ impl<'m> Code<'_, 'm> {
                 None
             }
             Op::Load { base, offset, .. } => {
-                let ty = instruction
-                    .result
-                    .map_or(Type::Int, |v| self.function.ty(v));
-                Some(self.load(*base, *offset, ty))
+                let result = instruction.result;
+                result.map(|value| self.load(*base, *offset, self.function.ty(value)))
             }
             Op::Store {
                 base,

@@ -7,7 +7,7 @@ use super::{Code, HIDDEN};
 use crate::checker::Style;
 use crate::runtime::context::Context;
 use crate::runtime::helpers::Helper;
-use crate::runtime::tasks::{FINISH_KINDS, SpawnSite};
+use crate::runtime::tasks::{SpawnSite, finish_number};
 use cranelift_codegen::ir::condcodes::IntCC;
 use cranelift_codegen::ir::types::I64;
 use cranelift_codegen::ir::{self as clif, InstBuilder};
@@ -117,19 +117,14 @@ impl Code<'_, '_> {
 
     pub(super) fn begin_finish(&mut self, kind: FinishKind, site: SiteId) {
         self.add_accesses();
-        let (kind, site) = (self.finish_kind(kind), self.number(site.0));
+        let (kind, site) = (self.number(finish_number(kind)), self.number(site.0));
         self.call_helper(Helper::BeginFinish, &[self.context, kind, site, self.stack]);
     }
 
     pub(super) fn end_finish(&mut self, kind: FinishKind, site: SiteId) {
         self.add_accesses();
-        let (kind, site) = (self.finish_kind(kind), self.number(site.0));
+        let (kind, site) = (self.number(finish_number(kind)), self.number(site.0));
         self.call_helper(Helper::EndFinish, &[self.context, kind, site]);
-    }
-
-    fn finish_kind(&mut self, kind: FinishKind) -> clif::Value {
-        let number = FINISH_KINDS.iter().position(|known| *known == kind);
-        self.number(number.map_or(0, |number| number as u32))
     }
 
     /// An operation of the running task that the runtime does alone.

@@ -246,13 +246,22 @@ impl<C: Checker> Runtime<'_, C> {
     }
 }
 
-/// The kinds of finish as numbers for compiled code.
-pub(crate) const FINISH_KINDS: [FinishKind; 4] = [
+/// The kinds of finish by their numbers for compiled code.
+const FINISH_KINDS: [FinishKind; 4] = [
     FinishKind::Root,
     FinishKind::Lexical,
     FinishKind::Dynamic,
     FinishKind::SyncScope,
 ];
+
+pub(crate) const fn finish_number(kind: FinishKind) -> u32 {
+    match kind {
+        FinishKind::Root => 0,
+        FinishKind::Lexical => 1,
+        FinishKind::Dynamic => 2,
+        FinishKind::SyncScope => 3,
+    }
+}
 
 pub(super) unsafe extern "C" fn begin_task<C: Checker>(
     context: *mut Context,
@@ -309,4 +318,15 @@ pub(super) unsafe extern "C" fn end_isolated<C: Checker>(context: *mut Context, 
     let runtime = unsafe { Runtime::<C>::of(context) };
     let (task, site) = (runtime.running(), SiteId(site));
     runtime.checker.event(&Event::IsolatedEnd { task, site });
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn kinds_of_finish_are_numbered_in_one_order() {
+        let numbers = FINISH_KINDS.map(finish_number);
+        assert_eq!(numbers, [0, 1, 2, 3]);
+    }
 }

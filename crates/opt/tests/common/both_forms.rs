@@ -20,6 +20,13 @@ fn found(module: &Module, records: &[Record]) -> (BTreeSet<Location>, bool) {
     (racing, findings.isolated_conflict)
 }
 
+/// How many locations race; none if the fuel is used up.
+pub(crate) fn racing(module: &Module, fuel: u64) -> Option<usize> {
+    let run = run(module, &[], Limits::default(), fuel);
+    run.end.as_ref()?;
+    Some(found(module, &run.records).0.len())
+}
+
 fn structure(records: &[Record]) -> Vec<&Record> {
     let is_event = |record: &&Record| matches!(record, Record::Event(_));
     records.iter().filter(is_event).collect()
