@@ -410,6 +410,17 @@ fn limits_are_exact() {
 fn budgets_are_exact() {
     let failures = failures_for_want_of_memory(NESTED);
     assert!(failures > 15, "only {failures} failures");
+    // What stays of tasks leaves less for the second call than for the first.
+    let locals: String = (0..20).map(|k| format!("let a{k} = n * n; ")).collect();
+    let source = format!(
+        "fn large(n: int): int {{ {locals} if n > 0 {{ return large(n - 1); }} return a19; }}
+        fn main() {{
+            print(large(0));
+            for i in 0..50 {{ async {{ }} }}
+            print(large(0));
+        }}"
+    );
+    assert!(failures_for_want_of_memory(&source) > 2);
     // First there is no room for `main`, then none for its globals.
     let globals: String = (0..50).map(|n| format!("var g{n}: int = {n};")).collect();
     let source = format!("{globals} fn main() {{ print(g0 + g49); }}");
