@@ -374,6 +374,41 @@ fn detectors_and_verdicts_are_explained() {
     }
 }
 
+/// Where address space is short the program's stack is smaller than the budget would have it. Who nests too deeply for it is told
+/// that the system has no more, and the others notice nothing.
+#[test]
+fn little_address_space_is_no_reason_to_crash() {
+    let names: Vec<String> = (0..60).map(|k| format!("a{k}")).collect();
+    let locals: String = names
+        .iter()
+        .map(|name| format!("let {name} = n * n;\n"))
+        .collect();
+    let sum = names.join(" + ");
+    let source = format!(
+        "fn deep(n: int): int {{\n\
+         if n == 0 {{ return 0; }}\n\
+         {locals}\
+         return deep(n - 1) + {sum};\n\
+         }}\n\
+         fn main(n: int) {{ deep(n); }}\n"
+    );
+    let program = scratch("deep.fin", &source);
+    for command in ["run", "check"] {
+        for (depth, expected) in [("1000", 0), ("99000", 3)] {
+            let output = Command::new("sh")
+                .args(["-c", "ulimit -v 500000 && exec \"$@\"", "sh"])
+                .args([env!("CARGO_BIN_EXE_finishline"), command, &program, depth])
+                .output()
+                .expect("a shell");
+            assert_eq!(status(&output), expected, "{}", stderr(&output));
+            if expected != 0 {
+                let told = stderr(&output) + &stdout(&output);
+                assert!(told.contains("the system refused"), "{told}");
+            }
+        }
+    }
+}
+
 /// A reader that has seen enough, such as `head`, ends the run without a complaint.
 #[test]
 fn a_closed_pipe_is_no_error_to_report() {

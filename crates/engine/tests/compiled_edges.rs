@@ -200,6 +200,48 @@ fn ranges_at_the_ends_of_the_ints() {
     }
 }
 
+/// Each of them comes after accesses, of the function that fails and of those that wait for it.
+#[test]
+fn accesses_are_counted_up_to_the_failure() {
+    let limits = Limits {
+        tasks: 3,
+        finishes: 3,
+        call_depth: 3,
+        ..Limits::default()
+    };
+    for failing in [
+        "x = 1 / x;",
+        "let a = new int[x - 1];",
+        "let a = new int[x]; a[0] = 1;",
+        "let a: int[] = null; a[0] = 1;",
+        "let a: int[] = null; print(len(a));",
+        "for i in 0..3 step x { }",
+        "assert(x > 0, x);",
+        "async { } x = 2; async { }",
+        "finish { x = 2; finish { x = 3; finish { } } }",
+        "begin_finish; begin_finish; x = 2; begin_finish;",
+        "end_finish;",
+        "end_finish; isolated { x = 1; }",
+        "spawning(0);",
+        "deeper(1);",
+        "finish { x = 2; inner(); }",
+    ] {
+        let source = format!(
+            "var x: int;
+            fn nothing() {{ }}
+            fn spawning(n: int) {{ x = 0; spawn nothing(); x = 0; begin_finish; x = 0; sync; }}
+            fn deeper(n: int) {{ x = 0; deeper(n + 1); }}
+            fn inner() {{ x = 0; x = 1 / x; }}
+            fn fails() {{ x = 0; {failing} }}
+            fn main() {{ async {{ x = 1; }} x = 0; x += 0; fails(); }}"
+        );
+        let module = compile(&source).unwrap_or_else(|errors| panic!("{errors}\n{source}"));
+        let run = interpret(&module, &[], limits).expect("a short program");
+        assert!(run.trap.is_some(), "{failing}");
+        assert_eq!(agrees(&module, &[], limits), Ok(true), "{failing}");
+    }
+}
+
 /// In a line, as what a task captures, and in the message of an assertion.
 #[test]
 fn values_of_every_type_are_shown() {
@@ -320,27 +362,65 @@ fn failures_for_want_of_memory(source: &str) -> usize {
     }
 }
 
+/// Calls, also of functions that are inlined into each other, tasks, and all kinds of finishes.
+const NESTED: &str = "
+    fn least(a: int, b: int): int { let c = a * 2; let d = b * c; return d + 1; }
+    fn less(a: int): int { return least(a, 2) * 2; }
+    fn leaf(a: int, b: float): int { let c = less(a) + 1; return c * int(b); }
+    fn down(n: int, b: float): int {
+        if n == 0 { return leaf(n, b); }
+        finish { async { print(leaf(n, b)); } }
+        begin_finish;
+        async { finish { async { print(down(n - 1, b)); } } }
+        end_finish;
+        async { print(n); }
+        return 1 + down(n - 1, b + 1.0);
+    }
+    fn spawning(n: int) {
+        if n > 0 { spawn spawning(n - 1); sync; spawning(n - 1); }
+        print(n);
+    }
+    fn main() { print(down(3, 0.5)); spawning(3); }";
+
+#[test]
+fn limits_are_exact() {
+    let module = compile(NESTED).expect("a program");
+    for limit in 1..40 {
+        for limits in [
+            Limits {
+                call_depth: limit,
+                ..Limits::default()
+            },
+            Limits {
+                tasks: limit,
+                ..Limits::default()
+            },
+            Limits {
+                finishes: limit,
+                ..Limits::default()
+            },
+        ] {
+            assert_eq!(agrees(&module, &[], limits), Ok(true), "{limits:?}");
+        }
+    }
+}
+
 /// Of frames, tasks and finishes alone: of objects compiled code may take more to be reachable than the interpreter does.
 #[test]
 fn budgets_are_exact() {
-    let source = "
-        fn leaf(a: int, b: float): int { let c = a + 1; return c * int(b); }
-        fn down(n: int, b: float): int {
-            if n == 0 { return leaf(n, b); }
-            finish { async { print(leaf(n, b)); } }
-            begin_finish;
-            async { finish { async { print(down(n - 1, b)); } } }
-            end_finish;
-            async { print(n); }
-            return 1 + down(n - 1, b + 1.0);
-        }
-        fn spawning(n: int) {
-            if n > 0 { spawn spawning(n - 1); sync; spawning(n - 1); }
-            print(n);
-        }
-        fn main() { print(down(3, 0.5)); spawning(3); }";
-    let failures = failures_for_want_of_memory(source);
+    let failures = failures_for_want_of_memory(NESTED);
     assert!(failures > 15, "only {failures} failures");
+    // What stays of tasks leaves less for the second call than for the first.
+    let locals: String = (0..20).map(|k| format!("let a{k} = n * n; ")).collect();
+    let source = format!(
+        "fn large(n: int): int {{ {locals} if n > 0 {{ return large(n - 1); }} return a19; }}
+        fn main() {{
+            print(large(0));
+            for i in 0..50 {{ async {{ }} }}
+            print(large(0));
+        }}"
+    );
+    assert!(failures_for_want_of_memory(&source) > 2);
     // First there is no room for `main`, then none for its globals.
     let globals: String = (0..50).map(|n| format!("var g{n}: int = {n};")).collect();
     let source = format!("{globals} fn main() {{ print(g0 + g49); }}");
