@@ -47,7 +47,7 @@ fn fast_paths() -> [FastPath; 5] {
     usual.settled = cell([ME; 2]);
     usual.beside = std::array::from_fn(|slot| FIRST_BESIDE + slot as u32);
     let changed = |change: fn(&mut FastPath)| {
-        let mut fast = usual.clone();
+        let mut fast = usual;
         change(&mut fast);
         fast
     };
@@ -185,7 +185,7 @@ fn compiled_checks_decide_as_the_definition_says() {
         cells.extend(STAMPS.map(|reader| cell([writer, reader])));
     }
     assert!(cells.contains(&ELSEWHERE));
-    let pair = |fast: &FastPath| -> Vec<_> { cells.iter().map(|c| (fast.clone(), *c)).collect() };
+    let pair = |fast: &FastPath| -> Vec<_> { cells.iter().map(|c| (*fast, *c)).collect() };
     let cases: Vec<(FastPath, u64)> = fast_paths.iter().flat_map(pair).collect();
 
     let kinds = [

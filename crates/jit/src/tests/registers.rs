@@ -153,7 +153,9 @@ impl Checker for Spoiling {
         }
         *cell = u64::from(Self::BESIDE) << 32;
         let local = Aligned(0);
-        self.misaligned |= black_box(&raw const local.0).addr() % align_of::<Aligned>() != 0;
+        self.misaligned |= !black_box(&raw const local.0)
+            .addr()
+            .is_multiple_of(align_of::<Aligned>());
         spoil_registers();
     }
 
