@@ -69,7 +69,8 @@ fn a_task_created_in_a_call_between() {
 
 #[test]
 fn a_task_joined_between_two_reads_is_beside_the_first_alone() {
-    racing(1, "finish { async g = 1; s = g; } s += g;", "");
+    racing(1, "finish { async g = 1; s = g; } g = 2;", "");
+    racing(1, "spawn left(); s = g; sync; g = 2;", "");
 }
 
 #[test]
@@ -101,6 +102,22 @@ fn the_next_iteration_has_another_element() {
         "for i in 0..8 { s += a[i]; a[7 - i] = 1; }",
         "for j in 0..8 { a[j] = 2; }",
     );
+}
+
+/// The check at the end of an iteration and the one at the beginning of the next have one name.
+#[test]
+fn the_same_name_in_the_next_iteration_is_another_element() {
+    racing(
+        3,
+        "var i = 0; while true { a[i] = 1; if i == n { break; } let k = i; async a[k] = 5; s += a[i]; i += 1; }",
+        "",
+    );
+}
+
+#[test]
+fn a_check_that_was_not_made_covers_nothing() {
+    racing(1, "for i in n..n { g = 1; } s = g;", "g = 2;");
+    racing(1, "s = g; for i in n..n { g = 1; }", "g = 2;");
 }
 
 #[test]

@@ -85,7 +85,7 @@ impl SparseSet {
     /// In ascending order.
     pub(super) fn iter(&self) -> impl Iterator<Item = u32> {
         self.words.iter().flat_map(|&(index, word)| {
-            let rests = std::iter::successors(Some(word), |rest| Some(rest & (rest - 1)));
+            let rests = std::iter::successors(Some(word), |rest| Some(rest & rest.wrapping_sub(1)));
             rests
                 .take_while(|rest| *rest != 0)
                 .map(move |rest| 64 * index + rest.trailing_zeros())
