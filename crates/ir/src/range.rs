@@ -50,7 +50,7 @@ fn clipped(first: i64, count: u64, stride: i64, size: u64) -> Option<Covered> {
     };
     let stride = i128::from(stride.unsigned_abs());
     let before = if low < 0 {
-        (-low + stride - 1) / stride
+        (-low - 1) / stride + 1
     } else {
         0
     };
