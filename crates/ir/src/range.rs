@@ -49,11 +49,7 @@ fn clipped(first: i64, count: u64, stride: i64, size: u64) -> Option<Covered> {
         false => (first + reach, first),
     };
     let stride = i128::from(stride.unsigned_abs());
-    let before = if low < 0 {
-        (-low - 1) / stride + 1
-    } else {
-        0
-    };
+    let before = if low < 0 { (-low - 1) / stride + 1 } else { 0 };
     let low = low + before * stride;
     let high = high.min(last);
     (low <= high).then(|| {
