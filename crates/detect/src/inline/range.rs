@@ -6,13 +6,13 @@
 //!
 //! ```text
 //!            the writer is         the reader is          then
-//! read       anything              me                     nothing
-//!            serial                serial                 reader = me
+//! read       anything              mine                   nothing
+//!            serial                serial                 reader = now
 //!            serial                parallel, by the order nothing
 //!            serial                parallel, by the memo  nothing
-//! write      me                    me                     nothing
-//!            serial                serial                 both = me
-//!            serial                me                     both = me
+//! write      mine                  mine                   nothing
+//!            serial                serial                 both = now
+//!            serial                mine                   both = now
 //! ```
 //!
 //! Nothing begins a step inside a range, so the rules hold for all of it, but for the memo: a reader that was looked up
@@ -112,28 +112,27 @@ struct Rules([Rule; 4]);
 impl Rules {
     #[inline(always)]
     fn new(fast: &FastPath, kind: AccessKind) -> Rules {
-        let only = |stamp: Stamp| (stamp, 1);
-        let serial = (0, fast.serial_below);
+        let (mine, serial) = ((fast.me, fast.own), (0, fast.serial_below));
         Rules(match kind {
             AccessKind::Read => {
                 // All but one that nobody has.
                 let anything = (0, Stamp::MAX);
                 let parallel = (fast.serial_below, fast.parallel_above);
-                let taken = (packed([Stamp::MAX, 0]), packed([0, fast.me]));
+                let [_, now] = unpacked(fast.settled);
+                let taken = (packed([Stamp::MAX, 0]), packed([0, now]));
                 [
-                    Rule::new([anything, only(fast.me)], LEFT_ALONE),
+                    Rule::new([anything, mine], LEFT_ALONE),
                     Rule::new([serial, serial], taken),
                     Rule::new([serial, parallel], LEFT_ALONE),
-                    Rule::new([serial, only(fast.beside[MEMO])], LEFT_ALONE),
+                    Rule::new([serial, (fast.beside[MEMO], 1)], LEFT_ALONE),
                 ]
             }
             AccessKind::Write => {
                 let settled = (0, fast.settled);
-                let [writer, reader] = unpacked(fast.settled);
                 [
-                    Rule::new([only(writer), only(reader)], LEFT_ALONE),
+                    Rule::new([mine, mine], LEFT_ALONE),
                     Rule::new([serial, serial], settled),
-                    Rule::new([serial, only(fast.me)], settled),
+                    Rule::new([serial, mine], settled),
                     Rule::new([(0, 0); 2], LEFT_ALONE),
                 ]
             }
