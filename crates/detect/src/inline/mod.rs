@@ -36,11 +36,11 @@ mod range;
 
 use crate::Failure;
 use crate::findings::{Findings, Found};
+use crate::hash::IdMap;
 use crate::history::{Field, Fields, History, Isolated, Now, WriteCoversReads};
 use crate::locations::LocationSet;
 use crate::order::{Contexts, NOBODY, Order, Stamp};
 use finishline_model::{Access, AccessKind, Event, Location, Observer};
-use rustc_hash::FxHashMap;
 use std::ptr::NonNull;
 
 /// Places of the memo.
@@ -132,7 +132,7 @@ pub struct Inline<O: Order> {
     /// Whether the memo has entries.
     memorised: bool,
     /// The histories of locations that isolated blocks have accessed.
-    elsewhere: FxHashMap<Location, [Stamp; 4]>,
+    elsewhere: IdMap<Location, [Stamp; 4]>,
     found: Found,
     conflicts: Option<Vec<Conflict>>,
 }
@@ -156,7 +156,7 @@ impl<O: Order> Inline<O> {
             stamp: NOBODY,
             isolated: false,
             memorised: true,
-            elsewhere: FxHashMap::default(),
+            elsewhere: IdMap::default(),
             found: Found::new()?,
             conflicts: None,
         })
