@@ -280,7 +280,13 @@ impl<O: Order> Inline<O> {
     #[cold]
     fn tell(&mut self, kind: AccessKind, location: Location, races: Fields, cell: &[Stamp]) {
         if let Some(conflicts) = &mut self.conflicts {
-            conflicts.extend(races.iter().map(|field| Conflict {
+            // Of one access that wrote, and so stands for reads too, only the write is told.
+            let by_a_write = |field: &Field| {
+                *field == Field::Reader
+                    && cell[Field::Reader as usize] == cell[Field::Writer as usize]
+            };
+            let races = races.iter().filter(|field| !by_a_write(field));
+            conflicts.extend(races.map(|field| Conflict {
                 location,
                 kind,
                 earlier: cell[field as usize],
@@ -289,9 +295,29 @@ impl<O: Order> Inline<O> {
         }
     }
 
+    /// A location has the history of another one from now on, as if each access of that had been of both. The cell is copied by the
+    /// caller.
+    pub fn copy_history(&mut self, from: Location, to: Location) {
+        if let Some(history) = self.elsewhere.get(&from).copied() {
+            self.elsewhere.insert(to, history);
+        }
+    }
+
+    /// A location is something new from now on. The cell is cleared by the caller.
+    pub fn forget_history(&mut self, location: Location) {
+        self.elsewhere.remove(&location);
+    }
+
     /// From here on conflicts are kept, each time one is found, for [`Inline::conflicts`].
     pub fn keep_conflicts(&mut self) {
         self.conflicts = Some(Vec::new());
+    }
+
+    #[inline]
+    pub fn has_conflicts(&self) -> bool {
+        self.conflicts
+            .as_ref()
+            .is_some_and(|conflicts| !conflicts.is_empty())
     }
 
     /// The conflicts found since they were last taken.
