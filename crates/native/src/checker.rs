@@ -19,7 +19,6 @@ use crate::shadow::{Elsewhere, PAGE, Shadow};
 use crate::structure::{FinishKind, Position, Structure, TaskKind};
 use finishline_detect::Failure;
 use finishline_detect::hash::IdMap;
-use finishline_detect::history::Field;
 use finishline_detect::inline::{FastPath, Inline, SLOTS};
 use finishline_detect::order::{Contexts, EspBags, Order, Stamp};
 use finishline_model::{
@@ -44,6 +43,7 @@ impl Elsewhere for Detector {
 /// An access as a context's tag tells it.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 struct Site {
+    kind: AccessKind,
     at: Position,
     bytes: u32,
     atomic: bool,
@@ -298,6 +298,7 @@ impl Checker {
             calls: self.calls.node(),
         };
         let site = Site {
+            kind,
             at,
             bytes: bytes as u32,
             atomic,
@@ -344,10 +345,7 @@ impl Checker {
             let [stamp, tag] = self.detector.contexts().of(conflict.earlier);
             let site = self.sites[tag as usize];
             let first = Access {
-                kind: match conflict.field {
-                    Field::Writer | Field::IsolatedWriter => AccessKind::Write,
-                    Field::Reader | Field::IsolatedReader => AccessKind::Read,
-                },
+                kind: site.kind,
                 atomic: site.atomic,
                 bytes: site.bytes,
                 at: site.at,
@@ -360,10 +358,9 @@ impl Checker {
                 at,
                 task,
             };
-            let address = self.shadow.address(conflict.location);
-            self.races.add(first, second, conflict.location, || {
-                let object = object_at(address, &self.heap, &self.calls, &self.stack, task);
-                (address, object)
+            let cell = self.shadow.cell_at(conflict.location);
+            self.races.add(first, second, cell.clone(), || {
+                object_at(cell.start, &self.heap, &self.calls, &self.stack, task)
             });
         }
     }
@@ -391,11 +388,6 @@ impl Checker {
         if let Some(block) = self.heap.free(start) {
             self.forget(block.start, block.bytes);
         }
-    }
-
-    /// How many bytes race.
-    pub fn racing_locations(&self) -> usize {
-        self.detector.racing().len()
     }
 }
 

@@ -55,7 +55,9 @@ pub fn write(checker: &Checker, process: &Process) -> String {
             Object::Stack { place, task } => {
                 format!(r#"{{"kind":"stack","function":{place},"task":{}}}"#, task.0)
             }
-            Object::Other if in_module(process, race.address) => r#"{"kind":"global"}"#.to_owned(),
+            Object::Other if in_module(process, race.overlap.start) => {
+                r#"{"kind":"global"}"#.to_owned()
+            }
             Object::Other => r#"{"kind":"unknown"}"#.to_owned(),
         };
         let mut access = |access: &Access| {
@@ -67,13 +69,15 @@ pub fn write(checker: &Checker, process: &Process) -> String {
             let stack = stacks.number(checker, access.at);
             format!(
                 r#"{{"kind":"{kind}","atomic":{},"address":{},"size":{},"stack":{stack},"task":{},"locks":[]}}"#,
-                access.atomic, race.address, access.bytes, access.task.0
+                access.atomic, race.overlap.start, access.bytes, access.task.0
             )
         };
         let (first, second) = (access(&race.first), access(&race.second));
         races.push(format!(
-            r#"{{"class":"race","address":{},"bytes":1,"object":{object},"first":{first},"second":{second},"locations":{}}}"#,
-            race.address, race.locations
+            r#"{{"class":"race","address":{},"bytes":{},"object":{object},"first":{first},"second":{second},"locations":{}}}"#,
+            race.overlap.start,
+            race.overlap.end - race.overlap.start,
+            race.addresses.count()
         ));
     }
     let (tasks, finishes) = structure(checker, tasks, &mut stacks);
@@ -121,7 +125,7 @@ pub fn write(checker: &Checker, process: &Process) -> String {
         checker.atomic_accesses,
         checker.structure.tasks(),
         checker.structure.finishes(),
-        checker.racing_locations(),
+        checker.races.addresses().count(),
         process.threads,
         failure,
         checker.races.dropped(),

@@ -20,6 +20,7 @@
 
 #![deny(unsafe_code)]
 
+pub mod addresses;
 pub mod calls;
 pub mod checker;
 pub mod findings;

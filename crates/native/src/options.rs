@@ -35,9 +35,14 @@ impl Options {
         let mut options = Options::default();
         let mut unknown = Vec::new();
         let mut words = text;
-        if let Some(at) = text.find(OUTPUT)
-            && !text[..at].ends_with(|before: char| before != ' ')
-        {
+        let begins_a_word = |at: &usize| {
+            text[..*at]
+                .chars()
+                .next_back()
+                .is_none_or(|before| before == ' ')
+        };
+        let mut places = text.match_indices(OUTPUT).map(|(at, _)| at);
+        if let Some(at) = places.find(begins_a_word) {
             words = &text[..at];
             options.output = Some(PathBuf::from(&text[at + OUTPUT.len()..]));
         }

@@ -1,17 +1,19 @@
 //! What was found: conflicts counted by their two places in the program.
 //!
 //! A loop can race a million times between the same two lines. One race is kept for each distinct pair of places and kinds of access, with
-//! its first occurrence and the number of locations.
+//! its first occurrence and the addresses.
 
+use crate::addresses::Addresses;
 use crate::structure::Position;
 use finishline_detect::hash::{IdMap, IdSet};
-use finishline_model::{AccessKind, Location, TaskId};
+use finishline_model::{AccessKind, TaskId};
+use std::ops::Range;
 
 #[derive(Clone, Copy, Debug)]
 pub struct Access {
     pub kind: AccessKind,
     pub atomic: bool,
-    /// The first address of the whole access, if it is known, and its length.
+    /// How long it is.
     pub bytes: u32,
     pub at: Position,
     pub task: TaskId,
@@ -43,12 +45,13 @@ pub enum Object {
 
 #[derive(Clone, Debug)]
 pub struct Race {
-    pub address: u64,
+    /// The first conflict: where the two accesses overlap.
+    pub overlap: Range<u64>,
     pub object: Object,
     pub first: Access,
     pub second: Access,
-    /// So many locations have this pair.
-    pub locations: u64,
+    /// All addresses at which this pair races.
+    pub addresses: Addresses,
 }
 
 type Key = ((u64, u8), (u64, u8));
@@ -57,13 +60,14 @@ type Key = ((u64, u8), (u64, u8));
 pub struct Races {
     races: Vec<Race>,
     numbers: IdMap<Key, usize>,
-    counted: IdSet<(usize, Location)>,
     /// Pairs that were not kept.
     dropped: IdSet<Key>,
     most: usize,
+    addresses: Addresses,
 }
 
 impl Races {
+    /// Keeps so many pairs.
     pub fn new(most: usize) -> Races {
         Races {
             most,
@@ -71,14 +75,15 @@ impl Races {
         }
     }
 
-    /// Counts a conflict; what it concerns is asked for when the pair is new.
+    /// Counts a conflict at these addresses; what they belong to is asked for when the pair is new.
     pub fn add(
         &mut self,
         first: Access,
         second: Access,
-        location: Location,
-        describe: impl FnOnce() -> (u64, Object),
+        at: Range<u64>,
+        object: impl FnOnce() -> Object,
     ) {
+        self.addresses.insert(at.clone());
         let key = (first.key(), second.key());
         let number = match self.numbers.get(&key) {
             Some(number) => *number,
@@ -87,22 +92,31 @@ impl Races {
                 return;
             }
             None => {
-                let (address, object) = describe();
                 let number = self.races.len();
                 self.races.push(Race {
-                    address,
-                    object,
+                    overlap: at.clone(),
+                    object: object(),
                     first,
                     second,
-                    locations: 0,
+                    addresses: Addresses::default(),
                 });
                 self.numbers.insert(key, number);
                 number
             }
         };
-        if self.counted.insert((number, location)) {
-            self.races[number].locations += 1;
+        let race = &mut self.races[number];
+        if race.overlap.end == at.start
+            && race.addresses.count() == race.overlap.end - race.overlap.start
+        {
+            // The next cell of the same access.
+            race.overlap.end = at.end;
         }
+        race.addresses.insert(at);
+    }
+
+    /// All racing addresses.
+    pub fn addresses(&self) -> &Addresses {
+        &self.addresses
     }
 
     pub fn iter(&self) -> impl Iterator<Item = &Race> {

@@ -15,6 +15,7 @@ use finishline_detect::Failure;
 use finishline_detect::inline::ELSEWHERE;
 use finishline_detect::table::{Table, TableError};
 use finishline_model::Location;
+use std::ops::Range;
 use std::slice;
 
 pub const PAGE: usize = 1 << PAGE_BITS;
@@ -159,10 +160,12 @@ impl Shadow {
         })
     }
 
-    /// The address of a location.
-    pub fn address(&self, location: Location) -> u64 {
+    /// The addresses of the cell that begins at a location.
+    pub fn cell_at(&self, location: Location) -> Range<u64> {
         let page = self.pages[(location.0 >> PAGE_BITS) as usize];
-        (page << PAGE_BITS) + location.0 % PAGE as u64
+        let start = (page << PAGE_BITS) + location.0 % PAGE as u64;
+        let grain = Entry(self.directory[page as usize]).get();
+        start..start + grain.map_or(1, |(_, grain)| grain.bytes() as u64)
     }
 
     /// Gives a page cells, or finer ones.
@@ -319,7 +322,7 @@ mod tests {
         for address in [0, 1, 4095, 4096, BASE, BASE + 1, (1 << 47) - 1] {
             let location = shadow.cells(address, 1, log).unwrap().location;
             assert!(seen.insert(location.0));
-            assert_eq!(shadow.address(location), address);
+            assert_eq!(shadow.cell_at(location), address..address + 1);
         }
         assert!(shadow.cells(1 << 47, 1, log).is_err());
         assert!(shadow.cells(u64::MAX - 7, 8, log).is_err());

@@ -143,9 +143,8 @@ pub struct Conflict {
     pub location: Location,
     /// What the present one does.
     pub kind: AccessKind,
-    /// The stamp of the earlier one, and what it is remembered as.
+    /// The stamp of the earlier one.
     pub earlier: Stamp,
-    pub field: Field,
 }
 
 impl<O: Order> Inline<O> {
@@ -280,17 +279,16 @@ impl<O: Order> Inline<O> {
     #[cold]
     fn tell(&mut self, kind: AccessKind, location: Location, races: Fields, cell: &[Stamp]) {
         if let Some(conflicts) = &mut self.conflicts {
-            // Of one access that wrote, and so stands for reads too, only the write is told.
-            let by_a_write = |field: &Field| {
+            // An access that wrote may stand for reads too.
+            let told_already = |field: &Field| {
                 *field == Field::Reader
                     && cell[Field::Reader as usize] == cell[Field::Writer as usize]
             };
-            let races = races.iter().filter(|field| !by_a_write(field));
+            let races = races.iter().filter(|field| !told_already(field));
             conflicts.extend(races.map(|field| Conflict {
                 location,
                 kind,
                 earlier: cell[field as usize],
-                field,
             }));
         }
     }
