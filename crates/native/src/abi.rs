@@ -6,14 +6,14 @@
 //! The orders of atomic operations are those of C: 0 relaxed, 1 consume, 2 acquire, 3 release, 4 both, 5 sequentially
 //! consistent.
 
-use crate::checker::Here;
-use crate::process::{self, checker};
+use crate::checker::{Here, Waits};
+use crate::process::{self, THREADS, checker};
 use crate::structure::{FinishKind, TaskKind};
 use finishline_model::AccessKind::{Read, Write};
 use finishline_model::{AccessKind, FinishId};
 use std::arch::naked_asm;
 use std::ffi::{c_int, c_void};
-use std::sync::atomic::Ordering::SeqCst;
+use std::sync::atomic::Ordering::{Relaxed, SeqCst};
 use std::sync::atomic::{AtomicU8, AtomicU16, AtomicU32, AtomicU64, fence};
 
 #[unsafe(no_mangle)]
@@ -178,6 +178,16 @@ fn atomic(kind: AccessKind, address: u64, bytes: usize, place: u64) {
     }
 }
 
+/// A look at an atomic variable that found this value. Nobody but the running task could change it, unless there are threads.
+fn looked(address: u64, value: u64, place: u64) {
+    if let Some(checker) = checker()
+        && checker.looks_at(address, value, place)
+        && THREADS.load(Relaxed) == 0
+    {
+        process::stop(checker, Waits::Spin, address, place);
+    }
+}
+
 /// The function `$symbol` adds the return address as sixth argument and jumps to `$does`.
 macro_rules! atomics {
     ($integer:ty, $atomic:ty, $bytes:literal; $load:ident $store:ident $exchange:ident $add:ident $sub:ident $and:ident $or:ident $xor:ident $nand:ident $cas:ident $module:ident) => {
@@ -210,7 +220,9 @@ macro_rules! atomics {
             unsafe extern "C" fn load(at: *const $atomic, _order: u64, _: u64, _: u64, _: u64, place: Place) -> $integer {
                 atomic(Read, at as u64, $bytes, place);
                 // SAFETY: the program's own operation.
-                unsafe { &*at }.load(SeqCst)
+                let value = unsafe { &*at }.load(SeqCst);
+                looked(at as u64, u64::from(value), place);
+                value
             }
 
             unsafe extern "C" fn store(at: *const $atomic, value: $integer, _order: u64, _: u64, _: u64, place: Place) {
@@ -229,7 +241,16 @@ macro_rules! atomics {
                 };
             }
 
-            modify!(exchange swap);
+            unsafe extern "C" fn exchange(at: *const $atomic, value: $integer, _order: u64, _: u64, _: u64, place: Place) -> $integer {
+                atomic(Write, at as u64, $bytes, place);
+                // SAFETY: the program's own operation.
+                let before = unsafe { &*at }.swap(value, SeqCst);
+                if before == value {
+                    looked(at as u64, u64::from(value), place);
+                }
+                before
+            }
+
             modify!(add fetch_add);
             modify!(sub fetch_sub);
             modify!(and fetch_and);
@@ -249,6 +270,9 @@ macro_rules! atomics {
                 let result = unsafe { &*at }.compare_exchange(expected, new, SeqCst, SeqCst);
                 let kind = if result.is_ok() { Write } else { Read };
                 atomic(kind, at as u64, $bytes, place);
+                if let Err(found) = result {
+                    looked(at as u64, u64::from(found), place);
+                }
                 result.unwrap_or_else(|found| found)
             }
         }

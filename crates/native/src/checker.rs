@@ -22,7 +22,7 @@ use finishline_detect::hash::IdMap;
 use finishline_detect::inline::{FastPath, Inline, SLOTS};
 use finishline_detect::order::{Contexts, EspBags, Order, Stamp};
 use finishline_model::{
-    AccessKind, Event, FinishId, FinishKind as Waits, Location, Observer, SiteId, TaskId,
+    AccessKind, Event, FinishId, FinishKind as Scope, Location, Observer, SiteId, TaskId,
     TaskKind as Creation,
 };
 use std::ops::Range;
@@ -74,6 +74,8 @@ pub struct Checker {
     pub accesses: u64,
     pub atomic_accesses: u64,
     pub failure: Option<Failure>,
+    pub stopped: Option<Stopped>,
+    spin: Spin,
 }
 
 /// What a task's creator takes up again when it has ended.
@@ -85,12 +87,41 @@ pub struct Suspended {
     entry: u64,
 }
 
+/// What a task waits by.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Waits {
+    /// The system call behind locks, channels and condition variables.
+    Futex,
+    /// It looks at an atomic variable over and over.
+    Spin,
+}
+
+/// A task waited for something that only another task could do, and none runs beside it.
+#[derive(Clone, Copy, Debug)]
+pub struct Stopped {
+    pub waits: Waits,
+    pub address: u64,
+    pub at: Position,
+    pub task: TaskId,
+}
+
 /// Where an access happens: the place in the program, and the stack pointer.
 #[derive(Clone, Copy, Debug)]
 pub struct Here {
     pub place: u64,
     pub stack_pointer: u64,
 }
+
+/// The same look at an atomic variable, so many times in a row.
+#[derive(Clone, Copy, Default, Debug)]
+struct Spin {
+    /// The address, the value, the place, and the number of tasks that there were.
+    look: (u64, u64, u64, usize),
+    times: u64,
+}
+
+/// About a second. Whoever means to wait for a bounded time looks at a clock, or gives up after some thousands.
+const SPINS: u64 = 20_000_000;
 
 const NO_SITE: SiteId = SiteId(0);
 
@@ -124,6 +155,8 @@ impl Checker {
             accesses: 0,
             atomic_accesses: 0,
             failure: None,
+            stopped: None,
+            spin: Spin::default(),
         };
         checker.attach();
         checker.detector.keep_conflicts();
@@ -137,7 +170,7 @@ impl Checker {
         checker.event(Event::FinishBegin {
             task: TaskId::MAIN,
             finish: FinishId::ROOT,
-            kind: Waits::Root,
+            kind: Scope::Root,
             site: NO_SITE,
         });
         Ok(checker)
@@ -205,7 +238,7 @@ impl Checker {
         self.event(Event::FinishBegin {
             task: self.structure.running(),
             finish,
-            kind: Waits::Lexical,
+            kind: Scope::Lexical,
             site: NO_SITE,
         });
         finish
@@ -230,7 +263,7 @@ impl Checker {
     pub fn access(&mut self, kind: AccessKind, address: u64, bytes: usize, here: Here) {
         self.accesses += 1;
         if bytes == 8
-            && address % 8 == 0
+            && address.is_multiple_of(8)
             && let Some(cell) = self.shadow.word(address)
             && self.fast.decide(kind, *cell, Self::slot(here.place)) == Some(*cell)
         {
@@ -326,6 +359,27 @@ impl Checker {
             }
         }
         Ok(())
+    }
+
+    /// An atomic variable was read, or tried to be changed in vain. Whether that happened so often in a row that nothing else can be
+    /// meant than to wait for another value.
+    pub fn looks_at(&mut self, address: u64, value: u64, place: u64) -> bool {
+        let look = (address, value, place, self.structure.tasks());
+        if self.spin.look != look {
+            self.spin = Spin { look, times: 0 };
+        }
+        self.spin.times += 1;
+        self.spin.times >= SPINS
+    }
+
+    /// The running task waits for ever.
+    pub fn stop(&mut self, waits: Waits, address: u64, place: u64) {
+        self.stopped = Some(Stopped {
+            waits,
+            address,
+            at: self.position(place),
+            task: self.structure.running(),
+        });
     }
 
     fn position(&mut self, place: u64) -> Position {

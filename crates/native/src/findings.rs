@@ -3,7 +3,7 @@
 //! One object. `stacks` are lists of addresses inside the calling instructions, innermost first; tasks, finishes and races name
 //! theirs by number. Only the tasks that take part in a race are listed, with all that created them, and the finishes that wait for them.
 
-use crate::checker::Checker;
+use crate::checker::{Checker, Waits};
 use crate::races::{Access, Object};
 use crate::structure::{Position, TaskKind};
 use finishline_detect::hash::IdMap;
@@ -80,6 +80,28 @@ pub fn write(checker: &Checker, process: &Process) -> String {
             race.addresses.count()
         ));
     }
+    let stopped = match (&checker.stopped, &checker.failure) {
+        (Some(stopped), _) => {
+            tasks.insert(stopped.task);
+            let what = match stopped.waits {
+                Waits::Futex => "futex",
+                Waits::Spin => "spin",
+            };
+            format!(
+                r#"{{"why":"waits","what":"{what}","task":{},"stack":{},"address":{}}}"#,
+                stopped.task.0,
+                stacks.number(checker, stopped.at),
+                stopped.address
+            )
+        }
+        (None, Some(failure)) => {
+            format!(
+                r#"{{"why":"failed","what":{}}}"#,
+                quoted(&failure.to_string())
+            )
+        }
+        (None, None) => "null".to_owned(),
+    };
     let (tasks, finishes) = structure(checker, tasks, &mut stacks);
     let modules = process.modules.iter().map(|module| {
         format!(
@@ -96,15 +118,6 @@ pub fn write(checker: &Checker, process: &Process) -> String {
     } else {
         "left"
     };
-    let failure = checker
-        .failure
-        .as_ref()
-        .map_or("null".to_owned(), |failure| {
-            format!(
-                r#"{{"why":"failed","what":{}}}"#,
-                quoted(&failure.to_string())
-            )
-        });
     format!(
         concat!(
             r#"{{"format":1,"complete":true,"executable":{},"arguments":[{}],"directory":{},"modules":[{}],"#,
@@ -127,7 +140,7 @@ pub fn write(checker: &Checker, process: &Process) -> String {
         checker.structure.finishes(),
         checker.races.addresses().count(),
         process.threads,
-        failure,
+        stopped,
         checker.races.dropped(),
         joined(stacks.texts.into_iter()),
         joined(tasks.into_iter()),

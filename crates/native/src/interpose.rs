@@ -1,10 +1,12 @@
-//! Functions of the C library that are told before they do their work: memory that is allocated and freed, threads that begin.
+//! Functions of the C library that are told before they do their work: memory that is allocated and freed, threads that begin,
+//! waiting for another thread.
 //!
 //! The program's calls come here because a symbol of the executable goes before those of libraries; the library's own functions
 //! are called by their other names.
 
-use crate::process::{THREADS, checker};
-use std::arch::asm;
+use crate::checker::Waits;
+use crate::process::{self, THREADS, checker};
+use std::arch::{asm, naked_asm};
 use std::ffi::{c_char, c_int, c_void};
 use std::ops::Range;
 use std::sync::atomic::Ordering;
@@ -120,7 +122,7 @@ unsafe extern "C" fn posix_memalign(
     alignment: usize,
     bytes: usize,
 ) -> c_int {
-    if !alignment.is_power_of_two() || alignment % size_of::<usize>() != 0 {
+    if !alignment.is_power_of_two() || !alignment.is_multiple_of(size_of::<usize>()) {
         return INVALID;
     }
     // SAFETY: as in `malloc`.
@@ -160,4 +162,65 @@ unsafe extern "C" fn pthread_create(
     };
     // SAFETY: the program's own call.
     unsafe { create(thread, attributes, start, argument) }
+}
+
+/// The C library's own `syscall`, and whether it was looked for.
+static mut SYSCALL: usize = 0;
+
+const FUTEX: u64 = 202;
+const FUTEX_WAIT: u64 = 0;
+const FUTEX_WAIT_BITSET: u64 = 9;
+const FUTEX_COMMAND: u64 = 0x7f;
+
+/// Locks, channels and condition variables wait by this call. It has up to seven arguments, which are handed on as they are.
+#[unsafe(no_mangle)]
+#[unsafe(naked)]
+unsafe extern "C" fn syscall() {
+    naked_asm!(
+        "push rbp",
+        "mov rbp, rsp",
+        "push rdi",
+        "push rsi",
+        "push rdx",
+        "push rcx",
+        "push r8",
+        "push r9",
+        "call {before}",
+        "pop r9",
+        "pop r8",
+        "pop rcx",
+        "pop rdx",
+        "pop rsi",
+        "pop rdi",
+        "pop rbp",
+        "jmp rax",
+        before = sym before_syscall,
+    )
+}
+
+/// Where to go on.
+extern "C" fn before_syscall(
+    number: u64,
+    address: u64,
+    operation: u64,
+    _value: u64,
+    timeout: u64,
+) -> usize {
+    let command = operation & FUTEX_COMMAND;
+    let waits =
+        number == FUTEX && timeout == 0 && matches!(command, FUTEX_WAIT | FUTEX_WAIT_BITSET);
+    if waits
+        && THREADS.load(Ordering::Relaxed) == 0
+        && let Some(checker) = checker()
+    {
+        let place = innermost_place(frame_pointer(), &checker.stack, checker.calls.innermost());
+        process::stop(checker, Waits::Futex, address, place);
+    }
+    // SAFETY: a word that is written once with one value.
+    unsafe {
+        if SYSCALL == 0 {
+            SYSCALL = dlsym(BEHIND, c"syscall".as_ptr()) as usize;
+        }
+        SYSCALL
+    }
 }

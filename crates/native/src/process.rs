@@ -3,7 +3,7 @@
 //! It belongs to the thread that initialised it. Whatever another thread does passes unseen and is counted, so that the report can
 //! say that not all was covered.
 
-use crate::checker::Checker;
+use crate::checker::{Checker, Waits};
 use crate::findings::{self, Module, Process};
 use crate::options::Options;
 use std::arch::asm;
@@ -45,6 +45,7 @@ pub(crate) fn checker() -> Option<&'static mut Checker> {
 
 unsafe extern "C" {
     fn atexit(handler: extern "C" fn()) -> c_int;
+    fn _exit(status: c_int) -> !;
     fn dl_iterate_phdr(
         visit: unsafe extern "C" fn(*mut Headers, usize, *mut c_void) -> c_int,
         data: *mut c_void,
@@ -88,6 +89,18 @@ pub(crate) fn start() {
 pub(crate) fn attach() {
     ATTACHED.store(true, Ordering::Relaxed);
 }
+
+/// The program would wait for ever: tells why and ends the process.
+#[cold]
+pub(crate) fn stop(checker: &mut Checker, waits: Waits, address: u64, place: u64) -> ! {
+    checker.stop(waits, address, place);
+    end();
+    // SAFETY: ends the process at once; the program's own handlers could wait too.
+    unsafe { _exit(UNKNOWN) }
+}
+
+/// The exit status of a question that was not answered.
+const UNKNOWN: c_int = 4;
 
 /// Ends checking and writes the findings.
 pub(crate) extern "C" fn end() {

@@ -146,7 +146,7 @@ impl Shadow {
             Some((cells, grain)) if grain <= wanted => (cells, grain),
             _ => self.make(page, wanted, elsewhere)?,
         };
-        let first = address as usize % PAGE >> grain.0;
+        let first = (address as usize % PAGE) >> grain.0;
         let count = bytes >> grain.0;
         debug_assert!(first + count <= grain.cells());
         // SAFETY: a page has as many cells as its grain says, and the range lies in the page.
