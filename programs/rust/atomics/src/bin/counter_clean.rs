@@ -5,7 +5,7 @@
 
 //@ verdict: certified-order
 //@ determinacy: atomic-ordered
-//@ fin: fin/counter_order.fin
+//@ fin: lessons/reduction_isolated_order.fin
 
 use rayon::prelude::*;
 use std::sync::atomic::{AtomicU64, Ordering};

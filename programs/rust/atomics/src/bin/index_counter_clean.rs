@@ -4,7 +4,7 @@
 
 //@ verdict: certified-order
 //@ determinacy: atomic-ordered
-//@ fin: fin/index_counter_order.fin
+//@ fin: lessons/isolated_ticket_order.fin
 
 use send_ptr::SendPtr;
 use std::hint::black_box;

@@ -6,7 +6,7 @@
 
 //@ verdict: race
 //@ object: heap
-//@ fin: fin/index_counter_racy.fin
+//@ fin: rust/fin/index_counter_racy.fin
 
 use send_ptr::SendPtr;
 use std::hint::black_box;

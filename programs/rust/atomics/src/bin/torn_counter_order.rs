@@ -6,7 +6,7 @@
 
 //@ verdict: certified-order
 //@ determinacy: atomic-ordered
-//@ fin: fin/torn_counter_order.fin
+//@ fin: rust/fin/torn_counter_order.fin
 
 use send_ptr::SendPtr;
 use std::hint::black_box;

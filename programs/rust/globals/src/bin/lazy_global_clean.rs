@@ -5,6 +5,7 @@
 
 //@ verdict: certified-order
 //@ determinacy: atomic-ordered
+//@ fin: lessons/lazy_initialisation_order.fin
 
 use std::sync::OnceLock;
 

@@ -6,7 +6,7 @@
 
 //@ verdict: race
 //@ object: global
-//@ fin: fin/lazy_global_racy.fin
+//@ fin: lessons/lazy_initialisation_racy.fin
 
 use std::hint::black_box;
 

@@ -1,7 +1,7 @@
 //! The repair of `static_mut_racy`: the global is written by one task only, after the parallel part, which counts by itself.
 
 //@ verdict: certified
-//@ fin: fin/static_mut_clean.fin
+//@ fin: lessons/reduction_partial_sums_clean.fin
 
 use rayon::prelude::*;
 

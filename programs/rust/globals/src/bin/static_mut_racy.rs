@@ -6,7 +6,7 @@
 
 //@ verdict: race
 //@ object: global
-//@ fin: fin/static_mut_racy.fin
+//@ fin: lessons/global_counter_racy.fin
 
 use rayon::prelude::*;
 use std::hint::black_box;

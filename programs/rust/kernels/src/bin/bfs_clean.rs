@@ -4,7 +4,7 @@
 
 //@ verdict: certified-order
 //@ determinacy: atomic-ordered
-//@ fin: fin/bfs_order.fin
+//@ fin: lessons/bfs_push_order.fin
 
 use rayon::prelude::*;
 use std::sync::atomic::{AtomicU32, Ordering};

@@ -1,7 +1,7 @@
 //! The other repair of `bfs_racy`: each vertex looks at its neighbours and writes only its own distance, into a new table.
 
 //@ verdict: certified
-//@ fin: fin/bfs_pull_clean.fin
+//@ fin: lessons/bfs_pull_clean.fin
 
 use rayon::prelude::*;
 

@@ -6,7 +6,7 @@
 
 //@ verdict: race
 //@ object: heap
-//@ fin: fin/bfs_racy.fin
+//@ fin: lessons/bfs_push_racy.fin
 
 use rayon::prelude::*;
 use send_ptr::SendPtr;

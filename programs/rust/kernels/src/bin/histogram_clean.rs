@@ -1,7 +1,7 @@
 //! The repair of `histogram_racy`: `fold` gives each task a table of its own, `reduce` adds the tables up where the tasks join.
 
 //@ verdict: certified
-//@ fin: fin/histogram_clean.fin
+//@ fin: lessons/histogram_clean.fin
 
 use rayon::prelude::*;
 

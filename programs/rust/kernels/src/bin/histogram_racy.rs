@@ -5,7 +5,7 @@
 
 //@ verdict: race
 //@ object: heap
-//@ fin: fin/histogram_racy.fin
+//@ fin: lessons/histogram_racy.fin
 
 use rayon::prelude::*;
 use send_ptr::SendPtr;

@@ -1,7 +1,7 @@
 //! The repair of `matmul_racy`: the rows of the product are parallel, the sum is a sequential loop in each.
 
 //@ verdict: certified
-//@ fin: fin/matmul_clean.fin
+//@ fin: lessons/matrix_product_clean.fin
 
 use rayon::prelude::*;
 

@@ -6,7 +6,7 @@
 
 //@ verdict: race
 //@ object: heap
-//@ fin: fin/matmul_racy.fin
+//@ fin: lessons/matrix_product_racy.fin
 
 use rayon::prelude::*;
 use send_ptr::SendPtr;
@@ -24,11 +24,9 @@ fn main() {
     (0..N).into_par_iter().for_each(|k| {
         for i in 0..N {
             for j in 0..N {
+                let term = a[i * N + k] * b[k * N + j];
                 let sum = unsafe { c.at(i * N + j).read_volatile() }; //~ race read
-                unsafe {
-                    c.at(i * N + j)
-                        .write_volatile(sum + a[i * N + k] * b[k * N + j])
-                }; //~ race write
+                unsafe { c.at(i * N + j).write_volatile(sum + term) }; //~ race write
             }
         }
     });

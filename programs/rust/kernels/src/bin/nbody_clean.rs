@@ -1,7 +1,7 @@
 //! The repair of `nbody_racy`: each task adds up the force on its own body, so each pair is computed twice and nothing is shared.
 
 //@ verdict: certified
-//@ fin: fin/nbody_clean.fin
+//@ fin: rust/fin/nbody_clean.fin
 
 use rayon::prelude::*;
 

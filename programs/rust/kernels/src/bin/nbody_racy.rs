@@ -6,7 +6,7 @@
 
 //@ verdict: race
 //@ object: heap
-//@ fin: fin/nbody_racy.fin
+//@ fin: rust/fin/nbody_racy.fin
 
 use rayon::prelude::*;
 use send_ptr::SendPtr;

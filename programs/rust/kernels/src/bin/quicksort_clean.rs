@@ -1,7 +1,7 @@
 //! Quicksort by `join`: the repair of `quicksort_racy`. The pivot belongs to neither half.
 
 //@ verdict: certified
-//@ fin: fin/quicksort_clean.fin
+//@ fin: lessons/quicksort_clean.fin
 
 /// Moves the last element to its place in the sorted order, and says which place that is.
 fn partition(items: &mut [u32]) -> usize {

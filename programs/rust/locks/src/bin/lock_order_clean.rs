@@ -1,7 +1,6 @@
 //! The repair of `lock_order_dependent`: each task returns its part, and `collect` puts the parts together in the order of the input.
 
 //@ verdict: certified
-//@ fin: fin/lock_order_clean.fin
 
 use rayon::prelude::*;
 

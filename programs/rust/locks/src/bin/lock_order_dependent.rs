@@ -6,7 +6,7 @@
 
 //@ verdict: certified-order
 //@ determinacy: lock-ordered
-//@ fin: fin/lock_order_dependent.fin
+//@ fin: lessons/linked_list_order.fin
 
 use rayon::prelude::*;
 use std::sync::Mutex;

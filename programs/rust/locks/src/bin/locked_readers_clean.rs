@@ -4,7 +4,7 @@
 //! lock itself is no shared result.
 
 //@ verdict: certified
-//@ fin: fin/locked_readers_clean.fin
+//@ fin: lessons/isolated_readers_clean.fin
 
 use rayon::prelude::*;
 use std::sync::Mutex;

@@ -5,7 +5,7 @@
 
 //@ verdict: certified-order
 //@ determinacy: lock-ordered
-//@ fin: fin/mutex_order.fin
+//@ fin: lessons/reduction_isolated_order.fin
 
 use std::sync::Mutex;
 

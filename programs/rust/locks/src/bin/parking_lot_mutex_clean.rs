@@ -2,7 +2,7 @@
 
 //@ verdict: certified-order
 //@ determinacy: lock-ordered
-//@ fin: fin/mutex_order.fin
+//@ fin: lessons/reduction_isolated_order.fin
 
 use parking_lot::Mutex;
 

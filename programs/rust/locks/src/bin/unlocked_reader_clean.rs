@@ -4,7 +4,7 @@
 
 //@ verdict: certified-order
 //@ determinacy: lock-ordered
-//@ fin: fin/unlocked_reader_order.fin
+//@ fin: rust/fin/unlocked_reader_order.fin
 
 use std::sync::Mutex;
 

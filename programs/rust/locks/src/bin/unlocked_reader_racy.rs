@@ -5,7 +5,7 @@
 
 //@ verdict: race
 //@ object: heap
-//@ fin: fin/unlocked_reader_racy.fin
+//@ fin: lessons/isolated_against_plain_racy.fin
 
 use send_ptr::SendPtr;
 use std::sync::Mutex;

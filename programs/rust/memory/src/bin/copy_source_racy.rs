@@ -1,6 +1,6 @@
 //! A copy that reads its source while another task shifts it in place.
 //!
-//! `copy_within` (a `memmove`) reads and writes the buffer, `to_vec` (a `memcpy`) reads it; the two are the halves of a join.
+//! `copy_within` (a `memmove`) reads and writes the buffer, the other half of the join reads it by a `memcpy`.
 //! The repair is to take the copy before the join.
 
 //@ verdict: race
@@ -17,11 +17,8 @@ fn main() {
         || unsafe { start.at(1).copy_to(start.at(0), length - 1) }, //~ race write
         || {
             let mut copy = vec![0; length];
-            unsafe {
-                start
-                    .at(0)
-                    .copy_to_nonoverlapping(copy.as_mut_ptr(), length)
-            }; //~ race read
+            let target = copy.as_mut_ptr();
+            unsafe { target.copy_from_nonoverlapping(start.at(0), length) }; //~ race read
             copy
         },
     );

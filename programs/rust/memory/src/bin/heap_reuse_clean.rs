@@ -4,7 +4,7 @@
 //! whichever order the tasks run.
 
 //@ verdict: certified
-//@ fin: fin/heap_reuse_clean.fin
+//@ fin: rust/fin/heap_reuse_clean.fin
 
 use rayon::prelude::*;
 use std::hint::black_box;

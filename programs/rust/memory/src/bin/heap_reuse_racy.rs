@@ -5,7 +5,7 @@
 
 //@ verdict: race
 //@ object: heap
-//@ fin: fin/heap_reuse_racy.fin
+//@ fin: rust/fin/heap_reuse_racy.fin
 
 use send_ptr::SendPtr;
 use std::hint::black_box;

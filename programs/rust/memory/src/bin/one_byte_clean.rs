@@ -1,7 +1,7 @@
 //! Neighbouring bytes of one word, written by different tasks: they share a word and a cache line, but no byte.
 
 //@ verdict: certified
-//@ fin: fin/one_byte_clean.fin
+//@ fin: rust/fin/one_byte_clean.fin
 
 use send_ptr::SendPtr;
 use std::hint::black_box;

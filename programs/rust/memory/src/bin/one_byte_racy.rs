@@ -5,7 +5,7 @@
 
 //@ verdict: race
 //@ object: stack
-//@ fin: fin/one_byte_racy.fin
+//@ fin: rust/fin/one_byte_racy.fin
 
 use send_ptr::SendPtr;
 use std::hint::black_box;

@@ -4,7 +4,7 @@
 //! is shared.
 
 //@ verdict: certified
-//@ fin: fin/stack_reuse_clean.fin
+//@ fin: rust/fin/stack_reuse_clean.fin
 
 use std::hint::black_box;
 

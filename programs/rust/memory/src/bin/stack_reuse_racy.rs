@@ -5,7 +5,7 @@
 
 //@ verdict: race
 //@ object: stack
-//@ fin: fin/stack_reuse_racy.fin
+//@ fin: rust/fin/stack_reuse_racy.fin
 
 use send_ptr::SendPtr;
 use std::hint::black_box;
@@ -15,7 +15,7 @@ fn main() {
     let shared = SendPtr::new(&mut digits);
     let last_digit = |number: u32| {
         unsafe { *shared.at(0) = black_box(number % 10) }; //~ race write
-        unsafe { black_box(*shared.at(0)) } //~ race read
+        unsafe { black_box(*shared.at(0)) } //~ race read?
     };
     let (left, right) = rayon::join(|| last_digit(123), || last_digit(456));
     println!("{left} {right}");

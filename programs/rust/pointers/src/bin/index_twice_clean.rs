@@ -1,7 +1,7 @@
 //! The repair of `index_twice_racy`: the library cuts the rows, so that there is no index to get wrong.
 
 //@ verdict: certified
-//@ fin: fin/index_twice_clean.fin
+//@ fin: rust/fin/index_twice_clean.fin
 
 use rayon::prelude::*;
 

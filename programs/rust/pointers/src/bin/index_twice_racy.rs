@@ -6,7 +6,7 @@
 
 //@ verdict: race
 //@ object: heap
-//@ fin: fin/index_twice_racy.fin
+//@ fin: rust/fin/index_twice_racy.fin
 
 use rayon::prelude::*;
 use send_ptr::SendPtr;

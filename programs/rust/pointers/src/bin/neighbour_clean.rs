@@ -3,7 +3,7 @@
 //! `par_iter_mut` gives each iteration its own cell of the new slice; the old one is only read while the tasks run.
 
 //@ verdict: certified
-//@ fin: fin/neighbour_clean.fin
+//@ fin: lessons/forall_neighbours_clean.fin
 
 use rayon::prelude::*;
 

@@ -6,16 +6,17 @@
 
 //@ verdict: race
 //@ object: heap
-//@ fin: fin/neighbour_racy.fin
+//@ fin: lessons/forall_neighbours_racy.fin
 
 use rayon::prelude::*;
 use send_ptr::SendPtr;
+use std::hint::black_box;
 
 fn main() {
     let mut heights: Vec<u64> = (0..64).collect();
     let cells = SendPtr::new(&mut heights);
     (1..64).into_par_iter().for_each(|i| {
-        let left = unsafe { *cells.at(i - 1) }; //~ race read
+        let left = unsafe { black_box(*cells.at(i - 1)) }; //~ race read
         unsafe { *cells.at(i) = left + 1 }; //~ race write
     });
     println!("the last height is {}", heights[63]);

@@ -1,7 +1,7 @@
 //! The repair of `outliving_task_racy`: a `scope` returns only when its tasks are done, so they may borrow the caller's data.
 
 //@ verdict: certified
-//@ fin: fin/outliving_task_clean.fin
+//@ fin: lessons/task_outlives_call_clean.fin
 
 use std::hint::black_box;
 

@@ -6,7 +6,7 @@
 
 //@ verdict: race
 //@ object: heap
-//@ fin: fin/outliving_task_racy.fin
+//@ fin: lessons/task_outlives_call_racy.fin
 
 use std::hint::black_box;
 

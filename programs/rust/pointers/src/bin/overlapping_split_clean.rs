@@ -1,7 +1,7 @@
 //! The repair of `overlapping_split_racy`: a left part of length `MIDDLE`, as `split_at_mut` makes it.
 
 //@ verdict: certified
-//@ fin: fin/overlapping_split_clean.fin
+//@ fin: rust/fin/overlapping_split_clean.fin
 
 use std::hint::black_box;
 

@@ -5,7 +5,7 @@
 
 //@ verdict: race
 //@ object: heap
-//@ fin: fin/overlapping_split_racy.fin
+//@ fin: rust/fin/overlapping_split_racy.fin
 
 use std::hint::black_box;
 

@@ -3,7 +3,7 @@
 //! The pointer is still raw and the order of the writes still open, but no two tasks share a slot.
 
 //@ verdict: certified
-//@ fin: fin/scatter_clean.fin
+//@ fin: rust/fin/scatter_clean.fin
 
 use rayon::prelude::*;
 use send_ptr::SendPtr;

@@ -6,7 +6,7 @@
 
 //@ verdict: race
 //@ object: heap
-//@ fin: fin/scatter_racy.fin
+//@ fin: rust/fin/scatter_racy.fin
 
 use rayon::prelude::*;
 use send_ptr::SendPtr;

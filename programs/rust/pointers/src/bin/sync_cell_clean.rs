@@ -1,7 +1,7 @@
 //! The repair of `sync_cell_racy`: each task returns its best, and rayon takes the best of two where it joins them.
 
 //@ verdict: certified
-//@ fin: fin/sync_cell_clean.fin
+//@ fin: rust/fin/sync_cell_clean.fin
 
 use rayon::prelude::*;
 

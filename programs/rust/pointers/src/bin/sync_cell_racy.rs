@@ -6,7 +6,7 @@
 
 //@ verdict: race
 //@ object: stack
-//@ fin: fin/sync_cell_racy.fin
+//@ fin: rust/fin/sync_cell_racy.fin
 
 use rayon::prelude::*;
 use std::cell::UnsafeCell;

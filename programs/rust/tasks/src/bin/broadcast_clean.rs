@@ -1,7 +1,7 @@
 //! The repair of `broadcast_racy`: each call writes its own slot, and `broadcast` collects what the calls return.
 
 //@ verdict: certified
-//@ fin: fin/broadcast_clean.fin
+//@ fin: rust/fin/broadcast_clean.fin
 
 use rayon::ThreadPoolBuilder;
 use send_ptr::SendPtr;

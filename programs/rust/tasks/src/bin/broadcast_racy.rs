@@ -4,7 +4,7 @@
 
 //@ verdict: race
 //@ object: stack
-//@ fin: fin/broadcast_racy.fin
+//@ fin: rust/fin/broadcast_racy.fin
 
 use rayon::ThreadPoolBuilder;
 use send_ptr::SendPtr;

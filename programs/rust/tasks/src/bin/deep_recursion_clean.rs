@@ -1,7 +1,7 @@
 //! Fibonacci by `join`: some thousand tasks, a deep tree, results returned through the joins. Nothing is shared.
 
 //@ verdict: certified
-//@ fin: fin/deep_recursion_clean.fin
+//@ fin: rust/fin/deep_recursion_clean.fin
 
 fn fibonacci(n: u32) -> u64 {
     if n < 2 {

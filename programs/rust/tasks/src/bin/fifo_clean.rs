@@ -1,7 +1,7 @@
 //! The repair of `fifo_racy`: what must follow in order is one task; the tasks of one FIFO scope touch different cells.
 
 //@ verdict: certified
-//@ fin: fin/fifo_clean.fin
+//@ fin: rust/fin/fifo_clean.fin
 
 use send_ptr::SendPtr;
 

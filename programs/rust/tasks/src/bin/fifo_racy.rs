@@ -5,7 +5,7 @@
 
 //@ verdict: race
 //@ object: stack
-//@ fin: fin/fifo_racy.fin
+//@ fin: rust/fin/fifo_racy.fin
 
 use send_ptr::SendPtr;
 

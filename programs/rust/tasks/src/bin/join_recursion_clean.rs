@@ -1,7 +1,7 @@
 //! The repair of `join_recursion_racy`: `first..=middle` and `middle + 1..=last` share nothing.
 
 //@ verdict: certified
-//@ fin: fin/join_recursion_clean.fin
+//@ fin: rust/fin/join_recursion_clean.fin
 
 use send_ptr::SendPtr;
 use std::hint::black_box;

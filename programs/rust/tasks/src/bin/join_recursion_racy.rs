@@ -5,7 +5,7 @@
 
 //@ verdict: race
 //@ object: heap
-//@ fin: fin/join_recursion_racy.fin
+//@ fin: rust/fin/join_recursion_racy.fin
 
 use send_ptr::SendPtr;
 use std::hint::black_box;

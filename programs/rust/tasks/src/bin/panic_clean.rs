@@ -2,7 +2,7 @@
 //! scope or the join that passes the panic on.
 
 //@ verdict: certified
-//@ fin: fin/panic_clean.fin
+//@ fin: rust/fin/panic_clean.fin
 
 use rayon::prelude::*;
 use send_ptr::SendPtr;

@@ -5,7 +5,7 @@
 
 //@ verdict: race
 //@ object: stack
-//@ fin: fin/panic_racy.fin
+//@ fin: rust/fin/panic_racy.fin
 
 use send_ptr::SendPtr;
 use std::panic::{AssertUnwindSafe, catch_unwind};

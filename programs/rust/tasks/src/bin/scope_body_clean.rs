@@ -1,7 +1,7 @@
 //! The repair of `scope_body_racy`: the result is read after the scope. Two scopes, one after the other, are ordered too.
 
 //@ verdict: certified
-//@ fin: fin/scope_body_clean.fin
+//@ fin: rust/fin/scope_body_clean.fin
 
 use send_ptr::SendPtr;
 

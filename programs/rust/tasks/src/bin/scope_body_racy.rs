@@ -5,7 +5,7 @@
 
 //@ verdict: race
 //@ object: stack
-//@ fin: fin/scope_body_racy.fin
+//@ fin: rust/fin/scope_body_racy.fin
 
 use send_ptr::SendPtr;
 

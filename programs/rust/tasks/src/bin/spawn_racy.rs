@@ -5,7 +5,7 @@
 
 //@ verdict: race
 //@ object: global
-//@ fin: fin/spawn_racy.fin
+//@ fin: rust/fin/spawn_racy.fin
 
 use std::hint::black_box;
 
