@@ -10,6 +10,7 @@
 
 use rayon::prelude::*;
 use send_ptr::SendPtr;
+use std::hint::black_box;
 
 const N: usize = 24;
 
@@ -25,8 +26,8 @@ fn main() {
         for i in 0..N {
             for j in 0..N {
                 let term = a[i * N + k] * b[k * N + j];
-                let sum = unsafe { c.at(i * N + j).read_volatile() }; //~ race read
-                unsafe { c.at(i * N + j).write_volatile(sum + term) }; //~ race write
+                let sum = unsafe { black_box(*c.at(i * N + j)) }; //~ race read
+                unsafe { *c.at(i * N + j) = sum + term }; //~ race write
             }
         }
     });

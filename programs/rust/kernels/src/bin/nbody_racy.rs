@@ -10,6 +10,7 @@
 
 use rayon::prelude::*;
 use send_ptr::SendPtr;
+use std::hint::black_box;
 
 const BODIES: usize = 40;
 
@@ -23,8 +24,8 @@ fn main() {
     let mut forces = vec![0.0f64; BODIES];
     let force = SendPtr::new(&mut forces);
     let add = |body: usize, value: f64| {
-        let old = unsafe { force.at(body).read_volatile() }; //~ race read
-        unsafe { force.at(body).write_volatile(old + value) }; //~ race write
+        let old = unsafe { black_box(*force.at(body)) }; //~ race read
+        unsafe { *force.at(body) = old + value }; //~ race write
     };
     (0..BODIES).into_par_iter().for_each(|i| {
         for j in i + 1..BODIES {
