@@ -169,7 +169,7 @@ fn differ_by_callees(module: &Module) -> bool {
         others.push(own);
         found
     };
-    module.functions.iter().map(alike).any(|found| found)
+    module.functions.iter().any(alike)
 }
 
 #[test]
