@@ -5,7 +5,7 @@
 //! what an object costs, and only arrays need a look at the header for it. Kinds of arrays come into being when they
 //! are first needed.
 
-use super::layout::{ELEMENT_TYPES, Extent, SMALLEST_OBJECT, Tag, WORD_BYTES, element_index};
+use super::layout::{Extent, SMALLEST_OBJECT, Tag, WORD_BYTES};
 use super::spans::SPAN_BYTES;
 use finishline_ir::{StructId, StructLayout, Type, cost};
 use finishline_model::entity;
@@ -150,7 +150,7 @@ impl Kinds {
             ..=LARGEST_SMALL => size_class(extent.bytes),
             _ => OWN_SPAN,
         };
-        let place = element_index(element) * CLASSES + class;
+        let place = element.index() * CLASSES + class;
         match self.arrays.get(dimensions) {
             Some(Some(known)) if known[place] != UNKNOWN => known[place],
             _ => self.add_array(element, dimensions, extent.prefix, class),
@@ -185,8 +185,8 @@ impl Kinds {
             self.arrays.resize_with(dimensions + 1, || None);
         }
         let row = self.arrays[dimensions]
-            .get_or_insert_with(|| vec![UNKNOWN; ELEMENT_TYPES * CLASSES].into_boxed_slice());
-        row[element_index(element) * CLASSES + class] = id;
+            .get_or_insert_with(|| vec![UNKNOWN; Type::ALL.len() * CLASSES].into_boxed_slice());
+        row[element.index() * CLASSES + class] = id;
         id
     }
 

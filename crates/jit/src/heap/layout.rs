@@ -54,8 +54,6 @@ pub enum Tag {
     Array { element: Type, dimensions: u32 },
 }
 
-/// By their number in a tag's lowest byte, from `FIRST_ELEMENT`.
-const ELEMENTS: [Type; 5] = [Type::Int, Type::Float, Type::Bool, Type::Byte, Type::Ref];
 const GLOBALS: u64 = 1;
 const STRUCT: u64 = 2;
 const FIRST_ELEMENT: u64 = 3;
@@ -69,7 +67,7 @@ impl Tag {
             Tag::Array {
                 element,
                 dimensions,
-            } => (FIRST_ELEMENT + element_index(element) as u64) | (dimensions as u64) << 32,
+            } => (FIRST_ELEMENT + element.index() as u64) | (dimensions as u64) << 32,
         }
     }
 
@@ -80,25 +78,12 @@ impl Tag {
             GLOBALS if number == 0 => Some(Tag::Globals),
             STRUCT => Some(Tag::Struct(StructId(number))),
             low => Some(Tag::Array {
-                element: *ELEMENTS.get(low.checked_sub(FIRST_ELEMENT)? as usize)?,
+                element: *Type::ALL.get(low.checked_sub(FIRST_ELEMENT)? as usize)?,
                 dimensions: number,
             }),
         }
     }
 }
-
-/// A number below [`ELEMENT_TYPES`] for each type.
-pub(super) const fn element_index(element: Type) -> usize {
-    match element {
-        Type::Int => 0,
-        Type::Float => 1,
-        Type::Bool => 2,
-        Type::Byte => 3,
-        Type::Ref => 4,
-    }
-}
-
-pub(super) const ELEMENT_TYPES: usize = ELEMENTS.len();
 
 /// The extent of an object.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -165,7 +150,7 @@ mod tests {
         let mut tags = vec![Tag::Globals];
         for number in [0, 1, 7, u32::MAX] {
             tags.push(Tag::Struct(StructId(number)));
-            tags.extend(ELEMENTS.map(|element| Tag::Array {
+            tags.extend(Type::ALL.map(|element| Tag::Array {
                 element,
                 dimensions: number,
             }));
@@ -176,13 +161,6 @@ mod tests {
         }
         for bits in [0, 8, 1 | 1 << 32, 2 | 1 << 8, u64::MAX] {
             assert_eq!(Tag::from_bits(bits), None, "{bits:#x}");
-        }
-    }
-
-    #[test]
-    fn the_types_are_numbered_in_one_order() {
-        for (index, &element) in ELEMENTS.iter().enumerate() {
-            assert_eq!(element_index(element), index);
         }
     }
 

@@ -13,7 +13,7 @@ pub(crate) mod context;
 pub(crate) mod helpers;
 mod memory;
 mod numbers;
-pub(crate) mod output;
+mod output;
 mod stack;
 pub(crate) mod tasks;
 mod traps;

@@ -100,9 +100,7 @@ impl World {
             let cost = cost::OBJECT + count as u64 * cost::FIELD;
             (made, Types::Fields(STRUCTS[layout]), count, cost, vec![])
         } else {
-            let element =
-                self.rng
-                    .pick(&[Type::Int, Type::Float, Type::Bool, Type::Byte, Type::Ref]);
+            let element = self.rng.pick(&Type::ALL);
             let dimensions = self.rng.between(1, 3);
             let largest = self.rng.pick(&[3, 10, 10, 30]);
             let sizes: Vec<i64> = (0..dimensions)
