@@ -52,7 +52,7 @@ pub use roots::Roots;
 use finishline_ir::machine::TrapKind;
 use finishline_ir::{StructId, StructLayout, Type, cost};
 use finishline_model::Location;
-use kinds::{Kind, KindId, Kinds, Slot};
+use kinds::{KindId, Kinds, Slot};
 use layout::{CELL_BYTES, CELLS_OFFSET, Extent, FIRST_LOCATION_OFFSET, HEADER_BYTES, WORD_BYTES};
 use space::Space;
 use spans::{Place, Spans, own_span_bytes};
@@ -281,7 +281,7 @@ impl Heap {
             count,
             cost,
         } = request;
-        let &Kind { slot, tag, .. } = &self.kinds[kind];
+        let slot = self.kinds[kind].slot;
         let bytes = match slot {
             Some(slot) => u64::from(slot.bytes),
             None => own_span_bytes(extent.bytes),
@@ -310,7 +310,7 @@ impl Heap {
         let cells = extent.cells.map_or(0, |cells| data + cells);
         let (before, _) = words.split_at_mut(extent.prefix / WORD_BYTES);
         let (before, header) = before.split_at_mut(before.len() - HEADER_BYTES / WORD_BYTES);
-        header.copy_from_slice(&[count, cells as u64, self.next_location, tag]);
+        header.copy_from_slice(&[count, cells as u64, self.next_location]);
         for (place, &size) in before.iter_mut().rev().zip(sizes) {
             *place = size as u64;
         }

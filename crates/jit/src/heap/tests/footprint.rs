@@ -6,7 +6,7 @@ use std::io::{Read, Seek, SeekFrom};
 const PAGE_BYTES: usize = 4096;
 
 /// Bytes of the address range that are committed. Other tests of this process don't disturb it.
-fn resident(range: std::ops::Range<usize>) -> usize {
+fn resident(range: Range<usize>) -> usize {
     const PRESENT_OR_SWAPPED: u64 = 3 << 62;
     let mut pages = std::fs::File::open("/proc/self/pagemap").unwrap();
     let first = range.start / PAGE_BYTES;
@@ -37,7 +37,7 @@ fn garbage_in_a_loop_takes_bounded_memory() {
             heap.array_for(Type::Int, &[i64::from(round % 100)], &[]);
             if round % 1000 == 0 {
                 let big = heap.array_for(Type::Byte, &[i64::from(round % 7000) * 100], &[]);
-                for address in heap.extent(big).step_by(PAGE_BYTES) {
+                for address in heap.bytes_of_array(big, Type::Byte, 1).step_by(PAGE_BYTES) {
                     heap.space.set_word(address & !7, 1);
                 }
             }
@@ -62,7 +62,7 @@ fn memory_moves_from_one_kind_to_another() {
             alive.push(heap.struct_for(layout, &alive).address());
         }
         heap.collect_for(&alive);
-        let objects = 500_000 * (32 + 2 * 8 * [4, 9][layout as usize]);
+        let objects = 500_000 * (24 + 2 * 8 * [4, 9][layout as usize]);
         assert!(heap.held() <= objects + objects / 50, "{}", heap.held());
         // All of the other kind's is gone, but for what will be needed again.
         let most = objects + (objects + 8 * alive.len()).max(32 * MEGABYTE) + MEGABYTE;
@@ -77,7 +77,7 @@ fn a_big_array_takes_no_memory_until_it_is_used_and_none_when_it_is_dropped() {
         let array = heap.array_for(Type::Int, &[50_000_000], &[]);
         assert!(heap.held() >= 400_000_000);
         assert!(heap.resident() <= 4 * MEGABYTE, "{}", heap.resident());
-        for address in heap.extent(array).step_by(MEGABYTE) {
+        for address in heap.bytes_of_array(array, Type::Int, 1).step_by(MEGABYTE) {
             heap.space.set_word(address, 1);
         }
         assert!(heap.resident() >= 100 * PAGE_BYTES);
@@ -145,7 +145,7 @@ fn a_million_objects_take_what_they_need() {
         heap.used(),
         cost::OBJECT + count * (cost::OBJECT + 2 * cost::FIELD)
     );
-    let bytes = count as usize * 48;
+    let bytes = count as usize * 40;
     assert!(
         heap.held() < bytes + bytes / 50 + MEGABYTE,
         "{}",
@@ -193,7 +193,7 @@ fn collections_are_as_rare_as_live_objects_and_roots_are_many() {
 #[test]
 fn collections_are_paced_by_what_is_really_taken_too() {
     let mut heap = heap(&[], 1 << 30, true);
-    // 40 + 888 + 8 · 880 bytes, in a slot of 8 KiB.
+    // 32 + 880 + 8 · 880 bytes, in a slot of 8 KiB.
     let size = [880];
     let each = 8 << 10;
     let count = 10_000;
@@ -265,6 +265,6 @@ fn an_address_range_that_is_full_is_collected_before_it_is_given_up() {
     };
     let request = cost::OBJECT + 2 * cost::FIELD;
     assert_eq!(refused, TrapKind::SystemMemory { request });
-    assert!(count * 48 > 500_000, "{count}");
+    assert!(count * 40 > 500_000, "{count}");
     heap.array_for(Type::Byte, &[600_000], &[]);
 }
