@@ -11,14 +11,14 @@
 //! - [`prepare`], [`prepare_check`]: compiled now and run later, for whoever measures the two apart.
 //! - [`checker`]: what a check is compiled to, and for whom.
 //! - `code`: from the IR to Cranelift's. `compile`: the module as a whole.
-//! - `runtime`: what compiled code calls. [`heap`]: objects, their shadow cells, and the collector.
+//! - `runtime`: what compiled code calls. `heap`: objects, their shadow cells, and the collector.
 //!
 //! It needs x86-64 and Linux.
 
 mod checker;
 mod code;
 mod compile;
-pub mod heap;
+mod heap;
 mod runtime;
 #[cfg(test)]
 mod tests;

@@ -14,31 +14,31 @@
 use finishline_ir::Type;
 
 /// A place of 8 bytes: a field, a size, a part of the header, and an element that is no `bool` or `byte`.
-pub const WORD_BYTES: usize = 8;
+pub(crate) const WORD_BYTES: usize = 8;
 /// What the detector remembers of one location.
-pub const CELL_BYTES: usize = 8;
-pub const HEADER_BYTES: usize = 24;
+pub(crate) const CELL_BYTES: usize = 8;
+pub(crate) const HEADER_BYTES: usize = 24;
 
 // The header, from a reference. It does not say what the object is: compiled code knows, and the collector is told by
 // the span.
-pub const FIRST_LOCATION_OFFSET: i32 = -8;
+pub(crate) const FIRST_LOCATION_OFFSET: i32 = -8;
 /// Where the cells of an array begin: an address, or 0 without cells and in structs.
-pub const CELLS_OFFSET: i32 = -16;
+pub(crate) const CELLS_OFFSET: i32 = -16;
 /// How many locations the object has.
-pub const COUNT_OFFSET: i32 = -24;
+pub(crate) const COUNT_OFFSET: i32 = -24;
 
 /// Where a field of a struct or a global variable is, from the reference.
-pub const fn field_offset(field: u32) -> i32 {
+pub(crate) const fn field_offset(field: u32) -> i32 {
     field as i32 * WORD_BYTES as i32
 }
 
 /// Where the cell of a field or of a global variable is, from the reference.
-pub const fn field_cell_offset(field: u32) -> i32 {
+pub(crate) const fn field_cell_offset(field: u32) -> i32 {
     before_header(field)
 }
 
 /// Where the size of a dimension of an array is, from the reference.
-pub const fn size_offset(dimension: u32) -> i32 {
+pub(crate) const fn size_offset(dimension: u32) -> i32 {
     before_header(dimension)
 }
 

@@ -264,7 +264,7 @@ impl World {
         self.heap.collect_for(&roots);
         let reachable = self.reachable();
         let cost: u64 = reachable.values().map(|object| object.cost).sum();
-        assert_eq!(self.heap.used(), cost);
+        assert_eq!(self.heap.used, cost);
         reachable.values().for_each(|object| self.check(object));
         let alive: std::collections::HashSet<Id> = reachable.into_keys().collect();
         self.objects.retain(|id, _| alive.contains(id));
@@ -282,7 +282,7 @@ impl World {
             }
             _ => self.collect(),
         }
-        assert!(self.heap.used() <= self.heap.budget);
+        assert!(self.heap.used <= self.heap.budget);
     }
 }
 
