@@ -1,7 +1,8 @@
 //! `print`, and the messages of assertions: a line is put together part by part.
 
 use super::context::Context;
-use super::{End, Runtime, datum};
+use super::{Runtime, datum};
+use crate::End;
 use crate::checker::Checker;
 use finishline_ir::Type;
 use std::io::Write;
