@@ -162,10 +162,7 @@ impl Oracle {
                 && (a.mode == LockMode::Exclusive || b.mode == LockMode::Exclusive)
         };
         let [of_a, of_b] = [a, b].map(|access| &self.locksets[access.locks]);
-        a.isolated && b.isolated
-            || of_a
-                .iter()
-                .any(|a| of_b.iter().any(|b| excludes(a, b)))
+        a.isolated && b.isolated || of_a.iter().any(|a| of_b.iter().any(|b| excludes(a, b)))
     }
 
     /// Whether two isolated blocks that task structure leaves parallel conflict.

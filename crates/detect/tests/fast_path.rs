@@ -64,7 +64,10 @@ fn a_parallel_reader_is_asked_about_once_a_site_and_step() {
         1,
         "async{ } finish{ finish{ async{ } } async{ ra } async{ ra rb rb ra rb rb ra } }",
     );
-    leaves(2, "async{ } finish{ finish{ async{ } } async{ ra } async{ ra ra rb ra ra } }");
+    leaves(
+        2,
+        "async{ } finish{ finish{ async{ } } async{ ra } async{ ra ra rb ra ra } }",
+    );
     leaves(
         2,
         "async{ } finish{ finish{ async{ } } async{ ra } async{ ra rb rb finish{ } ra } }",
@@ -89,7 +92,8 @@ fn recorded(program: &str) -> Vec<Record> {
 /// An allocation ends no step.
 #[test]
 fn a_parallel_reader_is_known_across_allocations() {
-    let mut run = recorded("async{ } finish{ finish{ async{ } } async{ ra } async{ ra rb rb ra } }");
+    let mut run =
+        recorded("async{ } finish{ finish{ async{ } } async{ ra } async{ ra rb rb ra } }");
     let accesses = |record: &Record| matches!(record, Record::Access(_));
     let last = run.iter().rposition(accesses).expect("an access");
     let allocation = Event::Alloc {
@@ -114,7 +118,10 @@ fn a_run_that_was_cut_short_leaves_nothing_behind() {
     replay(&run[..=last], &mut checks);
     assert_eq!(checks.undecided, 1);
     checks.clear();
-    replay(&recorded("async{ } finish{ finish{ async{ } } async{ ra } } ra"), &mut checks);
+    replay(
+        &recorded("async{ } finish{ finish{ async{ } } async{ ra } } ra"),
+        &mut checks,
+    );
     assert_eq!(checks.undecided, 1);
 }
 

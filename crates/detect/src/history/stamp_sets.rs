@@ -193,7 +193,10 @@ impl StampSets {
         let mut kept = std::mem::take(&mut self.kept);
         kept.clear();
         make_room(&mut kept, len as usize, "sets of readers")?;
-        kept.extend(self.stamps(word).filter(|&stamp| order.structurally_parallel(stamp)));
+        kept.extend(
+            self.stamps(word)
+                .filter(|&stamp| order.structurally_parallel(stamp)),
+        );
         // The oldest first, and of those that share their future only that one.
         kept.reverse();
         let mut after = NOBODY;

@@ -46,13 +46,19 @@ pub struct Bags {
     words: Table<u32>,
     /// From the first mark on.
     past: Option<Box<Past>>,
+    /// The memory of one that was cleared.
+    spare: Option<Box<Past>>,
 }
 
 impl Bags {
     pub fn new() -> Result<Self, TableError> {
         let mut words = Table::reserve("tasks", LINK as usize)?;
         words.grow_to(NOBODY as usize + 1)?;
-        Ok(Bags { words, past: None })
+        Ok(Bags {
+            words,
+            past: None,
+            spare: None,
+        })
     }
 
     /// A new element, in an S-bag of its own.
@@ -66,11 +72,13 @@ impl Bags {
 
     /// From here on it can be asked what bags were now. Marks are numbered from 0 on.
     pub fn mark(&mut self) -> Result<(), TableError> {
-        let past = match &mut self.past {
+        let mut past = match self.past.take().or_else(|| self.spare.take()) {
             Some(past) => past,
-            none => none.insert(Box::new(Past::new(LINK as usize)?)),
+            None => Box::new(Past::new(LINK as usize)?),
         };
-        past.mark(self.words.len())
+        let marked = past.mark(self.words.len());
+        self.past = Some(past);
+        marked
     }
 
     /// What an element was at a mark that was set after it was made.
@@ -182,7 +190,10 @@ impl Bags {
     }
 
     pub fn clear(&mut self) {
-        self.past = None;
+        if let Some(mut past) = self.past.take() {
+            past.clear();
+            self.spare = Some(past);
+        }
         self.words.clear();
         // One element fits: it did when the table was made.
         let _ = self.words.grow_to(NOBODY as usize + 1);

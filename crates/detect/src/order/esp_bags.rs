@@ -502,10 +502,7 @@ mod tests {
                 }
             }
         }
-        assert!(
-            serial > 100_000 && parallel > 50_000,
-            "{serial} {parallel}"
-        );
+        assert!(serial > 100_000 && parallel > 50_000, "{serial} {parallel}");
 
         let mut order = EspBags::new().unwrap();
         order.event(&begin(0, F1)).unwrap();
@@ -521,7 +518,12 @@ mod tests {
     #[test]
     fn a_finish_out_of_reach_is_refused() {
         let mut order = EspBags::new().unwrap();
-        let events = [begin(0, F1), start_finish(F1), start_finish(F2), begin(1, F1)];
+        let events = [
+            begin(0, F1),
+            start_finish(F1),
+            start_finish(F2),
+            begin(1, F1),
+        ];
         for event in events {
             order.event(&event).unwrap();
         }

@@ -222,7 +222,10 @@ mod tests {
                 Some(number) => number + below(2) as u32,
                 None => below(1 << 31) as u32,
             };
-            assert_eq!(knowledge.next(set, from), plain.range(from..).next().copied());
+            assert_eq!(
+                knowledge.next(set, from),
+                plain.range(from..).next().copied()
+            );
             let mut all = Vec::new();
             let mut next = knowledge.next(set, 0);
             while let Some(number) = next {

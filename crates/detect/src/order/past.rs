@@ -89,6 +89,13 @@ impl Past {
         })
     }
 
+    pub(super) fn clear(&mut self) {
+        self.links.clear();
+        self.latest.clear();
+        self.changes.clear();
+        (self.marks, self.full) = (0, None);
+    }
+
     pub(super) fn used_bytes(&self) -> usize {
         self.links.used_bytes()
             + self.latest.used_bytes()

@@ -190,8 +190,7 @@ impl Observer for ContextChecks {
         self.detector.speak_as(context);
         for location in access.locations() {
             let cell = &mut self.cells[location.0 as usize];
-            self.detector
-                .undecided(access.kind, cell, 0, || location);
+            self.detector.undecided(access.kind, cell, 0, || location);
         }
         let conflicts: Vec<Conflict> = self.detector.conflicts().collect();
         for conflict in conflicts {
