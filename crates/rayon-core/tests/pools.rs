@@ -213,6 +213,26 @@ fn a_spawn_handler_that_fails_takes_back_what_it_started() {
 }
 
 #[test]
+fn threads_of_a_pool_that_fails_have_started_and_exited() {
+    let (text, message) = recorder::structure_of_panic(|| {
+        let _ = ThreadPoolBuilder::new()
+            .num_threads(5)
+            .thread_name(|index| match index {
+                2 => panic!("no name"),
+                _ => index.to_string(),
+            })
+            .start_handler(|index| note(format!("start{index}")))
+            .exit_handler(|index| note(format!("exit{index}")))
+            .build();
+    });
+    assert_eq!(message, "no name");
+    assert_eq!(
+        text,
+        "broadcast1(each1{start0} each1{start1}) spawn-broadcast0{exit0} spawn-broadcast0{exit1}"
+    );
+}
+
+#[test]
 fn the_building_thread_can_be_the_first_of_the_pool() {
     thread::spawn(|| {
         let started = Arc::new(Mutex::new(Vec::new()));
