@@ -13,6 +13,7 @@ use std::io;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
 use std::thread;
+use std::time::Duration;
 
 fn pool_of(threads: usize) -> ThreadPool {
     ThreadPoolBuilder::new()
@@ -302,9 +303,17 @@ fn wrappers_that_do_not_run_their_thread_here_do_no_harm() {
     assert_eq!(never.unwrap(), 3);
 
     let threads = Mutex::new(Vec::new());
+    let here = thread::current().id();
     let elsewhere = builder().build_scoped(
-        |thread| threads.lock().unwrap().push(thread::spawn(|| thread.run())),
-        |pool| pool.install(current_num_threads),
+        |thread| {
+            threads.lock().unwrap().push(thread::spawn(|| thread.run()));
+            // Time for `run` to do what it must not: the work is not for that thread.
+            thread::sleep(Duration::from_millis(50));
+        },
+        |pool| {
+            assert_eq!(thread::current().id(), here);
+            pool.install(current_num_threads)
+        },
     );
     assert_eq!(elsewhere.unwrap(), 3);
 
