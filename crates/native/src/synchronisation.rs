@@ -9,9 +9,12 @@
 //! crates and by hand all do this, and counters, stacks and flags don't put the value back: what was thought a lock then turns
 //! out to be none, and gets a new name so that nobody else ever has it.
 //!
-//! Whether a lock is held exclusively shows when it is given up: readers count themselves out by a subtraction. Until that is known, from
-//! the first time on, who counts up by one may be a reader; so the first holder may be taken for one, which does no
-//! harm, since two holds exclude each other if one of them is exclusive, and later ones are known.
+//! Whether a lock is held exclusively shows when it is given up: readers count themselves out by a subtraction. Until that is known the
+//! holder is taken for a reader, which does no harm: two holds exclude each other if one of them is exclusive, and later ones
+//! are known.
+//!
+//! What a reader did before it gave up the lock is passed on to those who take it exclusively, not to other readers: those may be inside
+//! at the same time.
 
 use finishline_model::{LockId, LockMode, ObjectId};
 use std::collections::BTreeMap;
@@ -56,6 +59,9 @@ struct Variable {
     lock: Option<LockId>,
     /// Its value carries what some release passed on.
     released: bool,
+    /// What readers of the lock pass on, and whether some did since it was last taken exclusively.
+    readers: ObjectId,
+    readers_released: bool,
 }
 
 /// A lock that seems to be held.
@@ -170,51 +176,91 @@ impl Synchronisation {
     }
 
     pub fn follow(&mut self, operation: &Operation, mut tell: impl FnMut(Told)) {
-        let Operation {
-            address,
-            before,
-            after,
-            ..
-        } = *operation;
+        let address = operation.address;
         let variable = self.variable(address);
-        if before.is_some() && variable.released {
-            if operation.acquires {
-                tell(Told::Acquire(variable.object));
-            } else if !self.read.contains(&address) && self.read.len() < MOST_READ {
-                self.read.push(address);
-            }
+        let takes = self.takes(operation, variable.kind);
+        if operation.before.is_some() {
+            self.read(operation, &variable, takes, &mut tell);
         }
-        let Some(after) = after else { return };
+        let Some(after) = operation.after else {
+            return;
+        };
         let releases = operation.releases || self.fenced;
         let given_up = self.give_up(operation, releases, after, &mut tell);
-        if releases {
-            let continues = before.is_some() && variable.released;
+        // A value that replaces another one without having read it carries nothing of that.
+        let continues = operation.before.is_some() && variable.released;
+        let variable = self.variable(address);
+        let less = operation.before.unwrap_or(after).wrapping_sub(after);
+        let by_reader = given_up && operation.counts && variable.kind == Kind::Readers(less);
+        if by_reader {
+            tell(Told::Release {
+                object: variable.readers,
+                continues: variable.readers_released,
+            });
+        } else if releases {
             tell(Told::Release {
                 object: variable.object,
                 continues,
             });
         }
         self.variables.entry(address).and_modify(|variable| {
-            // A value that replaces another one without having read it carries nothing of that.
-            variable.released = releases || before.is_some() && variable.released;
+            variable.readers_released = by_reader || variable.readers_released && !releases;
+            variable.released = continues || releases && !by_reader;
         });
-        if let Some(before) = before
+        if let Some(mode) = takes
             && !given_up
-            && operation.acquires
-            && before != after
         {
-            self.take(operation, before, after, &mut tell);
+            self.take(operation, mode, &mut tell);
         }
+    }
+
+    /// A value was read.
+    fn read(
+        &mut self,
+        operation: &Operation,
+        variable: &Variable,
+        takes: Option<LockMode>,
+        tell: &mut impl FnMut(Told),
+    ) {
+        if !operation.acquires {
+            let address = operation.address;
+            if variable.released && !self.read.contains(&address) && self.read.len() < MOST_READ {
+                self.read.push(address);
+            }
+            return;
+        }
+        if variable.released {
+            tell(Told::Acquire(variable.object));
+        }
+        if variable.readers_released && takes == Some(LockMode::Exclusive) {
+            tell(Told::Acquire(variable.readers));
+        }
+    }
+
+    /// How an operation takes a lock, if it may be taking one.
+    fn takes(&self, operation: &Operation, kind: Kind) -> Option<LockMode> {
+        let (before, after) = (operation.before?, operation.after?);
+        if !operation.acquires || before == after {
+            return None;
+        }
+        let more = after.wrapping_sub(before);
+        Some(match kind {
+            Kind::Exclusive if !operation.counts => LockMode::Exclusive,
+            Kind::Readers(reader) if !operation.counts && more != reader => LockMode::Exclusive,
+            _ => LockMode::Shared,
+        })
     }
 
     fn variable(&mut self, address: u64) -> Variable {
         *self.variables.entry(address).or_insert_with(|| {
-            self.objects += 1;
+            self.objects += 2;
             Variable {
-                object: ObjectId(self.objects),
+                object: ObjectId(self.objects - 1),
                 kind: Kind::Unknown,
                 lock: None,
                 released: false,
+                readers: ObjectId(self.objects),
+                readers_released: false,
             }
         })
     }
@@ -256,14 +302,10 @@ impl Synchronisation {
         true
     }
 
-    fn take(
-        &mut self,
-        operation: &Operation,
-        before: u64,
-        after: u64,
-        tell: &mut impl FnMut(Told),
-    ) {
-        let address = operation.address;
+    fn take(&mut self, operation: &Operation, mode: LockMode, tell: &mut impl FnMut(Told)) {
+        let (address, Some(before)) = (operation.address, operation.before) else {
+            return;
+        };
         // Whoever else seems to hold it exclusively does not.
         for at in 0..self.holds.len() {
             let hold = self.holds[at];
@@ -272,15 +314,7 @@ impl Synchronisation {
                 self.disown(address, hold.lock);
             }
         }
-        let variable = self.variable(address);
-        let more = after.wrapping_sub(before);
-        let mode = match variable.kind {
-            _ if operation.counts => LockMode::Shared,
-            Kind::Unknown if more == 1 => LockMode::Shared,
-            Kind::Readers(reader) if more == reader => LockMode::Shared,
-            _ => LockMode::Exclusive,
-        };
-        let lock = variable.lock.unwrap_or_else(|| {
+        let lock = self.variable(address).lock.unwrap_or_else(|| {
             self.locks += 1;
             LockId(self.locks)
         });
@@ -385,27 +419,34 @@ mod tests {
     fn a_reader_writer_lock() {
         let all = &mut Synchronisation::default();
         let lock = LockId(1);
+        let readers = |continues| Release {
+            object: ObjectId(2),
+            continues,
+        };
+        let (reader, writer) = (swap(0, 1, true, false), swap(0, 99, true, false));
+        let (reader_ends, writer_ends) = (count(1, 0, false, true), count(99, 0, false, true));
+        assert_eq!(told(all, writer), [Lock(lock, LockMode::Shared)]);
+        assert_eq!(told(all, writer_ends), [Unlock(lock), released(false)]);
         assert_eq!(
-            told(all, swap(0, 99, true, false)),
-            [Lock(lock, LockMode::Exclusive)]
+            told(all, reader),
+            [Acquire(ONE), Lock(lock, LockMode::Exclusive)]
         );
+        assert_eq!(told(all, reader_ends), [Unlock(lock), readers(false)]);
         assert_eq!(
-            told(all, count(99, 0, false, true)),
-            [Unlock(lock), released(false)]
+            told(all, reader),
+            [Acquire(ONE), Lock(lock, LockMode::Shared)]
         );
-        for _ in 0..2 {
-            let taken = told(all, swap(0, 1, true, false));
-            assert_eq!(taken[0], Acquire(ONE));
-            told(all, count(1, 0, false, true));
-        }
+        assert_eq!(told(all, reader_ends), [Unlock(lock), readers(true)]);
+        let all_before = [
+            Acquire(ONE),
+            Acquire(ObjectId(2)),
+            Lock(lock, LockMode::Exclusive),
+        ];
+        assert_eq!(told(all, writer), all_before);
+        assert_eq!(told(all, writer_ends), [Unlock(lock), released(true)]);
         assert_eq!(
-            told(all, swap(0, 1, true, false))[1],
-            Lock(lock, LockMode::Shared)
-        );
-        told(all, count(1, 0, false, true));
-        assert_eq!(
-            told(all, swap(0, 99, true, false))[1],
-            Lock(lock, LockMode::Exclusive)
+            told(all, reader),
+            [Acquire(ONE), Lock(lock, LockMode::Shared)]
         );
     }
 
@@ -439,7 +480,7 @@ mod tests {
         let suspended = all.begin_task();
         assert_eq!(
             told(all, swap(7, 9, true, false)),
-            [Lock(LockId(2), LockMode::Exclusive)]
+            [Lock(LockId(2), LockMode::Shared)]
         );
         assert_eq!(told(all, swap(9, 7, true, true))[0], Unlock(LockId(2)));
         all.end_task(suspended, |_| panic!("it holds nothing"));
