@@ -1,0 +1,2 @@
+//! stub
+fn main() -> std::process::ExitCode { finishline_cargo::main() }
