@@ -113,14 +113,16 @@ fn compile(toolchain: &Toolchain, sources: &Path, target: &Path, quiet: bool) ->
     }
     command
         .current_dir(sources)
-        .args(["build", "--release", "--offline", "--package", sources::RUNTIME_PACKAGE])
+        .args(["build", "--release", "--offline"])
+        .args(["--package", sources::RUNTIME_PACKAGE, "--features", sources::RUNTIME_FEATURE])
         .args(["--target", &toolchain.host, "--target-dir"])
         .arg(target)
         .env("RUSTC", &toolchain.rustc)
-        // Empty but set: nothing of the user's configuration is taken instead.
+        // Set, so that nothing of the user's configuration is taken instead.
         .env("RUSTC_WRAPPER", "")
         .env("RUSTC_WORKSPACE_WRAPPER", "")
-        .env("CARGO_ENCODED_RUSTFLAGS", "")
+        // The runtime follows the program's frames from its own.
+        .env("CARGO_ENCODED_RUSTFLAGS", "-Cforce-frame-pointers=yes")
         .env("CARGO_BUILD_BUILD_DIR", target)
         .stdin(Stdio::null())
         .stdout(Stdio::null());

@@ -10,8 +10,9 @@ include!(concat!(env!("OUT_DIR"), "/sources.rs"));
 
 /// The crate root of the drop-in, below the folder that the sources were written to.
 pub(crate) const DROP_IN_ROOT: &str = "crates/rayon-core/src/lib.rs";
-/// The package of the runtime and the library that it is built to.
+/// The package of the runtime, what makes it more than a library for tests, and the library that it is built to.
 pub(crate) const RUNTIME_PACKAGE: &str = "finishline-native";
+pub(crate) const RUNTIME_FEATURE: &str = "runtime";
 pub(crate) const RUNTIME_LIBRARY: &str = "libfinishline_native.a";
 
 /// Symbols that every runtime has: the instrumentation's and the drop-in's.

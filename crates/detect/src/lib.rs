@@ -15,7 +15,7 @@
 //!   above.
 //! - [`detectors`] makes a detector from its name; the executor is compiled for each of them.
 //!
-//! Underneath: [`table`], memory that never moves; [`locations`], a
+//! Underneath: [`table`], memory that never moves; [`hash`], maps by ids; [`locations`], a
 //! set of locations in order of discovery; [`pairs`], races counted by their two accesses.
 //!
 //! The crate sees ids alone: it knows nothing of Fin, of source text or of how a program is run. A
@@ -26,11 +26,14 @@
 pub mod detectors;
 mod failure;
 mod findings;
+pub mod hash;
 pub mod history;
 pub mod inline;
 pub mod locations;
 pub mod oracle;
 pub mod order;
+#[allow(unsafe_code)]
+pub mod pages;
 pub mod pairs;
 pub mod serial;
 pub mod sited;

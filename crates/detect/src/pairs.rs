@@ -4,9 +4,9 @@
 //! (first access, second access, apparent or not), with its first occurrence, the number of occurrences
 //! and the locations: memory is bounded by pairs × racing locations, not by the length of the run.
 
+use crate::hash::{IdMap, IdSet};
 use crate::table::{TableError, make_room};
 use finishline_model::{AccessId, Location, Race};
-use rustc_hash::{FxHashMap, FxHashSet};
 
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct RacePair {
@@ -21,8 +21,8 @@ pub struct RacePair {
 #[derive(Clone, Debug, Default)]
 pub struct RacePairs {
     pairs: Vec<RacePair>,
-    numbers: FxHashMap<(AccessId, AccessId, bool), usize>,
-    places: FxHashSet<(usize, Location)>,
+    numbers: IdMap<(AccessId, AccessId, bool), usize>,
+    places: IdSet<(usize, Location)>,
 }
 
 const TABLE: &str = "racing pairs";

@@ -18,6 +18,7 @@
 //! passed over.
 
 use crate::Failure;
+use crate::hash::IdMap;
 use crate::history::{History, Now, ObservedOrder, Remembered};
 use crate::locations::LocationSet;
 use crate::order::Order;
@@ -25,7 +26,6 @@ use crate::order::isolation::{IsolationOrder, StepId};
 use crate::pairs::RacePairs;
 use crate::table::{TableError, Zeroed, make_room};
 use finishline_model::{Access, AccessKind, AccessPoint, Event, Location, Observer, Race};
-use rustc_hash::FxHashMap;
 
 #[derive(Debug)]
 pub struct Sited<'a, O: Order, H: History> {
@@ -35,7 +35,7 @@ pub struct Sited<'a, O: Order, H: History> {
     in_isolated: bool,
     watched: &'a LocationSet,
     /// Watched locations are numbered; the tables below go by number.
-    numbers: FxHashMap<Location, usize>,
+    numbers: IdMap<Location, usize>,
     cells: Vec<H::Cell>,
     /// The accesses that the fields of the cells stand for.
     remembered: Vec<Option<Remembered>>,
@@ -63,7 +63,7 @@ impl<'a, O: Order, H: History> Sited<'a, O, H> {
     pub fn new(watched: &'a LocationSet) -> Result<Self, Failure> {
         let count = watched.len();
         let fields = H::Cell::ZERO.as_ref().len();
-        let mut numbers = FxHashMap::default();
+        let mut numbers = IdMap::default();
         let refused = |_| TableError::refused::<(Location, usize)>(TABLE, count);
         numbers.try_reserve(count).map_err(refused)?;
         numbers.extend(watched.in_order().iter().copied().zip(0..));

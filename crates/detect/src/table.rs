@@ -10,7 +10,7 @@
 //! space, strict overcommit), ever smaller ones are tried, and a table that then runs out says so by a
 //! [`TableError`].
 
-use rustix::mm::{Advice, MapFlags, ProtFlags, madvise, mmap_anonymous, munmap};
+use crate::pages;
 use std::fmt;
 use std::ops::{Deref, DerefMut};
 use std::ptr::NonNull;
@@ -110,7 +110,7 @@ impl<T: Zeroed> Table<T> {
         const { assert!(size_of::<T>() > 0 && align_of::<T>() <= 4096) };
         let mut mapped_bytes = capacity.saturating_mul(size_of::<T>()).max(SMALLEST_BYTES);
         loop {
-            if let Some(base) = map(mapped_bytes) {
+            if let Some(base) = pages::map(mapped_bytes) {
                 let capacity = capacity.min(mapped_bytes / size_of::<T>());
                 return Ok(Table {
                     name,
@@ -152,13 +152,7 @@ impl<T: Zeroed> Table<T> {
     #[cold]
     fn ask_for_huge_pages(&self) {
         // SAFETY: the mapping is this table's own, and the advice changes no contents.
-        let _ = unsafe {
-            madvise(
-                self.base.as_ptr().cast(),
-                self.mapped_bytes,
-                Advice::LinuxHugepage,
-            )
-        };
+        unsafe { pages::ask_for_huge(self.base.cast(), self.mapped_bytes) };
     }
 
     /// Appends a zero and returns its index.
@@ -186,21 +180,6 @@ impl<T: Zeroed> Table<T> {
     }
 }
 
-/// Fresh pages of zeros, committed when touched.
-fn map(bytes: usize) -> Option<NonNull<u8>> {
-    let flags = MapFlags::PRIVATE | MapFlags::NORESERVE;
-    // SAFETY: a new anonymous mapping at an address of the system's choice overlaps nothing.
-    let base = unsafe {
-        mmap_anonymous(
-            std::ptr::null_mut(),
-            bytes,
-            ProtFlags::READ | ProtFlags::WRITE,
-            flags,
-        )
-    };
-    NonNull::new(base.ok()?.cast())
-}
-
 impl<T: Zeroed> Deref for Table<T> {
     type Target = [T];
 
@@ -223,8 +202,7 @@ impl<T: Zeroed> DerefMut for Table<T> {
 impl<T: Zeroed> Drop for Table<T> {
     fn drop(&mut self) {
         // SAFETY: the table made this mapping and owns it; nothing can borrow from it any more.
-        let unmapped = unsafe { munmap(self.base.as_ptr().cast(), self.mapped_bytes) };
-        debug_assert!(unmapped.is_ok());
+        unsafe { pages::unmap(self.base.cast(), self.mapped_bytes) };
     }
 }
 

@@ -5,16 +5,17 @@
 //! word, the writer below and the reader above ([`history::WriteCoversReads`](crate::history::WriteCoversReads)):
 //!
 //! ```text
-//! read  at site s   reader is me                         nothing to do
-//!                   reader is serial, writer is serial   reader = me
+//! read  at site s   reader is mine                       nothing to do
+//!                   reader is serial, writer is serial   reader = settled's
 //!                   reader is beside, writer is serial   nothing to do
 //!                   else                                 Inline::undecided
-//! write             cell is settled                      nothing to do
-//!                   reader is me, writer is serial       cell = settled
+//! write             reader is mine, writer is mine       nothing to do
+//!                   reader is mine, writer is serial     cell = settled
 //!                   reader is serial, writer is serial   cell = settled
 //!                   else                                 Inline::undecided
 //!
-//! a stamp is serial   if it is below serial_below
+//! a stamp is mine     if it is one of the `own` stamps from `me` on; compiled code has orders with one stamp a task
+//!            serial   if it is below serial_below
 //!            beside   if it is one of the parallel_above stamps from serial_below on, or beside[s]
 //! ```
 //!
@@ -35,11 +36,11 @@ mod range;
 
 use crate::Failure;
 use crate::findings::{Findings, Found};
-use crate::history::{History, Isolated, Now, WriteCoversReads};
+use crate::hash::IdMap;
+use crate::history::{Field, Fields, History, Isolated, Now, WriteCoversReads};
 use crate::locations::LocationSet;
-use crate::order::{NOBODY, Order, Stamp};
+use crate::order::{Contexts, NOBODY, Order, Stamp};
 use finishline_model::{Access, AccessKind, Event, Location, Observer};
-use rustc_hash::FxHashMap;
 use std::ptr::NonNull;
 
 /// Places of the memo.
@@ -57,14 +58,15 @@ const NOBODY_EVER: Stamp = Stamp::MAX - 1;
 #[repr(C)]
 #[derive(Clone, Copy, Debug)]
 pub struct FastPath {
-    /// The stamp of the running task.
+    /// The stamp of the running task, or the first of the running step's if it has several.
     pub me: Stamp,
     /// Every stamp below precedes the running step.
     pub serial_below: Stamp,
     /// So many stamps from there on are parallel to it.
     pub parallel_above: Stamp,
-    unused: u32,
-    /// The cell after a write of the running task.
+    /// So many stamps from `me` on are the running step's.
+    pub own: Stamp,
+    /// The cell after a write of the running step.
     pub settled: u64,
     /// Readers known to be parallel.
     pub beside: [Stamp; SLOTS],
@@ -76,7 +78,7 @@ impl FastPath {
         me: NOBODY_EVER,
         serial_below: 0,
         parallel_above: 0,
-        unused: 0,
+        own: 1,
         settled: NEVER,
         beside: [NOBODY_EVER; SLOTS],
     };
@@ -85,17 +87,19 @@ impl FastPath {
     #[inline]
     pub fn decide(&self, kind: AccessKind, cell: u64, slot: usize) -> Option<u64> {
         let [writer, reader] = unpacked(cell);
+        let [_, now] = unpacked(self.settled);
+        let mine = |stamp: Stamp| stamp.wrapping_sub(self.me) < self.own;
         let serial = |stamp: Stamp| stamp < self.serial_below;
         let beside = |stamp: Stamp| {
             stamp.wrapping_sub(self.serial_below) < self.parallel_above
                 || stamp == self.beside[slot]
         };
         match kind {
-            AccessKind::Read if reader == self.me => Some(cell),
-            AccessKind::Read if serial(reader) && serial(writer) => Some(packed([writer, self.me])),
+            AccessKind::Read if mine(reader) => Some(cell),
+            AccessKind::Read if serial(reader) && serial(writer) => Some(packed([writer, now])),
             AccessKind::Read if beside(reader) && serial(writer) => Some(cell),
-            AccessKind::Write if cell == self.settled => Some(cell),
-            AccessKind::Write if (reader == self.me || serial(reader)) && serial(writer) => {
+            AccessKind::Write if mine(reader) && mine(writer) => Some(cell),
+            AccessKind::Write if (mine(reader) || serial(reader)) && serial(writer) => {
                 Some(self.settled)
             }
             _ => None,
@@ -128,8 +132,19 @@ pub struct Inline<O: Order> {
     /// Whether the memo has entries.
     memorised: bool,
     /// The histories of locations that isolated blocks have accessed.
-    elsewhere: FxHashMap<Location, [Stamp; 4]>,
+    elsewhere: IdMap<Location, [Stamp; 4]>,
     found: Found,
+    conflicts: Option<Vec<Conflict>>,
+}
+
+/// Two parallel accesses that race: the present one, and one that a cell remembers.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Conflict {
+    pub location: Location,
+    /// What the present one does.
+    pub kind: AccessKind,
+    /// The stamp of the earlier one.
+    pub earlier: Stamp,
 }
 
 impl<O: Order> Inline<O> {
@@ -140,8 +155,9 @@ impl<O: Order> Inline<O> {
             stamp: NOBODY,
             isolated: false,
             memorised: true,
-            elsewhere: FxHashMap::default(),
+            elsewhere: IdMap::default(),
             found: Found::new()?,
+            conflicts: None,
         })
     }
 
@@ -226,7 +242,9 @@ impl<O: Order> Inline<O> {
         });
         *cell = packed(done.cell);
         if !done.races.is_empty() {
-            self.found.race(location());
+            let location = location();
+            self.found.race(location);
+            self.tell(kind, location, done.races, unpacked(before).as_slice());
             return None;
         }
         let [_, reader] = done.cell;
@@ -248,12 +266,61 @@ impl<O: Order> Inline<O> {
             kind,
             isolated: self.isolated,
         };
-        let done = Isolated::transition(*full, now, |earlier| is_parallel(order, stamp, earlier));
+        let before = *full;
+        let done = Isolated::transition(before, now, |earlier| is_parallel(order, stamp, earlier));
         *full = done.cell;
         self.found.isolated_conflict |= !done.overlaps.is_empty();
         if !done.races.is_empty() {
             self.found.race(location);
+            self.tell(kind, location, done.races, &before);
         }
+    }
+
+    #[cold]
+    fn tell(&mut self, kind: AccessKind, location: Location, races: Fields, cell: &[Stamp]) {
+        if let Some(conflicts) = &mut self.conflicts {
+            // An access that wrote may stand for reads too.
+            let told_already = |field: &Field| {
+                *field == Field::Reader
+                    && cell[Field::Reader as usize] == cell[Field::Writer as usize]
+            };
+            let races = races.iter().filter(|field| !told_already(field));
+            conflicts.extend(races.map(|field| Conflict {
+                location,
+                kind,
+                earlier: cell[field as usize],
+            }));
+        }
+    }
+
+    /// A location has the history of another one from now on, as if each access of that had been of both. The cell is copied by the
+    /// caller.
+    pub fn copy_history(&mut self, from: Location, to: Location) {
+        if let Some(history) = self.elsewhere.get(&from).copied() {
+            self.elsewhere.insert(to, history);
+        }
+    }
+
+    /// A location is something new from now on. The cell is cleared by the caller.
+    pub fn forget_history(&mut self, location: Location) {
+        self.elsewhere.remove(&location);
+    }
+
+    /// From here on conflicts are kept, each time one is found, for [`Inline::conflicts`].
+    pub fn keep_conflicts(&mut self) {
+        self.conflicts = Some(Vec::new());
+    }
+
+    #[inline]
+    pub fn has_conflicts(&self) -> bool {
+        self.conflicts
+            .as_ref()
+            .is_some_and(|conflicts| !conflicts.is_empty())
+    }
+
+    /// The conflicts found since they were last taken.
+    pub fn conflicts(&mut self) -> std::vec::Drain<'_, Conflict> {
+        self.conflicts.get_or_insert_default().drain(..)
     }
 
     #[allow(unsafe_code)]
@@ -283,16 +350,35 @@ impl<O: Order> Inline<O> {
         self.memorised = false;
         let (serial_below, parallel_above) =
             (self.order.serial_below(), self.order.parallel_above());
+        let own = self.order.own();
         let Some(fast) = self.fast() else { return };
         (fast.serial_below, fast.parallel_above) = (serial_below, parallel_above);
-        (fast.me, fast.settled) = (stamp, packed([stamp; 2]));
+        (fast.me, fast.own, fast.settled) = (stamp, own, packed([stamp; 2]));
         if isolated {
             (fast.serial_below, fast.parallel_above) = (0, 0);
-            (fast.me, fast.settled) = (NOBODY_EVER, NEVER);
+            (fast.me, fast.own, fast.settled) = (NOBODY_EVER, 1, NEVER);
         }
         if memorised {
             fast.beside = [NOBODY_EVER; SLOTS];
         }
+    }
+}
+
+impl<O: Order> Inline<Contexts<O>> {
+    /// Accesses from here on are remembered by this context of the running step.
+    #[inline]
+    pub fn speak_as(&mut self, context: Stamp) {
+        self.stamp = context;
+        let isolated = self.isolated;
+        if let Some(fast) = self.fast()
+            && !isolated
+        {
+            fast.settled = packed([context; 2]);
+        }
+    }
+
+    pub fn contexts(&mut self) -> &mut Contexts<O> {
+        &mut self.order
     }
 }
 

@@ -6,13 +6,13 @@
 //!
 //! ```text
 //!            the writer is         the reader is          then
-//! read       anything              me                     nothing
-//!            serial                serial                 reader = me
+//! read       anything              mine                   nothing
+//!            serial                serial                 reader = now
 //!            serial                parallel, by the order nothing
 //!            serial                parallel, by the memo  nothing
-//! write      me                    me                     nothing
-//!            serial                serial                 both = me
-//!            serial                me                     both = me
+//! write      mine                  mine                   nothing
+//!            serial                serial                 both = now
+//!            serial                mine                   both = now
 //! ```
 //!
 //! Nothing begins a step inside a range, so the rules hold for all of it, but for the memo: a reader that was looked up
@@ -112,28 +112,27 @@ struct Rules([Rule; 4]);
 impl Rules {
     #[inline(always)]
     fn new(fast: &FastPath, kind: AccessKind) -> Rules {
-        let only = |stamp: Stamp| (stamp, 1);
-        let serial = (0, fast.serial_below);
+        let (mine, serial) = ((fast.me, fast.own), (0, fast.serial_below));
         Rules(match kind {
             AccessKind::Read => {
                 // All but one that nobody has.
                 let anything = (0, Stamp::MAX);
                 let parallel = (fast.serial_below, fast.parallel_above);
-                let taken = (packed([Stamp::MAX, 0]), packed([0, fast.me]));
+                let [_, now] = unpacked(fast.settled);
+                let taken = (packed([Stamp::MAX, 0]), packed([0, now]));
                 [
-                    Rule::new([anything, only(fast.me)], LEFT_ALONE),
+                    Rule::new([anything, mine], LEFT_ALONE),
                     Rule::new([serial, serial], taken),
                     Rule::new([serial, parallel], LEFT_ALONE),
-                    Rule::new([serial, only(fast.beside[MEMO])], LEFT_ALONE),
+                    Rule::new([serial, (fast.beside[MEMO], 1)], LEFT_ALONE),
                 ]
             }
             AccessKind::Write => {
                 let settled = (0, fast.settled);
-                let [writer, reader] = unpacked(fast.settled);
                 [
-                    Rule::new([only(writer), only(reader)], LEFT_ALONE),
+                    Rule::new([mine, mine], LEFT_ALONE),
                     Rule::new([serial, serial], settled),
-                    Rule::new([serial, only(fast.me)], settled),
+                    Rule::new([serial, mine], settled),
                     Rule::new([(0, 0); 2], LEFT_ALONE),
                 ]
             }
@@ -155,14 +154,26 @@ impl<O: Order> Inline<O> {
     /// A check of the locations from `first` on, as far apart as `stride` is without its sign. Their cells are every so many of
     /// these, from the first one on or, if the stride is negative, from the last one backwards. It is not 0.
     pub fn range(&mut self, kind: AccessKind, cells: &mut [u64], stride: isize, first: Location) {
+        self.range_of_pieces(kind, cells, stride, first, 1);
+    }
+
+    /// The same with cells that stand for several consecutive locations each.
+    pub fn range_of_pieces(
+        &mut self,
+        kind: AccessKind,
+        cells: &mut [u64],
+        stride: isize,
+        first: Location,
+        piece: u64,
+    ) {
         // With a memo of its own.
         let mut fast = FastPath {
             beside: FastPath::IDLE.beside,
             ..self.fast().map_or(FastPath::IDLE, |fast| *fast)
         };
         match stride {
-            1 | 2 | 4 => self.blocks(&mut fast, kind, cells, stride, first),
-            _ => self.each(&mut fast, kind, cells, stride, first),
+            1 | 2 | 4 => self.blocks(&mut fast, kind, cells, stride, (first, piece)),
+            _ => self.each(&mut fast, kind, cells, stride, (first, piece)),
         }
         let count = cells.len().div_ceil(stride.unsigned_abs());
         self.found.statistics.count_check(count as u64);
@@ -175,7 +186,7 @@ impl<O: Order> Inline<O> {
         kind: AccessKind,
         cells: &mut [u64],
         stride: isize,
-        first: Location,
+        (first, piece): (Location, u64),
     ) {
         let between = from_fn(|lane| {
             if lane as isize % stride == 0 {
@@ -191,12 +202,14 @@ impl<O: Order> Inline<O> {
             done += together;
             if together == 0 {
                 let block = &mut cells[done..done + BLOCK];
-                self.each(fast, kind, block, stride, first.offset(done as u64));
+                let first = first.offset(done as u64 * piece);
+                self.each(fast, kind, block, stride, (first, piece));
                 done += BLOCK;
             }
         }
         let rest = &mut cells[done..];
-        self.each(fast, kind, rest, stride, first.offset(done as u64));
+        let first = first.offset(done as u64 * piece);
+        self.each(fast, kind, rest, stride, (first, piece));
     }
 
     /// One cell after the other.
@@ -207,7 +220,7 @@ impl<O: Order> Inline<O> {
         kind: AccessKind,
         cells: &mut [u64],
         stride: isize,
-        first: Location,
+        (first, piece): (Location, u64),
     ) {
         let count = cells.len();
         for offset in (0..count).step_by(stride.unsigned_abs()) {
@@ -222,7 +235,7 @@ impl<O: Order> Inline<O> {
                 Some(after) if after == *cell => {}
                 Some(after) => *cell = after,
                 None => {
-                    let location = first.offset(offset as u64);
+                    let location = first.offset(offset as u64 * piece);
                     if let Some(reader) = self.undecided_in_range(kind, cell, location) {
                         fast.beside[MEMO] = reader;
                     }

@@ -7,10 +7,12 @@ use crate::Failure;
 use finishline_model::Event;
 
 pub mod bags;
+mod contexts;
 mod esp_bags;
 pub mod isolation;
 mod sp_bags;
 
+pub use contexts::Contexts;
 pub use esp_bags::EspBags;
 pub use sp_bags::SpBags;
 
@@ -29,6 +31,11 @@ pub trait Order: Sized {
     /// The stamp of an access that the running task makes now. The same until the next event other
     /// than an allocation.
     fn now(&self) -> Stamp;
+
+    /// So many stamps from `now` on are of the running step; an order that gives each task one stamp has no more than that.
+    fn own(&self) -> Stamp {
+        1
+    }
 
     /// Whether the access with this stamp may run in parallel with one made now. The answer is the same
     /// until the next event other than an allocation.

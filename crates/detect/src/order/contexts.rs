@@ -1,0 +1,119 @@
+//! Stamps that tell more than the order needs: which of a task's accesses it was.
+//!
+//! A program that can't be run a second time, because a run of it has effects, must name both accesses of a race from one run.
+//! So what a cell remembers is a **context**: a pair of the order's own stamp and a tag by which the caller knows the
+//! access again (its place in the program, the calls that led there). A context is made when an access is about to be
+//! remembered, once for each tag and step, and costs 8 bytes.
+//!
+//! Contexts are numbered as they are made, and that is all it takes to keep the fast path of cells. Those of the running step are
+//! the ones made since it began: an interval up to the end. And a context made before the inner order gave out stamp s is of a
+//! stamp below s; so if all stamps below s precede the running step, all those contexts do.
+
+use super::{NOBODY, Order, Stamp};
+use crate::Failure;
+use crate::table::Table;
+use finishline_model::Event;
+
+/// Eight gigabytes. Twice as many are still below the stamps that nobody has.
+const MOST_CONTEXTS: usize = 1 << 30;
+
+#[derive(Debug)]
+pub struct Contexts<O: Order> {
+    inner: O,
+    /// By context: the inner stamp and the tag. The first one is nobody's.
+    made: Table<[u32; 2]>,
+    /// By inner stamp: the first context that can be of it or of a later one.
+    first: Table<Stamp>,
+    /// The first context of the running step.
+    begun: Stamp,
+}
+
+impl<O: Order> Contexts<O> {
+    /// A new context of the running step.
+    pub fn make(&mut self, tag: u32) -> Result<Stamp, Failure> {
+        let context = self.made.push_zero()?;
+        self.made[context] = [self.inner.now(), tag];
+        // The table's capacity is below 2³².
+        Ok(context as Stamp)
+    }
+
+    /// The inner order's stamp of a context, and its tag.
+    pub fn of(&self, context: Stamp) -> [u32; 2] {
+        self.made[context as usize]
+    }
+
+    /// The first context of the running step: those from here on are its own.
+    pub fn begun(&self) -> Stamp {
+        self.begun
+    }
+
+    pub fn inner(&mut self) -> &mut O {
+        &mut self.inner
+    }
+}
+
+impl<O: Order> Order for Contexts<O> {
+    fn new() -> Result<Self, Failure> {
+        let mut made = Table::reserve("contexts", MOST_CONTEXTS)?;
+        made.push_zero()?;
+        Ok(Contexts {
+            inner: O::new()?,
+            made,
+            first: Table::reserve("tasks' first contexts", MOST_CONTEXTS)?,
+            begun: 1,
+        })
+    }
+
+    fn event(&mut self, event: &Event) -> Result<(), Failure> {
+        self.inner.event(event)?;
+        self.begun = self.made.len() as Stamp;
+        let (known, now) = (self.first.len(), self.inner.now() as usize);
+        if now >= known {
+            self.first.grow_to(now + 1)?;
+            self.first[known..].fill(self.begun);
+        }
+        Ok(())
+    }
+
+    /// Nobody's until it is [made](Contexts::make).
+    #[inline]
+    fn now(&self) -> Stamp {
+        self.begun
+    }
+
+    #[inline]
+    fn own(&self) -> Stamp {
+        MOST_CONTEXTS as Stamp
+    }
+
+    #[inline]
+    fn parallel(&mut self, earlier: Stamp) -> bool {
+        let [stamp, _] = self.made[earlier as usize];
+        stamp != NOBODY && stamp != self.inner.now() && self.inner.parallel(stamp)
+    }
+
+    #[inline]
+    fn serial_below(&self) -> Stamp {
+        let first = self.first.get(self.inner.serial_below() as usize);
+        first.copied().unwrap_or(self.begun)
+    }
+
+    /// None that are known without a look-up: the contexts of a task that precedes may be among them.
+    #[inline]
+    fn parallel_above(&self) -> Stamp {
+        0
+    }
+
+    fn clear(&mut self) {
+        self.inner.clear();
+        self.made.clear();
+        self.first.clear();
+        let first = self.made.push_zero();
+        debug_assert_eq!(first, Ok(0));
+        self.begun = 1;
+    }
+
+    fn used_bytes(&self) -> usize {
+        self.inner.used_bytes() + self.made.used_bytes() + self.first.used_bytes()
+    }
+}

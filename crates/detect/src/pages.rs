@@ -1,0 +1,56 @@
+//! Memory from the operating system, past every allocator: it can be used from inside one, and no program that interposes its
+//! own is asked.
+//!
+//! The three calls are declared here, as Linux on 64-bit processors has them: the crate has no dependencies.
+
+use std::ffi::{c_int, c_long, c_void};
+use std::ptr::{NonNull, null_mut};
+
+unsafe extern "C" {
+    fn mmap(
+        at: *mut c_void,
+        bytes: usize,
+        protection: c_int,
+        flags: c_int,
+        file: c_int,
+        from: c_long,
+    ) -> *mut c_void;
+    fn munmap(at: *mut c_void, bytes: usize) -> c_int;
+    fn madvise(at: *mut c_void, bytes: usize, advice: c_int) -> c_int;
+}
+
+const READ_AND_WRITE: c_int = 0x1 | 0x2;
+const PRIVATE: c_int = 0x2;
+const ANONYMOUS: c_int = 0x20;
+const NO_RESERVE: c_int = 0x4000;
+const HUGE_PAGES: c_int = 14;
+
+/// Fresh pages of zeros, committed when touched.
+pub fn map(bytes: usize) -> Option<NonNull<u8>> {
+    let flags = PRIVATE | ANONYMOUS | NO_RESERVE;
+    // SAFETY: a new anonymous mapping at an address of the system's choice overlaps nothing.
+    let base = unsafe { mmap(null_mut(), bytes, READ_AND_WRITE, flags, -1, 0) };
+    // A refusal is the address with all bits set.
+    NonNull::new(base.cast::<u8>()).filter(|base| base.as_ptr().addr() != usize::MAX)
+}
+
+/// Gives pages back.
+///
+/// # Safety
+///
+/// They were mapped here, as one piece, and nobody uses them any more.
+pub unsafe fn unmap(base: NonNull<u8>, bytes: usize) {
+    // SAFETY: by the contract.
+    let failed = unsafe { munmap(base.as_ptr().cast(), bytes) };
+    debug_assert_eq!(failed, 0);
+}
+
+/// Wishes for huge pages: a system that knows none refuses it, and nothing is lost.
+///
+/// # Safety
+///
+/// The pages were mapped here.
+pub unsafe fn ask_for_huge(base: NonNull<u8>, bytes: usize) {
+    // SAFETY: the advice changes no contents.
+    unsafe { madvise(base.as_ptr().cast(), bytes, HUGE_PAGES) };
+}

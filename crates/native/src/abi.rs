@@ -1,0 +1,361 @@
+//! The symbols that instrumented programs and the drop-in call.
+//!
+//! An access is told by its address; where it happens is the return address of the call. So each of these functions is a few
+//! instructions that add the return address, and the stack pointer, to the arguments and jump on to a function here.
+//!
+//! The orders of atomic operations are those of C: 0 relaxed, 1 consume, 2 acquire, 3 release, 4 both, 5 sequentially
+//! consistent.
+
+use crate::checker::{Here, Waits};
+use crate::process::{self, THREADS, checker};
+use crate::structure::{FinishKind, TaskKind};
+use finishline_model::AccessKind::{Read, Write};
+use finishline_model::{AccessKind, FinishId};
+use std::arch::naked_asm;
+use std::ffi::{c_int, c_void};
+use std::sync::atomic::Ordering::{Relaxed, SeqCst};
+use std::sync::atomic::{AtomicU8, AtomicU16, AtomicU32, AtomicU64, fence};
+
+#[unsafe(no_mangle)]
+extern "C" fn __tsan_init() {
+    process::start();
+}
+
+/// `place` is where the function was called from.
+#[unsafe(no_mangle)]
+#[unsafe(naked)]
+extern "C" fn __tsan_func_entry(place: u64) {
+    naked_asm!("mov rsi, rsp", "jmp {}", sym enter)
+}
+
+extern "C" fn enter(place: u64, frame: u64) {
+    if let Some(checker) = checker() {
+        checker.calls.enter(place, frame);
+    }
+}
+
+#[unsafe(no_mangle)]
+extern "C" fn __tsan_func_exit() {
+    if let Some(checker) = checker() {
+        checker.calls.leave();
+    }
+}
+
+/// Functions of one address that tell an access of so many bytes.
+macro_rules! accesses {
+    ($($symbol:ident $kind:ident $bytes:literal;)*) => {$(
+        #[unsafe(no_mangle)]
+        #[unsafe(naked)]
+        extern "C" fn $symbol(_address: u64) {
+            naked_asm!("mov rsi, [rsp]", "mov rdx, rsp", "jmp {}", sym access::<{ is_write($kind) }, $bytes>)
+        }
+    )*};
+}
+
+const fn is_write(kind: AccessKind) -> bool {
+    matches!(kind, Write)
+}
+
+const fn kind_of(write: bool) -> AccessKind {
+    if write { Write } else { Read }
+}
+
+extern "C" fn access<const WRITE: bool, const BYTES: usize>(
+    address: u64,
+    place: u64,
+    stack_pointer: u64,
+) {
+    if let Some(checker) = checker() {
+        let here = Here {
+            place,
+            stack_pointer,
+        };
+        checker.access(kind_of(WRITE), address, BYTES, here);
+    }
+}
+
+accesses! {
+    __tsan_read1 Read 1; __tsan_read2 Read 2; __tsan_read4 Read 4; __tsan_read8 Read 8; __tsan_read16 Read 16;
+    __tsan_write1 Write 1; __tsan_write2 Write 2; __tsan_write4 Write 4; __tsan_write8 Write 8; __tsan_write16 Write 16;
+    __tsan_unaligned_read2 Read 2; __tsan_unaligned_read4 Read 4; __tsan_unaligned_read8 Read 8;
+    __tsan_unaligned_read16 Read 16;
+    __tsan_unaligned_write2 Write 2; __tsan_unaligned_write4 Write 4; __tsan_unaligned_write8 Write 8;
+    __tsan_unaligned_write16 Write 16;
+    __tsan_volatile_read1 Read 1; __tsan_volatile_read2 Read 2; __tsan_volatile_read4 Read 4;
+    __tsan_volatile_read8 Read 8; __tsan_volatile_read16 Read 16;
+    __tsan_volatile_write1 Write 1; __tsan_volatile_write2 Write 2; __tsan_volatile_write4 Write 4;
+    __tsan_volatile_write8 Write 8; __tsan_volatile_write16 Write 16;
+    __tsan_unaligned_volatile_read2 Read 2; __tsan_unaligned_volatile_read4 Read 4;
+    __tsan_unaligned_volatile_read8 Read 8; __tsan_unaligned_volatile_read16 Read 16;
+    __tsan_unaligned_volatile_write2 Write 2; __tsan_unaligned_volatile_write4 Write 4;
+    __tsan_unaligned_volatile_write8 Write 8; __tsan_unaligned_volatile_write16 Write 16;
+    __tsan_read_write1 Write 1; __tsan_read_write2 Write 2; __tsan_read_write4 Write 4; __tsan_read_write8 Write 8;
+    __tsan_read_write16 Write 16;
+    __tsan_unaligned_read_write2 Write 2; __tsan_unaligned_read_write4 Write 4; __tsan_unaligned_read_write8 Write 8;
+    __tsan_unaligned_read_write16 Write 16;
+    __tsan_vptr_read Read 8;
+}
+
+/// A write of a table of virtual functions' address.
+#[unsafe(no_mangle)]
+#[unsafe(naked)]
+extern "C" fn __tsan_vptr_update(_address: u64, _new: u64) {
+    naked_asm!("mov rsi, [rsp]", "mov rdx, rsp", "jmp {}", sym access::<true, 8>)
+}
+
+/// Functions that do what a function of the C library does with three arguments, and tell it.
+macro_rules! copies {
+    ($($symbol:ident $does:ident;)*) => {$(
+        #[unsafe(no_mangle)]
+        #[unsafe(naked)]
+        extern "C" fn $symbol(_to: *mut c_void, _from: u64, _bytes: usize) -> *mut c_void {
+            naked_asm!("mov rcx, [rsp]", "mov r8, rsp", "jmp {}", sym $does)
+        }
+    )*};
+}
+
+copies! {
+    __tsan_memcpy copy;
+    __tsan_memmove copy;
+    __tsan_memset set;
+}
+
+unsafe extern "C" {
+    fn memmove(to: *mut c_void, from: *const c_void, bytes: usize) -> *mut c_void;
+    fn memset(to: *mut c_void, byte: c_int, bytes: usize) -> *mut c_void;
+}
+
+unsafe extern "C" fn copy(
+    to: *mut c_void,
+    from: *const c_void,
+    bytes: usize,
+    place: u64,
+    stack_pointer: u64,
+) -> *mut c_void {
+    if let Some(checker) = checker()
+        && bytes > 0
+    {
+        let here = Here {
+            place,
+            stack_pointer,
+        };
+        checker.access(Read, from as u64, bytes, here);
+        checker.access(Write, to as u64, bytes, here);
+    }
+    // SAFETY: the program's own call.
+    unsafe { memmove(to, from, bytes) }
+}
+
+unsafe extern "C" fn set(
+    to: *mut c_void,
+    byte: c_int,
+    bytes: usize,
+    place: u64,
+    stack_pointer: u64,
+) -> *mut c_void {
+    if let Some(checker) = checker()
+        && bytes > 0
+    {
+        let here = Here {
+            place,
+            stack_pointer,
+        };
+        checker.access(Write, to as u64, bytes, here);
+    }
+    // SAFETY: the program's own call.
+    unsafe { memset(to, byte, bytes) }
+}
+
+/// An atomic access, told before it is made.
+fn atomic(kind: AccessKind, address: u64, bytes: usize, place: u64) {
+    if let Some(checker) = checker() {
+        let here = Here {
+            place,
+            // Atomics are shared: the place of the innermost frame does not matter.
+            stack_pointer: u64::MAX,
+        };
+        checker.atomic_access(kind, address, bytes, here);
+    }
+}
+
+/// A look at an atomic variable that found this value. Nobody but the running task could change it, unless there are threads.
+fn looked(address: u64, value: u64, place: u64) {
+    if let Some(checker) = checker()
+        && checker.looks_at(address, value, place)
+        && THREADS.load(Relaxed) == 0
+    {
+        process::stop(checker, Waits::Spin, address, place);
+    }
+}
+
+/// The function `$symbol` adds the return address as sixth argument and jumps to `$does`.
+macro_rules! atomics {
+    ($integer:ty, $atomic:ty, $bytes:literal; $load:ident $store:ident $exchange:ident $add:ident $sub:ident $and:ident $or:ident $xor:ident $nand:ident $cas:ident $module:ident) => {
+        mod $module {
+            use super::*;
+
+            macro_rules! symbol {
+                ($name:ident ($parameters:ty) -> $result:ty, $does:ident) => {
+                    #[unsafe(no_mangle)]
+                    #[unsafe(naked)]
+                    extern "C" fn $name() {
+                        naked_asm!("mov r9, [rsp]", "jmp {}", sym $does)
+                    }
+                };
+            }
+
+            symbol!($load (()) -> $integer, load);
+            symbol!($store (()) -> (), store);
+            symbol!($exchange (()) -> $integer, exchange);
+            symbol!($add (()) -> $integer, add);
+            symbol!($sub (()) -> $integer, sub);
+            symbol!($and (()) -> $integer, and);
+            symbol!($or (()) -> $integer, or);
+            symbol!($xor (()) -> $integer, xor);
+            symbol!($nand (()) -> $integer, nand);
+            symbol!($cas (()) -> $integer, compare_exchange);
+
+            type Place = u64;
+
+            unsafe extern "C" fn load(at: *const $atomic, _order: u64, _: u64, _: u64, _: u64, place: Place) -> $integer {
+                atomic(Read, at as u64, $bytes, place);
+                // SAFETY: the program's own operation.
+                let value = unsafe { &*at }.load(SeqCst);
+                looked(at as u64, u64::from(value), place);
+                value
+            }
+
+            unsafe extern "C" fn store(at: *const $atomic, value: $integer, _order: u64, _: u64, _: u64, place: Place) {
+                atomic(Write, at as u64, $bytes, place);
+                // SAFETY: the program's own operation.
+                unsafe { &*at }.store(value, SeqCst);
+            }
+
+            macro_rules! modify {
+                ($does:ident $method:ident) => {
+                    unsafe extern "C" fn $does(at: *const $atomic, value: $integer, _order: u64, _: u64, _: u64, place: Place) -> $integer {
+                        atomic(Write, at as u64, $bytes, place);
+                        // SAFETY: the program's own operation.
+                        unsafe { &*at }.$method(value, SeqCst)
+                    }
+                };
+            }
+
+            unsafe extern "C" fn exchange(at: *const $atomic, value: $integer, _order: u64, _: u64, _: u64, place: Place) -> $integer {
+                atomic(Write, at as u64, $bytes, place);
+                // SAFETY: the program's own operation.
+                let before = unsafe { &*at }.swap(value, SeqCst);
+                if before == value {
+                    looked(at as u64, u64::from(value), place);
+                }
+                before
+            }
+
+            modify!(add fetch_add);
+            modify!(sub fetch_sub);
+            modify!(and fetch_and);
+            modify!(or fetch_or);
+            modify!(xor fetch_xor);
+            modify!(nand fetch_nand);
+
+            unsafe extern "C" fn compare_exchange(
+                at: *const $atomic,
+                expected: $integer,
+                new: $integer,
+                _order: u64,
+                _failed: u64,
+                place: Place,
+            ) -> $integer {
+                // SAFETY: the program's own operation.
+                let result = unsafe { &*at }.compare_exchange(expected, new, SeqCst, SeqCst);
+                let kind = if result.is_ok() { Write } else { Read };
+                atomic(kind, at as u64, $bytes, place);
+                if let Err(found) = result {
+                    looked(at as u64, u64::from(found), place);
+                }
+                result.unwrap_or_else(|found| found)
+            }
+        }
+    };
+}
+
+atomics!(u8, AtomicU8, 1; __tsan_atomic8_load __tsan_atomic8_store __tsan_atomic8_exchange __tsan_atomic8_fetch_add __tsan_atomic8_fetch_sub __tsan_atomic8_fetch_and __tsan_atomic8_fetch_or __tsan_atomic8_fetch_xor __tsan_atomic8_fetch_nand __tsan_atomic8_compare_exchange_val bytes);
+atomics!(u16, AtomicU16, 2; __tsan_atomic16_load __tsan_atomic16_store __tsan_atomic16_exchange __tsan_atomic16_fetch_add __tsan_atomic16_fetch_sub __tsan_atomic16_fetch_and __tsan_atomic16_fetch_or __tsan_atomic16_fetch_xor __tsan_atomic16_fetch_nand __tsan_atomic16_compare_exchange_val shorts);
+atomics!(u32, AtomicU32, 4; __tsan_atomic32_load __tsan_atomic32_store __tsan_atomic32_exchange __tsan_atomic32_fetch_add __tsan_atomic32_fetch_sub __tsan_atomic32_fetch_and __tsan_atomic32_fetch_or __tsan_atomic32_fetch_xor __tsan_atomic32_fetch_nand __tsan_atomic32_compare_exchange_val words);
+atomics!(u64, AtomicU64, 8; __tsan_atomic64_load __tsan_atomic64_store __tsan_atomic64_exchange __tsan_atomic64_fetch_add __tsan_atomic64_fetch_sub __tsan_atomic64_fetch_and __tsan_atomic64_fetch_or __tsan_atomic64_fetch_xor __tsan_atomic64_fetch_nand __tsan_atomic64_compare_exchange_val longs);
+
+#[unsafe(no_mangle)]
+extern "C" fn __tsan_atomic_thread_fence(_order: c_int) {
+    fence(SeqCst);
+}
+
+#[unsafe(no_mangle)]
+extern "C" fn __tsan_atomic_signal_fence(_order: c_int) {}
+
+/// The drop-in is there. Answers the logical number of threads.
+#[unsafe(no_mangle)]
+extern "C" fn __finishline_attach(_version: u32) -> u32 {
+    process::attach();
+    checker().map_or(16, |checker| checker.options.logical_threads)
+}
+
+#[unsafe(no_mangle)]
+extern "C" fn __finishline_right_first() -> u32 {
+    checker().map_or(0, |checker| u32::from(checker.options.right_first))
+}
+
+#[unsafe(no_mangle)]
+#[unsafe(naked)]
+extern "C" fn __finishline_finish_begin(_kind: u32) -> u64 {
+    naked_asm!("mov rsi, [rsp]", "jmp {}", sym begin_finish)
+}
+
+extern "C" fn begin_finish(kind: u32, place: u64) -> u64 {
+    let kind = FinishKind::BY_NUMBER.get(kind as usize);
+    match (checker(), kind) {
+        (Some(checker), Some(kind)) => u64::from(checker.begin_finish(*kind, place).0),
+        _ => 0,
+    }
+}
+
+#[unsafe(no_mangle)]
+extern "C" fn __finishline_finish_end(finish: u64) {
+    if let Some(checker) = checker()
+        && finish != 0
+    {
+        checker.end_finish(FinishId(finish as u32));
+    }
+}
+
+#[unsafe(no_mangle)]
+#[unsafe(naked)]
+extern "C" fn __finishline_task(
+    _kind: u32,
+    _finish: u64,
+    _body: unsafe extern "C" fn(*mut c_void),
+    _data: *mut c_void,
+) {
+    naked_asm!("mov r8, [rsp]", "mov r9, rsp", "jmp {}", sym task)
+}
+
+unsafe extern "C" fn task(
+    kind: u32,
+    finish: u64,
+    body: unsafe extern "C" fn(*mut c_void),
+    data: *mut c_void,
+    place: u64,
+    entry: u64,
+) {
+    let kind = TaskKind::BY_NUMBER.get(kind as usize);
+    let suspended = match (checker(), kind) {
+        (Some(checker), Some(kind)) => {
+            Some(checker.begin_task(*kind, FinishId(finish as u32), place, entry))
+        }
+        _ => None,
+    };
+    // SAFETY: the drop-in's own function and data; it does not unwind.
+    unsafe { body(data) };
+    if let (Some(checker), Some(suspended)) = (checker(), suspended) {
+        checker.end_task(suspended);
+    }
+}
