@@ -12,6 +12,8 @@ use toml::{Table, Value};
 
 /// The packages of the workspace that is built on the user's machine.
 const RUNTIME: [&str; 3] = ["crates/native", "crates/detect", "crates/model"];
+/// The one that programs are linked with.
+const LINKED: &str = "crates/native";
 /// Compiled by the user's own build, in place of rayon-core.
 const DROP_IN: &str = "crates/rayon-core";
 
@@ -32,19 +34,31 @@ fn main() {
     };
 
     let workspace = manifest(&checkout.join("Cargo.toml"));
-    files.made(&out, "Cargo.toml", &runtime_workspace(workspace).to_string());
+    files.made(
+        &out,
+        "Cargo.toml",
+        &runtime_workspace(workspace).to_string(),
+    );
     for package in RUNTIME {
-        let reduced = build_only(manifest(&checkout.join(package).join("Cargo.toml")));
+        let mut reduced = build_only(manifest(&checkout.join(package).join("Cargo.toml")));
+        if package == LINKED {
+            // As a Rust library, too, it could not be optimised as a whole.
+            let kinds = Value::Array(vec![Value::String("staticlib".to_owned())]);
+            let library = Table::from_iter([("crate-type".to_owned(), kinds)]);
+            reduced.insert("lib".to_owned(), Value::Table(library));
+        }
         let name = format!("{package}/Cargo.toml");
         files.made(&out, &name, &reduced.to_string());
         files.folder(&checkout, &format!("{package}/src"));
     }
     files.folder(&checkout, &format!("{DROP_IN}/src"));
 
-    let symbols = checkout.join("crates/native/symbols.txt");
+    let symbols = checkout.join(LINKED).join("symbols.txt");
     let drop_in = manifest(&checkout.join(DROP_IN).join("Cargo.toml"));
     let edition = drop_in["package"]["edition"].as_str();
-    files.hasher.write(&fs::read(&symbols).expect("the list of the runtime's symbols"));
+    files
+        .hasher
+        .write(&fs::read(&symbols).expect("the list of the runtime's symbols"));
     watch(&symbols);
 
     let mut code = String::from("pub(crate) const FILES: &[(&str, &str)] = &[\n");
@@ -58,7 +72,11 @@ fn main() {
     ] {
         writeln!(code, "pub(crate) const {name}: &str = {value:?};").expect("a string grows");
     }
-    writeln!(code, "pub(crate) const SYMBOLS: &str = include_str!({symbols:?});").expect("a string grows");
+    writeln!(
+        code,
+        "pub(crate) const SYMBOLS: &str = include_str!({symbols:?});"
+    )
+    .expect("a string grows");
     fs::write(out.join("sources.rs"), code).expect("OUT_DIR can be written");
 }
 
@@ -87,7 +105,8 @@ impl Files {
     fn folder(&mut self, checkout: &Path, folder: &str) {
         let path = checkout.join(folder);
         watch(&path);
-        let entries = fs::read_dir(&path).unwrap_or_else(|error| panic!("{}: {error}", path.display()));
+        let entries =
+            fs::read_dir(&path).unwrap_or_else(|error| panic!("{}: {error}", path.display()));
         let mut names: Vec<String> = entries
             .map(|entry| entry.expect("a readable folder").file_name())
             .map(|name| name.into_string().expect("our files have plain names"))
@@ -111,8 +130,10 @@ fn watch(path: &Path) {
 
 fn manifest(path: &Path) -> Table {
     watch(path);
-    let text = fs::read_to_string(path).unwrap_or_else(|error| panic!("{}: {error}", path.display()));
-    text.parse().unwrap_or_else(|error| panic!("{}: {error}", path.display()))
+    let text =
+        fs::read_to_string(path).unwrap_or_else(|error| panic!("{}: {error}", path.display()));
+    text.parse()
+        .unwrap_or_else(|error| panic!("{}: {error}", path.display()))
 }
 
 fn runtime_workspace(mut manifest: Table) -> Table {
@@ -128,6 +149,11 @@ fn runtime_workspace(mut manifest: Table) -> Table {
 }
 
 fn build_only(mut manifest: Table) -> Table {
-    manifest.retain(|key, _| matches!(key, "package" | "lib" | "features" | "dependencies" | "lints"));
+    manifest.retain(|key, _| {
+        matches!(
+            key,
+            "package" | "lib" | "features" | "dependencies" | "lints"
+        )
+    });
     manifest
 }

@@ -56,9 +56,14 @@ pub(crate) fn read(mut arguments: Vec<OsString>) -> Request {
     if arguments.first().is_some_and(|first| first == "finishline") {
         arguments.remove(0);
     }
-    let Split { ours, cargo, program } = split(arguments, &Cli::command());
+    let Split {
+        ours,
+        cargo,
+        program,
+    } = split(arguments, &Cli::command());
     let ours = [OsString::from("cargo finishline")].into_iter().chain(ours);
-    let cli = Cli::from_arg_matches(&Cli::command().get_matches_from(ours)).unwrap_or_else(|error| error.exit());
+    let cli = Cli::from_arg_matches(&Cli::command().get_matches_from(ours))
+        .unwrap_or_else(|error| error.exit());
     let (subcommand, everything) = match cli.command {
         Choice::Run(everything) => (Subcommand::Run, everything),
         Choice::Test(everything) => (Subcommand::Test, everything),
@@ -85,7 +90,10 @@ fn split(arguments: Vec<OsString>, cli: &Command) -> Split {
     let mut split = Split::default();
     let mut arguments = arguments.into_iter();
     let word = arguments.next();
-    let command = word.as_deref().and_then(|word| word.to_str()).and_then(|word| cli.find_subcommand(word));
+    let command = word
+        .as_deref()
+        .and_then(|word| word.to_str())
+        .and_then(|word| cli.find_subcommand(word));
     split.ours.extend(word);
     // `help`, `--help`, and what is no command at all, are clap's to answer.
     let Some(command) = command else {
@@ -118,9 +126,13 @@ fn known(argument: &OsStr, command: &Command) -> Option<bool> {
         None => (text, false),
     };
     let option = command.get_arguments().find(|option| {
-        let long = option.get_long().is_some_and(|long| name.strip_prefix("--") == Some(long));
+        let long = option
+            .get_long()
+            .is_some_and(|long| name.strip_prefix("--") == Some(long));
         let mut letter = name.strip_prefix('-').into_iter().flat_map(str::chars);
-        let short = option.get_short().is_some() && letter.next() == option.get_short() && letter.next().is_none();
+        let short = option.get_short().is_some()
+            && letter.next() == option.get_short()
+            && letter.next().is_none();
         long || short
     })?;
     Some(matches!(option.get_action(), ArgAction::Set) && !has_value)

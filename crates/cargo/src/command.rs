@@ -1,11 +1,11 @@
 //! What the user starts: `cargo finishline run`, `test`, `build` and `clean`.
 
 use crate::findings::Run;
+use crate::options::{Format, Options, Request, Subcommand};
 use crate::report::{self, Verdict};
 use crate::runtime::Runtime;
 use crate::session::{Compiler, Session};
 use crate::toolchain::{Place, Toolchain};
-use crate::options::{Format, Options, Request, Subcommand};
 use crate::{CARGO_FAILED, Problem, RACE_FOUND, runner, wrapper};
 use std::env;
 use std::ffi::{OsStr, OsString};
@@ -32,7 +32,9 @@ pub(crate) fn execute(request: &Request) -> Result<u8, Problem> {
         )));
     }
     let base = match &given.target_directory {
-        Some(directory) => std::path::absolute(directory).map_err(|error| Problem::read(directory, error))?,
+        Some(directory) => {
+            std::path::absolute(directory).map_err(|error| Problem::read(directory, error))?
+        }
         None => toolchain.target_directory(&given.place)?,
     };
     let ours = base.join(OUR_TARGET);
@@ -44,8 +46,13 @@ pub(crate) fn execute(request: &Request) -> Result<u8, Problem> {
     let target = ours.join(&runtime.key);
     let directory = tempfile::Builder::new().prefix("finishline-").tempdir();
     let directory = directory.map_err(|error| Problem::write(&env::temp_dir(), error))?;
-    let tool = env::current_exe().map_err(|error| Problem::new(format!("can't find this tool's own executable: {error}")))?;
-    let changed: [(&str, &Path); 3] = [("RUSTC_WRAPPER", &tool), ("RUSTDOC", &tool), ("CARGO_BUILD_BUILD_DIR", &target)];
+    let tool = env::current_exe()
+        .map_err(|error| Problem::new(format!("can't find this tool's own executable: {error}")))?;
+    let changed: [(&str, &Path); 3] = [
+        ("RUSTC_WRAPPER", &tool),
+        ("RUSTDOC", &tool),
+        ("CARGO_BUILD_BUILD_DIR", &target),
+    ];
     let session = Session {
         directory: directory.path().to_owned(),
         subcommand: request.subcommand,
@@ -56,12 +63,20 @@ pub(crate) fn execute(request: &Request) -> Result<u8, Problem> {
             drop_in: runtime.drop_in,
             link_arguments: wrapper::link_arguments(&runtime.object)?,
         },
-        users_environment: changed.map(|(name, _)| (name.to_owned(), env::var(name).ok())).to_vec(),
+        users_environment: changed
+            .map(|(name, _)| (name.to_owned(), env::var(name).ok()))
+            .to_vec(),
     };
 
     let mut cargo = Command::new(&toolchain.cargo);
-    cargo.arg(request.subcommand.name()).args(["--target", &toolchain.host]).arg("--target-dir").arg(&target);
-    cargo.arg("--config").arg(runner_setting(&toolchain.host, &tool)?);
+    cargo
+        .arg(request.subcommand.name())
+        .args(["--target", &toolchain.host])
+        .arg("--target-dir")
+        .arg(&target);
+    cargo
+        .arg("--config")
+        .arg(runner_setting(&toolchain.host, &tool)?);
     cargo.args(&given.rest).envs(changed);
     cargo.args(["--color", request.options.color.name()]);
     if request.options.quiet {
@@ -72,7 +87,9 @@ pub(crate) fn execute(request: &Request) -> Result<u8, Problem> {
     }
     session.open(&mut cargo)?;
     runner::outlive_interrupts()?;
-    let status = cargo.status().map_err(|error| Problem::start(&toolchain.cargo, error))?;
+    let status = cargo
+        .status()
+        .map_err(|error| Problem::start(&toolchain.cargo, error))?;
     conclude(&session, status)
 }
 
@@ -131,7 +148,10 @@ fn clean(ours: &Path) -> Result<u8, Problem> {
 /// The parts don't all run in the directory that the user named files in.
 fn absolute(options: &Options) -> Result<Options, Problem> {
     let mut options = options.clone();
-    for path in [&mut options.output, &mut options.suppressions].into_iter().flatten() {
+    for path in [&mut options.output, &mut options.suppressions]
+        .into_iter()
+        .flatten()
+    {
         *path = std::path::absolute(&*path).map_err(|error| Problem::read(path, error))?;
     }
     Ok(options)
@@ -139,7 +159,9 @@ fn absolute(options: &Options) -> Result<Options, Problem> {
 
 /// A list and not a text, which cargo would take apart at spaces.
 fn runner_setting(host: &str, tool: &Path) -> Result<String, Problem> {
-    let tool = tool.to_str().ok_or_else(|| Problem::new(format!("the path {} is not text", tool.display())))?;
+    let tool = tool
+        .to_str()
+        .ok_or_else(|| Problem::new(format!("the path {} is not text", tool.display())))?;
     let list = serde_json::to_string(&[tool, runner::MARK]);
     let list = list.map_err(|error| Problem::new(format!("can't name the runner: {error}")))?;
     Ok(format!("target.{host}.runner={list}"))
@@ -165,10 +187,14 @@ impl CargoArguments {
             } else if let Some(directory) = value_of("--target-dir")? {
                 read.target_directory = Some(directory.into());
             } else if let Some(setting) = value_of("--config")? {
-                read.place.arguments.extend(["--config".into(), setting.clone()]);
+                read.place
+                    .arguments
+                    .extend(["--config".into(), setting.clone()]);
                 read.rest.extend(["--config".into(), setting]);
             } else if let Some(path) = value_of("--manifest-path")? {
-                read.place.manifest.extend(["--manifest-path".into(), path.clone()]);
+                read.place
+                    .manifest
+                    .extend(["--manifest-path".into(), path.clone()]);
                 read.rest.extend(["--manifest-path".into(), path]);
             } else {
                 read.rest.push(argument.clone());
@@ -192,6 +218,8 @@ fn value<'a>(
     let Some(text) = argument.to_str() else {
         return Ok(None);
     };
-    let value = text.strip_prefix(name).and_then(|rest| rest.strip_prefix('='));
+    let value = text
+        .strip_prefix(name)
+        .and_then(|rest| rest.strip_prefix('='));
     Ok(value.map(OsString::from))
 }

@@ -5,11 +5,11 @@
 
 use crate::findings::{Ended, Run};
 use crate::libtest::{Arguments, Selection, Test, run_only};
+use crate::options::Color;
 use crate::process::{self, Checked};
 use crate::report::{self, Judgement, Verdict};
 use crate::session::Session;
 use crate::transcript::Transcript;
-use crate::options::Color;
 use crate::{CARGO_FAILED, Problem};
 use std::ffi::OsString;
 use std::fs::{self, File};
@@ -23,7 +23,11 @@ use std::thread;
 use std::time::Instant;
 
 /// Runs the tests that the arguments select; the exit status is libtest's.
-pub(crate) fn run(session: &Session, program: &Path, arguments: &[OsString]) -> Result<u8, Problem> {
+pub(crate) fn run(
+    session: &Session,
+    program: &Path,
+    arguments: &[OsString],
+) -> Result<u8, Problem> {
     let parsed = Arguments::read(arguments)?;
     if parsed.list || parsed.help {
         let mut command = process::unchecked(session, program, arguments);
@@ -36,21 +40,28 @@ pub(crate) fn run(session: &Session, program: &Path, arguments: &[OsString]) -> 
 
     let mut tally = Tally::default();
     let mut failures = Vec::new();
-    each_in_order(&selection.tests, parsed.test_threads().get(), |test| run_one(session, program, test), |test, result| {
-        let Some(result) = result.transpose()? else {
-            tally.ignored += 1;
-            return printer.ignored(test).map_err(Printer::problem);
-        };
-        session.record(&result.run)?;
-        tally.count(&result);
-        printer.verdict(test, &result).map_err(Printer::problem)?;
-        if !result.is_fine() || parsed.show_output {
-            failures.push((test, result));
-        }
-        Ok(())
-    })?;
+    each_in_order(
+        &selection.tests,
+        parsed.test_threads().get(),
+        |test| run_one(session, program, test),
+        |test, result| {
+            let Some(result) = result.transpose()? else {
+                tally.ignored += 1;
+                return printer.ignored(test).map_err(Printer::problem);
+            };
+            session.record(&result.run)?;
+            tally.count(&result);
+            printer.verdict(test, &result).map_err(Printer::problem)?;
+            if !result.is_fine() || parsed.show_output {
+                failures.push((test, result));
+            }
+            Ok(())
+        },
+    )?;
     printer.details(&failures).map_err(Printer::problem)?;
-    printer.summary(&tally, selection.filtered_out, started).map_err(Printer::problem)?;
+    printer
+        .summary(&tally, selection.filtered_out, started)
+        .map_err(Printer::problem)?;
     Ok(match tally.failed + tally.racing {
         0 => 0,
         _ => CARGO_FAILED,
@@ -98,7 +109,11 @@ fn execute(session: &Session, program: &Path, test: &str) -> Result<(Run, Vec<u8
     let failed = |error| Problem::write(&path, error);
     let file = File::create(&path).map_err(failed)?;
     let twin = file.try_clone().map_err(failed)?;
-    checked.command.stdin(Stdio::null()).stdout(file).stderr(twin);
+    checked
+        .command
+        .stdin(Stdio::null())
+        .stdout(file)
+        .stderr(twin);
     let status = checked.command.status();
     let status = status.map_err(|error| Problem::start(program, error))?;
     let printed = fs::read(&path).map_err(|error| Problem::read(&path, error))?;
@@ -177,10 +192,11 @@ const YELLOW: &str = "\x1b[33m";
 
 impl Printer {
     fn new(session: &Session, arguments: &Arguments) -> Printer {
-        let (stream, terminal): (Box<dyn Write>, bool) = match session.options.report_on_standard_output() {
-            true => (Box::new(io::stderr()), io::stderr().is_terminal()),
-            false => (Box::new(io::stdout()), io::stdout().is_terminal()),
-        };
+        let (stream, terminal): (Box<dyn Write>, bool) =
+            match session.options.report_on_standard_output() {
+                true => (Box::new(io::stderr()), io::stderr().is_terminal()),
+                false => (Box::new(io::stdout()), io::stdout().is_terminal()),
+            };
         Printer {
             stream,
             color: match (session.options.color, arguments.color.as_deref()) {
@@ -207,7 +223,11 @@ impl Printer {
 
     fn heading(&mut self, selection: &Selection) -> io::Result<()> {
         let number = selection.tests.len();
-        writeln!(self.stream, "\nrunning {number} {}", plural(number, "test", "tests"))
+        writeln!(
+            self.stream,
+            "\nrunning {number} {}",
+            plural(number, "test", "tests")
+        )
     }
 
     fn ignored(&mut self, test: &Test) -> io::Result<()> {
@@ -239,7 +259,8 @@ impl Printer {
     }
 
     fn details(&mut self, shown: &[(&Test, Outcome)]) -> io::Result<()> {
-        let (fine, bad): (Vec<_>, Vec<_>) = shown.iter().partition(|(_, outcome)| outcome.is_fine());
+        let (fine, bad): (Vec<_>, Vec<_>) =
+            shown.iter().partition(|(_, outcome)| outcome.is_fine());
         for (title, outcomes) in [("successes", fine), ("failures", bad)] {
             if outcomes.is_empty() || (title == "successes" && !self.show_passing) {
                 continue;
@@ -277,7 +298,12 @@ impl Printer {
     }
 
     fn summary(&mut self, tally: &Tally, filtered_out: usize, started: Instant) -> io::Result<()> {
-        let Tally { passed, failed, racing, ignored } = tally;
+        let Tally {
+            passed,
+            failed,
+            racing,
+            ignored,
+        } = tally;
         let word = match failed + racing {
             0 => self.colored(GREEN, "ok"),
             _ => self.colored(RED, "FAILED"),
@@ -295,8 +321,12 @@ impl Printer {
 fn ending(outcome: &Outcome) -> Option<String> {
     match (outcome.run.ended, outcome.transcript.passed) {
         (Ended::Killed { signal }, _) => Some(format!("the process was killed by signal {signal}")),
-        (Ended::Exited(code), None) => Some(format!("the test ended its process, with exit status {code}")),
-        (Ended::Exited(code), Some(true)) => Some(format!("the test passed, but its process ended with exit status {code}")),
+        (Ended::Exited(code), None) => Some(format!(
+            "the test ended its process, with exit status {code}"
+        )),
+        (Ended::Exited(code), Some(true)) => Some(format!(
+            "the test passed, but its process ended with exit status {code}"
+        )),
         (Ended::Exited(_), Some(false)) => None,
     }
 }

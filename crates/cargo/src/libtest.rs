@@ -15,7 +15,11 @@ use std::thread;
 
 /// libtest's command line, as far as `--help` of a test program lists it.
 #[derive(Parser, Debug)]
-#[command(no_binary_name = true, disable_help_flag = true, disable_version_flag = true)]
+#[command(
+    no_binary_name = true,
+    disable_help_flag = true,
+    disable_version_flag = true
+)]
 pub(crate) struct Arguments {
     filters: Vec<String>,
     #[arg(long)]
@@ -84,7 +88,10 @@ impl Arguments {
         Arguments::try_parse_from(arguments).map_err(|error| {
             let text = error.render().to_string();
             let text = text.strip_prefix("error: ").unwrap_or(&text);
-            Problem::new(format!("in the arguments of the tests: {}", text.trim_end()))
+            Problem::new(format!(
+                "in the arguments of the tests: {}",
+                text.trim_end()
+            ))
         })
     }
 
@@ -102,15 +109,30 @@ impl Arguments {
         for pattern in &self.skip {
             selecting.extend(["--skip".into(), pattern.into()]);
         }
-        let flags = [("--exact", self.exact), ("--exclude-should-panic", self.exclude_should_panic), ("--ignored", self.ignored)];
-        selecting.extend(flags.into_iter().filter(|(_, given)| *given).map(|(flag, _)| flag.into()));
-        selecting.extend(self.unstable.iter().map(|option| format!("-Z{option}").into()));
+        let flags = [
+            ("--exact", self.exact),
+            ("--exclude-should-panic", self.exclude_should_panic),
+            ("--ignored", self.ignored),
+        ];
+        selecting.extend(
+            flags
+                .into_iter()
+                .filter(|(_, given)| *given)
+                .map(|(flag, _)| flag.into()),
+        );
+        selecting.extend(
+            self.unstable
+                .iter()
+                .map(|option| format!("-Z{option}").into()),
+        );
 
         let all = list(session, program, &[])?;
         let selected = list(session, program, &selecting)?;
         let ignored: HashSet<String> = match self.ignored || self.include_ignored {
             true => HashSet::new(),
-            false => list(session, program, &["--ignored".into()])?.into_iter().collect(),
+            false => list(session, program, &["--ignored".into()])?
+                .into_iter()
+                .collect(),
         };
         Ok(Selection {
             filtered_out: all.len().saturating_sub(selected.len()),
@@ -127,22 +149,39 @@ impl Arguments {
 
 /// Arguments by which a test program runs this test and no other, on its main thread, and prints as it goes.
 pub(crate) fn run_only(test: &str) -> Vec<OsString> {
-    let options = ["--exact", test, "--include-ignored", "--nocapture", "--test-threads=1", "--color=never"];
+    let options = [
+        "--exact",
+        test,
+        "--include-ignored",
+        "--nocapture",
+        "--test-threads=1",
+        "--color=never",
+    ];
     options.map(OsString::from).to_vec()
 }
 
 /// The names of the tests that a program has under these arguments.
 fn list(session: &Session, program: &Path, arguments: &[OsString]) -> Result<Vec<String>, Problem> {
     let mut command = process::unchecked(session, program, arguments);
-    command.args(["--list", "--format=terse"]).stdin(Stdio::null()).stderr(Stdio::inherit());
-    let output = command.output().map_err(|error| Problem::start(program, error))?;
+    command
+        .args(["--list", "--format=terse"])
+        .stdin(Stdio::null())
+        .stderr(Stdio::inherit());
+    let output = command
+        .output()
+        .map_err(|error| Problem::start(program, error))?;
     if !output.status.success() {
         let shown = program.display();
-        return Err(Problem::new(format!("{shown} could not list its tests ({})", output.status)));
+        return Err(Problem::new(format!(
+            "{shown} could not list its tests ({})",
+            output.status
+        )));
     }
     let text = String::from_utf8_lossy(&output.stdout);
     let names = text.lines().filter_map(|line| {
-        let name = line.strip_suffix(": test").or_else(|| line.strip_suffix(": benchmark"));
+        let name = line
+            .strip_suffix(": test")
+            .or_else(|| line.strip_suffix(": benchmark"));
         name.map(str::to_owned)
     });
     Ok(names.collect())

@@ -22,7 +22,10 @@ impl Problem {
     }
 
     pub(crate) fn start(program: impl AsRef<Path>, error: io::Error) -> Problem {
-        Problem(format!("can't start {}: {error}", program.as_ref().display()))
+        Problem(format!(
+            "can't start {}: {error}",
+            program.as_ref().display()
+        ))
     }
 }
 

@@ -3,10 +3,10 @@
 //! Addresses should be the same in each run, so that reports are: the kernel is asked not to move things around. Some
 //! containers forbid even that; runs then differ in addresses and in nothing else.
 
-use crate::findings::{Ended, Run};
-use crate::session::Session;
 use crate::Problem;
+use crate::findings::{Ended, Run};
 use crate::options::First;
+use crate::session::Session;
 use nix::sys::personality::{self, Persona};
 use std::ffi::OsString;
 use std::fs;
@@ -33,7 +33,11 @@ pub(crate) struct Checked<'a> {
 }
 
 impl<'a> Checked<'a> {
-    pub(crate) fn new(session: &Session, program: &'a Path, arguments: &[OsString]) -> Result<Checked<'a>, Problem> {
+    pub(crate) fn new(
+        session: &Session,
+        program: &'a Path,
+        arguments: &[OsString],
+    ) -> Result<Checked<'a>, Problem> {
         let folder = session.new_folder("run")?;
         let options = &session.options;
         let first = match options.first {
@@ -59,7 +63,8 @@ impl<'a> Checked<'a> {
 
     /// Collects what is left when the process is over.
     pub(crate) fn collect(&self, test: Option<&str>, status: ExitStatus) -> Result<Run, Problem> {
-        let entries = fs::read_dir(&self.folder).map_err(|error| Problem::read(&self.folder, error))?;
+        let entries =
+            fs::read_dir(&self.folder).map_err(|error| Problem::read(&self.folder, error))?;
         let mut findings: Vec<PathBuf> = entries
             .filter_map(Result::ok)
             .filter(|entry| entry.file_name().to_string_lossy().starts_with(FINDINGS))

@@ -1,7 +1,7 @@
 //! What runs amount to: the verdict of each, and the report over all of them.
 
-use crate::findings::{Findings, Run};
 use crate::Problem;
+use crate::findings::{Findings, Run};
 use crate::options::Options;
 use std::fmt::Write;
 
@@ -32,7 +32,11 @@ pub(crate) fn judge(run: &Run, options: &Options) -> Result<Judgement, Problem> 
         parallel |= findings.drop_in;
         complete &= findings.complete;
         let counted = |class: &str| class == "race" || options.determinacy;
-        races += findings.races.iter().filter(|race| counted(&race.class)).count();
+        races += findings
+            .races
+            .iter()
+            .filter(|race| counted(&race.class))
+            .count();
     }
     let verdict = match races {
         0 if !complete => Verdict::Unchecked,
@@ -46,7 +50,10 @@ pub(crate) fn judge(run: &Run, options: &Options) -> Result<Judgement, Problem> 
         Verdict::Races(races) => writeln!(text, "{races} races"),
         Verdict::NothingFound => writeln!(text, "no race in any schedule of this input"),
         Verdict::NotParallel => writeln!(text, "nothing was parallel: rayon was not used"),
-        Verdict::Unchecked => writeln!(text, "nothing is known: the program ended before all findings were written"),
+        Verdict::Unchecked => writeln!(
+            text,
+            "nothing is known: the program ended before all findings were written"
+        ),
     };
     said.map_err(|error| Problem::new(format!("can't put the report into words: {error}")))?;
     Ok(Judgement { verdict, text })

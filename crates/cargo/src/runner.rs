@@ -4,9 +4,9 @@
 //! Anything else is run whole, with the standard streams that it would have had without us.
 
 use crate::findings::Ended;
+use crate::options::Subcommand;
 use crate::process::{self, Checked};
 use crate::session::Session;
-use crate::options::Subcommand;
 use crate::{Problem, harness, wrapper};
 use signal_hook::consts::SIGINT;
 use signal_hook::flag;
@@ -39,7 +39,9 @@ fn run_whole(session: &Session, program: &Path, arguments: &[OsString]) -> Resul
     let mut checked = Checked::new(session, program, arguments)?;
     if session.options.report_on_standard_output() {
         let stream = io::stderr().as_fd().try_clone_to_owned();
-        let stream = stream.map_err(|error| Problem::new(format!("can't redirect the program's output: {error}")))?;
+        let stream = stream.map_err(|error| {
+            Problem::new(format!("can't redirect the program's output: {error}"))
+        })?;
         checked.command.stdout(Stdio::from(stream));
     }
     let status = checked.command.status();
@@ -52,5 +54,7 @@ fn run_whole(session: &Session, program: &Path, arguments: &[OsString]) -> Resul
 /// An interrupt from the terminal reaches the program, too, and it may have an answer. Whatever it does then, it is reported.
 pub(crate) fn outlive_interrupts() -> Result<(), Problem> {
     let ignored = flag::register(SIGINT, Arc::new(AtomicBool::new(false)));
-    ignored.map(drop).map_err(|error| Problem::new(format!("can't listen to interrupts: {error}")))
+    ignored
+        .map(drop)
+        .map_err(|error| Problem::new(format!("can't listen to interrupts: {error}")))
 }

@@ -53,11 +53,19 @@ impl Runtime {
 }
 
 fn cache() -> Result<PathBuf, Problem> {
-    let set = |name| env::var_os(name).filter(|value| !value.is_empty()).map(PathBuf::from);
+    let set = |name| {
+        env::var_os(name)
+            .filter(|value| !value.is_empty())
+            .map(PathBuf::from)
+    };
     let folder = set(CACHE_VARIABLE)
         .or_else(|| set("XDG_CACHE_HOME").map(|caches| caches.join("finishline")))
         .or_else(|| env::home_dir().map(|home| home.join(".cache/finishline")))
-        .ok_or_else(|| Problem::new(format!("there is no home directory; name a folder for the runtime in {CACHE_VARIABLE}")))?;
+        .ok_or_else(|| {
+            Problem::new(format!(
+                "there is no home directory; name a folder for the runtime in {CACHE_VARIABLE}"
+            ))
+        })?;
     std::path::absolute(&folder).map_err(|error| Problem::read(&folder, error))
 }
 
@@ -85,7 +93,10 @@ fn wait_for_lock(path: &Path, quiet: bool) -> Result<File, Problem> {
 
 fn build(toolchain: &Toolchain, cache: &Path, home: &Path, quiet: bool) -> Result<(), Problem> {
     if !quiet {
-        eprintln!("    Building the Finishline runtime for rustc {}, once", toolchain.release);
+        eprintln!(
+            "    Building the Finishline runtime for rustc {}, once",
+            toolchain.release
+        );
     }
     let workshop = tempfile::Builder::new()
         .prefix(".building-")
@@ -96,13 +107,21 @@ fn build(toolchain: &Toolchain, cache: &Path, home: &Path, quiet: bool) -> Resul
     sources::write(&sources)?;
     let target = workshop.path().join("target");
     compile(toolchain, &sources, &target, quiet)?;
-    let library = target.join(&toolchain.host).join("release").join(sources::RUNTIME_LIBRARY);
+    let library = target
+        .join(&toolchain.host)
+        .join("release")
+        .join(sources::RUNTIME_LIBRARY);
     merge(&library, workshop.path(), &product.join(OBJECT))?;
     fs::rename(&product, home).map_err(|error| Problem::write(home, error))
 }
 
 /// Builds the static library. The user's flags, wrappers and profiles are for the user's code, not for this.
-fn compile(toolchain: &Toolchain, sources: &Path, target: &Path, quiet: bool) -> Result<(), Problem> {
+fn compile(
+    toolchain: &Toolchain,
+    sources: &Path,
+    target: &Path,
+    quiet: bool,
+) -> Result<(), Problem> {
     let mut command = Command::new(&toolchain.cargo);
     for (name, _) in env::vars_os() {
         let text = name.to_string_lossy();
@@ -114,7 +133,12 @@ fn compile(toolchain: &Toolchain, sources: &Path, target: &Path, quiet: bool) ->
     command
         .current_dir(sources)
         .args(["build", "--release", "--offline"])
-        .args(["--package", sources::RUNTIME_PACKAGE, "--features", sources::RUNTIME_FEATURE])
+        .args([
+            "--package",
+            sources::RUNTIME_PACKAGE,
+            "--features",
+            sources::RUNTIME_FEATURE,
+        ])
         .args(["--target", &toolchain.host, "--target-dir"])
         .arg(target)
         .env("RUSTC", &toolchain.rustc)
@@ -142,11 +166,15 @@ fn merge(library: &Path, workshop: &Path, object: &Path) -> Result<(), Problem> 
     succeed(&mut link, "`ld` could not link the Finishline runtime")?;
 
     let list = workshop.join("global-symbols");
-    fs::write(&list, sources::global_symbols().join("\n")).map_err(|error| Problem::write(&list, error))?;
+    fs::write(&list, sources::global_symbols().join("\n"))
+        .map_err(|error| Problem::write(&list, error))?;
     let mut localise = Command::new("objcopy");
     localise.args(["--strip-debug", "--wildcard", "--keep-global-symbols"]);
     localise.arg(&list).arg(&merged).arg(object);
-    succeed(&mut localise, "`objcopy` (of GNU binutils) could not prepare the Finishline runtime")
+    succeed(
+        &mut localise,
+        "`objcopy` (of GNU binutils) could not prepare the Finishline runtime",
+    )
 }
 
 fn succeed(command: &mut Command, otherwise: &str) -> Result<(), Problem> {

@@ -3,8 +3,8 @@
 //! The directory is named in an environment variable, which cargo hands on to the parts. The checked program gets the user's
 //! environment back: it may start cargo itself, and that is none of our business.
 
-use crate::findings::Run;
 use crate::Problem;
+use crate::findings::Run;
 use crate::options::{Options, Subcommand};
 use serde::{Deserialize, Serialize};
 use std::env;
@@ -46,7 +46,9 @@ impl Session {
     pub(crate) fn inherited() -> Option<Result<Session, Problem>> {
         let path = PathBuf::from(env::var_os(VARIABLE)?).join(DESCRIPTION);
         let text = fs::read_to_string(&path).map_err(|error| Problem::read(&path, error));
-        Some(text.and_then(|text| serde_json::from_str(&text).map_err(|error| Problem::read(&path, error))))
+        Some(text.and_then(|text| {
+            serde_json::from_str(&text).map_err(|error| Problem::read(&path, error))
+        }))
     }
 
     /// Starts the session: `command` and whatever it starts belong to it.

@@ -34,14 +34,19 @@ impl Toolchain {
         let cargo = env::var_os("CARGO").unwrap_or_else(|| "cargo".into());
         let rustc = match given(&["RUSTC", "CARGO_BUILD_RUSTC"]) {
             Some(rustc) => rustc,
-            None => configured_program(&cargo, place, "build.rustc").unwrap_or_else(|| "rustc".into()),
+            None => {
+                configured_program(&cargo, place, "build.rustc").unwrap_or_else(|| "rustc".into())
+            }
         };
         let version = output(Command::new(&rustc).arg("-vV"))?;
         let field = |name: &str| {
             let mut lines = version.lines();
             let value = lines.find_map(|line| line.strip_prefix(name));
             value.map(|value| value.trim().to_owned()).ok_or_else(|| {
-                Problem::new(format!("`{} -vV` does not say its {name}", Path::new(&rustc).display()))
+                Problem::new(format!(
+                    "`{} -vV` does not say its {name}",
+                    Path::new(&rustc).display()
+                ))
             })
         };
         let host = field("host:")?;
@@ -106,7 +111,10 @@ fn configured_program(cargo: &OsStr, place: &Place, key: &str) -> Option<OsStrin
     command.args(["-Zunstable-options", "config", "get", "--show-origin", key]);
     command.args(&place.arguments).env("RUSTC_BOOTSTRAP", "1");
     command.stderr(Stdio::null()).stdin(Stdio::null());
-    let output = command.output().ok().filter(|output| output.status.success())?;
+    let output = command
+        .output()
+        .ok()
+        .filter(|output| output.status.success())?;
     parse_configured(&String::from_utf8(output.stdout).ok()?)
 }
 
@@ -157,6 +165,9 @@ mod tests {
         assert_eq!(read(line).as_deref(), Some("sccache"));
         let line = "build.rustc-wrapper = \"/opt/w # x\" # --config cli option";
         assert_eq!(read(line).as_deref(), Some("/opt/w # x"));
-        assert_eq!(read("build.rustc-wrapper = \"\" # /x/.cargo/config.toml"), None);
+        assert_eq!(
+            read("build.rustc-wrapper = \"\" # /x/.cargo/config.toml"),
+            None
+        );
     }
 }

@@ -42,20 +42,29 @@ impl Transcript {
 fn split_heading<'a>(text: &'a str, test: &str) -> Option<(&'a str, &'a str)> {
     let heading = "\nrunning 1 test\n";
     let at = text.find(heading)?;
-    let body = text[at + heading.len()..].strip_prefix("test ")?.strip_prefix(test)?;
+    let body = text[at + heading.len()..]
+        .strip_prefix("test ")?
+        .strip_prefix(test)?;
     let body = body.strip_prefix(" - should panic").unwrap_or(body);
     Some((&text[..at], body.strip_prefix(" ... ")?))
 }
 
 /// Splits before and after the line `test result: …`, with an empty line on either side.
 fn split_summary(body: &str) -> Option<(&str, &str, bool)> {
-    let (at, passed) = [("\ntest result: ok. 1 passed;", true), ("\ntest result: FAILED. 0 passed; 1 failed;", false)]
-        .into_iter()
-        .find_map(|(summary, passed)| Some((body.rfind(summary)?, passed)))?;
+    let (at, passed) = [
+        ("\ntest result: ok. 1 passed;", true),
+        ("\ntest result: FAILED. 0 passed; 1 failed;", false),
+    ]
+    .into_iter()
+    .find_map(|(summary, passed)| Some((body.rfind(summary)?, passed)))?;
     let line = &body[at + 1..];
     let end = line.find('\n').map_or(line.len(), |end| end + 1);
     let after = &line[end..];
-    Some((&body[..at], after.strip_prefix('\n').unwrap_or(after), passed))
+    Some((
+        &body[..at],
+        after.strip_prefix('\n').unwrap_or(after),
+        passed,
+    ))
 }
 
 /// Splits the output from what libtest has to say about a failure, which is something only if there was no panic.
@@ -91,8 +100,12 @@ mod tests {
 
     #[test]
     fn output_without_a_newline_and_around_the_test() {
-        let printed = format!("early\n\nrunning 1 test\ntest a::b - should panic ... hellook\n\n{OK}late\n");
-        assert_eq!(read(&printed), ("early\nhellolate\n".to_owned(), Some(true)));
+        let printed =
+            format!("early\n\nrunning 1 test\ntest a::b - should panic ... hellook\n\n{OK}late\n");
+        assert_eq!(
+            read(&printed),
+            ("early\nhellolate\n".to_owned(), Some(true))
+        );
     }
 
     #[test]
@@ -104,15 +117,22 @@ mod tests {
     #[test]
     fn a_test_that_should_have_panicked() {
         let section = "failures:\n\n---- a::b stdout ----\nnote: test did not panic\n\n";
-        let printed = format!("\nrunning 1 test\ntest a::b - should panic ... FAILED\n\n{section}{BAD}");
-        assert_eq!(read(&printed), ("note: test did not panic\n".to_owned(), Some(false)));
+        let printed =
+            format!("\nrunning 1 test\ntest a::b - should panic ... FAILED\n\n{section}{BAD}");
+        assert_eq!(
+            read(&printed),
+            ("note: test did not panic\n".to_owned(), Some(false))
+        );
     }
 
     #[test]
     fn a_test_that_ended_its_process() {
         let printed = "\nrunning 1 test\ntest a::b ... last words";
         assert_eq!(read(printed), ("last words".to_owned(), None));
-        assert_eq!(read("nothing like it"), ("nothing like it".to_owned(), None));
+        assert_eq!(
+            read("nothing like it"),
+            ("nothing like it".to_owned(), None)
+        );
     }
 
     #[test]

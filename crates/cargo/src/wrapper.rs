@@ -33,7 +33,11 @@ const RAYON_CORE_MAJOR: &str = "1";
 const RAYON_CORE_MINORS: [&str; 2] = ["12", "13"];
 
 /// Compiles a crate: becomes the compiler, hence returns only if that can't be started.
-pub(crate) fn compile(session: &Session, rustc: &OsStr, arguments: &[OsString]) -> Result<u8, Problem> {
+pub(crate) fn compile(
+    session: &Session,
+    rustc: &OsStr,
+    arguments: &[OsString],
+) -> Result<u8, Problem> {
     let call = Call::read(arguments)?;
     let mut command = match &session.compiler.users_wrapper {
         Some(wrapper) => {
@@ -55,7 +59,9 @@ pub(crate) fn compile(session: &Session, rustc: &OsStr, arguments: &[OsString]) 
         }
         Unit::Instrumented => {
             command.args(arguments).args(INSTRUMENTATION);
-            command.args(call.debug_information()).args(call.visible_vectors());
+            command
+                .args(call.debug_information())
+                .args(call.visible_vectors());
             if session.compiler.stable {
                 // Crates must not take the compiler for a nightly one because of what we need it to do.
                 command.env("RUSTC_BOOTSTRAP", "1").arg("-Zallow-features=");
@@ -66,7 +72,10 @@ pub(crate) fn compile(session: &Session, rustc: &OsStr, arguments: &[OsString]) 
             call.mark_harness()?;
         }
     }
-    Err(Problem::start(command.get_program().to_owned(), command.exec()))
+    Err(Problem::start(
+        command.get_program().to_owned(),
+        command.exec(),
+    ))
 }
 
 /// Arguments of rustc that make the runtime a part of the program.
@@ -74,11 +83,15 @@ pub(crate) fn link_arguments(object: &Path) -> Result<Vec<String>, Problem> {
     let object = object
         .to_str()
         .ok_or_else(|| Problem::new(format!("the path {} is not text", object.display())))?;
-    let wrapped = sources::wrapped_symbols().map(|symbol| format!("-Clink-arg=-Wl,--wrap={symbol}"));
-    Ok([format!("-Clink-arg={object}"), "-Clink-arg=-Wl,--export-dynamic-symbol=__tsan_*".to_owned()]
-        .into_iter()
-        .chain(wrapped)
-        .collect())
+    let wrapped =
+        sources::wrapped_symbols().map(|symbol| format!("-Clink-arg=-Wl,--wrap={symbol}"));
+    Ok([
+        format!("-Clink-arg={object}"),
+        "-Clink-arg=-Wl,--export-dynamic-symbol=__tsan_*".to_owned(),
+    ]
+    .into_iter()
+    .chain(wrapped)
+    .collect())
 }
 
 /// Where the wrapper leaves word that a program is made of tests, beside the program.
@@ -154,13 +167,18 @@ impl Call {
     }
 
     fn makes_program(&self) -> bool {
-        self.is_test || self.crate_types.iter().any(|kind| kind == "bin")
+        // Nothing said is a program, too: so are tests with a harness of their own.
+        let is_program = self.crate_types.iter().any(|kind| kind == "bin");
+        self.is_test || is_program || self.crate_types.is_empty()
     }
 
     /// The values of an option, given as `--name value` or `--name=value`.
     fn values(&self, name: &str) -> Vec<String> {
         let mut values = Vec::new();
-        let mut arguments = self.arguments.iter().map(|argument| argument.to_string_lossy());
+        let mut arguments = self
+            .arguments
+            .iter()
+            .map(|argument| argument.to_string_lossy());
         while let Some(argument) = arguments.next() {
             if argument == name {
                 values.extend(arguments.next().map(String::from));
@@ -176,7 +194,10 @@ impl Call {
     /// The values of a code generation option, given as `-C name=value` or `-Cname=value`, with or without a value.
     fn codegen(&self, name: &str) -> Vec<String> {
         let mut values = Vec::new();
-        let mut arguments = self.arguments.iter().map(|argument| argument.to_string_lossy());
+        let mut arguments = self
+            .arguments
+            .iter()
+            .map(|argument| argument.to_string_lossy());
         while let Some(argument) = arguments.next() {
             let option = match argument.strip_prefix("-C") {
                 Some("") => arguments.next().map(String::from),
@@ -200,7 +221,9 @@ impl Call {
         let short = self.arguments.iter().any(|argument| argument == "-g");
         let level = self.codegen("debuginfo").pop();
         match level.as_deref() {
-            Some("0" | "none" | "line-directives-only") => flags.push("-Cdebuginfo=line-tables-only"),
+            Some("0" | "none" | "line-directives-only") => {
+                flags.push("-Cdebuginfo=line-tables-only")
+            }
             None if !short => flags.push("-Cdebuginfo=line-tables-only"),
             _ => {}
         }
@@ -241,7 +264,9 @@ impl Call {
         arguments.push(format!("--edition={}", sources::DROP_IN_EDITION).into());
         match roots {
             1 => Ok(arguments),
-            _ => Err(Problem::new("can't find the root of rayon-core in cargo's call of rustc")),
+            _ => Err(Problem::new(
+                "can't find the root of rayon-core in cargo's call of rustc",
+            )),
         }
     }
 
@@ -264,7 +289,8 @@ fn expanded(arguments: &[OsString]) -> Result<Vec<OsString>, Problem> {
     for argument in arguments {
         match argument.to_str().and_then(|text| text.strip_prefix('@')) {
             Some(path) => {
-                let text = fs::read_to_string(path).map_err(|error| Problem::read(Path::new(path), error))?;
+                let text = fs::read_to_string(path)
+                    .map_err(|error| Problem::read(Path::new(path), error))?;
                 all.extend(text.lines().map(OsString::from));
             }
             None => all.push(argument.clone()),

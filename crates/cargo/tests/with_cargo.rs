@@ -1,2 +1,0 @@
-//! stub
-fn main() -> std::process::ExitCode { finishline_cargo::main() }
