@@ -120,8 +120,8 @@ struct Spin {
     times: u64,
 }
 
-/// About a second. Whoever means to wait for a bounded time looks at a clock, or gives up after some thousands.
-const SPINS: u64 = 20_000_000;
+/// Some tenths of a second. Whoever means to wait for a bounded time looks at a clock, or gives up after some thousands.
+const SPINS: u64 = 2_000_000;
 
 const NO_SITE: SiteId = SiteId(0);
 
