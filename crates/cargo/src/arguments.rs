@@ -137,3 +137,53 @@ fn known(argument: &OsStr, command: &Command) -> Option<bool> {
     })?;
     Some(matches!(option.get_action(), ArgAction::Set) && !has_value)
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn split(arguments: &str) -> [String; 3] {
+        let arguments = arguments.split(' ').map(OsString::from).collect();
+        let Split {
+            ours,
+            cargo,
+            program,
+        } = super::split(arguments, &Cli::command());
+        [ours, cargo, program].map(|part| {
+            let words: Vec<String> = part
+                .into_iter()
+                .map(|word| word.into_string().expect("text"))
+                .collect();
+            words.join(" ")
+        })
+    }
+
+    #[test]
+    fn the_command_line_is_sound() {
+        Cli::command().debug_assert();
+    }
+
+    #[test]
+    fn options_are_told_apart_wherever_they_stand() {
+        assert_eq!(
+            split(
+                "test --release --format json -p a -o out.json name --max-races=3 -q -- --exact -q"
+            ),
+            [
+                "test --format json -o out.json --max-races=3 -q",
+                "--release -p a name",
+                "--exact -q"
+            ]
+        );
+    }
+
+    #[test]
+    fn what_is_no_command_is_left_to_clap() {
+        assert_eq!(split("help test"), ["help test", "", ""]);
+        assert_eq!(split("--help"), ["--help", "", ""]);
+        assert_eq!(
+            split("run --example x --help"),
+            ["run --help", "--example x", ""]
+        );
+    }
+}

@@ -24,8 +24,6 @@ pub(crate) fn stand_in(session: &Session, arguments: &[OsString]) -> Result<u8, 
     let mut command = Command::new(users.unwrap_or_else(|| "rustdoc".to_owned()));
     session.leave(&mut command);
     command.args(arguments);
-    Err(Problem::start(
-        command.get_program().to_owned(),
-        command.exec(),
-    ))
+    let error = command.exec();
+    Err(Problem::start(command.get_program(), error))
 }

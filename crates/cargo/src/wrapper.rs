@@ -72,10 +72,8 @@ pub(crate) fn compile(
             call.mark_harness()?;
         }
     }
-    Err(Problem::start(
-        command.get_program().to_owned(),
-        command.exec(),
-    ))
+    let error = command.exec();
+    Err(Problem::start(command.get_program(), error))
 }
 
 /// Arguments of rustc that make the runtime a part of the program.
@@ -297,4 +295,117 @@ fn expanded(arguments: &[OsString]) -> Result<Vec<OsString>, Problem> {
         }
     }
     Ok(all)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn call(arguments: &str) -> Call {
+        let arguments: Vec<OsString> = arguments.split(' ').map(OsString::from).collect();
+        Call::read(&arguments).expect("no response file")
+    }
+
+    #[test]
+    fn what_runs_as_the_program_is_instrumented() {
+        let unit = |arguments: &str| call(arguments).unit();
+        let target = "--target x86_64-unknown-linux-gnu";
+        assert_eq!(
+            unit(&format!("--crate-name a a.rs {target}")),
+            Unit::Instrumented
+        );
+        assert_eq!(unit("--crate-name a a.rs --target=x"), Unit::Instrumented);
+        assert_eq!(
+            unit("--crate-name build_script_build build.rs"),
+            Unit::Untouched
+        );
+        assert_eq!(unit("--crate-name rayon_core src/lib.rs"), Unit::Untouched);
+        assert_eq!(
+            unit(&format!("--crate-name rayon_core src/lib.rs {target}")),
+            Unit::DropIn
+        );
+        assert_eq!(
+            unit(&format!(
+                "--crate-name rayon_core --test src/lib.rs {target}"
+            )),
+            Unit::Instrumented
+        );
+        assert_eq!(
+            unit(&format!("- --crate-name ___ --print=file-names {target}")),
+            Unit::Untouched
+        );
+        assert_eq!(unit("-vV"), Unit::Untouched);
+    }
+
+    #[test]
+    fn programs_are_linked_with_the_runtime() {
+        assert!(call("--crate-name a --crate-type bin").makes_program());
+        assert!(call("--crate-name a --test").makes_program());
+        assert!(call("--crate-name own_harness").makes_program());
+        assert!(!call("--crate-name a --crate-type lib --crate-type cdylib").makes_program());
+    }
+
+    #[test]
+    fn there_are_always_lines_to_report() {
+        let lines = "-Cdebuginfo=line-tables-only";
+        let flags = |arguments| call(arguments).debug_information();
+        assert_eq!(flags("a.rs"), [lines]);
+        assert_eq!(flags("-C debuginfo=2 -Cdebuginfo=0"), [lines]);
+        assert_eq!(
+            flags("-C debuginfo=none -C strip=debuginfo"),
+            [lines, "-Cstrip=none"]
+        );
+        assert_eq!(
+            flags("--codegen debuginfo=1 --codegen=split_debuginfo=packed"),
+            ["-Csplit-debuginfo=off"]
+        );
+        assert!(flags("-g").is_empty());
+        assert!(flags("-Cdebuginfo=full").is_empty());
+    }
+
+    #[test]
+    fn vectors_stay_as_narrow_as_the_instrumentation_sees() {
+        assert!(call("a.rs -Copt-level=3").visible_vectors().is_empty());
+        assert!(
+            !call("a.rs -C target-cpu=native")
+                .visible_vectors()
+                .is_empty()
+        );
+        assert!(
+            !call("a.rs -Ctarget_feature=+avx2")
+                .visible_vectors()
+                .is_empty()
+        );
+    }
+
+    #[test]
+    fn the_drop_in_replaces_the_root_alone() {
+        let call = call(
+            "--crate-name rayon_core --edition=2018 /registry/src/lib.rs --out-dir o.rs.d -Cmetadata=1",
+        );
+        let arguments = call
+            .with_root(Path::new("/cache/lib.rs"))
+            .expect("one root");
+        let edition = format!("--edition={}", sources::DROP_IN_EDITION);
+        assert_eq!(
+            arguments,
+            [
+                "--crate-name",
+                "rayon_core",
+                "/cache/lib.rs",
+                "--out-dir",
+                "o.rs.d",
+                "-Cmetadata=1",
+                &edition
+            ]
+        );
+    }
+
+    #[test]
+    fn other_major_versions_of_rayon_core_are_refused() {
+        assert!(check_version("1.12.1").is_ok());
+        assert!(check_version("1.99.0").is_ok());
+        assert!(check_version("2.0.0").is_err());
+        assert!(check_version("").is_err());
+    }
 }

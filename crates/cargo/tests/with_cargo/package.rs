@@ -31,17 +31,15 @@ impl Package {
         Package { folder }
     }
 
-    /// A program that uses rayon.
-    pub(crate) fn with_rayon(main: &str) -> Package {
-        let manifest =
-            "[package]\nname = \"subject\"\nedition = \"2024\"\n[dependencies]\nrayon = \"1.12\"\n";
-        Package::new(&[("Cargo.toml", manifest), ("src/main.rs", main)])
+    /// A program that uses rayon. All build in one place, so each has its name.
+    pub(crate) fn with_rayon(name: &str, main: &str) -> Package {
+        let manifest = manifest(name, "[dependencies]\nrayon = \"1.12\"\n");
+        Package::new(&[("Cargo.toml", &manifest), ("src/main.rs", main)])
     }
 
     /// A program without dependencies.
-    pub(crate) fn plain(main: &str) -> Package {
-        let manifest = "[package]\nname = \"subject\"\nedition = \"2024\"\n";
-        Package::new(&[("Cargo.toml", manifest), ("src/main.rs", main)])
+    pub(crate) fn plain(name: &str, main: &str) -> Package {
+        Package::new(&[("Cargo.toml", &manifest(name, "")), ("src/main.rs", main)])
     }
 
     pub(crate) fn path(&self, name: &str) -> PathBuf {
@@ -81,6 +79,10 @@ impl Package {
         command.env("FINISHLINE_CACHE", shared("cache"));
         command
     }
+}
+
+pub(crate) fn manifest(name: &str, rest: &str) -> String {
+    format!("[package]\nname = \"{name}\"\nedition = \"2024\"\n{rest}")
 }
 
 /// A folder that outlives the test, so that rayon and the runtime are built once.

@@ -45,6 +45,7 @@ const CLEAN: &str = "no race";
 
 fn a_race_decides_the_exit_status() {
     let package = Package::with_rayon(
+        "a_race_decides_the_exit_status",
         "static mut TOTAL: u64 = 0;
          fn main() {
              let add = || unsafe { TOTAL += 1 };
@@ -60,6 +61,7 @@ fn a_race_decides_the_exit_status() {
 
 fn without_a_race_the_status_is_the_programs() {
     let package = Package::with_rayon(
+        "without_a_race_the_status_is_the_programs",
         "fn main() {
              let (a, b) = rayon::join(|| 3, || 4);
              std::process::exit(a + b);
@@ -74,6 +76,7 @@ fn without_a_race_the_status_is_the_programs() {
 
 fn streams_and_arguments_are_the_programs() {
     let package = Package::plain(
+        "streams_and_arguments_are_the_programs",
         "fn main() {
              let input = std::io::read_to_string(std::io::stdin()).unwrap();
              let arguments: Vec<String> = std::env::args().skip(1).collect();
@@ -92,9 +95,12 @@ fn streams_and_arguments_are_the_programs() {
 }
 
 fn what_is_not_parallel_is_not_called_clean() {
-    let called = Package::plain("fn main() { std::process::exit(5) }")
-        .finishline(&["run"])
-        .expect(5);
+    let called = Package::plain(
+        "what_is_not_parallel_is_not_called_clean",
+        "fn main() { std::process::exit(5) }",
+    )
+    .finishline(&["run"])
+    .expect(5);
     assert!(
         called
             .stderr
@@ -106,15 +112,17 @@ fn what_is_not_parallel_is_not_called_clean() {
 }
 
 fn what_ends_unheard_is_not_called_clean() {
-    let package =
-        Package::with_rayon("fn main() { rayon::join(|| (), || std::process::abort()); }");
+    let package = Package::with_rayon(
+        "what_ends_unheard_is_not_called_clean",
+        "fn main() { rayon::join(|| (), || std::process::abort()); }",
+    );
     let called = package.finishline(&["run"]).expect(128 + 6);
     assert!(!called.stderr.contains(CLEAN), "{}", called.stderr);
 }
 
 /// A program that starts cargo must not start it inside our session.
 fn the_program_has_the_users_environment() {
-    let package = Package::plain(
+    let package = Package::plain("the_program_has_the_users_environment", 
         "fn main() {
              for name in [\"RUSTC_WRAPPER\", \"RUSTDOC\", \"FINISHLINE_SESSION\", \"CARGO_BUILD_BUILD_DIR\"] {
                  println!(\"{:?}\", std::env::var(name).ok());
@@ -131,6 +139,7 @@ fn the_program_has_the_users_environment() {
 
 fn release_builds_are_checked() {
     let package = Package::with_rayon(
+        "release_builds_are_checked",
         "fn main() {
              let mut cells = [0_u64; 2];
              let cells = &raw mut cells as usize;

@@ -1,6 +1,6 @@
 //! `test`: one process a test, libtest's arguments and output, other harnesses, doc tests.
 
-use crate::package::Package;
+use crate::package::{Package, manifest};
 use libtest_mimic::Trial;
 
 pub(crate) fn trials() -> Vec<Trial> {
@@ -21,9 +21,8 @@ pub(crate) fn trials() -> Vec<Trial> {
     ]
 }
 
-fn library(source: &str) -> Package {
-    let manifest = "[package]\nname = \"subject\"\nedition = \"2024\"\n";
-    Package::new(&[("Cargo.toml", manifest), ("src/lib.rs", source)])
+fn library(name: &str, source: &str) -> Package {
+    Package::new(&[("Cargo.toml", &manifest(name, "")), ("src/lib.rs", source)])
 }
 
 /// The lines `test … ... …`.
@@ -43,7 +42,7 @@ fn summary(stdout: &str) -> &str {
 }
 
 fn each_test_has_its_own_process_and_verdict() {
-    let package = library(
+    let package = library("each_test_has_its_own_process_and_verdict", 
         "#[test] fn aborts() { println!(\"last words\"); std::process::abort() }
          #[test] fn exits() { std::process::exit(0) }
          #[test] fn fails() { println!(\"out\"); eprintln!(\"err\"); panic!(\"because\") }
@@ -93,6 +92,7 @@ fn each_test_has_its_own_process_and_verdict() {
 
 fn libtests_arguments_select() {
     let package = library(
+        "libtests_arguments_select",
         "mod a { #[test] fn one() { println!(\"one runs\") } #[test] #[ignore] fn two() {} }
          mod b { #[test] fn one() {} #[test] fn onetwo() {} }",
     );
@@ -139,7 +139,7 @@ fn the_rest_of_a_package() {
     let package = Package::new(&[
         (
             "Cargo.toml",
-            "[package]\nname = \"subject\"\nedition = \"2024\"\n[dev-dependencies]\nhelper = { path = \"helper\" }\n[[test]]\nname = \"own\"\nharness = false\n",
+            "[package]\nname = \"whole-package\"\nedition = \"2024\"\n[dev-dependencies]\nhelper = { path = \"helper\" }\n[[test]]\nname = \"own\"\nharness = false\n",
         ),
         (
             "src/lib.rs",
@@ -148,7 +148,7 @@ fn the_rest_of_a_package() {
         ("src/main.rs", "fn main() {}"),
         (
             "tests/own.rs",
-            "fn main() { println!(\"{:?}\", std::env::args().skip(1).collect::<Vec<_>>()) }",
+            "fn main() { println!(\"run with {:?}\", std::env::args().skip(1).collect::<Vec<_>>()) }",
         ),
         (
             "tests/usual.rs",
@@ -163,10 +163,10 @@ fn the_rest_of_a_package() {
             "/// ```\n/// panic!()\n/// ```\npub fn answer() -> u32 { 42 }",
         ),
     ]);
-    let called = package.finishline(&["test", "helped"]).expect(0);
+    let called = package.finishline(&["test"]).expect(0);
     assert_eq!(verdicts(&called.stdout), ["helped ... ok"]);
     assert!(
-        called.stdout.contains("[\"helped\"]\n"),
+        called.stdout.contains("run with []\n"),
         "run whole, with its arguments: {}",
         called.stdout
     );
@@ -179,8 +179,7 @@ fn the_rest_of_a_package() {
 }
 
 fn tests_that_race_fail() {
-    let manifest =
-        "[package]\nname = \"subject\"\nedition = \"2024\"\n[dependencies]\nrayon = \"1.12\"\n";
+    let manifest = "[package]\nname = \"races-in-tests\"\nedition = \"2024\"\n[dependencies]\nrayon = \"1.12\"\n";
     let source = "
         static mut TOTAL: u64 = 0;
         fn add() { unsafe { TOTAL += 1 } }
