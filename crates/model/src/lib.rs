@@ -1,8 +1,8 @@
 //! The words every room of Finishline shares: ids, places in the source, events, races, verdicts.
 //!
-//! Nothing here decides anything. A detector sees only [`event`]s made of ids; a report turns ids
+//! Nothing here decides anything about a program. A detector sees only [`event`]s made of ids; a report turns ids
 //! back into words with the tables of [`source`]; [`verdict`] says what an answer means, once, for
-//! the help text, the documentation and every report.
+//! the help text, the documentation and every report. [`suppressions`] is the one file format all front ends read.
 
 #![forbid(unsafe_code)]
 
@@ -15,6 +15,7 @@ pub mod ids;
 pub mod race;
 pub mod source;
 pub mod summary;
+pub mod suppressions;
 pub mod verdict;
 
 pub use checks::{Pass, Passes};
