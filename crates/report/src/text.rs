@@ -246,7 +246,9 @@ impl Page {
 fn paint_of(verdict: Verdict) -> Paint {
     match verdict {
         Verdict::Certified => GREEN,
-        Verdict::CertifiedOrder | Verdict::Apparent | Verdict::Unknown => YELLOW,
+        Verdict::CertifiedOrder | Verdict::Observed | Verdict::Apparent | Verdict::Unknown => {
+            YELLOW
+        }
         Verdict::Race | Verdict::Trap => RED,
     }
 }
