@@ -25,7 +25,12 @@ pub(crate) fn origin(function: &str, file: Option<&str>) -> Origin {
         Some(name) if RAYON.contains(&name) => Origin::Rayon,
         Some(name) if STANDARD.contains(&name) => Origin::Std,
         Some(_) => Origin::User,
-        None => Origin::System,
+        // Line tables alone may name an inlined function without its path.
+        None => match file.filter(|file| file.ends_with(".rs")) {
+            Some(file) if file.split('/').any(is_of_rayon) => Origin::Rayon,
+            Some(_) => Origin::User,
+            None => Origin::System,
+        },
     }
 }
 
@@ -47,10 +52,16 @@ fn by_file(file: &str) -> Option<Origin> {
             .rsplit_once('-')
             .map_or(repository, |(name, _)| name)
     };
-    Some(match package {
-        "rayon" | "rayon-core" => Origin::Rayon,
-        _ => Origin::Dependency(package.to_owned()),
+    Some(if is_of_rayon(package) {
+        Origin::Rayon
+    } else {
+        Origin::Dependency(package.to_owned())
     })
+}
+
+/// Whether a folder is that of one of rayon's packages.
+fn is_of_rayon(folder: &str) -> bool {
+    matches!(unversioned(folder), "rayon" | "rayon-core")
 }
 
 /// `rayon-core` of `rayon-core-1.13.0`.
@@ -82,19 +93,17 @@ fn crate_of(function: &str) -> Option<&str> {
 
 /// Where ` as ` stands that separates the type from the trait.
 fn top_level_as(inside: &str) -> Option<usize> {
-    let mut depth = 0usize;
-    for (at, c) in inside.char_indices() {
-        match c {
-            '<' => depth += 1,
-            '>' if depth == 0 => return None,
-            // The arrow of a function's type closes nothing.
-            '>' if inside[..at].ends_with('-') => {}
-            '>' => depth -= 1,
-            ' ' if depth == 0 && inside[at..].starts_with(" as ") => return Some(at),
-            _ => {}
+    let mut from = 0;
+    loop {
+        let at = from + inside[from..].find(['<', '>', ' '])?;
+        let after = &inside[at + 1..];
+        match inside.as_bytes()[at] {
+            b'<' => from = at + 1 + closing(after)? + 1,
+            b'>' if !inside[..at].ends_with('-') => return None,
+            b' ' if after.starts_with("as ") => return Some(at),
+            _ => from = at + 1,
         }
     }
-    None
 }
 
 /// The first identifier that is followed by `::`.
@@ -115,40 +124,55 @@ fn first_crate(path: &str) -> Option<&str> {
 }
 
 /// The method of rayon's public interface that a function of rayon is; none for its inner works.
-pub(crate) fn method(function: &str) -> Option<&str> {
-    let inner = [
-        "::plumbing::",
-        "{closure",
-        "::registry::",
-        "::job::",
-        "::unwind::",
-    ];
-    if inner.iter().any(|part| function.contains(part)) {
-        return None;
-    }
-    let path = without_generics(function);
-    let name = path.rsplit("::").next()?;
+pub(crate) fn method(function: &str) -> Option<String> {
+    const INNER: [&str; 5] = ["plumbing", "registry", "job", "unwind", "task"];
+    let path = skeleton(function);
+    let mut parts: Vec<&str> = path.split("::").collect();
+    let name = parts.pop()?;
     let plain = |c: char| c.is_ascii_alphanumeric() || c == '_';
-    (!name.is_empty() && name.chars().all(plain)).then_some(name)
+    let inner = parts.iter().any(|part| INNER.contains(part));
+    let named = !name.is_empty() && path.chars().all(|c| plain(c) || c == ':');
+    (named && !inner).then(|| name.to_owned())
 }
 
-/// The path without the generic arguments at its end: `f` of `f::<T>`.
-fn without_generics(path: &str) -> &str {
-    let Some(inside) = path.strip_suffix('>') else {
-        return path;
+/// The path without generic arguments; of an implementation, the trait's: `a::Trait::f` of `<b::T<U> as a::Trait<V>>::f::<W>`.
+fn skeleton(function: &str) -> String {
+    let Some(inside) = function.strip_prefix('<') else {
+        return without_generics(function);
     };
+    let Some(end) = closing(inside) else {
+        return without_generics(function);
+    };
+    let implemented = top_level_as(inside).map_or(0, |at| at + 4);
+    let owner = inside.get(implemented..end).unwrap_or_default();
+    without_generics(owner) + &without_generics(&inside[end + 1..])
+}
+
+/// Where the bracket closes that was opened before this text.
+fn closing(inside: &str) -> Option<usize> {
     let mut depth = 1usize;
-    for (at, c) in inside.char_indices().rev() {
+    for (at, c) in inside.char_indices() {
         match c {
-            '>' if !inside[..at].ends_with('-') => depth += 1,
-            '<' => depth -= 1,
+            '<' => depth += 1,
+            // The arrow of a function's type closes nothing.
+            '>' if !inside[..at].ends_with('-') => depth -= 1,
             _ => {}
         }
         if depth == 0 {
-            return inside[..at].trim_end_matches("::");
+            return Some(at);
         }
     }
-    path
+    None
+}
+
+/// The path with everything in angle brackets left out.
+fn without_generics(path: &str) -> String {
+    let (mut kept, mut rest) = (String::new(), path);
+    while let Some((before, inside)) = rest.split_once('<') {
+        kept += before.trim_end_matches("::");
+        rest = closing(inside).map_or("", |end| &inside[end + 1..]);
+    }
+    kept + rest
 }
 
 #[cfg(test)]
@@ -292,12 +316,24 @@ mod tests {
                 "rayon::iter::plumbing::bridge_producer_consumer::helper",
                 None,
             ),
+            (
+                "<rayon::iter::map::Map<I, hist::main::{closure#0}> as rayon::iter::ParallelIterator>::collect::<V>",
+                Some("collect"),
+            ),
+            (
+                "<rayon::iter::for_each::ForEachConsumer<F> as rayon::iter::plumbing::Folder<T>>::consume_iter",
+                None,
+            ),
+            ("<fn(A) -> B as rayon::X<fn(C) -> D>>::go", Some("go")),
+            (
+                "<<a::T as b::U>::V as rayon::iter::ParallelIterator>::sum",
+                Some("sum"),
+            ),
             ("rayon_core::join::join_context::{closure}", None),
-            ("<X as Y>", None),
             (">", None),
             ("", None),
         ] {
-            assert_eq!(method(function), expected, "{function}");
+            assert_eq!(method(function).as_deref(), expected, "{function}");
         }
     }
 }

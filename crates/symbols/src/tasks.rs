@@ -34,9 +34,7 @@ fn call(frames: impl Iterator<Item = Frame>) -> Option<Call> {
     let mut of_dependency: Option<Call> = None;
     for frame in frames {
         let call = |place: Option<Place>| Call {
-            operation: (outermost_of_rayon.as_ref())
-                .and_then(|frame| method(&frame.function))
-                .map(str::to_owned),
+            operation: (outermost_of_rayon.as_ref()).and_then(|frame| method(&frame.function)),
             place,
         };
         match frame.origin {
