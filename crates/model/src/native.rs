@@ -56,6 +56,61 @@ pub enum Limit {
     Synchronised,
 }
 
+impl Limit {
+    pub const ALL: [Limit; 5] = [
+        Limit::NothingParallel,
+        Limit::Stopped,
+        Limit::Incomplete,
+        Limit::Threads,
+        Limit::Synchronised,
+    ];
+
+    /// The word of JSON reports.
+    pub const fn word(self) -> &'static str {
+        match self {
+            Limit::NothingParallel => "nothing-parallel",
+            Limit::Stopped => "stopped",
+            Limit::Incomplete => "incomplete",
+            Limit::Threads => "threads",
+            Limit::Synchronised => "synchronised",
+        }
+    }
+
+    /// What was missing, in a sentence.
+    pub const fn because(self) -> &'static str {
+        match self {
+            Limit::NothingParallel => {
+                "nothing was parallel: no operation of rayon was seen on this input"
+            }
+            Limit::Stopped => {
+                "a task waits for what another task does, other than by join or scope; the run was stopped there. Another schedule may go on, so this is no proof of a deadlock, but with few threads it can become one"
+            }
+            Limit::Incomplete => "the process ended before its findings were complete",
+            Limit::Threads => {
+                "threads besides the first took part, and only their order in this run was seen"
+            }
+            Limit::Synchronised => "locks or atomics order conflicting accesses, or may do so",
+        }
+    }
+
+    /// What would establish more.
+    pub const fn stronger(self) -> &'static str {
+        match self {
+            Limit::NothingParallel => {
+                "run it on an input on which it uses rayon, by `cargo finishline`"
+            }
+            Limit::Stopped => "let tasks wait for each other only by join and scope",
+            Limit::Incomplete => "let the program run to its end",
+            Limit::Threads => {
+                "use tasks of rayon instead of threads: of these every schedule is covered"
+            }
+            Limit::Synchronised => {
+                "`--determinacy` lists the conflicts that locks and atomics order"
+            }
+        }
+    }
+}
+
 /// One answer over many processes, e.g. the tests of a crate.
 #[derive(Clone, Debug, PartialEq, Default)]
 pub struct NativeSuite {

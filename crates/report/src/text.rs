@@ -243,7 +243,7 @@ impl Page {
     }
 }
 
-fn paint_of(verdict: Verdict) -> Paint {
+pub(crate) fn paint_of(verdict: Verdict) -> Paint {
     match verdict {
         Verdict::Certified => GREEN,
         Verdict::CertifiedOrder | Verdict::Observed | Verdict::Apparent | Verdict::Unknown => {

@@ -3,6 +3,7 @@
 //! [SARIF 3.11.5]: braces in a message are doubled; [SARIF 3.11.6]: brackets in a link's text have a backslash before them. What is absent is
 //! left out, as the standard wants it. `P` are the properties of a run, `I` those of an invocation: whatever the report adds.
 
+use crate::json::write_pretty;
 use finishline_model::summary::Place;
 use serde::Serialize;
 use std::io;
@@ -207,9 +208,7 @@ impl<'a, P: Serialize, I: Serialize> Log<'a, P, I> {
     }
 
     pub(crate) fn write(&self, out: &mut dyn io::Write) -> io::Result<()> {
-        let mut text = serde_json::to_vec_pretty(self)?;
-        text.push(b'\n');
-        out.write_all(&text)
+        write_pretty(self, out)
     }
 }
 
