@@ -1,17 +1,16 @@
 //! What the user starts: `cargo finishline run`, `test`, `build` and `clean`.
 
-use crate::findings::Run;
-use crate::options::{Format, Options, Request, Subcommand};
-use crate::report::{self, Verdict};
+use crate::options::{Options, Request, Subcommand};
+use crate::report::Reporter;
+use crate::run::Ended;
 use crate::runtime::Runtime;
-use crate::session::{Compiler, Session};
+use crate::session::{CommandLine, Compiler, Session};
 use crate::toolchain::{Place, Toolchain};
-use crate::{CARGO_FAILED, Problem, RACE_FOUND, runner, wrapper};
+use crate::{Problem, RACE_FOUND, runner, wrapper};
 use std::env;
 use std::ffi::{OsStr, OsString};
 use std::fs;
-use std::io::{self, Write};
-use std::os::unix::process::ExitStatusExt;
+use std::io;
 use std::path::{Path, PathBuf};
 use std::process::{Command, ExitStatus};
 
@@ -56,6 +55,7 @@ pub(crate) fn execute(request: &Request) -> Result<u8, Problem> {
     let session = Session {
         directory: directory.path().to_owned(),
         subcommand: request.subcommand,
+        command: command_line(request)?,
         options: absolute(&request.options)?,
         compiler: Compiler {
             stable: !toolchain.is_nightly() && env::var_os("RUSTC_BOOTSTRAP").is_none(),
@@ -95,46 +95,12 @@ pub(crate) fn execute(request: &Request) -> Result<u8, Problem> {
 
 /// Reports what the runners have left behind.
 fn conclude(session: &Session, cargo: ExitStatus) -> Result<u8, Problem> {
-    let status = match (cargo.code(), cargo.signal()) {
-        (Some(code), _) => u8::try_from(code).unwrap_or(CARGO_FAILED),
-        (None, signal) => 128 + u8::try_from(signal.unwrap_or_default()).unwrap_or_default(),
-    };
     let runs = session.runs()?;
-    let raced = summarise(session, &runs)?;
+    let raced = !runs.is_empty() && Reporter::new(session)?.conclude(&runs)?;
     Ok(match raced {
         true => RACE_FOUND,
-        false => status,
+        false => Ended::from(cargo).status(),
     })
-}
-
-/// The report over all runs. True if there is a race among them.
-fn summarise(session: &Session, runs: &[Run]) -> Result<bool, Problem> {
-    let mut text = String::new();
-    let (mut races, mut parallel) = (0, false);
-    for run in runs {
-        let judgement = report::judge(run, &session.options)?;
-        match judgement.verdict {
-            Verdict::Races(number) => races += number,
-            Verdict::NothingFound => parallel = true,
-            Verdict::NotParallel | Verdict::Unchecked => {}
-        }
-        if run.test.is_none() {
-            text += &judgement.text;
-        }
-    }
-    if session.subcommand == Subcommand::Test && !runs.is_empty() {
-        text += &match (races, parallel) {
-            (0, false) => "nothing was parallel: rayon was not used\n".to_owned(),
-            (0, true) => format!("{} runs, no race\n", runs.len()),
-            _ => format!("{} runs, {races} races\n", runs.len()),
-        };
-    }
-    let stream = io::stderr();
-    if session.options.format == Format::Text {
-        let written = stream.lock().write_all(text.as_bytes());
-        written.map_err(|error| Problem::new(format!("can't write the report: {error}")))?;
-    }
-    Ok(races > 0)
 }
 
 fn clean(ours: &Path) -> Result<u8, Problem> {
@@ -143,6 +109,28 @@ fn clean(ours: &Path) -> Result<u8, Problem> {
         Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(0),
         Err(error) => Err(Problem::write(ours, error)),
     }
+}
+
+/// What the user typed, less the options that only say where the report goes.
+fn command_line(request: &Request) -> Result<CommandLine, Problem> {
+    let here = env::current_dir()
+        .map_err(|error| Problem::new(format!("can't find the current directory: {error}")))?;
+    let text = |words: &[OsString]| {
+        words
+            .iter()
+            .map(|word| word.to_string_lossy().into_owned())
+            .collect::<Vec<_>>()
+    };
+    let mut before = ["cargo", "finishline", request.subcommand.name()]
+        .map(str::to_owned)
+        .to_vec();
+    before.extend(request.options.of_the_run());
+    before.extend(text(&request.cargo));
+    Ok(CommandLine {
+        directory: here.to_string_lossy().into_owned(),
+        before,
+        after: text(&request.program),
+    })
 }
 
 /// The parts don't all run in the directory that the user named files in.

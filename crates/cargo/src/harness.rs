@@ -3,11 +3,11 @@
 //! As many run at once as libtest would have run. Results are printed in the order of the list whatever ends first, so that two
 //! runs can be compared. A test with a race has failed, also if it passed.
 
-use crate::findings::{Ended, Run};
 use crate::libtest::{Arguments, Selection, Test, run_only};
 use crate::options::Color;
 use crate::process::{self, Checked};
-use crate::report::{self, Judgement, Verdict};
+use crate::report::{self, Reporter, Standing};
+use crate::run::{Ended, Run};
 use crate::session::Session;
 use crate::transcript::Transcript;
 use crate::{CARGO_FAILED, Problem};
@@ -35,6 +35,7 @@ pub(crate) fn run(
     }
     let started = Instant::now();
     let selection = parsed.select(session, program)?;
+    let reporter = Reporter::new(session)?;
     let mut printer = Printer::new(session, &parsed);
     printer.heading(&selection).map_err(Printer::problem)?;
 
@@ -43,7 +44,7 @@ pub(crate) fn run(
     each_in_order(
         &selection.tests,
         parsed.test_threads().get(),
-        |test| run_one(session, program, test),
+        |test| run_one(session, &reporter, program, test),
         |test, result| {
             let Some(result) = result.transpose()? else {
                 tally.ignored += 1;
@@ -71,34 +72,55 @@ pub(crate) fn run(
 /// What came of one test.
 struct Outcome {
     run: Run,
-    judgement: Judgement,
+    standing: Standing,
+    /// The report of its races.
+    report: Vec<u8>,
     transcript: Transcript,
     passed: bool,
 }
 
 impl Outcome {
-    fn races(&self) -> bool {
-        matches!(self.judgement.verdict, Verdict::Races(_))
-    }
-
     fn is_fine(&self) -> bool {
-        self.passed && !self.races()
+        self.passed && self.standing != Standing::Races
     }
 }
 
 /// Runs a test, unless it is ignored.
-fn run_one(session: &Session, program: &Path, test: &Test) -> Option<Result<Outcome, Problem>> {
+fn run_one(
+    session: &Session,
+    reporter: &Reporter,
+    program: &Path,
+    test: &Test,
+) -> Option<Result<Outcome, Problem>> {
     (!test.ignored).then(|| {
-        let (run, printed) = execute(session, program, &test.name)?;
-        let judgement = report::judge(&run, &session.options)?;
+        let (mut run, printed) = execute(session, program, &test.name)?;
         let transcript = Transcript::read(&printed, &test.name);
+        let passed = run.ended == Ended::Exited(0) && transcript.passed == Some(true);
+        run.failure = (!passed).then(|| failure(run.ended, transcript.passed));
+        let told = reporter.tell(&run, run.failure.as_deref());
+        let style = report::style(session.options.color, io::stdout().is_terminal());
         Ok(Outcome {
-            passed: run.ended == Ended::Exited(0) && transcript.passed == Some(true),
+            standing: told.standing(),
+            report: told.text(style).map_err(Printer::problem)?,
             run,
-            judgement,
             transcript,
+            passed,
         })
     })
+}
+
+/// How a test failed, in a sentence.
+fn failure(ended: Ended, passed: Option<bool>) -> String {
+    match (ended, passed) {
+        (Ended::Killed { signal }, _) => format!("the process was killed by signal {signal}"),
+        (Ended::Exited(_), Some(false)) => "the test failed".to_owned(),
+        (Ended::Exited(code), Some(true)) => {
+            format!("the test passed, but its process ended with exit status {code}")
+        }
+        (Ended::Exited(code), None) => {
+            format!("the test ended its process, with exit status {code}")
+        }
+    }
 }
 
 /// Both standard streams go to one file, so that their order is kept. A pipe would stay open as long as any process that the
@@ -168,10 +190,10 @@ struct Tally {
 
 impl Tally {
     fn count(&mut self, outcome: &Outcome) {
-        let number = match (outcome.passed, outcome.races()) {
-            (_, true) => &mut self.racing,
-            (true, false) => &mut self.passed,
-            (false, false) => &mut self.failed,
+        let number = match (outcome.passed, outcome.standing) {
+            (_, Standing::Races) => &mut self.racing,
+            (true, _) => &mut self.passed,
+            (false, _) => &mut self.failed,
         };
         *number += 1;
     }
@@ -239,12 +261,12 @@ impl Printer {
     }
 
     fn verdict(&mut self, test: &Test, outcome: &Outcome) -> io::Result<()> {
-        let (color, word, letter) = match (outcome.passed, outcome.judgement.verdict) {
-            (true, Verdict::Races(_)) => (RED, "RACE", "R"),
-            (false, Verdict::Races(_)) => (RED, "FAILED, RACE", "R"),
+        let (color, word, letter) = match (outcome.passed, outcome.standing) {
+            (true, Standing::Races) => (RED, "RACE", "R"),
+            (false, Standing::Races) => (RED, "FAILED, RACE", "R"),
             (false, _) => (RED, "FAILED", "F"),
-            (true, Verdict::Unchecked) => (YELLOW, "ok, unchecked", "u"),
-            (true, Verdict::NothingFound | Verdict::NotParallel) => (GREEN, "ok", "."),
+            (true, Standing::Unchecked) => (YELLOW, "ok, unchecked", "u"),
+            (true, Standing::NothingFound) => (GREEN, "ok", "."),
         };
         let word = self.colored(color, word);
         let live = match self.show_live {
@@ -278,21 +300,24 @@ impl Printer {
     }
 
     fn detail(&mut self, test: &Test, outcome: &Outcome) -> io::Result<()> {
-        let output = outcome.transcript.output.trim_end();
-        let shown = !output.is_empty() && !self.show_live;
-        let ended = (!outcome.passed).then(|| ending(outcome)).flatten();
-        if shown || ended.is_some() {
+        let output = match self.show_live {
+            true => "",
+            false => outcome.transcript.output.trim_end(),
+        };
+        // libtest has shown why, unless the test did not come to its end.
+        let failure = outcome.run.failure.as_deref();
+        let failure = failure.filter(|_| outcome.transcript.passed != Some(false));
+        if !output.is_empty() || failure.is_some() {
             writeln!(self.stream, "\n---- {} output ----", test.name)?;
+            for text in [output, failure.unwrap_or_default()] {
+                if !text.is_empty() {
+                    writeln!(self.stream, "{text}")?;
+                }
+            }
         }
-        if shown {
-            writeln!(self.stream, "{output}")?;
-        }
-        if let Some(ended) = ended {
-            writeln!(self.stream, "{ended}")?;
-        }
-        if outcome.races() {
-            writeln!(self.stream, "\n---- {} races ----", test.name)?;
-            write!(self.stream, "{}", outcome.judgement.text)?;
+        if !outcome.report.is_empty() {
+            writeln!(self.stream, "\n---- {} report ----", test.name)?;
+            self.stream.write_all(&outcome.report)?;
         }
         Ok(())
     }
@@ -314,20 +339,6 @@ impl Printer {
             "\ntest result: {word}. {passed} passed; {failed} failed; {racing} with races; {ignored} ignored; {filtered_out} filtered out; finished in {seconds:.2}s\n"
         )?;
         self.stream.flush()
-    }
-}
-
-/// How a test ended that libtest has no words for.
-fn ending(outcome: &Outcome) -> Option<String> {
-    match (outcome.run.ended, outcome.transcript.passed) {
-        (Ended::Killed { signal }, _) => Some(format!("the process was killed by signal {signal}")),
-        (Ended::Exited(code), None) => Some(format!(
-            "the test ended its process, with exit status {code}"
-        )),
-        (Ended::Exited(code), Some(true)) => Some(format!(
-            "the test passed, but its process ended with exit status {code}"
-        )),
-        (Ended::Exited(_), Some(false)) => None,
     }
 }
 

@@ -16,13 +16,13 @@
 
 mod arguments;
 mod command;
-mod findings;
 mod harness;
 mod libtest;
 mod options;
 mod problem;
 mod process;
 mod report;
+mod run;
 mod runner;
 mod runtime;
 mod rustdoc;

@@ -36,6 +36,8 @@ impl Subcommand {
     }
 }
 
+const DEFAULT_LOGICAL_THREADS: u32 = 16;
+
 #[derive(Args, Clone, Debug, Serialize, Deserialize)]
 pub(crate) struct Options {
     /// The form of the report
@@ -56,7 +58,7 @@ pub(crate) struct Options {
     pub(crate) max_races: usize,
 
     /// How many threads rayon claims to have, which decides how finely parallel iterators are split
-    #[arg(long, value_name = "N", default_value_t = 16, value_parser = clap::value_parser!(u32).range(1..))]
+    #[arg(long, value_name = "N", default_value_t = DEFAULT_LOGICAL_THREADS, value_parser = clap::value_parser!(u32).range(1..))]
     pub(crate) logical_threads: u32,
 
     /// Which half of a join is run first; the verdict is the same
@@ -77,6 +79,21 @@ pub(crate) struct Options {
 }
 
 impl Options {
+    /// The options that change what a run shows, as words, without those that are as they always are.
+    pub(crate) fn of_the_run(&self) -> Vec<String> {
+        let mut words = Vec::new();
+        if self.logical_threads != DEFAULT_LOGICAL_THREADS {
+            words.push(format!("--logical-threads={}", self.logical_threads));
+        }
+        if self.first == First::Right {
+            words.push("--first=right".to_owned());
+        }
+        if self.determinacy {
+            words.push("--determinacy".to_owned());
+        }
+        words
+    }
+
     /// Whether the report is alone on standard output. All else then goes to standard error.
     pub(crate) fn report_on_standard_output(&self) -> bool {
         self.format != Format::Text && self.output.is_none()
@@ -88,6 +105,16 @@ pub(crate) enum Format {
     Text,
     Json,
     Sarif,
+}
+
+impl Format {
+    pub(crate) const fn of_report(self) -> finishline_report::Format {
+        match self {
+            Format::Text => finishline_report::Format::Text,
+            Format::Json => finishline_report::Format::Json,
+            Format::Sarif => finishline_report::Format::Sarif,
+        }
+    }
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, ValueEnum)]

@@ -4,8 +4,8 @@
 //! containers forbid even that; runs then differ in addresses and in nothing else.
 
 use crate::Problem;
-use crate::findings::{Ended, Run};
 use crate::options::First;
+use crate::run::{Ended, Run};
 use crate::session::Session;
 use nix::sys::personality::{self, Persona};
 use std::ffi::OsString;
@@ -71,10 +71,12 @@ impl<'a> Checked<'a> {
             .map(|entry| entry.path())
             .collect();
         findings.sort();
+        let ended = Ended::from(status);
         Ok(Run {
             program: self.program.to_owned(),
             test: test.map(str::to_owned),
-            ended: Ended::from(status),
+            ended,
+            failure: ended.failure(),
             findings,
         })
     }

@@ -3,9 +3,9 @@
 //! Tests are run one by one, each in a process of its own, so that a race is some test's race and a crash ends nothing else.
 //! Anything else is run whole, with the standard streams that it would have had without us.
 
-use crate::findings::Ended;
 use crate::options::Subcommand;
 use crate::process::{self, Checked};
+use crate::run::Ended;
 use crate::session::Session;
 use crate::{Problem, harness, wrapper};
 use signal_hook::consts::SIGINT;

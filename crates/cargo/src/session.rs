@@ -4,8 +4,8 @@
 //! environment back: it may start cargo itself, and that is none of our business.
 
 use crate::Problem;
-use crate::findings::Run;
 use crate::options::{Options, Subcommand};
+use crate::run::Run;
 use serde::{Deserialize, Serialize};
 use std::env;
 use std::fs::{self, File};
@@ -23,10 +23,55 @@ const DOC_TESTS_SKIPPED: &str = "doc-tests-skipped";
 pub(crate) struct Session {
     pub(crate) directory: PathBuf,
     pub(crate) subcommand: Subcommand,
+    pub(crate) command: CommandLine,
     pub(crate) options: Options,
     pub(crate) compiler: Compiler,
     /// The user's values of the variables that the session sets.
     pub(crate) users_environment: Vec<(String, Option<String>)>,
+}
+
+/// What the user typed, and where.
+#[derive(Serialize, Deserialize)]
+pub(crate) struct CommandLine {
+    pub(crate) directory: String,
+    /// From `cargo` on, up to `--`.
+    pub(crate) before: Vec<String>,
+    /// What follows `--`.
+    pub(crate) after: Vec<String>,
+}
+
+impl CommandLine {
+    pub(crate) fn words(&self) -> Vec<String> {
+        let separator = (!self.after.is_empty()).then(|| "--".to_owned());
+        let before = self.before.iter().cloned();
+        before
+            .chain(separator)
+            .chain(self.after.iter().cloned())
+            .collect()
+    }
+
+    /// The command that shows the same again, of one test if there is one.
+    pub(crate) fn replay(&self, test: Option<&str>) -> String {
+        let words = match test {
+            Some(test) => {
+                let mut words = self.before.clone();
+                words.extend(["--", "--include-ignored", "--exact", test].map(str::to_owned));
+                words
+            }
+            None => self.words(),
+        };
+        let words: Vec<String> = words.iter().map(|word| quoted(word)).collect();
+        words.join(" ")
+    }
+}
+
+/// A word as a shell takes it.
+fn quoted(word: &str) -> String {
+    let plain = |c: char| c.is_alphanumeric() || "-_=./:,+@%".contains(c);
+    match !word.is_empty() && word.chars().all(plain) {
+        true => word.to_owned(),
+        false => format!("'{}'", word.replace('\'', r"'\''")),
+    }
 }
 
 /// What the wrapper around rustc must know.
@@ -106,5 +151,32 @@ impl Session {
     /// Notes that doc tests were skipped; true the first time.
     pub(crate) fn skip_doc_tests(&self) -> bool {
         File::create_new(self.directory.join(DOC_TESTS_SKIPPED)).is_ok()
+    }
+
+    pub(crate) fn doc_tests_were_skipped(&self) -> bool {
+        self.directory.join(DOC_TESTS_SKIPPED).exists()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn replays_are_what_was_typed_but_for_other_tests() {
+        let words = |words: &[&str]| words.iter().map(|word| (*word).to_owned()).collect();
+        let command = CommandLine {
+            directory: String::new(),
+            before: words(&["cargo", "finishline", "test", "--features", "a b"]),
+            after: words(&["it's"]),
+        };
+        assert_eq!(
+            command.replay(None),
+            r"cargo finishline test --features 'a b' -- 'it'\''s'"
+        );
+        assert_eq!(
+            command.replay(Some("a::b")),
+            "cargo finishline test --features 'a b' -- --include-ignored --exact a::b"
+        );
     }
 }
