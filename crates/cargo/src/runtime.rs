@@ -1,0 +1,186 @@
+//! The runtime for one rustc: built once from the sources inside the tool, kept in a cache.
+//!
+//! The runtime is a Rust library with a standard library of its own, and is linked into programs that have theirs. So it is made one
+//! relocatable object in which only the symbols of the interface are global: nothing else of it can meet the user's symbols,
+//! allocator or panics. It is built for each rustc apart, because the drop-in is compiled against it by the user's rustc, and
+//! because a fix of the compiler should reach the runtime too.
+//!
+//! A folder of the cache is complete or absent: it is made under another name and renamed. Who builds holds a lock, so that a second
+//! process waits instead of building the same; if it dies, the lock goes with it.
+
+use crate::toolchain::Toolchain;
+use crate::{Problem, sources};
+use std::env;
+use std::fs::{self, File, TryLockError};
+use std::hash::{DefaultHasher, Hasher};
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+
+/// Names another folder for the cache.
+const CACHE_VARIABLE: &str = "FINISHLINE_CACHE";
+const OBJECT: &str = "runtime.o";
+const SOURCES: &str = "sources";
+
+pub(crate) struct Runtime {
+    /// Distinguishes whatever was built with another rustc or another tool.
+    pub(crate) key: String,
+    /// What programs are linked with.
+    pub(crate) object: PathBuf,
+    /// The crate root that stands in for rayon-core's.
+    pub(crate) drop_in: PathBuf,
+}
+
+impl Runtime {
+    /// Finds the runtime in the cache, or builds it.
+    pub(crate) fn prepare(toolchain: &Toolchain, quiet: bool) -> Result<Runtime, Problem> {
+        let cache = cache()?;
+        fs::create_dir_all(&cache).map_err(|error| Problem::write(&cache, error))?;
+        let key = key(toolchain);
+        let home = cache.join(&key);
+        if !home.is_dir() {
+            let lock = wait_for_lock(&cache.join(format!("{key}.lock")), quiet)?;
+            if !home.is_dir() {
+                build(toolchain, &cache, &home, quiet)?;
+            }
+            drop(lock);
+        }
+        Ok(Runtime {
+            key,
+            object: home.join(OBJECT),
+            drop_in: home.join(SOURCES).join(sources::DROP_IN_ROOT),
+        })
+    }
+}
+
+fn cache() -> Result<PathBuf, Problem> {
+    let set = |name| {
+        env::var_os(name)
+            .filter(|value| !value.is_empty())
+            .map(PathBuf::from)
+    };
+    let folder = set(CACHE_VARIABLE)
+        .or_else(|| set("XDG_CACHE_HOME").map(|caches| caches.join("finishline")))
+        .or_else(|| env::home_dir().map(|home| home.join(".cache/finishline")))
+        .ok_or_else(|| {
+            Problem::new(format!(
+                "there is no home directory; name a folder for the runtime in {CACHE_VARIABLE}"
+            ))
+        })?;
+    std::path::absolute(&folder).map_err(|error| Problem::read(&folder, error))
+}
+
+fn key(toolchain: &Toolchain) -> String {
+    let mut hasher = DefaultHasher::new();
+    hasher.write(toolchain.version.as_bytes());
+    hasher.write(sources::FINGERPRINT.as_bytes());
+    hasher.write(env!("CARGO_PKG_VERSION").as_bytes());
+    format!("{}-{:016x}", toolchain.release, hasher.finish())
+}
+
+fn wait_for_lock(path: &Path, quiet: bool) -> Result<File, Problem> {
+    let file = File::create(path).map_err(|error| Problem::write(path, error))?;
+    match file.try_lock() {
+        Ok(()) => return Ok(file),
+        Err(TryLockError::Error(error)) => return Err(Problem::write(path, error)),
+        Err(TryLockError::WouldBlock) => {}
+    }
+    if !quiet {
+        eprintln!("   Waiting for another process that builds the Finishline runtime");
+    }
+    file.lock().map_err(|error| Problem::write(path, error))?;
+    Ok(file)
+}
+
+fn build(toolchain: &Toolchain, cache: &Path, home: &Path, quiet: bool) -> Result<(), Problem> {
+    if !quiet {
+        eprintln!(
+            "    Building the Finishline runtime for rustc {}, once",
+            toolchain.release
+        );
+    }
+    let workshop = tempfile::Builder::new()
+        .prefix(".building-")
+        .tempdir_in(cache)
+        .map_err(|error| Problem::write(cache, error))?;
+    let product = workshop.path().join("product");
+    let sources = product.join(SOURCES);
+    sources::write(&sources)?;
+    let target = workshop.path().join("target");
+    compile(toolchain, &sources, &target, quiet)?;
+    let library = target
+        .join(&toolchain.host)
+        .join("release")
+        .join(sources::RUNTIME_LIBRARY);
+    merge(&library, workshop.path(), &product.join(OBJECT))?;
+    fs::rename(&product, home).map_err(|error| Problem::write(home, error))
+}
+
+/// Builds the static library. The user's flags, wrappers and profiles are for the user's code, not for this.
+fn compile(
+    toolchain: &Toolchain,
+    sources: &Path,
+    target: &Path,
+    quiet: bool,
+) -> Result<(), Problem> {
+    let mut command = Command::new(&toolchain.cargo);
+    for (name, _) in env::vars_os() {
+        let text = name.to_string_lossy();
+        let of_cargo = text.starts_with("CARGO_") && text != "CARGO_HOME";
+        if of_cargo || text.starts_with("RUSTC") || text.starts_with("RUSTFLAGS") {
+            command.env_remove(&name);
+        }
+    }
+    command
+        .current_dir(sources)
+        .args(["build", "--release", "--offline"])
+        .args([
+            "--package",
+            sources::RUNTIME_PACKAGE,
+            "--features",
+            sources::RUNTIME_FEATURE,
+        ])
+        .args(["--target", &toolchain.host, "--target-dir"])
+        .arg(target)
+        .env("RUSTC", &toolchain.rustc)
+        // Set, so that nothing of the user's configuration is taken instead.
+        .env("RUSTC_WRAPPER", "")
+        .env("RUSTC_WORKSPACE_WRAPPER", "")
+        // The runtime follows the program's frames from its own.
+        .env("CARGO_ENCODED_RUSTFLAGS", "-Cforce-frame-pointers=yes")
+        .env("CARGO_BUILD_BUILD_DIR", target)
+        .stdin(Stdio::null())
+        .stdout(Stdio::null());
+    if quiet {
+        command.arg("--quiet");
+    }
+    succeed(&mut command, "the Finishline runtime could not be built")
+}
+
+/// Makes one relocatable object of the library, in which only the interface is global.
+fn merge(library: &Path, workshop: &Path, object: &Path) -> Result<(), Problem> {
+    let merged = workshop.join("merged.o");
+    let mut link = Command::new("ld");
+    // Groups are deduplicated by name across objects, and these names are about to become our own.
+    link.args(["-r", "--force-group-allocation", "--whole-archive", "-o"]);
+    link.arg(&merged).arg(library);
+    succeed(&mut link, "`ld` could not link the Finishline runtime")?;
+
+    let list = workshop.join("global-symbols");
+    fs::write(&list, sources::global_symbols().join("\n"))
+        .map_err(|error| Problem::write(&list, error))?;
+    let mut localise = Command::new("objcopy");
+    localise.args(["--strip-debug", "--wildcard", "--keep-global-symbols"]);
+    localise.arg(&list).arg(&merged).arg(object);
+    succeed(
+        &mut localise,
+        "`objcopy` (of GNU binutils) could not prepare the Finishline runtime",
+    )
+}
+
+fn succeed(command: &mut Command, otherwise: &str) -> Result<(), Problem> {
+    match command.status() {
+        Ok(status) if status.success() => Ok(()),
+        Ok(status) => Err(Problem::new(format!("{otherwise} ({status})"))),
+        Err(error) => Err(Problem::new(format!("{otherwise}: {error}"))),
+    }
+}

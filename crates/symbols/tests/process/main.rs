@@ -1,0 +1,7 @@
+//! Findings of real processes: small programs are compiled with real debug information, write findings with real addresses of theirs,
+//! and the report is compared with what their source says.
+
+mod compiled;
+mod frames;
+mod suppressed;
+mod tasks;
