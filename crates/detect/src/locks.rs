@@ -6,8 +6,8 @@
 //!
 //! A task is protected by the locks that it takes itself and by those under which the finish began that waits for it: they are
 //! held until it has ended. The tasks of that finish share one hold, so it protects none of them from the others, nor from
-//! whoever holds it. When a finish begins, the locks held there are therefore numbered; of the others, which only ever protect
-//! one task, any two are different holds.
+//! whoever holds it. When a finish begins, the locks held there are therefore numbered, the exclusive ones; of the others, which
+//! only ever protect one task, any two are different holds.
 //!
 //! Whoever gives up a lock inside a finish that began under it takes it away from tasks that were thought protected by it:
 //! [`Held::gave_up_early`].
@@ -40,13 +40,6 @@ impl Hold {
         self.lock == other.lock
             && (self.mode == LockMode::Exclusive || other.mode == LockMode::Exclusive)
             && (self.shared_by_tasks == 0 || self.shared_by_tasks != other.shared_by_tasks)
-    }
-
-    /// Whether this one excludes whatever the other one does.
-    fn is_as_good_as(&self, other: &Hold) -> bool {
-        self.lock == other.lock
-            && self.mode >= other.mode
-            && (self.shared_by_tasks == 0 || self.shared_by_tasks == other.shared_by_tasks)
     }
 }
 
@@ -101,11 +94,12 @@ impl Locksets {
         excluding.map(|hold| hold.lock).min()
     }
 
-    /// Whether whatever `a` excludes `b` excludes too.
-    pub fn is_weaker(&self, a: LocksetId, b: LocksetId) -> bool {
-        let of_b = self.holds(b);
-        let mut of_a = self.holds(a).iter();
-        a == b || of_a.all(|hold| of_b.iter().any(|other| other.is_as_good_as(hold)))
+    /// Whether the locks that are held now exclude what those held earlier would still exclude, and nothing more: they are the same,
+    /// held in the same way. If one was held exclusively by somebody else, that hold is over.
+    pub fn renews(&self, now: LocksetId, earlier: LocksetId) -> bool {
+        let key = |hold: &Hold| (hold.lock, hold.mode);
+        let [now_holds, earlier_holds] = [now, earlier].map(|set| self.holds(set).iter().map(key));
+        now == earlier || now_holds.eq(earlier_holds)
     }
 
     fn with(&mut self, set: LocksetId, lock: LockId) -> Result<LocksetId, TableError> {
@@ -276,7 +270,7 @@ impl Held {
             Event::FinishBegin { finish, .. } => {
                 make_room(&mut self.live, 1, TABLE)?;
                 for hold in &mut self.holds[self.own..] {
-                    if hold.shared_by_tasks == 0 {
+                    if hold.mode == LockMode::Exclusive && hold.shared_by_tasks == 0 {
                         self.shared_holds += 1;
                         hold.shared_by_tasks = self.shared_holds;
                     }
