@@ -48,6 +48,8 @@ impl Hold {
 pub struct Locksets {
     sets: Vec<Box<[Hold]>>,
     numbers: IdMap<Box<[Hold]>, LocksetId>,
+    /// What becomes of a set with one more lock.
+    with: IdMap<(LocksetId, LockId, LockMode), LocksetId>,
 }
 
 const TABLE: &str = "sets of locks";
@@ -57,6 +59,7 @@ impl Locksets {
         Locksets {
             sets: vec![Box::default()],
             numbers: IdMap::default(),
+            with: IdMap::default(),
         }
     }
 
@@ -65,22 +68,20 @@ impl Locksets {
         &self.sets[set.0 as usize]
     }
 
-    fn number(&mut self, holds: &[Hold]) -> Result<LocksetId, TableError> {
+    /// The set of these, which are put into order.
+    fn number(&mut self, holds: &mut Vec<Hold>) -> Result<LocksetId, TableError> {
         if holds.is_empty() {
             return Ok(LocksetId::NONE);
         }
-        let mut sorted = Vec::new();
-        make_room(&mut sorted, holds.len(), TABLE)?;
-        sorted.extend_from_slice(holds);
-        sorted.sort_unstable();
-        sorted.dedup();
-        if let Some(&number) = self.numbers.get(&sorted[..]) {
+        holds.sort_unstable();
+        holds.dedup();
+        if let Some(&number) = self.numbers.get(&holds[..]) {
             return Ok(number);
         }
         make_room(&mut self.sets, 1, TABLE)?;
         let number = LocksetId(self.sets.len() as u32);
-        self.sets.push(sorted.clone().into());
-        self.numbers.insert(sorted.into(), number);
+        self.sets.push(holds[..].into());
+        self.numbers.insert(holds[..].into(), number);
         Ok(number)
     }
 
@@ -102,15 +103,28 @@ impl Locksets {
         now == earlier || now_holds.eq(earlier_holds)
     }
 
-    fn with(&mut self, set: LocksetId, lock: LockId) -> Result<LocksetId, TableError> {
-        let mut holds = self.holds(set).to_vec();
-        make_room(&mut holds, 1, TABLE)?;
+    /// The set with one more lock, held by one task.
+    fn with(
+        &mut self,
+        set: LocksetId,
+        lock: LockId,
+        mode: LockMode,
+    ) -> Result<LocksetId, TableError> {
+        let key = (set, lock, mode);
+        if let Some(&more) = self.with.get(&key) {
+            return Ok(more);
+        }
+        let mut holds = Vec::new();
+        make_room(&mut holds, self.holds(set).len() + 1, TABLE)?;
+        holds.extend_from_slice(self.holds(set));
         holds.push(Hold {
             lock,
-            mode: LockMode::Exclusive,
+            mode,
             shared_by_tasks: 0,
         });
-        self.number(&holds)
+        let more = self.number(&mut holds)?;
+        self.with.insert(key, more);
+        Ok(more)
     }
 }
 
@@ -140,7 +154,8 @@ pub struct Held {
     live: Vec<Frame>,
     shared_holds: u32,
     gave_up_early: bool,
-    atomic: IdMap<LocksetId, LocksetId>,
+    /// A list that is used again and again.
+    scratch: Vec<Hold>,
 }
 
 impl Held {
@@ -154,7 +169,7 @@ impl Held {
             live: Vec::new(),
             shared_holds: 0,
             gave_up_early: false,
-            atomic: IdMap::default(),
+            scratch: Vec::new(),
         }
     }
 
@@ -166,12 +181,8 @@ impl Held {
 
     /// What protects an atomic access made now.
     pub fn atomic(&mut self) -> Result<LocksetId, TableError> {
-        if let Some(&set) = self.atomic.get(&self.now) {
-            return Ok(set);
-        }
-        let set = self.sets.with(self.now, LockId::ATOMIC)?;
-        self.atomic.insert(self.now, set);
-        Ok(set)
+        self.sets
+            .with(self.now, LockId::ATOMIC, LockMode::Exclusive)
     }
 
     pub fn sets(&self) -> &Locksets {
@@ -207,7 +218,8 @@ impl Held {
             mode,
             shared_by_tasks: 0,
         });
-        self.renumber()
+        self.now = self.sets.with(self.now, lock, mode)?;
+        Ok(())
     }
 
     fn unlock(&mut self, lock: LockId) -> Result<(), TableError> {
@@ -226,7 +238,11 @@ impl Held {
     }
 
     fn renumber(&mut self) -> Result<(), TableError> {
-        self.now = self.sets.number(&self.holds[self.running..])?;
+        let holds = &self.holds[self.running..];
+        self.scratch.clear();
+        make_room(&mut self.scratch, holds.len(), TABLE)?;
+        self.scratch.extend_from_slice(holds);
+        self.now = self.sets.number(&mut self.scratch)?;
         Ok(())
     }
 
