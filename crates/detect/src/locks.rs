@@ -6,8 +6,8 @@
 //!
 //! A task is protected by the locks that it takes itself and by those under which the finish began that waits for it: they are
 //! held until it has ended. The tasks of that finish share one hold, so it protects none of them from the others, nor from
-//! whoever holds it. When a finish begins, the locks held there are therefore numbered; of the others, which only ever protect
-//! one task, any two are different holds.
+//! whoever holds it. When a finish begins, the locks held there are therefore numbered, the exclusive ones; of the others, which
+//! only ever protect one task, any two are different holds.
 //!
 //! Whoever gives up a lock inside a finish that began under it takes it away from tasks that were thought protected by it:
 //! [`Held::gave_up_early`].
@@ -41,13 +41,6 @@ impl Hold {
             && (self.mode == LockMode::Exclusive || other.mode == LockMode::Exclusive)
             && (self.shared_by_tasks == 0 || self.shared_by_tasks != other.shared_by_tasks)
     }
-
-    /// Whether this one excludes whatever the other one does.
-    fn is_as_good_as(&self, other: &Hold) -> bool {
-        self.lock == other.lock
-            && self.mode >= other.mode
-            && (self.shared_by_tasks == 0 || self.shared_by_tasks == other.shared_by_tasks)
-    }
 }
 
 /// Every lockset that occurred, once.
@@ -55,6 +48,8 @@ impl Hold {
 pub struct Locksets {
     sets: Vec<Box<[Hold]>>,
     numbers: IdMap<Box<[Hold]>, LocksetId>,
+    /// What becomes of a set with one more lock.
+    with: IdMap<(LocksetId, LockId, LockMode), LocksetId>,
 }
 
 const TABLE: &str = "sets of locks";
@@ -64,6 +59,7 @@ impl Locksets {
         Locksets {
             sets: vec![Box::default()],
             numbers: IdMap::default(),
+            with: IdMap::default(),
         }
     }
 
@@ -72,22 +68,20 @@ impl Locksets {
         &self.sets[set.0 as usize]
     }
 
-    fn number(&mut self, holds: &[Hold]) -> Result<LocksetId, TableError> {
+    /// The set of these, which are put into order.
+    fn number(&mut self, holds: &mut Vec<Hold>) -> Result<LocksetId, TableError> {
         if holds.is_empty() {
             return Ok(LocksetId::NONE);
         }
-        let mut sorted = Vec::new();
-        make_room(&mut sorted, holds.len(), TABLE)?;
-        sorted.extend_from_slice(holds);
-        sorted.sort_unstable();
-        sorted.dedup();
-        if let Some(&number) = self.numbers.get(&sorted[..]) {
+        holds.sort_unstable();
+        holds.dedup();
+        if let Some(&number) = self.numbers.get(&holds[..]) {
             return Ok(number);
         }
         make_room(&mut self.sets, 1, TABLE)?;
         let number = LocksetId(self.sets.len() as u32);
-        self.sets.push(sorted.clone().into());
-        self.numbers.insert(sorted.into(), number);
+        self.sets.push(holds[..].into());
+        self.numbers.insert(holds[..].into(), number);
         Ok(number)
     }
 
@@ -101,22 +95,36 @@ impl Locksets {
         excluding.map(|hold| hold.lock).min()
     }
 
-    /// Whether whatever `a` excludes `b` excludes too.
-    pub fn is_weaker(&self, a: LocksetId, b: LocksetId) -> bool {
-        let of_b = self.holds(b);
-        let mut of_a = self.holds(a).iter();
-        a == b || of_a.all(|hold| of_b.iter().any(|other| other.is_as_good_as(hold)))
+    /// Whether the locks that are held now exclude what those held earlier would still exclude, and nothing more: they are the same,
+    /// held in the same way. If one was held exclusively by somebody else, that hold is over.
+    pub fn renews(&self, now: LocksetId, earlier: LocksetId) -> bool {
+        let key = |hold: &Hold| (hold.lock, hold.mode);
+        let [now_holds, earlier_holds] = [now, earlier].map(|set| self.holds(set).iter().map(key));
+        now == earlier || now_holds.eq(earlier_holds)
     }
 
-    fn with(&mut self, set: LocksetId, lock: LockId) -> Result<LocksetId, TableError> {
-        let mut holds = self.holds(set).to_vec();
-        make_room(&mut holds, 1, TABLE)?;
+    /// The set with one more lock, held by one task.
+    fn with(
+        &mut self,
+        set: LocksetId,
+        lock: LockId,
+        mode: LockMode,
+    ) -> Result<LocksetId, TableError> {
+        let key = (set, lock, mode);
+        if let Some(&more) = self.with.get(&key) {
+            return Ok(more);
+        }
+        let mut holds = Vec::new();
+        make_room(&mut holds, self.holds(set).len() + 1, TABLE)?;
+        holds.extend_from_slice(self.holds(set));
         holds.push(Hold {
             lock,
-            mode: LockMode::Exclusive,
+            mode,
             shared_by_tasks: 0,
         });
-        self.number(&holds)
+        let more = self.number(&mut holds)?;
+        self.with.insert(key, more);
+        Ok(more)
     }
 }
 
@@ -146,7 +154,8 @@ pub struct Held {
     live: Vec<Frame>,
     shared_holds: u32,
     gave_up_early: bool,
-    atomic: IdMap<LocksetId, LocksetId>,
+    /// A list that is used again and again.
+    scratch: Vec<Hold>,
 }
 
 impl Held {
@@ -160,7 +169,7 @@ impl Held {
             live: Vec::new(),
             shared_holds: 0,
             gave_up_early: false,
-            atomic: IdMap::default(),
+            scratch: Vec::new(),
         }
     }
 
@@ -172,12 +181,8 @@ impl Held {
 
     /// What protects an atomic access made now.
     pub fn atomic(&mut self) -> Result<LocksetId, TableError> {
-        if let Some(&set) = self.atomic.get(&self.now) {
-            return Ok(set);
-        }
-        let set = self.sets.with(self.now, LockId::ATOMIC)?;
-        self.atomic.insert(self.now, set);
-        Ok(set)
+        self.sets
+            .with(self.now, LockId::ATOMIC, LockMode::Exclusive)
     }
 
     pub fn sets(&self) -> &Locksets {
@@ -213,7 +218,8 @@ impl Held {
             mode,
             shared_by_tasks: 0,
         });
-        self.renumber()
+        self.now = self.sets.with(self.now, lock, mode)?;
+        Ok(())
     }
 
     fn unlock(&mut self, lock: LockId) -> Result<(), TableError> {
@@ -232,7 +238,11 @@ impl Held {
     }
 
     fn renumber(&mut self) -> Result<(), TableError> {
-        self.now = self.sets.number(&self.holds[self.running..])?;
+        let holds = &self.holds[self.running..];
+        self.scratch.clear();
+        make_room(&mut self.scratch, holds.len(), TABLE)?;
+        self.scratch.extend_from_slice(holds);
+        self.now = self.sets.number(&mut self.scratch)?;
         Ok(())
     }
 
@@ -276,7 +286,7 @@ impl Held {
             Event::FinishBegin { finish, .. } => {
                 make_room(&mut self.live, 1, TABLE)?;
                 for hold in &mut self.holds[self.own..] {
-                    if hold.shared_by_tasks == 0 {
+                    if hold.mode == LockMode::Exclusive && hold.shared_by_tasks == 0 {
                         self.shared_holds += 1;
                         hold.shared_by_tasks = self.shared_holds;
                     }

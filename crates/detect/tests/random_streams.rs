@@ -178,7 +178,7 @@ impl Generator {
                 self.body(true, depth + 1);
                 self.words.push(Word::Close);
             }
-            Open::Async | Open::Spawn | Open::Finish(_) => {
+            _ => {
                 self.words.push(Word::Open(open));
                 self.body(false, depth + 1);
                 self.words.push(Word::Close);

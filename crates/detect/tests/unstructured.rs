@@ -6,10 +6,8 @@
 
 mod common;
 
-use common::{
-    ContextChecks, InlineChecks, Open, RangeChecks, Word, from_environment, parse, show, shrink,
-    tell,
-};
+use common::inline::ContextChecks;
+use common::{InlineChecks, Open, RangeChecks, Word, from_environment, parse, show, shrink, tell};
 use finishline_detect::LocationSet;
 use finishline_detect::oracle::{Mode, Oracle, Recorded};
 use finishline_detect::order::{EspBags, Synchronised};

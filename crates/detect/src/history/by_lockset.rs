@@ -6,14 +6,16 @@
 //! it *overlaps*, as far as they are parallel to it by structure: no race, but the result may depend on which came
 //! first, whatever else was observed of this run.
 //!
-//! One group **covers** another if whatever would race with the latter would race with the former: it writes if the other does,
-//! and its locks exclude no more. [Cheng et al. 1998, ALL-SETS] An access is not remembered beside one that covers it and stands
-//! for it ([`Order::stands_for_now`]), and groups all of which precede it and that it covers are forgotten. So a location has at
-//! most one group for each kind and lockset, and those of a location that is written without locks go
-//! sooner or later.
+//! [Cheng et al. 1998, ALL-SETS] A group is forgotten once all of it precedes whatever is still to come
+//! ([`Order::precedes_all`]), or if all of it precedes an access that stands for it: one under the same locks that writes if the
+//! group does. And an access is not remembered beside a parallel one of the kind that stands for it
+//! ([`Order::stands_for_now`]). So a location has at most two groups for each set of locks.
+//! DIVERGENCE: the paper lets an access under fewer locks stand for one under more. The races are the same, but overlaps would be
+//! lost where the lock was the only thing in common.
 //!
 //! Exact, as the plain history is: a location is reported iff two accesses race, and in runs without races some conflict is
-//! excused iff one is. A location that neither races nor has an excused conflict overlaps iff two of its accesses do.
+//! excused iff one is. A location overlaps iff two of its accesses do, or else races or has an excused conflict under a lock that
+//! several tasks share a hold of.
 
 use super::StampSets;
 use crate::locks::{LocksetId, Locksets};
@@ -30,10 +32,9 @@ struct Group {
 }
 
 impl Group {
-    /// Whether whatever races with `other` would race with this, at the same time.
-    fn covers(&self, other: &Group, locksets: &Locksets) -> bool {
-        (self.kind == AccessKind::Write || other.kind == AccessKind::Read)
-            && locksets.is_weaker(self.locks, other.locks)
+    /// Whether whatever conflicts with an access of `other`'s kind conflicts with one of this kind.
+    fn does_as_much_as(&self, other: &Group) -> bool {
+        self.kind == AccessKind::Write || other.kind == AccessKind::Read
     }
 }
 
@@ -131,23 +132,26 @@ impl ByLockset {
         sets: &mut StampSets,
         locksets: &Locksets,
     ) -> Result<(), TableError> {
-        let (kind, locks) = (now.kind, now.locks);
-        let is_own = |group: &Group| group.kind == kind && group.locks == locks;
         let mut own = None;
         let mut covered = false;
         let mut index = 0;
         while index < self.groups.len() {
             let group = self.groups[index];
-            if is_own(&group) {
+            let same_locks = group.locks == now.locks;
+            if same_locks && group.kind == now.kind {
                 own = Some(index);
-            } else if now.covers(&group, locksets)
+            } else if now.does_as_much_as(&group)
+                && locksets.renews(now.locks, group.locks)
                 && !sets
                     .stamps(group.stamps)
                     .any(|stamp| order.structurally_parallel(stamp))
+                || sets
+                    .stamps(group.stamps)
+                    .all(|stamp| order.precedes_all(stamp))
             {
                 self.groups.swap_remove(index);
                 continue;
-            } else if group.covers(&now, locksets) {
+            } else if same_locks && group.does_as_much_as(&now) {
                 let (newest, _) = sets.split(group.stamps);
                 covered |= order.structurally_parallel(newest) && order.stands_for_now(newest);
             }
@@ -172,18 +176,20 @@ impl ByLockset {
         self.groups.capacity() * size_of::<Group>()
     }
 
-    /// The stamp of the last writer, if a write without locks is all that is remembered.
-    pub fn settled(&self) -> Option<Stamp> {
-        match self.groups[..] {
-            [
-                Group {
-                    kind: AccessKind::Write,
-                    locks: LocksetId::NONE,
-                    stamps,
-                },
-            ] if !StampSets::is_set(stamps) => Some(stamps),
-            _ => None,
+    /// The last writer and the readers, if nothing is remembered that was done under a lock.
+    pub fn without_locks(&self) -> Option<[u32; 2]> {
+        let mut stamps = [NOBODY; 2];
+        for group in &self.groups {
+            if group.locks != LocksetId::NONE {
+                return None;
+            }
+            match group.kind {
+                AccessKind::Write if StampSets::is_set(group.stamps) => return None,
+                AccessKind::Write => stamps[0] = group.stamps,
+                AccessKind::Read => stamps[1] = group.stamps,
+            }
         }
+        Some(stamps)
     }
 }
 

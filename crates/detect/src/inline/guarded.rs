@@ -99,9 +99,9 @@ impl<O: Order> Inline<O> {
                 }
             },
         )?;
-        if let Some(writer) = remembered.settled() {
+        if let Some(stamps) = remembered.without_locks() {
             self.elsewhere.remove(&location);
-            *cell = packed([writer; 2]);
+            *cell = packed(stamps);
         }
         Ok(())
     }

@@ -28,7 +28,7 @@
 //! **Locks, atomic accesses, isolated blocks.** A location that is accessed under a lock gets a full history
 //! ([`history::ByLockset`](crate::history::ByLockset)) in a side table, and its cell becomes [`ELSEWHERE`], which equals nothing that
 //! the fast path compares with. While a lock is held the fast path equals no cell. So programs that use locks pay for them at
-//! the locations concerned, until they are written without, and nowhere else. To be atomic, or in an isolated block, is to hold a
+//! the locations concerned, until all those accesses precede whatever is still to come, and nowhere else. To be atomic, or in an isolated block, is to hold a
 //! lock.
 //!
 //! Cells are handed over by the caller, one at a time or as a range ([`range`]); nothing here follows an address.

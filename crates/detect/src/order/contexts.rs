@@ -108,6 +108,10 @@ impl<O: Order> Order for Contexts<O> {
         self.inner.stands_for(earlier, later)
     }
 
+    fn precedes_all(&mut self, earlier: Stamp) -> bool {
+        self.inner.precedes_all(self.of(earlier)[0])
+    }
+
     #[inline]
     fn knows_more(&self) -> bool {
         self.inner.knows_more()

@@ -303,6 +303,12 @@ impl Order for EspBags {
         self.bags.together(earlier, later)
     }
 
+    /// What has been joined by the task at the bottom, the last one to end.
+    fn precedes_all(&mut self, earlier: Stamp) -> bool {
+        let main = self.live.first().map_or(NOBODY, |bottom| bottom.task);
+        self.bags.together(earlier, main)
+    }
+
     fn clear(&mut self) {
         self.bags.clear();
         self.live.clear();

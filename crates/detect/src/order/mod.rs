@@ -64,6 +64,11 @@ pub trait Order: Sized {
         false
     }
 
+    /// Whether the access with this stamp precedes one made now and all that are still to come. It may say no where it is not known.
+    fn precedes_all(&mut self, _earlier: Stamp) -> bool {
+        false
+    }
+
     /// Whether the access with this stamp may run in parallel with one made now by the structure of tasks and finishes alone:
     /// `parallel`, unless the order knows of anything else that orders accesses.
     fn structurally_parallel(&mut self, earlier: Stamp) -> bool {

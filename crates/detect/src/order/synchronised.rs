@@ -231,6 +231,10 @@ impl Order for Synchronised {
         earlier >= self.released_below() && self.structure.stands_for(earlier, later)
     }
 
+    fn precedes_all(&mut self, earlier: Stamp) -> bool {
+        self.structure.precedes_all(earlier)
+    }
+
     #[inline]
     fn knows_more(&self) -> bool {
         !self.releases.is_empty()

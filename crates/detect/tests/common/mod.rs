@@ -10,9 +10,9 @@
 
 #![allow(dead_code, reason = "each test file uses its part")]
 
-mod inline;
+pub(crate) mod inline;
 
-pub(crate) use inline::{ContextChecks, InlineChecks, RangeChecks};
+pub(crate) use inline::{InlineChecks, RangeChecks};
 
 use finishline_detect::LocationSet;
 use finishline_detect::history::{
