@@ -12,6 +12,10 @@ pub struct Findings {
     pub racing: LocationSet,
     /// Two parallel isolated blocks conflict: the result may depend on their order.
     pub isolated_conflict: bool,
+    /// Some conflict was ordered by nothing but what was observed in this run.
+    pub synchronised: bool,
+    /// Two accesses conflict that nothing but a lock, or that both are atomic, keeps apart.
+    pub overlap: bool,
     pub statistics: Statistics,
     /// Memory the detector used for tasks, and for locations.
     pub task_bytes: usize,
@@ -23,6 +27,8 @@ pub struct Findings {
 pub(crate) struct Found {
     racing: LocationSet,
     pub(crate) isolated_conflict: bool,
+    pub(crate) synchronised: bool,
+    pub(crate) overlap: bool,
     pub(crate) statistics: Statistics,
     pub(crate) failure: Option<Failure>,
 }
@@ -32,6 +38,8 @@ impl Found {
         Ok(Found {
             racing: LocationSet::new()?,
             isolated_conflict: false,
+            synchronised: false,
+            overlap: false,
             statistics: Statistics::default(),
             failure: None,
         })
@@ -56,7 +64,7 @@ impl Found {
 
     pub(crate) fn clear(&mut self) {
         self.racing.clear();
-        self.isolated_conflict = false;
+        (self.isolated_conflict, self.synchronised, self.overlap) = (false, false, false);
         self.statistics = Statistics::default();
         self.failure = None;
     }
@@ -74,6 +82,8 @@ impl Found {
                 location_bytes: location_bytes + self.racing.used_bytes(),
                 racing: self.racing,
                 isolated_conflict: self.isolated_conflict,
+                synchronised: self.synchronised,
+                overlap: self.overlap,
                 statistics: self.statistics,
             }),
         }

@@ -30,6 +30,7 @@ pub mod hash;
 pub mod history;
 pub mod inline;
 pub mod locations;
+pub mod locks;
 pub mod oracle;
 pub mod order;
 #[allow(unsafe_code)]

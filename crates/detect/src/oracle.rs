@@ -5,9 +5,12 @@
 //! step of its task. Edges go from a step to the next one of its task, from a creation to the first
 //! step of the task, and from the last step of a task to the step after the end or join of its
 //! immediately enclosing finish; a join of a finish is also one of those open inside it. In the mode
-//! [`Mode::Observed`] each isolated block has an edge to the next one that ran.
+//! [`Mode::Observed`] each isolated block has an edge to the next one that ran, and each release of an object has one to
+//! the acquires that it is in effect at.
 //!
-//! Two accesses to one location conflict if one is a write and not both are in isolated blocks; they
+//! Two accesses to one location conflict if one is a write. They exclude each other if both are in isolated blocks, or if they
+//! are protected by one lock, at least one of them exclusively, that was taken twice. A task is protected by what it has
+//! taken and by what protected the owner of its finish when that began. Accesses that conflict and don't exclude each other
 //! race if no path joins their steps. Steps come in an order of the run, so the ancestors of one are
 //! known when it begins: the union of its predecessors' sets, one bit an earlier step. Memory: n²/8
 //! bytes for n steps and mode; equal accesses of a step are recorded once. Beyond a limit of steps, or
@@ -17,7 +20,9 @@ use crate::Failure;
 use crate::findings::Findings;
 use crate::locations::LocationSet;
 use finishline_model::summary::Statistics;
-use finishline_model::{Access, AccessId, AccessKind, Event, Location, Observer, TaskId};
+use finishline_model::{
+    Access, AccessId, AccessKind, Event, Location, LockId, LockMode, ObjectId, Observer, TaskId,
+};
 use std::collections::{BTreeMap, BTreeSet};
 
 /// It gives up at this many recorded accesses for each step it may have.
@@ -28,7 +33,7 @@ pub const ACCESSES_A_STEP: usize = 100;
 pub enum Mode {
     /// Task structure alone.
     Structure,
-    /// And the order in which the isolated blocks ran.
+    /// And the order in which the isolated blocks ran, and who acquired what was released.
     Observed,
 }
 
@@ -40,6 +45,17 @@ pub struct Recorded {
     pub access: AccessId,
     pub kind: AccessKind,
     pub isolated: bool,
+    /// Which locks protect it: an index into the oracle's list.
+    locks: usize,
+}
+
+/// A lock that was taken once.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+struct Hold {
+    lock: LockId,
+    mode: LockMode,
+    /// Counts all takings of locks.
+    taken: usize,
 }
 
 #[derive(Debug, Default)]
@@ -50,6 +66,8 @@ struct TaskState {
     /// The finishes it has open, innermost last.
     open: Vec<usize>,
     isolated: bool,
+    /// What it has taken, after what protects it anyway.
+    holds: Vec<Hold>,
 }
 
 #[derive(Debug)]
@@ -63,6 +81,12 @@ pub struct Oracle {
     /// The last steps of a finish's ended tasks that no join has waited for yet.
     ended: BTreeMap<usize, Vec<usize>>,
     last_isolated: Option<usize>,
+    /// What protected the owner of a finish when it began.
+    protects: BTreeMap<usize, Vec<Hold>>,
+    /// The releases of an object that are in effect.
+    released: BTreeMap<ObjectId, Vec<usize>>,
+    locks_taken: usize,
+    locksets: Vec<Vec<Hold>>,
     accesses: BTreeMap<Location, Vec<Recorded>>,
     statistics: Statistics,
 }
@@ -79,6 +103,10 @@ impl Oracle {
             tasks: BTreeMap::new(),
             ended: BTreeMap::new(),
             last_isolated: None,
+            protects: BTreeMap::new(),
+            released: BTreeMap::new(),
+            locks_taken: 0,
+            locksets: Vec::new(),
             accesses: BTreeMap::new(),
             statistics: Statistics::default(),
         }
@@ -100,14 +128,41 @@ impl Oracle {
     }
 
     pub fn racing_locations(&self, mode: Mode) -> BTreeSet<Location> {
-        let races = |a: &Recorded, b: &Recorded| {
-            conflict(a, b) && !(a.isolated && b.isolated) && !self.ordered(mode, a, b)
-        };
-        let racing = self
+        self.locations_with(|a, b| !self.exclude(a, b) && !self.ordered(mode, a, b))
+    }
+
+    /// Where two accesses conflict and exclude each other that task structure leaves parallel.
+    pub fn overlapping_locations(&self) -> BTreeSet<Location> {
+        self.locations_with(|a, b| self.exclude(a, b) && !self.ordered(Mode::Structure, a, b))
+    }
+
+    /// Where two accesses conflict, do not exclude each other, and are ordered by nothing but what was observed.
+    pub fn excused_locations(&self) -> BTreeSet<Location> {
+        self.locations_with(|a, b| {
+            !self.exclude(a, b)
+                && !self.ordered(Mode::Structure, a, b)
+                && self.ordered(Mode::Observed, a, b)
+        })
+    }
+
+    /// Where there are two accesses that conflict and of which this holds.
+    fn locations_with(&self, holds: impl Fn(&Recorded, &Recorded) -> bool) -> BTreeSet<Location> {
+        let with = self
             .accesses
             .iter()
-            .filter(|(_, accesses)| any_pair(accesses, races));
-        racing.map(|(&location, _)| location).collect()
+            .filter(|(_, accesses)| any_pair(accesses, |a, b| conflict(a, b) && holds(a, b)));
+        with.map(|(&location, _)| location).collect()
+    }
+
+    /// Whether two accesses exclude each other.
+    pub fn exclude(&self, a: &Recorded, b: &Recorded) -> bool {
+        let excludes = |a: &Hold, b: &Hold| {
+            a.lock == b.lock
+                && a.taken != b.taken
+                && (a.mode == LockMode::Exclusive || b.mode == LockMode::Exclusive)
+        };
+        let [of_a, of_b] = [a, b].map(|access| &self.locksets[access.locks]);
+        a.isolated && b.isolated || of_a.iter().any(|a| of_b.iter().any(|b| excludes(a, b)))
     }
 
     /// Whether two isolated blocks that task structure leaves parallel conflict.
@@ -132,6 +187,8 @@ impl Oracle {
         Ok(Findings {
             racing,
             isolated_conflict: self.isolated_blocks_conflict(),
+            synchronised: !self.released.is_empty() && !self.excused_locations().is_empty(),
+            overlap: self.locks_taken > 0 && !self.overlapping_locations().is_empty(),
             statistics: self.statistics,
             task_bytes: self.structure.bytes() + self.observed.bytes(),
             location_bytes: self.recorded * size_of::<Recorded>(),
@@ -147,6 +204,10 @@ impl Oracle {
         self.tasks.clear();
         self.ended.clear();
         self.last_isolated = None;
+        self.protects.clear();
+        self.released.clear();
+        self.locks_taken = 0;
+        self.locksets.clear();
         self.accesses.clear();
         self.statistics = Statistics::default();
     }
@@ -231,6 +292,7 @@ impl Observer for Oracle {
                     TaskState {
                         step,
                         finish,
+                        holds: self.protects.get(&finish).cloned().unwrap_or_default(),
                         ..TaskState::default()
                     },
                 );
@@ -244,7 +306,10 @@ impl Observer for Oracle {
             }
             Event::FinishBegin { task, finish, .. } => {
                 self.next_step(task, &[]);
-                self.task(task).open.push(finish.index());
+                let task = self.task(task);
+                task.open.push(finish.index());
+                let holds = task.holds.clone();
+                self.protects.insert(finish.index(), holds);
             }
             Event::FinishJoin { task, finish, .. } => self.join(task, finish.index()),
             Event::FinishEnd { task, finish, .. } => {
@@ -262,20 +327,56 @@ impl Observer for Oracle {
                 self.task(task).isolated = false;
                 self.next_step(task, &[]);
             }
+            Event::Lock { task, lock, mode } => {
+                let taken = self.locks_taken;
+                self.locks_taken += 1;
+                self.task(task).holds.push(Hold { lock, mode, taken });
+            }
+            Event::Unlock { task, lock } => {
+                let holds = &mut self.task(task).holds;
+                if let Some(place) = holds.iter().rposition(|hold| hold.lock == lock) {
+                    holds.remove(place);
+                }
+            }
+            Event::Release {
+                task,
+                object,
+                continues,
+            } => {
+                let step = self.task(task).step;
+                let released = self.released.entry(object).or_default();
+                if !continues {
+                    released.clear();
+                }
+                released.push(step);
+                self.next_step(task, &[]);
+            }
+            Event::Acquire { task, object } => {
+                let step = self.next_step(task, &[]);
+                for release in self.released.get(&object).into_iter().flatten() {
+                    self.observed.also(step, *release);
+                }
+            }
             Event::Alloc { .. } => {}
         }
     }
 
     fn access(&mut self, access: &Access) {
         self.statistics.access(access);
-        let TaskState { step, isolated, .. } = *self.task(access.task);
+        let state = self.tasks.entry(access.task).or_default();
+        let (step, isolated) = (state.step, state.isolated);
         let (task, kind) = (access.task, access.kind);
+        if self.locksets.last() != Some(&state.holds) {
+            self.locksets.push(state.holds.clone());
+        }
+        let locks = self.locksets.len() - 1;
         let recorded = Recorded {
             step,
             task,
             access: access.id,
             kind,
             isolated,
+            locks,
         };
         for location in access.locations() {
             if self.recorded >= self.steps_limit * ACCESSES_A_STEP {

@@ -20,7 +20,7 @@ use crate::Failure;
 use crate::findings::{Findings, Found};
 use crate::history::{Field, History, Now, Transition};
 use crate::locations::{LocationSet, MOST_LOCATIONS};
-use crate::order::{NOBODY, Order, Stamp};
+use crate::order::{ESCAPING, LOCKS, NOBODY, Order, Stamp};
 use crate::table::Table;
 use finishline_model::{Access, AccessKind, Event, Location, Observer};
 
@@ -95,6 +95,9 @@ impl<O: Order, H: History> Serial<O, H> {
             Event::IsolatedBegin { .. } if !H::KNOWS_ISOLATED => {
                 return Err(Failure::Unsupported("isolated"));
             }
+            Event::Lock { .. } | Event::Unlock { .. } => {
+                return Err(Failure::Unsupported(LOCKS));
+            }
             Event::IsolatedBegin { .. } => isolated = true,
             Event::IsolatedEnd { .. } => isolated = false,
             Event::Alloc { first, count, .. } => {
@@ -105,6 +108,9 @@ impl<O: Order, H: History> Serial<O, H> {
             _ => {}
         }
         self.order.event(event)?;
+        if !self.order.stands_for_now(NOBODY) {
+            return Err(Failure::Unsupported(ESCAPING));
+        }
         self.step = Step::new::<H>(self.order.now(), isolated);
         Ok(())
     }

@@ -21,8 +21,8 @@ use crate::Failure;
 use crate::hash::IdMap;
 use crate::history::{History, Now, ObservedOrder, Remembered};
 use crate::locations::LocationSet;
-use crate::order::Order;
 use crate::order::isolation::{IsolationOrder, StepId};
+use crate::order::{ESCAPING, LOCKS, NOBODY, Order};
 use crate::pairs::RacePairs;
 use crate::table::{TableError, Zeroed, make_room};
 use finishline_model::{Access, AccessKind, AccessPoint, Event, Location, Observer, Race};
@@ -119,11 +119,17 @@ impl<'a, O: Order, H: History> Sited<'a, O, H> {
             Event::IsolatedBegin { .. } if !H::KNOWS_ISOLATED => {
                 return Err(Failure::Unsupported("isolated"));
             }
+            Event::Lock { .. } | Event::Unlock { .. } => {
+                return Err(Failure::Unsupported(LOCKS));
+            }
             Event::IsolatedBegin { .. } => self.in_isolated = true,
             Event::IsolatedEnd { .. } => self.in_isolated = false,
             _ => {}
         }
         self.order.event(event)?;
+        if !self.order.stands_for_now(NOBODY) {
+            return Err(Failure::Unsupported(ESCAPING));
+        }
         match &mut self.isolation {
             Some(isolation) => isolation.order.event(event),
             None => Ok(()),

@@ -6,7 +6,7 @@
 
 mod common;
 
-use common::{Comparison, Open, Word, show};
+use common::{Comparison, Open, Word, from_environment, show, shrink};
 use finishline_model::{AccessKind, FinishKind};
 
 const LOCATIONS: u64 = 52;
@@ -185,52 +185,6 @@ impl Generator {
             }
         }
     }
-}
-
-/// Removes accesses, syncs, constructs with and without what is in them, while the program still fails.
-fn shrink(mut words: Vec<Word>, fails: &mut impl FnMut(&[Word]) -> bool) -> Vec<Word> {
-    'again: loop {
-        for start in 0..words.len() {
-            let mut smaller = Vec::new();
-            match words[start] {
-                Word::Close => continue,
-                Word::Open(_) => {
-                    let end = closing(&words, start);
-                    smaller.push([&words[..start], &words[end + 1..]].concat());
-                    smaller.push(
-                        [&words[..start], &words[start + 1..end], &words[end + 1..]].concat(),
-                    );
-                }
-                Word::Sync | Word::Access { .. } => {
-                    smaller.push([&words[..start], &words[start + 1..]].concat());
-                }
-            }
-            if let Some(found) = smaller.into_iter().find(|candidate| fails(candidate)) {
-                words = found;
-                continue 'again;
-            }
-        }
-        return words;
-    }
-}
-
-fn closing(words: &[Word], open: usize) -> usize {
-    let mut depth = 0;
-    for (index, word) in words.iter().enumerate().skip(open) {
-        match word {
-            Word::Open(_) => depth += 1,
-            Word::Close => depth -= 1,
-            Word::Sync | Word::Access { .. } => {}
-        }
-        if depth == 0 {
-            return index;
-        }
-    }
-    unreachable!("balanced")
-}
-
-fn from_environment(name: &str, default: u64) -> u64 {
-    std::env::var(name).map_or(default, |value| value.parse().expect("a number"))
 }
 
 #[test]

@@ -61,7 +61,7 @@ impl World {
                 self.visit(left, b_allowed);
                 self.open.push(closed);
             }
-            Word::Sync | Word::Access { .. } => self.visit(left, b_allowed),
+            _ => self.visit(left, b_allowed),
         }
         self.words.pop();
     }

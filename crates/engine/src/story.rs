@@ -195,7 +195,13 @@ impl Observer for Story<'_> {
                 self.joined(finish, site, false);
                 self.open.remove(&finish);
             }
-            Event::IsolatedBegin { .. } | Event::IsolatedEnd { .. } | Event::Alloc { .. } => {}
+            Event::IsolatedBegin { .. }
+            | Event::IsolatedEnd { .. }
+            | Event::Lock { .. }
+            | Event::Unlock { .. }
+            | Event::Release { .. }
+            | Event::Acquire { .. }
+            | Event::Alloc { .. } => {}
         }
     }
 

@@ -6,15 +6,23 @@
 //! - `TaskBegin` of task 0 (`main`) with finish 0, then `FinishBegin` of finish 0 (kind `Root`);
 //!   at the end `FinishEnd` of finish 0 and `TaskEnd` of task 0;
 //! - a child's `TaskBegin` names its parent and its immediately enclosing finish: the innermost
-//!   finish open in the parent, or, if the parent opened none itself, the parent's own;
+//!   finish open in the parent, or, if the parent opened none itself, the parent's own; a task that
+//!   *escapes* names one further out that is in reach there;
 //! - a task closes the finishes it opened, innermost first, before it ends;
 //! - between `IsolatedBegin` and `IsolatedEnd` a task does nothing but accesses and allocations;
+//! - a task releases the locks that it holds, before it ends;
 //! - a location is accessed only after the `Alloc` that covers it.
+//!
+//! A finish is *in reach* of a task if the task opened it, if it waits for the task, or if it was in reach of whoever opened
+//! the one that waits for the task when that was opened.
+//!
+//! An atomic access is one made while holding [`LockId::ATOMIC`]. Locks exclude each other; `Release` and `Acquire`
+//! tell that something written was read: whatever came before the release has happened before the acquire.
 //!
 //! In a depth-first run a child's whole life lies between its `TaskBegin` and the next event of its
 //! parent; in other runs events of several tasks interleave.
 
-use crate::ids::{AccessId, AllocationId, FinishId, Location, SiteId, TaskId};
+use crate::ids::{AccessId, AllocationId, FinishId, Location, LockId, ObjectId, SiteId, TaskId};
 
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Hash)]
 pub enum TaskKind {
@@ -51,6 +59,14 @@ impl AccessKind {
             AccessKind::Write => "write",
         }
     }
+}
+
+/// How a lock is held.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug, Hash)]
+pub enum LockMode {
+    /// Together with others that hold it shared.
+    Shared,
+    Exclusive,
 }
 
 /// `count` locations from `first`, `stride` apart, accessed by one instruction.
@@ -111,6 +127,29 @@ pub enum Event {
     IsolatedEnd {
         task: TaskId,
         site: SiteId,
+    },
+    /// The task holds the lock from here on.
+    Lock {
+        task: TaskId,
+        lock: LockId,
+        mode: LockMode,
+    },
+    /// The task gives up the lock, which it took last of those with this id.
+    Unlock {
+        task: TaskId,
+        lock: LockId,
+    },
+    /// What the task has done so far happens before whatever follows an acquire of the object.
+    Release {
+        task: TaskId,
+        object: ObjectId,
+        /// The earlier releases of the object still count, as where a value was read and replaced in one.
+        continues: bool,
+    },
+    /// The task has seen what the latest releases of the object left in it.
+    Acquire {
+        task: TaskId,
+        object: ObjectId,
     },
     /// A new object with `count` locations from `first`, all of them fresh.
     Alloc {

@@ -49,6 +49,17 @@ entity! {
     AccessId, "acc";
     /// A `new` of the source, or the global variables.
     AllocationId, "alloc";
+    /// A lock of the program.
+    LockId, "lock";
+    /// Something through which tasks pass on what they know: an atomic variable, a channel.
+    ObjectId, "object";
+}
+
+impl LockId {
+    /// What an atomic access holds while it lasts.
+    pub const ATOMIC: LockId = LockId(u32::MAX);
+    /// What an isolated block holds.
+    pub const ISOLATED: LockId = LockId(u32::MAX - 1);
 }
 
 impl TaskId {

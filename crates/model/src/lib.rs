@@ -21,9 +21,9 @@ pub mod verdict;
 
 pub use checks::{Pass, Passes};
 pub use construct::Construct;
-pub use event::{Access, AccessKind, Event, FinishKind, Observer, TaskKind};
+pub use event::{Access, AccessKind, Event, FinishKind, LockMode, Observer, TaskKind};
 pub use explain::{Explanation, Fate};
-pub use ids::{AccessId, AllocationId, FinishId, Location, SiteId, TaskId};
+pub use ids::{AccessId, AllocationId, FinishId, Location, LockId, ObjectId, SiteId, TaskId};
 pub use race::{AccessPoint, Race};
 pub use source::{AccessInfo, Site, SourceMap};
 pub use verdict::{Detector, Extent, Verdict};

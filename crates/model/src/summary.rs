@@ -195,7 +195,11 @@ impl Observer for Statistics {
             Event::TaskEnd { .. }
             | Event::FinishJoin { .. }
             | Event::FinishEnd { .. }
-            | Event::IsolatedEnd { .. } => {}
+            | Event::IsolatedEnd { .. }
+            | Event::Lock { .. }
+            | Event::Unlock { .. }
+            | Event::Release { .. }
+            | Event::Acquire { .. } => {}
         }
     }
 

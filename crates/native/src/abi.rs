@@ -9,6 +9,7 @@
 use crate::checker::{Here, Waits};
 use crate::process::{self, THREADS, checker};
 use crate::structure::{FinishKind, TaskKind};
+use crate::synchronisation::Operation;
 use finishline_model::AccessKind::{Read, Write};
 use finishline_model::{AccessKind, FinishId};
 use std::arch::naked_asm;
@@ -166,15 +167,24 @@ unsafe extern "C" fn set(
     unsafe { memset(to, byte, bytes) }
 }
 
-/// An atomic access, told before it is made.
-fn atomic(kind: AccessKind, address: u64, bytes: usize, place: u64) {
+/// The orders that acquire, and those that release.
+fn acquires(order: u64) -> bool {
+    matches!(order, 1 | 2 | 4 | 5)
+}
+
+fn releases(order: u64) -> bool {
+    matches!(order, 3..=5)
+}
+
+/// An atomic operation that was made.
+fn atomic(operation: &Operation, bytes: usize, place: u64) {
     if let Some(checker) = checker() {
         let here = Here {
             place,
-            // Atomics are shared: the place of the innermost frame does not matter.
+            // Atomics are shared: where the innermost frame is does not matter.
             stack_pointer: u64::MAX,
         };
-        checker.atomic_access(kind, address, bytes, here);
+        checker.atomic(operation, bytes, here);
     }
 }
 
@@ -217,63 +227,92 @@ macro_rules! atomics {
 
             type Place = u64;
 
-            unsafe extern "C" fn load(at: *const $atomic, _order: u64, _: u64, _: u64, _: u64, place: Place) -> $integer {
-                atomic(Read, at as u64, $bytes, place);
-                // SAFETY: the program's own operation.
+            unsafe extern "C" fn load(at: *const $atomic, order: u64, _: u64, _: u64, _: u64, place: Place) -> $integer {
+                // SAFETY: the program's own operation, here and below.
                 let value = unsafe { &*at }.load(SeqCst);
+                let operation = Operation {
+                    address: at as u64,
+                    before: Some(u64::from(value)),
+                    after: None,
+                    counts: false,
+                    acquires: acquires(order),
+                    releases: false,
+                };
+                atomic(&operation, $bytes, place);
                 looked(at as u64, u64::from(value), place);
                 value
             }
 
-            unsafe extern "C" fn store(at: *const $atomic, value: $integer, _order: u64, _: u64, _: u64, place: Place) {
-                atomic(Write, at as u64, $bytes, place);
-                // SAFETY: the program's own operation.
+            unsafe extern "C" fn store(at: *const $atomic, value: $integer, order: u64, _: u64, _: u64, place: Place) {
+                let operation = Operation {
+                    address: at as u64,
+                    before: None,
+                    after: Some(u64::from(value)),
+                    counts: false,
+                    acquires: false,
+                    releases: releases(order),
+                };
+                atomic(&operation, $bytes, place);
+                // SAFETY: see `load`.
                 unsafe { &*at }.store(value, SeqCst);
             }
 
             macro_rules! modify {
-                ($does:ident $method:ident) => {
-                    unsafe extern "C" fn $does(at: *const $atomic, value: $integer, _order: u64, _: u64, _: u64, place: Place) -> $integer {
-                        atomic(Write, at as u64, $bytes, place);
-                        // SAFETY: the program's own operation.
-                        unsafe { &*at }.$method(value, SeqCst)
+                ($does:ident $method:ident $counts:literal $result:expr) => {
+                    unsafe extern "C" fn $does(at: *const $atomic, value: $integer, order: u64, _: u64, _: u64, place: Place) -> $integer {
+                        // SAFETY: see `load`.
+                        let before = unsafe { &*at }.$method(value, SeqCst);
+                        let result: fn($integer, $integer) -> $integer = $result;
+                        let operation = Operation {
+                            address: at as u64,
+                            before: Some(u64::from(before)),
+                            after: Some(u64::from(result(before, value))),
+                            counts: $counts,
+                            acquires: acquires(order),
+                            releases: releases(order),
+                        };
+                        atomic(&operation, $bytes, place);
+                        if operation.before == operation.after {
+                            looked(at as u64, u64::from(before), place);
+                        }
+                        before
                     }
                 };
             }
 
-            unsafe extern "C" fn exchange(at: *const $atomic, value: $integer, _order: u64, _: u64, _: u64, place: Place) -> $integer {
-                atomic(Write, at as u64, $bytes, place);
-                // SAFETY: the program's own operation.
-                let before = unsafe { &*at }.swap(value, SeqCst);
-                if before == value {
-                    looked(at as u64, u64::from(value), place);
-                }
-                before
-            }
-
-            modify!(add fetch_add);
-            modify!(sub fetch_sub);
-            modify!(and fetch_and);
-            modify!(or fetch_or);
-            modify!(xor fetch_xor);
-            modify!(nand fetch_nand);
+            modify!(exchange swap false |_, value| value);
+            modify!(add fetch_add true |before, value| before.wrapping_add(value));
+            modify!(sub fetch_sub true |before, value| before.wrapping_sub(value));
+            modify!(and fetch_and false |before, value| before & value);
+            modify!(or fetch_or false |before, value| before | value);
+            modify!(xor fetch_xor false |before, value| before ^ value);
+            modify!(nand fetch_nand false |before, value| !(before & value));
 
             unsafe extern "C" fn compare_exchange(
                 at: *const $atomic,
                 expected: $integer,
                 new: $integer,
-                _order: u64,
-                _failed: u64,
+                order: u64,
+                failed: u64,
                 place: Place,
             ) -> $integer {
-                // SAFETY: the program's own operation.
+                // SAFETY: see `load`.
                 let result = unsafe { &*at }.compare_exchange(expected, new, SeqCst, SeqCst);
-                let kind = if result.is_ok() { Write } else { Read };
-                atomic(kind, at as u64, $bytes, place);
-                if let Err(found) = result {
-                    looked(at as u64, u64::from(found), place);
+                let order = if result.is_ok() { order } else { failed };
+                let before = result.unwrap_or_else(|found| found);
+                let operation = Operation {
+                    address: at as u64,
+                    before: Some(u64::from(before)),
+                    after: result.is_ok().then_some(u64::from(new)),
+                    counts: false,
+                    acquires: acquires(order),
+                    releases: releases(order),
+                };
+                atomic(&operation, $bytes, place);
+                if result.is_err() {
+                    looked(at as u64, u64::from(before), place);
                 }
-                result.unwrap_or_else(|found| found)
+                before
             }
         }
     };
@@ -285,8 +324,12 @@ atomics!(u32, AtomicU32, 4; __tsan_atomic32_load __tsan_atomic32_store __tsan_at
 atomics!(u64, AtomicU64, 8; __tsan_atomic64_load __tsan_atomic64_store __tsan_atomic64_exchange __tsan_atomic64_fetch_add __tsan_atomic64_fetch_sub __tsan_atomic64_fetch_and __tsan_atomic64_fetch_or __tsan_atomic64_fetch_xor __tsan_atomic64_fetch_nand __tsan_atomic64_compare_exchange_val longs);
 
 #[unsafe(no_mangle)]
-extern "C" fn __tsan_atomic_thread_fence(_order: c_int) {
+extern "C" fn __tsan_atomic_thread_fence(order: c_int) {
     fence(SeqCst);
+    if let Some(checker) = checker() {
+        let order = u64::from(order.unsigned_abs());
+        checker.fence(acquires(order), releases(order));
+    }
 }
 
 #[unsafe(no_mangle)]
@@ -357,5 +400,42 @@ unsafe extern "C" fn task(
     unsafe { body(data) };
     if let (Some(checker), Some(suspended)) = (checker(), suspended) {
         checker.end_task(suspended);
+    }
+}
+
+/// Stands before the function of std that runs an initialiser once: what that did happens before whatever finds it done. The first argument is the
+/// address of the state. Keeps to the frame that unwinding needs, for the initialiser may panic.
+#[unsafe(no_mangle)]
+#[unsafe(naked)]
+unsafe extern "C" fn __finishline_wrap_once_call() {
+    naked_asm!(
+        ".cfi_startproc",
+        "push rbp",
+        ".cfi_def_cfa_offset 16",
+        ".cfi_offset rbp, -16",
+        "mov rbp, rsp",
+        ".cfi_def_cfa_register rbp",
+        "push rdi",
+        "sub rsp, 8",
+        "call {real}",
+        "add rsp, 8",
+        "pop rdi",
+        "call {done}",
+        "pop rbp",
+        ".cfi_def_cfa rsp, 8",
+        "ret",
+        ".cfi_endproc",
+        real = sym __finishline_real_once_call,
+        done = sym once_is_done,
+    )
+}
+
+unsafe extern "C" {
+    fn __finishline_real_once_call();
+}
+
+extern "C" fn once_is_done(state: u64) {
+    if let Some(checker) = checker() {
+        checker.published(state);
     }
 }

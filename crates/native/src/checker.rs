@@ -17,18 +17,19 @@ use crate::options::Options;
 use crate::races::{Access, Object, Races};
 use crate::shadow::{Elsewhere, PAGE, Shadow};
 use crate::structure::{FinishKind, Position, Structure, TaskKind};
+use crate::synchronisation::{self, Operation, Synchronisation, Told};
 use finishline_detect::Failure;
 use finishline_detect::hash::IdMap;
 use finishline_detect::inline::{FastPath, Inline, SLOTS};
-use finishline_detect::order::{Contexts, EspBags, Order, Stamp};
+use finishline_detect::order::{Contexts, Order, Stamp, Synchronised};
 use finishline_model::{
-    AccessKind, Event, FinishId, FinishKind as Scope, Location, Observer, SiteId, TaskId,
+    AccessKind, Event, FinishId, FinishKind as Scope, Location, LockId, Observer, SiteId, TaskId,
     TaskKind as Creation,
 };
 use std::ops::Range;
 use std::ptr::NonNull;
 
-type Detector = Inline<Contexts<EspBags>>;
+type Detector = Inline<Contexts<Synchronised>>;
 
 impl Elsewhere for Detector {
     fn copy(&mut self, from: Location, to: Location) {
@@ -57,6 +58,8 @@ pub struct Checker {
     pub calls: Calls,
     pub structure: Structure,
     pub races: Races,
+    /// Conflicts of accesses that exclude each other: no races, but which comes first is open.
+    pub overlaps: Races,
     pub heap: Heap,
     detector: Detector,
     fast: Box<FastPath>,
@@ -75,16 +78,18 @@ pub struct Checker {
     pub atomic_accesses: u64,
     pub failure: Option<Failure>,
     pub stopped: Option<Stopped>,
+    synchronisation: Synchronisation,
     spin: Spin,
 }
 
 /// What a task's creator takes up again when it has ended.
-#[derive(Clone, Copy, Debug)]
+#[derive(Debug)]
 pub struct Suspended {
     depth: usize,
     lowest: u64,
     /// All frames of the task are below.
     entry: u64,
+    synchronisation: synchronisation::Suspended,
 }
 
 /// What a task waits by.
@@ -138,6 +143,7 @@ impl Checker {
         };
         let mut checker = Checker {
             races: Races::new(options.max_races),
+            overlaps: Races::new(options.max_races),
             options,
             calls,
             structure: Structure::new(created),
@@ -156,6 +162,7 @@ impl Checker {
             atomic_accesses: 0,
             failure: None,
             stopped: None,
+            synchronisation: Synchronisation::default(),
             spin: Spin::default(),
         };
         checker.attach();
@@ -218,12 +225,17 @@ impl Checker {
             depth: self.calls.depth(),
             lowest: self.lowest,
             entry,
+            synchronisation: self.synchronisation.begin_task(),
         };
         self.lowest = entry;
         suspended
     }
 
     pub fn end_task(&mut self, suspended: Suspended) {
+        let mut told = Vec::new();
+        self.synchronisation
+            .end_task(suspended.synchronisation, |event| told.push(event));
+        self.tell(&told);
         self.calls.back_to(suspended.depth);
         let used = suspended.entry - self.lowest;
         self.forget(self.lowest, used);
@@ -272,14 +284,49 @@ impl Checker {
         self.access_slowly(kind, address, bytes, here, false);
     }
 
-    /// Atomic accesses don't race with each other.
-    pub fn atomic_access(&mut self, kind: AccessKind, address: u64, bytes: usize, here: Here) {
+    /// An atomic operation: atomic accesses don't race with each other, and what they order is followed.
+    pub fn atomic(&mut self, operation: &Operation, bytes: usize, here: Here) {
         self.atomic_accesses += 1;
+        let kind = match operation.after {
+            Some(_) => AccessKind::Write,
+            None => AccessKind::Read,
+        };
+        self.access_slowly(kind, operation.address, bytes, here, true);
+        let mut told = Vec::new();
+        self.synchronisation
+            .follow(operation, |event| told.push(event));
+        self.tell(&told);
+    }
+
+    pub fn fence(&mut self, acquires: bool, releases: bool) {
+        let mut told = Vec::new();
+        self.synchronisation
+            .fence(acquires, releases, |event| told.push(event));
+        self.tell(&told);
+    }
+
+    /// Code that is not instrumented has put a value there on which whoever reads it relies.
+    pub fn published(&mut self, address: u64) {
+        let mut told = Vec::new();
+        self.synchronisation
+            .published(address, |event| told.push(event));
+        self.tell(&told);
+    }
+
+    fn tell(&mut self, told: &[Told]) {
         let task = self.structure.running();
-        let site = NO_SITE;
-        self.event(Event::IsolatedBegin { task, site });
-        self.access_slowly(kind, address, bytes, here, true);
-        self.event(Event::IsolatedEnd { task, site });
+        for event in told {
+            self.event(match *event {
+                Told::Lock(lock, mode) => Event::Lock { task, lock, mode },
+                Told::Unlock(lock) => Event::Unlock { task, lock },
+                Told::Release { object, continues } => Event::Release {
+                    task,
+                    object,
+                    continues,
+                },
+                Told::Acquire(object) => Event::Acquire { task, object },
+            });
+        }
     }
 
     fn access_slowly(
@@ -322,7 +369,7 @@ impl Checker {
         let slot = Self::slot(here.place);
         let cells = self.shadow.cells(address, piece, &mut self.detector)?;
         let settled = |cell: &u64| self.fast.decide(kind, *cell, slot) == Some(*cell);
-        if cells.cells.iter().all(settled) {
+        if !atomic && cells.cells.iter().all(settled) {
             return Ok(());
         }
         // Not by a method: the cells are borrowed from the shadow.
@@ -347,16 +394,16 @@ impl Checker {
         }
         self.detector.speak_as(memo.1);
         self.lowest = self.lowest.min(here.stack_pointer);
+        let piece = cells.grain.bytes() as u64;
         match cells.cells {
+            many if atomic => self.detector.atomic(kind, many, cells.location, piece),
             [cell] => match self.fast.decide(kind, *cell, slot) {
                 Some(after) => *cell = after,
                 None => self.detector.undecided(kind, cell, slot, || cells.location),
             },
-            many => {
-                let piece = cells.grain.bytes() as u64;
-                self.detector
-                    .range_of_pieces(kind, many, 1, cells.location, piece);
-            }
+            many => self
+                .detector
+                .range_of_pieces(kind, many, 1, cells.location, piece),
         }
         Ok(())
     }
@@ -413,14 +460,27 @@ impl Checker {
                 task,
             };
             let cell = self.shadow.cell_at(conflict.location);
-            self.races.add(first, second, cell.clone(), || {
+            let races = match conflict.excluded_by {
+                None => &mut self.races,
+                // How a lock's own word changes is the lock's affair.
+                Some(LockId::ATOMIC) if self.synchronisation.is_lock(cell.start) => continue,
+                Some(_) => &mut self.overlaps,
+            };
+            races.add(first, second, cell.clone(), conflict.excluded_by, || {
                 object_at(cell.start, &self.heap, &self.calls, &self.stack, task)
             });
         }
     }
 
+    /// Whether some conflict is ordered by nothing but what happened in this run.
+    pub fn synchronised(&self) -> bool {
+        self.detector.synchronised() || !self.overlaps.is_empty()
+    }
+
     /// These addresses are something new from now on.
     pub fn forget(&mut self, address: u64, bytes: u64) {
+        self.synchronisation
+            .forget(address..address.saturating_add(bytes));
         if let Err(failure) = self.shadow.forget(address, bytes, &mut self.detector) {
             self.fail(failure);
         }

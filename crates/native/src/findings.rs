@@ -7,7 +7,7 @@ use crate::checker::{Checker, Waits};
 use crate::races::{Access, Object};
 use crate::structure::{Position, TaskKind};
 use finishline_detect::hash::IdMap;
-use finishline_model::{AccessKind, FinishId, TaskId};
+use finishline_model::{AccessKind, FinishId, LockId, TaskId};
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write;
 
@@ -37,7 +37,16 @@ pub fn write(checker: &Checker, process: &Process) -> String {
     let mut stacks = Stacks::default();
     let mut tasks = BTreeSet::new();
     let mut races = Vec::new();
-    for race in checker.races.iter() {
+    let overlaps = checker
+        .overlaps
+        .iter()
+        .filter(|_| checker.options.determinacy);
+    for race in checker.races.iter().chain(overlaps) {
+        let class = match race.excluded_by {
+            None => "race",
+            Some(LockId::ATOMIC) => "atomic-ordered",
+            Some(_) => "lock-ordered",
+        };
         let object = match race.object {
             Object::Heap {
                 start,
@@ -74,7 +83,7 @@ pub fn write(checker: &Checker, process: &Process) -> String {
         };
         let (first, second) = (access(&race.first), access(&race.second));
         races.push(format!(
-            r#"{{"class":"race","address":{},"bytes":{},"object":{object},"first":{first},"second":{second},"locations":{}}}"#,
+            r#"{{"class":"{class}","address":{},"bytes":{},"object":{object},"first":{first},"second":{second},"locations":{}}}"#,
             race.overlap.start,
             race.overlap.end - race.overlap.start,
             race.addresses.count()
@@ -123,7 +132,7 @@ pub fn write(checker: &Checker, process: &Process) -> String {
             r#"{{"format":1,"complete":true,"executable":{},"arguments":[{}],"directory":{},"modules":[{}],"#,
             r#""drop_in":{},"logical_threads":{},"first":"{}","#,
             r#""statistics":{{"accesses":{},"atomic_accesses":{},"tasks":{},"finishes":{},"racing_bytes":{}}},"#,
-            r#""threads":{},"synchronised":false,"stopped":{},"dropped":{},"#,
+            r#""threads":{},"synchronised":{},"stopped":{},"dropped":{},"#,
             r#""stacks":[{}],"tasks":[{}],"finishes":[{}],"locks":[],"races":[{}]}}"#,
             "\n"
         ),
@@ -140,6 +149,7 @@ pub fn write(checker: &Checker, process: &Process) -> String {
         checker.structure.finishes(),
         checker.races.addresses().count(),
         process.threads,
+        checker.synchronised(),
         stopped,
         checker.races.dropped(),
         joined(stacks.texts.into_iter()),

@@ -10,6 +10,7 @@
 //!                           ├─ structure  tasks and finishes, where they were created
 //!                           ├─ heap       blocks and where they were allocated
 //!                           ├─ races      what was found, a pair of places each
+//!                           ├─ synchronisation  which atomic operations are locks, releases, acquires
 //!                           └─ detect     orders and histories
 //! ```
 //!
@@ -30,6 +31,7 @@ pub mod races;
 #[allow(unsafe_code)]
 pub mod shadow;
 pub mod structure;
+pub mod synchronisation;
 
 #[cfg(feature = "runtime")]
 #[allow(unsafe_code)]

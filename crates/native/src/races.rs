@@ -6,7 +6,7 @@
 use crate::addresses::Addresses;
 use crate::structure::Position;
 use finishline_detect::hash::{IdMap, IdSet};
-use finishline_model::{AccessKind, TaskId};
+use finishline_model::{AccessKind, LockId, TaskId};
 use std::ops::Range;
 
 #[derive(Clone, Copy, Debug)]
@@ -48,6 +48,8 @@ pub struct Race {
     /// The first conflict: where the two accesses overlap.
     pub overlap: Range<u64>,
     pub object: Object,
+    /// What excludes the two from each other, if anything does.
+    pub excluded_by: Option<LockId>,
     pub first: Access,
     pub second: Access,
     /// All addresses at which this pair races.
@@ -81,6 +83,7 @@ impl Races {
         first: Access,
         second: Access,
         at: Range<u64>,
+        excluded_by: Option<LockId>,
         object: impl FnOnce() -> Object,
     ) {
         self.addresses.insert(at.clone());
@@ -96,6 +99,7 @@ impl Races {
                 self.races.push(Race {
                     overlap: at.clone(),
                     object: object(),
+                    excluded_by,
                     first,
                     second,
                     addresses: Addresses::default(),

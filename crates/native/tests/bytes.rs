@@ -13,6 +13,7 @@ use finishline_model::{
 use finishline_native::checker::{Checker, Here};
 use finishline_native::options::Options;
 use finishline_native::structure::{FinishKind, TaskKind};
+use finishline_native::synchronisation::Operation;
 use std::collections::{BTreeMap, BTreeSet};
 
 /// A window over the border of two pages.
@@ -170,8 +171,15 @@ impl Pair {
         }
         if atomic {
             self.oracle.event(&Event::IsolatedEnd { task, site });
-            self.checker
-                .atomic_access(kind, BASE + start, bytes as usize, here);
+            let operation = Operation {
+                address: BASE + start,
+                before: (kind == AccessKind::Read).then_some(0),
+                after: (kind == AccessKind::Write).then_some(0),
+                counts: false,
+                acquires: false,
+                releases: false,
+            };
+            self.checker.atomic(&operation, bytes as usize, here);
         } else {
             self.checker
                 .access(kind, BASE + start, bytes as usize, here);

@@ -22,8 +22,9 @@ impl FnContext {
     /// Whether the closure runs on another thread than the one that called [`join_context`].
     ///
     /// Parallel iterators ask this to decide how far to split: pieces that move split on, others stop after as many
-    /// levels as the pool's number of threads calls for. So it is not the truth about a thread that is answered but the
-    /// same for all halves: whether the runtime wants every iterator split as far as it can.
+    /// levels as the pool's number of threads calls for. It is true for both halves if the caller is outside of all
+    /// pools, as in rayon. Inside it is not the truth about a thread that is answered but the same for all halves:
+    /// whether the runtime wants every iterator split as far as it can.
     #[inline]
     pub fn migrated(&self) -> bool {
         self.migrated
@@ -50,8 +51,8 @@ where
     RB: Send,
 {
     let pool = PoolRef::current();
-    let _in_pool = Visit::pool(&pool);
-    let migrated = runtime::splits_fully();
+    let from_outside = Visit::pool(&pool);
+    let migrated = from_outside.is_some() || runtime::splits_fully();
     let context = || FnContext {
         migrated,
         _marker: PhantomData,

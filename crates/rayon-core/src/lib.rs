@@ -13,9 +13,9 @@
 //! | `spawn_broadcast` | such a task, or one of the scope, with a broadcast inside |
 //! | `install`, `ThreadPool::…` | nothing of its own: a call |
 //!
-//! Where to look: [`runtime`] is the seam to the runtime and says what the instrumentation may see of this crate;
-//! [`task`] makes a closure a task; [`place`] decides which thread a task believes to be on; [`pool`], [`threads`] and
-//! [`builder`] are pools and what a program can configure about them.
+//! Where to look: `runtime` is the seam to the runtime and says what the instrumentation may see of this crate;
+//! `task` makes a closure a task; `place` decides which thread a task believes to be on; `pool`, `threads` and
+//! `builder` are pools and what a program can configure about them.
 //!
 //! Compiled as a single `rustc` call on this file, without build script or dependencies, in edition 2021 or 2024.
 

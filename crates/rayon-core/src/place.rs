@@ -1,7 +1,7 @@
 //! Which logical thread of which pool the running task is on.
 //!
 //! Everything runs on the caller's thread; pools have *logical* threads, which are numbers. A place, a pool and one of
-//! its threads, is kept per real thread and restored when a [`Visit`] ends, so within one task the index never changes.
+//! its threads, is kept per real thread and restored when a `Visit` ends, so within one task the index never changes.
 //! Outside of all pools there is no place, and `current_thread_index` is `None`, as in rayon.
 //!
 //! **Which thread a task is on.** The choice is a schedule that rayon could have made, namely the one in which every

@@ -226,11 +226,13 @@ impl fmt::Debug for PoolRef {
     }
 }
 
-/// Lets the threads go that were started for a pool that is not to be.
+/// Lets the threads go that there were already for a pool that is not to be.
 struct Unfinished<'pool>(&'pool PoolRef);
 
 impl Drop for Unfinished<'_> {
     fn drop(&mut self) {
+        // As with rayon, whose threads start at once: whoever exits has started.
+        self.0.start();
         self.0.terminate();
     }
 }

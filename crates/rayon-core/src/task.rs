@@ -2,10 +2,10 @@
 //!
 //! Code here is instantiated in instrumented crates, so every byte that two tasks touch counts as shared memory.
 //!
-//! - [`Joined`] is for tasks whose creator waits for them. It lives in the creator's frame and holds the closure and the
+//! - `Joined` is for tasks whose creator waits for them. It lives in the creator's frame and holds the closure and the
 //!   outcome. The task reads and writes it, and the creator looks again only after the finish has ended, which orders
 //!   the two.
-//! - [`detach`] is for tasks that run on beside their creator. The creator's frame will not do: after the call its
+//! - `detach` is for tasks that run on beside their creator. The creator's frame will not do: after the call its
 //!   bytes serve the creator's next locals, unordered with the task's reading of its closure. The closure goes into a
 //!   heap block that the task itself frees, and freed memory is forgotten. For the same reason such closures are always
 //!   `move`: a captured reference to one of the creator's locals would be read from the creator's frame.

@@ -4,7 +4,7 @@
 //! [`ThreadBuilder::run`]; that thread calls the pool's handlers and waits, but work still runs on the thread that asks
 //! for it. Thread-local state which such a handler sets up is therefore not there for the work.
 //!
-//! [`nest`] is how `build_scoped` does better: all wrappers run on the calling thread, each inside the `run` of the one
+//! `nest` is how `build_scoped` does better: all wrappers run on the calling thread, each inside the `run` of the one
 //! before, and the program's own part inside the last. Thread-local state that the wrappers set for the time of `run`
 //! (the reason why scoped pools are used) is in place. A wrapper that moves its builder to another thread gets a waiting
 //! thread, and one that never calls `run` is passed over.

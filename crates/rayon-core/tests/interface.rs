@@ -114,7 +114,7 @@ fn everything_shows_itself() {
         assert!(shown.starts_with("BroadcastContext { index: "), "{shown}");
     });
     join_context(
-        |context| assert!(format!("{context:?}").starts_with("FnContext { migrated: false")),
+        |context| assert!(format!("{context:?}").starts_with("FnContext { migrated: true")),
         |_| (),
     );
     assert_eq!(format!("{:?}", Yield::Executed), "Executed");

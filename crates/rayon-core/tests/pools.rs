@@ -13,6 +13,7 @@ use std::io;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
 use std::thread;
+use std::time::Duration;
 
 fn pool_of(threads: usize) -> ThreadPool {
     ThreadPoolBuilder::new()
@@ -213,6 +214,26 @@ fn a_spawn_handler_that_fails_takes_back_what_it_started() {
 }
 
 #[test]
+fn threads_of_a_pool_that_fails_have_started_and_exited() {
+    let (text, message) = recorder::structure_of_panic(|| {
+        let _ = ThreadPoolBuilder::new()
+            .num_threads(5)
+            .thread_name(|index| match index {
+                2 => panic!("no name"),
+                _ => index.to_string(),
+            })
+            .start_handler(|index| note(format!("start{index}")))
+            .exit_handler(|index| note(format!("exit{index}")))
+            .build();
+    });
+    assert_eq!(message, "no name");
+    assert_eq!(
+        text,
+        "broadcast1(each1{start0} each1{start1}) spawn-broadcast0{exit0} spawn-broadcast0{exit1}"
+    );
+}
+
+#[test]
 fn the_building_thread_can_be_the_first_of_the_pool() {
     thread::spawn(|| {
         let started = Arc::new(Mutex::new(Vec::new()));
@@ -282,9 +303,17 @@ fn wrappers_that_do_not_run_their_thread_here_do_no_harm() {
     assert_eq!(never.unwrap(), 3);
 
     let threads = Mutex::new(Vec::new());
+    let here = thread::current().id();
     let elsewhere = builder().build_scoped(
-        |thread| threads.lock().unwrap().push(thread::spawn(|| thread.run())),
-        |pool| pool.install(current_num_threads),
+        |thread| {
+            threads.lock().unwrap().push(thread::spawn(|| thread.run()));
+            // Time for `run` to do what it must not: the work is not for that thread.
+            thread::sleep(Duration::from_millis(50));
+        },
+        |pool| {
+            assert_eq!(thread::current().id(), here);
+            pool.install(current_num_threads)
+        },
     );
     assert_eq!(elsewhere.unwrap(), 3);
 

@@ -9,6 +9,7 @@ use std::sync::atomic::Ordering;
 fn all_halves_have_migrated_if_iterators_shall_split_fully() {
     recorder::LOGICAL_THREADS.store(6 | 1 << 31, Ordering::Relaxed);
     assert_eq!(current_num_threads(), 6);
-    let migrated = join_context(|left| left.migrated(), |right| right.migrated());
-    assert_eq!(migrated, (true, true));
+    let migrated = || join_context(|left| left.migrated(), |right| right.migrated());
+    let nested = join_context(|_| migrated(), |_| migrated());
+    assert_eq!(nested, ((true, true), (true, true)));
 }

@@ -58,9 +58,13 @@ fn the_right_half_runs_first_if_the_runtime_says_so() {
 }
 
 #[test]
-fn halves_have_not_migrated_unless_iterators_shall_split_fully() {
-    let migrated = join_context(|left| left.migrated(), |right| right.migrated());
-    assert_eq!(migrated, (false, false));
+fn halves_have_migrated_if_they_come_from_outside_of_the_pool() {
+    let migrated = || join_context(|left| left.migrated(), |right| right.migrated());
+    let pool = ThreadPoolBuilder::new().num_threads(2).build().unwrap();
+    assert_eq!(migrated(), (true, true));
+    assert_eq!(pool.install(migrated), (false, false));
+    let nested = join_context(|_| migrated(), |_| migrated());
+    assert_eq!(nested, ((false, false), (false, false)));
 }
 
 #[test]

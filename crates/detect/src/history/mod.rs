@@ -9,14 +9,18 @@ use crate::order::Stamp;
 use crate::table::Zeroed;
 use finishline_model::AccessKind;
 
+mod by_lockset;
 mod isolated;
 mod last_writer_one_reader;
 mod observed_order;
+mod stamp_sets;
 mod write_covers_reads;
 
+pub use by_lockset::{Around, ByLockset, Meeting};
 pub use isolated::Isolated;
 pub use last_writer_one_reader::LastWriterOneReader;
 pub use observed_order::{ObservedOrder, Remembered};
+pub use stamp_sets::StampSets;
 pub use write_covers_reads::WriteCoversReads;
 
 /// One remembered access of a cell. The discriminant is its index in the cell.

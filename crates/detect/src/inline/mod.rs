@@ -25,22 +25,26 @@
 //! a reader that was found in this step to be parallel, for programs whose tasks nest. Sites share the [`SLOTS`] places of
 //! this memo; the sites of one loop have places of their own. Whatever begins a step forgets it.
 //!
-//! **Isolated blocks.** A location that an isolated block accesses gets a full history
-//! ([`history::Isolated`](crate::history::Isolated)) in a side table, and its cell becomes [`ELSEWHERE`], which equals nothing that
-//! the fast path compares with. Inside an isolated block `me` and `settled` equal no cell. So programs that use isolated
-//! blocks pay for them at the locations concerned and nowhere else.
+//! **Locks, atomic accesses, isolated blocks.** A location that is accessed under a lock gets a full history
+//! ([`history::ByLockset`](crate::history::ByLockset)) in a side table, and its cell becomes [`ELSEWHERE`], which equals nothing that
+//! the fast path compares with. While a lock is held the fast path equals no cell. So programs that use locks pay for them at
+//! the locations concerned, until they are written without, and nowhere else. To be atomic, or in an isolated block, is to hold a
+//! lock.
 //!
 //! Cells are handed over by the caller, one at a time or as a range ([`range`]); nothing here follows an address.
 
+mod guarded;
 mod range;
+mod readers;
 
 use crate::Failure;
 use crate::findings::{Findings, Found};
 use crate::hash::IdMap;
-use crate::history::{Field, Fields, History, Isolated, Now, WriteCoversReads};
+use crate::history::{ByLockset, Field, Fields, History, Now, StampSets, WriteCoversReads};
 use crate::locations::LocationSet;
+use crate::locks::{Held, LocksetId};
 use crate::order::{Contexts, NOBODY, Order, Stamp};
-use finishline_model::{Access, AccessKind, Event, Location, Observer};
+use finishline_model::{Access, AccessKind, Event, Location, LockId, Observer};
 use std::ptr::NonNull;
 
 /// Places of the memo.
@@ -128,16 +132,18 @@ pub struct Inline<O: Order> {
     order: O,
     fast: Option<NonNull<FastPath>>,
     stamp: Stamp,
-    isolated: bool,
+    held: Held,
     /// Whether the memo has entries.
     memorised: bool,
-    /// The histories of locations that isolated blocks have accessed.
-    elsewhere: IdMap<Location, [Stamp; 4]>,
+    /// The histories of locations that were accessed under locks.
+    elsewhere: IdMap<Location, ByLockset>,
+    /// The readers of locations that have several.
+    readers: StampSets,
     found: Found,
     conflicts: Option<Vec<Conflict>>,
 }
 
-/// Two parallel accesses that race: the present one, and one that a cell remembers.
+/// Two parallel accesses that conflict: the present one, and one that is remembered.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Conflict {
     pub location: Location,
@@ -145,6 +151,10 @@ pub struct Conflict {
     pub kind: AccessKind,
     /// The stamp of the earlier one.
     pub earlier: Stamp,
+    /// What protected the earlier one.
+    pub locks: LocksetId,
+    /// None if they race. Else what excludes them from each other, so that only which comes first is open.
+    pub excluded_by: Option<LockId>,
 }
 
 impl<O: Order> Inline<O> {
@@ -153,9 +163,10 @@ impl<O: Order> Inline<O> {
             order: O::new()?,
             fast: None,
             stamp: NOBODY,
-            isolated: false,
+            held: Held::new(),
             memorised: true,
             elsewhere: IdMap::default(),
+            readers: StampSets::new(),
             found: Found::new()?,
             conflicts: None,
         })
@@ -179,8 +190,10 @@ impl<O: Order> Inline<O> {
     /// What was found in the run that has ended, or was cut short, with as many accesses checked one at a time.
     pub fn finish(mut self, accesses: u64) -> Result<Findings, Failure> {
         self.found.statistics.accesses += accesses;
-        let elsewhere_bytes = self.elsewhere.capacity() * size_of::<(Location, [Stamp; 4])>();
-        self.found.finish(self.order.used_bytes(), elsewhere_bytes)
+        let elsewhere: usize = self.elsewhere.values().map(ByLockset::used_bytes).sum();
+        let entries = self.elsewhere.capacity() * size_of::<(Location, ByLockset)>();
+        let location_bytes = elsewhere + entries + self.readers.used_bytes();
+        self.found.finish(self.order.used_bytes(), location_bytes)
     }
 
     /// The racing locations so far.
@@ -193,12 +206,24 @@ impl<O: Order> Inline<O> {
         self.found.isolated_conflict
     }
 
+    /// Whether some conflict so far was ordered by nothing but what was observed in this run.
+    pub fn synchronised(&self) -> bool {
+        self.found.synchronised
+    }
+
+    /// The locks that are held, and have been.
+    pub fn locks(&self) -> &Held {
+        &self.held
+    }
+
     /// Starts over for another run, with fresh cells, and keeps the memory.
     pub fn clear(&mut self) {
         self.order.clear();
         self.elsewhere.clear();
+        self.readers.clear();
         self.found.clear();
-        (self.stamp, self.isolated, self.memorised) = (NOBODY, false, true);
+        self.held.clear();
+        (self.stamp, self.memorised) = (NOBODY, true);
     }
 
     /// An access that the fast path did not decide, of the location that `location` tells.
@@ -227,9 +252,13 @@ impl<O: Order> Inline<O> {
         location: impl FnOnce() -> Location,
     ) -> Option<Stamp> {
         let before = *cell;
-        if self.isolated || before == ELSEWHERE {
-            self.access_elsewhere(kind, cell, location());
+        let locks = self.held.now();
+        if locks != LocksetId::NONE || before == ELSEWHERE {
+            self.access_elsewhere(kind, locks, cell, location());
             return None;
+        }
+        if StampSets::is_set(unpacked(before)[1]) || self.order.knows_more() {
+            return self.access_readers(kind, cell, location());
         }
         let (stamp, order) = (self.stamp, &mut self.order);
         let now = Now {
@@ -248,32 +277,11 @@ impl<O: Order> Inline<O> {
             return None;
         }
         let [_, reader] = done.cell;
-        (kind == AccessKind::Read && done.recorded.is_none()).then_some(reader)
-    }
-
-    /// An access inside an isolated block, or to a location that one has accessed.
-    #[cold]
-    fn access_elsewhere(&mut self, kind: AccessKind, cell: &mut u64, location: Location) {
-        let [writer, reader] = unpacked(*cell);
-        let full = self
-            .elsewhere
-            .entry(location)
-            .or_insert([writer, reader, NOBODY, NOBODY]);
-        *cell = ELSEWHERE;
-        let (stamp, order) = (self.stamp, &mut self.order);
-        let now = Now {
-            stamp,
-            kind,
-            isolated: self.isolated,
-        };
-        let before = *full;
-        let done = Isolated::transition(before, now, |earlier| is_parallel(order, stamp, earlier));
-        *full = done.cell;
-        self.found.isolated_conflict |= !done.overlaps.is_empty();
-        if !done.races.is_empty() {
-            self.found.race(location);
-            self.tell(kind, location, done.races, &before);
+        let left_alone = kind == AccessKind::Read && done.recorded.is_none();
+        if left_alone && !self.order.stands_for_now(reader) {
+            return self.add_reader(cell);
         }
+        left_alone.then_some(reader)
     }
 
     #[cold]
@@ -289,6 +297,8 @@ impl<O: Order> Inline<O> {
                 location,
                 kind,
                 earlier: cell[field as usize],
+                locks: LocksetId::NONE,
+                excluded_by: None,
             }));
         }
     }
@@ -296,7 +306,7 @@ impl<O: Order> Inline<O> {
     /// A location has the history of another one from now on, as if each access of that had been of both. The cell is copied by the
     /// caller.
     pub fn copy_history(&mut self, from: Location, to: Location) {
-        if let Some(history) = self.elsewhere.get(&from).copied() {
+        if let Some(history) = self.elsewhere.get(&from).cloned() {
             self.elsewhere.insert(to, history);
         }
     }
@@ -332,12 +342,10 @@ impl<O: Order> Inline<O> {
 
     fn follow(&mut self, event: &Event) -> Result<(), Failure> {
         self.found.statistics.event(event);
-        match event {
-            Event::Alloc { .. } => return Ok(()),
-            Event::IsolatedBegin { .. } => self.isolated = true,
-            Event::IsolatedEnd { .. } => self.isolated = false,
-            _ => {}
+        if matches!(event, Event::Alloc { .. }) {
+            return Ok(());
         }
+        self.held.event(event)?;
         self.order.event(event)?;
         self.begin_step();
         Ok(())
@@ -346,7 +354,9 @@ impl<O: Order> Inline<O> {
     #[inline]
     fn begin_step(&mut self) {
         self.stamp = self.order.now();
-        let (stamp, isolated, memorised) = (self.stamp, self.isolated, self.memorised);
+        self.readers.begin_step();
+        let (stamp, memorised) = (self.stamp, self.memorised);
+        let locked = self.held.now() != LocksetId::NONE;
         self.memorised = false;
         let (serial_below, parallel_above) =
             (self.order.serial_below(), self.order.parallel_above());
@@ -354,7 +364,7 @@ impl<O: Order> Inline<O> {
         let Some(fast) = self.fast() else { return };
         (fast.serial_below, fast.parallel_above) = (serial_below, parallel_above);
         (fast.me, fast.own, fast.settled) = (stamp, own, packed([stamp; 2]));
-        if isolated {
+        if locked {
             (fast.serial_below, fast.parallel_above) = (0, 0);
             (fast.me, fast.own, fast.settled) = (NOBODY_EVER, 1, NEVER);
         }
@@ -369,9 +379,9 @@ impl<O: Order> Inline<Contexts<O>> {
     #[inline]
     pub fn speak_as(&mut self, context: Stamp) {
         self.stamp = context;
-        let isolated = self.isolated;
+        let locked = self.held.now() != LocksetId::NONE;
         if let Some(fast) = self.fast()
-            && !isolated
+            && !locked
         {
             fast.settled = packed([context; 2]);
         }

@@ -15,7 +15,11 @@
 //!
 //! Union by rank and path halving: near-constant time [ESP-bags §3.4]; an element whose parent is a
 //! root, by far the most frequent, is decided by two loads.
+//!
+//! [`Bags::mark`] makes it possible to ask later what a bag was then ([`Bags::at`]). From the first mark on paths are halved only
+//! between links of one time, and union by rank alone bounds the look-up.
 
+use crate::order::past::Past;
 use crate::order::{NOBODY, Stamp};
 use crate::table::{Table, TableError};
 
@@ -28,21 +32,78 @@ pub enum Kind {
     P,
 }
 
+/// What an element was at a mark.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum At {
+    /// In an S-bag.
+    Serial,
+    /// In a P-bag, and so at least up to before this mark, if it is given, or else until now.
+    Parallel { until: Option<u32> },
+}
+
 #[derive(Debug)]
 pub struct Bags {
     words: Table<u32>,
+    /// From the first mark on.
+    past: Option<Box<Past>>,
+    /// The memory of one that was cleared.
+    spare: Option<Box<Past>>,
 }
 
 impl Bags {
     pub fn new() -> Result<Self, TableError> {
         let mut words = Table::reserve("tasks", LINK as usize)?;
         words.grow_to(NOBODY as usize + 1)?;
-        Ok(Bags { words })
+        Ok(Bags {
+            words,
+            past: None,
+            spare: None,
+        })
     }
 
     /// A new element, in an S-bag of its own.
     pub fn singleton(&mut self) -> Result<Stamp, TableError> {
-        self.words.push_zero().map(|element| element as Stamp)
+        let element = self.words.push_zero()?;
+        if let Some(past) = &mut self.past {
+            past.make_room(element + 1)?;
+        }
+        Ok(element as Stamp)
+    }
+
+    /// From here on it can be asked what bags were now. Marks are numbered from 0 on.
+    pub fn mark(&mut self) -> Result<(), TableError> {
+        let mut past = match self.past.take().or_else(|| self.spare.take()) {
+            Some(past) => past,
+            None => Box::new(Past::new(LINK as usize)?),
+        };
+        let marked = past.mark(self.words.len());
+        self.past = Some(past);
+        marked
+    }
+
+    /// What an element was at a mark that was set after it was made.
+    pub fn at(&self, mut element: Stamp, mark: u32) -> At {
+        let Some(past) = &self.past else {
+            return At::Serial;
+        };
+        let (mut parallel, mut until) = loop {
+            let word = self.words[element as usize];
+            if word & LINK == 0 {
+                break (word & PARALLEL != 0, None);
+            }
+            let (marks, was_parallel) = past.link(element);
+            if marks > mark {
+                break (was_parallel, Some(marks));
+            }
+            element = word & !LINK;
+        };
+        for marks in past.changes(element).take_while(|&marks| marks > mark) {
+            (parallel, until) = (!parallel, Some(marks));
+        }
+        match parallel {
+            true => At::Parallel { until },
+            false => At::Serial,
+        }
     }
 
     /// The element that the next singleton will be.
@@ -63,9 +124,15 @@ impl Bags {
             }
         };
         let word = &mut self.words[root as usize];
+        let before = *word;
         match kind {
             Kind::S => *word &= !PARALLEL,
             Kind::P => *word |= PARALLEL,
+        }
+        if *word != before
+            && let Some(past) = &mut self.past
+        {
+            past.changed(root);
         }
         root
     }
@@ -77,6 +144,9 @@ impl Bags {
         let rank = |word: u32| word & !PARALLEL;
         let (rank_a, rank_b) = (rank(self.words[a as usize]), rank(self.words[b as usize]));
         let (above, below) = if rank_a < rank_b { (b, a) } else { (a, b) };
+        if let Some(past) = &mut self.past {
+            past.linked(below, self.words[below as usize] & PARALLEL != 0);
+        }
         self.words[below as usize] = LINK | above;
         if rank_a == rank_b {
             self.words[above as usize] += 1;
@@ -100,9 +170,17 @@ impl Bags {
             if parent_word & LINK == 0 {
                 return (parent, parent_word);
             }
-            self.words[element as usize] = parent_word;
+            let halves = |past: &Past| past.same_time(element, parent);
+            if self.past.as_deref().is_none_or(halves) {
+                self.words[element as usize] = parent_word;
+            }
             element = parent_word & !LINK;
         }
+    }
+
+    /// Whether two elements are in one bag.
+    pub fn together(&mut self, a: Stamp, b: Stamp) -> bool {
+        self.root(a) == self.root(b)
     }
 
     /// Whether the element is in a P-bag.
@@ -112,13 +190,17 @@ impl Bags {
     }
 
     pub fn clear(&mut self) {
+        if let Some(mut past) = self.past.take() {
+            past.clear();
+            self.spare = Some(past);
+        }
         self.words.clear();
         // One element fits: it did when the table was made.
         let _ = self.words.grow_to(NOBODY as usize + 1);
     }
 
     pub fn used_bytes(&self) -> usize {
-        self.words.used_bytes()
+        self.words.used_bytes() + self.past.as_ref().map_or(0, |past| past.used_bytes())
     }
 
     /// The elements of the bag that `element` is in; none for `NOBODY`.

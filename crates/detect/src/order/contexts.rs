@@ -93,6 +93,27 @@ impl<O: Order> Order for Contexts<O> {
     }
 
     #[inline]
+    fn structurally_parallel(&mut self, earlier: Stamp) -> bool {
+        let [stamp, _] = self.made[earlier as usize];
+        stamp != NOBODY && stamp != self.inner.now() && self.inner.structurally_parallel(stamp)
+    }
+
+    #[inline]
+    fn stands_for_now(&self, parallel: Stamp) -> bool {
+        self.inner.stands_for_now(self.made[parallel as usize][0])
+    }
+
+    fn stands_for(&mut self, earlier: Stamp, later: Stamp) -> bool {
+        let [[earlier, _], [later, _]] = [earlier, later].map(|context| self.of(context));
+        self.inner.stands_for(earlier, later)
+    }
+
+    #[inline]
+    fn knows_more(&self) -> bool {
+        self.inner.knows_more()
+    }
+
+    #[inline]
     fn serial_below(&self) -> Stamp {
         let first = self.first.get(self.inner.serial_below() as usize);
         first.copied().unwrap_or(self.begun)

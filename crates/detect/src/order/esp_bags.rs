@@ -23,22 +23,36 @@
 //! have it. DIVERGENCE: the paper translates a sync into an
 //! end of finish and a new one; the bags are the same.
 //!
-//! A stamp is the task's element of the forest. Live tasks and finishes are a stack of 20 bytes each; a
-//! task that has ended costs its element, 4 bytes, and a finish nothing. An event costs at most two
-//! unions.
+//! **Tasks that escape.** DIVERGENCE: a task may also belong to a finish further out than the innermost one, as a spawn into an
+//! outer scope does. At its end it goes to the P-bag of its own finish. Which ones it may belong to: a finish is *in reach* of
+//! a task if the task opened it, or is waited for by it, or if it is in reach of whoever opened the finish that waits for
+//! the task. (Who is handed on to an outer scope can't hold on to an inner one.) Other streams are refused.
+//! The bags stay exact: **an ended task is in an S-bag iff its steps precede the running one, all of them.** A path that leaves a
+//! task x and its descendants does so by the end of a finish that none of them opened, which is in reach of x: x's finish F or
+//! one that is in reach of F's owner. The end of F precedes the ends of those, by the owner's own steps or by the owner's end. So
+//! F has ended, all steps of x precede that end, and it is a step of F's owner, in whose S-bag x has been since; the owner
+//! is live or is itself an ended task of which the same is true.
+//! What is lost is that parallel to parallel is parallel, see [`Order::stands_for_now`]: of two parallel tasks the earlier one
+//! may be waited for first. It can happen only if the later one, or a live ancestor of it, escapes. If none does, the finishes in
+//! reach are all that are open, everything moves down the stack from one to the next, and what runs now comes after whatever has
+//! ended.
+//!
+//! A stamp is the task's element of the forest; [`EspBags::renew`] gives the running task another one. Live tasks and
+//! finishes are a stack of 32 bytes each; a task that has ended costs its element, 4 bytes, and a finish nothing. An event
+//! costs at most two unions, the end of an escaping task a walk down the stack.
 //!
 //! **What precedes without a look-up.** Every task that has ended is in an S-bag or in the P-bag of something on the
-//! stack, and live tasks are in S-bags. Tasks enter the P-bag on top in the order of their stamps, and whatever is in a
-//! P-bag further down was there before the top was pushed; so the least stamp in any P-bag is the first that entered the
-//! lowest one that is not empty. All stamps below it are in S-bags. And from it on all stamps are in that P-bag up to the
-//! first task that was created there and not left to it: when a task ends, it and all created since, which descend from
-//! it, go there together.
+//! stack, and live tasks are in S-bags. Each entry of the stack knows the least stamp in its own P-bag and those below it: all
+//! stamps before it are in S-bags once the entry is on top. And it knows how many stamps from there on are in those P-bags
+//! without a gap. When a task ends, it and all created since, which descend from it, are in the P-bag it goes to or in
+//! ones below: what it has joined goes along with it, and the rest was waited for further out. So from its stamp on there is no
+//! gap up to the newest one. The entries between that P-bag and the top hear of it too, if it is not on top.
 
 use crate::Failure;
-use crate::order::bags::{Bags, Kind};
-use crate::order::{NOBODY, Order, Stamp};
-use crate::table::TableError;
-use finishline_model::Event;
+use crate::order::bags::{At, Bags, Kind};
+use crate::order::{NOBODY, Order, RELEASES, Stamp};
+use crate::table::make_room;
+use finishline_model::{Event, FinishId};
 
 /// A live task, or a finish open in one.
 #[derive(Clone, Copy, Debug)]
@@ -51,9 +65,17 @@ struct Frame {
     id: u32,
     /// The least stamp in the P-bags from the bottom of the stack up to this one.
     first_parallel: Stamp,
-    /// All stamps from there to before this one are in the same P-bag.
+    /// All stamps from there to before this one are in these P-bags.
     parallel_until: Stamp,
+    /// What the running task's stamp was when something was put on top of it.
+    now: Stamp,
+    /// Where in the stack the innermost finish is that is in reach here.
+    finish: u32,
+    /// How many live tasks up to this entry escape.
+    escaping: u32,
 }
+
+const OUT_OF_REACH: &str = "a task that belongs to a finish out of its creator's reach";
 
 /// Greater than every stamp.
 const NONE_PARALLEL: Stamp = Stamp::MAX;
@@ -67,11 +89,9 @@ pub struct EspBags {
 }
 
 impl EspBags {
-    fn enter(&mut self, task: Stamp, id: u32) -> Result<(), Failure> {
-        self.live.try_reserve(1).map_err(|_| TableError::Refused {
-            table: "live tasks",
-            bytes: 2 * self.live.len() * size_of::<Frame>(),
-        })?;
+    /// Puts an entry on the stack; its innermost finish in reach, and how many live tasks up to it escape, are given.
+    fn enter(&mut self, task: Stamp, id: u32, finish: u32, escaping: u32) -> Result<(), Failure> {
+        make_room(&mut self.live, 1, "live tasks")?;
         let (first_parallel, parallel_until) = self.parallel_below(self.live.len());
         self.live.push(Frame {
             task,
@@ -79,9 +99,55 @@ impl EspBags {
             id,
             first_parallel,
             parallel_until,
+            now: task,
+            finish,
+            escaping,
         });
-        self.now = task;
         Ok(())
+    }
+
+    /// Where in the stack a finish is that is in reach of the running task.
+    fn position(&self, finish: FinishId) -> Result<u32, Failure> {
+        let Some(mut running) = self.live.last() else {
+            return Ok(0);
+        };
+        loop {
+            let position = running.finish as usize;
+            match self.live.get(position) {
+                Some(frame) if frame.id == finish.0 => return Ok(running.finish),
+                _ if position == 0 => return Err(Failure::Unsupported(OUT_OF_REACH)),
+                _ => running = &self.live[position - 1],
+            }
+        }
+    }
+
+    /// Another stamp for the running task, from here on.
+    pub fn renew(&mut self) -> Result<(), Failure> {
+        if let Some(running) = self.live.last() {
+            let (task, stamp) = (running.task, self.bags.singleton()?);
+            self.bags.unite(task, stamp, Kind::S);
+            self.now = stamp;
+        }
+        Ok(())
+    }
+
+    /// From here on [`EspBags::at`] can be asked what a stamp was now.
+    pub fn remember_release(&mut self) -> Result<(), Failure> {
+        Ok(self.bags.mark()?)
+    }
+
+    /// What a stamp was at a release, counted from 0 on.
+    pub fn at(&self, stamp: Stamp, release: u32) -> At {
+        self.bags.at(stamp, release)
+    }
+
+    /// The next stamp that will be given out.
+    pub fn next(&self) -> Stamp {
+        self.bags.next()
+    }
+
+    fn escaping(&self) -> u32 {
+        self.live.last().map_or(0, |top| top.escaping)
     }
 
     /// The range of stamps known to be parallel by what is on the stack below a height.
@@ -93,21 +159,24 @@ impl EspBags {
         })
     }
 
-    /// A task has ended, and all stamps from its own on go to the P-bag on top.
+    /// A task has ended and goes to the P-bag of the entry at this height; all stamps from its own on are in P-bags up to there.
     #[inline]
-    fn extend_parallel(&mut self, ended: Stamp) {
+    fn extend_parallel(&mut self, height: usize, ended: Stamp) {
         let next = self.bags.next();
-        if let [.., below, _] = self.live[..]
-            && below.first_parallel != NONE_PARALLEL
-        {
-            return;
-        }
-        if let Some(top) = self.live.last_mut() {
-            if top.first_parallel == NONE_PARALLEL {
-                (top.first_parallel, top.parallel_until) = (ended, next);
-            } else if top.parallel_until == ended {
-                top.parallel_until = next;
+        for frame in &mut self.live[height..] {
+            if ended < frame.first_parallel {
+                (frame.first_parallel, frame.parallel_until) = (ended, next);
+            } else if frame.parallel_until == ended {
+                frame.parallel_until = next;
             }
+        }
+    }
+
+    /// The running task is about to have another one on top of it.
+    #[inline]
+    fn suspend(&mut self) {
+        if let Some(running) = self.live.last_mut() {
+            running.now = self.now;
         }
     }
 
@@ -118,7 +187,6 @@ impl EspBags {
             Some(id),
             "not a depth-first run"
         );
-        self.now = self.live.last().map_or(NOBODY, |frame| frame.task);
         left
     }
 }
@@ -135,23 +203,39 @@ impl Order for EspBags {
     #[inline]
     fn event(&mut self, event: &Event) -> Result<(), Failure> {
         match *event {
-            Event::TaskBegin { task, .. } => {
+            Event::TaskBegin { task, finish, .. } => {
+                let innermost = self.live.last().map_or(0, |creator| creator.finish);
+                let position = self.position(finish)?;
+                let escapes = u32::from(position != innermost);
                 let element = self.bags.singleton()?;
-                self.enter(element, task.0)?;
+                self.suspend();
+                self.enter(element, task.0, position, self.escaping() + escapes)?;
+                self.now = element;
             }
             Event::TaskEnd { task } => {
                 let Some(ended) = self.leave(task.0) else {
                     return Ok(());
                 };
-                self.extend_parallel(ended.task);
-                if let Some(parent) = self.live.last_mut() {
-                    parent.p_bag = self.bags.unite(parent.p_bag, ended.task, Kind::P);
-                    if ended.p_bag != NOBODY {
-                        parent.p_bag = self.bags.unite(parent.p_bag, ended.p_bag, Kind::P);
-                    }
+                let Some(top) = self.live.last() else {
+                    self.now = NOBODY;
+                    return Ok(());
+                };
+                self.now = top.now;
+                let to = match top.finish == ended.finish {
+                    true => self.live.len() - 1,
+                    false => ended.finish as usize,
+                };
+                self.extend_parallel(to, ended.task);
+                let waits = &mut self.live[to].p_bag;
+                *waits = self.bags.unite(*waits, ended.task, Kind::P);
+                if ended.p_bag != NOBODY {
+                    *waits = self.bags.unite(*waits, ended.p_bag, Kind::P);
                 }
             }
-            Event::FinishBegin { finish, .. } => self.enter(self.now, finish.0)?,
+            Event::FinishBegin { finish, .. } => {
+                let task = self.live.last().map_or(NOBODY, |running| running.task);
+                self.enter(task, finish.0, self.live.len() as u32, self.escaping())?;
+            }
             Event::FinishJoin { finish, .. } => {
                 let mut joined = self.live.len();
                 for frame in self.live.iter_mut().rev() {
@@ -172,7 +256,14 @@ impl Order for EspBags {
                     self.bags.unite(ended.task, ended.p_bag, Kind::S);
                 }
             }
-            Event::IsolatedBegin { .. } | Event::IsolatedEnd { .. } | Event::Alloc { .. } => {}
+            Event::Release { .. } | Event::Acquire { .. } => {
+                return Err(Failure::Unsupported(RELEASES));
+            }
+            Event::IsolatedBegin { .. }
+            | Event::IsolatedEnd { .. }
+            | Event::Lock { .. }
+            | Event::Unlock { .. }
+            | Event::Alloc { .. } => {}
         }
         Ok(())
     }
@@ -190,12 +281,26 @@ impl Order for EspBags {
     #[inline]
     fn parallel_above(&self) -> Stamp {
         let (first, until) = self.parallel_below(self.live.len());
-        until - first
+        if self.escaping() == 0 {
+            until - first
+        } else {
+            0
+        }
     }
 
     #[inline]
     fn parallel(&mut self, earlier: Stamp) -> bool {
         self.bags.in_p_bag(earlier)
+    }
+
+    #[inline]
+    fn stands_for_now(&self, _: Stamp) -> bool {
+        self.escaping() == 0
+    }
+
+    /// What is in one bag stays in one bag.
+    fn stands_for(&mut self, earlier: Stamp, later: Stamp) -> bool {
+        self.bags.together(earlier, later)
     }
 
     fn clear(&mut self) {
@@ -220,7 +325,7 @@ mod tests {
     const F1: FinishId = FinishId(101);
     const F2: FinishId = FinishId(102);
 
-    fn begin(task: u32) -> Event {
+    fn begin(task: u32, finish: FinishId) -> Event {
         let parent = task.checked_sub(1).map(TaskId);
         let kind = if task == 0 {
             TaskKind::Main
@@ -231,7 +336,7 @@ mod tests {
             task: TaskId(task),
             parent,
             kind,
-            finish: F1,
+            finish,
             site: SITE,
         }
     }
@@ -275,14 +380,14 @@ mod tests {
         #[rustfmt::skip]
         let table: [(u32, Do, [Bag; 7], Stamp); 12] = [
             // PC                              S(T1)       P(F1) S(T2) P(F2)    P(T3) S(T3) S(T4)  writer
-            (1,  Do::Event(begin(0)),         [&[1],       &[],  &[],  &[],     &[],  &[],  &[]],  0),
+            (1,  Do::Event(begin(0, F1)),     [&[1],       &[],  &[],  &[],     &[],  &[],  &[]],  0),
             (4,  Do::Event(start_finish(F1)), [&[1],       &[],  &[],  &[],     &[],  &[],  &[]],  0),
-            (7,  Do::Event(begin(1)),         [&[1],       &[],  &[2], &[],     &[],  &[],  &[]],  0),
+            (7,  Do::Event(begin(1, F1)),     [&[1],       &[],  &[2], &[],     &[],  &[],  &[]],  0),
             (8,  Do::Write,                   [&[1],       &[],  &[2], &[],     &[],  &[],  &[]],  2),
             (14, end(1),                      [&[1],       &[2], &[],  &[],     &[],  &[],  &[]],  2),
             (15, Do::Event(start_finish(F2)), [&[1],       &[2], &[],  &[],     &[],  &[],  &[]],  2),
-            (16, Do::Event(begin(2)),         [&[1],       &[2], &[],  &[],     &[],  &[3], &[]],  2),
-            (17, Do::Event(begin(3)),         [&[1],       &[2], &[],  &[],     &[],  &[3], &[4]], 2),
+            (16, Do::Event(begin(2, F2)),     [&[1],       &[2], &[],  &[],     &[],  &[3], &[]],  2),
+            (17, Do::Event(begin(3, F2)),     [&[1],       &[2], &[],  &[],     &[],  &[3], &[4]], 2),
             (18, Do::Write,                   [&[1],       &[2], &[],  &[],     &[],  &[3], &[4]], 4),
             (19, end(3),                      [&[1],       &[2], &[],  &[],     &[4], &[3], &[]],  4),
             (21, end(2),                      [&[1],       &[2], &[],  &[3, 4], &[],  &[],  &[]],  4),
@@ -339,33 +444,45 @@ mod tests {
         let (mut serial, mut parallel) = (0, 0);
         for _ in 0..2000 {
             let mut order = EspBags::new().unwrap();
-            order.event(&begin(0)).unwrap();
-            let mut open = vec![(true, 0u32)];
+            order.event(&begin(0, FinishId::ROOT)).unwrap();
+            order.event(&start_finish(FinishId::ROOT)).unwrap();
+            // Tasks and finishes, and where the innermost finish in reach is.
+            let mut open = vec![(true, 0, 1), (false, 0u32, 1usize)];
             let mut ids = 0;
             for _ in 0..40 {
-                let event = match (below(5), open.last()) {
-                    (0 | 1, _) => {
+                let &(top_is_task, top, reach) = open.last().expect("main is live");
+                let event = match below(6) {
+                    0 | 1 => {
                         ids += 1;
-                        open.push((true, ids));
-                        begin(ids)
+                        let mut finish = reach;
+                        while finish > 1 && below(3) == 0 {
+                            finish = open[finish - 1].2;
+                        }
+                        let id = FinishId(open[finish].1);
+                        open.push((true, ids, finish));
+                        begin(ids, id)
                     }
-                    (2, _) => {
+                    2 => {
                         ids += 1;
-                        open.push((false, ids));
+                        open.push((false, ids, open.len()));
                         start_finish(FinishId(ids))
                     }
-                    (3, Some(&(false, id))) => Event::FinishJoin {
+                    3 => {
+                        order.renew().unwrap();
+                        continue;
+                    }
+                    4 if !top_is_task => Event::FinishJoin {
                         task: TaskId(0),
-                        finish: FinishId(id),
+                        finish: FinishId(top),
                         site: SITE,
                     },
-                    (_, Some(&(is_task, id))) if open.len() > 1 => {
+                    _ if open.len() > 2 => {
                         open.pop();
-                        match is_task {
-                            true => Event::TaskEnd { task: TaskId(id) },
+                        match top_is_task {
+                            true => Event::TaskEnd { task: TaskId(top) },
                             false => Event::FinishEnd {
                                 task: TaskId(0),
-                                finish: FinishId(id),
+                                finish: FinishId(top),
                                 site: SITE,
                             },
                         }
@@ -385,28 +502,44 @@ mod tests {
                 }
             }
         }
-        assert!(
-            serial > 100_000 && parallel > 100_000,
-            "{serial} {parallel}"
-        );
+        assert!(serial > 100_000 && parallel > 50_000, "{serial} {parallel}");
 
         let mut order = EspBags::new().unwrap();
-        order.event(&begin(0)).unwrap();
+        order.event(&begin(0, F1)).unwrap();
         order.event(&start_finish(F1)).unwrap();
         for _ in 0..5 {
-            order.event(&begin(1)).unwrap();
+            order.event(&begin(1, F1)).unwrap();
             order.event(&Event::TaskEnd { task: TaskId(1) }).unwrap();
         }
         assert_eq!((order.serial_below(), order.parallel_above()), (2, 5));
     }
 
+    /// A task that was handed on to F1 and creates one in F2, which is open but out of its reach.
+    #[test]
+    fn a_finish_out_of_reach_is_refused() {
+        let mut order = EspBags::new().unwrap();
+        let events = [
+            begin(0, F1),
+            start_finish(F1),
+            start_finish(F2),
+            begin(1, F1),
+        ];
+        for event in events {
+            order.event(&event).unwrap();
+        }
+        let refused = Err(Failure::Unsupported(OUT_OF_REACH));
+        assert_eq!(order.event(&begin(2, F2)), refused);
+        assert_eq!(order.event(&begin(2, F1)), Ok(()));
+    }
+
     #[test]
     fn a_finished_task_costs_four_bytes() {
         let mut order = EspBags::new().unwrap();
-        order.event(&begin(0)).unwrap();
+        order.event(&begin(0, F1)).unwrap();
+        order.event(&start_finish(F1)).unwrap();
         let before = order.used_bytes();
         for _ in 0..1000 {
-            order.event(&begin(1)).unwrap();
+            order.event(&begin(1, F1)).unwrap();
             order.event(&Event::TaskEnd { task: TaskId(1) }).unwrap();
         }
         assert!(order.used_bytes() - before <= 4 * 1000 + 4 * size_of::<Frame>());

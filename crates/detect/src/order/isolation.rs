@@ -18,6 +18,7 @@
 //! program uses isolated blocks. The run must be depth-first.
 
 use crate::Failure;
+use crate::order::RELEASES;
 use crate::table::{TableError, make_room};
 use finishline_model::Event;
 
@@ -122,7 +123,10 @@ impl IsolationOrder {
             }
             Event::IsolatedBegin { .. } => self.begin_block()?,
             Event::IsolatedEnd { .. } => self.next_step(StepId::NONE)?,
-            Event::Alloc { .. } => {}
+            Event::Release { .. } | Event::Acquire { .. } => {
+                return Err(Failure::Unsupported(RELEASES));
+            }
+            Event::Lock { .. } | Event::Unlock { .. } | Event::Alloc { .. } => {}
         }
         Ok(())
     }

@@ -10,17 +10,26 @@ pub mod bags;
 mod contexts;
 mod esp_bags;
 pub mod isolation;
+mod knowledge;
+mod past;
 mod sp_bags;
+mod synchronised;
 
 pub use contexts::Contexts;
 pub use esp_bags::EspBags;
 pub use sp_bags::SpBags;
+pub use synchronised::Synchronised;
 
 /// Who made an access, as far as the order needs to know.
 pub type Stamp = u32;
 
 /// No access yet: precedes everything.
 pub const NOBODY: Stamp = 0;
+
+/// What some detectors have no rule for.
+pub(crate) const LOCKS: &str = "locks";
+pub(crate) const RELEASES: &str = "releases and acquires";
+pub(crate) const ESCAPING: &str = "tasks that are waited for further out than they are created";
 
 pub trait Order: Sized {
     fn new() -> Result<Self, Failure>;
@@ -41,12 +50,37 @@ pub trait Order: Sized {
     /// until the next event other than an allocation.
     fn parallel(&mut self, earlier: Stamp) -> bool;
 
+    /// Whether an access with this stamp, which is parallel to one made now, is parallel to all later ones that the one made now
+    /// is parallel to. Then a read need not be remembered beside it: e₁ ∥ e₂ and e₂ ∥ e₃ imply e₁ ∥ e₃, in the order of the
+    /// run. True of all structures of tasks in which the innermost open finish waits for each. The same until the next event
+    /// other than an allocation.
+    fn stands_for_now(&self, _parallel: Stamp) -> bool {
+        true
+    }
+
+    /// Whether the first of two stamps that are parallel to an access made now, the earlier one, is parallel to all later accesses
+    /// that the second is parallel to. It may say no where it is not known.
+    fn stands_for(&mut self, _earlier: Stamp, _later: Stamp) -> bool {
+        false
+    }
+
+    /// Whether the access with this stamp may run in parallel with one made now by the structure of tasks and finishes alone:
+    /// `parallel`, unless the order knows of anything else that orders accesses.
+    fn structurally_parallel(&mut self, earlier: Stamp) -> bool {
+        self.parallel(earlier)
+    }
+
+    /// Whether accesses may have been ordered by anything else than structure so far.
+    fn knows_more(&self) -> bool {
+        false
+    }
+
     /// A stamp such that all below it precede an access made now: `parallel` is false of them. Stamps grow with time, so it
     /// spares those who ask about what a program did in earlier phases the look-up. The same until the next event other than an
     /// allocation.
     fn serial_below(&self) -> Stamp;
 
-    /// So many stamps from `serial_below` on are parallel to an access made now: `parallel` is true of them. It spares
+    /// So many stamps from `serial_below` on are parallel to an access made now: `parallel` and `stands_for_now` are true of them. It spares
     /// tasks of one loop that read the same the look-up of each other. The same until the next event other than an allocation.
     fn parallel_above(&self) -> Stamp;
 

@@ -20,7 +20,7 @@
 
 use crate::Failure;
 use crate::order::bags::{Bags, Kind};
-use crate::order::{NOBODY, Order, Stamp};
+use crate::order::{NOBODY, Order, RELEASES, Stamp};
 use finishline_model::{Event, FinishKind, TaskKind};
 
 /// A live procedure instance.
@@ -120,7 +120,14 @@ impl Order for SpBags {
                 };
                 self.bags.unite(self.now, returned.element, Kind::S);
             }
-            Event::IsolatedBegin { .. } | Event::IsolatedEnd { .. } | Event::Alloc { .. } => {}
+            Event::Release { .. } | Event::Acquire { .. } => {
+                return Err(Failure::Unsupported(RELEASES));
+            }
+            Event::IsolatedBegin { .. }
+            | Event::IsolatedEnd { .. }
+            | Event::Lock { .. }
+            | Event::Unlock { .. }
+            | Event::Alloc { .. } => {}
         }
         Ok(())
     }

@@ -1,8 +1,8 @@
 //! Detectors whose fast path is inline, as compiled code uses them: a check for each location, and a check for each range.
 
-use finishline_detect::inline::{FastPath, Inline};
-use finishline_detect::order::Order;
-use finishline_model::{Access, Event, Observer};
+use finishline_detect::inline::{Conflict, FastPath, Inline};
+use finishline_detect::order::{Contexts, Order, Synchronised};
+use finishline_model::{Access, AccessId, Event, LockId, Observer};
 use std::ptr::NonNull;
 
 /// What compiled code does with a detector whose fast path is inline: cells by location, and a fast path that decides what it can.
@@ -64,12 +64,18 @@ pub(crate) struct RangeChecks<O: Order> {
     checks: InlineChecks<O>,
     /// Cells lie the other way round, as those of the fields of a struct do.
     falling: bool,
+    /// Inside an atomic access.
+    atomic: bool,
 }
 
 impl<O: Order> RangeChecks<O> {
     pub(crate) fn new(locations: u64, falling: bool) -> Self {
         let checks = InlineChecks::new(locations);
-        RangeChecks { checks, falling }
+        RangeChecks {
+            checks,
+            falling,
+            atomic: false,
+        }
     }
 
     pub(crate) fn clear(&mut self) {
@@ -99,7 +105,17 @@ impl<O: Order> RangeChecks<O> {
 
 impl<O: Order> Observer for RangeChecks<O> {
     fn event(&mut self, event: &Event) {
-        self.checks.event(event);
+        match event {
+            Event::Lock {
+                lock: LockId::ATOMIC,
+                ..
+            } => self.atomic = true,
+            Event::Unlock {
+                lock: LockId::ATOMIC,
+                ..
+            } => self.atomic = false,
+            _ => self.checks.event(event),
+        }
     }
 
     fn access(&mut self, access: &Access) {
@@ -110,6 +126,13 @@ impl<O: Order> Observer for RangeChecks<O> {
             stride,
             ..
         } = access;
+        if self.atomic {
+            for location in access.locations() {
+                let cell = &mut self.checks.cells[location.0 as usize..][..1];
+                self.checks.detector.atomic(kind, cell, location, 1);
+            }
+            return;
+        }
         if count == 1 {
             return self.checks.access(access);
         }
@@ -127,6 +150,52 @@ impl<O: Order> Observer for RangeChecks<O> {
             cells.reverse();
         } else {
             detector.range(kind, cells, stride as isize, first);
+        }
+    }
+}
+
+/// A detector that remembers each access by a context of its own, and the pairs that it tells.
+pub(crate) struct ContextChecks {
+    pub(crate) detector: Inline<Contexts<Synchronised>>,
+    cells: Vec<u64>,
+    /// The two accesses of each conflict.
+    pub(crate) told: Vec<(AccessId, AccessId, Conflict)>,
+}
+
+impl ContextChecks {
+    pub(crate) fn new(locations: u64) -> Self {
+        let mut detector = Inline::new().unwrap();
+        detector.keep_conflicts();
+        ContextChecks {
+            detector,
+            cells: vec![0; locations as usize],
+            told: Vec::new(),
+        }
+    }
+
+    pub(crate) fn clear(&mut self) {
+        self.detector.clear();
+        self.cells.fill(0);
+        self.told.clear();
+    }
+}
+
+impl Observer for ContextChecks {
+    fn event(&mut self, event: &Event) {
+        self.detector.event(event);
+    }
+
+    fn access(&mut self, access: &Access) {
+        let context = self.detector.contexts().make(access.id.0).unwrap();
+        self.detector.speak_as(context);
+        for location in access.locations() {
+            let cell = &mut self.cells[location.0 as usize];
+            self.detector.undecided(access.kind, cell, 0, || location);
+        }
+        let conflicts: Vec<Conflict> = self.detector.conflicts().collect();
+        for conflict in conflicts {
+            let [_, earlier] = self.detector.contexts().of(conflict.earlier);
+            self.told.push((AccessId(earlier), access.id, conflict));
         }
     }
 }

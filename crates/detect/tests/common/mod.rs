@@ -3,14 +3,16 @@
 //!
 //! The notation, words separated by blanks: `ra` and `wb` read a and write b; `ra+3*2` reads three
 //! locations two apart; `async{ … }`, `finish{ … }`, `begin{ … }` (begin_finish), `scope{ … }` (a sync
-//! scope), `spawn{ … }`, `isolated{ … }`; `sync` joins the innermost scope of its task. Locations are
-//! the letters, small ones first.
+//! scope), `spawn{ … }`, `isolated{ … }`; `sync` joins the innermost scope of its task. `escape1{ … }` is a task that the
+//! finish around the innermost one waits for, and so on; `lock0{ … }` and `shared0{ … }` hold lock 0 exclusively and shared,
+//! `atomic{ … }` makes accesses atomic; `release0`, `update0` and `acquire0` release object 0, release it and keep its earlier
+//! releases in effect, and acquire it. Locations are the letters, small ones first.
 
 #![allow(dead_code, reason = "each test file uses its part")]
 
 mod inline;
 
-pub(crate) use inline::{InlineChecks, RangeChecks};
+pub(crate) use inline::{ContextChecks, InlineChecks, RangeChecks};
 
 use finishline_detect::LocationSet;
 use finishline_detect::history::{
@@ -24,7 +26,7 @@ use finishline_detect::serial::Serial;
 use finishline_detect::sited::Sited;
 use finishline_model::{
     Access, AccessId, AccessKind, AccessPoint, AllocationId, Event, FinishId, FinishKind, Location,
-    Observer, Race, SiteId, TaskId, TaskKind,
+    LockId, LockMode, ObjectId, Observer, Race, SiteId, TaskId, TaskKind,
 };
 use std::collections::BTreeSet;
 use std::fmt::Write;
@@ -35,16 +37,26 @@ pub(crate) enum Open {
     Spawn,
     Finish(FinishKind),
     Isolated,
+    /// A task that a finish so much further out than the innermost one waits for.
+    Escape(u32),
+    Lock(LockId, LockMode),
 }
 
 impl Open {
-    const ALL: [(Open, &str); 6] = [
+    const ALL: [(Open, &str); 13] = [
         (Open::Async, "async{"),
         (Open::Spawn, "spawn{"),
         (Open::Finish(FinishKind::Lexical), "finish{"),
         (Open::Finish(FinishKind::Dynamic), "begin{"),
         (Open::Finish(FinishKind::SyncScope), "scope{"),
         (Open::Isolated, "isolated{"),
+        (Open::Escape(1), "escape1{"),
+        (Open::Escape(2), "escape2{"),
+        (Open::Lock(LockId(0), LockMode::Exclusive), "lock0{"),
+        (Open::Lock(LockId(0), LockMode::Shared), "shared0{"),
+        (Open::Lock(LockId(1), LockMode::Exclusive), "lock1{"),
+        (Open::Lock(LockId(1), LockMode::Shared), "shared1{"),
+        (Open::Lock(LockId::ATOMIC, LockMode::Exclusive), "atomic{"),
     ];
 }
 
@@ -53,6 +65,11 @@ pub(crate) enum Word {
     Open(Open),
     Close,
     Sync,
+    Release {
+        object: ObjectId,
+        continues: bool,
+    },
+    Acquire(ObjectId),
     Access {
         kind: AccessKind,
         first: u64,
@@ -87,6 +104,15 @@ pub(crate) fn parse(text: &str) -> Vec<Word> {
             "}" => return Word::Close,
             "sync" => return Word::Sync,
             _ => {}
+        }
+        for (name, continues) in [("release", false), ("update", true)] {
+            if let Some(object) = word.strip_prefix(name) {
+                let object = ObjectId(object.parse().unwrap());
+                return Word::Release { object, continues };
+            }
+        }
+        if let Some(object) = word.strip_prefix("acquire") {
+            return Word::Acquire(ObjectId(object.parse().unwrap()));
         }
         let kind = match &word[..1] {
             "r" => AccessKind::Read,
@@ -123,6 +149,11 @@ pub(crate) fn show(words: &[Word]) -> String {
             }
             Word::Close => text += "}",
             Word::Sync => text += "sync",
+            Word::Release { object, continues } => {
+                let name = if continues { "update" } else { "release" };
+                write!(text, "{name}{}", object.0).unwrap();
+            }
+            Word::Acquire(object) => write!(text, "acquire{}", object.0).unwrap(),
             Word::Access {
                 kind,
                 first,
@@ -153,6 +184,8 @@ struct Teller<'a, O> {
     accesses: u32,
     /// The live tasks and their open finishes, the running one last.
     live: Vec<LiveTask>,
+    /// By finish: the one around it that is in reach.
+    around: Vec<FinishId>,
 }
 
 struct LiveTask {
@@ -166,17 +199,22 @@ impl<O: Observer> Teller<'_, O> {
         self.live.last_mut().expect("main is live")
     }
 
-    fn begin_task(&mut self, kind: TaskKind) {
+    /// The innermost finish in reach.
+    fn innermost(&self) -> FinishId {
+        self.live.last().map_or(FinishId::ROOT, |running| {
+            let innermost = running.open.last();
+            innermost.map_or(running.enclosing, |innermost| innermost.0)
+        })
+    }
+
+    fn begin_task(&mut self, kind: TaskKind, further_out: u32) {
         let task = TaskId(self.tasks);
         self.tasks += 1;
-        let parent = self.live.last();
-        let finish = parent.map_or(FinishId::ROOT, |parent| {
-            parent
-                .open
-                .last()
-                .map_or(parent.enclosing, |innermost| innermost.0)
-        });
-        let parent = parent.map(|parent| parent.id);
+        let mut finish = self.innermost();
+        for _ in 0..further_out {
+            finish = self.around[finish.index()];
+        }
+        let parent = self.live.last().map(|parent| parent.id);
         let site = SITE;
         self.observer.event(&Event::TaskBegin {
             task,
@@ -201,6 +239,7 @@ impl<O: Observer> Teller<'_, O> {
     fn begin_finish(&mut self, kind: FinishKind) {
         let (task, finish) = (self.running().id, FinishId(self.finishes));
         self.finishes += 1;
+        self.around.push(self.innermost());
         self.running().open.push((finish, kind));
         self.observer.event(&Event::FinishBegin {
             task,
@@ -240,8 +279,9 @@ pub(crate) fn tell(words: &[Word], locations: u64, observer: &mut impl Observer)
         finishes: 0,
         accesses: 0,
         live: Vec::new(),
+        around: Vec::new(),
     };
-    teller.begin_task(TaskKind::Main);
+    teller.begin_task(TaskKind::Main, 0);
     teller.begin_finish(FinishKind::Root);
     teller.observer.event(&Event::Alloc {
         task: TaskId::MAIN,
@@ -255,9 +295,14 @@ pub(crate) fn tell(words: &[Word], locations: u64, observer: &mut impl Observer)
             Word::Open(construct) => {
                 open.push(construct);
                 match construct {
-                    Open::Async => teller.begin_task(TaskKind::Async),
-                    Open::Spawn => teller.begin_task(TaskKind::Spawn),
+                    Open::Async => teller.begin_task(TaskKind::Async, 0),
+                    Open::Spawn => teller.begin_task(TaskKind::Spawn, 0),
+                    Open::Escape(further_out) => teller.begin_task(TaskKind::Async, further_out),
                     Open::Finish(kind) => teller.begin_finish(kind),
+                    Open::Lock(lock, mode) => {
+                        let task = teller.running().id;
+                        teller.observer.event(&Event::Lock { task, lock, mode });
+                    }
                     Open::Isolated => {
                         let event = Event::IsolatedBegin {
                             task: teller.running().id,
@@ -268,7 +313,11 @@ pub(crate) fn tell(words: &[Word], locations: u64, observer: &mut impl Observer)
                 }
             }
             Word::Close => match open.pop().expect("balanced") {
-                Open::Async | Open::Spawn => teller.end_task(),
+                Open::Async | Open::Spawn | Open::Escape(_) => teller.end_task(),
+                Open::Lock(lock, _) => {
+                    let task = teller.running().id;
+                    teller.observer.event(&Event::Unlock { task, lock });
+                }
                 Open::Finish(_) => teller.end_finish(),
                 Open::Isolated => {
                     let event = Event::IsolatedEnd {
@@ -279,6 +328,18 @@ pub(crate) fn tell(words: &[Word], locations: u64, observer: &mut impl Observer)
                 }
             },
             Word::Sync => teller.sync(),
+            Word::Release { object, continues } => {
+                let task = teller.running().id;
+                teller.observer.event(&Event::Release {
+                    task,
+                    object,
+                    continues,
+                });
+            }
+            Word::Acquire(object) => {
+                let task = teller.running().id;
+                teller.observer.event(&Event::Acquire { task, object });
+            }
             Word::Access {
                 kind,
                 first,
@@ -300,6 +361,52 @@ pub(crate) fn tell(words: &[Word], locations: u64, observer: &mut impl Observer)
     }
     teller.end_finish();
     teller.end_task();
+}
+
+/// Removes single words, constructs with and without what is in them, while the program still fails.
+pub(crate) fn shrink(mut words: Vec<Word>, fails: &mut impl FnMut(&[Word]) -> bool) -> Vec<Word> {
+    'again: loop {
+        for start in 0..words.len() {
+            let mut smaller = Vec::new();
+            match words[start] {
+                Word::Close => continue,
+                Word::Open(_) => {
+                    let end = closing(&words, start);
+                    smaller.push([&words[..start], &words[end + 1..]].concat());
+                    smaller.push(
+                        [&words[..start], &words[start + 1..end], &words[end + 1..]].concat(),
+                    );
+                }
+                _ => {
+                    smaller.push([&words[..start], &words[start + 1..]].concat());
+                }
+            }
+            if let Some(found) = smaller.into_iter().find(|candidate| fails(candidate)) {
+                words = found;
+                continue 'again;
+            }
+        }
+        return words;
+    }
+}
+
+fn closing(words: &[Word], open: usize) -> usize {
+    let mut depth = 0;
+    for (index, word) in words.iter().enumerate().skip(open) {
+        match word {
+            Word::Open(_) => depth += 1,
+            Word::Close => depth -= 1,
+            _ => {}
+        }
+        if depth == 0 {
+            return index;
+        }
+    }
+    unreachable!("balanced")
+}
+
+pub(crate) fn from_environment(name: &str, default: u64) -> u64 {
+    std::env::var(name).map_or(default, |value| value.parse().expect("a number"))
 }
 
 /// The observed order and its history alone, without the structural history that the second pass has beside them.

@@ -1,0 +1,221 @@
+//! Sets of stamps in one word, for locations of which one reader is not enough to remember.
+//!
+//! A later reader need not be remembered beside a parallel one that stands for it ([`Order::stands_for_now`]). Where no earlier one
+//! does, because a task may outlast those that it ran beside or because one of them is known to have ended by other means, all
+//! are kept. A word is nobody, a stamp, or with its highest bit set a *set*: its newest stamp and the word of the
+//! others. Sets are never changed, so locations with the same readers share one: data that n tasks read is n entries of 16
+//! bytes, however much data it is. What the running step makes of a set is remembered for the next cell that has it.
+//!
+//! Stamps enter in the order of the run. Those that precede the running step by structure leave when the newest of them does
+//! and whenever the set has doubled since they were last gone through, so adding is amortised constant time as long as
+//! tasks run beside each other. Those that precede it only by what has been observed stay: the answer then tells that it relies on
+//! that.
+
+use crate::order::{NOBODY, Order, Stamp};
+use crate::table::{TableError, make_room};
+
+/// A word of which this bit is set is a set.
+const SET: u32 = 1 << 31;
+/// Sets of fewer are not worth going through.
+const FEW: u32 = 4;
+
+#[derive(Clone, Copy, Debug)]
+struct Entry {
+    newest: Stamp,
+    /// The word of the others.
+    others: u32,
+    len: u32,
+    /// How many there were left when they were last gone through.
+    kept: u32,
+}
+
+/// What became of a word when this stamp was added to it.
+#[derive(Clone, Copy, Debug)]
+struct Added {
+    before: u32,
+    stamp: Stamp,
+    after: u32,
+}
+
+const MEMO: usize = 64;
+const NONE_ADDED: Added = Added {
+    before: NOBODY,
+    stamp: NOBODY,
+    after: NOBODY,
+};
+
+#[derive(Debug)]
+pub struct StampSets {
+    entries: Vec<Entry>,
+    /// What was added in this step, by some bits of the word before.
+    added: [Added; MEMO],
+    remembers: bool,
+    kept: Vec<Stamp>,
+}
+
+impl StampSets {
+    pub fn new() -> Self {
+        StampSets {
+            entries: Vec::new(),
+            added: [NONE_ADDED; MEMO],
+            remembers: false,
+            kept: Vec::new(),
+        }
+    }
+
+    /// Whether this is the word of a set.
+    #[inline]
+    pub const fn is_set(word: u32) -> bool {
+        word & SET != 0
+    }
+
+    /// Another step begins.
+    #[inline]
+    pub fn begin_step(&mut self) {
+        if self.remembers {
+            self.remembers = false;
+            self.added = [NONE_ADDED; MEMO];
+        }
+    }
+
+    pub fn clear(&mut self) {
+        self.entries.clear();
+        self.begin_step();
+    }
+
+    pub fn used_bytes(&self) -> usize {
+        self.entries.capacity() * size_of::<Entry>()
+    }
+
+    /// The stamps of a word, the newest first.
+    pub fn stamps(&self, word: u32) -> impl Iterator<Item = Stamp> {
+        let mut left = word;
+        std::iter::from_fn(move || {
+            let (newest, others) = self.split(left);
+            left = others;
+            (newest != NOBODY).then_some(newest)
+        })
+    }
+
+    /// The newest stamp of a word, and the others.
+    #[inline]
+    pub fn split(&self, word: u32) -> (Stamp, u32) {
+        if Self::is_set(word) {
+            let entry = self.entries[(word & !SET) as usize];
+            (entry.newest, entry.others)
+        } else {
+            (word, NOBODY)
+        }
+    }
+
+    /// The word with `now`, a stamp of the running step, in it or with one that stands for it.
+    pub fn with(
+        &mut self,
+        word: u32,
+        now: Stamp,
+        order: &mut impl Order,
+    ) -> Result<u32, TableError> {
+        let (newest, others) = self.split(word);
+        if newest == NOBODY {
+            return Ok(now);
+        }
+        if newest.wrapping_sub(order.now()) < order.own() {
+            return Ok(word);
+        }
+        let beside = order.structurally_parallel(newest);
+        if beside && order.stands_for_now(newest) {
+            return Ok(word);
+        }
+        if !beside && others == NOBODY {
+            return Ok(now);
+        }
+        let place = word as usize % MEMO;
+        let remembered = self.added[place];
+        if (remembered.before, remembered.stamp) == (word, now) {
+            return Ok(remembered.after);
+        }
+        let (len, kept) = self.lengths(word);
+        let after = if beside && len < 2 * kept.max(FEW) {
+            self.add(now, word, kept)?
+        } else {
+            self.with_those_beside(word, now, order)?
+        };
+        self.added[place] = Added {
+            before: word,
+            stamp: now,
+            after,
+        };
+        self.remembers = true;
+        Ok(after)
+    }
+
+    fn lengths(&self, word: u32) -> (u32, u32) {
+        if Self::is_set(word) {
+            let entry = self.entries[(word & !SET) as usize];
+            (entry.len, entry.kept)
+        } else {
+            (1, 1)
+        }
+    }
+
+    fn add(&mut self, newest: Stamp, others: u32, kept: u32) -> Result<u32, TableError> {
+        if others == NOBODY {
+            return Ok(newest);
+        }
+        const TABLE: &str = "sets of readers";
+        let index = self.entries.len();
+        // Not the last ones: those are words that nothing is.
+        if index >= (SET - 2) as usize {
+            return Err(TableError::Exhausted {
+                table: TABLE,
+                capacity: index,
+            });
+        }
+        make_room(&mut self.entries, 1, TABLE)?;
+        let (len, _) = self.lengths(others);
+        self.entries.push(Entry {
+            newest,
+            others,
+            len: len + 1,
+            kept,
+        });
+        Ok(SET | index as u32)
+    }
+
+    /// A set of those of `word` that are parallel to the running step, without those that others stand for, and of `now`.
+    fn with_those_beside(
+        &mut self,
+        word: u32,
+        now: Stamp,
+        order: &mut impl Order,
+    ) -> Result<u32, TableError> {
+        let (len, _) = self.lengths(word);
+        let mut kept = std::mem::take(&mut self.kept);
+        kept.clear();
+        make_room(&mut kept, len as usize, "sets of readers")?;
+        kept.extend(
+            self.stamps(word)
+                .filter(|&stamp| order.structurally_parallel(stamp)),
+        );
+        // The oldest first, and of those that share their future only that one.
+        kept.reverse();
+        let mut after = NOBODY;
+        let mut last_kept = NOBODY;
+        let mut count = 0;
+        for &stamp in &kept {
+            if last_kept == NOBODY || !order.stands_for(last_kept, stamp) {
+                after = self.add(stamp, after, count)?;
+                last_kept = stamp;
+                count += 1;
+            }
+        }
+        self.kept = kept;
+        self.add(now, after, count + 1)
+    }
+}
+
+impl Default for StampSets {
+    fn default() -> Self {
+        Self::new()
+    }
+}

@@ -1,0 +1,104 @@
+//! What the bags were at certain moments, the *marks*: at each union and each change of a bag's kind the number of marks before it
+//! is kept.
+//!
+//! A forest in which elements are only ever linked is at an earlier moment what is left of it without the later links, and
+//! there is one word for each element to say when it was linked. Until the first mark nothing is kept at all.
+
+use super::Stamp;
+use crate::table::{Table, TableError, make_room};
+
+/// A root became one of the other kind.
+#[derive(Clone, Copy, Debug)]
+struct Change {
+    /// The number of marks before it.
+    marks: u32,
+    /// The previous one of the same root, from 1 on; 0 for none.
+    previous: u32,
+}
+
+#[derive(Debug)]
+pub(super) struct Past {
+    marks: u32,
+    /// By element that is not a root: twice the number of marks before its link, and 1 more if it was the root of a P-bag.
+    links: Table<u32>,
+    /// By element: its latest change, from 1 on.
+    latest: Table<u32>,
+    changes: Vec<Change>,
+    full: Option<TableError>,
+}
+
+impl Past {
+    pub(super) fn new(most: usize) -> Result<Self, TableError> {
+        Ok(Past {
+            marks: 0,
+            links: Table::reserve("unions of tasks", most)?,
+            latest: Table::reserve("changes of bags", most)?,
+            changes: Vec::new(),
+            full: None,
+        })
+    }
+
+    /// Sets a mark, and has room for so many elements.
+    pub(super) fn mark(&mut self, elements: usize) -> Result<(), TableError> {
+        self.marks += 1;
+        self.make_room(elements)
+    }
+
+    pub(super) fn make_room(&mut self, elements: usize) -> Result<(), TableError> {
+        self.links.grow_to(elements)?;
+        self.latest.grow_to(elements)?;
+        self.full.map_or(Ok(()), Err)
+    }
+
+    pub(super) fn linked(&mut self, element: Stamp, was_parallel: bool) {
+        self.links[element as usize] = self.marks << 1 | u32::from(was_parallel);
+    }
+
+    /// Whether two elements were linked between the same marks.
+    #[inline]
+    pub(super) fn same_time(&self, a: Stamp, b: Stamp) -> bool {
+        self.links[a as usize] >> 1 == self.links[b as usize] >> 1
+    }
+
+    /// How many marks there were before an element was linked, and whether it was the root of a P-bag then.
+    pub(super) fn link(&self, element: Stamp) -> (u32, bool) {
+        let link = self.links[element as usize];
+        (link >> 1, link & 1 == 1)
+    }
+
+    pub(super) fn changed(&mut self, root: Stamp) {
+        if let Err(refused) = make_room(&mut self.changes, 1, "changes of bags") {
+            self.full = Some(refused);
+            return;
+        }
+        let latest = &mut self.latest[root as usize];
+        self.changes.push(Change {
+            marks: self.marks,
+            previous: *latest,
+        });
+        *latest = self.changes.len() as u32;
+    }
+
+    /// The numbers of marks before the changes of a root, the latest first.
+    pub(super) fn changes(&self, root: Stamp) -> impl Iterator<Item = u32> {
+        let mut next = self.latest[root as usize];
+        std::iter::from_fn(move || {
+            let change = self.changes.get(next.checked_sub(1)? as usize)?;
+            next = change.previous;
+            Some(change.marks)
+        })
+    }
+
+    pub(super) fn clear(&mut self) {
+        self.links.clear();
+        self.latest.clear();
+        self.changes.clear();
+        (self.marks, self.full) = (0, None);
+    }
+
+    pub(super) fn used_bytes(&self) -> usize {
+        self.links.used_bytes()
+            + self.latest.used_bytes()
+            + self.changes.capacity() * size_of::<Change>()
+    }
+}
