@@ -41,7 +41,8 @@ pub(crate) fn trials() -> Vec<Trial> {
     ]
 }
 
-const CLEAN: &str = "no race";
+/// The word of a verdict that holds for every schedule.
+const CLEAN: &str = "certified";
 
 fn a_race_decides_the_exit_status() {
     let package = Package::with_rayon(
@@ -102,9 +103,7 @@ fn what_is_not_parallel_is_not_called_clean() {
     .finishline(&["run"])
     .expect(5);
     assert!(
-        called
-            .stderr
-            .contains("nothing was parallel: rayon was not used"),
+        called.stderr.contains("nothing was parallel"),
         "{}",
         called.stderr
     );
