@@ -60,8 +60,8 @@ pub(crate) fn execute(request: &Request) -> Result<u8, Problem> {
         compiler: Compiler {
             stable: !toolchain.is_nightly() && env::var_os("RUSTC_BOOTSTRAP").is_none(),
             users_wrapper: toolchain.users_wrapper(&given.place).map(PathBuf::from),
+            link_arguments: wrapper::link_arguments(&runtime)?,
             drop_in: runtime.drop_in,
-            link_arguments: wrapper::link_arguments(&runtime.object)?,
         },
         users_environment: changed
             .map(|(name, _)| (name.to_owned(), env::var(name).ok()))

@@ -8,6 +8,7 @@
 //! A folder of the cache is complete or absent: it is made under another name and renamed. Who builds holds a lock, so that a second
 //! process waits instead of building the same; if it dies, the lock goes with it.
 
+use crate::standard::{self, Wrapped};
 use crate::toolchain::Toolchain;
 use crate::{Problem, sources};
 use std::env;
@@ -19,6 +20,8 @@ use std::process::{Command, Stdio};
 /// Names another folder for the cache.
 const CACHE_VARIABLE: &str = "FINISHLINE_CACHE";
 const OBJECT: &str = "runtime.o";
+/// The mangled names of the functions that the runtime goes before, a line each.
+const WRAPPED: &str = "wrapped";
 const SOURCES: &str = "sources";
 
 pub(crate) struct Runtime {
@@ -26,6 +29,8 @@ pub(crate) struct Runtime {
     pub(crate) key: String,
     /// What programs are linked with.
     pub(crate) object: PathBuf,
+    /// The mangled names of the functions that it goes before.
+    pub(crate) wrapped: Vec<String>,
     /// The crate root that stands in for rayon-core's.
     pub(crate) drop_in: PathBuf,
 }
@@ -44,8 +49,11 @@ impl Runtime {
             }
             drop(lock);
         }
+        let list = home.join(WRAPPED);
+        let wrapped = fs::read_to_string(&list).map_err(|error| Problem::read(&list, error))?;
         Ok(Runtime {
             key,
+            wrapped: wrapped.lines().map(str::to_owned).collect(),
             object: home.join(OBJECT),
             drop_in: home.join(SOURCES).join(sources::DROP_IN_ROOT),
         })
@@ -111,7 +119,14 @@ fn build(toolchain: &Toolchain, cache: &Path, home: &Path, quiet: bool) -> Resul
         .join(&toolchain.host)
         .join("release")
         .join(sources::RUNTIME_LIBRARY);
-    merge(&library, workshop.path(), &product.join(OBJECT))?;
+    let wrapped = standard::find(toolchain, sources::standard_functions())?;
+    merge(&library, &wrapped, workshop.path(), &product.join(OBJECT))?;
+    let list = product.join(WRAPPED);
+    let names = wrapped
+        .iter()
+        .filter_map(|function| function.mangled.as_deref());
+    let names: Vec<&str> = names.collect();
+    fs::write(&list, names.join("\n")).map_err(|error| Problem::write(&list, error))?;
     fs::rename(&product, home).map_err(|error| Problem::write(home, error))
 }
 
@@ -157,7 +172,12 @@ fn compile(
 }
 
 /// Makes one relocatable object of the library, in which only the interface is global.
-fn merge(library: &Path, workshop: &Path, object: &Path) -> Result<(), Problem> {
+fn merge(
+    library: &Path,
+    wrapped: &[Wrapped],
+    workshop: &Path,
+    object: &Path,
+) -> Result<(), Problem> {
     let merged = workshop.join("merged.o");
     let mut link = Command::new("ld");
     // Groups are deduplicated by name across objects, and these names are about to become our own.
@@ -170,7 +190,19 @@ fn merge(library: &Path, workshop: &Path, object: &Path) -> Result<(), Problem> 
         .map_err(|error| Problem::write(&list, error))?;
     let mut localise = Command::new("objcopy");
     localise.args(["--strip-debug", "--wildcard", "--keep-global-symbols"]);
-    localise.arg(&list).arg(&merged).arg(object);
+    localise.arg(&list);
+    for Wrapped { name, mangled } in wrapped {
+        let Some(mangled) = mangled else {
+            // Nobody calls what goes before it, so it need not be there.
+            localise.arg(format!("--weaken-symbol=__finishline_real_{name}"));
+            continue;
+        };
+        for role in ["wrap", "real"] {
+            localise.arg("--redefine-sym");
+            localise.arg(format!("__finishline_{role}_{name}=__{role}_{mangled}"));
+        }
+    }
+    localise.arg(&merged).arg(object);
     succeed(
         &mut localise,
         "`objcopy` (of GNU binutils) could not prepare the Finishline runtime",

@@ -15,8 +15,8 @@ pub(crate) const RUNTIME_PACKAGE: &str = "finishline-native";
 pub(crate) const RUNTIME_FEATURE: &str = "runtime";
 pub(crate) const RUNTIME_LIBRARY: &str = "libfinishline_native.a";
 
-/// Symbols that every runtime has: the instrumentation's and the drop-in's.
-const ALWAYS_GLOBAL: [&str; 2] = ["__tsan_*", "__finishline_*"];
+/// Symbols that every runtime has: the instrumentation's, the drop-in's, and those that go before functions of the standard library.
+const ALWAYS_GLOBAL: [&str; 3] = ["__tsan_*", "__finishline_*", "__wrap_*"];
 
 /// Writes all files below a folder.
 pub(crate) fn write(folder: &Path) -> Result<(), Problem> {
@@ -31,19 +31,17 @@ pub(crate) fn write(folder: &Path) -> Result<(), Problem> {
 }
 
 /// Which symbols of the runtime object the program sees, as patterns. All others stay inside, where they can't meet the user's.
-pub(crate) fn global_symbols() -> Vec<String> {
-    let mut patterns: Vec<String> = ALWAYS_GLOBAL.map(str::to_owned).to_vec();
-    patterns.extend(lines().map(|line| match line.strip_prefix("wrap ") {
-        Some(wrapped) => format!("__wrap_{}", wrapped.trim()),
-        None => line.to_owned(),
-    }));
-    patterns
+pub(crate) fn global_symbols() -> Vec<&'static str> {
+    let listed = lines().filter(|line| !line.starts_with(STANDARD));
+    ALWAYS_GLOBAL.into_iter().chain(listed).collect()
 }
 
-/// Functions of the C library that the runtime wants to see calls of.
-pub(crate) fn wrapped_symbols() -> impl Iterator<Item = &'static str> {
-    lines().filter_map(|line| line.strip_prefix("wrap ").map(str::trim))
+/// Functions of the standard library that the runtime goes before: its name for each, and which it is.
+pub(crate) fn standard_functions() -> impl Iterator<Item = (&'static str, &'static str)> {
+    lines().filter_map(|line| line.strip_prefix(STANDARD)?.split_once(' '))
 }
+
+const STANDARD: &str = "std ";
 
 fn lines() -> impl Iterator<Item = &'static str> {
     let lines = SYMBOLS.lines().map(str::trim);

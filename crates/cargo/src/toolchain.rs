@@ -66,6 +66,13 @@ impl Toolchain {
         })
     }
 
+    /// Where the compiled standard library is.
+    pub(crate) fn libraries(&self) -> Result<PathBuf, Problem> {
+        let mut command = Command::new(&self.rustc);
+        command.args(["--print", "target-libdir", "--target", &self.host]);
+        Ok(PathBuf::from(output(&mut command)?.trim_end()))
+    }
+
     /// Whether this rustc takes unstable options as it is.
     pub(crate) fn is_nightly(&self) -> bool {
         self.release.contains("nightly") || self.release.contains("dev")

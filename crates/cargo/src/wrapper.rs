@@ -8,6 +8,7 @@
 //! so there is no version for which the drop-in is silently left out: another major version is an error, and a later minor
 //! version compiles if its interface is still this one.
 
+use crate::runtime::Runtime;
 use crate::session::Session;
 use crate::{Problem, sources};
 use std::env;
@@ -18,13 +19,15 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 
 /// Given to every instrumented crate.
-const INSTRUMENTATION: [&str; 4] = [
+const INSTRUMENTATION: [&str; 5] = [
     "-Zsanitizer=thread",
     // Calls of the instrumentation are answered by our runtime, not by the one that comes with rustc.
     "-Zexternal-clangrt",
     // The standard library is not instrumented, and neither is the drop-in.
     "-Cunsafe-allow-abi-mismatch=sanitizer",
     "-Cforce-frame-pointers=yes",
+    // Generic functions that the standard library has compiled for itself are compiled again, instrumented.
+    "-Zshare-generics=no",
 ];
 
 /// The crate whose root is swapped, and the versions whose interface the drop-in was made after.
@@ -77,12 +80,15 @@ pub(crate) fn compile(
 }
 
 /// Arguments of rustc that make the runtime a part of the program.
-pub(crate) fn link_arguments(object: &Path) -> Result<Vec<String>, Problem> {
-    let object = object
+pub(crate) fn link_arguments(runtime: &Runtime) -> Result<Vec<String>, Problem> {
+    let path = &runtime.object;
+    let object = path
         .to_str()
-        .ok_or_else(|| Problem::new(format!("the path {} is not text", object.display())))?;
-    let wrapped =
-        sources::wrapped_symbols().map(|symbol| format!("-Clink-arg=-Wl,--wrap={symbol}"));
+        .ok_or_else(|| Problem::new(format!("the path {} is not text", path.display())))?;
+    let wrapped = runtime
+        .wrapped
+        .iter()
+        .map(|symbol| format!("-Clink-arg=-Wl,--wrap={symbol}"));
     Ok([
         format!("-Clink-arg={object}"),
         "-Clink-arg=-Wl,--export-dynamic-symbol=__tsan_*".to_owned(),
