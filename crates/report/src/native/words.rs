@@ -7,7 +7,7 @@ use finishline_model::native::{
     Origin, Relation, Stack, Stopped, TaskStep,
 };
 use finishline_model::summary::{Place, shell_word};
-use finishline_model::verdict::Verdict;
+use finishline_model::verdict::{Extent, Verdict};
 use std::collections::BTreeSet;
 
 /// Halves of one step listed before the list is cut in the middle.
@@ -25,8 +25,8 @@ pub(super) fn message(conflict: &Conflict) -> String {
     };
     let relation = match conflict.class {
         ConflictClass::Race => "are not ordered",
-        ConflictClass::LockOrdered => "exclude each other by a lock, in either order",
-        ConflictClass::AtomicOrdered => "are atomic, in either order",
+        ConflictClass::LockOrdered => "exclude each other by a lock, and happen in either order",
+        ConflictClass::AtomicOrdered => "happen in either order",
     };
     format!(
         "{} and {} {preposition} {} {relation}",
@@ -312,8 +312,8 @@ pub(super) fn guarantee(run: &NativeRun) -> String {
         .extent
         .guarantee()
         .replace("{threads}", &run.logical_threads.to_string());
-    if run.verdict == Verdict::Unknown {
-        "none".to_owned()
+    if run.verdict == Verdict::Unknown || run.extent == Extent::Nothing {
+        Extent::Nothing.guarantee().to_owned()
     } else if run.failure.is_some() || run.stopped.is_some() {
         format!("up to where the run ended, {guarantee}")
     } else {
