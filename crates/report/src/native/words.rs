@@ -163,14 +163,15 @@ pub(super) fn stack(stack: &Stack) -> Vec<String> {
         let run = (at..stack.frames.len())
             .take_while(|index| folds(*index))
             .count();
-        if run < 2 {
+        if run == 0 {
             lines.push(frame(&stack.frames[at]));
             at += 1;
         } else {
             let frames = &stack.frames[at..at + run];
             let owners: BTreeSet<&str> = frames.iter().map(|frame| frame.origin.word()).collect();
             let owners: Vec<&str> = owners.into_iter().collect();
-            lines.push(format!("… {run} frames of {}", owners.join(", ")));
+            let frames = count(run as u64, "frame", "frames");
+            lines.push(format!("… {frames} of {}", owners.join(", ")));
             at += run;
         }
     }
@@ -264,7 +265,7 @@ pub(super) fn why(conflict: &Conflict) -> String {
             join.operation,
             at(&join.place)
         ),
-        None if kind == Some(NativeTaskKind::Thread) => "was not joined before".to_owned(),
+        None if kind == Some(NativeTaskKind::Thread) => "was not joined before (2)".to_owned(),
         None => "is joined by nothing but the end of the program".to_owned(),
     };
     let operation = |otherwise: &str| match &why.join {
