@@ -31,19 +31,28 @@ pub(crate) fn write(folder: &Path) -> Result<(), Problem> {
 }
 
 /// Which symbols of the runtime object the program sees, as patterns. All others stay inside, where they can't meet the user's.
-pub(crate) fn global_symbols() -> Vec<String> {
-    let mut patterns: Vec<String> = ALWAYS_GLOBAL.map(str::to_owned).to_vec();
-    patterns.extend(lines().map(|line| match line.strip_prefix("wrap ") {
-        Some(wrapped) => format!("__wrap_{}", wrapped.trim()),
-        None => line.to_owned(),
-    }));
-    patterns
+pub(crate) fn global_symbols() -> impl Iterator<Item = &'static str> {
+    let named = lines().filter(|line| !line.starts_with(WRAP));
+    ALWAYS_GLOBAL.into_iter().chain(named)
 }
 
-/// Functions of the C library that the runtime wants to see calls of.
-pub(crate) fn wrapped_symbols() -> impl Iterator<Item = &'static str> {
-    lines().filter_map(|line| line.strip_prefix("wrap ").map(str::trim))
+/// A function of the program that the runtime stands before: calls from other crates go to the runtime's `__finishline_wrap_NAME`, which
+/// knows the function itself as `__finishline_real_NAME`.
+#[derive(Debug, PartialEq, Eq)]
+pub(crate) struct Wrapped {
+    pub(crate) name: &'static str,
+    /// A function of std, by its path.
+    pub(crate) function: &'static str,
 }
+
+pub(crate) fn wrapped_functions() -> impl Iterator<Item = Wrapped> {
+    lines().filter_map(|line| {
+        let (name, function) = line.strip_prefix(WRAP)?.split_once(' ')?;
+        Some(Wrapped { name, function })
+    })
+}
+
+const WRAP: &str = "wrap ";
 
 fn lines() -> impl Iterator<Item = &'static str> {
     let lines = SYMBOLS.lines().map(str::trim);

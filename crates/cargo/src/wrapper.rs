@@ -76,22 +76,6 @@ pub(crate) fn compile(
     Err(Problem::start(command.get_program(), error))
 }
 
-/// Arguments of rustc that make the runtime a part of the program.
-pub(crate) fn link_arguments(object: &Path) -> Result<Vec<String>, Problem> {
-    let object = object
-        .to_str()
-        .ok_or_else(|| Problem::new(format!("the path {} is not text", object.display())))?;
-    let wrapped =
-        sources::wrapped_symbols().map(|symbol| format!("-Clink-arg=-Wl,--wrap={symbol}"));
-    Ok([
-        format!("-Clink-arg={object}"),
-        "-Clink-arg=-Wl,--export-dynamic-symbol=__tsan_*".to_owned(),
-    ]
-    .into_iter()
-    .chain(wrapped)
-    .collect())
-}
-
 /// Where the wrapper leaves word that a program is made of tests, beside the program.
 pub(crate) fn harness_mark(program: &Path) -> PathBuf {
     program.with_added_extension("libtest")
