@@ -6,11 +6,12 @@ use crate::run::Ended;
 use crate::runtime::Runtime;
 use crate::session::{CommandLine, Compiler, Session};
 use crate::toolchain::{Place, Toolchain};
-use crate::{Problem, RACE_FOUND, runner, wrapper};
+use crate::{Problem, RACE_FOUND, runner};
 use std::env;
 use std::ffi::{OsStr, OsString};
 use std::fs;
 use std::io;
+use std::os::unix::fs::symlink;
 use std::path::{Path, PathBuf};
 use std::process::{Command, ExitStatus};
 
@@ -47,10 +48,12 @@ pub(crate) fn execute(request: &Request) -> Result<u8, Problem> {
     let directory = directory.map_err(|error| Problem::write(&env::temp_dir(), error))?;
     let tool = env::current_exe()
         .map_err(|error| Problem::new(format!("can't find this tool's own executable: {error}")))?;
-    let changed: [(&str, &Path); 3] = [
-        ("RUSTC_WRAPPER", &tool),
-        ("RUSTDOC", &tool),
-        ("CARGO_BUILD_BUILD_DIR", &target),
+    let runner = runner(&tool, directory.path())?;
+    let changed: [(&str, &OsStr); 4] = [
+        ("RUSTC_WRAPPER", tool.as_os_str()),
+        ("RUSTDOC", tool.as_os_str()),
+        ("CARGO_BUILD_BUILD_DIR", target.as_os_str()),
+        (&runner_variable(&toolchain.host), &runner),
     ];
     let session = Session {
         directory: directory.path().to_owned(),
@@ -60,8 +63,8 @@ pub(crate) fn execute(request: &Request) -> Result<u8, Problem> {
         compiler: Compiler {
             stable: !toolchain.is_nightly() && env::var_os("RUSTC_BOOTSTRAP").is_none(),
             users_wrapper: toolchain.users_wrapper(&given.place).map(PathBuf::from),
-            link_arguments: wrapper::link_arguments(&runtime)?,
             drop_in: runtime.drop_in,
+            link_arguments: runtime.link_arguments,
         },
         users_environment: changed
             .map(|(name, _)| (name.to_owned(), env::var(name).ok()))
@@ -74,9 +77,6 @@ pub(crate) fn execute(request: &Request) -> Result<u8, Problem> {
         .args(["--target", &toolchain.host])
         .arg("--target-dir")
         .arg(&target);
-    cargo
-        .arg("--config")
-        .arg(runner_setting(&toolchain.host, &tool)?);
     cargo.args(&given.rest).envs(changed);
     cargo.args(["--color", request.options.color.name()]);
     if request.options.quiet {
@@ -87,6 +87,8 @@ pub(crate) fn execute(request: &Request) -> Result<u8, Problem> {
     }
     session.open(&mut cargo)?;
     runner::outlive_interrupts()?;
+    // Mistakes in the user's files should not wait for the end of the build.
+    Reporter::new(&session)?;
     let status = cargo
         .status()
         .map_err(|error| Problem::start(&toolchain.cargo, error))?;
@@ -96,6 +98,11 @@ pub(crate) fn execute(request: &Request) -> Result<u8, Problem> {
 /// Reports what the runners have left behind.
 fn conclude(session: &Session, cargo: ExitStatus) -> Result<u8, Problem> {
     let runs = session.runs()?;
+    if runs.is_empty() && session.subcommand == Subcommand::Run && cargo.success() {
+        return Err(Problem::new(
+            "the program was not checked: cargo was told to start it in another way",
+        ));
+    }
     let raced = !runs.is_empty() && Reporter::new(session)?.conclude(&runs)?;
     Ok(match raced {
         true => RACE_FOUND,
@@ -145,14 +152,32 @@ fn absolute(options: &Options) -> Result<Options, Problem> {
     Ok(options)
 }
 
-/// A list and not a text, which cargo would take apart at spaces.
-fn runner_setting(host: &str, tool: &Path) -> Result<String, Problem> {
-    let tool = tool
-        .to_str()
-        .ok_or_else(|| Problem::new(format!("the path {} is not text", tool.display())))?;
-    let list = serde_json::to_string(&[tool, runner::MARK]);
-    let list = list.map_err(|error| Problem::new(format!("can't name the runner: {error}")))?;
-    Ok(format!("target.{host}.runner={list}"))
+/// The variable that goes before the user's configuration. A setting by `--config` would be merged with it instead.
+fn runner_variable(host: &str) -> String {
+    let host = host.to_uppercase().replace(['-', '.'], "_");
+    format!("CARGO_TARGET_{host}_RUNNER")
+}
+
+/// How cargo is to start programs. It takes the text apart at spaces, so the tool's path must not have any.
+fn runner(tool: &Path, directory: &Path) -> Result<OsString, Problem> {
+    let has_space = |path: &Path| path.as_os_str().as_encoded_bytes().contains(&b' ');
+    let mut runner = match has_space(tool) {
+        false => tool.to_owned(),
+        true => {
+            let link = directory.join("cargo-finishline");
+            symlink(tool, &link).map_err(|error| Problem::write(&link, error))?;
+            link
+        }
+    };
+    if has_space(&runner) {
+        return Err(Problem::new(format!(
+            "cargo can't call {}, because of the space in its path",
+            runner.display()
+        )));
+    }
+    runner.as_mut_os_string().push(" ");
+    runner.as_mut_os_string().push(runner::MARK);
+    Ok(runner.into())
 }
 
 /// Arguments for cargo, without those that are ours to decide.

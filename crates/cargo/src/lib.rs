@@ -28,7 +28,7 @@ mod runtime;
 mod rustdoc;
 mod session;
 mod sources;
-mod standard;
+mod standard_library;
 mod toolchain;
 mod transcript;
 mod wrapper;

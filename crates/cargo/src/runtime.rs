@@ -8,9 +8,9 @@
 //! A folder of the cache is complete or absent: it is made under another name and renamed. Who builds holds a lock, so that a second
 //! process waits instead of building the same; if it dies, the lock goes with it.
 
-use crate::standard::{self, Wrapped};
+use crate::sources::Wrapped;
 use crate::toolchain::Toolchain;
-use crate::{Problem, sources};
+use crate::{Problem, sources, standard_library};
 use std::env;
 use std::fs::{self, File, TryLockError};
 use std::hash::{DefaultHasher, Hasher};
@@ -20,17 +20,15 @@ use std::process::{Command, Stdio};
 /// Names another folder for the cache.
 const CACHE_VARIABLE: &str = "FINISHLINE_CACHE";
 const OBJECT: &str = "runtime.o";
-/// The mangled names of the functions that the runtime goes before, a line each.
+/// A symbol a line: those that programs are linked with `--wrap` for.
 const WRAPPED: &str = "wrapped";
 const SOURCES: &str = "sources";
 
 pub(crate) struct Runtime {
     /// Distinguishes whatever was built with another rustc or another tool.
     pub(crate) key: String,
-    /// What programs are linked with.
-    pub(crate) object: PathBuf,
-    /// The mangled names of the functions that it goes before.
-    pub(crate) wrapped: Vec<String>,
+    /// Arguments of rustc that make the runtime a part of a program.
+    pub(crate) link_arguments: Vec<String>,
     /// The crate root that stands in for rayon-core's.
     pub(crate) drop_in: PathBuf,
 }
@@ -49,12 +47,9 @@ impl Runtime {
             }
             drop(lock);
         }
-        let list = home.join(WRAPPED);
-        let wrapped = fs::read_to_string(&list).map_err(|error| Problem::read(&list, error))?;
         Ok(Runtime {
             key,
-            wrapped: wrapped.lines().map(str::to_owned).collect(),
-            object: home.join(OBJECT),
+            link_arguments: link_arguments(&home)?,
             drop_in: home.join(SOURCES).join(sources::DROP_IN_ROOT),
         })
     }
@@ -119,15 +114,52 @@ fn build(toolchain: &Toolchain, cache: &Path, home: &Path, quiet: bool) -> Resul
         .join(&toolchain.host)
         .join("release")
         .join(sources::RUNTIME_LIBRARY);
-    let wrapped = standard::find(toolchain, sources::standard_functions())?;
-    merge(&library, &wrapped, workshop.path(), &product.join(OBJECT))?;
-    let list = product.join(WRAPPED);
-    let names = wrapped
-        .iter()
-        .filter_map(|function| function.mangled.as_deref());
-    let names: Vec<&str> = names.collect();
-    fs::write(&list, names.join("\n")).map_err(|error| Problem::write(&list, error))?;
+    let wrapped = wrapped_symbols(toolchain, quiet)?;
+    merge(&library, workshop.path(), &wrapped, &product.join(OBJECT))?;
+    let list: Vec<&str> = wrapped.iter().map(|(_, symbol)| symbol.as_str()).collect();
+    let path = product.join(WRAPPED);
+    fs::write(&path, list.join("\n")).map_err(|error| Problem::write(&path, error))?;
     fs::rename(&product, home).map_err(|error| Problem::write(home, error))
+}
+
+fn link_arguments(home: &Path) -> Result<Vec<String>, Problem> {
+    let object = home.join(OBJECT);
+    let object = object
+        .to_str()
+        .ok_or_else(|| Problem::new(format!("the path {} is not text", object.display())))?;
+    let path = home.join(WRAPPED);
+    let wrapped = fs::read_to_string(&path).map_err(|error| Problem::read(&path, error))?;
+    let mut arguments = vec![
+        format!("-Clink-arg={object}"),
+        // Instrumented libraries that the program loads later find it there.
+        "-Clink-arg=-Wl,--export-dynamic-symbol=__tsan_*".to_owned(),
+    ];
+    arguments.extend(
+        wrapped
+            .lines()
+            .map(|symbol| format!("-Clink-arg=-Wl,--wrap={symbol}")),
+    );
+    Ok(arguments)
+}
+
+/// The functions of std that the runtime stands before, as symbols of this rustc's std.
+fn wrapped_symbols(toolchain: &Toolchain, quiet: bool) -> Result<Vec<(Wrapped, String)>, Problem> {
+    let library = toolchain.standard_library()?;
+    let wrapped: Vec<Wrapped> = sources::wrapped_functions().collect();
+    let functions: Vec<&str> = wrapped.iter().map(|wrapped| wrapped.function).collect();
+    let symbols = standard_library::symbols(&library, &functions)?;
+    let mut found = Vec::new();
+    for (wrapped, symbol) in wrapped.into_iter().zip(symbols) {
+        match symbol {
+            Some(symbol) => found.push((wrapped, symbol)),
+            None if quiet => {}
+            None => eprintln!(
+                "note: std of rustc {} has no function {}: what it orders is not known to be ordered",
+                toolchain.release, wrapped.function
+            ),
+        }
+    }
+    Ok(found)
 }
 
 /// Builds the static library. The user's flags, wrappers and profiles are for the user's code, not for this.
@@ -174,8 +206,8 @@ fn compile(
 /// Makes one relocatable object of the library, in which only the interface is global.
 fn merge(
     library: &Path,
-    wrapped: &[Wrapped],
     workshop: &Path,
+    wrapped: &[(Wrapped, String)],
     object: &Path,
 ) -> Result<(), Problem> {
     let merged = workshop.join("merged.o");
@@ -185,24 +217,22 @@ fn merge(
     link.arg(&merged).arg(library);
     succeed(&mut link, "`ld` could not link the Finishline runtime")?;
 
-    let list = workshop.join("global-symbols");
-    fs::write(&list, sources::global_symbols().join("\n"))
-        .map_err(|error| Problem::write(&list, error))?;
+    let mut global: Vec<String> = sources::global_symbols().map(str::to_owned).collect();
     let mut localise = Command::new("objcopy");
-    localise.args(["--strip-debug", "--wildcard", "--keep-global-symbols"]);
-    localise.arg(&list);
-    for Wrapped { name, mangled } in wrapped {
-        let Some(mangled) = mangled else {
-            // Nobody calls what goes before it, so it need not be there.
-            localise.arg(format!("--weaken-symbol=__finishline_real_{name}"));
-            continue;
-        };
-        for role in ["wrap", "real"] {
-            localise.arg("--redefine-sym");
-            localise.arg(format!("__finishline_{role}_{name}=__{role}_{mangled}"));
-        }
+    for (Wrapped { name, .. }, symbol) in wrapped {
+        // The names that the linker's `--wrap` goes by.
+        localise.arg(format!(
+            "--redefine-sym=__finishline_wrap_{name}=__wrap_{symbol}"
+        ));
+        localise.arg(format!(
+            "--redefine-sym=__finishline_real_{name}=__real_{symbol}"
+        ));
+        global.push(format!("__wrap_{symbol}"));
     }
-    localise.arg(&merged).arg(object);
+    let list = workshop.join("global-symbols");
+    fs::write(&list, global.join("\n")).map_err(|error| Problem::write(&list, error))?;
+    localise.args(["--strip-debug", "--wildcard", "--keep-global-symbols"]);
+    localise.arg(&list).arg(&merged).arg(object);
     succeed(
         &mut localise,
         "`objcopy` (of GNU binutils) could not prepare the Finishline runtime",

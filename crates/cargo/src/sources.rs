@@ -15,8 +15,8 @@ pub(crate) const RUNTIME_PACKAGE: &str = "finishline-native";
 pub(crate) const RUNTIME_FEATURE: &str = "runtime";
 pub(crate) const RUNTIME_LIBRARY: &str = "libfinishline_native.a";
 
-/// Symbols that every runtime has: the instrumentation's, the drop-in's, and those that go before functions of the standard library.
-const ALWAYS_GLOBAL: [&str; 3] = ["__tsan_*", "__finishline_*", "__wrap_*"];
+/// Symbols that every runtime has: the instrumentation's and the drop-in's.
+const ALWAYS_GLOBAL: [&str; 2] = ["__tsan_*", "__finishline_*"];
 
 /// Writes all files below a folder.
 pub(crate) fn write(folder: &Path) -> Result<(), Problem> {
@@ -31,17 +31,28 @@ pub(crate) fn write(folder: &Path) -> Result<(), Problem> {
 }
 
 /// Which symbols of the runtime object the program sees, as patterns. All others stay inside, where they can't meet the user's.
-pub(crate) fn global_symbols() -> Vec<&'static str> {
-    let listed = lines().filter(|line| !line.starts_with(STANDARD));
-    ALWAYS_GLOBAL.into_iter().chain(listed).collect()
+pub(crate) fn global_symbols() -> impl Iterator<Item = &'static str> {
+    let named = lines().filter(|line| !line.starts_with(WRAP));
+    ALWAYS_GLOBAL.into_iter().chain(named)
 }
 
-/// Functions of the standard library that the runtime goes before: its name for each, and which it is.
-pub(crate) fn standard_functions() -> impl Iterator<Item = (&'static str, &'static str)> {
-    lines().filter_map(|line| line.strip_prefix(STANDARD)?.split_once(' '))
+/// A function of the program that the runtime stands before: calls from other crates go to the runtime's `__finishline_wrap_NAME`, which
+/// knows the function itself as `__finishline_real_NAME`.
+#[derive(Debug, PartialEq, Eq)]
+pub(crate) struct Wrapped {
+    pub(crate) name: &'static str,
+    /// A function of std, by its path.
+    pub(crate) function: &'static str,
 }
 
-const STANDARD: &str = "std ";
+pub(crate) fn wrapped_functions() -> impl Iterator<Item = Wrapped> {
+    lines().filter_map(|line| {
+        let (name, function) = line.strip_prefix(WRAP)?.split_once(' ')?;
+        Some(Wrapped { name, function })
+    })
+}
+
+const WRAP: &str = "wrap ";
 
 fn lines() -> impl Iterator<Item = &'static str> {
     let lines = SYMBOLS.lines().map(str::trim);

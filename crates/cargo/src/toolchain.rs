@@ -6,6 +6,7 @@ use crate::Problem;
 use serde::Deserialize;
 use std::env;
 use std::ffi::{OsStr, OsString};
+use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
@@ -25,7 +26,7 @@ pub(crate) struct Toolchain {
 #[derive(Default)]
 pub(crate) struct Place {
     pub(crate) arguments: Vec<OsString>,
-    /// `-C DIRECTORY` is not among them: cargo takes it before the subcommand only.
+    /// Not for `cargo config`, which knows no packages.
     pub(crate) manifest: Vec<OsString>,
 }
 
@@ -66,11 +67,25 @@ impl Toolchain {
         })
     }
 
-    /// Where the compiled standard library is.
-    pub(crate) fn libraries(&self) -> Result<PathBuf, Problem> {
-        let mut command = Command::new(&self.rustc);
-        command.args(["--print", "target-libdir", "--target", &self.host]);
-        Ok(PathBuf::from(output(&mut command)?.trim_end()))
+    /// The precompiled standard library that programs are linked with.
+    pub(crate) fn standard_library(&self) -> Result<PathBuf, Problem> {
+        let sysroot = output(Command::new(&self.rustc).args(["--print", "sysroot"]))?;
+        let folder = Path::new(sysroot.trim_end())
+            .join("lib/rustlib")
+            .join(&self.host)
+            .join("lib");
+        let entries = fs::read_dir(&folder).map_err(|error| Problem::read(&folder, error))?;
+        let mut paths = entries.filter_map(|entry| entry.ok().map(|entry| entry.path()));
+        let is_std = |path: &PathBuf| {
+            let name = path.file_name().unwrap_or_default().to_string_lossy();
+            name.starts_with("libstd-") && name.ends_with(".rlib")
+        };
+        paths.find(is_std).ok_or_else(|| {
+            Problem::new(format!(
+                "there is no standard library in {}",
+                folder.display()
+            ))
+        })
     }
 
     /// Whether this rustc takes unstable options as it is.

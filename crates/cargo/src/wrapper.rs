@@ -8,7 +8,6 @@
 //! so there is no version for which the drop-in is silently left out: another major version is an error, and a later minor
 //! version compiles if its interface is still this one.
 
-use crate::runtime::Runtime;
 use crate::session::Session;
 use crate::{Problem, sources};
 use std::env;
@@ -77,25 +76,6 @@ pub(crate) fn compile(
     }
     let error = command.exec();
     Err(Problem::start(command.get_program(), error))
-}
-
-/// Arguments of rustc that make the runtime a part of the program.
-pub(crate) fn link_arguments(runtime: &Runtime) -> Result<Vec<String>, Problem> {
-    let path = &runtime.object;
-    let object = path
-        .to_str()
-        .ok_or_else(|| Problem::new(format!("the path {} is not text", path.display())))?;
-    let wrapped = runtime
-        .wrapped
-        .iter()
-        .map(|symbol| format!("-Clink-arg=-Wl,--wrap={symbol}"));
-    Ok([
-        format!("-Clink-arg={object}"),
-        "-Clink-arg=-Wl,--export-dynamic-symbol=__tsan_*".to_owned(),
-    ]
-    .into_iter()
-    .chain(wrapped)
-    .collect())
 }
 
 /// Where the wrapper leaves word that a program is made of tests, beside the program.
