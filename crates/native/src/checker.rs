@@ -73,7 +73,11 @@ pub struct Checker {
     lowest: u64,
     pub stack: Range<u64>,
     /// Thread-local variables: no other task has them.
-    private: Range<u64>,
+    pub private: Range<u64>,
+    /// Whether a block of the heap is reachable from thread-local variables only.
+    pub is_private: fn(&Checker, &Range<u64>) -> bool,
+    /// The running task's frames are below.
+    pub entry: u64,
     pub accesses: u64,
     pub atomic_accesses: u64,
     pub failure: Option<Failure>,
@@ -87,7 +91,6 @@ pub struct Checker {
 pub struct Suspended {
     depth: usize,
     lowest: u64,
-    /// All frames of the task are below.
     entry: u64,
     synchronisation: synchronisation::Suspended,
 }
@@ -156,8 +159,10 @@ impl Checker {
             contexts: [(None, 0); MEMO],
             tasks: Vec::new(),
             lowest: stack.end,
+            entry: stack.end,
             stack,
             private,
+            is_private: |_, _| false,
             accesses: 0,
             atomic_accesses: 0,
             failure: None,
@@ -224,10 +229,10 @@ impl Checker {
         let suspended = Suspended {
             depth: self.calls.depth(),
             lowest: self.lowest,
-            entry,
+            entry: self.entry,
             synchronisation: self.synchronisation.begin_task(),
         };
-        self.lowest = entry;
+        (self.lowest, self.entry) = (entry, entry);
         suspended
     }
 
@@ -237,9 +242,9 @@ impl Checker {
             .end_task(suspended.synchronisation, |event| told.push(event));
         self.tell(&told);
         self.calls.back_to(suspended.depth);
-        let used = suspended.entry - self.lowest;
+        let used = self.entry - self.lowest;
         self.forget(self.lowest, used);
-        self.lowest = suspended.lowest;
+        (self.lowest, self.entry) = (suspended.lowest, suspended.entry);
         let task = self.structure.end_task();
         self.event(Event::TaskEnd { task });
     }
@@ -460,6 +465,9 @@ impl Checker {
                 task,
             };
             let cell = self.shadow.cell_at(conflict.location);
+            if self.belongs_to_thread(&first, &second, cell.start) {
+                continue;
+            }
             let races = match conflict.excluded_by {
                 None => &mut self.races,
                 // How a lock's own word changes is the lock's affair.
@@ -470,6 +478,25 @@ impl Checker {
                 object_at(cell.start, &self.heap, &self.calls, &self.stack, task)
             });
         }
+    }
+
+    /// Whether two accesses are of memory that each thread has its own of.
+    fn belongs_to_thread(&mut self, first: &Access, second: &Access, address: u64) -> bool {
+        if self.heap.is_private(address) {
+            return true;
+        }
+        if self.races.contains(first, second) {
+            return false;
+        }
+        let Some(block) = self.heap.around(address) else {
+            return false;
+        };
+        let block = block.start..block.start + block.bytes;
+        let private = (self.is_private)(self, &block);
+        if private {
+            self.heap.set_private(block.start);
+        }
+        private
     }
 
     /// Whether some conflict is ordered by nothing but what happened in this run.

@@ -127,11 +127,17 @@ pub fn write(checker: &Checker, process: &Process) -> String {
     } else {
         "left"
     };
+    let ordered = |by_atomics: bool| {
+        let overlaps = checker.overlaps.iter();
+        overlaps
+            .filter(|overlap| (overlap.excluded_by == Some(LockId::ATOMIC)) == by_atomics)
+            .count()
+    };
     format!(
         concat!(
             r#"{{"format":1,"complete":true,"executable":{},"arguments":[{}],"directory":{},"modules":[{}],"#,
             r#""drop_in":{},"logical_threads":{},"first":"{}","#,
-            r#""statistics":{{"accesses":{},"atomic_accesses":{},"tasks":{},"finishes":{},"racing_bytes":{}}},"#,
+            r#""statistics":{{"accesses":{},"atomic_accesses":{},"tasks":{},"finishes":{},"racing_bytes":{},"lock_ordered":{},"atomic_ordered":{}}},"#,
             r#""threads":{},"synchronised":{},"stopped":{},"dropped":{},"#,
             r#""stacks":[{}],"tasks":[{}],"finishes":[{}],"locks":[],"races":[{}]}}"#,
             "\n"
@@ -148,6 +154,8 @@ pub fn write(checker: &Checker, process: &Process) -> String {
         checker.structure.tasks(),
         checker.structure.finishes(),
         checker.races.addresses().count(),
+        ordered(false),
+        ordered(true),
         process.threads,
         checker.synchronised(),
         stopped,

@@ -45,3 +45,6 @@ mod memory;
 #[cfg(feature = "runtime")]
 #[allow(unsafe_code)]
 mod process;
+#[cfg(feature = "runtime")]
+#[allow(unsafe_code)]
+mod reach;

@@ -6,6 +6,7 @@
 use crate::checker::{Checker, Waits};
 use crate::findings::{self, Module, Process};
 use crate::options::Options;
+use crate::reach::Globals;
 use std::arch::asm;
 use std::cell::UnsafeCell;
 use std::ffi::{CStr, c_char, c_int, c_void};
@@ -74,7 +75,8 @@ pub(crate) fn start() {
     let modules = modules();
     let private = private(&modules);
     match Checker::new(options, stack(), private) {
-        Ok(checker) => {
+        Ok(mut checker) => {
+            checker.is_private = |checker, block| Globals::of_process().is_private(checker, block);
             // SAFETY: nobody has the checker yet.
             unsafe { *CHECKER.0.get() = Some(checker) };
             OWNER.store(thread_pointer(), Ordering::Relaxed);
@@ -125,7 +127,7 @@ pub(crate) extern "C" fn end() {
             .map(|argument| argument.to_string_lossy().into_owned())
             .collect(),
         directory: text(std::env::current_dir()),
-        modules: modules().into_iter().map(|(module, _)| module).collect(),
+        modules: modules().into_iter().map(|mapped| mapped.module).collect(),
         drop_in: ATTACHED.load(Ordering::Relaxed),
         threads: THREADS.load(Ordering::Relaxed),
     };
@@ -162,13 +164,30 @@ struct Header {
 
 const LOAD: u32 = 1;
 const TLS: u32 = 7;
+const WRITABLE: u32 = 2;
 
-/// The files that are mapped into the process, each with the range of its thread-local variables.
-fn modules() -> Vec<(Module, Range<u64>)> {
+struct Mapped {
+    module: Module,
+    thread_local: Range<u64>,
+    writable: Vec<Range<u64>>,
+}
+
+impl Globals {
+    fn of_process() -> Globals {
+        Globals(
+            modules()
+                .into_iter()
+                .flat_map(|mapped| mapped.writable)
+                .collect(),
+        )
+    }
+}
+
+/// The files that are mapped into the process.
+fn modules() -> Vec<Mapped> {
     unsafe extern "C" fn visit(info: *mut Headers, _: usize, modules: *mut c_void) -> c_int {
         // SAFETY: the C library hands over valid structures, and our own vector back.
-        let (info, modules) =
-            unsafe { (&*info, &mut *modules.cast::<Vec<(Module, Range<u64>)>>()) };
+        let (info, modules) = unsafe { (&*info, &mut *modules.cast::<Vec<Mapped>>()) };
         // SAFETY: as above.
         let headers = unsafe { std::slice::from_raw_parts(info.headers, usize::from(info.count)) };
         // SAFETY: as above.
@@ -190,15 +209,21 @@ fn modules() -> Vec<(Module, Range<u64>)> {
             .unwrap_or(0);
         let tls = headers.iter().find(|header| header.kind == TLS);
         let tls_bytes = tls.map_or(0, |header| header.in_memory);
-        modules.push((
-            Module {
+        let writable = loads().filter(|header| header.flags & WRITABLE != 0);
+        let range = |header: &Header| {
+            let start = info.bias + header.address;
+            start..start + header.in_memory
+        };
+        modules.push(Mapped {
+            module: Module {
                 path,
                 bias: info.bias,
                 start: info.bias + start,
                 end: info.bias + end,
             },
-            info.tls_data..info.tls_data + tls_bytes,
-        ));
+            thread_local: info.tls_data..info.tls_data + tls_bytes,
+            writable: writable.map(range).collect(),
+        });
         0
     }
     let mut modules = Vec::new();
@@ -208,9 +233,9 @@ fn modules() -> Vec<(Module, Range<u64>)> {
 }
 
 /// The thread-local variables of this thread: they lie below its thread pointer.
-fn private(modules: &[(Module, Range<u64>)]) -> Range<u64> {
+fn private(modules: &[Mapped]) -> Range<u64> {
     let end = thread_pointer() as u64;
-    let starts = modules.iter().map(|(_, tls)| tls.start);
+    let starts = modules.iter().map(|mapped| mapped.thread_local.start);
     let start = starts.filter(|start| *start != 0 && *start < end).min();
     start.unwrap_or(end)..end
 }

@@ -77,6 +77,11 @@ impl Races {
         }
     }
 
+    /// Whether a conflict of these two is known.
+    pub fn contains(&self, first: &Access, second: &Access) -> bool {
+        self.numbers.contains_key(&(first.key(), second.key()))
+    }
+
     /// Counts a conflict at these addresses; what they belong to is asked for when the pair is new.
     pub fn add(
         &mut self,
