@@ -34,6 +34,11 @@ pub struct NativeRun {
 }
 
 impl NativeRun {
+    /// Whether there was nothing to check: such a process is neither clean nor a reason to worry.
+    pub fn is_idle(&self) -> bool {
+        self.verdict == Verdict::Unknown && self.because == Some(Limit::NothingParallel)
+    }
+
     /// How many of the distinct pairs are suppressed.
     pub fn suppressed_count(&self) -> u64 {
         let suppressed = self.suppressed.as_ref();

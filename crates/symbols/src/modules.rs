@@ -34,14 +34,7 @@ impl<'f> Modules<'f> {
     /// The frames of a stack of addresses, and which of them to show as its place.
     pub(crate) fn stack(&mut self, addresses: &[u64]) -> Stack {
         let frames: Vec<Frame> = addresses.iter().flat_map(|pc| self.frames(*pc)).collect();
-        let with_place = |wanted: fn(&Origin) -> bool| {
-            let fits = |frame: &Frame| frame.place.is_some() && wanted(&frame.origin);
-            frames.iter().position(fits)
-        };
-        let shown = with_place(|origin| *origin == Origin::User)
-            .or_else(|| with_place(|origin| matches!(origin, Origin::Dependency(_))))
-            .or_else(|| with_place(|_| true))
-            .or(if frames.is_empty() { None } else { Some(0) });
+        let shown = shown(&frames);
         Stack { frames, shown }
     }
 
@@ -117,6 +110,18 @@ impl<'f> Modules<'f> {
     }
 }
 
+/// The frame that tells a user best where a stack is: the innermost of the user's that has a line, else of a package, else of anyone.
+fn shown(frames: &[Frame]) -> Option<usize> {
+    let with_place = |wanted: fn(&Origin) -> bool| {
+        let fits = |frame: &Frame| frame.place.is_some() && wanted(&frame.origin);
+        frames.iter().position(fits)
+    };
+    with_place(|origin| *origin == Origin::User)
+        .or_else(|| with_place(|origin| matches!(origin, Origin::Dependency(_))))
+        .or_else(|| with_place(|_| true))
+        .or(if frames.is_empty() { None } else { Some(0) })
+}
+
 fn nameless(pc: u64, module: Option<&Module>) -> Frame {
     let function = match module {
         Some(module) => {
@@ -130,5 +135,58 @@ fn nameless(pc: u64, module: Option<&Module>) -> Frame {
         place: None,
         origin: Origin::System,
         inlined: false,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use finishline_model::summary::Place;
+
+    fn frame(origin: Origin, line: u32) -> Frame {
+        let place = Place {
+            file: "f.rs".to_owned(),
+            line,
+            column: 1,
+            text: String::new(),
+        };
+        Frame {
+            function: "f".to_owned(),
+            place: (line > 0).then_some(place),
+            origin,
+            inlined: false,
+        }
+    }
+
+    #[test]
+    fn the_users_innermost_line_is_shown() {
+        let package = || Origin::Dependency("p".to_owned());
+        for (frames, expected) in [
+            (vec![], None),
+            (vec![frame(Origin::System, 0)], Some(0)),
+            (
+                vec![frame(Origin::System, 0), frame(Origin::Std, 3)],
+                Some(1),
+            ),
+            (vec![frame(Origin::Std, 3), frame(package(), 4)], Some(1)),
+            (
+                vec![
+                    frame(package(), 4),
+                    frame(Origin::User, 5),
+                    frame(Origin::User, 6),
+                ],
+                Some(1),
+            ),
+            (
+                vec![
+                    frame(Origin::Std, 3),
+                    frame(Origin::User, 0),
+                    frame(Origin::User, 6),
+                ],
+                Some(2),
+            ),
+        ] {
+            assert_eq!(shown(&frames), expected, "{frames:#?}");
+        }
     }
 }

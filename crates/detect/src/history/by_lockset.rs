@@ -108,13 +108,23 @@ impl ByLockset {
                 }
                 continue;
             }
-            let racing: Vec<Stamp> = parallel.collect();
-            for earlier in racing {
-                let meeting = match order.parallel(earlier) {
-                    true => Meeting::Race,
-                    false => Meeting::Excused,
+            if sets.is_harmless(group.stamps) {
+                continue;
+            }
+            let mut races = false;
+            let parallel: Vec<Stamp> = parallel.collect();
+            for earlier in parallel {
+                let race = order.parallel(earlier);
+                let meeting = if race {
+                    Meeting::Race
+                } else {
+                    Meeting::Excused
                 };
                 meets(meeting, earlier, group.kind, group.locks);
+                races |= race;
+            }
+            if !races {
+                sets.note_harmless(group.stamps);
             }
         }
         let now = Group {

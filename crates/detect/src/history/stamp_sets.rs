@@ -4,7 +4,8 @@
 //! does, because a task may outlast those that it ran beside or because one of them is known to have ended by other means, all
 //! are kept. A word is nobody, a stamp, or with its highest bit set a *set*: its newest stamp and the word of the
 //! others. Sets are never changed, so locations with the same readers share one: data that n tasks read is n entries of 16
-//! bytes, however much data it is. What the running step makes of a set is remembered for the next cell that has it.
+//! bytes, however much data it is. What the running step makes of a set, and that it races with none
+//! of it, is remembered for the next cell that has it.
 //!
 //! Stamps enter in the order of the run. Those that precede the running step by structure leave when the newest of them does
 //! and whenever the set has doubled since they were last gone through, so adding is amortised constant time as long as
@@ -49,6 +50,8 @@ pub struct StampSets {
     entries: Vec<Entry>,
     /// What was added in this step, by some bits of the word before.
     added: [Added; MEMO],
+    /// Sets of which none races with the running step, by some of their bits.
+    harmless: [u32; MEMO],
     remembers: bool,
     kept: Vec<Stamp>,
 }
@@ -58,6 +61,7 @@ impl StampSets {
         StampSets {
             entries: Vec::new(),
             added: [NONE_ADDED; MEMO],
+            harmless: [NOBODY; MEMO],
             remembers: false,
             kept: Vec::new(),
         }
@@ -75,6 +79,21 @@ impl StampSets {
         if self.remembers {
             self.remembers = false;
             self.added = [NONE_ADDED; MEMO];
+            self.harmless = [NOBODY; MEMO];
+        }
+    }
+
+    /// Whether the running step is known to race with none of these.
+    #[inline]
+    pub fn is_harmless(&self, word: u32) -> bool {
+        Self::is_set(word) && self.harmless[word as usize % MEMO] == word
+    }
+
+    /// The running step was found to race with none of these.
+    pub fn note_harmless(&mut self, word: u32) {
+        if Self::is_set(word) {
+            self.harmless[word as usize % MEMO] = word;
+            self.remembers = true;
         }
     }
 

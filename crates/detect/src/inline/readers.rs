@@ -60,17 +60,29 @@ impl<O: Order> Inline<O> {
             AccessKind::Read => self.add_reader(cell),
             AccessKind::Write => {
                 // After a write the two are one.
-                let mut left = if readers == writer { NOBODY } else { readers };
-                while left != NOBODY {
-                    let reader;
-                    (reader, left) = self.readers.split(left);
-                    if self.conflicts_with(reader) {
-                        self.race(kind, location, reader, Field::Reader);
-                    }
+                if readers != writer && !self.readers.is_harmless(readers) {
+                    self.race_with_readers(readers, location);
                 }
                 *cell = packed([self.stamp; 2]);
                 None
             }
+        }
+    }
+
+    /// A write where these have read.
+    fn race_with_readers(&mut self, readers: u32, location: Location) {
+        let mut races = false;
+        let mut left = readers;
+        while left != NOBODY {
+            let reader;
+            (reader, left) = self.readers.split(left);
+            if self.conflicts_with(reader) {
+                self.race(AccessKind::Write, location, reader, Field::Reader);
+                races = true;
+            }
+        }
+        if !races {
+            self.readers.note_harmless(readers);
         }
     }
 

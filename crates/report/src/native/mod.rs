@@ -9,7 +9,7 @@ mod text;
 mod words;
 
 use crate::{Format, Style};
-use finishline_model::native::{Limit, NativeRun, NativeSuite};
+use finishline_model::native::{NativeRun, NativeSuite};
 use finishline_model::verdict::Verdict;
 use std::io;
 
@@ -65,14 +65,8 @@ pub fn exit_status(run: &NativeRun) -> u8 {
 /// The exit status of a command: that of the first of 66, 3 and 4 that any process has. A process in which nothing was parallel counts only
 /// if all are like that: many tests of a crate have nothing to do with rayon, but if none has, nothing was checked.
 pub fn suite_exit_status(suite: &NativeSuite) -> u8 {
-    let says_something =
-        |run: &&NativeRun| exit_status(run) != 4 || run.because != Some(Limit::NothingParallel);
-    let statuses: Vec<u8> = suite
-        .runs
-        .iter()
-        .filter(says_something)
-        .map(exit_status)
-        .collect();
+    let working = suite.runs.iter().filter(|run| !run.is_idle());
+    let statuses: Vec<u8> = working.map(exit_status).collect();
     if statuses.is_empty() {
         return 4;
     }

@@ -7,7 +7,7 @@ use crate::page::{BOLD, DIM, FRAME, LABEL, Page, RED, YELLOW, fold};
 use crate::text::paint_of;
 use crate::words::{MAY_FOLLOW_REMARK, count};
 use finishline_model::native::{
-    Conflict, ConflictClass, Limit, NativeAccess, NativeRun, NativeSuite, Object, Stack,
+    Conflict, ConflictClass, NativeAccess, NativeRun, NativeSuite, Object, Stack,
 };
 use finishline_model::verdict::Verdict;
 use std::io;
@@ -47,8 +47,7 @@ pub(super) fn write_summary(
 
 /// A clean process among many is one of a number.
 fn is_worth_a_report(run: &NativeRun) -> bool {
-    exit_status(run) != 0 && run.because != Some(Limit::NothingParallel)
-        || !run.conflicts.is_empty()
+    exit_status(run) != 0 && !run.is_idle()
 }
 
 impl Page {
@@ -183,19 +182,18 @@ impl Page {
     }
 
     fn summary(&mut self, suite: &NativeSuite) {
-        let idle = |run: &&NativeRun| run.because == Some(Limit::NothingParallel);
         let mut counts = Vec::new();
         for verdict in Verdict::ALL {
             let with = suite
                 .runs
                 .iter()
-                .filter(|run| run.verdict == verdict && !idle(run));
+                .filter(|run| run.verdict == verdict && !run.is_idle());
             match with.count() {
                 0 => {}
                 n => counts.push(format!("{n} {verdict}")),
             }
         }
-        match suite.runs.iter().filter(idle).count() {
+        match suite.runs.iter().filter(|run| run.is_idle()).count() {
             0 => {}
             n => counts.push(format!("{n} with nothing parallel")),
         }
@@ -208,7 +206,7 @@ impl Page {
         self.labelled("", "summary", BOLD, &format!("{processes}: {counts}"));
         for run in &suite.runs {
             let status = exit_status(run);
-            if status != 0 && !idle(&run) {
+            if status != 0 && !run.is_idle() {
                 let name = run.test.as_ref().unwrap_or(&run.program);
                 self.folded("  ", &format!("{}: {name}", run.verdict));
             }

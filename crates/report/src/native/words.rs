@@ -7,7 +7,7 @@ use finishline_model::native::{
     Origin, Relation, Stack, Stopped, TaskStep,
 };
 use finishline_model::summary::{Place, shell_word};
-use finishline_model::verdict::Verdict;
+use finishline_model::verdict::{Extent, Verdict};
 use std::collections::BTreeSet;
 
 /// Halves of one step listed before the list is cut in the middle.
@@ -25,8 +25,8 @@ pub(super) fn message(conflict: &Conflict) -> String {
     };
     let relation = match conflict.class {
         ConflictClass::Race => "are not ordered",
-        ConflictClass::LockOrdered => "exclude each other by a lock, in either order",
-        ConflictClass::AtomicOrdered => "are atomic, in either order",
+        ConflictClass::LockOrdered => "exclude each other by a lock, and happen in either order",
+        ConflictClass::AtomicOrdered => "happen in either order",
     };
     format!(
         "{} and {} {preposition} {} {relation}",
@@ -163,14 +163,15 @@ pub(super) fn stack(stack: &Stack) -> Vec<String> {
         let run = (at..stack.frames.len())
             .take_while(|index| folds(*index))
             .count();
-        if run < 2 {
+        if run == 0 {
             lines.push(frame(&stack.frames[at]));
             at += 1;
         } else {
             let frames = &stack.frames[at..at + run];
             let owners: BTreeSet<&str> = frames.iter().map(|frame| frame.origin.word()).collect();
             let owners: Vec<&str> = owners.into_iter().collect();
-            lines.push(format!("… {run} frames of {}", owners.join(", ")));
+            let frames = count(run as u64, "frame", "frames");
+            lines.push(format!("… {frames} of {}", owners.join(", ")));
             at += run;
         }
     }
@@ -264,7 +265,7 @@ pub(super) fn why(conflict: &Conflict) -> String {
             join.operation,
             at(&join.place)
         ),
-        None if kind == Some(NativeTaskKind::Thread) => "was not joined before".to_owned(),
+        None if kind == Some(NativeTaskKind::Thread) => "was not joined before (2)".to_owned(),
         None => "is joined by nothing but the end of the program".to_owned(),
     };
     let operation = |otherwise: &str| match &why.join {
@@ -312,8 +313,8 @@ pub(super) fn guarantee(run: &NativeRun) -> String {
         .extent
         .guarantee()
         .replace("{threads}", &run.logical_threads.to_string());
-    if run.verdict == Verdict::Unknown {
-        "none".to_owned()
+    if run.verdict == Verdict::Unknown || run.extent == Extent::Nothing {
+        Extent::Nothing.guarantee().to_owned()
     } else if run.failure.is_some() || run.stopped.is_some() {
         format!("up to where the run ended, {guarantee}")
     } else {

@@ -119,6 +119,11 @@ fn every_kind_of_run_has_its_exit_status() {
 #[test]
 fn a_suite_ends_as_its_worst_process() {
     use native_runs::{certified, failed, idle, racy, stopped, suppressed};
+    let failing_idle = || NativeRun {
+        extent: Extent::Nothing,
+        because: Some(Limit::NothingParallel),
+        ..failed()
+    };
     for (runs, expected) in [
         (vec![], 4),
         (vec![idle()], 4),
@@ -127,6 +132,7 @@ fn a_suite_ends_as_its_worst_process() {
         (vec![certified(), stopped()], 4),
         (vec![stopped(), failed()], 3),
         (vec![failed(), racy(), stopped()], 66),
+        (vec![failing_idle()], 3),
     ] {
         let suite = NativeSuite {
             runs,
@@ -312,7 +318,11 @@ fn what_holds_for_which_schedules_is_always_said() {
         run.failure = Some("killed".to_owned());
         run.verdict = Verdict::Trap;
         let guarantee = report(&run, Format::Json)["guarantee"].clone();
-        assert_eq!(guarantee, format!("up to where the run ended, {sentence}"));
+        let expected = match extent {
+            Extent::Nothing => sentence,
+            _ => format!("up to where the run ended, {sentence}"),
+        };
+        assert_eq!(guarantee, expected);
     }
     assert_eq!(
         report(&native_runs::idle(), Format::Json)["guarantee"],

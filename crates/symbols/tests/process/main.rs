@@ -3,5 +3,6 @@
 
 mod compiled;
 mod frames;
+mod reported;
 mod suppressed;
 mod tasks;
