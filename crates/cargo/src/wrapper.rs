@@ -27,8 +27,6 @@ const INSTRUMENTATION: [&str; 5] = [
     // The standard library is not instrumented, and neither is the drop-in.
     "-Cunsafe-allow-abi-mismatch=sanitizer",
     "-Cforce-frame-pointers=yes",
-    // Generic functions that the standard library has compiled for itself are compiled again, instrumented.
-    "-Zshare-generics=no",
 ];
 
 /// The crate whose root is swapped, and the versions whose interface the drop-in was made after.
