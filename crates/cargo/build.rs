@@ -60,6 +60,12 @@ fn main() {
         .hasher
         .write(&fs::read(&symbols).expect("the list of the runtime's symbols"));
     watch(&symbols);
+    // What was built by another wrapper is of no use to this one.
+    let wrapper = checkout.join("crates/cargo/src/wrapper.rs");
+    files
+        .hasher
+        .write(&fs::read(&wrapper).expect("the wrapper's source"));
+    watch(&wrapper);
 
     let mut code = String::from("pub(crate) const FILES: &[(&str, &str)] = &[\n");
     for (name, path) in &files.table {

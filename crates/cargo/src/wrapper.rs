@@ -22,11 +22,11 @@ const INSTRUMENTATION: [&str; 5] = [
     "-Zsanitizer=thread",
     // Calls of the instrumentation are answered by our runtime, not by the one that comes with rustc.
     "-Zexternal-clangrt",
+    // Else unoptimised code would call generic functions where another crate has them, and std's are not instrumented.
+    "-Zshare-generics=no",
     // The standard library is not instrumented, and neither is the drop-in.
     "-Cunsafe-allow-abi-mismatch=sanitizer",
     "-Cforce-frame-pointers=yes",
-    // Generic functions that the standard library has compiled for itself are compiled again, instrumented.
-    "-Zshare-generics=no",
 ];
 
 /// The crate whose root is swapped, and the versions whose interface the drop-in was made after.
@@ -58,12 +58,14 @@ pub(crate) fn compile(
             check_version(&version)?;
             command.args(call.with_root(&session.compiler.drop_in)?);
             command.args(call.debug_information());
+            command.args(call.crates_apart());
         }
         Unit::Instrumented => {
             command.args(arguments).args(INSTRUMENTATION);
             command
                 .args(call.debug_information())
-                .args(call.visible_vectors());
+                .args(call.visible_vectors())
+                .args(call.crates_apart());
             if session.compiler.stable {
                 // Crates must not take the compiler for a nightly one because of what we need it to do.
                 command.env("RUSTC_BOOTSTRAP", "1").arg("-Zallow-features=");
@@ -228,6 +230,18 @@ impl Call {
         }
     }
 
+    /// The runtime stands before functions of std where the linker sees them called, which it does not if crates are optimised as one.
+    fn crates_apart(&self) -> Vec<&'static str> {
+        let options = [
+            ("lto", "-Clto=off"),
+            ("linker-plugin-lto", "-Clinker-plugin-lto=no"),
+        ];
+        let given = options
+            .into_iter()
+            .filter(|(name, _)| !self.codegen(name).is_empty());
+        given.map(|(_, flag)| flag).collect()
+    }
+
     /// The arguments with another crate root, in the edition that this one is written in.
     fn with_root(&self, root: &Path) -> Result<Vec<OsString>, Problem> {
         let mut arguments = Vec::new();
@@ -361,6 +375,16 @@ mod tests {
             !call("a.rs -Ctarget_feature=+avx2")
                 .visible_vectors()
                 .is_empty()
+        );
+    }
+
+    #[test]
+    fn crates_are_not_optimised_as_one() {
+        assert!(call("a.rs -Copt-level=3").crates_apart().is_empty());
+        assert_eq!(call("a.rs -C lto").crates_apart(), ["-Clto=off"]);
+        assert_eq!(
+            call("a.rs -C linker-plugin-lto").crates_apart(),
+            ["-Clinker-plugin-lto=no"]
         );
     }
 

@@ -24,6 +24,10 @@ pub(crate) fn trials() -> Vec<Trial> {
         trial("the_users_flags_are_kept", the_users_flags_are_kept),
         trial("the_users_wrapper_is_called", the_users_wrapper_is_called),
         trial(
+            "the_users_runner_does_not_come_between",
+            the_users_runner_does_not_come_between,
+        ),
+        trial(
             "only_the_program_is_instrumented",
             only_the_program_is_instrumented,
         ),
@@ -126,6 +130,22 @@ fn the_users_wrapper_is_called() {
     fs::write(package.path(".cargo/config.toml"), configuration).expect("a file");
     Called::from(package.command(&["build", "--release"])).expect(0);
     assert!(compiles());
+}
+
+fn the_users_runner_does_not_come_between() {
+    let package = Package::plain(
+        "the_users_runner_does_not_come_between",
+        "fn main() { println!(\"run\") }",
+    );
+    fs::create_dir(package.path(".cargo")).expect("a folder");
+    for runner in ["'echo mine'", "['echo', 'mine']"] {
+        let configuration = format!("[target.x86_64-unknown-linux-gnu]\nrunner = {runner}\n");
+        fs::write(package.path(".cargo/config.toml"), configuration).expect("a file");
+        assert_eq!(package.finishline(&["run"]).expect(0).stdout, "run\n");
+    }
+    let setting = "target.x86_64-unknown-linux-gnu.runner=['echo', 'mine']";
+    let called = package.finishline(&["run", "--config", setting]).expect(2);
+    assert!(called.stderr.contains("not checked"), "{}", called.stderr);
 }
 
 /// Each part looks for the calls of the instrumentation in the file that it was loaded from.

@@ -38,6 +38,10 @@ pub(crate) fn trials() -> Vec<Trial> {
             the_program_has_the_users_environment,
         ),
         trial("release_builds_are_checked", release_builds_are_checked),
+        trial(
+            "initialisers_are_ordered_in_every_profile",
+            initialisers_are_ordered_in_every_profile,
+        ),
     ]
 }
 
@@ -121,7 +125,7 @@ fn what_ends_unheard_is_not_called_clean() {
 
 /// A program that starts cargo must not start it inside our session.
 fn the_program_has_the_users_environment() {
-    let package = Package::plain("the_program_has_the_users_environment", 
+    let package = Package::plain("the_program_has_the_users_environment",
         "fn main() {
              for name in [\"RUSTC_WRAPPER\", \"RUSTDOC\", \"FINISHLINE_SESSION\", \"CARGO_BUILD_BUILD_DIR\"] {
                  println!(\"{:?}\", std::env::var(name).ok());
@@ -151,4 +155,22 @@ fn release_builds_are_checked() {
     package
         .finishline(&["run", "--release", "--", "elsewhere"])
         .expect(0);
+}
+
+/// Calls of std's own functions are seen in every kind of build: unoptimised ones share generic functions, others may inline them.
+fn initialisers_are_ordered_in_every_profile() {
+    let package = Package::with_rayon(
+        "initialisers_are_ordered_in_every_profile",
+        "static TABLE: std::sync::OnceLock<Vec<u64>> = std::sync::OnceLock::new();
+         fn get() -> u64 { TABLE.get_or_init(|| vec![1, 2, 3])[1] }
+         fn main() { println!(\"{:?}\", rayon::join(get, get)) }",
+    );
+    let whole = "profile.release.lto='fat'";
+    for arguments in [
+        &["run"][..],
+        &["run", "--release"],
+        &["run", "--release", "--config", whole],
+    ] {
+        assert_eq!(package.finishline(arguments).expect(0).stdout, "(2, 2)\n");
+    }
 }

@@ -42,7 +42,7 @@ fn summary(stdout: &str) -> &str {
 }
 
 fn each_test_has_its_own_process_and_verdict() {
-    let package = library("each_test_has_its_own_process_and_verdict", 
+    let package = library("each_test_has_its_own_process_and_verdict",
         "#[test] fn aborts() { println!(\"last words\"); std::process::abort() }
          #[test] fn exits() { std::process::exit(0) }
          #[test] fn fails() { println!(\"out\"); eprintln!(\"err\"); panic!(\"because\") }
