@@ -16,7 +16,7 @@ pub(crate) mod suite;
 mod table;
 
 use crate::options::EspBagsOptions;
-use crate::outcome::{NOTHING_FOUND, PROGRAM_FAILED, Problem, RACE_FOUND, say};
+use crate::outcome::{NOTHING_FOUND, PROGRAM_FAILED, Problem, RACE_FOUND, say, shown};
 use finishline_model::bench::{BenchFailure, BenchFailureKind, BenchTable};
 use finishline_model::{Pass, Passes};
 use finishline_report::bench::{self as report, Format};
@@ -24,6 +24,7 @@ use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use measure::Round;
 use std::fs::{File, OpenOptions};
 use std::io::{self, Write};
+use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 use suite::{Benchmark, SUITE};
@@ -183,12 +184,20 @@ impl<'o> Files<'o> {
             (&options.json, Format::Json),
             (&options.svg, Format::Svg),
         ];
-        let mut files = Vec::new();
+        let mut files: Vec<(&PathBuf, Format, File)> = Vec::new();
         for (path, format) in asked {
             if let Some(path) = path {
                 let mut open = OpenOptions::new();
                 let file = open.write(true).create(true).truncate(false).open(path);
                 let file = file.map_err(|error| Problem::Write(path.clone(), error))?;
+                for (other, _, opened) in &files {
+                    if same(opened, &file).map_err(|error| Problem::Write(path.clone(), error))? {
+                        let (path, other) = (shown(path), shown(other));
+                        let problem =
+                            format!("{other} and {path} are one file: each form needs its own");
+                        return Err(Problem::Usage(problem));
+                    }
+                }
                 files.push((path, format, file));
             }
         }
@@ -209,4 +218,11 @@ impl<'o> Files<'o> {
         }
         Ok(())
     }
+}
+
+/// Whether what is written to one would be lost by writing to the other, whatever they are called. Devices and pipes lose
+/// nothing.
+fn same(one: &File, other: &File) -> io::Result<bool> {
+    let (one, other) = (one.metadata()?, other.metadata()?);
+    Ok(one.is_file() && (one.dev(), one.ino()) == (other.dev(), other.ino()))
 }

@@ -50,10 +50,12 @@ fn every_form_of_the_table_is_written() {
         "geometric mean",
         "worst",
         "Rust -O",
-        "target 2.50x",
+        "no target is for their times",
+        "target 50.0 ms",
     ] {
         assert!(table.contains(expected), "no {expected}\n{table}");
     }
+    assert!(!table.contains("target 2.50x"), "{table}");
 
     let csv = std::fs::read_to_string(csv).expect("the CSV");
     let rows: Vec<Vec<&str>> = csv.lines().map(|line| line.split(',').collect()).collect();
@@ -203,6 +205,26 @@ fn a_file_that_can_not_be_written_is_told_before_anything_is_measured() {
         message.contains("can't write") && message.contains("bench.csv"),
         "{message}"
     );
+}
+
+#[test]
+fn no_file_is_written_over_another() {
+    let path = scratch("both").display().to_string();
+    // The same file by two names.
+    let other_name = scratch(".").join("both").display().to_string();
+    for other in [&path, &other_name] {
+        for [a, b] in [["--csv", "--json"], ["--json", "--svg"], ["--csv", "--svg"]] {
+            // It would take minutes.
+            let output = esp_bags(&["--size", "C", a, &path, b, other]);
+            assert_eq!(status(&output), Some(2));
+            let message = text(&output.stderr);
+            assert!(message.contains("are one file"), "{message}");
+        }
+    }
+    // A device has room for everything.
+    let nowhere = ["--csv", "/dev/null", "--json", "/dev/null"];
+    let output = esp_bags(&[&SMALL[..], &["--only", "fasta"], &nowhere].concat());
+    assert_eq!(status(&output), Some(0), "{}", text(&output.stderr));
 }
 
 #[test]

@@ -368,7 +368,7 @@ fn a_location_can_be_used_again() {
     detector.event(&begin_task(0));
     detector.event(&begin_finish(0));
     detector.event(&begin_task(1));
-    detector.atomic(AccessKind::Write, &mut cell, Location(5));
+    detector.atomic(AccessKind::Write, &mut cell, Location(5), 1);
     detector.event(&Event::TaskEnd { task: TaskId(1) });
     cell = [0];
     detector.event(&begin_task(2));

@@ -19,6 +19,8 @@ enum Who {
     Beside,
     /// The same in an isolated block.
     BesideIsolated,
+    /// The task that created it, next to those of the loop: its stamp is the first behind theirs.
+    Parent,
     /// Its own children: parallel, but not to be told by a comparison of stamps.
     Child,
     OtherChild,
@@ -28,10 +30,11 @@ enum Who {
 
 impl Who {
     /// In the order of the run.
-    const ALL: [Who; 7] = [
+    const ALL: [Who; 8] = [
         Who::Earlier,
         Who::Beside,
         Who::BesideIsolated,
+        Who::Parent,
         Who::Child,
         Who::OtherChild,
         Who::Itself,
@@ -42,7 +45,7 @@ impl Who {
 /// What happened to a location, by which its cell comes into a state.
 type State = &'static [(Who, AccessKind)];
 
-const STATES: [State; 18] = [
+const STATES: [State; 21] = [
     &[],
     &[(Who::Earlier, Write)],
     &[(Who::Earlier, Read)],
@@ -51,6 +54,9 @@ const STATES: [State; 18] = [
     &[(Who::Beside, Write)],
     &[(Who::BesideIsolated, Read)],
     &[(Who::BesideIsolated, Write)],
+    &[(Who::Parent, Read)],
+    &[(Who::Parent, Write)],
+    &[(Who::Earlier, Write), (Who::Parent, Read)],
     &[(Who::Child, Read)],
     &[(Who::Child, Write)],
     &[(Who::Earlier, Write), (Who::OtherChild, Read)],
@@ -73,12 +79,8 @@ fn program(states: &[State], range: Word, isolated: bool) -> Vec<Word> {
             Who::Earlier => &[finish, open(Open::Async)],
             Who::Beside => &[Word::Close, Word::Close, finish, open(Open::Async)],
             Who::BesideIsolated => &[Word::Close, open(Open::Async), open(Open::Isolated)],
-            Who::Child => &[
-                Word::Close,
-                Word::Close,
-                open(Open::Async),
-                open(Open::Async),
-            ],
+            Who::Parent => &[Word::Close, Word::Close, open(Open::Async)],
+            Who::Child => &[open(Open::Async), open(Open::Async)],
             Who::OtherChild => &[Word::Close, open(Open::Async)],
             Who::Itself => &[Word::Close],
             Who::ItselfIsolated => &[open(Open::Isolated)],
@@ -95,7 +97,7 @@ fn program(states: &[State], range: Word, isolated: bool) -> Vec<Word> {
     } else {
         words.push(range);
     }
-    words.extend([Word::Close, Word::Close]);
+    words.extend([Word::Close; 3]);
     words
 }
 
@@ -164,7 +166,7 @@ fn every_length_and_place_over_cells_of_one_state() {
             }
         }
     }
-    assert_eq!(pair.compared, 18 * 41 * 9 * 4);
+    assert_eq!(pair.compared, 21 * 41 * 9 * 4);
 }
 
 #[test]

@@ -41,6 +41,14 @@ pub enum Type {
 }
 
 impl Type {
+    /// Every type, each at its [`index`](Type::index).
+    pub const ALL: [Type; 5] = [Type::Int, Type::Float, Type::Bool, Type::Byte, Type::Ref];
+
+    /// The type's number, as tables and compiled code know it.
+    pub const fn index(self) -> usize {
+        self as usize
+    }
+
     pub const fn word(self) -> &'static str {
         match self {
             Type::Int => "int",
@@ -471,5 +479,17 @@ impl Terminator {
             Terminator::Return(_) => (None, None),
         };
         a.into_iter().chain(b)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_type_is_at_its_index() {
+        for (index, ty) in Type::ALL.into_iter().enumerate() {
+            assert_eq!(ty.index(), index, "{ty:?}");
+        }
     }
 }

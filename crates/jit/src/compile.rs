@@ -1,5 +1,6 @@
 //! A module as machine code in memory.
 
+use crate::CompileError;
 use crate::checker::{Checker, Style};
 use crate::code::{self, Program, register, signature};
 use crate::runtime::Executable;
@@ -18,21 +19,8 @@ use cranelift_module::{
 };
 use finishline_ir::machine::Limits;
 use finishline_ir::{Function, FunctionId, Module, Op, cost};
-use std::fmt;
 use std::marker::PhantomData;
 use std::mem::ManuallyDrop;
-
-/// Why a module could not be compiled. The program could still be interpreted.
-#[derive(Debug)]
-pub struct CompileError(String);
-
-impl fmt::Display for CompileError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "can't compile for this machine: {}", self.0)
-    }
-}
-
-impl std::error::Error for CompileError {}
 
 impl From<ModuleError> for CompileError {
     fn from(error: ModuleError) -> Self {

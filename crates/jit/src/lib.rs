@@ -9,34 +9,41 @@
 //!   listener in every detail. What a program does, tells and fails by is what the reference interpreter
 //!   ([`finishline_ir::machine`]) says; the suites compare them.
 //! - [`prepare`], [`prepare_check`]: compiled now and run later, for whoever measures the two apart.
-//! - [`checker`]: what a check is compiled to, and for whom.
-//! - `code`: from the IR to Cranelift's. `compile`: the module as a whole.
-//! - `runtime`: what compiled code calls. [`heap`]: objects, their shadow cells, and the collector.
+//! - `checker`: what a check is compiled to, and for whom.
+//! - `native`: all these. `code`: from the IR to Cranelift's. `compile`: the module as a whole.
+//! - `runtime`: what compiled code calls. `heap`: objects, their shadow cells, and the collector.
 //!
-//! It needs x86-64 and Linux.
+//! It needs x86-64 and Linux. For another processor none of this is built: `absent` takes the place of `native`, and
+//! refuses every program.
 
+#[cfg(not(target_arch = "x86_64"))]
+mod absent;
+#[cfg(target_arch = "x86_64")]
 mod checker;
+#[cfg(target_arch = "x86_64")]
 mod code;
+#[cfg(target_arch = "x86_64")]
 mod compile;
-pub mod heap;
+#[cfg(target_arch = "x86_64")]
+mod heap;
+#[cfg(target_arch = "x86_64")]
+mod native;
+#[cfg(target_arch = "x86_64")]
 mod runtime;
-#[cfg(test)]
+#[cfg(all(test, target_arch = "x86_64"))]
 mod tests;
 
-pub use compile::CompileError;
-pub use runtime::End;
+#[cfg(not(target_arch = "x86_64"))]
+pub use absent::{prepare, prepare_check, tell};
+#[cfg(target_arch = "x86_64")]
+pub use native::{prepare, prepare_check, tell};
 
-use checker::{Checker, Inlined, Told, Unchecked};
-use compile::Compiled;
-use finishline_detect::order::{EspBags, Order, SpBags};
 use finishline_detect::{Failure, Findings};
 use finishline_ir::Module;
-use finishline_ir::listener::Listener;
-use finishline_ir::machine::{Datum, Limits};
+use finishline_ir::machine::{Datum, Limits, Trap};
 use finishline_model::Detector;
-use runtime::Run;
-use std::io::Write;
-use std::marker::PhantomData;
+use std::fmt;
+use std::io::{self, Write};
 use std::sync::atomic::AtomicU64;
 
 /// A verified program with its arguments, as many as `main` has parameters and of their types.
@@ -49,33 +56,25 @@ pub struct Program<'a> {
     pub progress: &'a AtomicU64,
 }
 
-/// A program compiled for one kind of checker.
-struct Code<'a, C> {
-    program: Program<'a>,
-    compiled: Compiled<'a>,
-    checker: PhantomData<fn(C)>,
+/// Why a module could not be compiled. The program could still be interpreted.
+#[derive(Debug)]
+pub struct CompileError(String);
+
+impl fmt::Display for CompileError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "can't compile for this machine: {}", self.0)
+    }
 }
 
-impl<'a, C: Checker> Code<'a, C> {
-    fn new(program: Program<'a>) -> Result<Self, CompileError> {
-        Ok(Code {
-            program,
-            compiled: compile::compile::<C>(program.module, program.limits)?,
-            checker: PhantomData,
-        })
-    }
+impl std::error::Error for CompileError {}
 
-    fn run(&self, checker: &mut C, output: &mut dyn Write) -> End {
-        let run = Run {
-            module: self.program.module,
-            arguments: self.program.arguments,
-            limits: self.program.limits,
-            checker,
-            output,
-            progress: self.program.progress,
-        };
-        run.run(&self.compiled.code)
-    }
+/// How a run ended.
+#[derive(Debug)]
+pub enum End {
+    Finished,
+    Trapped(Trap),
+    /// What the program printed could not be written.
+    OutputError(io::Error),
 }
 
 type Work<'a, T> = dyn FnOnce(&mut dyn Write) -> T + 'a;
@@ -92,56 +91,9 @@ impl<T> Prepared<'_, T> {
 /// How a run under a detector ended, and what the detector found or why it could not judge.
 pub type Checked = (End, Result<Findings, Failure>);
 
-/// Compiles a program for a run to which nobody listens.
-pub fn prepare(program: Program) -> Result<Prepared<End>, CompileError> {
-    let code = Code::new(program)?;
-    Ok(Prepared(Box::new(move |output| {
-        code.run(&mut Unchecked, output)
-    })))
-}
-
-/// Compiles a program for a run under a detector, its fast path inline. None if the detector has no such form.
-pub fn prepare_check(
-    program: Program,
-    detector: Detector,
-) -> Option<Result<Prepared<Checked>, CompileError>> {
-    match detector {
-        Detector::SpBags => Some(inlined::<SpBags>(program)),
-        Detector::EspBags => Some(inlined::<EspBags>(program)),
-        Detector::Oracle => None,
-    }
-}
-
-fn inlined<O: Order + 'static>(program: Program) -> Result<Prepared<Checked>, CompileError> {
-    let mut checker = match Inlined::<O>::new() {
-        Ok(checker) => checker,
-        // Without its memory a detector can't judge, but the program can run.
-        Err(failure) => {
-            let unchecked = prepare(program)?;
-            return Ok(Prepared(Box::new(move |output| {
-                (unchecked.run(output), Err(failure))
-            })));
-        }
-    };
-    let code = Code::new(program)?;
-    Ok(Prepared(Box::new(move |output| {
-        let end = code.run(&mut checker, output);
-        (end, checker.finish())
-    })))
-}
-
 /// Runs a program; nobody listens.
 pub fn run(program: Program, output: &mut dyn Write) -> Result<End, CompileError> {
     Ok(prepare(program)?.run(output))
-}
-
-/// Runs a program and tells a listener everything.
-pub fn tell(
-    program: Program,
-    listener: &mut impl Listener,
-    output: &mut dyn Write,
-) -> Result<End, CompileError> {
-    Ok(Code::new(program)?.run(&mut Told(listener), output))
 }
 
 /// Runs a program under a detector, its fast path inline. None if the detector has no such form.

@@ -10,6 +10,7 @@ use std::fmt;
 pub enum Verdict {
     Certified,
     CertifiedOrder,
+    Observed,
     Race,
     Apparent,
     Trap,
@@ -17,9 +18,10 @@ pub enum Verdict {
 }
 
 impl Verdict {
-    pub const ALL: [Verdict; 6] = [
+    pub const ALL: [Verdict; 7] = [
         Verdict::Certified,
         Verdict::CertifiedOrder,
+        Verdict::Observed,
         Verdict::Race,
         Verdict::Apparent,
         Verdict::Trap,
@@ -30,6 +32,7 @@ impl Verdict {
         match self {
             Verdict::Certified => "certified",
             Verdict::CertifiedOrder => "certified-order",
+            Verdict::Observed => "observed",
             Verdict::Race => "race",
             Verdict::Apparent => "apparent",
             Verdict::Trap => "trap",
@@ -46,6 +49,9 @@ impl Verdict {
             Verdict::CertifiedOrder => {
                 "free of races in every schedule of this input that runs the isolated blocks in the observed order; another order may compute something else"
             }
+            Verdict::Observed => {
+                "free of races in the schedule that was observed; another one may have some"
+            }
             Verdict::Race => {
                 "two conflicting accesses that nothing orders: the result may depend on the schedule"
             }
@@ -56,6 +62,50 @@ impl Verdict {
                 "the program failed; nothing is established about what would have followed"
             }
             Verdict::Unknown => "nothing was established",
+        }
+    }
+
+    /// The same of an instrumented program, which synchronises by locks and atomics where Fin has isolated blocks.
+    pub const fn native_meaning(self) -> &'static str {
+        match self {
+            Verdict::CertifiedOrder => {
+                "free of data races in every schedule of this input that keeps the observed order of locks and atomics; another order may compute something else"
+            }
+            _ => self.meaning(),
+        }
+    }
+}
+
+/// For which schedules the answer about a run of an instrumented program holds.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Hash)]
+pub enum Extent {
+    EverySchedule,
+    ObservedSynchronisation,
+    ThisSchedule,
+    Nothing,
+}
+
+impl Extent {
+    pub const ALL: [Extent; 4] = [
+        Extent::EverySchedule,
+        Extent::ObservedSynchronisation,
+        Extent::ThisSchedule,
+        Extent::Nothing,
+    ];
+
+    /// The guarantee, in one sentence; `{threads}` stands for the number of threads parallel iterators were divided for.
+    pub const fn guarantee(self) -> &'static str {
+        match self {
+            Extent::EverySchedule => {
+                "every schedule with this run's task structure, parallel iterators divided as for {threads} threads; accesses of code compiled with checks"
+            }
+            Extent::ObservedSynchronisation => {
+                "every schedule with this run's task structure, parallel iterators divided as for {threads} threads, that keeps the observed order of locks and atomics; accesses of code compiled with checks"
+            }
+            Extent::ThisSchedule => {
+                "the schedule that was observed: threads took part whose order may differ in the next run; accesses of code compiled with checks"
+            }
+            Extent::Nothing => "none",
         }
     }
 }

@@ -148,6 +148,12 @@ fn a_loop_that_never_runs_accesses_nothing() {
         "g = 3; for j in 0..8 { a[j] = 4; }",
     );
     racing(0, "var i = n; while i < n { g = 1; i += 1; }", "g = 3;");
+    // Two ranges that go along, of a loop whose bounds are known only when it is there.
+    racing(
+        0,
+        "for i in n..len(a) - 6 { s += a[i] + a[i + 1]; }",
+        "for j in 0..8 { a[j] = 4; }",
+    );
     racing(
         0,
         "for i in n..n { for j in 0..3 { m[i - n, j] = g; } }",
@@ -159,7 +165,7 @@ fn a_loop_that_never_runs_accesses_nothing() {
 fn a_loop_that_leaves_before_the_access() {
     racing(
         0,
-        "for i in 0..n { if s == 0 { break; } g = 1; a[i] = 1; }",
+        "for i in 0..n { if i == 0 { break; } g = 1; a[i] = 1; }",
         "g = 3; a[0] = 4;",
     );
     racing(
@@ -177,6 +183,32 @@ fn a_loop_that_leaves_before_the_access() {
         "for i in 0..n { g = 1; if i == 1 { return; } }",
         "g = 3;",
     );
+}
+
+/// How often the check has been made where control leaves depends on the way there: in the inner loop it is behind the way out, but
+/// for the iterations before. There are more ways out of that loop than it has checks behind it for.
+#[test]
+fn a_way_out_before_the_access_and_behind_it() {
+    let ways_out =
+        "if s == 5 { break; } if s == 6 { break; } if s == 7 { break; } if s == 8 { break; }";
+    for (access, beside) in [("g = 1;", "g = 3;"), ("a[i] = 1;", "a[0] = 3;")] {
+        racing(
+            1,
+            &format!(
+                "for i in 0..n {{
+                    var j = 0;
+                    while true {{
+                        if j * j == 1 {{ return; }}
+                        {access}
+                        s += i;
+                        {ways_out}
+                        j += 1;
+                    }}
+                }}"
+            ),
+            beside,
+        );
+    }
 }
 
 #[test]
@@ -241,32 +273,59 @@ fn ranges_that_go_along_leave_out_what_lies_between() {
 
 #[test]
 fn rows_and_what_lies_between_them() {
-    let others = "for i in 0..2 { for j in 0..3 { m[i, j] = 5; } }";
-    racing(
-        6,
-        "for i in 0..2 { for j in 0..3 { m[i, j] = 1; } }",
-        others,
-    );
-    racing(
-        4,
-        "for i in 0..2 { for j in 0..2 { m[i, j] = 1; } }",
-        others,
-    );
-    racing(
-        2,
-        "for i in 0..2 { for j in 2..3 { m[i, j] = 1; } }",
-        others,
-    );
-    racing(
-        3,
-        "for i in 0..2 { for j in 0..i + 1 { m[i, j] = 1; } }",
-        others,
-    );
-    racing(
-        6,
-        "for j in 0..3 { for i in 0..2 { m[i, j] = 1; } }",
-        others,
-    );
+    for (expected, rows) in [
+        (6, "for i in 0..2 { for j in 0..3 { m[i, j] = 1; } }"),
+        (4, "for i in 0..2 { for j in 0..2 { m[i, j] = 1; } }"),
+        (2, "for i in 0..2 { for j in 2..3 { m[i, j] = 1; } }"),
+        (3, "for i in 0..2 { for j in 0..i + 1 { m[i, j] = 1; } }"),
+        (6, "for j in 0..3 { for i in 0..2 { m[i, j] = 1; } }"),
+        (4, "for i in 0..2 { for j in 0..3 step 2 { m[i, j] = 1; } }"),
+    ] {
+        let others = "for i in 0..2 { for j in 0..3 { m[i, j] = 5; } }";
+        racing(expected, rows, others);
+        racing(expected, &format!("s = len(m, 1); {rows}"), others);
+    }
+}
+
+#[test]
+fn rows_of_one_array() {
+    for (expected, rows) in [
+        // 0, 1, 2 and 3, 4, 5: one range.
+        (6, "for i in 0..2 { for j in 0..3 { a[3 * i + j] = 1; } }"),
+        // 0, 2 and 4, 6: one range of every other element.
+        (
+            4,
+            "for i in 0..2 { for j in 0..2 { a[4 * i + 2 * j] = 1; } }",
+        ),
+        // 0, 1 and 3, 4, without 2; also if it is not known before the run that the rows are so short.
+        (4, "for i in 0..2 { for j in 0..2 { a[3 * i + j] = 1; } }"),
+        (
+            4,
+            "for i in 0..2 { for j in 0..len(a) - 6 { a[3 * i + j] = 1; } }",
+        ),
+        (
+            6,
+            "for i in 0..2 { for j in 0..len(a) - 5 { a[3 * i + j] = 1; } }",
+        ),
+        // 0, 1 and 1, 2.
+        (3, "for i in 0..2 { for j in 0..2 { a[i + j] = 1; } }"),
+        // 5, 6, 7 and 2, 3, 4.
+        (
+            6,
+            "for i in 0..2 { for j in 0..3 { a[5 - 3 * i + j] = 1; } }",
+        ),
+        // No row, and rows of nothing.
+        (
+            0,
+            "for i in n..len(a) - 6 { for j in 0..2 { a[j + 2 * i] = 1; } }",
+        ),
+        (
+            0,
+            "for i in 0..2 { for j in n..len(a) - 6 { a[3 * i + j] = 1; } }",
+        ),
+    ] {
+        racing(expected, rows, "for j in 0..8 { a[j] = 5; }");
+    }
 }
 
 #[test]

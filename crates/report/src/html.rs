@@ -76,7 +76,9 @@ fn verdict(summary: &Summary) -> String {
 fn tone(verdict: Verdict) -> &'static str {
     match verdict {
         Verdict::Certified => "good",
-        Verdict::CertifiedOrder | Verdict::Apparent | Verdict::Unknown => "caution",
+        Verdict::CertifiedOrder | Verdict::Observed | Verdict::Apparent | Verdict::Unknown => {
+            "caution"
+        }
         Verdict::Race | Verdict::Trap => "bad",
     }
 }

@@ -13,10 +13,15 @@ use serde::Serialize;
 use std::io;
 
 /// Raised when a field is added, renamed or dropped.
-const SCHEMA_VERSION: u32 = 1;
+pub(crate) const SCHEMA_VERSION: u32 = 1;
 
 pub(crate) fn write(summary: &Summary, out: &mut dyn io::Write) -> io::Result<()> {
-    let mut text = serde_json::to_vec_pretty(&Report::new(summary))?;
+    write_pretty(&Report::new(summary), out)
+}
+
+/// One document, with a newline at its end.
+pub(crate) fn write_pretty(document: &impl Serialize, out: &mut dyn io::Write) -> io::Result<()> {
+    let mut text = serde_json::to_vec_pretty(document)?;
     text.push(b'\n');
     out.write_all(&text)
 }
@@ -42,10 +47,18 @@ struct Report<'a> {
     statistics: Counts,
 }
 
+/// What wrote the report.
 #[derive(Serialize)]
-struct Tool {
+pub(crate) struct Tool {
     name: &'static str,
     version: &'static str,
+}
+
+impl Tool {
+    pub(crate) const THIS: Tool = Tool {
+        name: "finishline",
+        version: env!("CARGO_PKG_VERSION"),
+    };
 }
 
 #[derive(Serialize)]
@@ -94,7 +107,7 @@ struct LateJoin<'a> {
 }
 
 #[derive(Serialize)]
-struct SourcePlace<'a> {
+pub(crate) struct SourcePlace<'a> {
     file: &'a str,
     line: u32,
     column: u32,
@@ -151,10 +164,7 @@ impl<'a> Report<'a> {
     fn new(summary: &'a Summary) -> Report<'a> {
         Report {
             schema_version: SCHEMA_VERSION,
-            tool: Tool {
-                name: "finishline",
-                version: env!("CARGO_PKG_VERSION"),
-            },
+            tool: Tool::THIS,
             program: &summary.program,
             arguments: &summary.arguments,
             detector: summary.detector.name(),
@@ -223,7 +233,7 @@ impl<'a> Access<'a> {
 }
 
 impl<'a> SourcePlace<'a> {
-    fn new(place: &'a Place) -> SourcePlace<'a> {
+    pub(crate) fn new(place: &'a Place) -> SourcePlace<'a> {
         SourcePlace {
             file: &place.file,
             line: place.line,

@@ -243,10 +243,12 @@ impl Page {
     }
 }
 
-fn paint_of(verdict: Verdict) -> Paint {
+pub(crate) fn paint_of(verdict: Verdict) -> Paint {
     match verdict {
         Verdict::Certified => GREEN,
-        Verdict::CertifiedOrder | Verdict::Apparent | Verdict::Unknown => YELLOW,
+        Verdict::CertifiedOrder | Verdict::Observed | Verdict::Apparent | Verdict::Unknown => {
+            YELLOW
+        }
         Verdict::Race | Verdict::Trap => RED,
     }
 }

@@ -12,9 +12,9 @@ use finishline_model::summary::{
 use finishline_model::verdict::Verdict;
 
 /// A task path longer than this is shortened in the middle: a deep recursion has thousands.
-const LONGEST_PATH: usize = 9;
-const PATH_HEAD: usize = 2;
-const PATH_TAIL: usize = 6;
+pub(crate) const LONGEST_PATH: usize = 9;
+pub(crate) const PATH_HEAD: usize = 2;
+pub(crate) const PATH_TAIL: usize = 6;
 
 /// `race` or `apparent race`.
 pub(crate) fn race_kind(race: &RaceSummary) -> &'static str {
@@ -63,7 +63,7 @@ pub(crate) fn position(place: &Place) -> String {
 }
 
 /// `10:17`, with the file only if it is another one.
-fn position_in(place: &Place, file: &str) -> String {
+pub(crate) fn position_in(place: &Place, file: &str) -> String {
     if place.file == file {
         format!("{}:{}", place.line, place.column)
     } else {

@@ -180,37 +180,40 @@ fn targets(
             program,
         }));
     };
-    for (column, mean, most, worst, most_at_worst) in [
-        (
-            &columns[all_checks],
-            ("slowdown_geometric_mean", "slowdown, geometric mean"),
-            2.5,
-            ("slowdown_worst", "slowdown, worst"),
-            6.0,
-        ),
-        (
-            &columns[optimised],
-            ("optimised_geometric_mean", "optimised, geometric mean"),
-            1.4,
-            ("optimised_worst", "optimised, worst"),
-            3.0,
-        ),
-    ] {
-        let overall = column.overall;
-        let measured = Some((overall.geometric_mean, None));
-        add(mean, Unit::Times, most, measured);
-        add(worst, Unit::Times, most_at_worst, of(Some(overall.worst)));
+    // At size small programs end before a time of theirs means anything.
+    if size != Size::Small {
+        for (column, mean, most, worst, most_at_worst) in [
+            (
+                &columns[all_checks],
+                ("slowdown_geometric_mean", "slowdown, geometric mean"),
+                2.5,
+                ("slowdown_worst", "slowdown, worst"),
+                6.0,
+            ),
+            (
+                &columns[optimised],
+                ("optimised_geometric_mean", "optimised, geometric mean"),
+                1.4,
+                ("optimised_worst", "optimised, worst"),
+                3.0,
+            ),
+        ] {
+            let overall = column.overall;
+            let measured = Some((overall.geometric_mean, None));
+            add(mean, Unit::Times, most, measured);
+            add(worst, Unit::Times, most_at_worst, of(Some(overall.worst)));
+        }
+        let ratios = rust.iter().map(|row| Worst {
+            program: row.program,
+            value: row.ratio.median,
+        });
+        add(
+            ("rust_ratio_worst", "Fin over Rust, worst"),
+            Unit::Times,
+            1.6,
+            of(worst(ratios)),
+        );
     }
-    let ratios = rust.iter().map(|row| Worst {
-        program: row.program,
-        value: row.ratio.median,
-    });
-    add(
-        ("rust_ratio_worst", "Fin over Rust, worst"),
-        Unit::Times,
-        1.6,
-        of(worst(ratios)),
-    );
     for (elements, name, limit) in [
         (
             Elements::Words,
@@ -427,6 +430,22 @@ mod tests {
         assert_eq!(memory.0, 4.0);
         assert_eq!(target(&table, "memory_ratio_bytes"), None);
         assert_eq!(target(&table, "crypt_memory_bytes"), None);
+    }
+
+    #[test]
+    fn times_of_runs_have_no_target_at_size_small() {
+        let sor = find("sor").expect("a benchmark");
+        let measured = vec![(sor, Ok(vec![round(1.0, 2.0, Some(1.0))]))];
+        let table = table(Size::Small, 1, &columns(false), measured);
+        let keys: Vec<&str> = table.targets.iter().map(|target| target.key).collect();
+        assert_eq!(
+            keys,
+            [
+                "memory_ratio_words",
+                "compile_seconds_longest",
+                "optimise_seconds_longest"
+            ]
+        );
     }
 
     #[test]

@@ -7,7 +7,7 @@
 
 use super::{Conflict, ELSEWHERE, Inline, is_parallel, packed, unpacked};
 use crate::Failure;
-use crate::history::{Around, ByLockset, Field, History, Isolated, Meeting, Now};
+use crate::history::{Around, ByLockset, History, Isolated, Meeting, Now};
 use crate::locks::LocksetId;
 use crate::order::{NOBODY, Order};
 use crate::table::TableError;
@@ -16,10 +16,10 @@ use finishline_model::{AccessKind, Location, LockId};
 const TABLE: &str = "accesses under locks";
 
 impl<O: Order> Inline<O> {
-    /// An atomic access of the consecutive locations from `first` on, with their cells.
-    pub fn atomic(&mut self, kind: AccessKind, cells: &mut [u64], first: Location) {
+    /// An atomic access of the locations from `first` on, with their cells, which stand for `piece` consecutive ones each.
+    pub fn atomic(&mut self, kind: AccessKind, cells: &mut [u64], first: Location, piece: u64) {
         for (offset, cell) in cells.iter_mut().enumerate() {
-            let location = first.offset(offset as u64);
+            let location = first.offset(offset as u64 * piece);
             let done = self.follow_atomic(kind, cell, location);
             done.unwrap_or_else(|failure| self.found.fail(failure));
         }
@@ -163,7 +163,7 @@ impl<O: Order> Inline<O> {
             locks,
             self.stamp,
             around,
-            |meeting, earlier, earlier_kind, locks| {
+            |meeting, earlier, _, locks| {
                 let excluded_by = match meeting {
                     Meeting::Race => {
                         found.race(location);
@@ -187,10 +187,6 @@ impl<O: Order> Inline<O> {
                         location,
                         kind,
                         earlier,
-                        field: match earlier_kind {
-                            AccessKind::Read => Field::Reader,
-                            AccessKind::Write => Field::Writer,
-                        },
                         locks,
                         excluded_by,
                     });

@@ -151,9 +151,8 @@ pub struct Conflict {
     pub location: Location,
     /// What the present one does.
     pub kind: AccessKind,
-    /// The stamp of the earlier one, and what it is remembered as.
+    /// The stamp of the earlier one.
     pub earlier: Stamp,
-    pub field: Field,
     /// Which locks of the program protected the earlier one, and if it was atomic.
     pub locks: LocksetId,
     /// None if they race. Else what excludes them from each other, so that only which comes first is open.
@@ -301,20 +300,49 @@ impl<O: Order> Inline<O> {
         excluded_by: Option<LockId>,
     ) {
         if let Some(conflicts) = &mut self.conflicts {
-            conflicts.extend(fields.iter().map(|field| Conflict {
+            // An access that wrote may stand for reads too.
+            let told_already = |field: &Field| {
+                *field == Field::Reader
+                    && cell[Field::Reader as usize] == cell[Field::Writer as usize]
+            };
+            let fields = fields.iter().filter(|field| !told_already(field));
+            conflicts.extend(fields.map(|field| Conflict {
                 location,
                 kind,
                 earlier: cell[field as usize],
-                field,
                 locks: LocksetId::NONE,
                 excluded_by,
             }));
         }
     }
 
+    /// A location has the history of another one from now on, as if each access of that had been of both. The cell is copied by the
+    /// caller.
+    pub fn copy_history(&mut self, from: Location, to: Location) {
+        if let Some(history) = self.elsewhere.get(&from).cloned() {
+            self.elsewhere.insert(to, history);
+        }
+        if let Some(history) = self.isolated_cells.get(&from).copied() {
+            self.isolated_cells.insert(to, history);
+        }
+    }
+
+    /// A location is something new from now on. The cell is cleared by the caller.
+    pub fn forget_history(&mut self, location: Location) {
+        self.elsewhere.remove(&location);
+        self.isolated_cells.remove(&location);
+    }
+
     /// From here on conflicts are kept, each time one is found, for [`Inline::conflicts`].
     pub fn keep_conflicts(&mut self) {
         self.conflicts = Some(Vec::new());
+    }
+
+    #[inline]
+    pub fn has_conflicts(&self) -> bool {
+        self.conflicts
+            .as_ref()
+            .is_some_and(|conflicts| !conflicts.is_empty())
     }
 
     /// The conflicts found since they were last taken.

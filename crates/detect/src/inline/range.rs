@@ -154,14 +154,26 @@ impl<O: Order> Inline<O> {
     /// A check of the locations from `first` on, as far apart as `stride` is without its sign. Their cells are every so many of
     /// these, from the first one on or, if the stride is negative, from the last one backwards. It is not 0.
     pub fn range(&mut self, kind: AccessKind, cells: &mut [u64], stride: isize, first: Location) {
+        self.range_of_pieces(kind, cells, stride, first, 1);
+    }
+
+    /// The same with cells that stand for several consecutive locations each.
+    pub fn range_of_pieces(
+        &mut self,
+        kind: AccessKind,
+        cells: &mut [u64],
+        stride: isize,
+        first: Location,
+        piece: u64,
+    ) {
         // With a memo of its own.
         let mut fast = FastPath {
             beside: FastPath::IDLE.beside,
             ..self.fast().map_or(FastPath::IDLE, |fast| *fast)
         };
         match stride {
-            1 | 2 | 4 => self.blocks(&mut fast, kind, cells, stride, first),
-            _ => self.each(&mut fast, kind, cells, stride, first),
+            1 | 2 | 4 => self.blocks(&mut fast, kind, cells, stride, (first, piece)),
+            _ => self.each(&mut fast, kind, cells, stride, (first, piece)),
         }
         let count = cells.len().div_ceil(stride.unsigned_abs());
         self.found.statistics.count_check(count as u64);
@@ -174,7 +186,7 @@ impl<O: Order> Inline<O> {
         kind: AccessKind,
         cells: &mut [u64],
         stride: isize,
-        first: Location,
+        (first, piece): (Location, u64),
     ) {
         let between = from_fn(|lane| {
             if lane as isize % stride == 0 {
@@ -190,12 +202,14 @@ impl<O: Order> Inline<O> {
             done += together;
             if together == 0 {
                 let block = &mut cells[done..done + BLOCK];
-                self.each(fast, kind, block, stride, first.offset(done as u64));
+                let first = first.offset(done as u64 * piece);
+                self.each(fast, kind, block, stride, (first, piece));
                 done += BLOCK;
             }
         }
         let rest = &mut cells[done..];
-        self.each(fast, kind, rest, stride, first.offset(done as u64));
+        let first = first.offset(done as u64 * piece);
+        self.each(fast, kind, rest, stride, (first, piece));
     }
 
     /// One cell after the other.
@@ -206,7 +220,7 @@ impl<O: Order> Inline<O> {
         kind: AccessKind,
         cells: &mut [u64],
         stride: isize,
-        first: Location,
+        (first, piece): (Location, u64),
     ) {
         let count = cells.len();
         for offset in (0..count).step_by(stride.unsigned_abs()) {
@@ -221,7 +235,7 @@ impl<O: Order> Inline<O> {
                 Some(after) if after == *cell => {}
                 Some(after) => *cell = after,
                 None => {
-                    let location = first.offset(offset as u64);
+                    let location = first.offset(offset as u64 * piece);
                     if let Some(reader) = self.undecided_in_range(kind, cell, location) {
                         fast.beside[MEMO] = reader;
                     }
@@ -290,10 +304,8 @@ mod tests {
             let (mut alone, mut together) = (cells.clone(), cells);
             let count = rule.apply_anywhere(&between, &mut alone);
             // SAFETY: the processor has AVX2.
-            assert_eq!(
-                unsafe { avx2::apply(&rule, &between, &mut together) },
-                count
-            );
+            let count_of_vectors = unsafe { avx2::apply(&rule, &between, &mut together) };
+            assert_eq!(count_of_vectors, count);
             assert_eq!(together, alone);
         }
     }

@@ -129,7 +129,7 @@ impl<O: Order> Observer for RangeChecks<O> {
         if self.atomic {
             for location in access.locations() {
                 let cell = &mut self.checks.cells[location.0 as usize..][..1];
-                self.checks.detector.atomic(kind, cell, location);
+                self.checks.detector.atomic(kind, cell, location, 1);
             }
             return;
         }

@@ -19,7 +19,6 @@ mod tasks;
 use crate::checker::Style;
 use crate::compile::Registers;
 use crate::runtime::helpers::Helper;
-use crate::runtime::output::type_number;
 use crate::runtime::tasks::SpawnSite;
 use cranelift_codegen::ir::condcodes::IntCC;
 use cranelift_codegen::ir::types::{F64, I8, I32, I64};
@@ -275,7 +274,7 @@ impl<'m> Code<'_, 'm> {
                 let address = self.on_stack(&sizes);
                 let count = self.int(sizes.len() as i64);
                 let [element, allocation] =
-                    [type_number(*element), allocation.0].map(|n| self.number(n));
+                    [element.index() as u32, allocation.0].map(|n| self.number(n));
                 let site = self.number(site.0);
                 let arguments = [self.context, element, address, count, allocation, site];
                 self.call_helper(Helper::NewArray, &arguments)
@@ -428,7 +427,7 @@ impl<'m> Code<'_, 'm> {
                         Type::Float => self.builder.ins().bitcast(I64, MemFlagsData::new(), word),
                         Type::Bool | Type::Byte => self.builder.ins().uextend(I64, word),
                     };
-                    let ty = self.number(type_number(ty));
+                    let ty = self.number(ty.index() as u32);
                     self.call_helper(Helper::AddValue, &[self.context, ty, word]);
                 }
             }

@@ -4,20 +4,10 @@ use cranelift_codegen::ir::{AliasRegion, AliasRegionData, Function, MemFlagsData
 use finishline_ir::Type;
 
 pub(super) struct Regions {
-    elements: [AliasRegion; 5],
-    fields: [AliasRegion; 5],
+    elements: [AliasRegion; Type::ALL.len()],
+    fields: [AliasRegion; Type::ALL.len()],
     cells: AliasRegion,
     context: AliasRegion,
-}
-
-fn kind(ty: Type) -> usize {
-    match ty {
-        Type::Int => 0,
-        Type::Float => 1,
-        Type::Bool => 2,
-        Type::Byte => 3,
-        Type::Ref => 4,
-    }
 }
 
 impl Regions {
@@ -45,11 +35,12 @@ impl Regions {
 
     pub(super) fn element(&self, ty: Type) -> MemFlagsData {
         self.plain()
-            .with_alias_region(Some(self.elements[kind(ty)]))
+            .with_alias_region(Some(self.elements[ty.index()]))
     }
 
     pub(super) fn field(&self, ty: Type) -> MemFlagsData {
-        self.plain().with_alias_region(Some(self.fields[kind(ty)]))
+        self.plain()
+            .with_alias_region(Some(self.fields[ty.index()]))
     }
 
     pub(super) fn cell(&self) -> MemFlagsData {

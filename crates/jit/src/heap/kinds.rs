@@ -5,7 +5,7 @@
 //! what an object costs, and only arrays need a look at the header for it. Kinds of arrays come into being when they
 //! are first needed.
 
-use super::layout::{ELEMENT_TYPES, Extent, SMALLEST_OBJECT, Tag, WORD_BYTES, element_index};
+use super::layout::{Extent, SMALLEST_OBJECT, WORD_BYTES};
 use super::spans::SPAN_BYTES;
 use finishline_ir::{StructId, StructLayout, Type, cost};
 use finishline_model::entity;
@@ -19,8 +19,6 @@ entity! {
 pub(super) const LARGEST_SMALL: usize = SPAN_BYTES / 4;
 
 pub(super) struct Kind {
-    /// As it stands in the header.
-    pub(super) tag: u64,
     /// Bytes from the start of an object to its data.
     pub(super) prefix: usize,
     /// How objects share a span; `None` if each has its own.
@@ -75,25 +73,33 @@ impl Slot {
     }
 }
 
+/// Arrays up to this size come in every size.
+const LARGEST_BY_WORDS: usize = 64;
+const BY_WORDS: usize = (LARGEST_BY_WORDS - SMALLEST_OBJECT) / WORD_BYTES + 1;
+
 /// Sizes of small arrays: by 8 bytes up to 64, then four between a power of two and the next.
 fn size_class(bytes: usize) -> usize {
-    if bytes <= 64 {
+    if bytes <= LARGEST_BY_WORDS {
         bytes.saturating_sub(SMALLEST_OBJECT).div_ceil(WORD_BYTES)
     } else {
         let shift = (bytes - 1).ilog2() as usize - 2;
-        4 * (shift - 4) + ((bytes - 1) >> shift)
+        BY_WORDS + 4 * (shift - 4) + ((bytes - 1) >> shift) % 4
     }
 }
 
 fn class_bytes(class: usize) -> usize {
     match class {
-        0..4 => SMALLEST_OBJECT + class * WORD_BYTES,
-        _ => (5 + class % 4) << (3 + class / 4),
+        ..BY_WORDS => SMALLEST_OBJECT + class * WORD_BYTES,
+        _ => {
+            let above = class - BY_WORDS;
+            (5 + above % 4) << (4 + above / 4)
+        }
     }
 }
 
 /// One more than those of small arrays: arrays with a span of their own.
-const CLASSES: usize = 4 + 4 * (LARGEST_SMALL.ilog2() as usize - 6) + 1;
+const CLASSES: usize =
+    BY_WORDS + 4 * (LARGEST_SMALL.ilog2() - LARGEST_BY_WORDS.ilog2()) as usize + 1;
 const OWN_SPAN: usize = CLASSES - 1;
 
 const UNKNOWN: KindId = KindId(u32::MAX);
@@ -116,13 +122,12 @@ pub(super) struct Kinds {
 
 impl Kinds {
     pub(super) fn new(layouts: &[StructLayout], globals: &[Type], shadow: bool) -> Kinds {
-        let structs = layouts.iter().enumerate().map(|(index, layout)| {
-            let types = layout.fields.iter().map(|&(_, ty)| ty).collect();
-            (Tag::Struct(StructId::from_index(index)), types)
-        });
+        let structs = layouts
+            .iter()
+            .map(|layout| layout.fields.iter().map(|&(_, ty)| ty).collect());
         let (kinds, records) = structs
-            .chain([(Tag::Globals, globals.to_vec())])
-            .map(|(tag, types)| record(tag, &types, shadow))
+            .chain([globals.to_vec()])
+            .map(|types: Vec<Type>| record(&types, shadow))
             .unzip();
         Kinds {
             kinds,
@@ -150,7 +155,7 @@ impl Kinds {
             ..=LARGEST_SMALL => size_class(extent.bytes),
             _ => OWN_SPAN,
         };
-        let place = element_index(element) * CLASSES + class;
+        let place = element.index() * CLASSES + class;
         match self.arrays.get(dimensions) {
             Some(Some(known)) if known[place] != UNKNOWN => known[place],
             _ => self.add_array(element, dimensions, extent.prefix, class),
@@ -167,11 +172,6 @@ impl Kinds {
     ) -> KindId {
         let id = KindId::from_index(self.kinds.len());
         self.kinds.push(Kind {
-            tag: Tag::Array {
-                element,
-                dimensions: dimensions as u32,
-            }
-            .bits(),
             prefix,
             slot: (class != OWN_SPAN).then(|| Slot::new(class_bytes(class))),
             references: match element {
@@ -185,8 +185,8 @@ impl Kinds {
             self.arrays.resize_with(dimensions + 1, || None);
         }
         let row = self.arrays[dimensions]
-            .get_or_insert_with(|| vec![UNKNOWN; ELEMENT_TYPES * CLASSES].into_boxed_slice());
-        row[element_index(element) * CLASSES + class] = id;
+            .get_or_insert_with(|| vec![UNKNOWN; Type::ALL.len() * CLASSES].into_boxed_slice());
+        row[element.index() * CLASSES + class] = id;
         id
     }
 
@@ -204,7 +204,7 @@ impl Index<KindId> for Kinds {
     }
 }
 
-fn record(tag: Tag, types: &[Type], shadow: bool) -> (Kind, Record) {
+fn record(types: &[Type], shadow: bool) -> (Kind, Record) {
     // A field takes more in the layout it is read from.
     let extent = Extent::of_fields(types.len(), shadow).expect("a struct fits in memory");
     let references: Box<[u32]> = (0u32..)
@@ -215,7 +215,6 @@ fn record(tag: Tag, types: &[Type], shadow: bool) -> (Kind, Record) {
     let fields = types.len() as u64;
     let cost = cost::OBJECT + fields * cost::FIELD;
     let kind = Kind {
-        tag: tag.bits(),
         prefix: extent.prefix,
         slot: (extent.bytes <= LARGEST_SMALL).then(|| Slot::new(extent.bytes)),
         references: match references.is_empty() {
@@ -241,7 +240,7 @@ mod tests {
     fn a_size_class_is_the_least_that_holds_the_bytes() {
         let sizes: Vec<usize> = (0..OWN_SPAN).map(class_bytes).collect();
         assert!(sizes.is_sorted_by(|a, b| a < b));
-        assert_eq!(sizes[..9], [40, 48, 56, 64, 80, 96, 112, 128, 160]);
+        assert_eq!(sizes[..10], [32, 40, 48, 56, 64, 80, 96, 112, 128, 160]);
         assert_eq!(sizes.last(), Some(&LARGEST_SMALL));
         assert!(sizes.iter().all(|bytes| bytes % 8 == 0));
         for bytes in SMALLEST_OBJECT..=LARGEST_SMALL {
@@ -275,15 +274,14 @@ mod tests {
         let node = &kinds[kinds.of_struct(StructId(0))];
         assert!(matches!(&node.references, References::Fields(fields) if **fields == [1, 3]));
         assert_eq!(node.cost(|| unreachable!()), cost::OBJECT + 4 * cost::FIELD);
-        assert_eq!(node.slot.unwrap().bytes, 4 * 8 + 32 + 4 * 8);
+        assert_eq!(node.slot.unwrap().bytes, 4 * 8 + 24 + 4 * 8);
         let globals = &kinds[kinds.of_globals()];
         assert!(matches!(globals.references, References::None));
-        assert_eq!(globals.tag, Tag::Globals.bits());
 
         let extent = |element, count| Extent::of_array(element, 2, count, true).unwrap();
         let bytes = kinds.of_array(Type::Byte, 2, extent(Type::Byte, 20));
         assert_eq!(kinds[bytes].cost(|| 20), cost::OBJECT + 20);
-        let again = kinds.of_array(Type::Byte, 2, extent(Type::Byte, 21));
+        let again = kinds.of_array(Type::Byte, 2, extent(Type::Byte, 19));
         assert_eq!(bytes, again);
         let others = [
             kinds.of_array(Type::Bool, 2, extent(Type::Byte, 20)),

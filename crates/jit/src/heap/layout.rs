@@ -3,102 +3,48 @@
 //! A reference points at the first byte of the data; null is 0. Everything else is found from there:
 //!
 //! ```text
-//!  array:   [ size of dimension k at −32 − 8(k+1) ]  [ header ]  [ elements ]  [ cells, 8 bytes an element ]
-//!  struct:  [ cell of field k at −32 − 8(k+1) ]      [ header ]  [ fields, 8 bytes each ]
+//!  array:   [ size of dimension k at −24 − 8(k+1) ]  [ header ]  [ elements ]  [ cells, 8 bytes an element ]
+//!  struct:  [ cell of field k at −24 − 8(k+1) ]      [ header ]  [ fields, 8 bytes each ]
 //! ```
 //!
 //! Cells are the race detector's; without one there are none. The cells of a struct lie before it because their places
 //! then depend on the field alone; an array's lie behind it because its elements are as many as it likes, and the
 //! header says where. Everything is aligned to 8 bytes, and a new object is zero but for its header and sizes.
 
-use finishline_ir::{StructId, Type};
+use finishline_ir::Type;
 
 /// A place of 8 bytes: a field, a size, a part of the header, and an element that is no `bool` or `byte`.
-pub const WORD_BYTES: usize = 8;
+pub(crate) const WORD_BYTES: usize = 8;
 /// What the detector remembers of one location.
-pub const CELL_BYTES: usize = 8;
-pub const HEADER_BYTES: usize = 32;
+pub(crate) const CELL_BYTES: usize = 8;
+pub(crate) const HEADER_BYTES: usize = 24;
 
-// The header, from a reference.
-pub const TAG_OFFSET: i32 = -8;
-pub const FIRST_LOCATION_OFFSET: i32 = -16;
+// The header, from a reference. It does not say what the object is: compiled code knows, and the collector is told by
+// the span.
+pub(crate) const FIRST_LOCATION_OFFSET: i32 = -8;
 /// Where the cells of an array begin: an address, or 0 without cells and in structs.
-pub const CELLS_OFFSET: i32 = -24;
+pub(crate) const CELLS_OFFSET: i32 = -16;
 /// How many locations the object has.
-pub const COUNT_OFFSET: i32 = -32;
+pub(crate) const COUNT_OFFSET: i32 = -24;
 
 /// Where a field of a struct or a global variable is, from the reference.
-pub const fn field_offset(field: u32) -> i32 {
+pub(crate) const fn field_offset(field: u32) -> i32 {
     field as i32 * WORD_BYTES as i32
 }
 
 /// Where the cell of a field or of a global variable is, from the reference.
-pub const fn field_cell_offset(field: u32) -> i32 {
+pub(crate) const fn field_cell_offset(field: u32) -> i32 {
     before_header(field)
 }
 
 /// Where the size of a dimension of an array is, from the reference.
-pub const fn size_offset(dimension: u32) -> i32 {
+pub(crate) const fn size_offset(dimension: u32) -> i32 {
     before_header(dimension)
 }
 
 const fn before_header(index: u32) -> i32 {
     -(HEADER_BYTES as i32) - WORD_BYTES as i32 * (index as i32 + 1)
 }
-
-/// What an object is, as its header says it.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Tag {
-    Globals,
-    Struct(StructId),
-    Array { element: Type, dimensions: u32 },
-}
-
-/// By their number in a tag's lowest byte, from `FIRST_ELEMENT`.
-const ELEMENTS: [Type; 5] = [Type::Int, Type::Float, Type::Bool, Type::Byte, Type::Ref];
-const GLOBALS: u64 = 1;
-const STRUCT: u64 = 2;
-const FIRST_ELEMENT: u64 = 3;
-
-impl Tag {
-    /// As it stands in the header: what it is in the lowest byte, the number of its struct or of its dimensions in the upper half.
-    pub const fn bits(self) -> u64 {
-        match self {
-            Tag::Globals => GLOBALS,
-            Tag::Struct(id) => STRUCT | (id.0 as u64) << 32,
-            Tag::Array {
-                element,
-                dimensions,
-            } => (FIRST_ELEMENT + element_index(element) as u64) | (dimensions as u64) << 32,
-        }
-    }
-
-    /// `None` for what is no tag.
-    pub fn from_bits(bits: u64) -> Option<Tag> {
-        let number = (bits >> 32) as u32;
-        match bits & u64::from(u32::MAX) {
-            GLOBALS if number == 0 => Some(Tag::Globals),
-            STRUCT => Some(Tag::Struct(StructId(number))),
-            low => Some(Tag::Array {
-                element: *ELEMENTS.get(low.checked_sub(FIRST_ELEMENT)? as usize)?,
-                dimensions: number,
-            }),
-        }
-    }
-}
-
-/// A number below [`ELEMENT_TYPES`] for each type.
-pub(super) const fn element_index(element: Type) -> usize {
-    match element {
-        Type::Int => 0,
-        Type::Float => 1,
-        Type::Bool => 2,
-        Type::Byte => 3,
-        Type::Ref => 4,
-    }
-}
-
-pub(super) const ELEMENT_TYPES: usize = ELEMENTS.len();
 
 /// The extent of an object.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -161,32 +107,6 @@ mod tests {
     use super::*;
 
     #[test]
-    fn every_tag_reads_back_and_no_two_are_alike() {
-        let mut tags = vec![Tag::Globals];
-        for number in [0, 1, 7, u32::MAX] {
-            tags.push(Tag::Struct(StructId(number)));
-            tags.extend(ELEMENTS.map(|element| Tag::Array {
-                element,
-                dimensions: number,
-            }));
-        }
-        for (index, &tag) in tags.iter().enumerate() {
-            assert_eq!(Tag::from_bits(tag.bits()), Some(tag));
-            assert!(tags[..index].iter().all(|other| other.bits() != tag.bits()));
-        }
-        for bits in [0, 8, 1 | 1 << 32, 2 | 1 << 8, u64::MAX] {
-            assert_eq!(Tag::from_bits(bits), None, "{bits:#x}");
-        }
-    }
-
-    #[test]
-    fn the_types_are_numbered_in_one_order() {
-        for (index, &element) in ELEMENTS.iter().enumerate() {
-            assert_eq!(element_index(element), index);
-        }
-    }
-
-    #[test]
     fn extents_are_what_the_picture_says() {
         let extent = |prefix, cells, bytes| {
             Some(Extent {
@@ -195,16 +115,16 @@ mod tests {
                 bytes,
             })
         };
-        assert_eq!(Extent::of_fields(3, false), extent(32, None, 56));
-        assert_eq!(Extent::of_fields(3, true), extent(56, None, 80));
-        assert_eq!(Extent::of_fields(0, true), extent(32, None, 40));
+        assert_eq!(Extent::of_fields(3, false), extent(24, None, 48));
+        assert_eq!(Extent::of_fields(3, true), extent(48, None, 72));
+        assert_eq!(Extent::of_fields(0, true), extent(24, None, 32));
         let array = Extent::of_array;
-        assert_eq!(array(Type::Int, 1, 5, false), extent(40, None, 80));
-        assert_eq!(array(Type::Ref, 2, 6, true), extent(48, Some(48), 144));
-        assert_eq!(array(Type::Byte, 1, 9, true), extent(40, Some(16), 128));
-        assert_eq!(array(Type::Bool, 1, 9, false), extent(40, None, 56));
-        assert_eq!(array(Type::Float, 1, 0, true), extent(40, Some(8), 48));
-        assert_eq!(SMALLEST_OBJECT, 40);
+        assert_eq!(array(Type::Int, 1, 5, false), extent(32, None, 72));
+        assert_eq!(array(Type::Ref, 2, 6, true), extent(40, Some(48), 136));
+        assert_eq!(array(Type::Byte, 1, 9, true), extent(32, Some(16), 120));
+        assert_eq!(array(Type::Bool, 1, 9, false), extent(32, None, 48));
+        assert_eq!(array(Type::Float, 1, 0, true), extent(32, Some(8), 40));
+        assert_eq!(SMALLEST_OBJECT, 32);
     }
 
     #[test]

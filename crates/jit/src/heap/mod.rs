@@ -38,7 +38,7 @@
 //! the address range, `spans` where in it objects are, `roots` and `mark` what is alive.
 
 mod kinds;
-pub mod layout;
+pub(crate) mod layout;
 mod mark;
 mod roots;
 mod runs;
@@ -47,12 +47,12 @@ mod spans;
 #[cfg(test)]
 mod tests;
 
-pub use roots::Roots;
+pub(crate) use roots::Roots;
 
 use finishline_ir::machine::TrapKind;
 use finishline_ir::{StructId, StructLayout, Type, cost};
 use finishline_model::Location;
-use kinds::{Kind, KindId, Kinds, Slot};
+use kinds::{KindId, Kinds, Slot};
 use layout::{CELL_BYTES, CELLS_OFFSET, Extent, FIRST_LOCATION_OFFSET, HEADER_BYTES, WORD_BYTES};
 use space::Space;
 use spans::{Place, Spans, own_span_bytes};
@@ -60,11 +60,11 @@ use std::fmt;
 
 /// An object: the address of its first byte of data, never null.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
-pub struct Reference(u64);
+pub(crate) struct Reference(u64);
 
 impl Reference {
     /// As compiled code keeps it.
-    pub const fn address(self) -> u64 {
+    pub(crate) const fn address(self) -> u64 {
         self.0
     }
 }
@@ -88,7 +88,7 @@ const LEAST_RESERVED: u64 = 64 << 20;
 const NO_ROOTS: &[u64] = &[];
 
 /// The objects of one running program. See the module.
-pub struct Heap {
+pub(crate) struct Heap {
     space: Space,
     spans: Spans,
     kinds: Kinds,
@@ -103,14 +103,13 @@ pub struct Heap {
     /// A collection comes before `used` or `taken` get past these.
     used_limit: u64,
     taken_limit: u64,
-    collections: u64,
 }
 
 impl Heap {
     /// A heap with nothing in it but the object of globals, all zero.
     ///
     /// `budget` is what objects may cost together, as [`cost`] counts; with `shadow` every location has a cell.
-    pub fn new(
+    pub(crate) fn new(
         layouts: &[StructLayout],
         globals: &[Type],
         budget: u64,
@@ -149,7 +148,6 @@ impl Heap {
             taken: 0,
             used_limit: 0,
             taken_limit: 0,
-            collections: 0,
         };
         heap.pace(0);
         heap.globals = heap.new_record(heap.kinds.of_globals(), &NO_ROOTS)?;
@@ -157,27 +155,12 @@ impl Heap {
     }
 
     /// The global variables.
-    pub fn globals(&self) -> Reference {
+    pub(crate) fn globals(&self) -> Reference {
         self.globals
     }
 
-    /// What the objects cost that were alive at the last collection, and all allocated since.
-    pub fn used(&self) -> u64 {
-        self.used
-    }
-
-    /// Bytes of the address range that objects are in; what of it was never touched takes no memory.
-    pub fn held(&self) -> usize {
-        self.spans.bytes()
-    }
-
-    /// How many collections there were.
-    pub fn collections(&self) -> u64 {
-        self.collections
-    }
-
     /// Makes a struct, all zero.
-    pub fn new_struct(
+    pub(crate) fn new_struct(
         &mut self,
         layout: StructId,
         roots: &dyn Roots,
@@ -186,7 +169,7 @@ impl Heap {
     }
 
     /// Makes an array with every element zero. Fails as the interpreter does, with the same values.
-    pub fn new_array(
+    pub(crate) fn new_array(
         &mut self,
         element: Type,
         sizes: &[i64],
@@ -218,7 +201,7 @@ impl Heap {
     ///
     /// If there is no object.
     #[cold]
-    pub fn location_of_cell(&self, address: usize) -> Location {
+    pub(crate) fn location_of_cell(&self, address: usize) -> Location {
         let found = self.spans.find(&self.space, address);
         let found = found.expect("a cell is part of an object");
         let data = found.address + self.kinds[found.kind].prefix;
@@ -234,7 +217,7 @@ impl Heap {
     }
 
     /// Frees every object that can't be reached from the globals and the roots.
-    pub fn collect(&mut self, roots: &dyn Roots) -> Result<(), TrapKind> {
+    pub(crate) fn collect(&mut self, roots: &dyn Roots) -> Result<(), TrapKind> {
         self.spans.settle(&self.kinds);
         let marked = mark::mark(
             &self.space,
@@ -252,7 +235,6 @@ impl Heap {
         let ahead = self.pace(live.root_bytes);
         self.spans.sweep(&mut self.space);
         self.space.keep_dirty(ahead as usize);
-        self.collections += 1;
         Ok(())
     }
 
@@ -281,7 +263,7 @@ impl Heap {
             count,
             cost,
         } = request;
-        let &Kind { slot, tag, .. } = &self.kinds[kind];
+        let slot = self.kinds[kind].slot;
         let bytes = match slot {
             Some(slot) => u64::from(slot.bytes),
             None => own_span_bytes(extent.bytes),
@@ -310,7 +292,7 @@ impl Heap {
         let cells = extent.cells.map_or(0, |cells| data + cells);
         let (before, _) = words.split_at_mut(extent.prefix / WORD_BYTES);
         let (before, header) = before.split_at_mut(before.len() - HEADER_BYTES / WORD_BYTES);
-        header.copy_from_slice(&[count, cells as u64, self.next_location, tag]);
+        header.copy_from_slice(&[count, cells as u64, self.next_location]);
         for (place, &size) in before.iter_mut().rev().zip(sizes) {
             *place = size as u64;
         }

@@ -10,7 +10,7 @@ use std::ops::Range;
 /// # Safety
 ///
 /// Every range must be readable, and nobody may write to it meanwhile.
-pub unsafe trait Roots {
+pub(crate) unsafe trait Roots {
     /// Calls `visit` with each range of addresses. What is left and right of the aligned words in it is ignored.
     fn visit(&self, visit: &mut dyn FnMut(Range<usize>));
 }

@@ -298,6 +298,7 @@ impl Spans {
     }
 
     /// Bytes of the address range in use: at least what is committed of it.
+    #[cfg(test)]
     pub(super) fn bytes(&self) -> usize {
         let used = self.spans.iter().filter(|s| s.holds != Holds::Nothing);
         used.map(|span| span.units * UNIT_BYTES).sum()

@@ -6,12 +6,11 @@
 
 use super::Runtime;
 use super::context::Context;
-use super::output::TYPES;
 use crate::checker::Checker;
 use crate::heap::layout::{COUNT_OFFSET, FIRST_LOCATION_OFFSET};
 use crate::heap::{Reference, Roots};
-use finishline_ir::StructId;
 use finishline_ir::listener::{Allocated, Shape};
+use finishline_ir::{StructId, Type};
 use finishline_model::{AllocationId, Event, Location, SiteId};
 use std::arch::asm;
 use std::ops::Range;
@@ -143,7 +142,7 @@ pub(super) unsafe extern "C" fn new_array<C: Checker>(
     };
     match runtime
         .heap
-        .new_array(TYPES[element as usize], requested, &roots)
+        .new_array(Type::ALL[element as usize], requested, &roots)
     {
         Ok(object) => {
             runtime.tell_alloc(object, AllocationId(allocation), Shape::Array(sizes));

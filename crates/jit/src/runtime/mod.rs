@@ -13,11 +13,12 @@ pub(crate) mod context;
 pub(crate) mod helpers;
 mod memory;
 mod numbers;
-pub(crate) mod output;
+mod output;
 mod stack;
 pub(crate) mod tasks;
 mod traps;
 
+use crate::End;
 use crate::checker::Checker;
 use crate::heap::Heap;
 use crate::heap::layout::field_offset;
@@ -42,15 +43,6 @@ pub(crate) struct Executable {
     pub(crate) stack_factor: u64,
     /// By the numbers that the code calls them by.
     pub(crate) spawns: Vec<SpawnSite>,
-}
-
-/// How a run ended.
-#[derive(Debug)]
-pub enum End {
-    Finished,
-    Trapped(Trap),
-    /// What the program printed could not be written.
-    OutputError(io::Error),
 }
 
 #[repr(C)]

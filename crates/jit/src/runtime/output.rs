@@ -1,23 +1,11 @@
 //! `print`, and the messages of assertions: a line is put together part by part.
 
 use super::context::Context;
-use super::{End, Runtime, datum};
+use super::{Runtime, datum};
+use crate::End;
 use crate::checker::Checker;
 use finishline_ir::Type;
 use std::io::Write;
-
-/// The types as numbers for compiled code.
-pub(crate) const TYPES: [Type; 5] = [Type::Int, Type::Float, Type::Bool, Type::Byte, Type::Ref];
-
-pub(crate) fn type_number(ty: Type) -> u32 {
-    match ty {
-        Type::Int => 0,
-        Type::Float => 1,
-        Type::Bool => 2,
-        Type::Byte => 3,
-        Type::Ref => 4,
-    }
-}
 
 /// Appends a text that lives as long as the code.
 pub(super) unsafe extern "C" fn add_text<C: Checker>(
@@ -33,11 +21,11 @@ pub(super) unsafe extern "C" fn add_text<C: Checker>(
     runtime.line.extend_from_slice(text);
 }
 
-/// Appends a value.
+/// Appends a value of the type with that index.
 pub(super) unsafe extern "C" fn add_value<C: Checker>(context: *mut Context, ty: u32, word: u64) {
     // SAFETY: compiled code passes its context.
     let runtime = unsafe { Runtime::<C>::of(context) };
-    let value = datum(TYPES[ty as usize], word);
+    let value = datum(Type::ALL[ty as usize], word);
     // A vector takes everything.
     let _ = write!(runtime.line, "{value}");
 }

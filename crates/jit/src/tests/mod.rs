@@ -4,7 +4,8 @@ mod fast_path;
 mod registers;
 
 use crate::checker::Checker;
-use crate::{Code, End, Program};
+use crate::native::Code;
+use crate::{End, Program};
 use finishline_ir::Module;
 use finishline_ir::machine::Limits;
 use std::sync::atomic::AtomicU64;

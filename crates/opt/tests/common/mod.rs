@@ -4,6 +4,7 @@
 pub(crate) mod both_forms;
 pub(crate) mod nest;
 pub(crate) mod races;
+pub(crate) mod statements;
 pub(crate) mod suite;
 
 use finishline_engine::depth_first::{self, End};

@@ -1,39 +1,14 @@
 //! Random loop nests with indices near the bounds: one off at either end, negative steps, empty ranges, arrays of length 0, null
 //! arrays and objects, bounds near the ends of the ints, products that overflow, failures in the middle of a loop.
 
+use super::statements::{Node, line, smaller, write_nodes};
 use finishline_generate::rng::Rng;
-use std::fmt::Write;
-
-/// A statement: its first line, and what is inside its braces.
-#[derive(Clone)]
-pub(crate) struct Node {
-    pub(crate) head: String,
-    pub(crate) inside: Option<Vec<Node>>,
-}
-
-fn line(head: String) -> Node {
-    Node { head, inside: None }
-}
 
 /// The program: how `work` is called, and its body.
 #[derive(Clone)]
 pub(crate) struct Nest {
     set_up: Vec<Node>,
     work: Vec<Node>,
-}
-
-fn write_nodes(into: &mut String, nodes: &[Node], depth: usize) {
-    for Node { head, inside } in nodes {
-        let indent = "    ".repeat(depth);
-        match inside {
-            None => writeln!(into, "{indent}{head}").unwrap(),
-            Some(inside) => {
-                writeln!(into, "{indent}{head} {{").unwrap();
-                write_nodes(into, inside, depth + 1);
-                writeln!(into, "{indent}}}").unwrap();
-            }
-        }
-    }
 }
 
 impl Nest {
@@ -75,28 +50,6 @@ fn work(a: int[], b: float[,], c: int[,,], z: byte[], box: Box, n: int, k: int) 
         });
         works.chain(set_ups).collect()
     }
-}
-
-fn smaller(nodes: &[Node]) -> Vec<Vec<Node>> {
-    let mut found = Vec::new();
-    for (at, node) in nodes.iter().enumerate() {
-        let with = |replacement: Vec<Node>| {
-            let mut nodes = nodes.to_vec();
-            nodes.splice(at..=at, replacement);
-            nodes
-        };
-        found.push(with(Vec::new()));
-        if let Some(inside) = &node.inside {
-            found.push(with(inside.clone()));
-            for inside in smaller(inside) {
-                found.push(with(vec![Node {
-                    head: node.head.clone(),
-                    inside: Some(inside),
-                }]));
-            }
-        }
-    }
-    found
 }
 
 pub(crate) struct Maker {

@@ -6,6 +6,7 @@
 #[path = "../common/mod.rs"]
 mod common;
 
+mod call_graphs;
 mod contexts;
 mod heap;
 mod random;

@@ -18,7 +18,7 @@ pub(super) fn render(table: &BenchTable) -> String {
         text += "finishline itself was built without optimisation: these times are not those of a release\n";
     }
     if table.size == "small" {
-        text += "at size small the programs end before a time means anything\n";
+        text += "at size small the programs end before a time means anything; no target is for their times\n";
     }
     if !table.programs.is_empty() {
         text += &format!("\n{}", slowdowns(table).render());

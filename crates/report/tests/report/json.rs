@@ -8,7 +8,7 @@ use finishline_report::{Format, Style};
 use serde_json::{Value, json};
 use std::collections::BTreeSet;
 
-const SCHEMA: &str = include_str!("../../../../docs/report.schema.json");
+pub(crate) const SCHEMA: &str = include_str!("../../../../docs/report.schema.json");
 const GUIDE: &str = include_str!("../../../../docs/report.md");
 
 fn report(summary: &finishline_model::summary::Summary) -> Value {
@@ -34,7 +34,7 @@ fn every_report_satisfies_the_schema() {
 fn the_schema_knows_exactly_the_words_of_the_model() {
     let words = |field: &str| -> BTreeSet<String> {
         let schema = schema();
-        let words = schema["properties"][field]["enum"]
+        let words = schema["$defs"]["fin"]["properties"][field]["enum"]
             .as_array()
             .expect("an enum")
             .clone();
@@ -54,11 +54,24 @@ fn the_schema_knows_exactly_the_words_of_the_model() {
 }
 
 /// A change of one object somewhere inside a report.
-type Damage = fn(&mut serde_json::Map<String, Value>, &str);
+pub(crate) type Damage = fn(&mut serde_json::Map<String, Value>, &str);
+
+/// What no report may be like.
+pub(crate) const DAMAGES: [(&str, Damage); 3] = [
+    ("missing", |object, field| {
+        object.remove(field);
+    }),
+    ("additional", |object, field| {
+        object.insert(format!("{field}_2"), json!(0));
+    }),
+    ("ill-typed", |object, field| {
+        object.insert(field.to_string(), json!([{}, 1.5]));
+    }),
+];
 
 /// Applies `damage` to each object of a report in turn, for each of its fields, and returns the
 /// damaged reports.
-fn damaged(report: &Value, damage: Damage) -> Vec<(String, Value)> {
+pub(crate) fn damaged(report: &Value, damage: Damage) -> Vec<(String, Value)> {
     let mut places = Vec::new();
     objects(report, String::new(), &mut places);
     let mut all = Vec::new();
@@ -93,20 +106,9 @@ fn objects(value: &Value, pointer: String, found: &mut Vec<(String, Vec<String>)
 #[test]
 fn the_schema_rejects_every_missing_additional_or_ill_typed_field() {
     let validator = validator(SCHEMA);
-    let damages: [(&str, Damage); 3] = [
-        ("missing", |object, field| {
-            object.remove(field);
-        }),
-        ("additional", |object, field| {
-            object.insert(format!("{field}_2"), json!(0));
-        }),
-        ("ill-typed", |object, field| {
-            object.insert(field.to_string(), json!([{}, 1.5]));
-        }),
-    ];
     for summary in [summaries::watched(), summaries::race_then_failed()] {
         let report = report(&summary);
-        for (kind, damage) in damages {
+        for (kind, damage) in DAMAGES {
             let broken = damaged(&report, damage);
             assert!(broken.len() > 100, "the walk reaches the inner objects");
             for (place, broken) in broken {

@@ -5,6 +5,8 @@ mod exit_status;
 mod explain;
 mod html;
 mod json;
+mod native;
+mod native_runs;
 mod sarif;
 mod summaries;
 mod text;

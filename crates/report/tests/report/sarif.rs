@@ -6,13 +6,13 @@ use finishline_model::summary::Summary;
 use finishline_report::{Format, exit_status};
 use serde_json::{Value, json};
 
-const SCHEMA: &str = include_str!("sarif-subset.schema.json");
+pub(crate) const SCHEMA: &str = include_str!("sarif-subset.schema.json");
 
 fn log(summary: &Summary) -> Value {
     render_json(summary, Format::Sarif)
 }
 
-fn list(value: &Value) -> &[Value] {
+pub(crate) fn list(value: &Value) -> &[Value] {
     value.as_array().map(Vec::as_slice).unwrap_or_default()
 }
 

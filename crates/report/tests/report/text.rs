@@ -25,19 +25,23 @@ fn text(summary: &Summary, style: Style) -> String {
 
 #[test]
 fn snapshots() {
+    for (name, summary) in summaries::all() {
+        check_snapshots(name, |style| text(&summary, style));
+    }
+}
+
+/// Compares a report with its snapshots, with and without Unicode.
+pub(crate) fn check_snapshots(name: &str, text: impl Fn(Style) -> String) {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/snapshots");
     let bless = std::env::var_os("FINISHLINE_BLESS").is_some();
     let mut stale = Vec::new();
-    let styles = [("txt", PLAIN), ("ascii.txt", ASCII)];
-    for (name, summary) in summaries::all() {
-        for (extension, style) in styles {
-            let path = folder.join(format!("{name}.{extension}"));
-            let actual = text(&summary, style);
-            if bless {
-                std::fs::write(&path, actual).expect("the snapshot can be written");
-            } else if std::fs::read_to_string(&path).unwrap_or_default() != actual {
-                stale.push(format!("{}:\n{actual}", path.display()));
-            }
+    for (extension, style) in [("txt", PLAIN), ("ascii.txt", ASCII)] {
+        let path = folder.join(format!("{name}.{extension}"));
+        let actual = text(style);
+        if bless {
+            std::fs::write(&path, actual).expect("the snapshot can be written");
+        } else if std::fs::read_to_string(&path).unwrap_or_default() != actual {
+            stale.push(format!("{}:\n{actual}", path.display()));
         }
     }
     assert!(

@@ -9,8 +9,6 @@
 use super::{BLOCK, Between, LANES, LEFT_ALONE, Rule, packed};
 use std::arch::x86_64::*;
 
-const VECTORS: usize = BLOCK / LANES;
-
 #[target_feature(enable = "avx2")]
 pub(super) fn apply(rule: &Rule, between: &Between, cells: &mut [u64]) -> usize {
     let from = everywhere(packed(rule.from));
@@ -24,8 +22,8 @@ pub(super) fn apply(rule: &Rule, between: &Between, cells: &mut [u64]) -> usize 
     for block in cells.as_chunks_mut::<BLOCK>().0 {
         let block = block.as_chunks_mut::<LANES>().0;
         let mut furthest = _mm256_setzero_si256();
-        for vector in 0..VECTORS {
-            let distance = _mm256_sub_epi32(load(&block[vector]), from);
+        for cells in block.iter() {
+            let distance = _mm256_sub_epi32(load(cells), from);
             furthest = _mm256_max_epu32(furthest, distance);
         }
         let outside = _mm256_cmpeq_epi32(_mm256_max_epu32(furthest, span), furthest);
@@ -34,9 +32,9 @@ pub(super) fn apply(rule: &Rule, between: &Between, cells: &mut [u64]) -> usize 
             break;
         }
         if changes {
-            for vector in 0..VECTORS {
-                let kept = _mm256_and_si256(load(&block[vector]), keep);
-                store(&mut block[vector], _mm256_or_si256(kept, put));
+            for cells in block.iter_mut() {
+                let kept = _mm256_and_si256(load(cells), keep);
+                store(cells, _mm256_or_si256(kept, put));
             }
         }
         count += BLOCK;

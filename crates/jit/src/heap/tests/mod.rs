@@ -6,6 +6,7 @@ mod reachability;
 
 use super::layout::*;
 use super::*;
+use std::ops::Range;
 
 /// Structs with fields of these types, and no more to them.
 fn layouts(structs: &[&[Type]]) -> Vec<StructLayout> {
@@ -18,6 +19,11 @@ fn layouts(structs: &[&[Type]]) -> Vec<StructLayout> {
 
 fn heap(structs: &[&[Type]], budget: u64, shadow: bool) -> Heap {
     Heap::new(&layouts(structs), &[], budget, shadow).unwrap()
+}
+
+fn bytes(object: Reference, extent: Extent) -> Range<usize> {
+    let start = object.address() as usize - extent.prefix;
+    start..start + extent.bytes
 }
 
 impl Reference {
@@ -37,6 +43,11 @@ impl Heap {
         self.space.word(object.at(offset))
     }
 
+    /// Bytes of the address range that objects are in; what of it was never touched takes no memory.
+    fn held(&self) -> usize {
+        self.spans.bytes()
+    }
+
     fn put(&mut self, object: Reference, offset: i32, word: u64) {
         self.space.set_word(object.at(offset), word);
     }
@@ -53,19 +64,17 @@ impl Heap {
         self.collect(&roots).unwrap();
     }
 
-    /// The whole of an object, from its first byte to right behind its last.
-    fn extent(&self, object: Reference) -> std::ops::Range<usize> {
-        let count = self.get(object, COUNT_OFFSET);
-        let extent = match Tag::from_bits(self.get(object, TAG_OFFSET)).unwrap() {
-            Tag::Globals | Tag::Struct(_) => Extent::of_fields(count as usize, self.shadow),
-            Tag::Array {
-                element,
-                dimensions,
-            } => Extent::of_array(element, dimensions as usize, count, self.shadow),
-        }
-        .unwrap();
-        let start = object.address() as usize - extent.prefix;
-        start..start + extent.bytes
+    /// The whole of a struct, from its first byte to right behind its last.
+    fn bytes_of_struct(&self, object: Reference) -> Range<usize> {
+        let count = self.get(object, COUNT_OFFSET) as usize;
+        bytes(object, Extent::of_fields(count, self.shadow).unwrap())
+    }
+
+    /// The whole of an array.
+    fn bytes_of_array(&self, array: Reference, element: Type, dimensions: usize) -> Range<usize> {
+        let count = self.get(array, COUNT_OFFSET);
+        let extent = Extent::of_array(element, dimensions, count, self.shadow);
+        bytes(array, extent.unwrap())
     }
 }
 
@@ -76,27 +85,24 @@ fn structs_look_as_the_layout_says() {
         let empty = heap.struct_for(0, &[]);
         let first = heap.struct_for(1, &[]);
         let second = heap.struct_for(1, &[]);
-        for (object, layout, location, count) in
-            [(empty, 0, 0, 0), (first, 1, 0, 3), (second, 1, 3, 3)]
-        {
+        for (object, location, count) in [(empty, 0, 0), (first, 0, 3), (second, 3, 3)] {
             assert_eq!(object.address() % 8, 0);
-            assert_eq!(heap.get(object, -8), Tag::Struct(StructId(layout)).bits());
-            assert_eq!(heap.get(object, -16), location);
-            assert_eq!(heap.get(object, -24), 0);
-            assert_eq!(heap.get(object, -32), count);
+            assert_eq!(heap.get(object, -8), location);
+            assert_eq!(heap.get(object, -16), 0);
+            assert_eq!(heap.get(object, -24), count);
             for field in 0..count as i32 {
                 assert_eq!(heap.get(object, 8 * field), 0);
                 if shadow {
-                    assert_eq!(heap.get(object, -40 - 8 * field), 0);
+                    assert_eq!(heap.get(object, -32 - 8 * field), 0);
                 }
             }
         }
-        let distance = if shadow { 32 + 2 * 24 } else { 32 + 24 };
+        let distance = if shadow { 24 + 2 * 24 } else { 24 + 24 };
         assert_eq!(second.address() - first.address(), distance);
     }
     assert_eq!(
         (field_offset(2), field_cell_offset(0), field_cell_offset(2)),
-        (16, -40, -56)
+        (16, -32, -48)
     );
 }
 
@@ -115,23 +121,19 @@ fn arrays_look_as_the_layout_says() {
             let first = heap.next_location;
             let array = heap.array_for(element, dimensions, &[]);
             let count: i64 = dimensions.iter().product();
-            let tag = Tag::Array {
-                element,
-                dimensions: dimensions.len() as u32,
-            };
-            assert_eq!(heap.get(array, TAG_OFFSET), tag.bits());
             assert_eq!(heap.get(array, FIRST_LOCATION_OFFSET), first);
             assert_eq!(heap.get(array, COUNT_OFFSET), count as u64);
             assert_eq!(heap.next_location, first + count as u64);
             for (dimension, &size) in (0..).zip(dimensions) {
-                assert_eq!(heap.get(array, -40 - 8 * dimension), size as u64);
-                assert_eq!(size_offset(dimension as u32), -40 - 8 * dimension);
+                assert_eq!(heap.get(array, -32 - 8 * dimension), size as u64);
+                assert_eq!(size_offset(dimension as u32), -32 - 8 * dimension);
             }
             let cells = heap.get(array, CELLS_OFFSET);
             if shadow {
                 let data = (count as u64 * size).next_multiple_of(8).max(8);
                 assert_eq!(cells, array.address() + data);
-                assert_eq!(heap.extent(array).end as u64, cells + 8 * count as u64);
+                let bytes = heap.bytes_of_array(array, element, dimensions.len());
+                assert_eq!(bytes.end as u64, cells + 8 * count as u64);
             } else {
                 assert_eq!(cells, 0);
             }
@@ -144,11 +146,10 @@ fn the_globals_are_the_first_object() {
     let types = [Type::Ref, Type::Int];
     let heap = Heap::new(&[], &types, 1 << 20, true).unwrap();
     let globals = heap.globals();
-    assert_eq!(heap.get(globals, TAG_OFFSET), Tag::Globals.bits());
     assert_eq!(heap.get(globals, FIRST_LOCATION_OFFSET), 0);
     assert_eq!(heap.get(globals, COUNT_OFFSET), 2);
     assert_eq!(heap.next_location, 2);
-    assert_eq!(heap.used(), cost::OBJECT + 2 * cost::FIELD);
+    assert_eq!(heap.used, cost::OBJECT + 2 * cost::FIELD);
     let budget = cost::OBJECT + 2 * cost::FIELD - 1;
     assert_eq!(
         Heap::new(&[], &types, budget, true).err(),
@@ -166,7 +167,7 @@ fn the_budget_is_exact_and_refuses_only_after_a_collection() {
     let globals = cost::OBJECT;
     let mut heap = heap(&[], globals + 2 * cost::OBJECT + 10 * 8 + 3, false);
     let ints = heap.array_for(Type::Int, &[10], &[]);
-    assert_eq!(heap.used(), globals + cost::OBJECT + 80);
+    assert_eq!(heap.used, globals + cost::OBJECT + 80);
     let roots = [ints.address()];
     let over = |request| TrapKind::Memory {
         request,
@@ -178,7 +179,7 @@ fn the_budget_is_exact_and_refuses_only_after_a_collection() {
     for _ in 0..3 {
         // The one before is garbage.
         heap.array_for(Type::Bool, &[3], &roots);
-        assert_eq!(heap.used(), globals + 2 * cost::OBJECT + 83);
+        assert_eq!(heap.used, globals + 2 * cost::OBJECT + 83);
     }
     let refused = heap.new_array(Type::Byte, &[4], &&roots[..]).unwrap_err();
     assert_eq!(refused, over(Some(cost::OBJECT + 4)));
@@ -210,7 +211,7 @@ fn sizes_are_judged_as_the_interpreter_judges_them() {
         let empty = heap.array_for(Type::Int, &[i64::MAX, i64::MAX, 0], &[]);
         assert_eq!(heap.get(empty, COUNT_OFFSET), 0);
         assert_eq!(heap.get(empty, size_offset(1)), i64::MAX as u64);
-        assert_eq!(heap.used(), 2 * cost::OBJECT);
+        assert_eq!(heap.used, 2 * cost::OBJECT);
     }
 }
 
@@ -221,6 +222,6 @@ fn locations_are_never_used_again() {
         let object = heap.struct_for(0, &[]);
         assert_eq!(heap.get(object, FIRST_LOCATION_OFFSET), 2 * round);
         heap.collect_for(&[]);
-        assert_eq!(heap.used(), cost::OBJECT);
+        assert_eq!(heap.used, cost::OBJECT);
     }
 }

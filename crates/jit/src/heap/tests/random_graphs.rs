@@ -100,9 +100,7 @@ impl World {
             let cost = cost::OBJECT + count as u64 * cost::FIELD;
             (made, Types::Fields(STRUCTS[layout]), count, cost, vec![])
         } else {
-            let element =
-                self.rng
-                    .pick(&[Type::Int, Type::Float, Type::Bool, Type::Byte, Type::Ref]);
+            let element = self.rng.pick(&Type::ALL);
             let dimensions = self.rng.between(1, 3);
             let largest = self.rng.pick(&[3, 10, 10, 30]);
             let sizes: Vec<i64> = (0..dimensions)
@@ -266,7 +264,7 @@ impl World {
         self.heap.collect_for(&roots);
         let reachable = self.reachable();
         let cost: u64 = reachable.values().map(|object| object.cost).sum();
-        assert_eq!(self.heap.used(), cost);
+        assert_eq!(self.heap.used, cost);
         reachable.values().for_each(|object| self.check(object));
         let alive: std::collections::HashSet<Id> = reachable.into_keys().collect();
         self.objects.retain(|id, _| alive.contains(id));
@@ -284,7 +282,7 @@ impl World {
             }
             _ => self.collect(),
         }
-        assert!(self.heap.used() <= self.heap.budget);
+        assert!(self.heap.used <= self.heap.budget);
     }
 }
 

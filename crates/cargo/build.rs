@@ -1,0 +1,165 @@
+//! Collects the sources of the runtime and of the rayon-core drop-in, so that they travel inside the tool.
+//!
+//! Writes `sources.rs` with the table of files. Sources are taken as they are. Manifests are reduced to what a build needs: a
+//! user's machine has neither our tests and benches nor what these depend on, and may have no network.
+
+use std::env;
+use std::fmt::Write;
+use std::fs;
+use std::hash::{DefaultHasher, Hasher};
+use std::path::{Path, PathBuf};
+use toml::{Table, Value};
+
+/// The packages of the workspace that is built on the user's machine.
+const RUNTIME: [&str; 3] = ["crates/native", "crates/detect", "crates/model"];
+/// The one that programs are linked with.
+const LINKED: &str = "crates/native";
+/// Compiled by the user's own build, in place of rayon-core.
+const DROP_IN: &str = "crates/rayon-core";
+
+/// Detectors run at each access of the checked program; what they are compiled with matters more than how long that takes.
+const RUNTIME_PROFILE: &str = r#"
+opt-level = 3
+codegen-units = 1
+lto = "fat"
+panic = "abort"
+"#;
+
+fn main() {
+    let checkout = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
+    let out = PathBuf::from(env::var_os("OUT_DIR").expect("cargo sets OUT_DIR"));
+    let mut files = Files {
+        table: Vec::new(),
+        hasher: DefaultHasher::new(),
+    };
+
+    let workspace = manifest(&checkout.join("Cargo.toml"));
+    files.made(
+        &out,
+        "Cargo.toml",
+        &runtime_workspace(workspace).to_string(),
+    );
+    for package in RUNTIME {
+        let mut reduced = build_only(manifest(&checkout.join(package).join("Cargo.toml")));
+        if package == LINKED {
+            // As a Rust library, too, it could not be optimised as a whole.
+            let kinds = Value::Array(vec![Value::String("staticlib".to_owned())]);
+            let library = Table::from_iter([("crate-type".to_owned(), kinds)]);
+            reduced.insert("lib".to_owned(), Value::Table(library));
+        }
+        let name = format!("{package}/Cargo.toml");
+        files.made(&out, &name, &reduced.to_string());
+        files.folder(&checkout, &format!("{package}/src"));
+    }
+    files.folder(&checkout, &format!("{DROP_IN}/src"));
+
+    let symbols = checkout.join(LINKED).join("symbols.txt");
+    let drop_in = manifest(&checkout.join(DROP_IN).join("Cargo.toml"));
+    let edition = drop_in["package"]["edition"].as_str();
+    files
+        .hasher
+        .write(&fs::read(&symbols).expect("the list of the runtime's symbols"));
+    watch(&symbols);
+    // What was built by another wrapper is of no use to this one.
+    let wrapper = checkout.join("crates/cargo/src/wrapper.rs");
+    files
+        .hasher
+        .write(&fs::read(&wrapper).expect("the wrapper's source"));
+    watch(&wrapper);
+
+    let mut code = String::from("pub(crate) const FILES: &[(&str, &str)] = &[\n");
+    for (name, path) in &files.table {
+        writeln!(code, "    ({name:?}, include_str!({path:?})),").expect("a string grows");
+    }
+    writeln!(code, "];").expect("a string grows");
+    for (name, value) in [
+        ("FINGERPRINT", format!("{:016x}", files.hasher.finish())),
+        ("DROP_IN_EDITION", edition.expect("an edition").to_owned()),
+    ] {
+        writeln!(code, "pub(crate) const {name}: &str = {value:?};").expect("a string grows");
+    }
+    writeln!(
+        code,
+        "pub(crate) const SYMBOLS: &str = include_str!({symbols:?});"
+    )
+    .expect("a string grows");
+    fs::write(out.join("sources.rs"), code).expect("OUT_DIR can be written");
+}
+
+/// The files so far: where each goes and where it is now.
+struct Files {
+    table: Vec<(String, PathBuf)>,
+    hasher: DefaultHasher,
+}
+
+impl Files {
+    fn add(&mut self, name: String, path: PathBuf) {
+        let content = fs::read(&path).unwrap_or_else(|error| panic!("{}: {error}", path.display()));
+        self.hasher.write(name.as_bytes());
+        self.hasher.write(&content);
+        self.table.push((name, path));
+    }
+
+    /// A file that this build script makes.
+    fn made(&mut self, out: &Path, name: &str, content: &str) {
+        let path = out.join(name.replace('/', "-"));
+        fs::write(&path, content).expect("OUT_DIR can be written");
+        self.add(name.to_owned(), path);
+    }
+
+    /// All Rust files below a folder, in an order that does not depend on the machine.
+    fn folder(&mut self, checkout: &Path, folder: &str) {
+        let path = checkout.join(folder);
+        watch(&path);
+        let entries =
+            fs::read_dir(&path).unwrap_or_else(|error| panic!("{}: {error}", path.display()));
+        let mut names: Vec<String> = entries
+            .map(|entry| entry.expect("a readable folder").file_name())
+            .map(|name| name.into_string().expect("our files have plain names"))
+            .collect();
+        names.sort();
+        for name in names {
+            let inner = format!("{folder}/{name}");
+            let path = checkout.join(&inner);
+            if path.is_dir() {
+                self.folder(checkout, &inner);
+            } else if path.extension().is_some_and(|extension| extension == "rs") {
+                self.add(inner, path);
+            }
+        }
+    }
+}
+
+fn watch(path: &Path) {
+    println!("cargo::rerun-if-changed={}", path.display());
+}
+
+fn manifest(path: &Path) -> Table {
+    watch(path);
+    let text =
+        fs::read_to_string(path).unwrap_or_else(|error| panic!("{}: {error}", path.display()));
+    text.parse()
+        .unwrap_or_else(|error| panic!("{}: {error}", path.display()))
+}
+
+fn runtime_workspace(mut manifest: Table) -> Table {
+    let members = RUNTIME.map(|package| Value::String(package.to_owned()));
+    let workspace = manifest.get_mut("workspace").and_then(Value::as_table_mut);
+    let workspace = workspace.expect("the checkout is a workspace");
+    workspace.insert("members".to_owned(), Value::Array(members.to_vec()));
+    workspace.remove("exclude");
+    let release: Table = RUNTIME_PROFILE.parse().expect("a profile");
+    let profiles = Table::from_iter([("release".to_owned(), Value::Table(release))]);
+    manifest.insert("profile".to_owned(), Value::Table(profiles));
+    manifest
+}
+
+fn build_only(mut manifest: Table) -> Table {
+    manifest.retain(|key, _| {
+        matches!(
+            key,
+            "package" | "lib" | "features" | "dependencies" | "lints"
+        )
+    });
+    manifest
+}

@@ -1,0 +1,189 @@
+//! The command line of `cargo finishline`: our options, wherever they stand, and the rest for cargo.
+//!
+//! clap knows which options are ours and describes them, but can't leave others alone that stand among them. So the arguments are
+//! first split by what clap knows: whatever it does not is cargo's, and so is everything from `--` on.
+
+use crate::options::{Options, Request, Subcommand};
+use clap::{ArgAction, Args, Command, CommandFactory, FromArgMatches, Parser};
+use std::ffi::{OsStr, OsString};
+
+const EXIT_STATUSES: &str = "\
+Exit status:
+  0   nothing found
+  66  a race found, also if the program or a test failed
+  2   bad usage, or a file that can't be used
+  Otherwise that of the program or of cargo";
+
+/// Runs a Rust program that uses rayon, and tells whether any schedule of this input has a race.
+#[derive(Parser)]
+#[command(name = "cargo finishline", bin_name = "cargo finishline", version, after_help = EXIT_STATUSES, max_term_width = 100)]
+struct Cli {
+    #[command(subcommand)]
+    command: Choice,
+}
+
+#[derive(clap::Subcommand)]
+enum Choice {
+    /// Build a program, run it and report its races; takes the arguments of `cargo run`
+    #[command(after_help = EXIT_STATUSES)]
+    Run(Everything),
+    /// Build the tests, run each in a process of its own and report their races; takes the arguments of `cargo test`
+    #[command(after_help = EXIT_STATUSES)]
+    Test(Everything),
+    /// Build without running; takes the arguments of `cargo build`
+    Build(Everything),
+    /// Remove what was built here, and leave alone what cargo has built without us
+    Clean(Everything),
+}
+
+#[derive(Args)]
+struct Everything {
+    #[command(flatten)]
+    options: Options,
+
+    /// Arguments for cargo
+    #[arg(value_name = "CARGO ARGUMENTS")]
+    cargo: Vec<OsString>,
+
+    /// Arguments for the program or the tests
+    #[arg(last = true, value_name = "ARGUMENTS")]
+    program: Vec<OsString>,
+}
+
+/// Reads the command line; help, versions and mistakes end the process.
+pub(crate) fn read(mut arguments: Vec<OsString>) -> Request {
+    // Cargo starts `cargo-finishline finishline …`.
+    if arguments.first().is_some_and(|first| first == "finishline") {
+        arguments.remove(0);
+    }
+    let Split {
+        ours,
+        cargo,
+        program,
+    } = split(arguments, &Cli::command());
+    let ours = [OsString::from("cargo finishline")].into_iter().chain(ours);
+    let cli = Cli::from_arg_matches(&Cli::command().get_matches_from(ours))
+        .unwrap_or_else(|error| error.exit());
+    let (subcommand, everything) = match cli.command {
+        Choice::Run(everything) => (Subcommand::Run, everything),
+        Choice::Test(everything) => (Subcommand::Test, everything),
+        Choice::Build(everything) => (Subcommand::Build, everything),
+        Choice::Clean(everything) => (Subcommand::Clean, everything),
+    };
+    Request {
+        subcommand,
+        options: everything.options,
+        cargo,
+        program,
+    }
+}
+
+/// Arguments by whom they are for.
+#[derive(Debug, Default, PartialEq, Eq)]
+struct Split {
+    ours: Vec<OsString>,
+    cargo: Vec<OsString>,
+    program: Vec<OsString>,
+}
+
+fn split(arguments: Vec<OsString>, cli: &Command) -> Split {
+    let mut split = Split::default();
+    let mut arguments = arguments.into_iter();
+    let word = arguments.next();
+    let command = word
+        .as_deref()
+        .and_then(|word| word.to_str())
+        .and_then(|word| cli.find_subcommand(word));
+    split.ours.extend(word);
+    // `help`, `--help`, and what is no command at all, are clap's to answer.
+    let Some(command) = command else {
+        split.ours.extend(arguments);
+        return split;
+    };
+    while let Some(argument) = arguments.next() {
+        if argument == "--" {
+            split.program.extend(arguments.by_ref());
+        } else if let Some(takes_value) = known(&argument, command) {
+            split.ours.push(argument);
+            if takes_value {
+                split.ours.extend(arguments.next());
+            }
+        } else {
+            split.cargo.push(argument);
+        }
+    }
+    split
+}
+
+/// If the option is ours: whether its value is the next argument.
+fn known(argument: &OsStr, command: &Command) -> Option<bool> {
+    let text = argument.to_str()?;
+    if matches!(text, "-h" | "--help") {
+        return Some(false);
+    }
+    let (name, has_value) = match text.split_once('=') {
+        Some((name, _)) => (name, true),
+        None => (text, false),
+    };
+    let option = command.get_arguments().find(|option| {
+        let long = option
+            .get_long()
+            .is_some_and(|long| name.strip_prefix("--") == Some(long));
+        let mut letter = name.strip_prefix('-').into_iter().flat_map(str::chars);
+        let short = option.get_short().is_some()
+            && letter.next() == option.get_short()
+            && letter.next().is_none();
+        long || short
+    })?;
+    Some(matches!(option.get_action(), ArgAction::Set) && !has_value)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn split(arguments: &str) -> [String; 3] {
+        let arguments = arguments.split(' ').map(OsString::from).collect();
+        let Split {
+            ours,
+            cargo,
+            program,
+        } = super::split(arguments, &Cli::command());
+        [ours, cargo, program].map(|part| {
+            let words: Vec<String> = part
+                .into_iter()
+                .map(|word| word.into_string().expect("text"))
+                .collect();
+            words.join(" ")
+        })
+    }
+
+    #[test]
+    fn the_command_line_is_sound() {
+        Cli::command().debug_assert();
+    }
+
+    #[test]
+    fn options_are_told_apart_wherever_they_stand() {
+        assert_eq!(
+            split(
+                "test --release --format json -p a -o out.json name --max-races=3 -q -- --exact -q"
+            ),
+            [
+                "test --format json -o out.json --max-races=3 -q",
+                "--release -p a name",
+                "--exact -q"
+            ]
+        );
+    }
+
+    #[test]
+    fn what_is_no_command_is_left_to_clap() {
+        assert_eq!(split("help test"), ["help test", "", ""]);
+        assert_eq!(split("--help"), ["--help", "", ""]);
+        assert_eq!(
+            split("run --example x --help"),
+            ["run --help", "--example x", ""]
+        );
+    }
+}

@@ -1,0 +1,238 @@
+//! What the user starts: `cargo finishline run`, `test`, `build` and `clean`.
+
+use crate::options::{Options, Request, Subcommand};
+use crate::report::Reporter;
+use crate::run::Ended;
+use crate::runtime::Runtime;
+use crate::session::{CommandLine, Compiler, Session};
+use crate::toolchain::{Place, Toolchain};
+use crate::{Problem, RACE_FOUND, runner};
+use std::env;
+use std::ffi::{OsStr, OsString};
+use std::fs;
+use std::io;
+use std::os::unix::fs::symlink;
+use std::path::{Path, PathBuf};
+use std::process::{Command, ExitStatus};
+
+/// The folder in cargo's target directory that is ours.
+const OUR_TARGET: &str = "finishline";
+
+/// Does what was asked, and returns the exit status: that of cargo, hence of the program, unless there is a race.
+pub(crate) fn execute(request: &Request) -> Result<u8, Problem> {
+    let given = CargoArguments::read(&request.cargo)?;
+    let toolchain = Toolchain::find(&given.place)?;
+    if let Some(target) = &given.target
+        && *target != *toolchain.host
+    {
+        return Err(Problem::new(format!(
+            "programs are checked where they are built, on {}, not on {}",
+            toolchain.host,
+            Path::new(target).display()
+        )));
+    }
+    let base = match &given.target_directory {
+        Some(directory) => {
+            std::path::absolute(directory).map_err(|error| Problem::read(directory, error))?
+        }
+        None => toolchain.target_directory(&given.place)?,
+    };
+    let ours = base.join(OUR_TARGET);
+    if request.subcommand == Subcommand::Clean {
+        return clean(&ours);
+    }
+
+    let runtime = Runtime::prepare(&toolchain, request.options.quiet)?;
+    let target = ours.join(&runtime.key);
+    let directory = tempfile::Builder::new().prefix("finishline-").tempdir();
+    let directory = directory.map_err(|error| Problem::write(&env::temp_dir(), error))?;
+    let tool = env::current_exe()
+        .map_err(|error| Problem::new(format!("can't find this tool's own executable: {error}")))?;
+    let runner = runner(&tool, directory.path())?;
+    let changed: [(&str, &OsStr); 4] = [
+        ("RUSTC_WRAPPER", tool.as_os_str()),
+        ("RUSTDOC", tool.as_os_str()),
+        ("CARGO_BUILD_BUILD_DIR", target.as_os_str()),
+        (&runner_variable(&toolchain.host), &runner),
+    ];
+    let session = Session {
+        directory: directory.path().to_owned(),
+        subcommand: request.subcommand,
+        command: command_line(request)?,
+        options: absolute(&request.options)?,
+        compiler: Compiler {
+            stable: !toolchain.is_nightly() && env::var_os("RUSTC_BOOTSTRAP").is_none(),
+            users_wrapper: toolchain.users_wrapper(&given.place).map(PathBuf::from),
+            drop_in: runtime.drop_in,
+            link_arguments: runtime.link_arguments,
+        },
+        users_environment: changed
+            .map(|(name, _)| (name.to_owned(), env::var(name).ok()))
+            .to_vec(),
+    };
+
+    let mut cargo = Command::new(&toolchain.cargo);
+    cargo
+        .arg(request.subcommand.name())
+        .args(["--target", &toolchain.host])
+        .arg("--target-dir")
+        .arg(&target);
+    cargo.args(&given.rest).envs(changed);
+    cargo.args(["--color", request.options.color.name()]);
+    if request.options.quiet {
+        cargo.arg("--quiet");
+    }
+    if !request.program.is_empty() {
+        cargo.arg("--").args(&request.program);
+    }
+    session.open(&mut cargo)?;
+    runner::outlive_interrupts()?;
+    // Mistakes in the user's files should not wait for the end of the build.
+    Reporter::new(&session)?;
+    let status = cargo
+        .status()
+        .map_err(|error| Problem::start(&toolchain.cargo, error))?;
+    conclude(&session, status)
+}
+
+/// Reports what the runners have left behind.
+fn conclude(session: &Session, cargo: ExitStatus) -> Result<u8, Problem> {
+    let runs = session.runs()?;
+    if runs.is_empty() && session.subcommand == Subcommand::Run && cargo.success() {
+        return Err(Problem::new(
+            "the program was not checked: cargo was told to start it in another way",
+        ));
+    }
+    let raced = !runs.is_empty() && Reporter::new(session)?.conclude(&runs)?;
+    Ok(match raced {
+        true => RACE_FOUND,
+        false => Ended::from(cargo).status(),
+    })
+}
+
+fn clean(ours: &Path) -> Result<u8, Problem> {
+    match fs::remove_dir_all(ours) {
+        Ok(()) => Ok(0),
+        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(0),
+        Err(error) => Err(Problem::write(ours, error)),
+    }
+}
+
+/// What the user typed, less the options that only say where the report goes.
+fn command_line(request: &Request) -> Result<CommandLine, Problem> {
+    let here = env::current_dir()
+        .map_err(|error| Problem::new(format!("can't find the current directory: {error}")))?;
+    let text = |words: &[OsString]| {
+        words
+            .iter()
+            .map(|word| word.to_string_lossy().into_owned())
+            .collect::<Vec<_>>()
+    };
+    let mut before = ["cargo", "finishline", request.subcommand.name()]
+        .map(str::to_owned)
+        .to_vec();
+    before.extend(request.options.of_the_run());
+    before.extend(text(&request.cargo));
+    Ok(CommandLine {
+        directory: here.to_string_lossy().into_owned(),
+        before,
+        after: text(&request.program),
+    })
+}
+
+/// The parts don't all run in the directory that the user named files in.
+fn absolute(options: &Options) -> Result<Options, Problem> {
+    let mut options = options.clone();
+    for path in [&mut options.output, &mut options.suppressions]
+        .into_iter()
+        .flatten()
+    {
+        *path = std::path::absolute(&*path).map_err(|error| Problem::read(path, error))?;
+    }
+    Ok(options)
+}
+
+/// The variable that goes before the user's configuration. A setting by `--config` would be merged with it instead.
+fn runner_variable(host: &str) -> String {
+    let host = host.to_uppercase().replace(['-', '.'], "_");
+    format!("CARGO_TARGET_{host}_RUNNER")
+}
+
+/// How cargo is to start programs. It takes the text apart at spaces, so the tool's path must not have any.
+fn runner(tool: &Path, directory: &Path) -> Result<OsString, Problem> {
+    let has_space = |path: &Path| path.as_os_str().as_encoded_bytes().contains(&b' ');
+    let mut runner = match has_space(tool) {
+        false => tool.to_owned(),
+        true => {
+            let link = directory.join("cargo-finishline");
+            symlink(tool, &link).map_err(|error| Problem::write(&link, error))?;
+            link
+        }
+    };
+    if has_space(&runner) {
+        return Err(Problem::new(format!(
+            "cargo can't call {}, because of the space in its path",
+            runner.display()
+        )));
+    }
+    runner.as_mut_os_string().push(" ");
+    runner.as_mut_os_string().push(runner::MARK);
+    Ok(runner.into())
+}
+
+/// Arguments for cargo, without those that are ours to decide.
+#[derive(Default)]
+struct CargoArguments {
+    target: Option<OsString>,
+    target_directory: Option<PathBuf>,
+    place: Place,
+    rest: Vec<OsString>,
+}
+
+impl CargoArguments {
+    fn read(arguments: &[OsString]) -> Result<CargoArguments, Problem> {
+        let mut read = CargoArguments::default();
+        let mut arguments = arguments.iter();
+        while let Some(argument) = arguments.next() {
+            let mut value_of = |name: &str| value(argument, name, &mut arguments);
+            if let Some(target) = value_of("--target")? {
+                read.target = Some(target);
+            } else if let Some(directory) = value_of("--target-dir")? {
+                read.target_directory = Some(directory.into());
+            } else if let Some(setting) = value_of("--config")? {
+                read.place
+                    .arguments
+                    .extend(["--config".into(), setting.clone()]);
+                read.rest.extend(["--config".into(), setting]);
+            } else if let Some(path) = value_of("--manifest-path")? {
+                read.place
+                    .manifest
+                    .extend(["--manifest-path".into(), path.clone()]);
+                read.rest.extend(["--manifest-path".into(), path]);
+            } else {
+                read.rest.push(argument.clone());
+            }
+        }
+        Ok(read)
+    }
+}
+
+/// The value of an option, given as `--name value` or `--name=value`.
+fn value<'a>(
+    argument: &OsStr,
+    name: &str,
+    rest: &mut impl Iterator<Item = &'a OsString>,
+) -> Result<Option<OsString>, Problem> {
+    if argument == name {
+        let value = rest.next().cloned();
+        let missing = || Problem::new(format!("{name} wants a value"));
+        return value.map(Some).ok_or_else(missing);
+    }
+    let Some(text) = argument.to_str() else {
+        return Ok(None);
+    };
+    let value = text
+        .strip_prefix(name)
+        .and_then(|rest| rest.strip_prefix('='));
+    Ok(value.map(OsString::from))
+}

@@ -1,0 +1,350 @@
+//! Runs the tests of one program, each in a process of its own, and prints what libtest would.
+//!
+//! As many run at once as libtest would have run. Results are printed in the order of the list whatever ends first, so that two
+//! runs can be compared. A test with a race has failed, also if it passed.
+
+use crate::libtest::{Arguments, Selection, Test, run_only};
+use crate::options::Color;
+use crate::process::{self, Checked};
+use crate::report::{self, Reporter, Standing};
+use crate::run::{Ended, Run};
+use crate::session::Session;
+use crate::transcript::Transcript;
+use crate::{CARGO_FAILED, Problem};
+use std::ffi::OsString;
+use std::fs::{self, File};
+use std::io::{self, IsTerminal, Write};
+use std::os::unix::process::CommandExt;
+use std::path::Path;
+use std::process::Stdio;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::mpsc;
+use std::thread;
+use std::time::Instant;
+
+/// Runs the tests that the arguments select; the exit status is libtest's.
+pub(crate) fn run(
+    session: &Session,
+    program: &Path,
+    arguments: &[OsString],
+) -> Result<u8, Problem> {
+    let parsed = Arguments::read(arguments)?;
+    if parsed.list || parsed.help {
+        let mut command = process::unchecked(session, program, arguments);
+        return Err(Problem::start(program, command.exec()));
+    }
+    let started = Instant::now();
+    let selection = parsed.select(session, program)?;
+    let reporter = Reporter::new(session)?;
+    let mut printer = Printer::new(session, &parsed);
+    printer.heading(&selection).map_err(Printer::problem)?;
+
+    let mut tally = Tally::default();
+    let mut failures = Vec::new();
+    each_in_order(
+        &selection.tests,
+        parsed.test_threads().get(),
+        |test| run_one(session, &reporter, program, test),
+        |test, result| {
+            let Some(result) = result.transpose()? else {
+                tally.ignored += 1;
+                return printer.ignored(test).map_err(Printer::problem);
+            };
+            session.record(&result.run)?;
+            tally.count(&result);
+            printer.verdict(test, &result).map_err(Printer::problem)?;
+            if !result.is_fine() || parsed.show_output {
+                failures.push((test, result));
+            }
+            Ok(())
+        },
+    )?;
+    printer.details(&failures).map_err(Printer::problem)?;
+    printer
+        .summary(&tally, selection.filtered_out, started)
+        .map_err(Printer::problem)?;
+    Ok(match tally.failed + tally.racing {
+        0 => 0,
+        _ => CARGO_FAILED,
+    })
+}
+
+/// What came of one test.
+struct Outcome {
+    run: Run,
+    standing: Standing,
+    /// The report of its races.
+    report: Vec<u8>,
+    transcript: Transcript,
+    passed: bool,
+}
+
+impl Outcome {
+    fn is_fine(&self) -> bool {
+        self.passed && self.standing != Standing::Races
+    }
+}
+
+/// Runs a test, unless it is ignored.
+fn run_one(
+    session: &Session,
+    reporter: &Reporter,
+    program: &Path,
+    test: &Test,
+) -> Option<Result<Outcome, Problem>> {
+    (!test.ignored).then(|| {
+        let (mut run, printed) = execute(session, program, &test.name)?;
+        let transcript = Transcript::read(&printed, &test.name);
+        let passed = run.ended == Ended::Exited(0) && transcript.passed == Some(true);
+        run.failure = (!passed).then(|| failure(run.ended, transcript.passed));
+        let told = reporter.tell(&run, run.failure.as_deref());
+        let style = report::style(session.options.color, io::stdout().is_terminal());
+        Ok(Outcome {
+            standing: told.standing(),
+            report: told.text(style).map_err(Printer::problem)?,
+            run,
+            transcript,
+            passed,
+        })
+    })
+}
+
+/// How a test failed, in a sentence.
+fn failure(ended: Ended, passed: Option<bool>) -> String {
+    match (ended, passed) {
+        (Ended::Killed { signal }, _) => format!("the process was killed by signal {signal}"),
+        (Ended::Exited(_), Some(false)) => "the test failed".to_owned(),
+        (Ended::Exited(code), Some(true)) => {
+            format!("the test passed, but its process ended with exit status {code}")
+        }
+        (Ended::Exited(code), None) => {
+            format!("the test ended its process, with exit status {code}")
+        }
+    }
+}
+
+/// Both standard streams go to one file, so that their order is kept. A pipe would stay open as long as any process that the
+/// test has left behind.
+fn execute(session: &Session, program: &Path, test: &str) -> Result<(Run, Vec<u8>), Problem> {
+    let mut checked = Checked::new(session, program, &run_only(test))?;
+    let path = checked.folder.join("output");
+    let failed = |error| Problem::write(&path, error);
+    let file = File::create(&path).map_err(failed)?;
+    let twin = file.try_clone().map_err(failed)?;
+    checked
+        .command
+        .stdin(Stdio::null())
+        .stdout(file)
+        .stderr(twin);
+    let status = checked.command.status();
+    let status = status.map_err(|error| Problem::start(program, error))?;
+    let printed = fs::read(&path).map_err(|error| Problem::read(&path, error))?;
+    Ok((checked.collect(Some(test), status)?, printed))
+}
+
+/// Does the work for all items on some threads, and hands each result on in the order of the items.
+fn each_in_order<'a, T: Sync, R: Send, E>(
+    items: &'a [T],
+    threads: usize,
+    work: impl Fn(&'a T) -> R + Sync,
+    mut done: impl FnMut(&'a T, R) -> Result<(), E>,
+) -> Result<(), E> {
+    let next = AtomicUsize::new(0);
+    let (sender, receiver) = mpsc::channel();
+    thread::scope(|scope| {
+        for _ in 0..threads.min(items.len()) {
+            let (sender, next, work) = (sender.clone(), &next, &work);
+            scope.spawn(move || {
+                // Nobody listens any more: something has gone wrong, and no further test need start.
+                while let Some((at, item)) = take(items, next)
+                    && sender.send((at, work(item))).is_ok()
+                {}
+            });
+        }
+        drop(sender);
+        let mut waiting: Vec<Option<R>> = items.iter().map(|_| None).collect();
+        let mut printed = 0;
+        for (at, result) in receiver {
+            waiting[at] = Some(result);
+            while let Some(result) = waiting.get_mut(printed).and_then(Option::take) {
+                done(&items[printed], result)?;
+                printed += 1;
+            }
+        }
+        Ok(())
+    })
+}
+
+fn take<'a, T>(items: &'a [T], next: &AtomicUsize) -> Option<(usize, &'a T)> {
+    let at = next.fetch_add(1, Ordering::Relaxed);
+    items.get(at).map(|item| (at, item))
+}
+
+#[derive(Default)]
+struct Tally {
+    passed: usize,
+    failed: usize,
+    racing: usize,
+    ignored: usize,
+}
+
+impl Tally {
+    fn count(&mut self, outcome: &Outcome) {
+        let number = match (outcome.passed, outcome.standing) {
+            (_, Standing::Races) => &mut self.racing,
+            (true, _) => &mut self.passed,
+            (false, _) => &mut self.failed,
+        };
+        *number += 1;
+    }
+}
+
+/// Prints as libtest does.
+struct Printer {
+    stream: Box<dyn Write>,
+    color: bool,
+    show_passing: bool,
+    show_live: bool,
+    terse: bool,
+}
+
+const GREEN: &str = "\x1b[32m";
+const RED: &str = "\x1b[31m";
+const YELLOW: &str = "\x1b[33m";
+
+impl Printer {
+    fn new(session: &Session, arguments: &Arguments) -> Printer {
+        let (stream, terminal): (Box<dyn Write>, bool) =
+            match session.options.report_on_standard_output() {
+                true => (Box::new(io::stderr()), io::stderr().is_terminal()),
+                false => (Box::new(io::stdout()), io::stdout().is_terminal()),
+            };
+        Printer {
+            stream,
+            color: match (session.options.color, arguments.color.as_deref()) {
+                (Color::Always, _) | (Color::Auto, Some("always")) => true,
+                (Color::Never, _) | (Color::Auto, Some("never")) => false,
+                (Color::Auto, _) => terminal,
+            },
+            show_passing: arguments.show_output,
+            show_live: arguments.nocapture,
+            terse: arguments.quiet || session.options.quiet,
+        }
+    }
+
+    fn problem(error: io::Error) -> Problem {
+        Problem::new(format!("can't write the results of tests: {error}"))
+    }
+
+    fn colored(&self, color: &str, word: &str) -> String {
+        match self.color {
+            true => format!("{color}{word}\x1b[0m"),
+            false => word.to_owned(),
+        }
+    }
+
+    fn heading(&mut self, selection: &Selection) -> io::Result<()> {
+        let number = selection.tests.len();
+        writeln!(
+            self.stream,
+            "\nrunning {number} {}",
+            plural(number, "test", "tests")
+        )
+    }
+
+    fn ignored(&mut self, test: &Test) -> io::Result<()> {
+        let word = self.colored(YELLOW, "ignored");
+        match self.terse {
+            true => write!(self.stream, "i"),
+            false => writeln!(self.stream, "test {} ... {word}", test.name),
+        }
+    }
+
+    fn verdict(&mut self, test: &Test, outcome: &Outcome) -> io::Result<()> {
+        let (color, word, letter) = match (outcome.passed, outcome.standing) {
+            (true, Standing::Races) => (RED, "RACE", "R"),
+            (false, Standing::Races) => (RED, "FAILED, RACE", "R"),
+            (false, _) => (RED, "FAILED", "F"),
+            (true, Standing::Unchecked) => (YELLOW, "ok, unchecked", "u"),
+            (true, Standing::NothingFound) => (GREEN, "ok", "."),
+        };
+        let word = self.colored(color, word);
+        let live = match self.show_live {
+            true => outcome.transcript.output.as_str(),
+            false => "",
+        };
+        match self.terse {
+            true => write!(self.stream, "{live}{letter}")?,
+            false => writeln!(self.stream, "test {} ... {live}{word}", test.name)?,
+        }
+        self.stream.flush()
+    }
+
+    fn details(&mut self, shown: &[(&Test, Outcome)]) -> io::Result<()> {
+        let (fine, bad): (Vec<_>, Vec<_>) =
+            shown.iter().partition(|(_, outcome)| outcome.is_fine());
+        for (title, outcomes) in [("successes", fine), ("failures", bad)] {
+            if outcomes.is_empty() || (title == "successes" && !self.show_passing) {
+                continue;
+            }
+            writeln!(self.stream, "\n{title}:")?;
+            for (test, outcome) in &outcomes {
+                self.detail(test, outcome)?;
+            }
+            writeln!(self.stream, "\n{title}:")?;
+            for (test, _) in &outcomes {
+                writeln!(self.stream, "    {}", test.name)?;
+            }
+        }
+        Ok(())
+    }
+
+    fn detail(&mut self, test: &Test, outcome: &Outcome) -> io::Result<()> {
+        let output = match self.show_live {
+            true => "",
+            false => outcome.transcript.output.trim_end(),
+        };
+        // libtest has shown why, unless the test did not come to its end.
+        let failure = outcome.run.failure.as_deref();
+        let failure = failure.filter(|_| outcome.transcript.passed != Some(false));
+        if !output.is_empty() || failure.is_some() {
+            writeln!(self.stream, "\n---- {} output ----", test.name)?;
+            for text in [output, failure.unwrap_or_default()] {
+                if !text.is_empty() {
+                    writeln!(self.stream, "{text}")?;
+                }
+            }
+        }
+        if !outcome.report.is_empty() {
+            writeln!(self.stream, "\n---- {} report ----", test.name)?;
+            self.stream.write_all(&outcome.report)?;
+        }
+        Ok(())
+    }
+
+    fn summary(&mut self, tally: &Tally, filtered_out: usize, started: Instant) -> io::Result<()> {
+        let Tally {
+            passed,
+            failed,
+            racing,
+            ignored,
+        } = tally;
+        let word = match failed + racing {
+            0 => self.colored(GREEN, "ok"),
+            _ => self.colored(RED, "FAILED"),
+        };
+        let seconds = started.elapsed().as_secs_f64();
+        writeln!(
+            self.stream,
+            "\ntest result: {word}. {passed} passed; {failed} failed; {racing} with races; {ignored} ignored; {filtered_out} filtered out; finished in {seconds:.2}s\n"
+        )?;
+        self.stream.flush()
+    }
+}
+
+fn plural<'a>(number: usize, one: &'a str, many: &'a str) -> &'a str {
+    match number {
+        1 => one,
+        _ => many,
+    }
+}

@@ -1,0 +1,188 @@
+//! The arguments that the user gives to test programs, and the tests that these select.
+//!
+//! Selecting is left to libtest itself, by its `--list`. It lists ignored tests with the others, whether or not they would be
+//! run, so a second list tells which they are.
+
+use crate::session::Session;
+use crate::{Problem, process};
+use clap::{ArgAction, Parser};
+use std::collections::HashSet;
+use std::ffi::OsString;
+use std::num::NonZeroUsize;
+use std::path::Path;
+use std::process::Stdio;
+use std::thread;
+
+/// libtest's command line, as far as `--help` of a test program lists it.
+#[derive(Parser, Debug)]
+#[command(
+    no_binary_name = true,
+    disable_help_flag = true,
+    disable_version_flag = true
+)]
+pub(crate) struct Arguments {
+    filters: Vec<String>,
+    #[arg(long)]
+    exact: bool,
+    #[arg(long)]
+    skip: Vec<String>,
+    #[arg(long)]
+    ignored: bool,
+    #[arg(long)]
+    include_ignored: bool,
+    #[arg(long, alias = "no-capture")]
+    pub(crate) nocapture: bool,
+    #[arg(long)]
+    pub(crate) show_output: bool,
+    #[arg(long, short)]
+    pub(crate) quiet: bool,
+    #[arg(long)]
+    test_threads: Option<NonZeroUsize>,
+    #[arg(long)]
+    pub(crate) color: Option<String>,
+
+    /// Answered by the test program itself.
+    #[arg(long)]
+    pub(crate) list: bool,
+    #[arg(long, short, action = ArgAction::SetTrue)]
+    pub(crate) help: bool,
+
+    // The rest changes nothing here: a process runs one test, and its output is our own.
+    #[arg(long)]
+    test: bool,
+    #[arg(long)]
+    bench: bool,
+    #[arg(long)]
+    exclude_should_panic: bool,
+    #[arg(long)]
+    force_run_in_process: bool,
+    #[arg(long)]
+    format: Option<String>,
+    #[arg(long)]
+    logfile: Option<String>,
+    #[arg(long)]
+    report_time: bool,
+    #[arg(long)]
+    ensure_time: bool,
+    #[arg(long)]
+    shuffle: bool,
+    #[arg(long)]
+    shuffle_seed: Option<u64>,
+    #[arg(short = 'Z')]
+    unstable: Vec<String>,
+}
+
+/// The tests of one program.
+pub(crate) struct Selection {
+    pub(crate) tests: Vec<Test>,
+    pub(crate) filtered_out: usize,
+}
+
+pub(crate) struct Test {
+    pub(crate) name: String,
+    pub(crate) ignored: bool,
+}
+
+impl Arguments {
+    pub(crate) fn read(arguments: &[OsString]) -> Result<Arguments, Problem> {
+        Arguments::try_parse_from(arguments).map_err(|error| {
+            let text = error.render().to_string();
+            let text = text.strip_prefix("error: ").unwrap_or(&text);
+            Problem::new(format!(
+                "in the arguments of the tests: {}",
+                text.trim_end()
+            ))
+        })
+    }
+
+    /// How many tests may run at the same time.
+    pub(crate) fn test_threads(&self) -> NonZeroUsize {
+        let of_environment = || std::env::var("RUST_TEST_THREADS").ok()?.parse().ok();
+        self.test_threads
+            .or_else(of_environment)
+            .or_else(|| thread::available_parallelism().ok())
+            .unwrap_or(NonZeroUsize::MIN)
+    }
+
+    pub(crate) fn select(&self, session: &Session, program: &Path) -> Result<Selection, Problem> {
+        let mut selecting: Vec<OsString> = self.filters.iter().map(OsString::from).collect();
+        for pattern in &self.skip {
+            selecting.extend(["--skip".into(), pattern.into()]);
+        }
+        let flags = [
+            ("--exact", self.exact),
+            ("--exclude-should-panic", self.exclude_should_panic),
+            ("--ignored", self.ignored),
+        ];
+        selecting.extend(
+            flags
+                .into_iter()
+                .filter(|(_, given)| *given)
+                .map(|(flag, _)| flag.into()),
+        );
+        selecting.extend(
+            self.unstable
+                .iter()
+                .map(|option| format!("-Z{option}").into()),
+        );
+
+        let all = list(session, program, &[])?;
+        let selected = list(session, program, &selecting)?;
+        let ignored: HashSet<String> = match self.ignored || self.include_ignored {
+            true => HashSet::new(),
+            false => list(session, program, &["--ignored".into()])?
+                .into_iter()
+                .collect(),
+        };
+        Ok(Selection {
+            filtered_out: all.len().saturating_sub(selected.len()),
+            tests: selected
+                .into_iter()
+                .map(|name| Test {
+                    ignored: ignored.contains(&name),
+                    name,
+                })
+                .collect(),
+        })
+    }
+}
+
+/// Arguments by which a test program runs this test and no other, on its main thread, and prints as it goes.
+pub(crate) fn run_only(test: &str) -> Vec<OsString> {
+    let options = [
+        "--exact",
+        test,
+        "--include-ignored",
+        "--nocapture",
+        "--test-threads=1",
+        "--color=never",
+    ];
+    options.map(OsString::from).to_vec()
+}
+
+/// The names of the tests that a program has under these arguments.
+fn list(session: &Session, program: &Path, arguments: &[OsString]) -> Result<Vec<String>, Problem> {
+    let mut command = process::unchecked(session, program, arguments);
+    command
+        .args(["--list", "--format=terse"])
+        .stdin(Stdio::null())
+        .stderr(Stdio::inherit());
+    let output = command
+        .output()
+        .map_err(|error| Problem::start(program, error))?;
+    if !output.status.success() {
+        let shown = program.display();
+        return Err(Problem::new(format!(
+            "{shown} could not list its tests ({})",
+            output.status
+        )));
+    }
+    let text = String::from_utf8_lossy(&output.stdout);
+    let names = text.lines().filter_map(|line| {
+        let name = line
+            .strip_suffix(": test")
+            .or_else(|| line.strip_suffix(": benchmark"));
+        name.map(str::to_owned)
+    });
+    Ok(names.collect())
+}

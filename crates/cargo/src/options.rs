@@ -1,0 +1,142 @@
+//! What the user asked for, as the command line hands it over.
+
+use clap::{Args, ValueEnum};
+use serde::{Deserialize, Serialize};
+use std::ffi::OsString;
+use std::path::PathBuf;
+
+/// One call of `cargo finishline`.
+#[derive(Clone, Debug)]
+pub(crate) struct Request {
+    pub(crate) subcommand: Subcommand,
+    pub(crate) options: Options,
+    /// Arguments for cargo, before `--`.
+    pub(crate) cargo: Vec<OsString>,
+    /// Arguments for the program or the tests, after `--`.
+    pub(crate) program: Vec<OsString>,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub(crate) enum Subcommand {
+    Run,
+    Test,
+    Build,
+    Clean,
+}
+
+impl Subcommand {
+    /// The word that both cargo and this tool know it by.
+    pub(crate) const fn name(self) -> &'static str {
+        match self {
+            Subcommand::Run => "run",
+            Subcommand::Test => "test",
+            Subcommand::Build => "build",
+            Subcommand::Clean => "clean",
+        }
+    }
+}
+
+const DEFAULT_LOGICAL_THREADS: u32 = 16;
+
+#[derive(Args, Clone, Debug, Serialize, Deserialize)]
+pub(crate) struct Options {
+    /// The form of the report
+    #[arg(long, value_name = "FORMAT", default_value = "text")]
+    pub(crate) format: Format,
+
+    /// Write the report to this file; otherwise text goes to standard error, other forms to standard output, and what the program
+    /// prints there to standard error
+    #[arg(long, short, value_name = "FILE")]
+    pub(crate) output: Option<PathBuf>,
+
+    /// Leave out the races listed in this file
+    #[arg(long, value_name = "FILE")]
+    pub(crate) suppressions: Option<PathBuf>,
+
+    /// The most distinct races to report of each process
+    #[arg(long, value_name = "N", default_value_t = 100)]
+    pub(crate) max_races: usize,
+
+    /// How many threads rayon claims to have, which decides how finely parallel iterators are split
+    #[arg(long, value_name = "N", default_value_t = DEFAULT_LOGICAL_THREADS, value_parser = clap::value_parser!(u32).range(1..))]
+    pub(crate) logical_threads: u32,
+
+    /// Which half of a join is run first; the verdict is the same
+    #[arg(long, value_name = "HALF", default_value = "left")]
+    pub(crate) first: First,
+
+    /// Also report conflicts that locks or atomics order one way or the other
+    #[arg(long)]
+    pub(crate) determinacy: bool,
+
+    /// Show neither progress nor notes
+    #[arg(long, short)]
+    pub(crate) quiet: bool,
+
+    /// Colour the text
+    #[arg(long, value_name = "WHEN", default_value = "auto")]
+    pub(crate) color: Color,
+}
+
+impl Options {
+    /// The options that change what a run shows, as words, without those that are as they always are.
+    pub(crate) fn of_the_run(&self) -> Vec<String> {
+        let mut words = Vec::new();
+        if self.logical_threads != DEFAULT_LOGICAL_THREADS {
+            words.push(format!("--logical-threads={}", self.logical_threads));
+        }
+        if self.first == First::Right {
+            words.push("--first=right".to_owned());
+        }
+        if self.determinacy {
+            words.push("--determinacy".to_owned());
+        }
+        words
+    }
+
+    /// Whether the report is alone on standard output. All else then goes to standard error.
+    pub(crate) fn report_on_standard_output(&self) -> bool {
+        self.format != Format::Text && self.output.is_none()
+    }
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, ValueEnum)]
+pub(crate) enum Format {
+    Text,
+    Json,
+    Sarif,
+}
+
+impl Format {
+    pub(crate) const fn of_report(self) -> finishline_report::Format {
+        match self {
+            Format::Text => finishline_report::Format::Text,
+            Format::Json => finishline_report::Format::Json,
+            Format::Sarif => finishline_report::Format::Sarif,
+        }
+    }
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, ValueEnum)]
+pub(crate) enum First {
+    Left,
+    Right,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, ValueEnum)]
+pub(crate) enum Color {
+    /// On a terminal
+    Auto,
+    Always,
+    Never,
+}
+
+impl Color {
+    pub(crate) const fn name(self) -> &'static str {
+        match self {
+            Color::Auto => "auto",
+            Color::Always => "always",
+            Color::Never => "never",
+        }
+    }
+}

@@ -1,0 +1,91 @@
+//! One instrumented process: how it is started, and what is collected when it is over.
+//!
+//! Addresses should be the same in each run, so that reports are: the kernel is asked not to move things around. Some
+//! containers forbid even that; runs then differ in addresses and in nothing else.
+
+use crate::Problem;
+use crate::options::First;
+use crate::run::{Ended, Run};
+use crate::session::Session;
+use nix::sys::personality::{self, Persona};
+use std::ffi::OsString;
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::{Command, ExitStatus};
+
+/// The file of the process itself; a process that it starts puts its own beside it, with something added to the name.
+const FINDINGS: &str = "findings.json";
+const OPTIONS_VARIABLE: &str = "FINISHLINE_OPTIONS";
+
+/// From now on processes that this one starts have their memory at the same addresses each time.
+pub(crate) fn fix_addresses() {
+    if let Ok(persona) = personality::get() {
+        // Refused in some containers, and then done without.
+        let _ = personality::set(persona | Persona::ADDR_NO_RANDOMIZE);
+    }
+}
+
+/// A process whose findings go to a folder of their own.
+pub(crate) struct Checked<'a> {
+    program: &'a Path,
+    pub(crate) folder: PathBuf,
+    pub(crate) command: Command,
+}
+
+impl<'a> Checked<'a> {
+    pub(crate) fn new(
+        session: &Session,
+        program: &'a Path,
+        arguments: &[OsString],
+    ) -> Result<Checked<'a>, Problem> {
+        let folder = session.new_folder("run")?;
+        let options = &session.options;
+        let first = match options.first {
+            First::Left => "left",
+            First::Right => "right",
+        };
+        // The file comes last: its name may contain spaces.
+        let mut text = OsString::from(format!(
+            "logical-threads={} first={first} max-races={} determinacy={} output=",
+            options.logical_threads,
+            options.max_races,
+            u8::from(options.determinacy),
+        ));
+        text.push(folder.join(FINDINGS));
+        let mut command = unchecked(session, program, arguments);
+        command.env(OPTIONS_VARIABLE, text);
+        Ok(Checked {
+            program,
+            folder,
+            command,
+        })
+    }
+
+    /// Collects what is left when the process is over.
+    pub(crate) fn collect(&self, test: Option<&str>, status: ExitStatus) -> Result<Run, Problem> {
+        let entries =
+            fs::read_dir(&self.folder).map_err(|error| Problem::read(&self.folder, error))?;
+        let mut findings: Vec<PathBuf> = entries
+            .filter_map(Result::ok)
+            .filter(|entry| entry.file_name().to_string_lossy().starts_with(FINDINGS))
+            .map(|entry| entry.path())
+            .collect();
+        findings.sort();
+        let ended = Ended::from(status);
+        Ok(Run {
+            program: self.program.to_owned(),
+            test: test.map(str::to_owned),
+            ended,
+            failure: ended.failure(),
+            findings,
+        })
+    }
+}
+
+/// The same process, asked for nothing that needs findings.
+pub(crate) fn unchecked(session: &Session, program: &Path, arguments: &[OsString]) -> Command {
+    let mut command = Command::new(program);
+    command.args(arguments).env_remove(OPTIONS_VARIABLE);
+    session.leave(&mut command);
+    command
+}

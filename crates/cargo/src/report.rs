@@ -1,0 +1,218 @@
+//! From runs to reports: what the findings of each process amount to, and one document about all of them.
+//!
+//! What is established, and in which words, is decided by `finishline-symbols` and `finishline-report`; here it is only put together. A
+//! process that left no findings is never passed over: it is noted in the document, and its verdict is that nothing is known.
+
+use crate::Problem;
+use crate::options::{Color, Format, Subcommand};
+use crate::run::Run;
+use crate::session::Session;
+use finishline_model::native::{Limit, NativeRun, NativeSuite};
+use finishline_model::suppressions::Suppressions;
+use finishline_model::verdict::Verdict;
+use finishline_report::{Style, native};
+use finishline_symbols::Question;
+use std::env;
+use std::fs::{self, File};
+use std::io::{self, BufWriter, IsTerminal, Write};
+use std::path::Path;
+
+/// What is known of a run, as far as results of tests tell it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Standing {
+    Races,
+    NothingFound,
+    /// Findings are missing or cut short.
+    Unchecked,
+}
+
+/// Tells runs in the user's words.
+pub(crate) struct Reporter<'a> {
+    session: &'a Session,
+    suppressions: Option<Suppressions>,
+}
+
+/// A run, told: itself and the instrumented processes that it started.
+pub(crate) struct Told {
+    pub(crate) processes: Vec<NativeRun>,
+    /// What is missing.
+    notes: Vec<String>,
+}
+
+impl<'a> Reporter<'a> {
+    pub(crate) fn new(session: &'a Session) -> Result<Reporter<'a>, Problem> {
+        let suppressions = session.options.suppressions.as_deref();
+        Ok(Reporter {
+            session,
+            suppressions: suppressions.map(read_suppressions).transpose()?,
+        })
+    }
+
+    /// What a run amounts to; `failure` says how it failed, if it did.
+    pub(crate) fn tell(&self, run: &Run, failure: Option<&str>) -> Told {
+        let name = run.program_name();
+        let mut told = Told {
+            processes: Vec::new(),
+            notes: Vec::new(),
+        };
+        let replay = self.session.command.replay(run.test.as_deref());
+        for path in &run.findings {
+            let findings = match finishline_symbols::read(path) {
+                Ok(findings) => findings,
+                Err(unusable) => {
+                    told.notes
+                        .push(format!("{}: {unusable}", run_name(&name, run)));
+                    continue;
+                }
+            };
+            let is_run_itself =
+                Path::new(&findings.executable).file_name() == run.program.file_name();
+            let question = Question {
+                directory: &self.session.command.directory,
+                program: if is_run_itself { &name } else { "" },
+                test: run.test.as_deref(),
+                replay: &replay,
+                failure: failure.filter(|_| is_run_itself),
+                suppressions: self.suppressions.as_ref(),
+            };
+            told.processes
+                .push(finishline_symbols::symbolise(&findings, &question));
+        }
+        if run.findings.is_empty() {
+            let why = failure.unwrap_or("the process ended before its findings were written");
+            told.notes
+                .push(format!("{} was not checked: {why}", run_name(&name, run)));
+        }
+        told
+    }
+
+    /// Reports all runs of the session. True if there is a race among them.
+    pub(crate) fn conclude(&self, runs: &[Run]) -> Result<bool, Problem> {
+        let mut suite = NativeSuite {
+            command: self.session.command.words(),
+            ..NativeSuite::default()
+        };
+        for run in runs {
+            let told = self.tell(run, run.failure.as_deref());
+            suite.runs.extend(told.processes);
+            suite.notes.extend(told.notes);
+        }
+        if self.session.doc_tests_were_skipped() {
+            suite.notes.push("doc tests are not checked".to_owned());
+        }
+        let raced = suite.runs.iter().any(races);
+        self.write(&suite)?;
+        Ok(raced)
+    }
+
+    fn write(&self, suite: &NativeSuite) -> Result<(), Problem> {
+        let options = &self.session.options;
+        match &options.output {
+            Some(path) => {
+                let failed = |error| Problem::write(path, error);
+                let mut file = BufWriter::new(File::create(path).map_err(failed)?);
+                let style = style(options.color, false);
+                self.document(suite, style, &mut file)
+                    .and_then(|()| file.flush())
+                    .map_err(failed)
+            }
+            None => {
+                let (mut stream, terminal): (Box<dyn Write>, bool) =
+                    match options.report_on_standard_output() {
+                        true => (Box::new(io::stdout()), io::stdout().is_terminal()),
+                        false => (Box::new(io::stderr()), io::stderr().is_terminal()),
+                    };
+                let style = style(options.color, terminal);
+                self.document(suite, style, &mut stream)
+                    .and_then(|()| stream.flush())
+                    .or_else(whoever_reads_has_enough)
+            }
+        }
+    }
+
+    fn document(&self, suite: &NativeSuite, style: Style, out: &mut dyn Write) -> io::Result<()> {
+        let options = &self.session.options;
+        let format = options.format.of_report();
+        let alone = self.session.subcommand == Subcommand::Run && suite.notes.is_empty();
+        match suite.runs.as_slice() {
+            [run] if alone => native::write(run, format, style, out),
+            // Tests have told their races as they went.
+            _ if options.format == Format::Text
+                && options.output.is_none()
+                && self.session.subcommand == Subcommand::Test =>
+            {
+                native::write_summary(suite, style, out)
+            }
+            _ => native::write_suite(suite, format, style, out),
+        }
+    }
+}
+
+impl Told {
+    pub(crate) fn standing(&self) -> Standing {
+        if self.processes.iter().any(races) {
+            return Standing::Races;
+        }
+        let cut_short = |run: &NativeRun| {
+            run.verdict == Verdict::Unknown && run.because != Some(Limit::NothingParallel)
+        };
+        match !self.notes.is_empty() || self.processes.iter().any(cut_short) {
+            true => Standing::Unchecked,
+            false => Standing::NothingFound,
+        }
+    }
+
+    /// The report of a test, if it has anything to say.
+    pub(crate) fn text(&self, style: Style) -> io::Result<Vec<u8>> {
+        let mut text = Vec::new();
+        for run in self
+            .processes
+            .iter()
+            .filter(|run| races(run) || run.stopped.is_some())
+        {
+            native::write(run, finishline_report::Format::Text, style, &mut text)?;
+        }
+        Ok(text)
+    }
+}
+
+fn races(run: &NativeRun) -> bool {
+    native::exit_status(run) == crate::RACE_FOUND
+}
+
+fn run_name(program: &str, run: &Run) -> String {
+    match &run.test {
+        Some(test) => format!("`{test}` of {program}"),
+        None => program.to_owned(),
+    }
+}
+
+fn read_suppressions(path: &Path) -> Result<Suppressions, Problem> {
+    let text = fs::read_to_string(path).map_err(|error| Problem::read(path, error))?;
+    Suppressions::parse(&path.to_string_lossy(), &text).map_err(|mistakes| {
+        let mistakes: Vec<String> = mistakes.iter().map(ToString::to_string).collect();
+        Problem::new(mistakes.join("\n"))
+    })
+}
+
+/// A closed pipe is no failure.
+fn whoever_reads_has_enough(error: io::Error) -> Result<(), Problem> {
+    match error.kind() {
+        io::ErrorKind::BrokenPipe => Ok(()),
+        _ => Err(Problem::new(format!("can't write the report: {error}"))),
+    }
+}
+
+/// How text is to look on a stream.
+pub(crate) fn style(color: Color, terminal: bool) -> Style {
+    let dumb = env::var_os("TERM").is_some_and(|term| term == "dumb");
+    let plain = dumb || env::var_os("NO_COLOR").is_some_and(|value| !value.is_empty());
+    Style {
+        color: match color {
+            Color::Always => true,
+            Color::Never => false,
+            Color::Auto => terminal && !plain,
+        },
+        ..Style::default()
+    }
+}

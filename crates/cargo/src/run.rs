@@ -1,0 +1,100 @@
+//! One process that was started to be checked: what it was, how it ended, and where its findings are.
+
+use serde::{Deserialize, Serialize};
+use std::os::unix::process::ExitStatusExt;
+use std::path::PathBuf;
+use std::process::ExitStatus;
+
+#[derive(Debug, Serialize, Deserialize)]
+pub(crate) struct Run {
+    pub(crate) program: PathBuf,
+    /// The test, if it ran only one.
+    pub(crate) test: Option<String>,
+    pub(crate) ended: Ended,
+    /// Why it did not do all that it would have done, in a sentence.
+    pub(crate) failure: Option<String>,
+    /// The findings of the process, and of instrumented processes that it started.
+    pub(crate) findings: Vec<PathBuf>,
+}
+
+impl Run {
+    /// The program's name: cargo adds a hash to those of tests.
+    pub(crate) fn program_name(&self) -> String {
+        let name = self.program.file_name().unwrap_or_default();
+        let name = name.to_string_lossy();
+        match name.rsplit_once('-') {
+            Some((name, hash)) if is_hash(hash) => name.to_owned(),
+            _ => name.into_owned(),
+        }
+    }
+}
+
+fn is_hash(text: &str) -> bool {
+    text.len() == 16 && text.bytes().all(|byte| byte.is_ascii_hexdigit())
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub(crate) enum Ended {
+    Exited(i32),
+    Killed { signal: i32 },
+}
+
+/// The exit status of a Rust program that panicked.
+const PANICKED: i32 = 101;
+
+impl Ended {
+    pub(crate) fn from(status: ExitStatus) -> Ended {
+        match (status.code(), status.signal()) {
+            (Some(code), _) => Ended::Exited(code),
+            (None, signal) => Ended::Killed {
+                signal: signal.unwrap_or_default(),
+            },
+        }
+    }
+
+    /// The exit status that shells give it.
+    pub(crate) fn status(self) -> u8 {
+        match self {
+            Ended::Exited(code) => code.to_le_bytes()[0],
+            Ended::Killed { signal } => signal.to_le_bytes()[0].wrapping_add(128),
+        }
+    }
+
+    /// The failure that this way of ending is a sign of. Exit statuses are the program's own business, but for that of a panic.
+    pub(crate) fn failure(self) -> Option<String> {
+        match self {
+            Ended::Exited(PANICKED) => Some(format!(
+                "the program ended with exit status {PANICKED}, as after a panic"
+            )),
+            Ended::Exited(_) => None,
+            Ended::Killed { signal } => Some(format!("the process was killed by signal {signal}")),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn programs_are_named_without_cargos_hash() {
+        let name = |path: &str| {
+            let run = Run {
+                program: path.into(),
+                test: None,
+                ended: Ended::Exited(0),
+                failure: None,
+                findings: Vec::new(),
+            };
+            run.program_name()
+        };
+        assert_eq!(name("/t/deps/my_crate-047bf3123f3c0e9e"), "my_crate");
+        assert_eq!(name("/t/debug/my-program"), "my-program");
+    }
+
+    #[test]
+    fn statuses_are_those_of_shells() {
+        assert_eq!(Ended::Exited(3).status(), 3);
+        assert_eq!(Ended::Killed { signal: 6 }.status(), 134);
+    }
+}

@@ -1,0 +1,248 @@
+//! The runtime for one rustc: built once from the sources inside the tool, kept in a cache.
+//!
+//! The runtime is a Rust library with a standard library of its own, and is linked into programs that have theirs. So it is made one
+//! relocatable object in which only the symbols of the interface are global: nothing else of it can meet the user's symbols,
+//! allocator or panics. It is built for each rustc apart, because the drop-in is compiled against it by the user's rustc, and
+//! because a fix of the compiler should reach the runtime too.
+//!
+//! A folder of the cache is complete or absent: it is made under another name and renamed. Who builds holds a lock, so that a second
+//! process waits instead of building the same; if it dies, the lock goes with it.
+
+use crate::sources::Wrapped;
+use crate::toolchain::Toolchain;
+use crate::{Problem, sources, standard_library};
+use std::env;
+use std::fs::{self, File, TryLockError};
+use std::hash::{DefaultHasher, Hasher};
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+
+/// Names another folder for the cache.
+const CACHE_VARIABLE: &str = "FINISHLINE_CACHE";
+const OBJECT: &str = "runtime.o";
+/// A symbol a line: those that programs are linked with `--wrap` for.
+const WRAPPED: &str = "wrapped";
+const SOURCES: &str = "sources";
+
+pub(crate) struct Runtime {
+    /// Distinguishes whatever was built with another rustc or another tool.
+    pub(crate) key: String,
+    /// Arguments of rustc that make the runtime a part of a program.
+    pub(crate) link_arguments: Vec<String>,
+    /// The crate root that stands in for rayon-core's.
+    pub(crate) drop_in: PathBuf,
+}
+
+impl Runtime {
+    /// Finds the runtime in the cache, or builds it.
+    pub(crate) fn prepare(toolchain: &Toolchain, quiet: bool) -> Result<Runtime, Problem> {
+        let cache = cache()?;
+        fs::create_dir_all(&cache).map_err(|error| Problem::write(&cache, error))?;
+        let key = key(toolchain);
+        let home = cache.join(&key);
+        if !home.is_dir() {
+            let lock = wait_for_lock(&cache.join(format!("{key}.lock")), quiet)?;
+            if !home.is_dir() {
+                build(toolchain, &cache, &home, quiet)?;
+            }
+            drop(lock);
+        }
+        Ok(Runtime {
+            key,
+            link_arguments: link_arguments(&home)?,
+            drop_in: home.join(SOURCES).join(sources::DROP_IN_ROOT),
+        })
+    }
+}
+
+fn cache() -> Result<PathBuf, Problem> {
+    let set = |name| {
+        env::var_os(name)
+            .filter(|value| !value.is_empty())
+            .map(PathBuf::from)
+    };
+    let folder = set(CACHE_VARIABLE)
+        .or_else(|| set("XDG_CACHE_HOME").map(|caches| caches.join("finishline")))
+        .or_else(|| env::home_dir().map(|home| home.join(".cache/finishline")))
+        .ok_or_else(|| {
+            Problem::new(format!(
+                "there is no home directory; name a folder for the runtime in {CACHE_VARIABLE}"
+            ))
+        })?;
+    std::path::absolute(&folder).map_err(|error| Problem::read(&folder, error))
+}
+
+fn key(toolchain: &Toolchain) -> String {
+    let mut hasher = DefaultHasher::new();
+    hasher.write(toolchain.version.as_bytes());
+    hasher.write(sources::FINGERPRINT.as_bytes());
+    hasher.write(env!("CARGO_PKG_VERSION").as_bytes());
+    format!("{}-{:016x}", toolchain.release, hasher.finish())
+}
+
+fn wait_for_lock(path: &Path, quiet: bool) -> Result<File, Problem> {
+    let file = File::create(path).map_err(|error| Problem::write(path, error))?;
+    match file.try_lock() {
+        Ok(()) => return Ok(file),
+        Err(TryLockError::Error(error)) => return Err(Problem::write(path, error)),
+        Err(TryLockError::WouldBlock) => {}
+    }
+    if !quiet {
+        eprintln!("   Waiting for another process that builds the Finishline runtime");
+    }
+    file.lock().map_err(|error| Problem::write(path, error))?;
+    Ok(file)
+}
+
+fn build(toolchain: &Toolchain, cache: &Path, home: &Path, quiet: bool) -> Result<(), Problem> {
+    if !quiet {
+        eprintln!(
+            "    Building the Finishline runtime for rustc {}, once",
+            toolchain.release
+        );
+    }
+    let workshop = tempfile::Builder::new()
+        .prefix(".building-")
+        .tempdir_in(cache)
+        .map_err(|error| Problem::write(cache, error))?;
+    let product = workshop.path().join("product");
+    let sources = product.join(SOURCES);
+    sources::write(&sources)?;
+    let target = workshop.path().join("target");
+    compile(toolchain, &sources, &target, quiet)?;
+    let library = target
+        .join(&toolchain.host)
+        .join("release")
+        .join(sources::RUNTIME_LIBRARY);
+    let wrapped = wrapped_symbols(toolchain, quiet)?;
+    merge(&library, workshop.path(), &wrapped, &product.join(OBJECT))?;
+    let list: Vec<&str> = wrapped.iter().map(|(_, symbol)| symbol.as_str()).collect();
+    let path = product.join(WRAPPED);
+    fs::write(&path, list.join("\n")).map_err(|error| Problem::write(&path, error))?;
+    fs::rename(&product, home).map_err(|error| Problem::write(home, error))
+}
+
+fn link_arguments(home: &Path) -> Result<Vec<String>, Problem> {
+    let object = home.join(OBJECT);
+    let object = object
+        .to_str()
+        .ok_or_else(|| Problem::new(format!("the path {} is not text", object.display())))?;
+    let path = home.join(WRAPPED);
+    let wrapped = fs::read_to_string(&path).map_err(|error| Problem::read(&path, error))?;
+    let mut arguments = vec![
+        format!("-Clink-arg={object}"),
+        // Instrumented libraries that the program loads later find it there.
+        "-Clink-arg=-Wl,--export-dynamic-symbol=__tsan_*".to_owned(),
+    ];
+    arguments.extend(
+        wrapped
+            .lines()
+            .map(|symbol| format!("-Clink-arg=-Wl,--wrap={symbol}")),
+    );
+    Ok(arguments)
+}
+
+/// The functions of std that the runtime stands before, as symbols of this rustc's std.
+fn wrapped_symbols(toolchain: &Toolchain, quiet: bool) -> Result<Vec<(Wrapped, String)>, Problem> {
+    let library = toolchain.standard_library()?;
+    let wrapped: Vec<Wrapped> = sources::wrapped_functions().collect();
+    let functions: Vec<&str> = wrapped.iter().map(|wrapped| wrapped.function).collect();
+    let symbols = standard_library::symbols(&library, &functions)?;
+    let mut found = Vec::new();
+    for (wrapped, symbol) in wrapped.into_iter().zip(symbols) {
+        match symbol {
+            Some(symbol) => found.push((wrapped, symbol)),
+            None if quiet => {}
+            None => eprintln!(
+                "note: std of rustc {} has no function {}: what it orders is not known to be ordered",
+                toolchain.release, wrapped.function
+            ),
+        }
+    }
+    Ok(found)
+}
+
+/// Builds the static library. The user's flags, wrappers and profiles are for the user's code, not for this.
+fn compile(
+    toolchain: &Toolchain,
+    sources: &Path,
+    target: &Path,
+    quiet: bool,
+) -> Result<(), Problem> {
+    let mut command = Command::new(&toolchain.cargo);
+    for (name, _) in env::vars_os() {
+        let text = name.to_string_lossy();
+        let of_cargo = text.starts_with("CARGO_") && text != "CARGO_HOME";
+        if of_cargo || text.starts_with("RUSTC") || text.starts_with("RUSTFLAGS") {
+            command.env_remove(&name);
+        }
+    }
+    command
+        .current_dir(sources)
+        .args(["build", "--release", "--offline"])
+        .args([
+            "--package",
+            sources::RUNTIME_PACKAGE,
+            "--features",
+            sources::RUNTIME_FEATURE,
+        ])
+        .args(["--target", &toolchain.host, "--target-dir"])
+        .arg(target)
+        .env("RUSTC", &toolchain.rustc)
+        // Set, so that nothing of the user's configuration is taken instead.
+        .env("RUSTC_WRAPPER", "")
+        .env("RUSTC_WORKSPACE_WRAPPER", "")
+        // The runtime follows the program's frames from its own.
+        .env("CARGO_ENCODED_RUSTFLAGS", "-Cforce-frame-pointers=yes")
+        .env("CARGO_BUILD_BUILD_DIR", target)
+        .stdin(Stdio::null())
+        .stdout(Stdio::null());
+    if quiet {
+        command.arg("--quiet");
+    }
+    succeed(&mut command, "the Finishline runtime could not be built")
+}
+
+/// Makes one relocatable object of the library, in which only the interface is global.
+fn merge(
+    library: &Path,
+    workshop: &Path,
+    wrapped: &[(Wrapped, String)],
+    object: &Path,
+) -> Result<(), Problem> {
+    let merged = workshop.join("merged.o");
+    let mut link = Command::new("ld");
+    // Groups are deduplicated by name across objects, and these names are about to become our own.
+    link.args(["-r", "--force-group-allocation", "--whole-archive", "-o"]);
+    link.arg(&merged).arg(library);
+    succeed(&mut link, "`ld` could not link the Finishline runtime")?;
+
+    let mut global: Vec<String> = sources::global_symbols().map(str::to_owned).collect();
+    let mut localise = Command::new("objcopy");
+    for (Wrapped { name, .. }, symbol) in wrapped {
+        // The names that the linker's `--wrap` goes by.
+        localise.arg(format!(
+            "--redefine-sym=__finishline_wrap_{name}=__wrap_{symbol}"
+        ));
+        localise.arg(format!(
+            "--redefine-sym=__finishline_real_{name}=__real_{symbol}"
+        ));
+        global.push(format!("__wrap_{symbol}"));
+    }
+    let list = workshop.join("global-symbols");
+    fs::write(&list, global.join("\n")).map_err(|error| Problem::write(&list, error))?;
+    localise.args(["--strip-debug", "--wildcard", "--keep-global-symbols"]);
+    localise.arg(&list).arg(&merged).arg(object);
+    succeed(
+        &mut localise,
+        "`objcopy` (of GNU binutils) could not prepare the Finishline runtime",
+    )
+}
+
+fn succeed(command: &mut Command, otherwise: &str) -> Result<(), Problem> {
+    match command.status() {
+        Ok(status) if status.success() => Ok(()),
+        Ok(status) => Err(Problem::new(format!("{otherwise} ({status})"))),
+        Err(error) => Err(Problem::new(format!("{otherwise}: {error}"))),
+    }
+}

@@ -1,0 +1,29 @@
+//! The part that cargo calls instead of rustdoc.
+//!
+//! rustdoc compiles doc tests by itself, past any wrapper, so they would run unchecked against the crates that we built.
+//! They are skipped, and that is said once. Whatever else is asked of rustdoc goes to the real one.
+
+use crate::Problem;
+use crate::session::Session;
+use std::ffi::OsString;
+use std::os::unix::process::CommandExt;
+use std::process::Command;
+
+pub(crate) fn stand_in(session: &Session, arguments: &[OsString]) -> Result<u8, Problem> {
+    if arguments.iter().any(|argument| argument == "--test") {
+        if session.skip_doc_tests() {
+            eprintln!(
+                "note: doc tests are skipped: rustdoc builds them in a way that can't be checked"
+            );
+        }
+        return Ok(0);
+    }
+    let mut users = session.users_environment.iter();
+    let users =
+        users.find_map(|(name, value)| (name == "RUSTDOC").then_some(value.clone()).flatten());
+    let mut command = Command::new(users.unwrap_or_else(|| "rustdoc".to_owned()));
+    session.leave(&mut command);
+    command.args(arguments);
+    let error = command.exec();
+    Err(Problem::start(command.get_program(), error))
+}

@@ -1,0 +1,182 @@
+//! What the parts of one `cargo finishline` share: a directory with one description, and the results that runners put there.
+//!
+//! The directory is named in an environment variable, which cargo hands on to the parts. The checked program gets the user's
+//! environment back: it may start cargo itself, and that is none of our business.
+
+use crate::Problem;
+use crate::options::{Options, Subcommand};
+use crate::run::Run;
+use serde::{Deserialize, Serialize};
+use std::env;
+use std::fs::{self, File};
+use std::io::{self, Write};
+use std::path::PathBuf;
+use std::process::Command;
+use tempfile::TempDir;
+
+const VARIABLE: &str = "FINISHLINE_SESSION";
+const DESCRIPTION: &str = "session.json";
+const RUNS: &str = "runs";
+const DOC_TESTS_SKIPPED: &str = "doc-tests-skipped";
+
+#[derive(Serialize, Deserialize)]
+pub(crate) struct Session {
+    pub(crate) directory: PathBuf,
+    pub(crate) subcommand: Subcommand,
+    pub(crate) command: CommandLine,
+    pub(crate) options: Options,
+    pub(crate) compiler: Compiler,
+    /// The user's values of the variables that the session sets.
+    pub(crate) users_environment: Vec<(String, Option<String>)>,
+}
+
+/// What the user typed, and where.
+#[derive(Serialize, Deserialize)]
+pub(crate) struct CommandLine {
+    pub(crate) directory: String,
+    /// From `cargo` on, up to `--`.
+    pub(crate) before: Vec<String>,
+    /// What follows `--`.
+    pub(crate) after: Vec<String>,
+}
+
+impl CommandLine {
+    pub(crate) fn words(&self) -> Vec<String> {
+        let separator = (!self.after.is_empty()).then(|| "--".to_owned());
+        let before = self.before.iter().cloned();
+        before
+            .chain(separator)
+            .chain(self.after.iter().cloned())
+            .collect()
+    }
+
+    /// The command that shows the same again, of one test if there is one.
+    pub(crate) fn replay(&self, test: Option<&str>) -> String {
+        let words = match test {
+            Some(test) => {
+                let mut words = self.before.clone();
+                words.extend(["--", "--include-ignored", "--exact", test].map(str::to_owned));
+                words
+            }
+            None => self.words(),
+        };
+        let words: Vec<String> = words.iter().map(|word| quoted(word)).collect();
+        words.join(" ")
+    }
+}
+
+/// A word as a shell takes it.
+fn quoted(word: &str) -> String {
+    let plain = |c: char| c.is_alphanumeric() || "-_=./:,+@%".contains(c);
+    match !word.is_empty() && word.chars().all(plain) {
+        true => word.to_owned(),
+        false => format!("'{}'", word.replace('\'', r"'\''")),
+    }
+}
+
+/// What the wrapper around rustc must know.
+#[derive(Serialize, Deserialize)]
+pub(crate) struct Compiler {
+    /// Whether unstable options have to be switched on.
+    pub(crate) stable: bool,
+    pub(crate) users_wrapper: Option<PathBuf>,
+    /// The crate root that stands in for rayon-core's.
+    pub(crate) drop_in: PathBuf,
+    /// Arguments of rustc for what is linked to a program.
+    pub(crate) link_arguments: Vec<String>,
+}
+
+impl Session {
+    /// The session that this process is a part of.
+    pub(crate) fn inherited() -> Option<Result<Session, Problem>> {
+        let path = PathBuf::from(env::var_os(VARIABLE)?).join(DESCRIPTION);
+        let text = fs::read_to_string(&path).map_err(|error| Problem::read(&path, error));
+        Some(text.and_then(|text| {
+            serde_json::from_str(&text).map_err(|error| Problem::read(&path, error))
+        }))
+    }
+
+    /// Starts the session: `command` and whatever it starts belong to it.
+    pub(crate) fn open(&self, command: &mut Command) -> Result<(), Problem> {
+        let path = self.directory.join(DESCRIPTION);
+        let text = serde_json::to_string(self).map_err(|error| Problem::write(&path, error))?;
+        fs::write(&path, text).map_err(|error| Problem::write(&path, error))?;
+        command.env(VARIABLE, &self.directory);
+        Ok(())
+    }
+
+    /// Gives a process the environment that it would have without us.
+    pub(crate) fn leave(&self, command: &mut Command) {
+        command.env_remove(VARIABLE);
+        for (name, value) in &self.users_environment {
+            match value {
+                Some(value) => command.env(name, value),
+                None => command.env_remove(name),
+            };
+        }
+    }
+
+    /// A new folder of the session, whose number no other process takes.
+    pub(crate) fn new_folder(&self, kind: &str) -> Result<PathBuf, Problem> {
+        let made = tempfile::Builder::new()
+            .prefix(&format!("{kind}-"))
+            .tempdir_in(&self.directory);
+        made.map(TempDir::keep)
+            .map_err(|error| Problem::write(&self.directory, error))
+    }
+
+    /// Adds a run to those that are reported at the end.
+    pub(crate) fn record(&self, run: &Run) -> Result<(), Problem> {
+        let path = self.directory.join(RUNS);
+        let mut line = serde_json::to_vec(run).map_err(|error| Problem::write(&path, error))?;
+        line.push(b'\n');
+        let file = File::options().append(true).create(true).open(&path);
+        file.and_then(|mut file| file.write_all(&line))
+            .map_err(|error| Problem::write(&path, error))
+    }
+
+    /// All runs so far, in the order in which they were added.
+    pub(crate) fn runs(&self) -> Result<Vec<Run>, Problem> {
+        let path = self.directory.join(RUNS);
+        let text = match fs::read_to_string(&path) {
+            Ok(text) => text,
+            Err(error) if error.kind() == io::ErrorKind::NotFound => String::new(),
+            Err(error) => return Err(Problem::read(&path, error)),
+        };
+        let runs = text.lines().map(serde_json::from_str);
+        runs.collect::<Result<_, _>>()
+            .map_err(|error| Problem::read(&path, error))
+    }
+
+    /// Notes that doc tests were skipped; true the first time.
+    pub(crate) fn skip_doc_tests(&self) -> bool {
+        File::create_new(self.directory.join(DOC_TESTS_SKIPPED)).is_ok()
+    }
+
+    pub(crate) fn doc_tests_were_skipped(&self) -> bool {
+        self.directory.join(DOC_TESTS_SKIPPED).exists()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn replays_are_what_was_typed_but_for_other_tests() {
+        let words = |words: &[&str]| words.iter().map(|word| (*word).to_owned()).collect();
+        let command = CommandLine {
+            directory: String::new(),
+            before: words(&["cargo", "finishline", "test", "--features", "a b"]),
+            after: words(&["it's"]),
+        };
+        assert_eq!(
+            command.replay(None),
+            r"cargo finishline test --features 'a b' -- 'it'\''s'"
+        );
+        assert_eq!(
+            command.replay(Some("a::b")),
+            "cargo finishline test --features 'a b' -- --include-ignored --exact a::b"
+        );
+    }
+}

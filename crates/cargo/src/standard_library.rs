@@ -1,0 +1,59 @@
+//! Finds functions in the precompiled standard library by their paths.
+//!
+//! Their symbols differ from one rustc to the next, by scheme and by hash. A path is found as it is shown to people: without hash, and
+//! without the angle brackets that one of the schemes puts around types.
+
+use crate::Problem;
+use object::read::archive::ArchiveFile;
+use object::{Object, ObjectSymbol};
+use std::fs;
+use std::path::Path;
+
+/// The symbol of each function, if the library defines it.
+pub(crate) fn symbols(library: &Path, functions: &[&str]) -> Result<Vec<Option<String>>, Problem> {
+    let data = fs::read(library).map_err(|error| Problem::read(library, error))?;
+    let archive = ArchiveFile::parse(&*data).map_err(|error| Problem::read(library, error))?;
+    let mut found = vec![None; functions.len()];
+    for member in archive.members() {
+        let member = member.and_then(|member| member.data(&*data));
+        let member = member.map_err(|error| Problem::read(library, error))?;
+        // Metadata is a member, too, and no object.
+        let Ok(object) = object::File::parse(member) else {
+            continue;
+        };
+        let defined = object
+            .symbols()
+            .filter(|symbol| symbol.is_definition() && symbol.is_global());
+        for symbol in defined.filter_map(|symbol| symbol.name().ok()) {
+            let path = path(symbol);
+            if let Some(at) = functions.iter().position(|function| *function == path) {
+                found[at] = Some(symbol.to_owned());
+            }
+        }
+    }
+    Ok(found)
+}
+
+/// `<std::sync::Once>::call` and `std::sync::Once::call::h0123456789abcdef` are both `std::sync::Once::call`.
+fn path(symbol: &str) -> String {
+    let shown = format!("{:#}", rustc_demangle::demangle(symbol));
+    shown.replace(['<', '>'], "")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn paths_are_the_same_in_both_schemes() {
+        assert_eq!(
+            path("_ZN3std4sync4Once4call17h0123456789abcdefE"),
+            "std::sync::Once::call"
+        );
+        assert_eq!(
+            path("_RNvMNtCsd1237ef7159_3std4syncNtB2_4Once4call"),
+            "std::sync::Once::call"
+        );
+        assert_eq!(path("malloc"), "malloc");
+    }
+}

@@ -1,0 +1,195 @@
+//! Which cargo and rustc the user works with, and what their cargo is configured to do.
+//!
+//! Cargo alone knows how its configuration is put together from files, environment and `--config`, so cargo is asked.
+
+use crate::Problem;
+use serde::Deserialize;
+use std::env;
+use std::ffi::{OsStr, OsString};
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+
+/// Where the runtime works.
+const SUPPORTED_HOSTS: [&str; 1] = ["x86_64-unknown-linux-gnu"];
+
+pub(crate) struct Toolchain {
+    pub(crate) cargo: OsString,
+    pub(crate) rustc: OsString,
+    /// All that `rustc -vV` says.
+    pub(crate) version: String,
+    pub(crate) host: String,
+    pub(crate) release: String,
+}
+
+/// Options of cargo that decide which configuration and which workspace it reads.
+#[derive(Default)]
+pub(crate) struct Place {
+    pub(crate) arguments: Vec<OsString>,
+    /// Not for `cargo config`, which knows no packages.
+    pub(crate) manifest: Vec<OsString>,
+}
+
+impl Toolchain {
+    pub(crate) fn find(place: &Place) -> Result<Toolchain, Problem> {
+        let cargo = env::var_os("CARGO").unwrap_or_else(|| "cargo".into());
+        let rustc = match given(&["RUSTC", "CARGO_BUILD_RUSTC"]) {
+            Some(rustc) => rustc,
+            None => {
+                configured_program(&cargo, place, "build.rustc").unwrap_or_else(|| "rustc".into())
+            }
+        };
+        let version = output(Command::new(&rustc).arg("-vV"))?;
+        let field = |name: &str| {
+            let mut lines = version.lines();
+            let value = lines.find_map(|line| line.strip_prefix(name));
+            value.map(|value| value.trim().to_owned()).ok_or_else(|| {
+                Problem::new(format!(
+                    "`{} -vV` does not say its {name}",
+                    Path::new(&rustc).display()
+                ))
+            })
+        };
+        let host = field("host:")?;
+        let release = field("release:")?;
+        if !SUPPORTED_HOSTS.contains(&host.as_str()) {
+            let supported = SUPPORTED_HOSTS.join(", ");
+            return Err(Problem::new(format!(
+                "programs are checked on {supported} only, and this is {host}"
+            )));
+        }
+        Ok(Toolchain {
+            cargo,
+            rustc,
+            version,
+            host,
+            release,
+        })
+    }
+
+    /// The precompiled standard library that programs are linked with.
+    pub(crate) fn standard_library(&self) -> Result<PathBuf, Problem> {
+        let sysroot = output(Command::new(&self.rustc).args(["--print", "sysroot"]))?;
+        let folder = Path::new(sysroot.trim_end())
+            .join("lib/rustlib")
+            .join(&self.host)
+            .join("lib");
+        let entries = fs::read_dir(&folder).map_err(|error| Problem::read(&folder, error))?;
+        let mut paths = entries.filter_map(|entry| entry.ok().map(|entry| entry.path()));
+        let is_std = |path: &PathBuf| {
+            let name = path.file_name().unwrap_or_default().to_string_lossy();
+            name.starts_with("libstd-") && name.ends_with(".rlib")
+        };
+        paths.find(is_std).ok_or_else(|| {
+            Problem::new(format!(
+                "there is no standard library in {}",
+                folder.display()
+            ))
+        })
+    }
+
+    /// Whether this rustc takes unstable options as it is.
+    pub(crate) fn is_nightly(&self) -> bool {
+        self.release.contains("nightly") || self.release.contains("dev")
+    }
+
+    /// The wrapper that the user has around rustc.
+    pub(crate) fn users_wrapper(&self, place: &Place) -> Option<OsString> {
+        match given(&["RUSTC_WRAPPER", "CARGO_BUILD_RUSTC_WRAPPER"]) {
+            Some(wrapper) => Some(wrapper),
+            // Set but empty: the user wants none, whatever is configured.
+            None if env::var_os("RUSTC_WRAPPER").is_some() => None,
+            None => configured_program(&self.cargo, place, "build.rustc-wrapper"),
+        }
+    }
+
+    /// The directory that cargo would build in.
+    pub(crate) fn target_directory(&self, place: &Place) -> Result<PathBuf, Problem> {
+        #[derive(Deserialize)]
+        struct Metadata {
+            target_directory: PathBuf,
+        }
+        let mut command = Command::new(&self.cargo);
+        command.args(["metadata", "--no-deps", "--format-version", "1"]);
+        command.args(&place.arguments).args(&place.manifest);
+        let text = output(&mut command)?;
+        let metadata: Metadata = serde_json::from_str(&text)
+            .map_err(|error| Problem::new(format!("can't understand `cargo metadata`: {error}")))?;
+        Ok(metadata.target_directory)
+    }
+}
+
+/// The first of these variables that says something.
+fn given(variables: &[&str]) -> Option<OsString> {
+    let values = variables.iter().filter_map(env::var_os);
+    values.into_iter().find(|value| !value.is_empty())
+}
+
+/// A program that cargo's configuration names, as a path that holds from anywhere.
+///
+/// The command that reads configuration is not stable; where it is missing, the answer is that nothing is configured.
+fn configured_program(cargo: &OsStr, place: &Place, key: &str) -> Option<OsString> {
+    let mut command = Command::new(cargo);
+    command.args(["-Zunstable-options", "config", "get", "--show-origin", key]);
+    command.args(&place.arguments).env("RUSTC_BOOTSTRAP", "1");
+    command.stderr(Stdio::null()).stdin(Stdio::null());
+    let output = command
+        .output()
+        .ok()
+        .filter(|output| output.status.success())?;
+    parse_configured(&String::from_utf8(output.stdout).ok()?)
+}
+
+/// Reads `build.rustc-wrapper = "value" # origin`.
+fn parse_configured(line: &str) -> Option<OsString> {
+    let (_, assigned) = line.trim_end().split_once(" = ")?;
+    let (value, origin) = assigned.rsplit_once(" # ")?;
+    let program: String = serde_json::from_str(value).ok()?;
+    if program.is_empty() {
+        return None;
+    }
+    // With a slash it is relative to the folder that holds `.cargo`; without, it is looked up in PATH.
+    let folder = Path::new(origin).parent().and_then(Path::parent);
+    match folder {
+        _ if !program.contains('/') => Some(program.into()),
+        Some(folder) => Some(folder.join(program).into()),
+        // From `--config`, hence relative to where we are.
+        None => std::path::absolute(program).ok().map(PathBuf::into),
+    }
+}
+
+/// What a command writes to standard output; its standard error is the user's.
+fn output(command: &mut Command) -> Result<String, Problem> {
+    let program = command.get_program().to_owned();
+    let output = command
+        .stdin(Stdio::null())
+        .stderr(Stdio::inherit())
+        .output()
+        .map_err(|error| Problem::start(&program, error))?;
+    let shown = Path::new(&program).display();
+    if !output.status.success() {
+        return Err(Problem::new(format!("{shown} failed ({})", output.status)));
+    }
+    String::from_utf8(output.stdout)
+        .map_err(|_| Problem::new(format!("{shown} answered with something that is not text")))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn configured_paths_are_relative_to_the_folder_of_the_configuration() {
+        let read = |line| parse_configured(line).map(|path| path.into_string().expect("text"));
+        let line = "build.rustc-wrapper = \"tools/wrap\" # /home/me/p/.cargo/config.toml\n";
+        assert_eq!(read(line).as_deref(), Some("/home/me/p/tools/wrap"));
+        let line = "build.rustc-wrapper = \"sccache\" # /home/me/.cargo/config.toml";
+        assert_eq!(read(line).as_deref(), Some("sccache"));
+        let line = "build.rustc-wrapper = \"/opt/w # x\" # --config cli option";
+        assert_eq!(read(line).as_deref(), Some("/opt/w # x"));
+        assert_eq!(
+            read("build.rustc-wrapper = \"\" # /x/.cargo/config.toml"),
+            None
+        );
+    }
+}

@@ -1,0 +1,143 @@
+//! What one test printed, out of what its process printed.
+//!
+//! A test's process is libtest with one test and capturing off, because what libtest captures is lost in a crash. Around the
+//! test's own output it then prints a heading, a verdict and a summary; these are taken off again. If they are not there, the
+//! test did not come to its end.
+
+/// The output of one test.
+#[derive(Debug, PartialEq, Eq)]
+pub(crate) struct Transcript {
+    pub(crate) output: String,
+    /// What libtest said about it, if it came to that.
+    pub(crate) passed: Option<bool>,
+}
+
+impl Transcript {
+    pub(crate) fn read(printed: &[u8], test: &str) -> Transcript {
+        let text = String::from_utf8_lossy(printed);
+        let Some((before, body)) = split_heading(&text, test) else {
+            return Transcript {
+                output: text.into_owned(),
+                passed: None,
+            };
+        };
+        let Some((body, after, passed)) = split_summary(body) else {
+            return Transcript {
+                output: format!("{before}{body}"),
+                passed: None,
+            };
+        };
+        let (body, note) = match passed {
+            true => (body.strip_suffix("ok\n").unwrap_or(body), ""),
+            false => split_failures(body),
+        };
+        Transcript {
+            output: [before, body, note, after].concat(),
+            passed: Some(passed),
+        }
+    }
+}
+
+/// Splits before and after `running 1 test`, `test NAME - should panic ... `.
+fn split_heading<'a>(text: &'a str, test: &str) -> Option<(&'a str, &'a str)> {
+    let heading = "\nrunning 1 test\n";
+    let at = text.find(heading)?;
+    let body = text[at + heading.len()..]
+        .strip_prefix("test ")?
+        .strip_prefix(test)?;
+    let body = body.strip_prefix(" - should panic").unwrap_or(body);
+    Some((&text[..at], body.strip_prefix(" ... ")?))
+}
+
+/// Splits before and after the line `test result: …`, with an empty line on either side.
+fn split_summary(body: &str) -> Option<(&str, &str, bool)> {
+    let (at, passed) = [
+        ("\ntest result: ok. 1 passed;", true),
+        ("\ntest result: FAILED. 0 passed; 1 failed;", false),
+    ]
+    .into_iter()
+    .find_map(|(summary, passed)| Some((body.rfind(summary)?, passed)))?;
+    let line = &body[at + 1..];
+    let end = line.find('\n').map_or(line.len(), |end| end + 1);
+    let after = &line[end..];
+    Some((
+        &body[..at],
+        after.strip_prefix('\n').unwrap_or(after),
+        passed,
+    ))
+}
+
+/// Splits the output from what libtest has to say about a failure, which is something only if there was no panic.
+fn split_failures(body: &str) -> (&str, &str) {
+    let Some((output, failures)) = body.rsplit_once("FAILED\n\nfailures:\n") else {
+        return (body, "");
+    };
+    let note = failures
+        .strip_prefix("\n---- ")
+        .and_then(|section| section.split_once(" ----\n"))
+        .and_then(|(_, note)| note.rsplit_once("\nfailures:\n"))
+        .map_or("", |(note, _)| note);
+    (output, note)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn read(printed: &str) -> (String, Option<bool>) {
+        let transcript = Transcript::read(printed.as_bytes(), "a::b");
+        (transcript.output, transcript.passed)
+    }
+
+    const OK: &str = "test result: ok. 1 passed; 0 failed; 0 ignored; 0 measured; 7 filtered out; finished in 0.01s\n\n";
+    const BAD: &str = "failures:\n    a::b\n\ntest result: FAILED. 0 passed; 1 failed; 0 ignored; 0 measured; 7 filtered out; finished in 0.01s\n\n";
+
+    #[test]
+    fn a_test_that_passed() {
+        let printed = format!("\nrunning 1 test\ntest a::b ... hello\nok\n\n{OK}");
+        assert_eq!(read(&printed), ("hello\n".to_owned(), Some(true)));
+    }
+
+    #[test]
+    fn output_without_a_newline_and_around_the_test() {
+        let printed =
+            format!("early\n\nrunning 1 test\ntest a::b - should panic ... hellook\n\n{OK}late\n");
+        assert_eq!(
+            read(&printed),
+            ("early\nhellolate\n".to_owned(), Some(true))
+        );
+    }
+
+    #[test]
+    fn a_test_that_failed() {
+        let printed = format!("\nrunning 1 test\ntest a::b ... boo\nFAILED\n\nfailures:\n\n{BAD}");
+        assert_eq!(read(&printed), ("boo\n".to_owned(), Some(false)));
+    }
+
+    #[test]
+    fn a_test_that_should_have_panicked() {
+        let section = "failures:\n\n---- a::b stdout ----\nnote: test did not panic\n\n";
+        let printed =
+            format!("\nrunning 1 test\ntest a::b - should panic ... FAILED\n\n{section}{BAD}");
+        assert_eq!(
+            read(&printed),
+            ("note: test did not panic\n".to_owned(), Some(false))
+        );
+    }
+
+    #[test]
+    fn a_test_that_ended_its_process() {
+        let printed = "\nrunning 1 test\ntest a::b ... last words";
+        assert_eq!(read(printed), ("last words".to_owned(), None));
+        assert_eq!(
+            read("nothing like it"),
+            ("nothing like it".to_owned(), None)
+        );
+    }
+
+    #[test]
+    fn a_test_that_is_not_there() {
+        let printed = "\nrunning 0 tests\n\ntest result: ok. 0 passed; 0 failed; 0 ignored; 0 measured; 8 filtered out; finished in 0.00s\n\n";
+        assert_eq!(read(printed).1, None);
+    }
+}

@@ -1,0 +1,421 @@
+//! The part that cargo calls instead of rustc.
+//!
+//! Cargo names a target exactly in the calls that build what will run as the program or its tests. These are
+//! instrumented; build scripts, procedural macros and whatever probes the compiler pass untouched. The flags are ours to add here, so
+//! that cargo still puts the user's own flags together from all their sources.
+//!
+//! Where the crate is rayon-core, its root is swapped for the drop-in's. The package, its version and the lock file stay as they are,
+//! so there is no version for which the drop-in is silently left out: another major version is an error, and a later minor
+//! version compiles if its interface is still this one.
+
+use crate::session::Session;
+use crate::{Problem, sources};
+use std::env;
+use std::ffi::{OsStr, OsString};
+use std::fs::{self, File};
+use std::os::unix::process::CommandExt;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+/// Given to every instrumented crate.
+const INSTRUMENTATION: [&str; 5] = [
+    "-Zsanitizer=thread",
+    // Calls of the instrumentation are answered by our runtime, not by the one that comes with rustc.
+    "-Zexternal-clangrt",
+    // Else unoptimised code would call generic functions where another crate has them, and std's are not instrumented.
+    "-Zshare-generics=no",
+    // The standard library is not instrumented, and neither is the drop-in.
+    "-Cunsafe-allow-abi-mismatch=sanitizer",
+    "-Cforce-frame-pointers=yes",
+];
+
+/// The crate whose root is swapped, and the versions whose interface the drop-in was made after.
+const RAYON_CORE: &str = "rayon_core";
+const RAYON_CORE_MAJOR: &str = "1";
+const RAYON_CORE_MINORS: [&str; 2] = ["12", "13"];
+
+/// Compiles a crate: becomes the compiler, hence returns only if that can't be started.
+pub(crate) fn compile(
+    session: &Session,
+    rustc: &OsStr,
+    arguments: &[OsString],
+) -> Result<u8, Problem> {
+    let call = Call::read(arguments)?;
+    let mut command = match &session.compiler.users_wrapper {
+        Some(wrapper) => {
+            let mut command = Command::new(wrapper);
+            command.arg(rustc);
+            command
+        }
+        None => Command::new(rustc),
+    };
+    match call.unit() {
+        Unit::Untouched => {
+            command.args(arguments);
+        }
+        Unit::DropIn => {
+            let version = env::var("CARGO_PKG_VERSION").unwrap_or_default();
+            check_version(&version)?;
+            command.args(call.with_root(&session.compiler.drop_in)?);
+            command.args(call.debug_information());
+            command.args(call.crates_apart());
+        }
+        Unit::Instrumented => {
+            command.args(arguments).args(INSTRUMENTATION);
+            command
+                .args(call.debug_information())
+                .args(call.visible_vectors())
+                .args(call.crates_apart());
+            if session.compiler.stable {
+                // Crates must not take the compiler for a nightly one because of what we need it to do.
+                command.env("RUSTC_BOOTSTRAP", "1").arg("-Zallow-features=");
+            }
+            if call.makes_program() {
+                command.args(&session.compiler.link_arguments);
+            }
+            call.mark_harness()?;
+        }
+    }
+    let error = command.exec();
+    Err(Problem::start(command.get_program(), error))
+}
+
+/// Where the wrapper leaves word that a program is made of tests, beside the program.
+pub(crate) fn harness_mark(program: &Path) -> PathBuf {
+    program.with_added_extension("libtest")
+}
+
+fn check_version(version: &str) -> Result<(), Problem> {
+    let mut numbers = version.split('.');
+    let (major, minor) = (numbers.next(), numbers.next());
+    if major != Some(RAYON_CORE_MAJOR) {
+        return Err(Problem::new(format!(
+            "Finishline can't stand in for rayon-core {version}, only for {RAYON_CORE_MAJOR}.x"
+        )));
+    }
+    if !minor.is_some_and(|minor| RAYON_CORE_MINORS.contains(&minor)) {
+        let known = RAYON_CORE_MINORS.map(|minor| format!("{RAYON_CORE_MAJOR}.{minor}"));
+        eprintln!(
+            "note: Finishline stands in for rayon-core {version} with the interface of {}",
+            known.join(" and ")
+        );
+    }
+    Ok(())
+}
+
+#[derive(Debug, PartialEq, Eq)]
+enum Unit {
+    Untouched,
+    DropIn,
+    Instrumented,
+}
+
+/// A call of rustc, as far as we must understand it.
+struct Call {
+    /// With response files read in.
+    arguments: Vec<OsString>,
+    crate_name: Option<String>,
+    crate_types: Vec<String>,
+    has_target: bool,
+    is_test: bool,
+    /// Whether a build script makes this call, to find out what the compiler can do.
+    is_probe: bool,
+}
+
+impl Call {
+    fn read(arguments: &[OsString]) -> Result<Call, Problem> {
+        let arguments = expanded(arguments)?;
+        let mut call = Call {
+            crate_name: None,
+            crate_types: Vec::new(),
+            has_target: false,
+            is_test: false,
+            // Cargo tells build scripts about the target this way, and nobody else.
+            is_probe: env::var_os("CARGO_CFG_TARGET_ARCH").is_some(),
+            arguments,
+        };
+        call.crate_name = call.values("--crate-name").pop();
+        call.crate_types = call.values("--crate-type");
+        call.has_target = !call.values("--target").is_empty();
+        call.is_test = call.arguments.iter().any(|argument| argument == "--test");
+        Ok(call)
+    }
+
+    fn unit(&self) -> Unit {
+        // Cargo compiles a crate of three underscores to learn about the compiler.
+        let name = self.crate_name.as_deref().filter(|name| *name != "___");
+        match name {
+            Some(_) if !self.has_target || self.is_probe => Unit::Untouched,
+            Some(RAYON_CORE) if !self.is_test => Unit::DropIn,
+            Some(_) => Unit::Instrumented,
+            None => Unit::Untouched,
+        }
+    }
+
+    fn makes_program(&self) -> bool {
+        // Nothing said is a program, too: so are tests with a harness of their own.
+        let is_program = self.crate_types.iter().any(|kind| kind == "bin");
+        self.is_test || is_program || self.crate_types.is_empty()
+    }
+
+    /// The values of an option, given as `--name value` or `--name=value`.
+    fn values(&self, name: &str) -> Vec<String> {
+        let mut values = Vec::new();
+        let mut arguments = self
+            .arguments
+            .iter()
+            .map(|argument| argument.to_string_lossy());
+        while let Some(argument) = arguments.next() {
+            if argument == name {
+                values.extend(arguments.next().map(String::from));
+            } else if let Some(value) = argument.strip_prefix(name)
+                && let Some(value) = value.strip_prefix('=')
+            {
+                values.push(value.to_owned());
+            }
+        }
+        values
+    }
+
+    /// The values of a code generation option, given as `-C name=value` or `-Cname=value`, with or without a value.
+    fn codegen(&self, name: &str) -> Vec<String> {
+        let mut values = Vec::new();
+        let mut arguments = self
+            .arguments
+            .iter()
+            .map(|argument| argument.to_string_lossy());
+        while let Some(argument) = arguments.next() {
+            let option = match argument.strip_prefix("-C") {
+                Some("") => arguments.next().map(String::from),
+                Some(option) => Some(option.to_owned()),
+                None if argument == "--codegen" => arguments.next().map(String::from),
+                None => argument.strip_prefix("--codegen=").map(str::to_owned),
+            };
+            if let Some(option) = option {
+                let (key, value) = option.split_once('=').unwrap_or((&option, ""));
+                if key.replace('_', "-") == name {
+                    values.push(value.to_owned());
+                }
+            }
+        }
+        values
+    }
+
+    /// Reports name lines, so there must be tables of lines, and nobody may take them out again.
+    fn debug_information(&self) -> Vec<&'static str> {
+        let mut flags = Vec::new();
+        let short = self.arguments.iter().any(|argument| argument == "-g");
+        let level = self.codegen("debuginfo").pop();
+        match level.as_deref() {
+            Some("0" | "none" | "line-directives-only") => {
+                flags.push("-Cdebuginfo=line-tables-only")
+            }
+            None if !short => flags.push("-Cdebuginfo=line-tables-only"),
+            _ => {}
+        }
+        if !self.codegen("strip").is_empty() {
+            flags.push("-Cstrip=none");
+        }
+        if !self.codegen("split-debuginfo").is_empty() {
+            flags.push("-Csplit-debuginfo=off");
+        }
+        flags
+    }
+
+    /// The instrumentation sees vectors of up to 16 bytes. Where the user allows wider ones, the compiler must not make any.
+    fn visible_vectors(&self) -> &'static [&'static str] {
+        match self.codegen("target-cpu").is_empty() && self.codegen("target-feature").is_empty() {
+            true => &[],
+            false => &["-Cno-vectorize-loops", "-Cno-vectorize-slp"],
+        }
+    }
+
+    /// The runtime stands before functions of std where the linker sees them called, which it does not if crates are optimised as one.
+    fn crates_apart(&self) -> Vec<&'static str> {
+        let options = [
+            ("lto", "-Clto=off"),
+            ("linker-plugin-lto", "-Clinker-plugin-lto=no"),
+        ];
+        let given = options
+            .into_iter()
+            .filter(|(name, _)| !self.codegen(name).is_empty());
+        given.map(|(_, flag)| flag).collect()
+    }
+
+    /// The arguments with another crate root, in the edition that this one is written in.
+    fn with_root(&self, root: &Path) -> Result<Vec<OsString>, Problem> {
+        let mut arguments = Vec::new();
+        let mut roots = 0;
+        let mut rest = self.arguments.iter();
+        while let Some(argument) = rest.next() {
+            let text = argument.to_string_lossy();
+            if text == "--edition" {
+                rest.next();
+            } else if text.starts_with("--edition=") {
+            } else if text.ends_with(".rs") && !text.starts_with('-') {
+                roots += 1;
+                arguments.push(root.into());
+            } else {
+                arguments.push(argument.clone());
+            }
+        }
+        arguments.push(format!("--edition={}", sources::DROP_IN_EDITION).into());
+        match roots {
+            1 => Ok(arguments),
+            _ => Err(Problem::new(
+                "can't find the root of rayon-core in cargo's call of rustc",
+            )),
+        }
+    }
+
+    /// Leaves word beside the program that it is made of tests. Programs that bring their own harness are run whole.
+    fn mark_harness(&self) -> Result<(), Problem> {
+        let folder = self.values("--out-dir").pop();
+        let (true, Some(folder), Some(name)) = (self.is_test, folder, &self.crate_name) else {
+            return Ok(());
+        };
+        let suffix = self.codegen("extra-filename").pop().unwrap_or_default();
+        let mark = harness_mark(&Path::new(&folder).join(format!("{name}{suffix}")));
+        File::create(&mark).map_err(|error| Problem::write(&mark, error))?;
+        Ok(())
+    }
+}
+
+/// Reads response files in: cargo uses them when a command line is too long.
+fn expanded(arguments: &[OsString]) -> Result<Vec<OsString>, Problem> {
+    let mut all = Vec::new();
+    for argument in arguments {
+        match argument.to_str().and_then(|text| text.strip_prefix('@')) {
+            Some(path) => {
+                let text = fs::read_to_string(path)
+                    .map_err(|error| Problem::read(Path::new(path), error))?;
+                all.extend(text.lines().map(OsString::from));
+            }
+            None => all.push(argument.clone()),
+        }
+    }
+    Ok(all)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn call(arguments: &str) -> Call {
+        let arguments: Vec<OsString> = arguments.split(' ').map(OsString::from).collect();
+        Call::read(&arguments).expect("no response file")
+    }
+
+    #[test]
+    fn what_runs_as_the_program_is_instrumented() {
+        let unit = |arguments: &str| call(arguments).unit();
+        let target = "--target x86_64-unknown-linux-gnu";
+        assert_eq!(
+            unit(&format!("--crate-name a a.rs {target}")),
+            Unit::Instrumented
+        );
+        assert_eq!(unit("--crate-name a a.rs --target=x"), Unit::Instrumented);
+        assert_eq!(
+            unit("--crate-name build_script_build build.rs"),
+            Unit::Untouched
+        );
+        assert_eq!(unit("--crate-name rayon_core src/lib.rs"), Unit::Untouched);
+        assert_eq!(
+            unit(&format!("--crate-name rayon_core src/lib.rs {target}")),
+            Unit::DropIn
+        );
+        assert_eq!(
+            unit(&format!(
+                "--crate-name rayon_core --test src/lib.rs {target}"
+            )),
+            Unit::Instrumented
+        );
+        assert_eq!(
+            unit(&format!("- --crate-name ___ --print=file-names {target}")),
+            Unit::Untouched
+        );
+        assert_eq!(unit("-vV"), Unit::Untouched);
+    }
+
+    #[test]
+    fn programs_are_linked_with_the_runtime() {
+        assert!(call("--crate-name a --crate-type bin").makes_program());
+        assert!(call("--crate-name a --test").makes_program());
+        assert!(call("--crate-name own_harness").makes_program());
+        assert!(!call("--crate-name a --crate-type lib --crate-type cdylib").makes_program());
+    }
+
+    #[test]
+    fn there_are_always_lines_to_report() {
+        let lines = "-Cdebuginfo=line-tables-only";
+        let flags = |arguments| call(arguments).debug_information();
+        assert_eq!(flags("a.rs"), [lines]);
+        assert_eq!(flags("-C debuginfo=2 -Cdebuginfo=0"), [lines]);
+        assert_eq!(
+            flags("-C debuginfo=none -C strip=debuginfo"),
+            [lines, "-Cstrip=none"]
+        );
+        assert_eq!(
+            flags("--codegen debuginfo=1 --codegen=split_debuginfo=packed"),
+            ["-Csplit-debuginfo=off"]
+        );
+        assert!(flags("-g").is_empty());
+        assert!(flags("-Cdebuginfo=full").is_empty());
+    }
+
+    #[test]
+    fn vectors_stay_as_narrow_as_the_instrumentation_sees() {
+        assert!(call("a.rs -Copt-level=3").visible_vectors().is_empty());
+        assert!(
+            !call("a.rs -C target-cpu=native")
+                .visible_vectors()
+                .is_empty()
+        );
+        assert!(
+            !call("a.rs -Ctarget_feature=+avx2")
+                .visible_vectors()
+                .is_empty()
+        );
+    }
+
+    #[test]
+    fn crates_are_not_optimised_as_one() {
+        assert!(call("a.rs -Copt-level=3").crates_apart().is_empty());
+        assert_eq!(call("a.rs -C lto").crates_apart(), ["-Clto=off"]);
+        assert_eq!(
+            call("a.rs -C linker-plugin-lto").crates_apart(),
+            ["-Clinker-plugin-lto=no"]
+        );
+    }
+
+    #[test]
+    fn the_drop_in_replaces_the_root_alone() {
+        let call = call(
+            "--crate-name rayon_core --edition=2018 /registry/src/lib.rs --out-dir o.rs.d -Cmetadata=1",
+        );
+        let arguments = call
+            .with_root(Path::new("/cache/lib.rs"))
+            .expect("one root");
+        let edition = format!("--edition={}", sources::DROP_IN_EDITION);
+        assert_eq!(
+            arguments,
+            [
+                "--crate-name",
+                "rayon_core",
+                "/cache/lib.rs",
+                "--out-dir",
+                "o.rs.d",
+                "-Cmetadata=1",
+                &edition
+            ]
+        );
+    }
+
+    #[test]
+    fn other_major_versions_of_rayon_core_are_refused() {
+        assert!(check_version("1.12.1").is_ok());
+        assert!(check_version("1.99.0").is_ok());
+        assert!(check_version("2.0.0").is_err());
+        assert!(check_version("").is_err());
+    }
+}

@@ -1,0 +1,28 @@
+//! The tool on small packages, with the real cargo and the real rayon.
+//!
+//! This executable is the tool, too: started as `… finishline`, or by the cargo that such a call starts, it does what
+//! `cargo-finishline` does. So the tests need nothing installed.
+
+#![forbid(unsafe_code)]
+
+mod building;
+mod package;
+mod running;
+mod testing;
+
+use libtest_mimic::Arguments;
+use std::env;
+use std::process::ExitCode;
+
+fn main() -> ExitCode {
+    let is_tool = env::args_os()
+        .nth(1)
+        .is_some_and(|first| first == "finishline");
+    if is_tool || env::var_os("FINISHLINE_SESSION").is_some() {
+        return finishline_cargo::main();
+    }
+    let mut trials = building::trials();
+    trials.extend(running::trials());
+    trials.extend(testing::trials());
+    libtest_mimic::run(&Arguments::from_args(), trials).exit_code()
+}

@@ -1,0 +1,117 @@
+//! Packages made for one test, and the tool called on them.
+
+use std::env;
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Output};
+use tempfile::TempDir;
+
+/// A folder with a package or a workspace, gone after the test.
+pub(crate) struct Package {
+    folder: TempDir,
+}
+
+/// What a call of the tool came to.
+pub(crate) struct Called {
+    pub(crate) status: i32,
+    pub(crate) stdout: String,
+    pub(crate) stderr: String,
+}
+
+impl Package {
+    /// Makes the files, given as pairs of path and content.
+    pub(crate) fn new(files: &[(&str, &str)]) -> Package {
+        let folder = tempfile::tempdir().expect("a temporary folder");
+        for (name, content) in files {
+            let path = folder.path().join(name);
+            fs::create_dir_all(path.parent().expect("a file is in a folder"))
+                .expect("folders can be made");
+            fs::write(path, content).expect("files can be written");
+        }
+        Package { folder }
+    }
+
+    /// A program that uses rayon. All build in one place, so each has its name.
+    pub(crate) fn with_rayon(name: &str, main: &str) -> Package {
+        let manifest = manifest(name, "[dependencies]\nrayon = \"1.12\"\n");
+        Package::new(&[("Cargo.toml", &manifest), ("src/main.rs", main)])
+    }
+
+    /// A program without dependencies.
+    pub(crate) fn plain(name: &str, main: &str) -> Package {
+        Package::new(&[("Cargo.toml", &manifest(name, "")), ("src/main.rs", main)])
+    }
+
+    pub(crate) fn path(&self, name: &str) -> PathBuf {
+        self.folder.path().join(name)
+    }
+
+    pub(crate) fn read(&self, name: &str) -> String {
+        fs::read_to_string(self.path(name)).expect("the file is there")
+    }
+
+    /// `cargo finishline` with these arguments, building where all tests of this suite build.
+    pub(crate) fn finishline(&self, arguments: &[&str]) -> Called {
+        let mut command = self.command(arguments);
+        command.env("CARGO_TARGET_DIR", shared("target"));
+        Called::from(command)
+    }
+
+    /// The same, not yet started, and with nothing said about where to build.
+    pub(crate) fn command(&self, arguments: &[&str]) -> Command {
+        let tool = env::current_exe().expect("this program has a path");
+        let mut command = Command::new(tool);
+        command
+            .arg("finishline")
+            .args(arguments)
+            .current_dir(self.folder.path());
+        // What this suite is run with must not reach the package.
+        for variable in [
+            "CARGO_TARGET_DIR",
+            "CARGO_BUILD_TARGET_DIR",
+            "RUSTFLAGS",
+            "CARGO_ENCODED_RUSTFLAGS",
+            "RUSTC_WRAPPER",
+            "RUST_BACKTRACE",
+        ] {
+            command.env_remove(variable);
+        }
+        command.env("FINISHLINE_CACHE", shared("cache"));
+        command
+    }
+}
+
+pub(crate) fn manifest(name: &str, rest: &str) -> String {
+    format!("[package]\nname = \"{name}\"\nedition = \"2024\"\n{rest}")
+}
+
+/// A folder that outlives the test, so that rayon and the runtime are built once.
+pub(crate) fn shared(name: &str) -> PathBuf {
+    Path::new(env!("CARGO_TARGET_TMPDIR"))
+        .join("with-cargo")
+        .join(name)
+}
+
+impl Called {
+    pub(crate) fn from(mut command: Command) -> Called {
+        let Output {
+            status,
+            stdout,
+            stderr,
+        } = command.output().expect("the tool can be started");
+        let text = |bytes| String::from_utf8(bytes).expect("text");
+        Called {
+            status: status.code().expect("an exit status"),
+            stdout: text(stdout),
+            stderr: text(stderr),
+        }
+    }
+
+    /// Fails the test unless the exit status is this.
+    #[track_caller]
+    pub(crate) fn expect(self, status: i32) -> Called {
+        let Called { stdout, stderr, .. } = &self;
+        assert_eq!(self.status, status, "stdout:\n{stdout}\nstderr:\n{stderr}");
+        self
+    }
+}

@@ -1,0 +1,200 @@
+//! `test`: one process a test, libtest's arguments and output, other harnesses, doc tests.
+
+use crate::package::{Package, manifest};
+use libtest_mimic::Trial;
+
+pub(crate) fn trials() -> Vec<Trial> {
+    let trial = |name: &str, test: fn()| {
+        Trial::test(format!("test::{name}"), move || {
+            test();
+            Ok(())
+        })
+    };
+    vec![
+        trial(
+            "each_test_has_its_own_process_and_verdict",
+            each_test_has_its_own_process_and_verdict,
+        ),
+        trial("libtests_arguments_select", libtests_arguments_select),
+        trial("the_rest_of_a_package", the_rest_of_a_package),
+        trial("tests_that_race_fail", tests_that_race_fail),
+    ]
+}
+
+fn library(name: &str, source: &str) -> Package {
+    Package::new(&[("Cargo.toml", &manifest(name, "")), ("src/lib.rs", source)])
+}
+
+/// The lines `test … ... …`.
+fn verdicts(stdout: &str) -> Vec<&str> {
+    let lines = stdout.lines().filter_map(|line| line.strip_prefix("test "));
+    lines.filter(|line| !line.starts_with("result:")).collect()
+}
+
+fn summary(stdout: &str) -> &str {
+    let summary = stdout
+        .lines()
+        .find_map(|line| line.strip_prefix("test result: "));
+    summary
+        .and_then(|line| line.rsplit_once(';'))
+        .expect("a summary")
+        .0
+}
+
+fn each_test_has_its_own_process_and_verdict() {
+    let package = library("each_test_has_its_own_process_and_verdict",
+        "#[test] fn aborts() { println!(\"last words\"); std::process::abort() }
+         #[test] fn exits() { std::process::exit(0) }
+         #[test] fn fails() { println!(\"out\"); eprintln!(\"err\"); panic!(\"because\") }
+         static COUNT: std::sync::atomic::AtomicU32 = std::sync::atomic::AtomicU32::new(0);
+         fn count() { println!(\"silent\"); assert_eq!(COUNT.fetch_add(1, std::sync::atomic::Ordering::SeqCst), 0) }
+         #[test] fn first() { count() }
+         #[test] #[ignore] fn later() { count() }
+         #[test] #[should_panic] fn panics() { panic!() }
+         #[test] fn second() { count() }",
+    );
+    let called = package.finishline(&["test"]).expect(101);
+    assert_eq!(
+        verdicts(&called.stdout),
+        [
+            "aborts ... FAILED",
+            "exits ... FAILED",
+            "fails ... FAILED",
+            "first ... ok",
+            "later ... ignored",
+            "panics ... ok",
+            "second ... ok"
+        ]
+    );
+    assert_eq!(
+        summary(&called.stdout),
+        "FAILED. 3 passed; 3 failed; 0 with races; 1 ignored; 0 filtered out"
+    );
+    for shown in [
+        "last words\nthe process was killed by signal 6",
+        "the test ended its process, with exit status 0",
+        "out\nerr\n",
+        "because",
+    ] {
+        assert!(
+            called.stdout.contains(shown),
+            "{shown} in\n{}",
+            called.stdout
+        );
+    }
+    assert!(!called.stdout.contains("silent"), "{}", called.stdout);
+    assert!(!called.stderr.contains("certified"), "{}", called.stderr);
+}
+
+fn libtests_arguments_select() {
+    let package = library(
+        "libtests_arguments_select",
+        "mod a { #[test] fn one() { println!(\"one runs\") } #[test] #[ignore] fn two() {} }
+         mod b { #[test] fn one() {} #[test] fn onetwo() {} }",
+    );
+    let run = |arguments: &[&str]| {
+        let arguments = [&["test"], arguments].concat();
+        let stdout = package.finishline(&arguments).expect(0).stdout;
+        (verdicts(&stdout).join(", "), summary(&stdout).to_owned())
+    };
+    let expect = |arguments: &[&str], verdicts: &str, counts: [usize; 3]| {
+        let [passed, ignored, filtered] = counts;
+        let summary = format!(
+            "ok. {passed} passed; 0 failed; 0 with races; {ignored} ignored; {filtered} filtered out"
+        );
+        assert_eq!(
+            run(arguments),
+            (verdicts.to_owned(), summary),
+            "{arguments:?}"
+        );
+    };
+    expect(&["a::"], "a::one ... ok, a::two ... ignored", [1, 1, 2]);
+    expect(&["--", "--ignored"], "a::two ... ok", [1, 0, 3]);
+    expect(
+        &["--", "--include-ignored", "a", "--skip", "a::one"],
+        "a::two ... ok",
+        [1, 0, 3],
+    );
+    expect(&["--", "--exact", "b::one"], "b::one ... ok", [1, 0, 3]);
+    expect(&["nowhere"], "", [0, 0, 4]);
+    let shown = package
+        .finishline(&["test", "a::one", "--", "--nocapture"])
+        .expect(0);
+    assert!(shown.stdout.contains("one runs"), "{}", shown.stdout);
+    let listed = package
+        .finishline(&["test", "--lib", "--", "--list"])
+        .expect(0);
+    assert!(
+        listed.stdout.contains("b::onetwo: test"),
+        "{}",
+        listed.stdout
+    );
+}
+
+fn the_rest_of_a_package() {
+    let package = Package::new(&[
+        (
+            "Cargo.toml",
+            "[package]\nname = \"whole-package\"\nedition = \"2024\"\n[dev-dependencies]\nhelper = { path = \"helper\" }\n[[test]]\nname = \"own\"\nharness = false\n",
+        ),
+        (
+            "src/lib.rs",
+            "/// ```\n/// panic!()\n/// ```\npub fn documented() {}\n",
+        ),
+        ("src/main.rs", "fn main() {}"),
+        (
+            "tests/own.rs",
+            "fn main() { println!(\"run with {:?}\", std::env::args().skip(1).collect::<Vec<_>>()) }",
+        ),
+        (
+            "tests/usual.rs",
+            "#[test] fn helped() { assert_eq!(helper::answer(), 42) }",
+        ),
+        (
+            "helper/Cargo.toml",
+            "[package]\nname = \"helper\"\nedition = \"2024\"\n",
+        ),
+        (
+            "helper/src/lib.rs",
+            "/// ```\n/// panic!()\n/// ```\npub fn answer() -> u32 { 42 }",
+        ),
+    ]);
+    let called = package.finishline(&["test"]).expect(0);
+    assert_eq!(verdicts(&called.stdout), ["helped ... ok"]);
+    assert!(
+        called.stdout.contains("run with []\n"),
+        "run whole, with its arguments: {}",
+        called.stdout
+    );
+    assert_eq!(
+        called.stderr.matches("doc tests are skipped").count(),
+        1,
+        "{}",
+        called.stderr
+    );
+}
+
+fn tests_that_race_fail() {
+    let manifest = "[package]\nname = \"races-in-tests\"\nedition = \"2024\"\n[dependencies]\nrayon = \"1.12\"\n";
+    let source = "
+        static mut TOTAL: u64 = 0;
+        fn add() { unsafe { TOTAL += 1 } }
+        #[test] fn clean() { rayon::join(|| (), || ()); }
+        #[test] fn races() { println!(\"its output\"); rayon::join(add, add); }
+        #[test] fn races_and_fails() { rayon::join(add, add); panic!() }";
+    let package = Package::new(&[("Cargo.toml", manifest), ("src/lib.rs", source)]);
+    let called = package.finishline(&["test"]).expect(66);
+    assert_eq!(
+        verdicts(&called.stdout),
+        [
+            "clean ... ok",
+            "races ... RACE",
+            "races_and_fails ... FAILED, RACE"
+        ]
+    );
+    assert_eq!(
+        summary(&called.stdout),
+        "FAILED. 1 passed; 0 failed; 2 with races; 0 ignored; 0 filtered out"
+    );
+    assert!(called.stdout.contains("its output"), "{}", called.stdout);
+}

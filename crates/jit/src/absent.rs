@@ -1,0 +1,31 @@
+//! In place of a compiler, for processors that there is none for: every program is refused, and whoever asked interprets it.
+
+use crate::{Checked, CompileError, End, Prepared, Program};
+use finishline_ir::listener::Listener;
+use finishline_model::Detector;
+use std::io::Write;
+
+fn refusal() -> CompileError {
+    CompileError("code is made for x86-64 alone".to_owned())
+}
+
+/// Refuses the program.
+pub fn prepare(_: Program) -> Result<Prepared<End>, CompileError> {
+    Err(refusal())
+}
+
+/// Refuses the program. None if the detector would have no inline form either.
+pub fn prepare_check(
+    _: Program,
+    detector: Detector,
+) -> Option<Result<Prepared<Checked>, CompileError>> {
+    match detector {
+        Detector::SpBags | Detector::EspBags => Some(Err(refusal())),
+        Detector::Oracle => None,
+    }
+}
+
+/// Refuses the program.
+pub fn tell(_: Program, _: &mut impl Listener, _: &mut dyn Write) -> Result<End, CompileError> {
+    Err(refusal())
+}

@@ -1,0 +1,441 @@
+//! The symbols that instrumented programs and the drop-in call.
+//!
+//! An access is told by its address; where it happens is the return address of the call. So each of these functions is a few
+//! instructions that add the return address, and the stack pointer, to the arguments and jump on to a function here.
+//!
+//! The orders of atomic operations are those of C: 0 relaxed, 1 consume, 2 acquire, 3 release, 4 both, 5 sequentially
+//! consistent.
+
+use crate::checker::{Here, Waits};
+use crate::process::{self, THREADS, checker};
+use crate::structure::{FinishKind, TaskKind};
+use crate::synchronisation::Operation;
+use finishline_model::AccessKind::{Read, Write};
+use finishline_model::{AccessKind, FinishId};
+use std::arch::naked_asm;
+use std::ffi::{c_int, c_void};
+use std::sync::atomic::Ordering::{Relaxed, SeqCst};
+use std::sync::atomic::{AtomicU8, AtomicU16, AtomicU32, AtomicU64, fence};
+
+#[unsafe(no_mangle)]
+extern "C" fn __tsan_init() {
+    process::start();
+}
+
+/// `place` is where the function was called from.
+#[unsafe(no_mangle)]
+#[unsafe(naked)]
+extern "C" fn __tsan_func_entry(place: u64) {
+    naked_asm!("mov rsi, rsp", "jmp {}", sym enter)
+}
+
+extern "C" fn enter(place: u64, frame: u64) {
+    if let Some(checker) = checker() {
+        checker.calls.enter(place, frame);
+    }
+}
+
+#[unsafe(no_mangle)]
+extern "C" fn __tsan_func_exit() {
+    if let Some(checker) = checker() {
+        checker.calls.leave();
+    }
+}
+
+/// Functions of one address that tell an access of so many bytes.
+macro_rules! accesses {
+    ($($symbol:ident $kind:ident $bytes:literal;)*) => {$(
+        #[unsafe(no_mangle)]
+        #[unsafe(naked)]
+        extern "C" fn $symbol(_address: u64) {
+            naked_asm!("mov rsi, [rsp]", "mov rdx, rsp", "jmp {}", sym access::<{ is_write($kind) }, $bytes>)
+        }
+    )*};
+}
+
+const fn is_write(kind: AccessKind) -> bool {
+    matches!(kind, Write)
+}
+
+const fn kind_of(write: bool) -> AccessKind {
+    if write { Write } else { Read }
+}
+
+extern "C" fn access<const WRITE: bool, const BYTES: usize>(
+    address: u64,
+    place: u64,
+    stack_pointer: u64,
+) {
+    if let Some(checker) = checker() {
+        let here = Here {
+            place,
+            stack_pointer,
+        };
+        checker.access(kind_of(WRITE), address, BYTES, here);
+    }
+}
+
+accesses! {
+    __tsan_read1 Read 1; __tsan_read2 Read 2; __tsan_read4 Read 4; __tsan_read8 Read 8; __tsan_read16 Read 16;
+    __tsan_write1 Write 1; __tsan_write2 Write 2; __tsan_write4 Write 4; __tsan_write8 Write 8; __tsan_write16 Write 16;
+    __tsan_unaligned_read2 Read 2; __tsan_unaligned_read4 Read 4; __tsan_unaligned_read8 Read 8;
+    __tsan_unaligned_read16 Read 16;
+    __tsan_unaligned_write2 Write 2; __tsan_unaligned_write4 Write 4; __tsan_unaligned_write8 Write 8;
+    __tsan_unaligned_write16 Write 16;
+    __tsan_volatile_read1 Read 1; __tsan_volatile_read2 Read 2; __tsan_volatile_read4 Read 4;
+    __tsan_volatile_read8 Read 8; __tsan_volatile_read16 Read 16;
+    __tsan_volatile_write1 Write 1; __tsan_volatile_write2 Write 2; __tsan_volatile_write4 Write 4;
+    __tsan_volatile_write8 Write 8; __tsan_volatile_write16 Write 16;
+    __tsan_unaligned_volatile_read2 Read 2; __tsan_unaligned_volatile_read4 Read 4;
+    __tsan_unaligned_volatile_read8 Read 8; __tsan_unaligned_volatile_read16 Read 16;
+    __tsan_unaligned_volatile_write2 Write 2; __tsan_unaligned_volatile_write4 Write 4;
+    __tsan_unaligned_volatile_write8 Write 8; __tsan_unaligned_volatile_write16 Write 16;
+    __tsan_read_write1 Write 1; __tsan_read_write2 Write 2; __tsan_read_write4 Write 4; __tsan_read_write8 Write 8;
+    __tsan_read_write16 Write 16;
+    __tsan_unaligned_read_write2 Write 2; __tsan_unaligned_read_write4 Write 4; __tsan_unaligned_read_write8 Write 8;
+    __tsan_unaligned_read_write16 Write 16;
+    __tsan_vptr_read Read 8;
+}
+
+/// A write of a table of virtual functions' address.
+#[unsafe(no_mangle)]
+#[unsafe(naked)]
+extern "C" fn __tsan_vptr_update(_address: u64, _new: u64) {
+    naked_asm!("mov rsi, [rsp]", "mov rdx, rsp", "jmp {}", sym access::<true, 8>)
+}
+
+/// Functions that do what a function of the C library does with three arguments, and tell it.
+macro_rules! copies {
+    ($($symbol:ident $does:ident;)*) => {$(
+        #[unsafe(no_mangle)]
+        #[unsafe(naked)]
+        extern "C" fn $symbol(_to: *mut c_void, _from: u64, _bytes: usize) -> *mut c_void {
+            naked_asm!("mov rcx, [rsp]", "mov r8, rsp", "jmp {}", sym $does)
+        }
+    )*};
+}
+
+copies! {
+    __tsan_memcpy copy;
+    __tsan_memmove copy;
+    __tsan_memset set;
+}
+
+unsafe extern "C" {
+    fn memmove(to: *mut c_void, from: *const c_void, bytes: usize) -> *mut c_void;
+    fn memset(to: *mut c_void, byte: c_int, bytes: usize) -> *mut c_void;
+}
+
+unsafe extern "C" fn copy(
+    to: *mut c_void,
+    from: *const c_void,
+    bytes: usize,
+    place: u64,
+    stack_pointer: u64,
+) -> *mut c_void {
+    if let Some(checker) = checker()
+        && bytes > 0
+    {
+        let here = Here {
+            place,
+            stack_pointer,
+        };
+        checker.access(Read, from as u64, bytes, here);
+        checker.access(Write, to as u64, bytes, here);
+    }
+    // SAFETY: the program's own call.
+    unsafe { memmove(to, from, bytes) }
+}
+
+unsafe extern "C" fn set(
+    to: *mut c_void,
+    byte: c_int,
+    bytes: usize,
+    place: u64,
+    stack_pointer: u64,
+) -> *mut c_void {
+    if let Some(checker) = checker()
+        && bytes > 0
+    {
+        let here = Here {
+            place,
+            stack_pointer,
+        };
+        checker.access(Write, to as u64, bytes, here);
+    }
+    // SAFETY: the program's own call.
+    unsafe { memset(to, byte, bytes) }
+}
+
+/// The orders that acquire, and those that release.
+fn acquires(order: u64) -> bool {
+    matches!(order, 1 | 2 | 4 | 5)
+}
+
+fn releases(order: u64) -> bool {
+    matches!(order, 3..=5)
+}
+
+/// An atomic operation that was made.
+fn atomic(operation: &Operation, bytes: usize, place: u64) {
+    if let Some(checker) = checker() {
+        let here = Here {
+            place,
+            // Atomics are shared: where the innermost frame is does not matter.
+            stack_pointer: u64::MAX,
+        };
+        checker.atomic(operation, bytes, here);
+    }
+}
+
+/// A look at an atomic variable that found this value. Nobody but the running task could change it, unless there are threads.
+fn looked(address: u64, value: u64, place: u64) {
+    if let Some(checker) = checker()
+        && checker.looks_at(address, value, place)
+        && THREADS.load(Relaxed) == 0
+    {
+        process::stop(checker, Waits::Spin, address, place);
+    }
+}
+
+/// The function `$symbol` adds the return address as sixth argument and jumps to `$does`.
+macro_rules! atomics {
+    ($integer:ty, $atomic:ty, $bytes:literal; $load:ident $store:ident $exchange:ident $add:ident $sub:ident $and:ident $or:ident $xor:ident $nand:ident $cas:ident $module:ident) => {
+        mod $module {
+            use super::*;
+
+            macro_rules! symbol {
+                ($name:ident ($parameters:ty) -> $result:ty, $does:ident) => {
+                    #[unsafe(no_mangle)]
+                    #[unsafe(naked)]
+                    extern "C" fn $name() {
+                        naked_asm!("mov r9, [rsp]", "jmp {}", sym $does)
+                    }
+                };
+            }
+
+            symbol!($load (()) -> $integer, load);
+            symbol!($store (()) -> (), store);
+            symbol!($exchange (()) -> $integer, exchange);
+            symbol!($add (()) -> $integer, add);
+            symbol!($sub (()) -> $integer, sub);
+            symbol!($and (()) -> $integer, and);
+            symbol!($or (()) -> $integer, or);
+            symbol!($xor (()) -> $integer, xor);
+            symbol!($nand (()) -> $integer, nand);
+            symbol!($cas (()) -> $integer, compare_exchange);
+
+            type Place = u64;
+
+            unsafe extern "C" fn load(at: *const $atomic, order: u64, _: u64, _: u64, _: u64, place: Place) -> $integer {
+                // SAFETY: the program's own operation, here and below.
+                let value = unsafe { &*at }.load(SeqCst);
+                let operation = Operation {
+                    address: at as u64,
+                    before: Some(u64::from(value)),
+                    after: None,
+                    counts: false,
+                    acquires: acquires(order),
+                    releases: false,
+                };
+                atomic(&operation, $bytes, place);
+                looked(at as u64, u64::from(value), place);
+                value
+            }
+
+            unsafe extern "C" fn store(at: *const $atomic, value: $integer, order: u64, _: u64, _: u64, place: Place) {
+                let operation = Operation {
+                    address: at as u64,
+                    before: None,
+                    after: Some(u64::from(value)),
+                    counts: false,
+                    acquires: false,
+                    releases: releases(order),
+                };
+                atomic(&operation, $bytes, place);
+                // SAFETY: see `load`.
+                unsafe { &*at }.store(value, SeqCst);
+            }
+
+            macro_rules! modify {
+                ($does:ident $method:ident $counts:literal $result:expr) => {
+                    unsafe extern "C" fn $does(at: *const $atomic, value: $integer, order: u64, _: u64, _: u64, place: Place) -> $integer {
+                        // SAFETY: see `load`.
+                        let before = unsafe { &*at }.$method(value, SeqCst);
+                        let result: fn($integer, $integer) -> $integer = $result;
+                        let operation = Operation {
+                            address: at as u64,
+                            before: Some(u64::from(before)),
+                            after: Some(u64::from(result(before, value))),
+                            counts: $counts,
+                            acquires: acquires(order),
+                            releases: releases(order),
+                        };
+                        atomic(&operation, $bytes, place);
+                        if operation.before == operation.after {
+                            looked(at as u64, u64::from(before), place);
+                        }
+                        before
+                    }
+                };
+            }
+
+            modify!(exchange swap false |_, value| value);
+            modify!(add fetch_add true |before, value| before.wrapping_add(value));
+            modify!(sub fetch_sub true |before, value| before.wrapping_sub(value));
+            modify!(and fetch_and false |before, value| before & value);
+            modify!(or fetch_or false |before, value| before | value);
+            modify!(xor fetch_xor false |before, value| before ^ value);
+            modify!(nand fetch_nand false |before, value| !(before & value));
+
+            unsafe extern "C" fn compare_exchange(
+                at: *const $atomic,
+                expected: $integer,
+                new: $integer,
+                order: u64,
+                failed: u64,
+                place: Place,
+            ) -> $integer {
+                // SAFETY: see `load`.
+                let result = unsafe { &*at }.compare_exchange(expected, new, SeqCst, SeqCst);
+                let order = if result.is_ok() { order } else { failed };
+                let before = result.unwrap_or_else(|found| found);
+                let operation = Operation {
+                    address: at as u64,
+                    before: Some(u64::from(before)),
+                    after: result.is_ok().then_some(u64::from(new)),
+                    counts: false,
+                    acquires: acquires(order),
+                    releases: releases(order),
+                };
+                atomic(&operation, $bytes, place);
+                if result.is_err() {
+                    looked(at as u64, u64::from(before), place);
+                }
+                before
+            }
+        }
+    };
+}
+
+atomics!(u8, AtomicU8, 1; __tsan_atomic8_load __tsan_atomic8_store __tsan_atomic8_exchange __tsan_atomic8_fetch_add __tsan_atomic8_fetch_sub __tsan_atomic8_fetch_and __tsan_atomic8_fetch_or __tsan_atomic8_fetch_xor __tsan_atomic8_fetch_nand __tsan_atomic8_compare_exchange_val bytes);
+atomics!(u16, AtomicU16, 2; __tsan_atomic16_load __tsan_atomic16_store __tsan_atomic16_exchange __tsan_atomic16_fetch_add __tsan_atomic16_fetch_sub __tsan_atomic16_fetch_and __tsan_atomic16_fetch_or __tsan_atomic16_fetch_xor __tsan_atomic16_fetch_nand __tsan_atomic16_compare_exchange_val shorts);
+atomics!(u32, AtomicU32, 4; __tsan_atomic32_load __tsan_atomic32_store __tsan_atomic32_exchange __tsan_atomic32_fetch_add __tsan_atomic32_fetch_sub __tsan_atomic32_fetch_and __tsan_atomic32_fetch_or __tsan_atomic32_fetch_xor __tsan_atomic32_fetch_nand __tsan_atomic32_compare_exchange_val words);
+atomics!(u64, AtomicU64, 8; __tsan_atomic64_load __tsan_atomic64_store __tsan_atomic64_exchange __tsan_atomic64_fetch_add __tsan_atomic64_fetch_sub __tsan_atomic64_fetch_and __tsan_atomic64_fetch_or __tsan_atomic64_fetch_xor __tsan_atomic64_fetch_nand __tsan_atomic64_compare_exchange_val longs);
+
+#[unsafe(no_mangle)]
+extern "C" fn __tsan_atomic_thread_fence(order: c_int) {
+    fence(SeqCst);
+    if let Some(checker) = checker() {
+        let order = u64::from(order.unsigned_abs());
+        checker.fence(acquires(order), releases(order));
+    }
+}
+
+#[unsafe(no_mangle)]
+extern "C" fn __tsan_atomic_signal_fence(_order: c_int) {}
+
+/// The drop-in is there. Answers the logical number of threads.
+#[unsafe(no_mangle)]
+extern "C" fn __finishline_attach(_version: u32) -> u32 {
+    process::attach();
+    checker().map_or(16, |checker| checker.options.logical_threads)
+}
+
+#[unsafe(no_mangle)]
+extern "C" fn __finishline_right_first() -> u32 {
+    checker().map_or(0, |checker| u32::from(checker.options.right_first))
+}
+
+#[unsafe(no_mangle)]
+#[unsafe(naked)]
+extern "C" fn __finishline_finish_begin(_kind: u32) -> u64 {
+    naked_asm!("mov rsi, [rsp]", "jmp {}", sym begin_finish)
+}
+
+extern "C" fn begin_finish(kind: u32, place: u64) -> u64 {
+    let kind = FinishKind::BY_NUMBER.get(kind as usize);
+    match (checker(), kind) {
+        (Some(checker), Some(kind)) => u64::from(checker.begin_finish(*kind, place).0),
+        _ => 0,
+    }
+}
+
+#[unsafe(no_mangle)]
+extern "C" fn __finishline_finish_end(finish: u64) {
+    if let Some(checker) = checker()
+        && finish != 0
+    {
+        checker.end_finish(FinishId(finish as u32));
+    }
+}
+
+#[unsafe(no_mangle)]
+#[unsafe(naked)]
+extern "C" fn __finishline_task(
+    _kind: u32,
+    _finish: u64,
+    _body: unsafe extern "C" fn(*mut c_void),
+    _data: *mut c_void,
+) {
+    naked_asm!("mov r8, [rsp]", "mov r9, rsp", "jmp {}", sym task)
+}
+
+unsafe extern "C" fn task(
+    kind: u32,
+    finish: u64,
+    body: unsafe extern "C" fn(*mut c_void),
+    data: *mut c_void,
+    place: u64,
+    entry: u64,
+) {
+    let kind = TaskKind::BY_NUMBER.get(kind as usize);
+    let suspended = match (checker(), kind) {
+        (Some(checker), Some(kind)) => {
+            Some(checker.begin_task(*kind, FinishId(finish as u32), place, entry))
+        }
+        _ => None,
+    };
+    // SAFETY: the drop-in's own function and data; it does not unwind.
+    unsafe { body(data) };
+    if let (Some(checker), Some(suspended)) = (checker(), suspended) {
+        checker.end_task(suspended);
+    }
+}
+
+/// Stands before the function of std that runs an initialiser once: what that did happens before whatever finds it done. The first argument is the
+/// address of the state. Keeps to the frame that unwinding needs, for the initialiser may panic.
+#[unsafe(no_mangle)]
+#[unsafe(naked)]
+unsafe extern "C" fn __finishline_wrap_once_call() {
+    naked_asm!(
+        ".cfi_startproc",
+        "push rbp",
+        ".cfi_def_cfa_offset 16",
+        ".cfi_offset rbp, -16",
+        "mov rbp, rsp",
+        ".cfi_def_cfa_register rbp",
+        "push rdi",
+        "sub rsp, 8",
+        "call {real}",
+        "add rsp, 8",
+        "pop rdi",
+        "call {done}",
+        "pop rbp",
+        ".cfi_def_cfa rsp, 8",
+        "ret",
+        ".cfi_endproc",
+        real = sym __finishline_real_once_call,
+        done = sym once_is_done,
+    )
+}
+
+unsafe extern "C" {
+    fn __finishline_real_once_call();
+}
+
+extern "C" fn once_is_done(state: u64) {
+    if let Some(checker) = checker() {
+        checker.published(state);
+    }
+}

@@ -1,0 +1,94 @@
+//! What the environment asks for: `FINISHLINE_OPTIONS`, words `key=value` separated by spaces. The word `output=…` is the last one and goes on
+//! to the end, spaces included.
+
+use std::path::PathBuf;
+
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Options {
+    /// Where the findings go.
+    pub output: Option<PathBuf>,
+    pub logical_threads: u32,
+    /// The right half of a join runs first.
+    pub right_first: bool,
+    /// So many pairs of places are kept with details.
+    pub max_races: usize,
+    pub determinacy: bool,
+}
+
+impl Default for Options {
+    fn default() -> Options {
+        Options {
+            output: None,
+            logical_threads: 16,
+            right_first: false,
+            max_races: 100,
+            determinacy: false,
+        }
+    }
+}
+
+const OUTPUT: &str = "output=";
+
+impl Options {
+    /// What was asked for, and the words that were not understood.
+    pub fn parse(text: &str) -> (Options, Vec<String>) {
+        let mut options = Options::default();
+        let mut unknown = Vec::new();
+        let mut words = text;
+        let begins_a_word = |at: &usize| {
+            text[..*at]
+                .chars()
+                .next_back()
+                .is_none_or(|before| before == ' ')
+        };
+        let mut places = text.match_indices(OUTPUT).map(|(at, _)| at);
+        if let Some(at) = places.find(begins_a_word) {
+            words = &text[..at];
+            options.output = Some(PathBuf::from(&text[at + OUTPUT.len()..]));
+        }
+        for word in words.split_ascii_whitespace() {
+            if options.set(word).is_none() {
+                unknown.push(word.to_owned());
+            }
+        }
+        (options, unknown)
+    }
+
+    fn set(&mut self, word: &str) -> Option<()> {
+        let (key, value) = word.split_once('=')?;
+        match (key, value) {
+            ("logical-threads", number) => {
+                self.logical_threads = number.parse().ok().filter(|threads| *threads > 0)?;
+            }
+            ("first", "left") => self.right_first = false,
+            ("first", "right") => self.right_first = true,
+            ("max-races", number) => self.max_races = number.parse().ok()?,
+            ("determinacy", "0") => self.determinacy = false,
+            ("determinacy", "1") => self.determinacy = true,
+            _ => return None,
+        }
+        Some(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn words_are_understood_or_named() {
+        let (options, unknown) = Options::parse(
+            "logical-threads=4 first=right max-races=7 determinacy=1 colour=red logical-threads=0 xoutput=3 output=/a/b c",
+        );
+        let expected = Options {
+            output: Some(PathBuf::from("/a/b c")),
+            logical_threads: 4,
+            right_first: true,
+            max_races: 7,
+            determinacy: true,
+        };
+        assert_eq!(options, expected);
+        assert_eq!(unknown, ["colour=red", "logical-threads=0", "xoutput=3"]);
+        assert_eq!(Options::parse(""), (Options::default(), vec![]));
+    }
+}

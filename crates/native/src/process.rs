@@ -1,0 +1,255 @@
+//! The one checker of the process, and its life: from the first instrumented module's initialisation to the end of the process.
+//!
+//! It belongs to the thread that initialised it. Whatever another thread does passes unseen and is counted, so that the report can
+//! say that not all was covered.
+
+use crate::checker::{Checker, Waits};
+use crate::findings::{self, Module, Process};
+use crate::options::Options;
+use crate::reach::Globals;
+use std::arch::asm;
+use std::cell::UnsafeCell;
+use std::ffi::{CStr, c_char, c_int, c_void};
+use std::ops::Range;
+use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
+
+struct Slot(UnsafeCell<Option<Checker>>);
+
+// SAFETY: only the owning thread uses it, see `checker`.
+unsafe impl Sync for Slot {}
+
+static CHECKER: Slot = Slot(UnsafeCell::new(None));
+
+/// The thread pointer of the owner while the checker is to be used, else zero.
+static OWNER: AtomicUsize = AtomicUsize::new(0);
+static ATTACHED: AtomicBool = AtomicBool::new(false);
+pub(crate) static THREADS: AtomicU64 = AtomicU64::new(0);
+
+#[inline]
+fn thread_pointer() -> usize {
+    let pointer;
+    // SAFETY: the first word of a thread's control block is its own address.
+    unsafe { asm!("mov {}, fs:0", out(reg) pointer, options(nostack, readonly, preserves_flags)) };
+    pointer
+}
+
+/// The checker, if this is the thread that is checked and it is not busy.
+#[inline]
+pub(crate) fn checker() -> Option<&'static mut Checker> {
+    if OWNER.load(Ordering::Relaxed) != thread_pointer() {
+        return None;
+    }
+    // SAFETY: one thread gets here, and what it calls while it has the checker never comes back here: the runtime is not
+    // instrumented and does not allocate by `malloc`.
+    unsafe { (*CHECKER.0.get()).as_mut() }
+}
+
+unsafe extern "C" {
+    fn atexit(handler: extern "C" fn()) -> c_int;
+    fn _exit(status: c_int) -> !;
+    fn dl_iterate_phdr(
+        visit: unsafe extern "C" fn(*mut Headers, usize, *mut c_void) -> c_int,
+        data: *mut c_void,
+    ) -> c_int;
+    fn pthread_self() -> usize;
+    fn pthread_getattr_np(thread: usize, attributes: *mut [u64; 8]) -> c_int;
+    fn pthread_attr_getstack(
+        attributes: *const [u64; 8],
+        start: *mut u64,
+        bytes: *mut u64,
+    ) -> c_int;
+    fn pthread_attr_destroy(attributes: *mut [u64; 8]) -> c_int;
+}
+
+/// Starts checking, once.
+pub(crate) fn start() {
+    static STARTED: AtomicBool = AtomicBool::new(false);
+    if STARTED.swap(true, Ordering::Relaxed) {
+        return;
+    }
+    let text = std::env::var("FINISHLINE_OPTIONS").unwrap_or_default();
+    let (options, unknown) = Options::parse(&text);
+    for word in unknown {
+        eprintln!("finishline: FINISHLINE_OPTIONS: '{word}' is not understood");
+    }
+    let modules = modules();
+    let private = private(&modules);
+    match Checker::new(options, stack(), private) {
+        Ok(mut checker) => {
+            checker.is_private = |checker, block| Globals::of_process().is_private(checker, block);
+            // SAFETY: nobody has the checker yet.
+            unsafe { *CHECKER.0.get() = Some(checker) };
+            OWNER.store(thread_pointer(), Ordering::Relaxed);
+            // SAFETY: the handler is a function without captures.
+            unsafe { atexit(end) };
+        }
+        Err(failure) => eprintln!("finishline: this process is not checked: {failure}"),
+    }
+}
+
+/// The drop-in was used.
+pub(crate) fn attach() {
+    ATTACHED.store(true, Ordering::Relaxed);
+}
+
+/// The program would wait for ever: tells why and ends the process.
+#[cold]
+pub(crate) fn stop(checker: &mut Checker, waits: Waits, address: u64, place: u64) -> ! {
+    checker.stop(waits, address, place);
+    end();
+    // SAFETY: ends the process at once; the program's own handlers could wait too.
+    unsafe { _exit(UNKNOWN) }
+}
+
+/// The exit status of a question that was not answered.
+const UNKNOWN: c_int = 4;
+
+/// Ends checking and writes the findings.
+pub(crate) extern "C" fn end() {
+    OWNER.store(0, Ordering::Relaxed);
+    // SAFETY: with no owner nobody else uses it.
+    let Some(checker) = (unsafe { (*CHECKER.0.get()).as_ref() }) else {
+        return;
+    };
+    let Some(output) = &checker.options.output else {
+        let races = checker.races.iter().count();
+        if races > 0 {
+            eprintln!("finishline: {races} races; run by `cargo finishline` to see them");
+        }
+        return;
+    };
+    let text = |path: std::io::Result<std::path::PathBuf>| {
+        path.unwrap_or_default().to_string_lossy().into_owned()
+    };
+    let process = Process {
+        executable: text(std::env::current_exe()),
+        arguments: std::env::args_os()
+            .map(|argument| argument.to_string_lossy().into_owned())
+            .collect(),
+        directory: text(std::env::current_dir()),
+        modules: modules().into_iter().map(|mapped| mapped.module).collect(),
+        drop_in: ATTACHED.load(Ordering::Relaxed),
+        threads: THREADS.load(Ordering::Relaxed),
+    };
+    if let Err(error) = std::fs::write(output, findings::write(checker, &process)) {
+        eprintln!("finishline: cannot write {}: {error}", output.display());
+    }
+}
+
+/// `struct dl_phdr_info`.
+#[repr(C)]
+struct Headers {
+    bias: u64,
+    name: *const c_char,
+    headers: *const Header,
+    count: u16,
+    adds: u64,
+    subs: u64,
+    tls_module: usize,
+    tls_data: u64,
+}
+
+/// `Elf64_Phdr`.
+#[repr(C)]
+struct Header {
+    kind: u32,
+    flags: u32,
+    offset: u64,
+    address: u64,
+    physical: u64,
+    in_file: u64,
+    in_memory: u64,
+    alignment: u64,
+}
+
+const LOAD: u32 = 1;
+const TLS: u32 = 7;
+const WRITABLE: u32 = 2;
+
+struct Mapped {
+    module: Module,
+    thread_local: Range<u64>,
+    writable: Vec<Range<u64>>,
+}
+
+impl Globals {
+    fn of_process() -> Globals {
+        Globals(
+            modules()
+                .into_iter()
+                .flat_map(|mapped| mapped.writable)
+                .collect(),
+        )
+    }
+}
+
+/// The files that are mapped into the process.
+fn modules() -> Vec<Mapped> {
+    unsafe extern "C" fn visit(info: *mut Headers, _: usize, modules: *mut c_void) -> c_int {
+        // SAFETY: the C library hands over valid structures, and our own vector back.
+        let (info, modules) = unsafe { (&*info, &mut *modules.cast::<Vec<Mapped>>()) };
+        // SAFETY: as above.
+        let headers = unsafe { std::slice::from_raw_parts(info.headers, usize::from(info.count)) };
+        // SAFETY: as above.
+        let name = unsafe { CStr::from_ptr(info.name) }
+            .to_string_lossy()
+            .into_owned();
+        let path = match name.as_str() {
+            "" => std::env::current_exe()
+                .unwrap_or_default()
+                .to_string_lossy()
+                .into_owned(),
+            _ => name,
+        };
+        let loads = || headers.iter().filter(|header| header.kind == LOAD);
+        let start = loads().map(|header| header.address).min().unwrap_or(0);
+        let end = loads()
+            .map(|header| header.address + header.in_memory)
+            .max()
+            .unwrap_or(0);
+        let tls = headers.iter().find(|header| header.kind == TLS);
+        let tls_bytes = tls.map_or(0, |header| header.in_memory);
+        let writable = loads().filter(|header| header.flags & WRITABLE != 0);
+        let range = |header: &Header| {
+            let start = info.bias + header.address;
+            start..start + header.in_memory
+        };
+        modules.push(Mapped {
+            module: Module {
+                path,
+                bias: info.bias,
+                start: info.bias + start,
+                end: info.bias + end,
+            },
+            thread_local: info.tls_data..info.tls_data + tls_bytes,
+            writable: writable.map(range).collect(),
+        });
+        0
+    }
+    let mut modules = Vec::new();
+    // SAFETY: the callback gets the vector back while it is borrowed here and by nobody else.
+    unsafe { dl_iterate_phdr(visit, (&raw mut modules).cast()) };
+    modules
+}
+
+/// The thread-local variables of this thread: they lie below its thread pointer.
+fn private(modules: &[Mapped]) -> Range<u64> {
+    let end = thread_pointer() as u64;
+    let starts = modules.iter().map(|mapped| mapped.thread_local.start);
+    let start = starts.filter(|start| *start != 0 && *start < end).min();
+    start.unwrap_or(end)..end
+}
+
+/// The stack of this thread.
+fn stack() -> Range<u64> {
+    let (mut attributes, mut start, mut bytes) = ([0; 8], 0, 0);
+    // SAFETY: `pthread_attr_t` has 56 bytes, and the results are put where they are told.
+    unsafe {
+        if pthread_getattr_np(pthread_self(), &mut attributes) != 0 {
+            return 0..0;
+        }
+        pthread_attr_getstack(&attributes, &mut start, &mut bytes);
+        pthread_attr_destroy(&mut attributes);
+    }
+    start..start + bytes
+}

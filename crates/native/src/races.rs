@@ -1,0 +1,143 @@
+//! What was found: conflicts counted by their two places in the program.
+//!
+//! A loop can race a million times between the same two lines. One race is kept for each distinct pair of places and kinds of access, with
+//! its first occurrence and the addresses.
+
+use crate::addresses::Addresses;
+use crate::structure::Position;
+use finishline_detect::hash::{IdMap, IdSet};
+use finishline_model::{AccessKind, LockId, TaskId};
+use std::ops::Range;
+
+#[derive(Clone, Copy, Debug)]
+pub struct Access {
+    pub kind: AccessKind,
+    pub atomic: bool,
+    /// How long it is.
+    pub bytes: u32,
+    pub at: Position,
+    pub task: TaskId,
+}
+
+impl Access {
+    fn key(&self) -> (u64, u8) {
+        (
+            self.at.place,
+            u8::from(self.kind == AccessKind::Write) | u8::from(self.atomic) << 1,
+        )
+    }
+}
+
+/// What the racing address belongs to.
+#[derive(Clone, Copy, Debug)]
+pub enum Object {
+    Heap {
+        start: u64,
+        bytes: u64,
+        allocated: Position,
+        task: TaskId,
+    },
+    /// In the frame of a function that is at this place.
+    Stack { place: u64, task: TaskId },
+    /// In none of these: a global variable, or memory that nobody told of.
+    Other,
+}
+
+#[derive(Clone, Debug)]
+pub struct Race {
+    /// The first conflict: where the two accesses overlap.
+    pub overlap: Range<u64>,
+    pub object: Object,
+    /// What excludes the two from each other, if anything does.
+    pub excluded_by: Option<LockId>,
+    pub first: Access,
+    pub second: Access,
+    /// All addresses at which this pair races.
+    pub addresses: Addresses,
+}
+
+type Key = ((u64, u8), (u64, u8));
+
+#[derive(Debug, Default)]
+pub struct Races {
+    races: Vec<Race>,
+    numbers: IdMap<Key, usize>,
+    /// Pairs that were not kept.
+    dropped: IdSet<Key>,
+    most: usize,
+    addresses: Addresses,
+}
+
+impl Races {
+    /// Keeps so many pairs.
+    pub fn new(most: usize) -> Races {
+        Races {
+            most,
+            ..Races::default()
+        }
+    }
+
+    /// Whether a conflict of these two is known.
+    pub fn contains(&self, first: &Access, second: &Access) -> bool {
+        self.numbers.contains_key(&(first.key(), second.key()))
+    }
+
+    /// Counts a conflict at these addresses; what they belong to is asked for when the pair is new.
+    pub fn add(
+        &mut self,
+        first: Access,
+        second: Access,
+        at: Range<u64>,
+        excluded_by: Option<LockId>,
+        object: impl FnOnce() -> Object,
+    ) {
+        self.addresses.insert(at.clone());
+        let key = (first.key(), second.key());
+        let number = match self.numbers.get(&key) {
+            Some(number) => *number,
+            None if self.races.len() >= self.most => {
+                self.dropped.insert(key);
+                return;
+            }
+            None => {
+                let number = self.races.len();
+                self.races.push(Race {
+                    overlap: at.clone(),
+                    object: object(),
+                    excluded_by,
+                    first,
+                    second,
+                    addresses: Addresses::default(),
+                });
+                self.numbers.insert(key, number);
+                number
+            }
+        };
+        let race = &mut self.races[number];
+        if race.overlap.end == at.start
+            && race.addresses.count() == race.overlap.end - race.overlap.start
+        {
+            // The next cell of the same access.
+            race.overlap.end = at.end;
+        }
+        race.addresses.insert(at);
+    }
+
+    /// All racing addresses.
+    pub fn addresses(&self) -> &Addresses {
+        &self.addresses
+    }
+
+    pub fn iter(&self) -> impl Iterator<Item = &Race> {
+        self.races.iter()
+    }
+
+    pub fn is_empty(&self) -> bool {
+        self.races.is_empty()
+    }
+
+    /// How many pairs were found and not kept.
+    pub fn dropped(&self) -> usize {
+        self.dropped.len()
+    }
+}

@@ -1,0 +1,44 @@
+//! Whether a block of the heap belongs to a thread: reachable from its thread-local variables and from nowhere else.
+//!
+//! All tasks run on one thread here, so they find the same buffer behind a thread-local variable; in reality tasks that are on one thread at all
+//! are there one after the other, and others have another buffer. What is only reachable so is not shared. It is looked for as a
+//! conservative collector does: any word that could be an address inside the block counts, in global variables, in
+//! the frames of tasks that wait for the running one, and in other blocks.
+//!
+//! Looks through all memory, hence is asked only before a race is reported.
+
+use crate::checker::Checker;
+use std::ops::Range;
+
+/// The places where global variables are.
+pub(crate) struct Globals(pub(crate) Vec<Range<u64>>);
+
+impl Globals {
+    pub(crate) fn is_private(&self, checker: &Checker, block: &Range<u64>) -> bool {
+        let private = checker.private.clone();
+        let frames = checker.entry..checker.stack.end;
+        // The thread's own variables lie in a module's range in no case, but in the block of another allocation perhaps.
+        let blocks = checker
+            .heap
+            .blocks()
+            .map(|other| other.start..other.start + other.bytes);
+        let elsewhere = blocks.filter(|other| other.start != block.start);
+        points_into(&private, block)
+            && !self.0.iter().any(|globals| points_into(globals, block))
+            && !points_into(&frames, block)
+            && !elsewhere
+                .into_iter()
+                .any(|other| points_into(&other, block))
+    }
+}
+
+/// Whether some aligned word of a range is an address inside the block.
+fn points_into(range: &Range<u64>, block: &Range<u64>) -> bool {
+    let (start, end) = (range.start.next_multiple_of(8), range.end & !7);
+    (start..end).step_by(8).any(|address| {
+        // SAFETY: the ranges are global variables, the used part of the stack, and blocks that are allocated: all readable. The
+        // program does not run meanwhile.
+        let word = unsafe { (address as *const u64).read_volatile() };
+        block.contains(&word)
+    })
+}

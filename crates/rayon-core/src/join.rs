@@ -1,0 +1,82 @@
+//! `join`: two tasks in a finish of their own.
+//!
+//! The left half runs first, or the right one if the runtime asks for it; both always run. As in rayon, the left half's
+//! panic wins over the right one's, and what the other half returned is dropped.
+
+use crate::place::Visit;
+use crate::pool::PoolRef;
+use crate::runtime::{self, Finish, FinishKind, TaskKind};
+use crate::task::Joined;
+use std::marker::PhantomData;
+use std::panic;
+
+/// What [`join_context`] tells a half about how it came to run.
+#[derive(Debug)]
+pub struct FnContext {
+    migrated: bool,
+    /// About one thread: neither to be sent nor to be shared.
+    _marker: PhantomData<*mut ()>,
+}
+
+impl FnContext {
+    /// Whether the closure runs on another thread than the one that called [`join_context`].
+    ///
+    /// Parallel iterators ask this to decide how far to split: pieces that move split on, others stop after as many
+    /// levels as the pool's number of threads calls for. It is true for both halves if the caller is outside of all
+    /// pools, as in rayon. Inside it is not the truth about a thread that is answered but the same for all halves:
+    /// whether the runtime wants every iterator split as far as it can.
+    #[inline]
+    pub fn migrated(&self) -> bool {
+        self.migrated
+    }
+}
+
+/// Runs both closures as tasks that may be parallel to each other, and returns both results.
+pub fn join<A, B, RA, RB>(oper_a: A, oper_b: B) -> (RA, RB)
+where
+    A: FnOnce() -> RA + Send,
+    B: FnOnce() -> RB + Send,
+    RA: Send,
+    RB: Send,
+{
+    join_context(|_| oper_a(), |_| oper_b())
+}
+
+/// Like [`join`], for closures that want to know how they came to run.
+pub fn join_context<A, B, RA, RB>(oper_a: A, oper_b: B) -> (RA, RB)
+where
+    A: FnOnce(FnContext) -> RA + Send,
+    B: FnOnce(FnContext) -> RB + Send,
+    RA: Send,
+    RB: Send,
+{
+    let pool = PoolRef::current();
+    let from_outside = Visit::pool(&pool);
+    let migrated = from_outside.is_some() || runtime::splits_fully();
+    let context = || FnContext {
+        migrated,
+        _marker: PhantomData,
+    };
+    let (context_a, context_b) = (context(), context());
+    let mut left = Joined::new(|| oper_a(context_a));
+    let mut right = Joined::new(|| oper_b(context_b));
+
+    let finish = Finish::begin(FinishKind::Join);
+    let run_right_first = runtime::right_first();
+    if !run_right_first {
+        left.run(TaskKind::JoinLeft, finish);
+    }
+    {
+        let _stolen = Visit::another_thread(&pool);
+        right.run(TaskKind::JoinRight, finish);
+    }
+    if run_right_first {
+        left.run(TaskKind::JoinLeft, finish);
+    }
+    finish.end();
+
+    match (left.into_outcome(), right.into_outcome()) {
+        (Ok(result_a), Ok(result_b)) => (result_a, result_b),
+        (Err(payload), _) | (_, Err(payload)) => panic::resume_unwind(payload),
+    }
+}

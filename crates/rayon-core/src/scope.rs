@@ -1,0 +1,229 @@
+//! `scope` and its kin: a finish that tasks are spawned into.
+//!
+//! A scope's body runs in the strand of its caller; what it spawns are tasks of the scope's finish, whoever spawns them,
+//! also from inside of other scopes. `scope` runs its body on a thread of a pool, `in_place_scope` where it is called.
+//! FIFO or not is a matter of the order among tasks, which is no guarantee of rayon's: only the name differs here.
+//!
+//! Panics: the body and all tasks run to their end; then the panic that came first is passed on, the others are dropped.
+
+use crate::broadcast::{self, BroadcastContext};
+use crate::place::Visit;
+use crate::pool::PoolRef;
+use crate::runtime::{Finish, FinishKind, TaskKind};
+use crate::task;
+use std::any::Any;
+use std::fmt;
+use std::marker::PhantomData;
+use std::panic;
+use std::sync::{Mutex, PoisonError};
+
+/// Spawns tasks that end before the call of [`scope`] does, and may borrow what outlives it.
+pub struct Scope<'scope> {
+    base: ScopeBase<'scope>,
+}
+
+/// The scope of [`scope_fifo`]: see [`Scope`].
+pub struct ScopeFifo<'scope> {
+    base: ScopeBase<'scope>,
+}
+
+struct ScopeBase<'scope> {
+    pool: PoolRef,
+    finish: Finish,
+    first_panic: Mutex<Option<Box<dyn Any + Send>>>,
+    /// Tasks take the scope and live for `'scope`, which is thus neither to be shortened nor to be stretched.
+    #[allow(clippy::type_complexity)]
+    marker: PhantomData<Box<dyn FnOnce(&Scope<'scope>) + Send + Sync + 'scope>>,
+}
+
+/// Runs `op` on a thread of the current pool, and returns when all tasks that were spawned into the scope have ended.
+pub fn scope<'scope, OP, R>(op: OP) -> R
+where
+    OP: FnOnce(&Scope<'scope>) -> R + Send,
+    R: Send,
+{
+    let pool = PoolRef::current();
+    let _in_pool = Visit::pool(&pool);
+    Scope::run(FinishKind::Scope, pool.clone(), op)
+}
+
+/// Like [`scope`], for tasks that a thread should take in the order in which it spawned them.
+pub fn scope_fifo<'scope, OP, R>(op: OP) -> R
+where
+    OP: FnOnce(&ScopeFifo<'scope>) -> R + Send,
+    R: Send,
+{
+    let pool = PoolRef::current();
+    let _in_pool = Visit::pool(&pool);
+    ScopeFifo::run(FinishKind::ScopeFifo, pool.clone(), op)
+}
+
+/// Like [`scope`], but `op` stays on the thread that calls.
+pub fn in_place_scope<'scope, OP, R>(op: OP) -> R
+where
+    OP: FnOnce(&Scope<'scope>) -> R,
+{
+    in_place_scope_of(PoolRef::current(), op)
+}
+
+/// Like [`scope_fifo`], but `op` stays on the thread that calls.
+pub fn in_place_scope_fifo<'scope, OP, R>(op: OP) -> R
+where
+    OP: FnOnce(&ScopeFifo<'scope>) -> R,
+{
+    in_place_scope_fifo_of(PoolRef::current(), op)
+}
+
+pub(crate) fn in_place_scope_of<'scope, OP, R>(pool: PoolRef, op: OP) -> R
+where
+    OP: FnOnce(&Scope<'scope>) -> R,
+{
+    Scope::run(FinishKind::InPlaceScope, pool, op)
+}
+
+pub(crate) fn in_place_scope_fifo_of<'scope, OP, R>(pool: PoolRef, op: OP) -> R
+where
+    OP: FnOnce(&ScopeFifo<'scope>) -> R,
+{
+    ScopeFifo::run(FinishKind::InPlaceScopeFifo, pool, op)
+}
+
+impl<'scope> Scope<'scope> {
+    fn run<R>(kind: FinishKind, pool: PoolRef, op: impl FnOnce(&Scope<'scope>) -> R) -> R {
+        let base = ScopeBase::open(kind, pool);
+        let scope = Scope { base };
+        let result = scope.base.keep_panic(|| op(&scope));
+        scope.base.close(result)
+    }
+
+    /// Spawns a task into the scope. It gets the scope itself, to spawn more.
+    pub fn spawn<BODY>(&self, body: BODY)
+    where
+        BODY: FnOnce(&Scope<'scope>) + Send + 'scope,
+    {
+        self.base.spawn(TaskKind::ScopeSpawn, move || body(self));
+    }
+
+    /// Spawns a task into the scope that runs `body` on every thread of the pool.
+    pub fn spawn_broadcast<BODY>(&self, body: BODY)
+    where
+        BODY: Fn(&Scope<'scope>, BroadcastContext<'_>) + Send + Sync + 'scope,
+    {
+        self.base
+            .spawn_broadcast(move |context| body(self, context));
+    }
+}
+
+impl<'scope> ScopeFifo<'scope> {
+    fn run<R>(kind: FinishKind, pool: PoolRef, op: impl FnOnce(&ScopeFifo<'scope>) -> R) -> R {
+        let base = ScopeBase::open(kind, pool);
+        let scope = ScopeFifo { base };
+        let result = scope.base.keep_panic(|| op(&scope));
+        scope.base.close(result)
+    }
+
+    /// Spawns a task into the scope. It gets the scope itself, to spawn more.
+    pub fn spawn_fifo<BODY>(&self, body: BODY)
+    where
+        BODY: FnOnce(&ScopeFifo<'scope>) + Send + 'scope,
+    {
+        self.base
+            .spawn(TaskKind::ScopeSpawnFifo, move || body(self));
+    }
+
+    /// Spawns a task into the scope that runs `body` on every thread of the pool.
+    pub fn spawn_broadcast<BODY>(&self, body: BODY)
+    where
+        BODY: Fn(&ScopeFifo<'scope>, BroadcastContext<'_>) + Send + Sync + 'scope,
+    {
+        self.base
+            .spawn_broadcast(move |context| body(self, context));
+    }
+}
+
+impl ScopeBase<'_> {
+    #[inline(never)]
+    fn open(kind: FinishKind, pool: PoolRef) -> Self {
+        ScopeBase {
+            pool,
+            finish: Finish::begin(kind),
+            first_panic: Mutex::new(None),
+            marker: PhantomData,
+        }
+    }
+
+    fn spawn(&self, kind: TaskKind, body: impl FnOnce()) {
+        let _elsewhere = Visit::another_thread(&self.pool);
+        task::detach(kind, self.finish, move || {
+            self.keep_panic(body);
+        });
+    }
+
+    fn spawn_broadcast(&self, body: impl Fn(BroadcastContext<'_>)) {
+        broadcast::detach_broadcast(&self.pool, self.finish, move |context| {
+            self.keep_panic(|| body(context));
+        });
+    }
+
+    /// The result of `closure`, or nothing if it panicked.
+    fn keep_panic<R>(&self, closure: impl FnOnce() -> R) -> Option<R> {
+        match task::catch(closure) {
+            Ok(result) => Some(result),
+            Err(payload) => {
+                self.keep(payload);
+                None
+            }
+        }
+    }
+
+    #[inline(never)]
+    fn keep(&self, payload: Box<dyn Any + Send>) {
+        let mut first = self
+            .first_panic
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner);
+        let later = match &*first {
+            None => first.replace(payload),
+            Some(_) => Some(payload),
+        };
+        // Dropping a payload runs the program's code.
+        drop(first);
+        drop(later);
+    }
+
+    #[inline(never)]
+    fn take_panic(&self) -> Option<Box<dyn Any + Send>> {
+        self.first_panic
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
+            .take()
+    }
+
+    fn close<R>(&self, result: Option<R>) -> R {
+        self.finish.end();
+        if let Some(payload) = self.take_panic() {
+            panic::resume_unwind(payload);
+        }
+        result.expect("a body without a result has left a panic")
+    }
+
+    fn describe(&self, name: &str, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct(name)
+            .field("pool_id", &self.pool)
+            .field("finish", &self.finish)
+            .field("panic", &self.first_panic)
+            .finish()
+    }
+}
+
+impl fmt::Debug for Scope<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.base.describe("Scope", f)
+    }
+}
+
+impl fmt::Debug for ScopeFifo<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.base.describe("ScopeFifo", f)
+    }
+}

@@ -1,0 +1,190 @@
+//! The threads of a pool as its builder hands them out, one [`ThreadBuilder`] each.
+//!
+//! By default a thread is only an index. A program's own spawn handler may start a real thread that calls
+//! [`ThreadBuilder::run`]; that thread calls the pool's handlers and waits, but work still runs on the thread that asks
+//! for it. Thread-local state which such a handler sets up is therefore not there for the work.
+//!
+//! `nest` is how `build_scoped` does better: all wrappers run on the calling thread, each inside the `run` of the one
+//! before, and the program's own part inside the last. Thread-local state that the wrappers set for the time of `run`
+//! (the reason why scoped pools are used) is in place. A wrapper that moves its builder to another thread gets a waiting
+//! thread, and one that never calls `run` is passed over.
+
+use crate::pool::PoolRef;
+use std::cell::Cell;
+use std::fmt;
+use std::io;
+use std::marker::PhantomData;
+use std::sync::{Arc, Mutex, PoisonError};
+use std::thread::{self, ThreadId};
+
+/// A thread of a pool that is being built, for the one who starts it: see
+/// [`ThreadPoolBuilder::spawn_handler`](crate::ThreadPoolBuilder::spawn_handler).
+pub struct ThreadBuilder {
+    pool: PoolRef,
+    index: usize,
+    name: Option<String>,
+    stack_size: Option<usize>,
+    inner: Option<Arc<Inner>>,
+    /// May go to another thread, but not be shared.
+    marker: PhantomData<Cell<()>>,
+}
+
+impl ThreadBuilder {
+    #[inline(never)]
+    pub(crate) fn new(
+        pool: PoolRef,
+        index: usize,
+        name: Option<String>,
+        stack_size: Option<usize>,
+    ) -> ThreadBuilder {
+        ThreadBuilder {
+            pool,
+            index,
+            name,
+            stack_size,
+            inner: None,
+            marker: PhantomData,
+        }
+    }
+
+    /// The thread's index in its pool, from 0.
+    pub fn index(&self) -> usize {
+        self.index
+    }
+
+    /// The name that the pool's builder gives it.
+    pub fn name(&self) -> Option<&str> {
+        self.name.as_deref()
+    }
+
+    /// The stack size that the pool's builder asks for. Logical threads use the stack of whoever runs them.
+    pub fn stack_size(&self) -> Option<usize> {
+        self.stack_size
+    }
+
+    /// Is this thread until the pool is dropped: calls its start handler, waits, calls its exit handler.
+    #[inline(never)]
+    pub fn run(self) {
+        self.pool.thread_starts(self.index);
+        let nested = self.inner.as_ref().is_some_and(|inner| inner.call());
+        if !nested {
+            self.pool.wait_until_dropped();
+        }
+        self.pool.thread_exits(self.index);
+    }
+}
+
+impl fmt::Debug for ThreadBuilder {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("ThreadBuilder")
+            .field("pool", &self.pool)
+            .field("index", &self.index)
+            .field("name", &self.name)
+            .field("stack_size", &self.stack_size)
+            .finish()
+    }
+}
+
+/// How a builder starts its threads. Cannot be named outside, hence not implemented there.
+pub trait ThreadSpawn {
+    #[doc(hidden)]
+    fn spawn(&mut self, thread: ThreadBuilder) -> io::Result<()>;
+}
+
+/// Threads that are only an index.
+#[derive(Debug, Default)]
+pub struct DefaultSpawn;
+
+impl ThreadSpawn for DefaultSpawn {
+    fn spawn(&mut self, thread: ThreadBuilder) -> io::Result<()> {
+        thread.pool.adopt(thread.index);
+        Ok(())
+    }
+}
+
+/// Threads that the program starts itself.
+#[derive(Debug)]
+pub struct CustomSpawn<F>(pub(crate) F);
+
+impl<F: FnMut(ThreadBuilder) -> io::Result<()>> ThreadSpawn for CustomSpawn<F> {
+    fn spawn(&mut self, thread: ThreadBuilder) -> io::Result<()> {
+        (self.0)(thread)
+    }
+}
+
+/// Calls `wrapper` for every thread, each call inside the `run` of the one before, and `innermost` inside all.
+pub(crate) fn nest(
+    mut threads: std::vec::IntoIter<ThreadBuilder>,
+    wrapper: &dyn Fn(ThreadBuilder),
+    innermost: &mut dyn FnMut(),
+) {
+    let Some(mut thread) = threads.next() else {
+        return innermost();
+    };
+    let mut threads = Some(threads);
+    let mut rest = || {
+        if let Some(threads) = threads.take() {
+            nest(threads, wrapper, innermost);
+        }
+    };
+    let inner = Arc::new(Inner::new(&mut rest));
+    thread.inner = Some(Arc::clone(&inner));
+    {
+        let _disarm = Disarm(&inner);
+        wrapper(thread);
+    }
+    rest();
+}
+
+/// What a nested thread calls in its `run`: a closure in the frame of `nest`, taken away before that frame is left.
+struct Inner {
+    thread: ThreadId,
+    closure: Mutex<Option<Closure>>,
+}
+
+struct Closure(*mut (dyn FnMut() + 'static));
+
+// SAFETY: the pointer is followed only on the thread that it comes from.
+unsafe impl Send for Closure {}
+
+impl Inner {
+    fn new(closure: &mut dyn FnMut()) -> Inner {
+        let closure: *mut (dyn FnMut() + '_) = closure;
+        // SAFETY: only the lifetime changes, and `Disarm` ends the pointer's use before the closure ends.
+        let closure: *mut (dyn FnMut() + 'static) = unsafe { std::mem::transmute(closure) };
+        Inner {
+            thread: thread::current().id(),
+            closure: Mutex::new(Some(Closure(closure))),
+        }
+    }
+
+    fn take(&self) -> Option<Closure> {
+        self.closure
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
+            .take()
+    }
+
+    /// Calls the closure, if this is its thread and it is still there.
+    fn call(&self) -> bool {
+        if self.thread != thread::current().id() {
+            return false;
+        }
+        match self.take() {
+            Some(Closure(closure)) => {
+                // SAFETY: on its own thread, and not disarmed: so `nest` is below on this stack, waiting in `wrapper`.
+                unsafe { (*closure)() };
+                true
+            }
+            None => false,
+        }
+    }
+}
+
+struct Disarm<'inner>(&'inner Inner);
+
+impl Drop for Disarm<'_> {
+    fn drop(&mut self) {
+        self.0.take();
+    }
+}

@@ -1,0 +1,131 @@
+//! A runtime for the tests: runs tasks at once, as the real one does, and writes down the structure that it is told.
+//!
+//! The structure is text. `join1(left1{…} right1{…})` is a finish with number 1 and two tasks that it waits for; a task
+//! names its finish because that need not be the one around it, and 0 is the program. Programs under test add words of
+//! their own with [`note`]. Everything is per thread, as tests run side by side.
+
+#![allow(dead_code, reason = "each test program uses its own part")]
+
+use std::cell::{Cell, RefCell};
+use std::ffi::c_void;
+use std::sync::atomic::{AtomicU32, Ordering};
+
+/// What `__finishline_attach` answers. To be changed before the first use of the crate under test.
+pub(crate) static LOGICAL_THREADS: AtomicU32 = AtomicU32::new(4);
+
+const FINISHES: [&str; 6] = [
+    "join",
+    "scope",
+    "scope-fifo",
+    "in-place-scope",
+    "in-place-scope-fifo",
+    "broadcast",
+];
+const TASKS: [&str; 8] = [
+    "left",
+    "right",
+    "spawn-in-scope",
+    "spawn",
+    "each",
+    "spawn-broadcast",
+    "spawn-fifo-in-scope",
+    "spawn-fifo",
+];
+
+thread_local! {
+    static TEXT: RefCell<String> = const { RefCell::new(String::new()) };
+    static OPEN: RefCell<Vec<u64>> = const { RefCell::new(Vec::new()) };
+    static FINISHES_SO_FAR: Cell<u64> = const { Cell::new(0) };
+    static RIGHT_FIRST: Cell<bool> = const { Cell::new(false) };
+}
+
+/// The structure of what `program` does.
+pub(crate) fn structure(program: impl FnOnce()) -> String {
+    TEXT.take();
+    FINISHES_SO_FAR.set(0);
+    program();
+    assert!(OPEN.with_borrow(Vec::is_empty), "a finish was left open");
+    TEXT.take()
+}
+
+/// The structure of what `program` does, and its panic's message.
+pub(crate) fn structure_of_panic(program: impl FnOnce()) -> (String, String) {
+    let mut message = String::new();
+    let text = structure(|| {
+        let payload = std::panic::catch_unwind(std::panic::AssertUnwindSafe(program))
+            .expect_err("a panic was expected");
+        message = match payload.downcast::<&str>() {
+            Ok(text) => text.to_string(),
+            Err(payload) => *payload.downcast::<String>().expect("a message"),
+        };
+    });
+    (text, message)
+}
+
+/// From here on, on this thread, the right half of a join runs first.
+pub(crate) fn run_right_first() {
+    RIGHT_FIRST.set(true);
+}
+
+/// Adds a word to the structure.
+pub(crate) fn note(word: impl std::fmt::Display) {
+    write(&word.to_string());
+}
+
+fn write(word: &str) {
+    TEXT.with_borrow_mut(|text| {
+        if !(text.is_empty() || text.ends_with(['(', '{']) || [")", "}"].contains(&word)) {
+            text.push(' ');
+        }
+        text.push_str(word);
+    });
+}
+
+// SAFETY: the name is the runtime's, which this program does without.
+#[unsafe(no_mangle)]
+extern "C" fn __finishline_attach(abi_version: u32) -> u32 {
+    assert_eq!(abi_version, 1);
+    LOGICAL_THREADS.load(Ordering::Relaxed)
+}
+
+// SAFETY: as above.
+#[unsafe(no_mangle)]
+extern "C" fn __finishline_finish_begin(kind: u32) -> u64 {
+    let finish = FINISHES_SO_FAR.get() + 1;
+    FINISHES_SO_FAR.set(finish);
+    OPEN.with_borrow_mut(|open| open.push(finish));
+    write(&format!("{}{finish}(", FINISHES[kind as usize]));
+    finish
+}
+
+// SAFETY: as above.
+#[unsafe(no_mangle)]
+extern "C" fn __finishline_finish_end(finish: u64) {
+    let innermost = OPEN.with_borrow_mut(|open| open.pop());
+    assert_eq!(innermost, Some(finish), "finishes nest");
+    write(")");
+}
+
+// SAFETY: as above.
+#[unsafe(no_mangle)]
+extern "C" fn __finishline_task(
+    kind: u32,
+    finish: u64,
+    body: unsafe extern "C" fn(*mut c_void),
+    data: *mut c_void,
+) {
+    assert!(
+        finish == 0 || OPEN.with_borrow(|open| open.contains(&finish)),
+        "a task of a finish that is not open"
+    );
+    write(&format!("{}{finish}{{", TASKS[kind as usize]));
+    // SAFETY: the crate under test gives a body with the data that it takes.
+    unsafe { body(data) };
+    write("}");
+}
+
+// SAFETY: as above.
+#[unsafe(no_mangle)]
+extern "C" fn __finishline_right_first() -> u32 {
+    RIGHT_FIRST.get().into()
+}

@@ -1,0 +1,382 @@
+//! The phrases about a native run that more than one format prints. As in [`crate::words`], everything may contain the user's text as it is.
+
+use crate::words::{LONGEST_PATH, PATH_HEAD, PATH_TAIL, count, position, position_in, skipped};
+use finishline_model::event::AccessKind;
+use finishline_model::native::{
+    Conflict, ConflictClass, Frame, NativeAccess, NativeRun, NativeTask, NativeTaskKind, Object,
+    Origin, Relation, Stack, Stopped, TaskStep,
+};
+use finishline_model::summary::{Place, shell_word};
+use finishline_model::verdict::{Extent, Verdict};
+use std::collections::BTreeSet;
+
+/// Halves of one step listed before the list is cut in the middle.
+const MOST_HALVES: usize = 8;
+
+/// Names of functions, generic arguments included, are cut at so many characters.
+const LONGEST_FUNCTION: usize = 100;
+
+/// `write and read of bytes 8..16 of hist::TABLE are not ordered`.
+pub(super) fn message(conflict: &Conflict) -> String {
+    let (first, second) = (&conflict.first, &conflict.second);
+    let preposition = match (first.kind, second.kind) {
+        (AccessKind::Write, AccessKind::Write) => "to",
+        _ => "of",
+    };
+    let relation = match conflict.class {
+        ConflictClass::Race => "are not ordered",
+        ConflictClass::LockOrdered => "exclude each other by a lock, and happen in either order",
+        ConflictClass::AtomicOrdered => "happen in either order",
+    };
+    format!(
+        "{} and {} {preposition} {} {relation}",
+        kind(first),
+        kind(second),
+        location(conflict)
+    )
+}
+
+fn kind(access: &NativeAccess) -> String {
+    let atomic = if access.atomic { "atomic " } else { "" };
+    format!("{atomic}{}", access.kind.word())
+}
+
+/// The conflicting bytes as a part of their object.
+pub(super) fn location(conflict: &Conflict) -> String {
+    let bytes = conflict.bytes.max(1);
+    let part = |offset: u64| match bytes {
+        1 => format!("byte {offset} of"),
+        _ => format!("bytes {offset}..{} of", offset.saturating_add(bytes)),
+    };
+    match &conflict.object {
+        Object::Global {
+            name, size, offset, ..
+        } if (*offset, *size) == (0, bytes) => name.clone(),
+        Object::Global { name, offset, .. } => format!("{} {name}", part(*offset)),
+        Object::Heap { size, offset, .. } => {
+            format!(
+                "{} a heap block of {}",
+                part(*offset),
+                count(*size, "byte", "bytes")
+            )
+        }
+        Object::Stack { function, .. } if function.is_empty() => "a local variable".to_owned(),
+        Object::Stack { function, .. } => format!("a local variable of {}", short(function)),
+        Object::Unknown => format!(
+            "the {} at {:#x}",
+            count(bytes, "byte", "bytes"),
+            conflict.address
+        ),
+    }
+}
+
+/// Where the object comes from; none if nothing is known about it.
+pub(super) fn origin(conflict: &Conflict) -> Option<String> {
+    match &conflict.object {
+        Object::Global {
+            name,
+            size,
+            defined,
+            ..
+        } => {
+            let size = count(*size, "byte", "bytes");
+            let at = defined
+                .as_ref()
+                .map(|place| format!(", defined at {}:{}", place.file, place.line));
+            Some(format!(
+                "{name} is a static of {size}{}",
+                at.unwrap_or_default()
+            ))
+        }
+        Object::Heap {
+            allocated, task, ..
+        } => {
+            let at = allocated
+                .frame()
+                .map_or("an unknown place".to_owned(), frame);
+            Some(format!(
+                "the block was allocated in {at}, by task {}",
+                self::task(task)
+            ))
+        }
+        Object::Stack { task, .. } => Some(format!(
+            "the variable is on the stack of task {}",
+            self::task(task)
+        )),
+        Object::Unknown => None,
+    }
+}
+
+/// `write of 8 bytes, holding the mutex locked at src/main.rs:9:5`.
+pub(super) fn access(access: &NativeAccess) -> String {
+    let mut text = format!(
+        "{} of {}",
+        kind(access),
+        count(access.size, "byte", "bytes")
+    );
+    for lock in &access.locks {
+        let at = lock
+            .place
+            .as_ref()
+            .map(|place| format!("locked at {}", position(place)));
+        let at = at.unwrap_or_else(|| format!("at {:#x}", lock.address));
+        text += &format!(", holding the {} {at}", lock.kind);
+    }
+    text
+}
+
+/// `src/main.rs:9:5`, or the function if debug information has no line.
+pub(super) fn site(stack: &Stack) -> String {
+    match (stack.place(), stack.frame()) {
+        (Some(place), _) => position(place),
+        (None, Some(frame)) => short(&frame.function),
+        (None, None) => "an unknown place".to_owned(),
+    }
+}
+
+/// `hist::fill at src/hist.rs:17:5`.
+pub(super) fn frame(frame: &Frame) -> String {
+    let function = short(&frame.function);
+    match &frame.place {
+        Some(place) => format!("{function} at {}", position(place)),
+        None => function,
+    }
+}
+
+fn short(function: &str) -> String {
+    match function.char_indices().nth(LONGEST_FUNCTION) {
+        Some((end, _)) => format!("{}…", &function[..end]),
+        None => function.to_owned(),
+    }
+}
+
+/// The frames of a stack as a user wants them: each of the user's and of other packages, and the innermost; what rayon, std and the system add in
+/// between is one line.
+pub(super) fn stack(stack: &Stack) -> Vec<String> {
+    let folds = |index: usize| {
+        let origin = &stack.frames[index].origin;
+        index > 0 && matches!(origin, Origin::Rayon | Origin::Std | Origin::System)
+    };
+    let mut lines = Vec::new();
+    let mut at = 0;
+    while at < stack.frames.len() {
+        let run = (at..stack.frames.len())
+            .take_while(|index| folds(*index))
+            .count();
+        if run == 0 {
+            lines.push(frame(&stack.frames[at]));
+            at += 1;
+        } else {
+            let frames = &stack.frames[at..at + run];
+            let owners: BTreeSet<&str> = frames.iter().map(|frame| frame.origin.word()).collect();
+            let owners: Vec<&str> = owners.into_iter().collect();
+            let frames = count(run as u64, "frame", "frames");
+            lines.push(format!("… {frames} of {}", owners.join(", ")));
+            at += run;
+        }
+    }
+    lines
+}
+
+/// `main › for_each at src/hist.rs:17:14, halves left, right`.
+pub(super) fn task(task: &NativeTask) -> String {
+    let mut steps: Vec<String> = task.steps.iter().map(step).collect();
+    if steps.len() > LONGEST_PATH {
+        let tail = steps.len() - PATH_TAIL;
+        steps.splice(PATH_HEAD..tail, [skipped(tail - PATH_HEAD)]);
+    }
+    steps.insert(0, "main".to_owned());
+    steps.join(" › ")
+}
+
+/// The two tasks of a pair; if they read the same, their numbers tell them apart.
+pub(super) fn tasks(conflict: &Conflict) -> [String; 2] {
+    let tasks = [&conflict.first.task, &conflict.second.task];
+    let texts = tasks.map(task);
+    if texts[0] == texts[1] && tasks[0].id != tasks[1].id {
+        tasks.map(|task| format!("{} (task {})", self::task(task), task.id))
+    } else {
+        texts
+    }
+}
+
+fn step(step: &TaskStep) -> String {
+    let at = step
+        .place
+        .as_ref()
+        .map(|place| format!(" at {}", position(place)));
+    format!(
+        "{}{}{}",
+        step.operation,
+        at.unwrap_or_default(),
+        parts(step)
+    )
+}
+
+fn parts(step: &TaskStep) -> String {
+    let halves: Vec<&str> = step
+        .parts
+        .iter()
+        .filter_map(|part| part.kind.half())
+        .collect();
+    match (halves.as_slice(), step.parts.len()) {
+        ([], 0 | 1) => String::new(),
+        ([], deep) => format!(", {deep} deep"),
+        ([half], _) => format!(", {half} half"),
+        (halves, _) if halves.len() <= MOST_HALVES => format!(", halves {}", halves.join(", ")),
+        (halves, count) => {
+            let (head, tail) = (
+                &halves[..MOST_HALVES / 2],
+                &halves[count - MOST_HALVES / 2..],
+            );
+            let more = skipped(count - MOST_HALVES);
+            format!(", halves {}, {more}, {}", head.join(", "), tail.join(", "))
+        }
+    }
+}
+
+/// Why nothing orders the two accesses.
+pub(super) fn why(conflict: &Conflict) -> String {
+    let why = &conflict.why;
+    let file = conflict.first.stack.place().map_or("", |place| &place.file);
+    let at = |place: &Option<Place>| {
+        place.as_ref().map_or(String::new(), |place| {
+            format!(" at {}", position_in(place, file))
+        })
+    };
+    let kind = why
+        .task
+        .steps
+        .last()
+        .and_then(|step| step.parts.last())
+        .map(|part| part.kind);
+    let task = match kind {
+        Some(NativeTaskKind::JoinLeft) => format!("the left half of the join{}", at(&why.spawned)),
+        Some(NativeTaskKind::JoinRight) => {
+            format!("the right half of the join{}", at(&why.spawned))
+        }
+        Some(NativeTaskKind::Thread) => format!("the thread started{}", at(&why.spawned)),
+        Some(NativeTaskKind::Broadcast) => format!("the task of the broadcast{}", at(&why.spawned)),
+        _ => format!("the task spawned{}", at(&why.spawned)),
+    };
+    let joined = match &why.join {
+        Some(join) => format!(
+            "is joined only by the end of the {}{}",
+            join.operation,
+            at(&join.place)
+        ),
+        None if kind == Some(NativeTaskKind::Thread) => "was not joined before (2)".to_owned(),
+        None => "is joined by nothing but the end of the program".to_owned(),
+    };
+    let operation = |otherwise: &str| match &why.join {
+        Some(join) => (join.operation.clone(), at(&join.place)),
+        None => (otherwise.to_owned(), String::new()),
+    };
+    match why.relation {
+        Relation::Halves => match operation("join") {
+            (name, at) if name.starts_with("join") => format!("the two halves of the {name}{at} are not ordered"),
+            (name, at) => format!("(1) and (2) are in two parts of the {name}{at}, and its parts are not ordered"),
+        },
+        Relation::Siblings => {
+            let (name, end) = operation("scope");
+            if why.spawned == why.other_spawned {
+                format!("two tasks created{} both end only with the {name}{end}; nothing orders them", at(&why.spawned))
+            } else {
+                format!(
+                    "the tasks created{} and{} both end only with the {name}{end}; nothing orders them",
+                    at(&why.spawned),
+                    at(&why.other_spawned)
+                )
+            }
+        }
+        Relation::FirstOutlives => match &why.join {
+            Some(_) => format!("{task} {joined}, after (2)"),
+            None => format!("{task} {joined}"),
+        },
+        Relation::SecondOutlives => format!("{task} holds (2), was created before (1) and {joined}"),
+        Relation::SameTask => "both accesses are told to be of one task, and how they come to be parallel is not known".to_owned(),
+    }
+}
+
+/// `a task waits (spin) at src/main.rs:7:9`.
+pub(super) fn stopped(stopped: &Stopped) -> String {
+    format!(
+        "a task waits in vain ({}) at {}",
+        stopped.what,
+        site(&stopped.stack)
+    )
+}
+
+/// For what the answer holds.
+pub(super) fn guarantee(run: &NativeRun) -> String {
+    let guarantee = run
+        .extent
+        .guarantee()
+        .replace("{threads}", &run.logical_threads.to_string());
+    if run.verdict == Verdict::Unknown || run.extent == Extent::Nothing {
+        Extent::Nothing.guarantee().to_owned()
+    } else if run.failure.is_some() || run.stopped.is_some() {
+        format!("up to where the run ended, {guarantee}")
+    } else {
+        guarantee
+    }
+}
+
+/// What would establish more.
+pub(super) fn stronger(run: &NativeRun) -> Option<&'static str> {
+    // Races come first: of a program that has some, nothing else is worth establishing.
+    let limit = run.because.filter(|_| run.verdict != Verdict::Race);
+    let already_asked = run.conflicts.iter().any(|c| c.class != ConflictClass::Race);
+    limit
+        .map(|limit| limit.stronger())
+        .filter(|_| !already_asked)
+}
+
+/// The program and its arguments as one would type them in a shell.
+pub(super) fn command(run: &NativeRun) -> String {
+    let words = std::iter::once(&run.program).chain(&run.arguments);
+    words
+        .map(|word| shell_word(word))
+        .collect::<Vec<_>>()
+        .join(" ")
+}
+
+pub(super) fn statistics(run: &NativeRun) -> String {
+    let statistics = &run.statistics;
+    [
+        count(statistics.tasks, "task", "tasks"),
+        count(statistics.finishes, "finish", "finishes"),
+        count(statistics.accesses, "access", "accesses"),
+        count(
+            statistics.atomic_accesses,
+            "atomic access",
+            "atomic accesses",
+        ),
+        count(statistics.threads, "more thread", "more threads"),
+    ]
+    .join(", ")
+}
+
+/// How many pairs were left out at the user's wish; none if there were none.
+pub(super) fn suppressed(run: &NativeRun) -> Option<String> {
+    let file = &run.suppressed.as_ref()?.file;
+    match run.suppressed_count() {
+        0 => None,
+        n => Some(format!(
+            "{} suppressed by {file}",
+            count(n, "pair is", "pairs are")
+        )),
+    }
+}
+
+/// `and 3 more distinct pairs`.
+pub(super) fn more(run: &NativeRun) -> Option<String> {
+    let told = run.suppressed_count() + run.conflicts.len() as u64;
+    let more = run.distinct.saturating_sub(told);
+    (more > 0).then(|| {
+        format!(
+            "and {}",
+            count(more, "more distinct pair", "more distinct pairs")
+        )
+    })
+}

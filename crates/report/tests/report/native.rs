@@ -1,0 +1,373 @@
+//! Reports of native runs: snapshots of the text, JSON against its schema, SARIF against the rules of the part that is used.
+
+use crate::json::{DAMAGES, SCHEMA, damaged};
+use crate::sarif::{self, list};
+use crate::text::check_snapshots;
+use crate::{assert_valid, native_runs, validator};
+use finishline_model::native::{ConflictClass, Limit, NativeRun, NativeSuite, NativeTaskKind};
+use finishline_model::verdict::{Extent, Verdict};
+use finishline_report::native::{
+    exit_status, suite_exit_status, write, write_suite, write_summary,
+};
+use finishline_report::{Format, Style};
+use serde_json::{Value, json};
+use std::collections::BTreeSet;
+
+fn render(run: &NativeRun, format: Format, style: Style) -> String {
+    let mut out = Vec::new();
+    write(run, format, style, &mut out).expect("a Vec takes everything");
+    String::from_utf8(out).expect("reports are UTF-8")
+}
+
+fn render_suite(suite: &NativeSuite, format: Format, style: Style) -> String {
+    let mut out = Vec::new();
+    write_suite(suite, format, style, &mut out).expect("a Vec takes everything");
+    String::from_utf8(out).expect("reports are UTF-8")
+}
+
+fn value(text: &str) -> Value {
+    serde_json::from_str(text).expect("well-formed JSON")
+}
+
+fn report(run: &NativeRun, format: Format) -> Value {
+    value(&render(run, format, Style::default()))
+}
+
+#[test]
+fn snapshots() {
+    for (name, run, _) in native_runs::all() {
+        check_snapshots(name, |style| render(&run, Format::Text, style));
+    }
+    let suite = native_runs::suite();
+    check_snapshots("native-suite", |style| {
+        render_suite(&suite, Format::Text, style)
+    });
+}
+
+#[test]
+fn a_race_reads_as_in_the_design() {
+    let text = render(&native_runs::racy(), Format::Text, Style::default());
+    let expected = "\
+race: read and write of bytes 8..16 of hist::TABLE are not ordered
+  ┌─ src/main.rs:10:5   (1) read of 8 bytes
+  │      cell.write(cell.read() + 1);
+  │    task main › for_each at src/main.rs:17:14, halves left, left, left
+  │      core::ptr::write
+  │      hist::bump at src/main.rs:10:5
+  │      … 3 frames of rayon, std
+  │      hist::fill at src/main.rs:17:14
+  │      helper::run
+  │      hist::main at src/main.rs:60:5
+  │      … 2 frames of std, system
+  └─ src/main.rs:10:5   (2) write of 8 bytes
+";
+    assert!(text.starts_with(expected), "{text}");
+    let why = "  why parallel: (1) and (2) are in two parts of the for_each at 17:14, and its parts are not ordered\n";
+    assert!(text.contains(why), "{text}");
+    assert!(
+        text.contains("  hist::TABLE is a static of 32 bytes, defined at src/main.rs:6\n"),
+        "{text}"
+    );
+    assert!(
+        text.contains("  replay: cargo finishline run --bin hist -- 8\n"),
+        "{text}"
+    );
+}
+
+#[test]
+fn why_names_the_join_that_comes_too_late() {
+    let why = |run: &NativeRun, index: usize| {
+        report(run, Format::Json)["races"][index]["why"]["text"].clone()
+    };
+    let late = "the task spawned at 20:9 is joined only by the end of the scope at 19:5, after (2)";
+    assert_eq!(why(&native_runs::scope(), 1), late);
+    assert_eq!(
+        why(&native_runs::nameless(), 0),
+        "the task spawned is joined by nothing but the end of the program"
+    );
+    let mut join = native_runs::racy();
+    join.conflicts[0]
+        .why
+        .join
+        .as_mut()
+        .expect("a join")
+        .operation = "join".to_owned();
+    assert_eq!(
+        why(&join, 0),
+        "the two halves of the join at 17:14 are not ordered"
+    );
+}
+
+#[test]
+fn every_kind_of_run_has_its_exit_status() {
+    for (name, run, expected) in native_runs::all() {
+        assert_eq!(exit_status(&run), expected, "{name}");
+        assert_eq!(
+            report(&run, Format::Json)["exit_status"],
+            expected,
+            "{name}"
+        );
+    }
+    // Found, but not listed.
+    let unlisted = NativeRun {
+        distinct: 1,
+        ..native_runs::certified()
+    };
+    assert_eq!(exit_status(&unlisted), 66);
+}
+
+#[test]
+fn a_suite_ends_as_its_worst_process() {
+    use native_runs::{certified, failed, idle, racy, stopped, suppressed};
+    let failing_idle = || NativeRun {
+        extent: Extent::Nothing,
+        because: Some(Limit::NothingParallel),
+        ..failed()
+    };
+    for (runs, expected) in [
+        (vec![], 4),
+        (vec![idle()], 4),
+        (vec![idle(), certified()], 0),
+        (vec![certified(), suppressed()], 0),
+        (vec![certified(), stopped()], 4),
+        (vec![stopped(), failed()], 3),
+        (vec![failed(), racy(), stopped()], 66),
+        (vec![failing_idle()], 3),
+    ] {
+        let suite = NativeSuite {
+            runs,
+            ..NativeSuite::default()
+        };
+        assert_eq!(suite_exit_status(&suite), expected, "{suite:#?}");
+    }
+}
+
+#[test]
+fn every_json_report_satisfies_the_schema() {
+    let validator = validator(SCHEMA);
+    for (name, run, _) in native_runs::all() {
+        assert_valid(&validator, name, &report(&run, Format::Json));
+    }
+    let suite = render_suite(&native_runs::suite(), Format::Json, Style::default());
+    let suite = value(&suite);
+    assert_valid(&validator, "suite", &suite);
+    assert_eq!(
+        suite["verdicts"],
+        json!({"certified": 1, "race": 2, "trap": 1, "unknown": 2})
+    );
+    assert_eq!(list(&suite["reports"]).len(), 6);
+}
+
+#[test]
+fn the_schema_rejects_every_missing_additional_or_ill_typed_field() {
+    let validator = validator(SCHEMA);
+    let reports = [
+        report(&native_runs::scope(), Format::Json),
+        report(&native_runs::determinacy(), Format::Json),
+        report(&native_runs::stopped(), Format::Json),
+        report(&native_runs::failed(), Format::Json),
+    ];
+    for report in reports {
+        for (kind, damage) in DAMAGES {
+            for (place, broken) in damaged(&report, damage) {
+                assert!(!validator.is_valid(&broken), "{kind} {place} is accepted");
+            }
+        }
+    }
+}
+
+#[test]
+fn the_schema_knows_exactly_the_words_of_the_model() {
+    let schema = value(SCHEMA);
+    let words = |pointer: &str| -> BTreeSet<String> {
+        let words = list(schema.pointer(pointer).expect("an enum"));
+        words
+            .iter()
+            .filter_map(Value::as_str)
+            .map(str::to_owned)
+            .collect()
+    };
+    let expected = |words: &[&str]| {
+        words
+            .iter()
+            .map(|word| (*word).to_owned())
+            .collect::<BTreeSet<_>>()
+    };
+    assert_eq!(
+        words("/$defs/native_race/properties/class/enum"),
+        expected(&ConflictClass::ALL.map(ConflictClass::word))
+    );
+    assert_eq!(
+        words("/$defs/native/properties/because/oneOf/1/properties/kind/enum"),
+        expected(&Limit::ALL.map(Limit::word))
+    );
+    let kinds = NativeTaskKind::ALL
+        .into_iter()
+        .filter(|kind| *kind != NativeTaskKind::Main);
+    let kinds: Vec<&str> = kinds.map(NativeTaskKind::word).collect();
+    assert_eq!(
+        words(
+            "/$defs/native_task/properties/creations/items/properties/parts/items/properties/kind/enum"
+        ),
+        expected(&kinds)
+    );
+}
+
+#[test]
+fn every_log_satisfies_the_schema_of_sarif() {
+    let validator = validator(sarif::SCHEMA);
+    for (name, run, status) in native_runs::all() {
+        let log = report(&run, Format::Sarif);
+        assert_valid(&validator, name, &log);
+        let run = &log["runs"][0];
+        assert_eq!(run["invocations"][0]["exitCode"], status, "{name}");
+        let rules = list(&run["tool"]["driver"]["rules"]);
+        for result in list(&run["results"]) {
+            let index = result["ruleIndex"].as_u64().expect("an index") as usize;
+            assert_eq!(rules[index]["id"], result["ruleId"], "{name}");
+            assert_eq!(
+                rules[index]["defaultConfiguration"]["level"], result["level"],
+                "{name}"
+            );
+        }
+    }
+}
+
+#[test]
+fn a_log_of_many_processes_is_one_run_with_an_invocation_each() {
+    let log = value(&render_suite(
+        &native_runs::suite(),
+        Format::Sarif,
+        Style::default(),
+    ));
+    assert_valid(&validator(sarif::SCHEMA), "suite", &log);
+    assert_eq!(list(&log["runs"]).len(), 1);
+    let run = &log["runs"][0];
+    let tests: Vec<_> = list(&run["invocations"])
+        .iter()
+        .map(|i| i["properties"]["test"].clone())
+        .collect();
+    assert_eq!(
+        tests,
+        [
+            "tests::clean",
+            "tests::idle",
+            "tests::bumps",
+            "tests::waits",
+            "tests::sums_up",
+            "tests::accepted"
+        ]
+    );
+    let results: Vec<_> = list(&run["results"])
+        .iter()
+        .map(|result| {
+            let suppressed = list(&result["suppressions"]).len();
+            (
+                result["ruleId"].clone(),
+                result["provenance"]["invocationIndex"].clone(),
+                suppressed,
+            )
+        })
+        .collect();
+    let expected = [
+        ("race", 2, 0),
+        ("stopped", 3, 0),
+        ("program-failure", 4, 0),
+        ("race", 5, 1),
+    ];
+    assert_eq!(
+        results,
+        expected.map(|(rule, index, n)| (json!(rule), json!(index), n))
+    );
+    assert_eq!(run["properties"]["exitStatus"], 66);
+}
+
+#[test]
+fn a_result_has_both_stacks_and_the_way_of_both_tasks() {
+    let log = report(&native_runs::scope(), Format::Sarif);
+    let result = &log["runs"][0]["results"][1];
+    let lines = |locations: &Value| -> Vec<Value> {
+        let region =
+            |holder: &Value| holder["location"]["physicalLocation"]["region"]["startLine"].clone();
+        list(locations).iter().map(region).collect()
+    };
+    let stacks = list(&result["stacks"]);
+    assert_eq!(stacks.len(), 3);
+    assert_eq!(lines(&stacks[0]["frames"]), [9]);
+    assert_eq!(lines(&stacks[2]["frames"]), [Value::Null, json!(18)]);
+    let flows = list(&result["codeFlows"][0]["threadFlows"]);
+    assert_eq!(lines(&flows[0]["locations"]), [20, 9]);
+    assert_eq!(lines(&flows[1]["locations"]), [22]);
+    let related = list(&result["relatedLocations"]).iter();
+    let related: Vec<_> = related
+        .map(|l| l["physicalLocation"]["region"]["startLine"].clone())
+        .collect();
+    // The second access, the spawn, the scope, the allocation.
+    assert_eq!(related, [22, 20, 19, 18]);
+}
+
+#[test]
+fn what_holds_for_which_schedules_is_always_said() {
+    for extent in Extent::ALL {
+        let mut run = native_runs::certified();
+        run.extent = extent;
+        let guarantee = report(&run, Format::Json)["guarantee"].clone();
+        let guarantee = guarantee.as_str().expect("a sentence");
+        let sentence = extent.guarantee().replace("{threads}", "16");
+        assert_eq!(guarantee, sentence);
+        run.failure = Some("killed".to_owned());
+        run.verdict = Verdict::Trap;
+        let guarantee = report(&run, Format::Json)["guarantee"].clone();
+        let expected = match extent {
+            Extent::Nothing => sentence,
+            _ => format!("up to where the run ended, {sentence}"),
+        };
+        assert_eq!(guarantee, expected);
+    }
+    assert_eq!(
+        report(&native_runs::idle(), Format::Json)["guarantee"],
+        "none"
+    );
+}
+
+#[test]
+fn no_control_character_reaches_a_terminal() {
+    for style in [true, false] {
+        let style = Style {
+            color: false,
+            unicode: style,
+        };
+        let text = render(&native_runs::hostile(), Format::Text, style);
+        assert!(text.chars().all(|c| c == '\n' || !c.is_control()), "{text}");
+        assert!(style.unicode || text.is_ascii(), "{text}");
+    }
+}
+
+#[test]
+fn a_summary_counts_and_names() {
+    let mut out = Vec::new();
+    write_summary(&native_runs::suite(), Style::default(), &mut out)
+        .expect("a Vec takes everything");
+    let expected = "\
+summary: 6 processes: 1 certified, 2 race, 1 trap, 1 unknown, 1 with nothing parallel
+  race: tests::bumps
+  unknown: tests::waits
+  trap: tests::sums_up
+note: 3 doc tests were not run
+";
+    assert_eq!(String::from_utf8(out).expect("UTF-8"), expected);
+}
+
+#[test]
+fn html_is_refused() {
+    let error = write(
+        &native_runs::racy(),
+        Format::Html,
+        Style::default(),
+        &mut Vec::new(),
+    );
+    assert_eq!(
+        error.expect_err("no HTML").kind(),
+        std::io::ErrorKind::Unsupported
+    );
+}

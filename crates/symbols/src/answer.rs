@@ -1,0 +1,199 @@
+//! What a run establishes: the verdict, for which schedules it holds, and what kept it from being stronger.
+//!
+//! | in the findings | verdict | because |
+//! |---|---|---|
+//! | a pair of class `race` | `race` | – |
+//! | the run was stopped: a task waits in vain | `unknown` | another schedule may well go on, so it is no deadlock, and nothing after it was seen |
+//! | the process failed | `trap` | what would have followed was not seen |
+//! | the findings are incomplete | `unknown` | likewise |
+//! | threads besides the first | `observed` | their order is that of this run |
+//! | the drop-in was never called | `unknown` | nothing was parallel, or nothing was seen of it |
+//! | conflicts that locks or atomics order | `certified-order` | another order of them may do other things |
+//! | none of these | `certified` | |
+//!
+//! The first row that applies decides. Whether locks and atomics order conflicts is counted by the runtime. One that does not count is
+//! trusted only if there were no atomic accesses at all, since a lock is made of these.
+
+use crate::findings::Findings;
+use finishline_model::native::{ConflictClass, Limit};
+use finishline_model::verdict::{Extent, Verdict};
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Answer {
+    pub(crate) verdict: Verdict,
+    pub(crate) extent: Extent,
+    pub(crate) because: Option<Limit>,
+}
+
+pub(crate) fn answer(findings: &Findings, failed: bool) -> Answer {
+    let racy = (findings.races.iter()).any(|pair| pair.class == ConflictClass::Race);
+    let synchronised = depends_on_synchronisation(findings);
+    let (clean, extent, because) = if findings.threads > 0 {
+        let because = Some(Limit::Threads);
+        (Verdict::Observed, Extent::ThisSchedule, because)
+    } else if !findings.drop_in {
+        let because = Some(Limit::NothingParallel);
+        (Verdict::Unknown, Extent::Nothing, because)
+    } else if synchronised {
+        let because = Some(Limit::Synchronised);
+        let extent = Extent::ObservedSynchronisation;
+        (Verdict::CertifiedOrder, extent, because)
+    } else {
+        (Verdict::Certified, Extent::EverySchedule, None)
+    };
+    // The two say that a part of the run is missing, which matters more than what is said of the rest.
+    let cut_short = if findings.stopped.is_some() {
+        Some(Limit::Stopped)
+    } else if !findings.complete {
+        Some(Limit::Incomplete)
+    } else {
+        None
+    };
+    let (verdict, extent) = if racy {
+        (Verdict::Race, extent)
+    } else if cut_short == Some(Limit::Stopped) {
+        (Verdict::Unknown, Extent::Nothing)
+    } else if failed {
+        (Verdict::Trap, extent)
+    } else if cut_short.is_some() {
+        (Verdict::Unknown, Extent::Nothing)
+    } else {
+        (clean, extent)
+    };
+    Answer {
+        verdict,
+        extent,
+        because: cut_short.or(because),
+    }
+}
+
+fn depends_on_synchronisation(findings: &Findings) -> bool {
+    let statistics = &findings.statistics;
+    let counted = |count: Option<u64>| match count {
+        Some(count) => count > 0,
+        None => statistics.atomic_accesses > 0,
+    };
+    let listed = (findings.races.iter()).any(|pair| pair.class != ConflictClass::Race);
+    findings.synchronised
+        || listed
+        || counted(statistics.lock_ordered)
+        || counted(statistics.atomic_ordered)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::parse;
+    use serde_json::{Value, json};
+
+    fn clean() -> Value {
+        json!({
+            "format": 1, "complete": true, "executable": "a.out", "drop_in": true, "logical_threads": 16,
+            "stacks": [[1]], "tasks": [{"id": 0, "kind": "main"}],
+        })
+    }
+
+    fn with(changes: Value, failed: bool) -> Answer {
+        let mut findings = clean();
+        for (field, value) in changes.as_object().expect("an object") {
+            findings[field] = value.clone();
+        }
+        answer(
+            &parse(findings.to_string().as_bytes()).expect("usable"),
+            failed,
+        )
+    }
+
+    fn verdict(changes: Value) -> (Verdict, Extent, Option<Limit>) {
+        let Answer {
+            verdict,
+            extent,
+            because,
+        } = with(changes, false);
+        (verdict, extent, because)
+    }
+
+    fn pair(class: &str) -> Value {
+        let access = json!({"kind": "write", "address": 0, "size": 8, "stack": 0, "task": 0});
+        json!([{"class": class, "address": 0, "bytes": 8, "object": {"kind": "unknown"}, "first": access, "second": access}])
+    }
+
+    #[test]
+    fn what_each_run_establishes() {
+        use Extent::{EverySchedule, Nothing, ObservedSynchronisation, ThisSchedule};
+        use Verdict::{Certified, CertifiedOrder, Observed, Race, Unknown};
+        let stop = json!({"why": "waits", "what": "spin", "task": 0, "stack": 0, "address": 0});
+        let synchronised = (
+            CertifiedOrder,
+            ObservedSynchronisation,
+            Some(Limit::Synchronised),
+        );
+        for (changes, expected) in [
+            (json!({}), (Certified, EverySchedule, None)),
+            (json!({"races": pair("race")}), (Race, EverySchedule, None)),
+            (json!({"races": pair("lock-ordered")}), synchronised),
+            (json!({"races": pair("atomic-ordered")}), synchronised),
+            (json!({"synchronised": true}), synchronised),
+            (json!({"statistics": {"atomic_accesses": 1}}), synchronised),
+            (
+                json!({"statistics": {"atomic_accesses": 1, "lock_ordered": 0, "atomic_ordered": 1}}),
+                synchronised,
+            ),
+            (
+                json!({"statistics": {"atomic_accesses": 1, "lock_ordered": 1, "atomic_ordered": 0}}),
+                synchronised,
+            ),
+            (
+                json!({"statistics": {"atomic_accesses": 1, "lock_ordered": 0, "atomic_ordered": 0}}),
+                (Certified, EverySchedule, None),
+            ),
+            (
+                json!({"threads": 1}),
+                (Observed, ThisSchedule, Some(Limit::Threads)),
+            ),
+            (
+                json!({"threads": 1, "drop_in": false}),
+                (Observed, ThisSchedule, Some(Limit::Threads)),
+            ),
+            (
+                json!({"threads": 1, "races": pair("race")}),
+                (Race, ThisSchedule, Some(Limit::Threads)),
+            ),
+            (
+                json!({"drop_in": false}),
+                (Unknown, Nothing, Some(Limit::NothingParallel)),
+            ),
+            (
+                json!({"stopped": stop}),
+                (Unknown, Nothing, Some(Limit::Stopped)),
+            ),
+            (
+                json!({"stopped": stop, "complete": false}),
+                (Unknown, Nothing, Some(Limit::Stopped)),
+            ),
+            (
+                json!({"stopped": stop, "races": pair("race")}),
+                (Race, EverySchedule, Some(Limit::Stopped)),
+            ),
+            (
+                json!({"complete": false}),
+                (Unknown, Nothing, Some(Limit::Incomplete)),
+            ),
+        ] {
+            assert_eq!(verdict(changes.clone()), expected, "{changes}");
+        }
+    }
+
+    #[test]
+    fn a_failure_is_told_unless_more_is_known() {
+        assert_eq!(with(json!({}), true).verdict, Verdict::Trap);
+        assert_eq!(
+            with(json!({"complete": false}), true).verdict,
+            Verdict::Trap
+        );
+        assert_eq!(
+            with(json!({"races": pair("race")}), true).verdict,
+            Verdict::Race
+        );
+    }
+}

@@ -1,0 +1,285 @@
+//! From the findings of an instrumented process to what a report says: functions, lines, tasks, objects, the verdict.
+//!
+//! ```text
+//!  findings file ─ findings ─┬─ modules, function_names, sources   addresses as frames
+//!                            ├─ globals                            addresses of data as variables
+//!                            ├─ tasks                              tasks in rayon's words, why two are parallel
+//!                            └─ answer                             the verdict, and for what it holds
+//! ```
+//!
+//! [`read`] refuses a file that is damaged; [`symbolise`] never fails: what debug information does not tell stays untold. Cost: linear
+//! in the file, plus one look into the debug information for each address.
+
+#![forbid(unsafe_code)]
+
+mod answer;
+pub mod findings;
+mod function_names;
+mod globals;
+mod modules;
+mod sources;
+mod tasks;
+
+pub use findings::{Findings, Unusable, parse, read};
+
+use finishline_model::event::AccessKind;
+use finishline_model::native::{
+    Conflict, ConflictClass, Frame, HeldLock, NativeAccess, NativeRun, NativeStatistics, Object,
+    Origin, Stack, Stopped, SuppressedConflicts,
+};
+use finishline_model::suppressions::{Accessed, Matcher, Named, Suppressions};
+use finishline_model::verdict::Detector;
+use modules::Modules;
+use std::path::Path;
+use tasks::Tasks;
+
+/// What the findings do not know about the run.
+#[derive(Clone, Debug, Default)]
+pub struct Question<'a> {
+    /// Paths of files below it are told relative to it; the process's own directory if empty.
+    pub directory: &'a str,
+    /// The program as the user knows it; the executable's path if empty.
+    pub program: &'a str,
+    /// The test that the process ran.
+    pub test: Option<&'a str>,
+    /// The command that shows the same again.
+    pub replay: &'a str,
+    /// How the process failed, in a sentence.
+    pub failure: Option<&'a str>,
+    pub suppressions: Option<&'a Suppressions>,
+}
+
+/// What the run showed, in the user's words.
+pub fn symbolise(findings: &Findings, question: &Question) -> NativeRun {
+    let mut teller = Teller::new(findings, question);
+    let mut conflicts: Vec<Conflict> = Vec::with_capacity(findings.races.len());
+    for pair in &findings.races {
+        let earlier_race = (conflicts.iter()).any(|c| c.class == ConflictClass::Race);
+        let mut conflict = teller.conflict(pair);
+        conflict.may_follow = earlier_race && conflict.class == ConflictClass::Race;
+        conflicts.push(conflict);
+    }
+    let answer = answer::answer(findings, question.failure.is_some());
+    let distinct = findings.distinct_races.max(findings.races.len() as u64);
+    let (conflicts, suppressed) = sorted(conflicts, question.suppressions);
+    let stopped = findings.stopped.as_ref().map(|stop| Stopped {
+        what: stop.what.clone(),
+        stack: teller.stack(stop.stack),
+        task: teller.tasks.task(stop.task, &mut teller.modules),
+    });
+    let statistics = &findings.statistics;
+    NativeRun {
+        program: teller.program().to_owned(),
+        arguments: findings.arguments.clone(),
+        test: question.test.map(str::to_owned),
+        detector: (findings.detector.as_deref())
+            .and_then(Detector::from_name)
+            .unwrap_or(Detector::EspBags),
+        verdict: answer.verdict,
+        extent: answer.extent,
+        because: answer.because,
+        conflicts,
+        distinct,
+        suppressed,
+        stopped,
+        failure: question.failure.map(str::to_owned),
+        logical_threads: findings.logical_threads,
+        statistics: NativeStatistics {
+            tasks: statistics.tasks,
+            finishes: statistics.finishes,
+            accesses: statistics.accesses,
+            atomic_accesses: statistics.atomic_accesses,
+            racing_bytes: statistics.racing_bytes,
+            threads: findings.threads,
+        },
+    }
+}
+
+/// The pairs to report, and those that the user does not want to hear of.
+fn sorted(
+    conflicts: Vec<Conflict>,
+    suppressions: Option<&Suppressions>,
+) -> (Vec<Conflict>, Option<SuppressedConflicts>) {
+    let Some(suppressions) = suppressions else {
+        return (conflicts, None);
+    };
+    let mut matcher = Matcher::new(suppressions);
+    let (suppressed, reported) = conflicts.into_iter().partition(|conflict| {
+        let stacks = [&conflict.first.stack, &conflict.second.stack];
+        let accessed: Vec<Accessed> = stacks.into_iter().flat_map(accessed).collect();
+        matcher.suppresses(&accessed, std::iter::once(named(&conflict.object)))
+    });
+    let suppressed = SuppressedConflicts {
+        file: suppressions.file().to_owned(),
+        conflicts: suppressed,
+        unmatched: matcher.unmatched(),
+    };
+    (reported, Some(suppressed))
+}
+
+/// What entries can say about an access: the frame that is shown and those further in, each by its whole path and by the ends of it.
+fn accessed(stack: &Stack) -> Vec<Accessed<'_>> {
+    let shown = stack.shown.map_or(0, |shown| shown + 1);
+    let frames = stack.frames.iter().take(shown);
+    let entries = frames.flat_map(|frame| {
+        let (file, line) = (frame.place.as_ref()).map_or(("", 0), |p| (p.file.as_str(), p.line));
+        ends(written_function(&frame.function)).map(move |function| Accessed {
+            function,
+            file,
+            line,
+        })
+    });
+    entries.collect()
+}
+
+/// The function as the user wrote it: a closure is a part of the function around it.
+fn written_function(function: &str) -> &str {
+    function
+        .find("::{closure")
+        .map_or(function, |at| &function[..at])
+}
+
+/// A path, and what follows each `::` in it.
+fn ends(path: &str) -> impl Iterator<Item = &str> {
+    let ends = path.match_indices("::").map(|(at, _)| &path[at + 2..]);
+    std::iter::once(path).chain(ends)
+}
+
+/// A name of an entry has no colon, so a global variable goes by the last part of its path; other objects have no name.
+fn named(object: &Object) -> Named {
+    let name = match object {
+        Object::Global { name, .. } => ends(name).last().unwrap_or(name),
+        Object::Heap { .. } | Object::Stack { .. } | Object::Unknown => "",
+    };
+    Named {
+        location: name.to_owned(),
+        owner: None,
+    }
+}
+
+struct Teller<'f> {
+    findings: &'f Findings,
+    question: &'f Question<'f>,
+    modules: Modules<'f>,
+    tasks: Tasks<'f>,
+}
+
+impl<'f> Teller<'f> {
+    fn new(findings: &'f Findings, question: &'f Question<'f>) -> Teller<'f> {
+        let directory = match question.directory {
+            "" => &findings.directory,
+            directory => directory,
+        };
+        Teller {
+            findings,
+            question,
+            modules: Modules::new(findings, Path::new(directory)),
+            tasks: Tasks::new(findings),
+        }
+    }
+
+    fn program(&self) -> &'f str {
+        match self.question.program {
+            "" => &self.findings.executable,
+            program => program,
+        }
+    }
+
+    fn stack(&mut self, stack: usize) -> Stack {
+        self.modules.stack(&self.findings.stacks[stack])
+    }
+
+    fn conflict(&mut self, pair: &findings::Pair) -> Conflict {
+        Conflict {
+            class: pair.class,
+            object: self.object(pair),
+            address: pair.address,
+            bytes: pair.bytes,
+            locations: pair.locations.max(pair.bytes),
+            first: self.access(&pair.first),
+            second: self.access(&pair.second),
+            why: (self.tasks).why(pair.first.task, pair.second.task, &mut self.modules),
+            may_follow: false,
+            replay: self.question.replay.to_owned(),
+        }
+    }
+
+    fn access(&mut self, access: &findings::Access) -> NativeAccess {
+        let locks = access.locks.iter().filter_map(|id| self.findings.lock(*id));
+        let locks: Vec<&findings::Lock> = locks.collect();
+        NativeAccess {
+            kind: match access.kind {
+                findings::Kind::Read => AccessKind::Read,
+                findings::Kind::Write => AccessKind::Write,
+            },
+            atomic: access.atomic,
+            address: access.address,
+            size: access.size,
+            stack: self.stack(access.stack),
+            task: self.tasks.task(access.task, &mut self.modules),
+            locks: locks.into_iter().map(|lock| self.lock(lock)).collect(),
+        }
+    }
+
+    fn lock(&mut self, lock: &findings::Lock) -> HeldLock {
+        let stack = lock.stack.map(|stack| self.stack(stack));
+        HeldLock {
+            kind: lock.kind.clone(),
+            address: lock.address,
+            place: stack.and_then(|stack| stack.place().cloned()),
+        }
+    }
+
+    fn object(&mut self, pair: &findings::Pair) -> Object {
+        match pair.object {
+            findings::Object::Heap {
+                start,
+                size,
+                stack,
+                task,
+            } => Object::Heap {
+                size,
+                offset: pair.address.saturating_sub(start),
+                allocated: self.stack(stack),
+                task: self.tasks.task(task, &mut self.modules),
+            },
+            findings::Object::Stack { function, task } => {
+                let frame = owner(self.modules.frames(function));
+                Object::Stack {
+                    function: frame.as_ref().map_or(String::new(), |f| f.function.clone()),
+                    place: frame.and_then(|frame| frame.place),
+                    task: self.tasks.task(task, &mut self.modules),
+                }
+            }
+            findings::Object::Global => self.global(pair.address),
+            findings::Object::Unknown => Object::Unknown,
+        }
+    }
+
+    fn global(&mut self, address: u64) -> Object {
+        let found = self
+            .modules
+            .module(address)
+            .and_then(|(_, module, in_file)| {
+                let global = globals::find(&module.path, in_file)?;
+                Some((in_file - global.address, global))
+            });
+        let Some((offset, global)) = found else {
+            return Object::Unknown;
+        };
+        let defined = global.defined;
+        Object::Global {
+            name: global.name,
+            size: global.size,
+            offset,
+            defined: defined.map(|(file, line)| self.modules.sources.place(&file, line, 0)),
+        }
+    }
+}
+
+/// Whose variable a slot of a machine's stack frame is: the function's, or that of the user's function that was inlined there.
+fn owner(frames: Vec<Frame>) -> Option<Frame> {
+    let of_user = frames.iter().rposition(|f| f.origin == Origin::User);
+    let chosen = of_user.or(frames.len().checked_sub(1))?;
+    frames.into_iter().nth(chosen)
+}

@@ -1,0 +1,192 @@
+//! Addresses of a process as frames: the files mapped into it, and the debug information in them.
+//!
+//! One address gives one frame for the function it is in and one more for each function inlined there, innermost first. A module is
+//! opened when an address in it is asked for, an address is looked up once. Where debug information is missing, the
+//! symbol table still names the function; where that is missing too, the frame is told by address. Nothing here fails: a file that
+//! can't be read, or that has changed since, leaves frames without names.
+
+use crate::findings::{Findings, Module};
+use crate::function_names::{demangled, origin};
+use crate::sources::Sources;
+use addr2line::Loader;
+use finishline_model::native::{Frame, Origin, Stack};
+use rustc_hash::FxHashMap;
+use std::path::Path;
+
+pub(crate) struct Modules<'f> {
+    modules: &'f [Module],
+    /// By the number of the module; none for one that could not be opened.
+    opened: FxHashMap<usize, Option<Loader>>,
+    looked_up: FxHashMap<u64, Vec<Frame>>,
+    pub(crate) sources: Sources,
+}
+
+impl<'f> Modules<'f> {
+    pub(crate) fn new(findings: &'f Findings, base: &Path) -> Modules<'f> {
+        Modules {
+            modules: &findings.modules,
+            opened: FxHashMap::default(),
+            looked_up: FxHashMap::default(),
+            sources: Sources::new(base),
+        }
+    }
+
+    /// The frames of a stack of addresses, and which of them to show as its place.
+    pub(crate) fn stack(&mut self, addresses: &[u64]) -> Stack {
+        let frames: Vec<Frame> = addresses.iter().flat_map(|pc| self.frames(*pc)).collect();
+        let shown = shown(&frames);
+        Stack { frames, shown }
+    }
+
+    /// The frames at one address, innermost first.
+    pub(crate) fn frames(&mut self, pc: u64) -> Vec<Frame> {
+        if let Some(known) = self.looked_up.get(&pc) {
+            return known.clone();
+        }
+        let frames = self.look_up(pc);
+        self.looked_up.insert(pc, frames.clone());
+        frames
+    }
+
+    /// The module an address lies in, and the address in its file.
+    pub(crate) fn module(&self, address: u64) -> Option<(usize, &'f Module, u64)> {
+        let holds = |module: &Module| (module.start..module.end).contains(&address);
+        let number = self.modules.iter().position(holds)?;
+        let module = &self.modules[number];
+        Some((number, module, address.wrapping_sub(module.bias)))
+    }
+
+    fn look_up(&mut self, pc: u64) -> Vec<Frame> {
+        let Some((number, module, address)) = self.module(pc) else {
+            return vec![nameless(pc, None)];
+        };
+        let opened = self.opened.entry(number).or_insert_with(|| {
+            let is_file = std::fs::metadata(&module.path).is_ok_and(|file| file.is_file());
+            is_file.then(|| Loader::new(&module.path).ok()).flatten()
+        });
+        let Some(loader) = opened else {
+            return vec![nameless(pc, Some(module))];
+        };
+        let symbol = loader.find_symbol(address).map(demangled);
+        let mut frames = Vec::new();
+        if let Ok(mut found) = loader.find_frames(address) {
+            while let Ok(Some(frame)) = found.next() {
+                let name = frame.function.as_ref().and_then(|f| f.raw_name().ok());
+                let location = frame.location.as_ref();
+                let file = location.and_then(|location| location.file);
+                let line = location.and_then(|location| location.line);
+                let column = location.and_then(|location| location.column);
+                frames.push((
+                    name.map(|name| demangled(&name)),
+                    file.zip(line.filter(|line| *line > 0)),
+                    column.unwrap_or(0),
+                ));
+            }
+        }
+        if frames.is_empty() {
+            frames.push((None, None, 0));
+        }
+        let last = frames.len() - 1;
+        let mut told = Vec::with_capacity(frames.len());
+        for (index, (name, line, column)) in frames.into_iter().enumerate() {
+            let inlined = index != last;
+            // Line tables alone may name a function without its path; the symbol table knows that of the outermost one.
+            let symbol = symbol.as_ref().filter(|_| !inlined);
+            let name = match (name, symbol) {
+                (Some(name), Some(symbol)) if !name.contains("::") => symbol.clone(),
+                (Some(name), _) => name,
+                (None, Some(symbol)) => symbol.clone(),
+                (None, None) => nameless(pc, Some(module)).function,
+            };
+            let place = line.map(|(file, line)| self.sources.place(file, line, column));
+            told.push(Frame {
+                origin: origin(&name, line.map(|(file, _)| file)),
+                function: name,
+                place,
+                inlined,
+            });
+        }
+        told
+    }
+}
+
+/// The frame that tells a user best where a stack is: the innermost of the user's that has a line, else of a package, else of anyone.
+fn shown(frames: &[Frame]) -> Option<usize> {
+    let with_place = |wanted: fn(&Origin) -> bool| {
+        let fits = |frame: &Frame| frame.place.is_some() && wanted(&frame.origin);
+        frames.iter().position(fits)
+    };
+    with_place(|origin| *origin == Origin::User)
+        .or_else(|| with_place(|origin| matches!(origin, Origin::Dependency(_))))
+        .or_else(|| with_place(|_| true))
+        .or(if frames.is_empty() { None } else { Some(0) })
+}
+
+fn nameless(pc: u64, module: Option<&Module>) -> Frame {
+    let function = match module {
+        Some(module) => {
+            let offset = pc.wrapping_sub(module.bias);
+            format!("{:#x} in {}", offset, module.path)
+        }
+        None => format!("{pc:#x}"),
+    };
+    Frame {
+        function,
+        place: None,
+        origin: Origin::System,
+        inlined: false,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use finishline_model::summary::Place;
+
+    fn frame(origin: Origin, line: u32) -> Frame {
+        let place = Place {
+            file: "f.rs".to_owned(),
+            line,
+            column: 1,
+            text: String::new(),
+        };
+        Frame {
+            function: "f".to_owned(),
+            place: (line > 0).then_some(place),
+            origin,
+            inlined: false,
+        }
+    }
+
+    #[test]
+    fn the_users_innermost_line_is_shown() {
+        let package = || Origin::Dependency("p".to_owned());
+        for (frames, expected) in [
+            (vec![], None),
+            (vec![frame(Origin::System, 0)], Some(0)),
+            (
+                vec![frame(Origin::System, 0), frame(Origin::Std, 3)],
+                Some(1),
+            ),
+            (vec![frame(Origin::Std, 3), frame(package(), 4)], Some(1)),
+            (
+                vec![
+                    frame(package(), 4),
+                    frame(Origin::User, 5),
+                    frame(Origin::User, 6),
+                ],
+                Some(1),
+            ),
+            (
+                vec![
+                    frame(Origin::Std, 3),
+                    frame(Origin::User, 0),
+                    frame(Origin::User, 6),
+                ],
+                Some(2),
+            ),
+        ] {
+            assert_eq!(shown(&frames), expected, "{frames:#?}");
+        }
+    }
+}

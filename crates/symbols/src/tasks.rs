@@ -1,0 +1,189 @@
+//! Tasks in rayon's words, and why two of them run beside each other.
+//!
+//! A task is created deep inside rayon. What the user knows is the call that led there: the innermost frame of the user's on the creation's
+//! stack, and the method of rayon it called. Creations inside one another with the same call are one step of a path: a
+//! parallel iterator divides itself by joins inside joins, a recursion returns to the same join. A creation whose stack ends before it
+//! reaches the user belongs to the call of the task around it.
+//!
+//! Why two accesses are parallel: follow the first one's task through what waits for it. A task is over when its finish ends, in the task that
+//! owns the finish; that task is over when its own finish ends; and so on, until the owner is a task of which the second access is a
+//! part. That last finish is the first point of the second access's past or future at which the first access is known to be
+//! done, and the task it waits for is the one to name. Since a task may belong to a finish further out than its parent's, the tasks between
+//! can be passed over. Cost: the depth of the two tasks.
+
+use crate::findings::{Findings, Finish, Task};
+use crate::function_names::method;
+use crate::modules::Modules;
+use finishline_model::native::{
+    Frame, NativeJoin, NativeTask, NativeTaskKind, NativeWhy, Origin, Part, Relation, TaskStep,
+};
+use finishline_model::summary::Place;
+use rustc_hash::FxHashMap;
+
+/// A call of the user's that went into rayon.
+#[derive(Clone, Debug, PartialEq)]
+struct Call {
+    /// The method called; none if it left no trace.
+    operation: Option<String>,
+    place: Option<Place>,
+}
+
+/// The call that a stack inside rayon comes from; none if it does not reach the user.
+fn call(frames: impl Iterator<Item = Frame>) -> Option<Call> {
+    let mut outermost_of_rayon: Option<Frame> = None;
+    let mut of_dependency: Option<Call> = None;
+    for frame in frames {
+        let call = |place: Option<Place>| Call {
+            operation: (outermost_of_rayon.as_ref()).and_then(|frame| method(&frame.function)),
+            place,
+        };
+        match frame.origin {
+            Origin::User => return Some(call(frame.place)),
+            Origin::Rayon => outermost_of_rayon = Some(frame),
+            Origin::Dependency(_) if of_dependency.is_none() => {
+                of_dependency = Some(call(frame.place));
+            }
+            Origin::Dependency(_) | Origin::Std | Origin::System => {}
+        }
+    }
+    of_dependency
+}
+
+/// Tells tasks. Each creation's stack is looked at once.
+pub(crate) struct Tasks<'f> {
+    findings: &'f Findings,
+    calls: FxHashMap<usize, Option<Call>>,
+}
+
+impl<'f> Tasks<'f> {
+    pub(crate) fn new(findings: &'f Findings) -> Tasks<'f> {
+        Tasks {
+            findings,
+            calls: FxHashMap::default(),
+        }
+    }
+
+    /// The steps that led to a task.
+    pub(crate) fn task(&mut self, id: u64, modules: &mut Modules) -> NativeTask {
+        let mut steps: Vec<TaskStep> = Vec::new();
+        for task in self.findings.path(id) {
+            let part = Part {
+                task: task.id,
+                kind: task.kind,
+            };
+            let call = self.call(task.stack, modules);
+            match steps.last_mut() {
+                Some(step) if continues(step, &call, task.kind) => step.parts.push(part),
+                _ => {
+                    let (operation, place) = operation(call, task.kind.operation());
+                    steps.push(TaskStep {
+                        operation,
+                        place,
+                        parts: vec![part],
+                    });
+                }
+            }
+        }
+        NativeTask { id, steps }
+    }
+
+    /// Why nothing orders an access of one task and a later access of another.
+    pub(crate) fn why(&mut self, first: u64, second: u64, modules: &mut Modules) -> NativeWhy {
+        let (of_first, of_second) = (
+            self.waited_for(first, second),
+            self.waited_for(second, first),
+        );
+        let (relation, culprit, other) = match (of_first, of_second) {
+            (None, None) => {
+                return NativeWhy {
+                    relation: Relation::SameTask,
+                    task: self.task(first, modules),
+                    spawned: None,
+                    other_spawned: None,
+                    join: None,
+                };
+            }
+            (Some(culprit), Some(other))
+                if culprit.finish == other.finish && culprit.finish != 0 =>
+            {
+                let halves = culprit.kind.half().is_some() && other.kind.half().is_some();
+                let relation = if halves {
+                    Relation::Halves
+                } else {
+                    Relation::Siblings
+                };
+                (relation, culprit, Some(other))
+            }
+            (Some(culprit), _) => (Relation::FirstOutlives, culprit, None),
+            (None, Some(culprit)) => (Relation::SecondOutlives, culprit, None),
+        };
+        let place = |call: Option<Call>| call.and_then(|call| call.place);
+        let join = self.findings.finish(culprit.finish);
+        NativeWhy {
+            relation,
+            task: self.task(culprit.id, modules),
+            spawned: place(self.call(culprit.stack, modules)),
+            other_spawned: other.and_then(|other| place(self.call(other.stack, modules))),
+            join: join.map(|finish| self.join(finish, modules)),
+        }
+    }
+
+    fn join(&mut self, finish: &Finish, modules: &mut Modules) -> NativeJoin {
+        let call = self.call(finish.stack, modules);
+        let (operation, place) = operation(call, &finish.kind.replace('-', "_"));
+        NativeJoin { operation, place }
+    }
+
+    /// The task, among this one and those that wait for it, that is waited for in `other` or a task around it; none if this task itself is
+    /// one of those.
+    fn waited_for(&self, task: u64, other: u64) -> Option<&'f Task> {
+        let around = self.findings.path(other);
+        let is_around = |id: u64| {
+            let main = self
+                .findings
+                .task(id)
+                .is_some_and(|task| task.kind == NativeTaskKind::Main);
+            main || around.iter().any(|task| task.id == id)
+        };
+        let mut at = self
+            .findings
+            .task(task)
+            .filter(|task| !is_around(task.id))?;
+        // A finish of a damaged file may be owned by a task that it waits for: no more steps than there are tasks.
+        for _ in 0..self.findings.tasks.len() {
+            let owner = self.findings.finish(at.finish).map(|finish| finish.task);
+            match owner.and_then(|owner| self.findings.task(owner)) {
+                Some(owner) if !is_around(owner.id) => at = owner,
+                _ => break,
+            }
+        }
+        Some(at)
+    }
+
+    fn call(&mut self, stack: Option<usize>, modules: &mut Modules) -> Option<Call> {
+        let stack = stack?;
+        let addresses = &self.findings.stacks[stack];
+        let known = self.calls.entry(stack);
+        known
+            .or_insert_with(|| call(addresses.iter().flat_map(|pc| modules.frames(*pc))))
+            .clone()
+    }
+}
+
+fn operation(call: Option<Call>, otherwise: &str) -> (String, Option<Place>) {
+    let (operation, place) = call.map_or((None, None), |call| (call.operation, call.place));
+    (operation.unwrap_or_else(|| otherwise.to_owned()), place)
+}
+
+/// Whether a task created by this call is a further part of the step.
+fn continues(step: &TaskStep, call: &Option<Call>, kind: NativeTaskKind) -> bool {
+    let of_a_kind = step.parts.iter().all(|part| {
+        let halves = part.kind.half().is_some() && kind.half().is_some();
+        halves || part.kind == kind
+    });
+    of_a_kind
+        && call.as_ref().is_none_or(|call| {
+            let operation = call.operation.as_deref().unwrap_or(kind.operation());
+            step.operation == operation && step.place == call.place
+        })
+}
