@@ -70,9 +70,6 @@ impl Locksets {
 
     /// The set of these, which are put into order.
     fn number(&mut self, holds: &mut Vec<Hold>) -> Result<LocksetId, TableError> {
-        if holds.is_empty() {
-            return Ok(LocksetId::NONE);
-        }
         holds.sort_unstable();
         holds.dedup();
         if let Some(&number) = self.numbers.get(&holds[..]) {
@@ -86,6 +83,7 @@ impl Locksets {
     }
 
     /// A lock by which accesses under these two exclude each other; atomicity only if there is no other.
+    #[inline]
     pub fn exclusion(&self, a: LocksetId, b: LocksetId) -> Option<LockId> {
         let of_b = self.holds(b);
         let excluding = self
@@ -97,7 +95,11 @@ impl Locksets {
 
     /// Whether the locks that are held now exclude what those held earlier would still exclude, and nothing more: they are the same,
     /// held in the same way. If one was held exclusively by somebody else, that hold is over.
+    #[inline]
     pub fn renews(&self, now: LocksetId, earlier: LocksetId) -> bool {
+        if now == LocksetId::NONE || earlier == LocksetId::NONE {
+            return now == earlier;
+        }
         let key = |hold: &Hold| (hold.lock, hold.mode);
         let [now_holds, earlier_holds] = [now, earlier].map(|set| self.holds(set).iter().map(key));
         now == earlier || now_holds.eq(earlier_holds)
@@ -179,10 +181,9 @@ impl Held {
         self.now
     }
 
-    /// What protects an atomic access made now.
-    pub fn atomic(&mut self) -> Result<LocksetId, TableError> {
-        self.sets
-            .with(self.now, LockId::ATOMIC, LockMode::Exclusive)
+    /// A set and one more lock, which is held exclusively for the time of an access.
+    pub fn with(&mut self, set: LocksetId, lock: LockId) -> Result<LocksetId, TableError> {
+        self.sets.with(set, lock, LockMode::Exclusive)
     }
 
     pub fn sets(&self) -> &Locksets {
@@ -200,13 +201,16 @@ impl Held {
 
     #[inline]
     pub fn event(&mut self, event: &Event) -> Result<(), TableError> {
-        let idle = self.holds.is_empty() && self.live.is_empty();
+        if self.holds.len() + self.live.len() == 0 && !matches!(event, Event::Lock { .. }) {
+            return Ok(());
+        }
+        self.follow(event)
+    }
+
+    fn follow(&mut self, event: &Event) -> Result<(), TableError> {
         match *event {
             Event::Lock { lock, mode, .. } => self.lock(lock, mode),
-            Event::IsolatedBegin { .. } => self.lock(LockId::ISOLATED, LockMode::Exclusive),
-            _ if idle => Ok(()),
             Event::Unlock { lock, .. } => self.unlock(lock),
-            Event::IsolatedEnd { .. } => self.unlock(LockId::ISOLATED),
             _ => self.structure(event),
         }
     }
@@ -238,6 +242,10 @@ impl Held {
     }
 
     fn renumber(&mut self) -> Result<(), TableError> {
+        self.now = LocksetId::NONE;
+        if self.holds.len() == self.running {
+            return Ok(());
+        }
         let holds = &self.holds[self.running..];
         self.scratch.clear();
         make_room(&mut self.scratch, holds.len(), TABLE)?;

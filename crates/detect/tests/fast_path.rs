@@ -142,14 +142,14 @@ fn a_fast_path_is_made_true() {
 #[test]
 fn isolated_blocks_and_what_they_have_accessed_are_left_to_the_detector() {
     leaves(3, "isolated{ ra wa ra }");
-    leaves(4, "async{ isolated{ ra } ra ra wa rb }");
+    leaves(4, "isolated{ ra } ra ra wa rb");
     leaves(2, "isolated{ ra } isolated{ } wb rb isolated{ wb } wc");
 }
 
 /// What main has done under a lock, or waited for, can't race with anything any more.
 #[test]
 fn what_precedes_all_the_rest_is_forgotten() {
-    leaves(2, "isolated{ ra } ra ra wa rb");
+    leaves(2, "lock0{ ra } ra ra wa rb");
     leaves(2, "finish{ async{ lock0{ wa } } } ra ra wa async{ ra } wb");
     leaves(4, "async{ finish{ async{ lock0{ wa } } } ra ra wa wb }");
 }

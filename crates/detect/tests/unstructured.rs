@@ -54,8 +54,18 @@ impl Comparison {
         if self.oracle.gave_up() {
             return Err("the oracle gave up".into());
         }
-        let racing = self.oracle.racing_locations(Mode::Observed);
-        let excused = self.oracle.excused_locations();
+        let releases = |word: &Word| matches!(word, Word::Release { .. } | Word::Acquire(_));
+        let has_releases = words.iter().any(releases);
+        // The order of isolated blocks is observed too; only streams without releases have them.
+        let mode = match has_releases {
+            true => Mode::Observed,
+            false => Mode::Structure,
+        };
+        let racing = self.oracle.racing_locations(mode);
+        let mut excused = self.oracle.excused_locations();
+        if !has_releases {
+            excused.clear();
+        }
 
         self.one_at_a_time.clear();
         tell(words, self.locations, &mut self.one_at_a_time);
@@ -72,8 +82,7 @@ impl Comparison {
         tell(words, self.locations, &mut self.ranges);
         self.ranges.agrees(&self.one_at_a_time)?;
 
-        let releases = |word: &Word| matches!(word, Word::Release { .. } | Word::Acquire(_));
-        if !words.iter().any(releases) {
+        if !has_releases {
             self.structure_only.clear();
             tell(words, self.locations, &mut self.structure_only);
             let found = set(self.structure_only.detector.racing());
@@ -84,12 +93,13 @@ impl Comparison {
         tell(words, self.locations, &mut self.contexts);
         let found = set(self.contexts.detector.racing());
         same("races, with contexts", &found, &racing)?;
-        self.pairs_agree(&racing, &excused)
+        self.pairs_agree(mode, &racing, &excused)
     }
 
     /// Each pair that was told is one, and there is one wherever there should be.
     fn pairs_agree(
         &self,
+        races_in: Mode,
         racing: &BTreeSet<Location>,
         excused: &BTreeSet<Location>,
     ) -> Result<(), String> {
@@ -105,7 +115,7 @@ impl Comparison {
             let excluded = conflict.excluded_by.is_some();
             let mode = match excluded {
                 true => Mode::Structure,
-                false => Mode::Observed,
+                false => races_in,
             };
             if first.kind == AccessKind::Read && second.kind == AccessKind::Read
                 || self.oracle.exclude(first, second) != excluded
@@ -384,6 +394,11 @@ impl Generator {
             10 => return self.words.push(Word::Sync),
             11..=12 if self.profile.locks() => {
                 let lock = [LockId(0), LockId(1), LockId::ATOMIC][self.below(3) as usize];
+                if !self.profile.releases() && self.below(4) == 0 {
+                    self.words.push(Word::Open(Open::Isolated));
+                    self.access();
+                    return self.words.push(Word::Close);
+                }
                 let mode = match lock != LockId::ATOMIC && self.below(3) == 0 {
                     true => LockMode::Shared,
                     false => LockMode::Exclusive,

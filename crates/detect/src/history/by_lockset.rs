@@ -62,23 +62,84 @@ pub struct Around<'a, O> {
     pub locksets: &'a Locksets,
 }
 
+impl<O: Order> Around<'_, O> {
+    /// Whether one of these is parallel to the running step, which made an access with the stamp `now`.
+    #[inline]
+    fn any_parallel(&mut self, stamps: u32, now: Stamp) -> bool {
+        if StampSets::is_set(stamps) {
+            let mut all = self.sets.stamps(stamps);
+            all.any(|stamp| self.order.structurally_parallel(stamp))
+        } else {
+            stamps != now && self.order.structurally_parallel(stamps)
+        }
+    }
+
+    /// Whether the newest of these is parallel to the running step and stands for it.
+    #[inline]
+    fn stands(&mut self, stamps: u32) -> bool {
+        let (newest, _) = self.sets.split(stamps);
+        self.order.stands_for_now(newest) && self.order.structurally_parallel(newest)
+    }
+
+    fn precedes_all(&mut self, stamps: u32) -> bool {
+        let mut all = self.sets.stamps(stamps);
+        all.all(|stamp| self.order.precedes_all(stamp))
+    }
+
+    /// The running step, under `locks`, meets a group that it conflicts with.
+    fn meet(
+        &mut self,
+        group: Group,
+        locks: LocksetId,
+        meets: &mut impl FnMut(Meeting, Stamp, AccessKind, LocksetId),
+    ) {
+        let mut parallel = self
+            .sets
+            .stamps(group.stamps)
+            .filter(|&stamp| self.order.structurally_parallel(stamp));
+        if let Some(lock) = self.locksets.exclusion(locks, group.locks) {
+            if let Some(earlier) = parallel.next() {
+                meets(Meeting::Overlap(lock), earlier, group.kind, group.locks);
+            }
+            return;
+        }
+        if self.sets.is_harmless(group.stamps) {
+            return;
+        }
+        let parallel: Vec<Stamp> = parallel.collect();
+        let mut races = false;
+        for earlier in parallel {
+            let race = self.order.parallel(earlier);
+            let meeting = if race {
+                Meeting::Race
+            } else {
+                Meeting::Excused
+            };
+            meets(meeting, earlier, group.kind, group.locks);
+            races |= race;
+        }
+        if !races {
+            self.sets.note_harmless(group.stamps);
+        }
+    }
+}
+
 impl ByLockset {
-    /// A location with this last writer and these readers, without locks.
-    pub fn of(writer: Stamp, readers: u32) -> Result<Self, TableError> {
-        let mut location = ByLockset::default();
-        make_room(&mut location.groups, 2, TABLE)?;
-        // After a write the two are one.
+    /// Remembers also this last writer and these readers, who held these locks.
+    pub fn add(&mut self, locks: LocksetId, [writer, readers]: [u32; 2]) -> Result<(), TableError> {
+        make_room(&mut self.groups, 2, TABLE)?;
+        // After a write without locks the two are one.
         let readers = if readers == writer { NOBODY } else { readers };
         for (kind, stamps) in [(AccessKind::Write, writer), (AccessKind::Read, readers)] {
             if stamps != NOBODY {
-                location.groups.push(Group {
+                self.groups.push(Group {
                     kind,
-                    locks: LocksetId::NONE,
+                    locks,
                     stamps,
                 });
             }
         }
-        Ok(location)
+        Ok(())
     }
 
     /// An access by `stamp`, which is of the running step. `meets` hears of earlier ones, with their kinds and locks.
@@ -87,91 +148,44 @@ impl ByLockset {
         kind: AccessKind,
         locks: LocksetId,
         stamp: Stamp,
-        around: Around<'_, O>,
+        mut around: Around<'_, O>,
         mut meets: impl FnMut(Meeting, Stamp, AccessKind, LocksetId),
     ) -> Result<(), TableError> {
-        let Around {
-            order,
-            sets,
-            locksets,
-        } = around;
-        for group in &self.groups {
-            if kind == AccessKind::Read && group.kind == AccessKind::Read {
-                continue;
-            }
-            let mut parallel = sets
-                .stamps(group.stamps)
-                .filter(|&stamp| order.structurally_parallel(stamp));
-            if let Some(lock) = locksets.exclusion(locks, group.locks) {
-                if let Some(earlier) = parallel.next() {
-                    meets(Meeting::Overlap(lock), earlier, group.kind, group.locks);
-                }
-                continue;
-            }
-            if sets.is_harmless(group.stamps) {
-                continue;
-            }
-            let mut races = false;
-            let parallel: Vec<Stamp> = parallel.collect();
-            for earlier in parallel {
-                let race = order.parallel(earlier);
-                let meeting = if race {
-                    Meeting::Race
-                } else {
-                    Meeting::Excused
-                };
-                meets(meeting, earlier, group.kind, group.locks);
-                races |= race;
-            }
-            if !races {
-                sets.note_harmless(group.stamps);
-            }
-        }
         let now = Group {
             kind,
             locks,
             stamps: stamp,
         };
-        self.remember(now, order, sets, locksets)
-    }
-
-    fn remember<O: Order>(
-        &mut self,
-        now: Group,
-        order: &mut O,
-        sets: &mut StampSets,
-        locksets: &Locksets,
-    ) -> Result<(), TableError> {
         let mut own = None;
         let mut covered = false;
         let mut index = 0;
-        while index < self.groups.len() {
-            let group = self.groups[index];
-            let same_locks = group.locks == now.locks;
-            if same_locks && group.kind == now.kind {
-                own = Some(index);
-            } else if now.does_as_much_as(&group)
-                && locksets.renews(now.locks, group.locks)
-                && !sets
-                    .stamps(group.stamps)
-                    .any(|stamp| order.structurally_parallel(stamp))
-                || sets
-                    .stamps(group.stamps)
-                    .all(|stamp| order.precedes_all(stamp))
+        while let Some(&group) = self.groups.get(index) {
+            let parallel = around.any_parallel(group.stamps, stamp);
+            if parallel && (kind == AccessKind::Write || group.kind == AccessKind::Write) {
+                around.meet(group, locks, &mut meets);
+            }
+            let same_locks = group.locks == locks;
+            if same_locks && group.kind == kind {
+                own = Some((index, parallel));
+            } else if parallel {
+                covered |= same_locks && group.does_as_much_as(&now) && around.stands(group.stamps);
+            } else if now.does_as_much_as(&group) && around.locksets.renews(locks, group.locks)
+                || around.precedes_all(group.stamps)
             {
                 self.groups.swap_remove(index);
                 continue;
-            } else if same_locks && group.does_as_much_as(&now) {
-                let (newest, _) = sets.split(group.stamps);
-                covered |= order.structurally_parallel(newest) && order.stands_for_now(newest);
             }
             index += 1;
         }
         match own {
             _ if covered => {}
-            Some(own) => {
-                let group = &mut self.groups[own];
-                group.stamps = sets.with(group.stamps, now.stamps, order)?;
+            Some((own, parallel)) => {
+                let stamps = &mut self.groups[own].stamps;
+                if StampSets::is_set(*stamps) || parallel && !around.stands(*stamps) {
+                    *stamps = around.sets.with(*stamps, stamp, around.order)?;
+                } else if !parallel {
+                    *stamps = stamp;
+                }
             }
             None => {
                 make_room(&mut self.groups, 1, TABLE)?;

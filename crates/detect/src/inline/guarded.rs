@@ -1,26 +1,49 @@
-//! Accesses under locks, atomic ones among them, and accesses to locations that had such ones: by the history in the side table.
+//! Accesses under locks, atomic ones and those in isolated blocks among them, and accesses to locations that had such ones: by a
+//! history in a side table.
+//!
+//! The history is [`ByLockset`]. A location of which nothing has to be known but who accessed it in isolated blocks and out of
+//! them has [`Isolated`], which is a third of the work, until it is accessed by something for which that is not enough: a
+//! task that holds another lock, or may outlast those beside it, or is ordered by more than structure.
 
-use super::{Conflict, ELSEWHERE, Inline, packed, unpacked};
+use super::{Conflict, ELSEWHERE, Inline, is_parallel, packed, unpacked};
 use crate::Failure;
-use crate::history::{Around, ByLockset, Meeting};
+use crate::history::{Around, ByLockset, History, Isolated, Meeting, Now};
 use crate::locks::LocksetId;
-use crate::order::Order;
+use crate::order::{NOBODY, Order};
 use crate::table::TableError;
 use finishline_model::{AccessKind, Location, LockId};
+
+const TABLE: &str = "accesses under locks";
 
 impl<O: Order> Inline<O> {
     /// An atomic access of the locations from `first` on, with their cells, which stand for `piece` consecutive ones each.
     pub fn atomic(&mut self, kind: AccessKind, cells: &mut [u64], first: Location, piece: u64) {
-        match self.held.atomic() {
-            Ok(locks) => {
-                for (offset, cell) in cells.iter_mut().enumerate() {
-                    let location = first.offset(offset as u64 * piece);
-                    self.access_elsewhere(kind, locks, cell, location);
-                }
-            }
-            Err(full) => self.found.fail(full.into()),
+        for (offset, cell) in cells.iter_mut().enumerate() {
+            let location = first.offset(offset as u64 * piece);
+            let done = self.follow_atomic(kind, cell, location);
+            done.unwrap_or_else(|failure| self.found.fail(failure));
         }
         self.found.statistics.count_check(cells.len() as u64);
+    }
+
+    fn follow_atomic(
+        &mut self,
+        kind: AccessKind,
+        cell: &mut u64,
+        location: Location,
+    ) -> Result<(), Failure> {
+        let others = self.locks()?;
+        let locks = self.held.with(others, LockId::ATOMIC)?;
+        self.guarded(kind, locks, cell, location)
+    }
+
+    /// What protects an access made now.
+    fn locks(&mut self) -> Result<LocksetId, TableError> {
+        let held = self.held.now();
+        match self.isolated {
+            true => self.held.with(held, LockId::ISOLATED),
+            false => Ok(held),
+        }
     }
 
     /// An access under locks, or to a location that was accessed under some.
@@ -28,32 +51,103 @@ impl<O: Order> Inline<O> {
     pub(super) fn access_elsewhere(
         &mut self,
         kind: AccessKind,
-        locks: LocksetId,
         cell: &mut u64,
         location: Location,
     ) {
-        if let Err(failure) = self.follow_elsewhere(kind, locks, cell, location) {
-            self.found.fail(failure);
-        }
+        let has_locksets = *cell == ELSEWHERE
+            && !self.elsewhere.is_empty()
+            && self.elsewhere.contains_key(&location);
+        let done = if !has_locksets
+            && self.held.now() == LocksetId::NONE
+            && self.order.stands_for_now(NOBODY)
+            && !self.order.knows_more()
+        {
+            self.isolated(kind, cell, location)
+        } else {
+            let locks = self.locks().map_err(Failure::from);
+            locks.and_then(|locks| self.guarded(kind, locks, cell, location))
+        };
+        done.unwrap_or_else(|failure| self.found.fail(failure));
     }
 
-    fn follow_elsewhere(
+    /// By the history of isolated and other accesses.
+    fn isolated(
+        &mut self,
+        kind: AccessKind,
+        cell: &mut u64,
+        location: Location,
+    ) -> Result<(), Failure> {
+        if *cell != ELSEWHERE {
+            let [writer, reader] = unpacked(*cell);
+            let more = self.isolated_cells.len() + 1;
+            let refused = |_| TableError::refused::<(Location, [u32; 4])>(TABLE, more);
+            self.isolated_cells.try_reserve(1).map_err(refused)?;
+            // In the place of what may be left of an object that was there before.
+            self.elsewhere.remove(&location);
+            self.isolated_cells
+                .insert(location, [writer, reader, NOBODY, NOBODY]);
+            *cell = ELSEWHERE;
+        }
+        let Some(full) = self.isolated_cells.get_mut(&location) else {
+            return Ok(());
+        };
+        let (stamp, order) = (self.stamp, &mut self.order);
+        let now = Now {
+            stamp,
+            kind,
+            isolated: self.isolated,
+        };
+        let before = *full;
+        let done = Isolated::transition(before, now, |earlier| is_parallel(order, stamp, earlier));
+        *full = done.cell;
+        if !done.overlaps.is_empty() {
+            self.found.isolated_conflict = true;
+            let lock = Some(LockId::ISOLATED);
+            self.tell(kind, location, done.overlaps, &before, lock);
+        }
+        if !done.races.is_empty() {
+            self.found.race(location);
+            self.tell(kind, location, done.races, &before, None);
+        }
+        Ok(())
+    }
+
+    /// The history by locksets of a location that has none yet.
+    fn begin_guarded(&mut self, cell: &mut u64, location: Location) -> Result<(), Failure> {
+        let isolated = self.isolated_cells.remove(&location);
+        let history = match isolated.filter(|_| *cell == ELSEWHERE) {
+            Some([writer, reader, isolated_writer, isolated_reader]) => {
+                let lock = self.held.with(LocksetId::NONE, LockId::ISOLATED)?;
+                let mut history = ByLockset::default();
+                history.add(LocksetId::NONE, [writer, reader])?;
+                history.add(lock, [isolated_writer, isolated_reader])?;
+                history
+            }
+            None => {
+                let mut history = ByLockset::default();
+                history.add(LocksetId::NONE, unpacked(*cell))?;
+                history
+            }
+        };
+        let more = self.elsewhere.len() + 1;
+        let refused = |_| TableError::refused::<(Location, ByLockset)>(TABLE, more);
+        self.elsewhere.try_reserve(1).map_err(refused)?;
+        // In the place of what may be left of an object that was there before.
+        self.elsewhere.insert(location, history);
+        *cell = ELSEWHERE;
+        Ok(())
+    }
+
+    /// By the history by locksets.
+    fn guarded(
         &mut self,
         kind: AccessKind,
         locks: LocksetId,
         cell: &mut u64,
         location: Location,
     ) -> Result<(), Failure> {
-        if *cell != ELSEWHERE {
-            let [writer, readers] = unpacked(*cell);
-            let more = self.elsewhere.len() + 1;
-            let refused =
-                |_| TableError::refused::<(Location, ByLockset)>("accesses under locks", more);
-            self.elsewhere.try_reserve(1).map_err(refused)?;
-            // In the place of what may be left of an object that was there before.
-            self.elsewhere
-                .insert(location, ByLockset::of(writer, readers)?);
-            *cell = ELSEWHERE;
+        if *cell != ELSEWHERE || !self.elsewhere.contains_key(&location) {
+            self.begin_guarded(cell, location)?;
         }
         let Some(remembered) = self.elsewhere.get_mut(&location) else {
             return Ok(());

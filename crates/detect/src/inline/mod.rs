@@ -26,10 +26,10 @@
 //! this memo; the sites of one loop have places of their own. Whatever begins a step forgets it.
 //!
 //! **Locks, atomic accesses, isolated blocks.** A location that is accessed under a lock gets a full history
-//! ([`history::ByLockset`](crate::history::ByLockset)) in a side table, and its cell becomes [`ELSEWHERE`], which equals nothing that
+//! in a side table ([`guarded`]), and its cell becomes [`ELSEWHERE`], which equals nothing that
 //! the fast path compares with. While a lock is held the fast path equals no cell. So programs that use locks pay for them at
-//! the locations concerned, until all those accesses precede whatever is still to come, and nowhere else. To be atomic, or in an isolated block, is to hold a
-//! lock.
+//! the locations concerned, until all those accesses precede whatever is still to come, and nowhere else. To be atomic, or in an
+//! isolated block, is to hold a lock.
 //!
 //! Cells are handed over by the caller, one at a time or as a range ([`range`]); nothing here follows an address.
 
@@ -132,10 +132,12 @@ pub struct Inline<O: Order> {
     order: O,
     fast: Option<NonNull<FastPath>>,
     stamp: Stamp,
+    isolated: bool,
     held: Held,
     /// Whether the memo has entries.
     memorised: bool,
-    /// The histories of locations that were accessed under locks.
+    /// The histories of locations that were accessed in isolated blocks, and under locks.
+    isolated_cells: IdMap<Location, [Stamp; 4]>,
     elsewhere: IdMap<Location, ByLockset>,
     /// The readers of locations that have several.
     readers: StampSets,
@@ -151,7 +153,7 @@ pub struct Conflict {
     pub kind: AccessKind,
     /// The stamp of the earlier one.
     pub earlier: Stamp,
-    /// What protected the earlier one.
+    /// Which locks of the program protected the earlier one, and if it was atomic.
     pub locks: LocksetId,
     /// None if they race. Else what excludes them from each other, so that only which comes first is open.
     pub excluded_by: Option<LockId>,
@@ -163,8 +165,10 @@ impl<O: Order> Inline<O> {
             order: O::new()?,
             fast: None,
             stamp: NOBODY,
+            isolated: false,
             held: Held::new(),
             memorised: true,
+            isolated_cells: IdMap::default(),
             elsewhere: IdMap::default(),
             readers: StampSets::new(),
             found: Found::new()?,
@@ -191,8 +195,10 @@ impl<O: Order> Inline<O> {
     pub fn finish(mut self, accesses: u64) -> Result<Findings, Failure> {
         self.found.statistics.accesses += accesses;
         let elsewhere: usize = self.elsewhere.values().map(ByLockset::used_bytes).sum();
-        let entries = self.elsewhere.capacity() * size_of::<(Location, ByLockset)>();
-        let location_bytes = elsewhere + entries + self.readers.used_bytes();
+        let location_bytes = elsewhere
+            + self.elsewhere.capacity() * size_of::<(Location, ByLockset)>()
+            + self.isolated_cells.capacity() * size_of::<(Location, [Stamp; 4])>()
+            + self.readers.used_bytes();
         self.found.finish(self.order.used_bytes(), location_bytes)
     }
 
@@ -212,18 +218,19 @@ impl<O: Order> Inline<O> {
     }
 
     /// The locks that are held, and have been.
-    pub fn locks(&self) -> &Held {
+    pub fn held(&self) -> &Held {
         &self.held
     }
 
     /// Starts over for another run, with fresh cells, and keeps the memory.
     pub fn clear(&mut self) {
         self.order.clear();
+        self.isolated_cells.clear();
         self.elsewhere.clear();
         self.readers.clear();
         self.found.clear();
         self.held.clear();
-        (self.stamp, self.memorised) = (NOBODY, true);
+        (self.stamp, self.isolated, self.memorised) = (NOBODY, false, true);
     }
 
     /// An access that the fast path did not decide, of the location that `location` tells.
@@ -252,9 +259,8 @@ impl<O: Order> Inline<O> {
         location: impl FnOnce() -> Location,
     ) -> Option<Stamp> {
         let before = *cell;
-        let locks = self.held.now();
-        if locks != LocksetId::NONE || before == ELSEWHERE {
-            self.access_elsewhere(kind, locks, cell, location());
+        if self.is_locked() || before == ELSEWHERE {
+            self.access_elsewhere(kind, cell, location());
             return None;
         }
         if StampSets::is_set(unpacked(before)[1]) || self.order.knows_more() {
@@ -273,7 +279,7 @@ impl<O: Order> Inline<O> {
         if !done.races.is_empty() {
             let location = location();
             self.found.race(location);
-            self.tell(kind, location, done.races, unpacked(before).as_slice());
+            self.tell(kind, location, done.races, &unpacked(before), None);
             return None;
         }
         let [_, reader] = done.cell;
@@ -285,20 +291,27 @@ impl<O: Order> Inline<O> {
     }
 
     #[cold]
-    fn tell(&mut self, kind: AccessKind, location: Location, races: Fields, cell: &[Stamp]) {
+    fn tell(
+        &mut self,
+        kind: AccessKind,
+        location: Location,
+        fields: Fields,
+        cell: &[Stamp],
+        excluded_by: Option<LockId>,
+    ) {
         if let Some(conflicts) = &mut self.conflicts {
             // An access that wrote may stand for reads too.
             let told_already = |field: &Field| {
                 *field == Field::Reader
                     && cell[Field::Reader as usize] == cell[Field::Writer as usize]
             };
-            let races = races.iter().filter(|field| !told_already(field));
-            conflicts.extend(races.map(|field| Conflict {
+            let fields = fields.iter().filter(|field| !told_already(field));
+            conflicts.extend(fields.map(|field| Conflict {
                 location,
                 kind,
                 earlier: cell[field as usize],
                 locks: LocksetId::NONE,
-                excluded_by: None,
+                excluded_by,
             }));
         }
     }
@@ -309,11 +322,15 @@ impl<O: Order> Inline<O> {
         if let Some(history) = self.elsewhere.get(&from).cloned() {
             self.elsewhere.insert(to, history);
         }
+        if let Some(history) = self.isolated_cells.get(&from).copied() {
+            self.isolated_cells.insert(to, history);
+        }
     }
 
     /// A location is something new from now on. The cell is cleared by the caller.
     pub fn forget_history(&mut self, location: Location) {
         self.elsewhere.remove(&location);
+        self.isolated_cells.remove(&location);
     }
 
     /// From here on conflicts are kept, each time one is found, for [`Inline::conflicts`].
@@ -333,6 +350,11 @@ impl<O: Order> Inline<O> {
         self.conflicts.get_or_insert_default().drain(..)
     }
 
+    #[inline]
+    fn is_locked(&self) -> bool {
+        self.isolated || self.held.now() != LocksetId::NONE
+    }
+
     #[allow(unsafe_code)]
     #[inline]
     fn fast(&mut self) -> Option<&mut FastPath> {
@@ -342,8 +364,11 @@ impl<O: Order> Inline<O> {
 
     fn follow(&mut self, event: &Event) -> Result<(), Failure> {
         self.found.statistics.event(event);
-        if matches!(event, Event::Alloc { .. }) {
-            return Ok(());
+        match event {
+            Event::Alloc { .. } => return Ok(()),
+            Event::IsolatedBegin { .. } => self.isolated = true,
+            Event::IsolatedEnd { .. } => self.isolated = false,
+            _ => {}
         }
         self.held.event(event)?;
         self.order.event(event)?;
@@ -356,7 +381,7 @@ impl<O: Order> Inline<O> {
         self.stamp = self.order.now();
         self.readers.begin_step();
         let (stamp, memorised) = (self.stamp, self.memorised);
-        let locked = self.held.now() != LocksetId::NONE;
+        let locked = self.is_locked();
         self.memorised = false;
         let (serial_below, parallel_above) =
             (self.order.serial_below(), self.order.parallel_above());
@@ -379,7 +404,7 @@ impl<O: Order> Inline<Contexts<O>> {
     #[inline]
     pub fn speak_as(&mut self, context: Stamp) {
         self.stamp = context;
-        let locked = self.held.now() != LocksetId::NONE;
+        let locked = self.is_locked();
         if let Some(fast) = self.fast()
             && !locked
         {

@@ -304,10 +304,8 @@ mod tests {
             let (mut alone, mut together) = (cells.clone(), cells);
             let count = rule.apply_anywhere(&between, &mut alone);
             // SAFETY: the processor has AVX2.
-            assert_eq!(
-                unsafe { avx2::apply(&rule, &between, &mut together) },
-                count
-            );
+            let count_of_vectors = unsafe { avx2::apply(&rule, &between, &mut together) };
+            assert_eq!(count_of_vectors, count);
             assert_eq!(together, alone);
         }
     }

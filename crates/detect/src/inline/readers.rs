@@ -90,6 +90,6 @@ impl<O: Order> Inline<O> {
         self.found.race(location);
         let mut cell = [NOBODY; 2];
         cell[field as usize] = earlier;
-        self.tell(kind, location, Fields::NONE.with(field, true), &cell);
+        self.tell(kind, location, Fields::NONE.with(field, true), &cell, None);
     }
 }

@@ -62,6 +62,7 @@ impl Bags {
     }
 
     /// A new element, in an S-bag of its own.
+    #[inline]
     pub fn singleton(&mut self) -> Result<Stamp, TableError> {
         let element = self.words.push_zero()?;
         if let Some(past) = &mut self.past {
@@ -154,27 +155,48 @@ impl Bags {
         above
     }
 
+    #[inline]
     fn root(&mut self, element: Stamp) -> Stamp {
         self.root_and_word(element).0
     }
 
     #[inline]
-    fn root_and_word(&mut self, mut element: Stamp) -> (Stamp, u32) {
+    fn root_and_word(&mut self, element: Stamp) -> (Stamp, u32) {
+        let word = self.words[element as usize];
+        if word & LINK == 0 {
+            return (element, word);
+        }
+        let parent = word & !LINK;
+        let parent_word = self.words[parent as usize];
+        if parent_word & LINK == 0 {
+            return (parent, parent_word);
+        }
+        self.halve(element, parent, parent_word)
+    }
+
+    /// The same for an element whose parent is not a root: its path becomes half as long.
+    #[inline(never)]
+    fn halve(
+        &mut self,
+        mut element: Stamp,
+        mut parent: Stamp,
+        mut parent_word: u32,
+    ) -> (Stamp, u32) {
         loop {
+            let past = self.past.as_deref();
+            if past.is_none_or(|past| past.same_time(element, parent)) {
+                self.words[element as usize] = parent_word;
+            }
+            element = parent_word & !LINK;
             let word = self.words[element as usize];
             if word & LINK == 0 {
                 return (element, word);
             }
-            let parent = word & !LINK;
-            let parent_word = self.words[parent as usize];
+            parent = word & !LINK;
+            parent_word = self.words[parent as usize];
             if parent_word & LINK == 0 {
                 return (parent, parent_word);
             }
-            let halves = |past: &Past| past.same_time(element, parent);
-            if self.past.as_deref().is_none_or(halves) {
-                self.words[element as usize] = parent_word;
-            }
-            element = parent_word & !LINK;
         }
     }
 

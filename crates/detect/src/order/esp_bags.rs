@@ -71,8 +71,8 @@ struct Frame {
     now: Stamp,
     /// Where in the stack the innermost finish is that is in reach here.
     finish: u32,
-    /// How many live tasks up to this entry escape.
-    escaping: u32,
+    /// A task that escapes.
+    escapes: bool,
 }
 
 const OUT_OF_REACH: &str = "a task that belongs to a finish out of its creator's reach";
@@ -86,12 +86,17 @@ pub struct EspBags {
     /// The running task or its innermost finish is on top.
     live: Vec<Frame>,
     now: Stamp,
+    /// How many live tasks escape.
+    escaping: u32,
 }
 
 impl EspBags {
-    /// Puts an entry on the stack; its innermost finish in reach, and how many live tasks up to it escape, are given.
-    fn enter(&mut self, task: Stamp, id: u32, finish: u32, escaping: u32) -> Result<(), Failure> {
-        make_room(&mut self.live, 1, "live tasks")?;
+    /// Puts an entry on the stack; `finish` is where its innermost finish in reach is.
+    #[inline]
+    fn enter(&mut self, task: Stamp, id: u32, finish: u32, escapes: bool) -> Result<(), Failure> {
+        if self.live.len() == self.live.capacity() {
+            make_room(&mut self.live, 1, "live tasks")?;
+        }
         let (first_parallel, parallel_until) = self.parallel_below(self.live.len());
         self.live.push(Frame {
             task,
@@ -101,24 +106,23 @@ impl EspBags {
             parallel_until,
             now: task,
             finish,
-            escaping,
+            escapes,
         });
         Ok(())
     }
 
-    /// Where in the stack a finish is that is in reach of the running task.
-    fn position(&self, finish: FinishId) -> Result<u32, Failure> {
-        let Some(mut running) = self.live.last() else {
-            return Ok(0);
-        };
-        loop {
-            let position = running.finish as usize;
-            match self.live.get(position) {
-                Some(frame) if frame.id == finish.0 => return Ok(running.finish),
-                _ if position == 0 => return Err(Failure::Unsupported(OUT_OF_REACH)),
-                _ => running = &self.live[position - 1],
+    /// Where in the stack a finish is that is in reach, further out than the innermost one, which is there.
+    #[cold]
+    fn further_out(&self, innermost: u32, finish: FinishId) -> Result<u32, Failure> {
+        let mut position = innermost as usize;
+        while position > 0 {
+            let around = self.live[position - 1].finish;
+            position = around as usize;
+            if self.live[position].id == finish.0 && position > 0 {
+                return Ok(around);
             }
         }
+        Err(Failure::Unsupported(OUT_OF_REACH))
     }
 
     /// Another stamp for the running task, from here on.
@@ -146,10 +150,6 @@ impl EspBags {
         self.bags.next()
     }
 
-    fn escaping(&self) -> u32 {
-        self.live.last().map_or(0, |top| top.escaping)
-    }
-
     /// The range of stamps known to be parallel by what is on the stack below a height.
     #[inline]
     fn parallel_below(&self, height: usize) -> (Stamp, Stamp) {
@@ -172,14 +172,6 @@ impl EspBags {
         }
     }
 
-    /// The running task is about to have another one on top of it.
-    #[inline]
-    fn suspend(&mut self) {
-        if let Some(running) = self.live.last_mut() {
-            running.now = self.now;
-        }
-    }
-
     fn leave(&mut self, id: u32) -> Option<Frame> {
         let left = self.live.pop();
         debug_assert_eq!(
@@ -197,6 +189,7 @@ impl Order for EspBags {
             bags: Bags::new()?,
             live: Vec::new(),
             now: NOBODY,
+            escaping: 0,
         })
     }
 
@@ -204,26 +197,34 @@ impl Order for EspBags {
     fn event(&mut self, event: &Event) -> Result<(), Failure> {
         match *event {
             Event::TaskBegin { task, finish, .. } => {
-                let innermost = self.live.last().map_or(0, |creator| creator.finish);
-                let position = self.position(finish)?;
-                let escapes = u32::from(position != innermost);
-                let element = self.bags.singleton()?;
-                self.suspend();
-                self.enter(element, task.0, position, self.escaping() + escapes)?;
-                self.now = element;
+                let now = self.now;
+                let (mut position, mut escapes) = (0, false);
+                if let Some(creator) = self.live.last_mut() {
+                    creator.now = now;
+                    position = creator.finish;
+                    if self.live[position as usize].id != finish.0 {
+                        position = self.further_out(position, finish)?;
+                        escapes = true;
+                    }
+                }
+                self.now = self.bags.singleton()?;
+                self.enter(self.now, task.0, position, escapes)?;
+                self.escaping += u32::from(escapes);
             }
             Event::TaskEnd { task } => {
                 let Some(ended) = self.leave(task.0) else {
                     return Ok(());
                 };
+                self.escaping -= u32::from(ended.escapes);
+                let height = self.live.len();
                 let Some(top) = self.live.last() else {
                     self.now = NOBODY;
                     return Ok(());
                 };
                 self.now = top.now;
-                let to = match top.finish == ended.finish {
-                    true => self.live.len() - 1,
-                    false => ended.finish as usize,
+                let to = match ended.escapes {
+                    true => ended.finish as usize,
+                    false => height - 1,
                 };
                 self.extend_parallel(to, ended.task);
                 let waits = &mut self.live[to].p_bag;
@@ -234,7 +235,7 @@ impl Order for EspBags {
             }
             Event::FinishBegin { finish, .. } => {
                 let task = self.live.last().map_or(NOBODY, |running| running.task);
-                self.enter(task, finish.0, self.live.len() as u32, self.escaping())?;
+                self.enter(task, finish.0, self.live.len() as u32, false)?;
             }
             Event::FinishJoin { finish, .. } => {
                 let mut joined = self.live.len();
@@ -281,11 +282,7 @@ impl Order for EspBags {
     #[inline]
     fn parallel_above(&self) -> Stamp {
         let (first, until) = self.parallel_below(self.live.len());
-        if self.escaping() == 0 {
-            until - first
-        } else {
-            0
-        }
+        if self.escaping == 0 { until - first } else { 0 }
     }
 
     #[inline]
@@ -295,7 +292,7 @@ impl Order for EspBags {
 
     #[inline]
     fn stands_for_now(&self, _: Stamp) -> bool {
-        self.escaping() == 0
+        self.escaping == 0
     }
 
     /// What is in one bag stays in one bag.
@@ -312,7 +309,7 @@ impl Order for EspBags {
     fn clear(&mut self) {
         self.bags.clear();
         self.live.clear();
-        self.now = NOBODY;
+        (self.now, self.escaping) = (NOBODY, 0);
     }
 
     fn used_bytes(&self) -> usize {
