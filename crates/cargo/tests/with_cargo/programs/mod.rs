@@ -163,6 +163,7 @@ fn check_tests() -> Result<(), String> {
         "test",
         "-p",
         TESTED,
+        "--no-fail-fast",
         "--determinacy",
         "--format=json",
         "--",
