@@ -5,7 +5,7 @@
 
 use crate::libtest::{Arguments, Selection, Test, run_only};
 use crate::options::Color;
-use crate::process::{self, Checked};
+use crate::process::{self, Checked, Role};
 use crate::report::{self, Reporter, Standing};
 use crate::run::{Ended, Run};
 use crate::session::Session;
@@ -126,7 +126,7 @@ fn failure(ended: Ended, passed: Option<bool>) -> String {
 /// Both standard streams go to one file, so that their order is kept. A pipe would stay open as long as any process that the
 /// test has left behind.
 fn execute(session: &Session, program: &Path, test: &str) -> Result<(Run, Vec<u8>), Problem> {
-    let mut checked = Checked::new(session, program, &run_only(test))?;
+    let mut checked = Checked::new(session, program, &run_only(test), Role::Test)?;
     let path = checked.folder.join("output");
     let failed = |error| Problem::write(&path, error);
     let file = File::create(&path).map_err(failed)?;

@@ -25,6 +25,14 @@ pub(crate) fn fix_addresses() {
     }
 }
 
+/// What a process is started for.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Role {
+    Program,
+    /// One test, which libtest runs on a thread of its own.
+    Test,
+}
+
 /// A process whose findings go to a folder of their own.
 pub(crate) struct Checked<'a> {
     program: &'a Path,
@@ -37,6 +45,7 @@ impl<'a> Checked<'a> {
         session: &Session,
         program: &'a Path,
         arguments: &[OsString],
+        role: Role,
     ) -> Result<Checked<'a>, Problem> {
         let folder = session.new_folder("run")?;
         let options = &session.options;
@@ -46,10 +55,11 @@ impl<'a> Checked<'a> {
         };
         // The file comes last: its name may contain spaces.
         let mut text = OsString::from(format!(
-            "logical-threads={} first={first} max-races={} determinacy={} output=",
+            "logical-threads={} first={first} max-races={} determinacy={} test-thread={} output=",
             options.logical_threads,
             options.max_races,
             u8::from(options.determinacy),
+            u8::from(role == Role::Test),
         ));
         text.push(folder.join(FINDINGS));
         let mut command = unchecked(session, program, arguments);

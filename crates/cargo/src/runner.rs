@@ -4,7 +4,7 @@
 //! Anything else is run whole, with the standard streams that it would have had without us.
 
 use crate::options::Subcommand;
-use crate::process::{self, Checked};
+use crate::process::{self, Checked, Role};
 use crate::run::Ended;
 use crate::session::Session;
 use crate::{Problem, harness, wrapper};
@@ -36,7 +36,7 @@ pub(crate) fn run(session: &Session, arguments: &[OsString]) -> Result<u8, Probl
 }
 
 fn run_whole(session: &Session, program: &Path, arguments: &[OsString]) -> Result<Ended, Problem> {
-    let mut checked = Checked::new(session, program, arguments)?;
+    let mut checked = Checked::new(session, program, arguments, Role::Program)?;
     if session.options.report_on_standard_output() {
         let stream = io::stderr().as_fd().try_clone_to_owned();
         let stream = stream.map_err(|error| {

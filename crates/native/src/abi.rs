@@ -7,14 +7,15 @@
 //! consistent.
 
 use crate::checker::{Here, Waits};
-use crate::process::{self, THREADS, checker};
+use crate::process::{self, checker};
 use crate::structure::{FinishKind, TaskKind};
 use crate::synchronisation::Operation;
+use crate::threads;
 use finishline_model::AccessKind::{Read, Write};
 use finishline_model::{AccessKind, FinishId};
 use std::arch::naked_asm;
 use std::ffi::{c_int, c_void};
-use std::sync::atomic::Ordering::{Relaxed, SeqCst};
+use std::sync::atomic::Ordering::SeqCst;
 use std::sync::atomic::{AtomicU8, AtomicU16, AtomicU32, AtomicU64, fence};
 
 #[unsafe(no_mangle)]
@@ -192,9 +193,9 @@ fn atomic(operation: &Operation, bytes: usize, place: u64) {
 fn looked(address: u64, value: u64, place: u64) {
     if let Some(checker) = checker()
         && checker.looks_at(address, value, place)
-        && THREADS.load(Relaxed) == 0
+        && process::nobody_else_runs()
     {
-        process::stop(checker, Waits::Spin, address, place);
+        threads::waits(Waits::Spin, address, place);
     }
 }
 
@@ -437,5 +438,39 @@ unsafe extern "C" {
 extern "C" fn once_is_done(state: u64) {
     if let Some(checker) = checker() {
         checker.published(state);
+    }
+}
+
+/// Stands before the function of std by which a thread of a scope says that it has ended: what it did happens before whatever finds
+/// that. The first argument is the scope's data, in which the count of threads is.
+#[unsafe(no_mangle)]
+#[unsafe(naked)]
+unsafe extern "C" fn __finishline_wrap_scope_ends() {
+    naked_asm!(
+        "push rdi",
+        "push rsi",
+        "sub rsp, 8",
+        "call {before}",
+        "add rsp, 8",
+        "pop rsi",
+        "pop rdi",
+        "jmp {real}",
+        before = sym thread_of_scope_ends,
+        real = sym __finishline_real_scope_ends,
+    )
+}
+
+unsafe extern "C" {
+    fn __finishline_real_scope_ends();
+}
+
+/// A count, a flag and a reference: which of them is the count is the compiler's choice.
+const WORDS_OF_SCOPE: u64 = 3;
+
+extern "C" fn thread_of_scope_ends(scope: u64) {
+    if let Some(checker) = checker() {
+        for word in 0..WORDS_OF_SCOPE {
+            checker.published(scope + 8 * word);
+        }
     }
 }

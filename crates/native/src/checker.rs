@@ -23,8 +23,8 @@ use finishline_detect::hash::IdMap;
 use finishline_detect::inline::{FastPath, Inline, SLOTS};
 use finishline_detect::order::{Contexts, Order, Stamp, Synchronised};
 use finishline_model::{
-    AccessKind, Event, FinishId, FinishKind as Scope, Location, LockId, Observer, SiteId, TaskId,
-    TaskKind as Creation,
+    AccessKind, Event, FinishId, FinishKind as Scope, Location, LockId, ObjectId, Observer, SiteId,
+    TaskId, TaskKind as Creation,
 };
 use std::ops::Range;
 use std::ptr::NonNull;
@@ -82,6 +82,10 @@ pub struct Checker {
     pub atomic_accesses: u64,
     pub failure: Option<Failure>,
     pub stopped: Option<Stopped>,
+    /// How many threads were followed.
+    pub threads: u64,
+    /// The objects by which threads that have ended pass on what they did.
+    thread_objects: IdMap<u64, ObjectId>,
     synchronisation: Synchronisation,
     spin: Spin,
 }
@@ -95,6 +99,14 @@ pub struct Suspended {
     synchronisation: synchronisation::Suspended,
 }
 
+/// What a thread's creator takes up again when it has ended.
+#[derive(Debug)]
+pub struct SuspendedThread {
+    task: Suspended,
+    stack: Range<u64>,
+    private: Range<u64>,
+}
+
 /// What a task waits by.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Waits {
@@ -102,6 +114,8 @@ pub enum Waits {
     Futex,
     /// It looks at an atomic variable over and over.
     Spin,
+    /// By one of these in a thread, for what the thread's creator would do.
+    Creator,
 }
 
 /// A task waited for something that only another task could do, and none runs beside it.
@@ -167,6 +181,8 @@ impl Checker {
             atomic_accesses: 0,
             failure: None,
             stopped: None,
+            threads: 0,
+            thread_objects: IdMap::default(),
             synchronisation: Synchronisation::default(),
             spin: Spin::default(),
         };
@@ -247,6 +263,54 @@ impl Checker {
         (self.lowest, self.entry) = (suspended.lowest, suspended.entry);
         let task = self.structure.end_task();
         self.event(Event::TaskEnd { task });
+    }
+
+    /// A thread begins, with a stack and thread-local variables of its own.
+    pub fn begin_thread(
+        &mut self,
+        kind: TaskKind,
+        place: u64,
+        entry: u64,
+        stack: Range<u64>,
+        private: Range<u64>,
+    ) -> SuspendedThread {
+        let task = self.begin_task(kind, FinishId::ROOT, place, entry);
+        SuspendedThread {
+            task,
+            stack: std::mem::replace(&mut self.stack, stack),
+            private: std::mem::replace(&mut self.private, private),
+        }
+    }
+
+    /// The running thread ends; who joins it will know what it did.
+    pub fn end_thread(&mut self, object: ObjectId, suspended: SuspendedThread) {
+        self.tell(&[Told::Release {
+            object,
+            continues: false,
+        }]);
+        self.end_task(suspended.task);
+        (self.stack, self.private) = (suspended.stack, suspended.private);
+    }
+
+    pub fn new_object(&mut self) -> ObjectId {
+        self.synchronisation.new_object()
+    }
+
+    /// A thread that has ended is called so by who may join it.
+    pub fn name_thread(&mut self, name: u64, object: ObjectId) {
+        self.thread_objects.insert(name, object);
+    }
+
+    pub fn join_thread(&mut self, name: u64) {
+        if let Some(object) = self.thread_objects.remove(&name) {
+            self.tell(&[Told::Acquire(object)]);
+        }
+    }
+
+    /// Followed threads beside the one that the program is.
+    pub fn other_threads(&self) -> u64 {
+        self.threads
+            .saturating_sub(u64::from(self.options.test_thread))
     }
 
     pub fn begin_finish(&mut self, kind: FinishKind, place: u64) -> FinishId {

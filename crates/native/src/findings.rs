@@ -95,6 +95,7 @@ pub fn write(checker: &Checker, process: &Process) -> String {
             let what = match stopped.waits {
                 Waits::Futex => "futex",
                 Waits::Spin => "spin",
+                Waits::Creator => "creator",
             };
             format!(
                 r#"{{"why":"waits","what":"{what}","task":{},"stack":{},"address":{}}}"#,

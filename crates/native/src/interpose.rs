@@ -5,11 +5,11 @@
 //! are called by their other names.
 
 use crate::checker::Waits;
-use crate::process::{self, THREADS, checker};
+use crate::process::{self, checker};
+use crate::threads::{self, Start};
 use std::arch::{asm, naked_asm};
-use std::ffi::{c_char, c_int, c_void};
+use std::ffi::{c_int, c_void};
 use std::ops::Range;
-use std::sync::atomic::Ordering;
 
 unsafe extern "C" {
     fn __libc_malloc(bytes: usize) -> *mut c_void;
@@ -135,33 +135,22 @@ unsafe extern "C" fn posix_memalign(
     0
 }
 
-type Start = unsafe extern "C" fn(*mut c_void) -> *mut c_void;
-type Create = unsafe extern "C" fn(*mut c_void, *const c_void, Start, *mut c_void) -> c_int;
-
-unsafe extern "C" {
-    fn dlsym(library: *mut c_void, name: *const c_char) -> *mut c_void;
-}
-
-/// `RTLD_NEXT`: in the libraries behind the executable.
-const BEHIND: *mut c_void = usize::MAX as *mut c_void;
-
-/// Threads are not followed; it is remembered that there were some.
 #[unsafe(no_mangle)]
 unsafe extern "C" fn pthread_create(
-    thread: *mut c_void,
+    thread: *mut usize,
     attributes: *const c_void,
     start: Start,
     argument: *mut c_void,
 ) -> c_int {
-    THREADS.fetch_add(1, Ordering::Relaxed);
-    // SAFETY: the C library has a function of this name and type.
-    let create: Option<Create> =
-        unsafe { std::mem::transmute(dlsym(BEHIND, c"pthread_create".as_ptr())) };
-    let Some(create) = create else {
-        return INVALID;
-    };
-    // SAFETY: the program's own call.
-    unsafe { create(thread, attributes, start, argument) }
+    let place = checker().map_or(0, |checker| {
+        innermost_place(frame_pointer(), &checker.stack, checker.calls.innermost())
+    });
+    threads::create(thread, attributes, start, argument, place)
+}
+
+#[unsafe(no_mangle)]
+unsafe extern "C" fn pthread_join(thread: usize, result: *mut *mut c_void) -> c_int {
+    threads::join(thread, result)
 }
 
 /// The C library's own `syscall`, and whether it was looked for.
@@ -209,17 +198,16 @@ extern "C" fn before_syscall(
     let command = operation & FUTEX_COMMAND;
     let waits =
         number == FUTEX && timeout == 0 && matches!(command, FUTEX_WAIT | FUTEX_WAIT_BITSET);
-    if waits
-        && THREADS.load(Ordering::Relaxed) == 0
-        && let Some(checker) = checker()
-    {
-        let place = innermost_place(frame_pointer(), &checker.stack, checker.calls.innermost());
-        process::stop(checker, Waits::Futex, address, place);
+    if waits && process::nobody_else_runs() {
+        let place = checker().map_or(0, |checker| {
+            innermost_place(frame_pointer(), &checker.stack, checker.calls.innermost())
+        });
+        threads::waits(Waits::Futex, address, place);
     }
     // SAFETY: a word that is written once with one value.
     unsafe {
         if SYSCALL == 0 {
-            SYSCALL = dlsym(BEHIND, c"syscall".as_ptr()) as usize;
+            SYSCALL = threads::original(c"syscall") as usize;
         }
         SYSCALL
     }

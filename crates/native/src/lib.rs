@@ -48,3 +48,6 @@ mod process;
 #[cfg(feature = "runtime")]
 #[allow(unsafe_code)]
 mod reach;
+#[cfg(feature = "runtime")]
+#[allow(unsafe_code)]
+mod threads;

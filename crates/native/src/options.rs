@@ -13,6 +13,8 @@ pub struct Options {
     /// So many pairs of places are kept with details.
     pub max_races: usize,
     pub determinacy: bool,
+    /// The first thread that is created is a test's, and the program is that test.
+    pub test_thread: bool,
 }
 
 impl Default for Options {
@@ -23,6 +25,7 @@ impl Default for Options {
             right_first: false,
             max_races: 100,
             determinacy: false,
+            test_thread: false,
         }
     }
 }
@@ -65,6 +68,8 @@ impl Options {
             ("max-races", number) => self.max_races = number.parse().ok()?,
             ("determinacy", "0") => self.determinacy = false,
             ("determinacy", "1") => self.determinacy = true,
+            ("test-thread", "0") => self.test_thread = false,
+            ("test-thread", "1") => self.test_thread = true,
             _ => return None,
         }
         Some(())
@@ -78,7 +83,7 @@ mod tests {
     #[test]
     fn words_are_understood_or_named() {
         let (options, unknown) = Options::parse(
-            "logical-threads=4 first=right max-races=7 determinacy=1 colour=red logical-threads=0 xoutput=3 output=/a/b c",
+            "logical-threads=4 first=right max-races=7 determinacy=1 test-thread=1 colour=red logical-threads=0 xoutput=3 output=/a/b c",
         );
         let expected = Options {
             output: Some(PathBuf::from("/a/b c")),
@@ -86,6 +91,7 @@ mod tests {
             right_first: true,
             max_races: 7,
             determinacy: true,
+            test_thread: true,
         };
         assert_eq!(options, expected);
         assert_eq!(unknown, ["colour=red", "logical-threads=0", "xoutput=3"]);

@@ -1,7 +1,7 @@
 //! The one checker of the process, and its life: from the first instrumented module's initialisation to the end of the process.
 //!
-//! It belongs to the thread that initialised it. Whatever another thread does passes unseen and is counted, so that the report can
-//! say that not all was covered.
+//! It belongs to one thread at a time: the one that initialised it, or one that runs while its creator waits ([`crate::threads`]). Whatever
+//! other threads do passes unseen, and they are counted, so that the report can say that not all was covered.
 
 use crate::checker::{Checker, Waits};
 use crate::findings::{self, Module, Process};
@@ -10,7 +10,10 @@ use crate::reach::Globals;
 use std::arch::asm;
 use std::cell::UnsafeCell;
 use std::ffi::{CStr, c_char, c_int, c_void};
+use std::fs::File;
+use std::io::{ErrorKind, Write};
 use std::ops::Range;
+use std::path::Path;
 use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
 
 struct Slot(UnsafeCell<Option<Checker>>);
@@ -23,7 +26,10 @@ static CHECKER: Slot = Slot(UnsafeCell::new(None));
 /// The thread pointer of the owner while the checker is to be used, else zero.
 static OWNER: AtomicUsize = AtomicUsize::new(0);
 static ATTACHED: AtomicBool = AtomicBool::new(false);
-pub(crate) static THREADS: AtomicU64 = AtomicU64::new(0);
+/// Threads that are not followed.
+static UNFOLLOWED: AtomicU64 = AtomicU64::new(0);
+/// Nothing is checked any more.
+static GIVEN_UP: AtomicBool = AtomicBool::new(false);
 
 #[inline]
 fn thread_pointer() -> usize {
@@ -42,6 +48,45 @@ pub(crate) fn checker() -> Option<&'static mut Checker> {
     // SAFETY: one thread gets here, and what it calls while it has the checker never comes back here: the runtime is not
     // instrumented and does not allocate by `malloc`.
     unsafe { (*CHECKER.0.get()).as_mut() }
+}
+
+pub(crate) fn unfollowed_thread() {
+    UNFOLLOWED.fetch_add(1, Ordering::Relaxed);
+}
+
+/// Whether nothing happens while the checked thread waits.
+pub(crate) fn nobody_else_runs() -> bool {
+    UNFOLLOWED.load(Ordering::Relaxed) == 0
+}
+
+/// The checked thread leaves the checker to another one. Tells who it is.
+pub(crate) fn hand_over() -> usize {
+    OWNER.swap(0, Ordering::AcqRel)
+}
+
+/// This thread is the checked one from now on, unless that has been given up.
+pub(crate) fn take_over() {
+    if !GIVEN_UP.load(Ordering::Acquire) {
+        OWNER.store(thread_pointer(), Ordering::Release);
+    }
+}
+
+/// A thread that handed over is the checked one again. Whether it is.
+pub(crate) fn take_back(owner: usize) -> bool {
+    debug_assert_eq!(owner, thread_pointer());
+    take_over();
+    !GIVEN_UP.load(Ordering::Acquire)
+}
+
+/// Nothing is checked from now on.
+pub(crate) fn give_up() {
+    GIVEN_UP.store(true, Ordering::Release);
+    OWNER.store(0, Ordering::Release);
+}
+
+/// The stack and the thread-local variables of this thread.
+pub(crate) fn ranges() -> (Range<u64>, Range<u64>) {
+    (stack(), private(&modules()))
 }
 
 unsafe extern "C" {
@@ -72,14 +117,13 @@ pub(crate) fn start() {
     for word in unknown {
         eprintln!("finishline: FINISHLINE_OPTIONS: '{word}' is not understood");
     }
-    let modules = modules();
-    let private = private(&modules);
-    match Checker::new(options, stack(), private) {
+    let (stack, private) = ranges();
+    match Checker::new(options, stack, private) {
         Ok(mut checker) => {
             checker.is_private = |checker, block| Globals::of_process().is_private(checker, block);
             // SAFETY: nobody has the checker yet.
             unsafe { *CHECKER.0.get() = Some(checker) };
-            OWNER.store(thread_pointer(), Ordering::Relaxed);
+            take_over();
             // SAFETY: the handler is a function without captures.
             unsafe { atexit(end) };
         }
@@ -124,16 +168,29 @@ pub(crate) extern "C" fn end() {
     let process = Process {
         executable: text(std::env::current_exe()),
         arguments: std::env::args_os()
+            .skip(1)
             .map(|argument| argument.to_string_lossy().into_owned())
             .collect(),
         directory: text(std::env::current_dir()),
         modules: modules().into_iter().map(|mapped| mapped.module).collect(),
         drop_in: ATTACHED.load(Ordering::Relaxed),
-        threads: THREADS.load(Ordering::Relaxed),
+        threads: UNFOLLOWED.load(Ordering::Relaxed) + checker.other_threads(),
     };
-    if let Err(error) = std::fs::write(output, findings::write(checker, &process)) {
+    let text = findings::write(checker, &process);
+    let mut written = write_new(output, &text);
+    if matches!(&written, Err(error) if error.kind() == ErrorKind::AlreadyExists) {
+        // Of a process that started this one.
+        let mut own = output.clone().into_os_string();
+        own.push(format!(".{}", std::process::id()));
+        written = write_new(own.as_ref(), &text);
+    }
+    if let Err(error) = written {
         eprintln!("finishline: cannot write {}: {error}", output.display());
     }
+}
+
+fn write_new(path: &Path, text: &str) -> std::io::Result<()> {
+    File::create_new(path)?.write_all(text.as_bytes())
 }
 
 /// `struct dl_phdr_info`.

@@ -17,6 +17,7 @@ pub enum TaskKind {
     SpawnBroadcast,
     ScopeSpawnFifo,
     SpawnFifo,
+    Thread,
 }
 
 impl TaskKind {
@@ -43,6 +44,7 @@ impl TaskKind {
             TaskKind::SpawnBroadcast => "spawn-broadcast",
             TaskKind::ScopeSpawnFifo => "scope-spawn-fifo",
             TaskKind::SpawnFifo => "spawn-fifo",
+            TaskKind::Thread => "thread",
         }
     }
 }

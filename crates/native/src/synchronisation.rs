@@ -124,6 +124,11 @@ impl Synchronisation {
         (self.own, self.read, self.fenced) = (suspended.own, suspended.read, suspended.fenced);
     }
 
+    pub fn new_object(&mut self) -> ObjectId {
+        self.objects += 1;
+        ObjectId(self.objects)
+    }
+
     /// Whether the variable at an address was used as a lock.
     pub fn is_lock(&self, address: u64) -> bool {
         let variable = self.variables.get(&address);
