@@ -8,7 +8,8 @@
 use finishline_model::native::Origin;
 
 const STANDARD: [&str; 5] = ["std", "core", "alloc", "proc_macro", "test"];
-const RAYON: [&str; 2] = ["rayon", "rayon_core"];
+/// With the runtime, which rayon's stand-in starts each task by.
+const RAYON: [&str; 3] = ["rayon", "rayon_core", "finishline_native"];
 
 /// A demangled name without hashes, closures written alike whichever scheme they come from.
 pub(crate) fn demangled(symbol: &str) -> String {
@@ -291,6 +292,7 @@ mod tests {
                 Origin::User,
             ),
             ("<rayon_core::scope::Scope>::spawn", Origin::Rayon),
+            ("finishline_native::abi::task", Origin::Rayon),
             ("start_thread", Origin::System),
             ("__rust_try", Origin::System),
             ("<<<", Origin::System),

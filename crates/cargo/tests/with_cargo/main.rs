@@ -1,4 +1,4 @@
-//! The tool on small packages, with the real cargo and the real rayon.
+//! The tool on small packages and on the programs of `programs/rust/`, with the real cargo and the real rayon.
 //!
 //! This executable is the tool, too: started as `… finishline`, or by the cargo that such a call starts, it does what
 //! `cargo-finishline` does. So the tests need nothing installed.
@@ -7,6 +7,7 @@
 
 mod building;
 mod package;
+mod programs;
 mod running;
 mod testing;
 
@@ -24,5 +25,6 @@ fn main() -> ExitCode {
     let mut trials = building::trials();
     trials.extend(running::trials());
     trials.extend(testing::trials());
+    trials.extend(programs::trials());
     libtest_mimic::run(&Arguments::from_args(), trials).exit_code()
 }

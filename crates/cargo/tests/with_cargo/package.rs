@@ -59,26 +59,30 @@ impl Package {
 
     /// The same, not yet started, and with nothing said about where to build.
     pub(crate) fn command(&self, arguments: &[&str]) -> Command {
-        let tool = env::current_exe().expect("this program has a path");
-        let mut command = Command::new(tool);
-        command
-            .arg("finishline")
-            .args(arguments)
-            .current_dir(self.folder.path());
-        // What this suite is run with must not reach the package.
-        for variable in [
-            "CARGO_TARGET_DIR",
-            "CARGO_BUILD_TARGET_DIR",
-            "RUSTFLAGS",
-            "CARGO_ENCODED_RUSTFLAGS",
-            "RUSTC_WRAPPER",
-            "RUST_BACKTRACE",
-        ] {
-            command.env_remove(variable);
-        }
-        command.env("FINISHLINE_CACHE", shared("cache"));
-        command
+        tool(self.folder.path(), arguments)
     }
+}
+
+/// `cargo finishline` in a folder, with nothing of what this suite is run with.
+pub(crate) fn tool(folder: &Path, arguments: &[&str]) -> Command {
+    let tool = env::current_exe().expect("this program has a path");
+    let mut command = Command::new(tool);
+    command
+        .arg("finishline")
+        .args(arguments)
+        .current_dir(folder);
+    for variable in [
+        "CARGO_TARGET_DIR",
+        "CARGO_BUILD_TARGET_DIR",
+        "RUSTFLAGS",
+        "CARGO_ENCODED_RUSTFLAGS",
+        "RUSTC_WRAPPER",
+        "RUST_BACKTRACE",
+    ] {
+        command.env_remove(variable);
+    }
+    command.env("FINISHLINE_CACHE", shared("cache"));
+    command
 }
 
 pub(crate) fn manifest(name: &str, rest: &str) -> String {

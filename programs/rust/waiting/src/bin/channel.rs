@@ -5,7 +5,7 @@
 //! and end. The repair is to send before receiving, or to return the value through a `join`.
 
 //@ verdict: unknown
-//@ class: waits
+//@ class: stopped
 
 use std::sync::mpsc;
 

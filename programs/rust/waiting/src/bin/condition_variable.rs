@@ -3,7 +3,7 @@
 //! As in `channel`, only a second thread can wake it. The repair is to make the wait a join.
 
 //@ verdict: unknown
-//@ class: waits
+//@ class: stopped
 
 use std::sync::{Condvar, Mutex};
 

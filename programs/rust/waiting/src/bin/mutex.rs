@@ -4,7 +4,7 @@
 //! it goes on, the task waits for ever. The repair is to release the lock before spawning.
 
 //@ verdict: unknown
-//@ class: waits
+//@ class: stopped
 
 use std::sync::Mutex;
 

@@ -4,7 +4,7 @@
 //! set the flag, say so, and end. The repair is to make the wait a join.
 
 //@ verdict: unknown
-//@ class: waits
+//@ class: stopped
 
 use std::sync::atomic::{AtomicBool, Ordering};
 

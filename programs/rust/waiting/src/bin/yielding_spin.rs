@@ -4,7 +4,7 @@
 //! The repair is a join, or `rayon::yield_now`, which does run other tasks.
 
 //@ verdict: unknown
-//@ class: waits
+//@ class: stopped
 
 use std::sync::atomic::{AtomicUsize, Ordering};
 

@@ -1,0 +1,115 @@
+//! What a report says, beside what was claimed.
+
+use super::claims::{Claims, Marks, Site};
+use serde_json::Value;
+use std::collections::BTreeSet;
+use std::fmt::Debug;
+
+/// Compares the report of one process, made with `--determinacy`, in both directions. The result says what is wrong.
+pub(crate) fn complaints(claims: &Claims, marks: &Marks, report: &Value) -> Vec<String> {
+    let mut complaints = Complaints(Vec::new());
+    complaints.compare(
+        "the verdict",
+        &Some(&*claims.verdict),
+        &word(&report["verdict"]),
+    );
+    if claims.class.is_some() {
+        let because = &report["because"]["kind"];
+        complaints.compare("the reason", &claims.class.as_deref(), &word(because));
+    }
+    let pairs: Vec<&Value> = report["races"].as_array().into_iter().flatten().collect();
+    let is_race = |pair: &&Value| pair["class"] == "race";
+    let (races, ordered): (Vec<&Value>, Vec<&Value>) = pairs.into_iter().partition(is_race);
+
+    let accesses = races
+        .iter()
+        .flat_map(|race| [&race["first"], &race["second"]]);
+    let found: BTreeSet<Site> = accesses.map(site).collect();
+    // A program of another verdict has no marks of races.
+    let (required, optional) = match claims.verdict.as_str() {
+        "race" => (marks.required.clone(), marks.optional.clone()),
+        _ => Default::default(),
+    };
+    for missing in required.difference(&found) {
+        complaints.0.push(format!("not found: {missing:?}"));
+    }
+    for site in found
+        .difference(&required)
+        .filter(|site| !optional.contains(site))
+    {
+        complaints
+            .0
+            .push(format!("found, but not claimed: {site:?}"));
+    }
+    let objects = words(races.iter().map(|race| &race["object"]["kind"]));
+    complaints.compare(
+        "the objects",
+        &claims.object.iter().map(String::as_str).collect(),
+        &objects,
+    );
+    if claims.verdict != "race" {
+        let classes = words(ordered.iter().map(|pair| &pair["class"]));
+        let claimed: BTreeSet<&str> = claims.determinacy.iter().map(String::as_str).collect();
+        complaints.compare("what `--determinacy` lists", &claimed, &classes);
+    }
+    let stopped = &report["stopped"]["stack"];
+    let waits = own_place(stopped);
+    let expected = match &waits {
+        Some(place) => marks.waits.contains(place),
+        None => marks.waits.is_empty(),
+    };
+    if !expected {
+        complaints.compare("where it waits", &marks.waits, &waits.into_iter().collect());
+    }
+    complaints.0
+}
+
+/// The exit status of `cargo finishline run --determinacy` that belongs to claims: the program's own, unless something is listed or the
+/// run was stopped.
+pub(crate) fn exit_status(claims: &Claims) -> i32 {
+    const PANICKED: i32 = 101;
+    match (claims.verdict.as_str(), claims.class.as_deref()) {
+        ("race", _) => 66,
+        ("certified-order", _) => 66,
+        ("trap", _) => PANICKED,
+        ("unknown", Some("stopped")) => 4,
+        _ => 0,
+    }
+}
+
+struct Complaints(Vec<String>);
+
+impl Complaints {
+    fn compare<T: Debug + PartialEq>(&mut self, what: &str, claimed: &T, found: &T) {
+        if claimed != found {
+            self.0
+                .push(format!("{what}: claimed {claimed:?}, found {found:?}"));
+        }
+    }
+}
+
+fn word(value: &Value) -> Option<&str> {
+    value.as_str()
+}
+
+fn words<'a>(values: impl Iterator<Item = &'a Value>) -> BTreeSet<&'a str> {
+    values.filter_map(Value::as_str).collect()
+}
+
+fn site(access: &Value) -> Site {
+    let (file, line) = own_place(&access["stack"]).unwrap_or_default();
+    Site {
+        file,
+        line,
+        kind: word(&access["kind"]).unwrap_or_default().to_owned(),
+    }
+}
+
+/// The innermost place of a stack in a file of the workspace: paths of these are relative.
+fn own_place(stack: &Value) -> Option<(String, u64)> {
+    let frames = stack.as_array().into_iter().flatten();
+    frames.map(|frame| &frame["place"]).find_map(|place| {
+        let file = word(&place["file"]).filter(|file| !file.starts_with('/'))?;
+        Some((file.to_owned(), place["line"].as_u64()?))
+    })
+}

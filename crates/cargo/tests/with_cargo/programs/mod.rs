@@ -1,0 +1,236 @@
+//! The programs of `programs/rust/`: the tool must find what each of them claims, neither more nor less.
+//!
+//! All are built once, in debug and in release. Each is run by `cargo finishline run` in four ways, with the left half of each join first and
+//! with the right one, and all must agree with its claims. So must the claim of its Fin twin, which the suite of Fin
+//! programs checks.
+
+mod claims;
+mod comparison;
+mod expected;
+
+use crate::package::{Called, shared, tool};
+use claims::{Claims, Marks};
+use libtest_mimic::{Failed, Trial};
+use serde_json::Value;
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::sync::OnceLock;
+
+/// Programs about which the tool is still wrong, and why. One that is right is a failure, too: it is to be struck off.
+const KNOWN_GAPS: [(&str, &str); 0] = [];
+
+const PROGRAMS: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../programs");
+
+/// The package whose tests are the programs.
+const TESTED: &str = "tested";
+
+pub(crate) fn trials() -> Vec<Trial> {
+    let root = Path::new(PROGRAMS).join("rust");
+    let mut trials = Vec::new();
+    for package in names_in(&root) {
+        let main = format!("{package}/src/main.rs");
+        if root.join(&main).exists() {
+            trials.push(trial(&package, main));
+        }
+        for file in names_in(&root.join(&package).join("src/bin")) {
+            if let Some(name) = file.strip_suffix(".rs") {
+                trials.push(trial(name, format!("{package}/src/bin/{file}")));
+            }
+        }
+    }
+    trials.push(Trial::test(format!("programs::{TESTED}"), || {
+        Ok(check_tests()?)
+    }));
+    trials
+}
+
+/// The names in a folder, in order; none if there is no folder.
+fn names_in(folder: &Path) -> Vec<String> {
+    let entries = fs::read_dir(folder).into_iter().flatten();
+    let names = entries.filter_map(|entry| entry.ok()?.file_name().into_string().ok());
+    let mut names: Vec<String> = names.collect();
+    names.sort();
+    names
+}
+
+fn trial(name: &str, source: String) -> Trial {
+    let program = Program {
+        name: name.to_owned(),
+        source,
+    };
+    Trial::test(format!("programs::{name}"), move || {
+        let gap = KNOWN_GAPS.iter().find(|(name, _)| *name == program.name);
+        match (program.check(), gap) {
+            (Ok(()), Some((_, why))) => Err(Failed::from(format!(
+                "no gap any more, strike it off: {why}"
+            ))),
+            (Err(_), Some(_)) | (Ok(()), None) => Ok(()),
+            (Err(wrong), None) => Err(wrong.into()),
+        }
+    })
+}
+
+/// One binary, and its file below the folder of the workspace.
+struct Program {
+    name: String,
+    source: String,
+}
+
+impl Program {
+    fn check(&self) -> Result<(), String> {
+        let source = read(&Path::new(PROGRAMS).join("rust").join(&self.source))?;
+        let claims = Claims::of_program(&source)?;
+        let mut marks = Marks::default();
+        marks.add(&self.source, &source)?;
+        agrees_with_twin(&claims)?;
+        build()?;
+        for profile in PROFILES {
+            for first in ["left", "right"] {
+                let options = ["--determinacy", "--first", first, "--format=json"];
+                let (status, report) = self.run(profile, &options)?;
+                let mut complaints = match serde_json::from_str(&report) {
+                    Ok(report) => comparison::complaints(&claims, &marks, &report),
+                    Err(error) => vec![format!("no report: {error}")],
+                };
+                let expected = comparison::exit_status(&claims);
+                if status != expected {
+                    complaints.push(format!("exit status {status}, not {expected}"));
+                }
+                if !complaints.is_empty() {
+                    let complaints = complaints.join("\n    ");
+                    return Err(format!(
+                        "in {}, to be seen by `cargo finishline run --bin {}{} {}`:\n    {complaints}",
+                        self.source,
+                        self.name,
+                        profile
+                            .map(|option| format!(" {option}"))
+                            .unwrap_or_default(),
+                        options[..3].join(" ")
+                    ));
+                }
+            }
+        }
+        if claims.verdict == "race" {
+            let (_, report) = self.run(None, &["--format=text"])?;
+            let file = Path::new(PROGRAMS).join("rust").join(&self.source);
+            expected::compare(&report, &file.with_extension("stderr"), &self.name)?;
+        }
+        Ok(())
+    }
+
+    /// The exit status and the report.
+    fn run(&self, profile: Option<&str>, options: &[&str]) -> Result<(i32, String), String> {
+        let folder = tempfile::tempdir().map_err(|error| error.to_string())?;
+        let report = folder.path().join("report");
+        let output = report.to_str().ok_or("a folder without a name")?;
+        let mut arguments = vec!["run", "--quiet", "--bin", &self.name, "--output", output];
+        arguments.extend(profile);
+        arguments.extend(options);
+        let called = finishline(&arguments);
+        let report = fs::read_to_string(&report);
+        let report = report.map_err(|error| format!("no report: {error}\n{}", called.stderr))?;
+        Ok((called.status, report))
+    }
+}
+
+fn agrees_with_twin(claims: &Claims) -> Result<(), String> {
+    let Some(twin) = &claims.fin else {
+        return Ok(());
+    };
+    let source = read(&Path::new(PROGRAMS).join(twin))?;
+    let mut lines = source.lines();
+    let verdict = lines.find_map(|line| line.strip_prefix("//@ verdict: "));
+    match verdict {
+        Some(verdict) if verdict.trim() == claims.verdict => Ok(()),
+        _ => Err(format!("{twin} claims {verdict:?}, not {}", claims.verdict)),
+    }
+}
+
+/// All tests of the package with tests, against what stands above each.
+fn check_tests() -> Result<(), String> {
+    let root = Path::new(PROGRAMS).join("rust");
+    let mut marks = Marks::default();
+    let mut tests = Vec::new();
+    for folder in ["src", "tests"].map(|folder| format!("{TESTED}/{folder}")) {
+        for file in names_in(&root.join(&folder)) {
+            let file = format!("{folder}/{file}");
+            let source = read(&root.join(&file))?;
+            marks.add(&file, &source)?;
+            tests.extend(Claims::of_tests(&source)?);
+        }
+    }
+    let called = finishline(&[
+        "test",
+        "-p",
+        TESTED,
+        "--determinacy",
+        "--format=json",
+        "--",
+        "--include-ignored",
+    ]);
+    let failed = |error| format!("no report: {error}\n{}", called.stderr);
+    let suite: Value = serde_json::from_str(&called.stdout).map_err(failed)?;
+    let mut complaints = Vec::new();
+    for (name, claims) in &tests {
+        let mut reports = suite["reports"].as_array().into_iter().flatten();
+        let report = reports.find(|report| {
+            let test = report["test"].as_str().unwrap_or_default();
+            test.rsplit("::").next() == Some(name)
+        });
+        match report {
+            Some(report) => complaints.extend(
+                comparison::complaints(claims, &marks, report)
+                    .into_iter()
+                    .map(|complaint| format!("{name}: {complaint}")),
+            ),
+            None => complaints.push(format!("{name}: no report")),
+        }
+    }
+    match suite["reports"].as_array().map(Vec::len) {
+        Some(number) if number == tests.len() => {}
+        number => complaints.push(format!("{number:?} reports of {} tests", tests.len())),
+    }
+    if called.status != 66 {
+        complaints.push(format!("exit status {}", called.status));
+    }
+    match complaints.is_empty() {
+        true => Ok(()),
+        false => Err(complaints.join("\n")),
+    }
+}
+
+/// The options of cargo for a debug and for a release build.
+const PROFILES: [Option<&str>; 2] = [None, Some("--release")];
+
+/// Builds all programs, once.
+fn build() -> Result<(), String> {
+    static BUILT: OnceLock<Result<(), String>> = OnceLock::new();
+    let built = BUILT.get_or_init(|| {
+        for profile in PROFILES {
+            let arguments: Vec<&str> = ["build", "--bins"].into_iter().chain(profile).collect();
+            let called = finishline(&arguments);
+            if called.status != 0 {
+                return Err(called.stderr);
+            }
+        }
+        Ok(())
+    });
+    built.clone()
+}
+
+/// `cargo finishline` in the workspace of the programs.
+fn finishline(arguments: &[&str]) -> Called {
+    let mut command = tool(&Path::new(PROGRAMS).join("rust"), arguments);
+    command.env("CARGO_TARGET_DIR", target());
+    // It would keep several times the space, for sources that seldom change.
+    command.env("CARGO_INCREMENTAL", "0");
+    Called::from(command)
+}
+
+fn target() -> PathBuf {
+    shared("programs")
+}
+
+fn read(path: &Path) -> Result<String, String> {
+    fs::read_to_string(path).map_err(|error| format!("{}: {error}", path.display()))
+}
