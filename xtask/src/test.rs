@@ -27,6 +27,15 @@ pub(crate) fn run(_: &[String]) -> Outcome {
             "clippy",
             "cargo clippy --workspace --all-targets --quiet -- -D warnings",
         ),
+        (
+            "clippy of the runtime",
+            "cargo clippy --package finishline-native --features runtime --quiet -- -D warnings",
+        ),
+        // Not a member of the workspace: it has the name of the crate that it stands for.
+        (
+            "drop-in",
+            "cargo test --manifest-path crates/rayon-core/Cargo.toml --target-dir target/rayon-core --quiet",
+        ),
     ] {
         step(name, line, &|| CommandLine::new(line).run())?;
     }

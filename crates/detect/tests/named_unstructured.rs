@@ -148,6 +148,30 @@ fn one_reader_is_not_enough_with_releases() {
     );
 }
 
+/// The small history of isolated blocks, with one reader, is given up in time.
+#[test]
+fn one_reader_is_not_enough_in_isolated_blocks_either() {
+    check(
+        "finish{ async{ isolated{ ra } } escape1{ isolated{ ra } } } wa",
+        "a",
+        &[],
+        false,
+    );
+    check(
+        "async{ isolated{ ra } release0 } async{ isolated{ ra } } async{ acquire0 wa }",
+        "a",
+        &[],
+        true,
+    );
+    check(
+        "async{ isolated{ wa } } lock0{ isolated{ wa } }",
+        "",
+        &[('a', LockId::ISOLATED)],
+        false,
+    );
+    check("async{ isolated{ wa } } lock0{ wa }", "a", &[], false);
+}
+
 const ONE: LockId = LockId(0);
 
 #[test]
@@ -378,6 +402,28 @@ fn a_location_can_be_used_again() {
     assert!(detector.racing().is_empty());
     detector.event(&Event::TaskEnd { task: TaskId(2) });
     detector.range(AccessKind::Read, &mut cell, 1, Location(5));
+    assert_eq!(detector.racing().in_order(), [Location(5)]);
+}
+
+#[test]
+fn a_location_can_be_used_again_in_isolated_blocks() {
+    let mut detector = Inline::<Synchronised>::new().unwrap();
+    let (task, site) = (TASK, SITE);
+    let mut cell = [0];
+    detector.event(&begin_task(0));
+    detector.event(&begin_finish(0));
+    detector.event(&begin_task(1));
+    detector.atomic(AccessKind::Write, &mut cell, Location(5), 1);
+    detector.event(&Event::TaskEnd { task: TaskId(1) });
+    cell = [0];
+    detector.event(&begin_task(2));
+    detector.event(&Event::IsolatedBegin { task, site });
+    detector.range(AccessKind::Read, &mut cell, 1, Location(5));
+    detector.event(&Event::IsolatedEnd { task, site });
+    detector.event(&Event::TaskEnd { task: TaskId(2) });
+    detector.range(AccessKind::Read, &mut cell, 1, Location(5));
+    assert!(detector.racing().is_empty());
+    detector.range(AccessKind::Write, &mut cell, 1, Location(5));
     assert_eq!(detector.racing().in_order(), [Location(5)]);
 }
 

@@ -60,7 +60,6 @@ impl<O: Order> Inline<O> {
         let done = if !has_locksets
             && self.held.now() == LocksetId::NONE
             && self.order.stands_for_now(NOBODY)
-            && !self.order.knows_more()
         {
             self.isolated(kind, cell, location)
         } else {

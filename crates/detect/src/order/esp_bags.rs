@@ -118,7 +118,7 @@ impl EspBags {
         while position > 0 {
             let around = self.live[position - 1].finish;
             position = around as usize;
-            if self.live[position].id == finish.0 && position > 0 {
+            if self.live[position].id == finish.0 {
                 return Ok(around);
             }
         }
@@ -533,6 +533,12 @@ mod tests {
         let refused = Err(Failure::Unsupported(OUT_OF_REACH));
         assert_eq!(order.event(&begin(2, F2)), refused);
         assert_eq!(order.event(&begin(2, F1)), Ok(()));
+        assert!(!order.stands_for_now(NOBODY), "a live task escapes");
+        for task in [2, 1] {
+            let end = Event::TaskEnd { task: TaskId(task) };
+            order.event(&end).unwrap();
+        }
+        assert!(order.stands_for_now(NOBODY), "none does any more");
     }
 
     #[test]

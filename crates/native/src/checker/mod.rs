@@ -1,0 +1,220 @@
+//! Everything that the checked program tells, as one object: it keeps the detector's cells for the program's memory and names
+//! what the detector finds.
+//!
+//! **An access** is of whole cells of the shadow. If the running step did the same already, which its cells tell, that is all.
+//! Otherwise it is remembered by a context ([`finishline_detect::order::Contexts`]): the place of the access with the calls that
+//! led there; so when a later access conflicts with it, both can be named, from this one run.
+//!
+//! **The stack.** Tasks run one after the other on one stack, so siblings use the same addresses for variables of their own. Whatever lies
+//! below a task's first frame is forgotten when it ends. How far down that is, is known from the accesses that were remembered: none is
+//! below the stack pointer of its time.
+//!
+//! **The heap.** A block that is freed is forgotten; so is one that is allocated, in case it was freed unheard.
+
+mod accesses;
+mod tasks;
+mod waiting;
+
+pub use accesses::Here;
+pub use tasks::{Suspended, SuspendedThread};
+use waiting::Spin;
+pub use waiting::{Stopped, Waits};
+
+use crate::calls::Calls;
+use crate::heap::{Block, Heap};
+use crate::options::Options;
+use crate::races::Races;
+use crate::shadow::{Elsewhere, Shadow};
+use crate::structure::{Position, Structure};
+use crate::synchronisation::Synchronisation;
+use finishline_detect::Failure;
+use finishline_detect::hash::IdMap;
+use finishline_detect::inline::{FastPath, Inline};
+use finishline_detect::order::{Contexts, Order, Stamp, Synchronised};
+use finishline_model::{
+    AccessKind, Event, FinishId, FinishKind as Scope, Location, ObjectId, Observer, SiteId, TaskId,
+    TaskKind as Creation,
+};
+use std::ops::Range;
+use std::ptr::NonNull;
+
+type Detector = Inline<Contexts<Synchronised>>;
+
+impl Elsewhere for Detector {
+    fn copy(&mut self, from: Location, to: Location) {
+        self.copy_history(from, to);
+    }
+
+    fn forget(&mut self, location: Location) {
+        self.forget_history(location);
+    }
+}
+
+/// An access as a context's tag tells it.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+struct Site {
+    kind: AccessKind,
+    at: Position,
+    bytes: u32,
+    atomic: bool,
+}
+
+/// The latest context of each of some sites.
+const MEMO: usize = 256;
+
+pub struct Checker {
+    pub options: Options,
+    pub calls: Calls,
+    pub structure: Structure,
+    pub races: Races,
+    /// Conflicts of accesses that exclude each other: no races, but which comes first is open.
+    pub overlaps: Races,
+    pub heap: Heap,
+    detector: Detector,
+    fast: Box<FastPath>,
+    shadow: Shadow,
+    sites: Vec<Site>,
+    site_numbers: IdMap<Site, u32>,
+    contexts: [(Option<Site>, Stamp); MEMO],
+    /// By stamp of the detector: the task.
+    tasks: Vec<TaskId>,
+    /// The lowest stack pointer at which the running task had an access remembered.
+    lowest: u64,
+    pub stack: Range<u64>,
+    /// Thread-local variables: no other task has them.
+    pub private: Range<u64>,
+    /// Whether a block of the heap is reachable from thread-local variables only.
+    pub is_private: fn(&Checker, &Range<u64>) -> bool,
+    /// The running task's frames are below.
+    pub entry: u64,
+    pub accesses: u64,
+    pub atomic_accesses: u64,
+    pub failure: Option<Failure>,
+    pub stopped: Option<Stopped>,
+    /// How many threads were followed.
+    pub threads: u64,
+    /// The objects by which threads that have ended pass on what they did.
+    thread_objects: IdMap<u64, ObjectId>,
+    synchronisation: Synchronisation,
+    spin: Spin,
+}
+
+const NO_SITE: SiteId = SiteId(0);
+
+impl Checker {
+    pub fn new(
+        options: Options,
+        stack: Range<u64>,
+        private: Range<u64>,
+    ) -> Result<Checker, Failure> {
+        let mut calls = Calls::new()?;
+        let created = Position {
+            place: 0,
+            calls: calls.node(),
+        };
+        let mut checker = Checker {
+            races: Races::new(options.max_races),
+            overlaps: Races::new(options.max_races),
+            options,
+            calls,
+            structure: Structure::new(created),
+            heap: Heap::default(),
+            detector: Detector::new()?,
+            fast: Box::new(FastPath::IDLE),
+            shadow: Shadow::new()?,
+            sites: Vec::new(),
+            site_numbers: IdMap::default(),
+            contexts: [(None, 0); MEMO],
+            tasks: Vec::new(),
+            lowest: stack.end,
+            entry: stack.end,
+            stack,
+            private,
+            is_private: |_, _| false,
+            accesses: 0,
+            atomic_accesses: 0,
+            failure: None,
+            stopped: None,
+            threads: 0,
+            thread_objects: IdMap::default(),
+            synchronisation: Synchronisation::default(),
+            spin: Spin::default(),
+        };
+        checker.attach();
+        checker.detector.keep_conflicts();
+        checker.event(Event::TaskBegin {
+            task: TaskId::MAIN,
+            parent: None,
+            kind: Creation::Main,
+            finish: FinishId::ROOT,
+            site: NO_SITE,
+        });
+        checker.event(Event::FinishBegin {
+            task: TaskId::MAIN,
+            finish: FinishId::ROOT,
+            kind: Scope::Root,
+            site: NO_SITE,
+        });
+        Ok(checker)
+    }
+
+    #[allow(unsafe_code)]
+    fn attach(&mut self) {
+        let fast = NonNull::from(&mut *self.fast);
+        // SAFETY: the box lives as long as the detector, which is dropped with it, and is read here only while the detector
+        // does not run.
+        unsafe { self.detector.attach(fast) };
+    }
+
+    fn event(&mut self, event: Event) {
+        self.detector.event(&event);
+        let stamp = self.detector.contexts().inner().now() as usize;
+        if stamp >= self.tasks.len() {
+            self.tasks.resize(stamp + 1, self.structure.running());
+        }
+    }
+
+    fn fail(&mut self, failure: Failure) {
+        self.failure.get_or_insert(failure);
+    }
+
+    fn position(&mut self, place: u64) -> Position {
+        Position {
+            place,
+            calls: self.calls.node(),
+        }
+    }
+
+    /// Whether some conflict is ordered by nothing but what happened in this run.
+    pub fn synchronised(&self) -> bool {
+        let doubtful_locks = self.detector.held().gave_up_early();
+        self.detector.synchronised() || !self.overlaps.is_empty() || doubtful_locks
+    }
+
+    /// These addresses are something new from now on.
+    pub fn forget(&mut self, address: u64, bytes: u64) {
+        self.synchronisation
+            .forget(address..address.saturating_add(bytes));
+        if let Err(failure) = self.shadow.forget(address, bytes, &mut self.detector) {
+            self.fail(failure);
+        }
+    }
+
+    pub fn allocated(&mut self, start: u64, bytes: u64, place: u64) {
+        self.forget(start, bytes);
+        let allocated = self.position(place);
+        let task = self.structure.running();
+        self.heap.allocate(Block {
+            start,
+            bytes,
+            allocated,
+            task,
+        });
+    }
+
+    pub fn freed(&mut self, start: u64) {
+        if let Some(block) = self.heap.free(start) {
+            self.forget(block.start, block.bytes);
+        }
+    }
+}
