@@ -67,12 +67,14 @@ pub(crate) fn complaints(claims: &Claims, marks: &Marks, report: &Value) -> Vec<
 /// The exit status of `cargo finishline run --determinacy` that belongs to claims: the program's own, unless something is listed or the
 /// run was stopped.
 pub(crate) fn exit_status(claims: &Claims) -> i32 {
+    const RACE_FOUND: i32 = 66;
     const PANICKED: i32 = 101;
+    const NOTHING_ESTABLISHED: i32 = 4;
     match (claims.verdict.as_str(), claims.class.as_deref()) {
-        ("race", _) => 66,
-        ("certified-order", _) => 66,
+        ("race", _) => RACE_FOUND,
+        _ if !claims.determinacy.is_empty() => RACE_FOUND,
         ("trap", _) => PANICKED,
-        ("unknown", Some("stopped")) => 4,
+        ("unknown", Some("stopped")) => NOTHING_ESTABLISHED,
         _ => 0,
     }
 }

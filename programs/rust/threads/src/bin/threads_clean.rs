@@ -1,8 +1,10 @@
 //! The repair of `threads_racy`: a variable for each thread, and a third one under a lock. One of the threads uses rayon.
 //!
-//! Creating and joining a thread is ordered in every schedule. How threads meet at a lock is seen for this schedule only.
+//! Creating and joining a thread is ordered in every schedule. How threads meet at a lock is seen for this schedule only, and so is who
+//! drops the last of the references that a thread and its handle share.
 
 //@ verdict: observed
+//@ determinacy: atomic-ordered lock-ordered
 
 use rayon::prelude::*;
 use std::sync::Mutex;
