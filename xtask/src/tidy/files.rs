@@ -39,9 +39,13 @@ pub(super) fn read(root: &Path) -> io::Result<Vec<TextFile>> {
         for entry in std::fs::read_dir(root.join(&directory))? {
             let entry = entry?;
             let path = format!("{directory}{}", entry.file_name().to_string_lossy());
+            // A file in a second work tree, which says where the repository is.
+            if path == ".git" {
+                continue;
+            }
             let kind = entry.file_type()?;
             if kind.is_dir() {
-                if path != ".git" && !entry.path().join("CACHEDIR.TAG").exists() {
+                if !entry.path().join("CACHEDIR.TAG").exists() {
                     directories.push(path + "/");
                 }
             } else if kind.is_file()
@@ -68,7 +72,11 @@ mod tests {
         );
         assert!(files.iter().any(|file| file.path == ".cargo/config.toml"));
         assert!(!files.iter().any(|file| file.path.starts_with("target/")));
-        assert!(!files.iter().any(|file| file.path.starts_with(".git/")));
+        assert!(
+            !files
+                .iter()
+                .any(|file| file.path == ".git" || file.path.starts_with(".git/"))
+        );
     }
 
     #[test]

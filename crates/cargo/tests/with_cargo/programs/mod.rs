@@ -13,7 +13,7 @@ use claims::{Claims, Marks};
 use libtest_mimic::{Failed, Trial};
 use serde_json::Value;
 use std::fs;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::sync::OnceLock;
 
 /// Programs about which the tool is still wrong, and why. One that is right is a failure, too: it is to be struck off.
@@ -231,22 +231,36 @@ fn build() -> Result<(), String> {
                 return Err(called.stderr);
             }
         }
-        Ok(())
+        remove_earlier_builds()
     });
     built.clone()
+}
+
+/// Each version of the runtime builds in a folder of its own, and all programs together are large.
+fn remove_earlier_builds() -> Result<(), String> {
+    let program = Program {
+        name: "serial".to_owned(),
+        source: String::new(),
+    };
+    let (_, report) = program.run(None, &["--format=json"])?;
+    let report: Value = serde_json::from_str(&report).map_err(|error| error.to_string())?;
+    let executable = Path::new(report["arguments"][0].as_str().unwrap_or_default());
+    let builds = shared("programs").join("finishline");
+    for build in names_in(&builds).into_iter().map(|name| builds.join(name)) {
+        if !executable.starts_with(&build) {
+            fs::remove_dir_all(&build).map_err(|error| error.to_string())?;
+        }
+    }
+    Ok(())
 }
 
 /// `cargo finishline` in the workspace of the programs.
 fn finishline(arguments: &[&str]) -> Called {
     let mut command = tool(&Path::new(PROGRAMS).join("rust"), arguments);
-    command.env("CARGO_TARGET_DIR", target());
+    command.env("CARGO_TARGET_DIR", shared("programs"));
     // It would keep several times the space, for sources that seldom change.
     command.env("CARGO_INCREMENTAL", "0");
     Called::from(command)
-}
-
-fn target() -> PathBuf {
-    shared("programs")
 }
 
 fn read(path: &Path) -> Result<String, String> {
