@@ -76,11 +76,10 @@ fn unversioned(package: &str) -> &str {
 /// The crate of a path; none for a name that is no path, as those of C. A method of a trait is the code of whoever wrote the
 /// implementation: the type's crate, unless the type is of the standard library.
 fn crate_of(function: &str) -> Option<&str> {
-    if !function.contains("::") {
-        return None;
-    }
     let Some(inside) = function.strip_prefix('<') else {
-        return first_crate(function);
+        // Paths among the generic arguments are those of other functions.
+        let name = function.split('<').next().unwrap_or(function);
+        return first_crate(name);
     };
     let (of_type, of_trait) = match top_level_as(inside) {
         Some(at) => (first_crate(&inside[..at]), first_crate(&inside[at + 4..])),
@@ -235,6 +234,11 @@ mod tests {
             (
                 "rayon_core::join",
                 "/cache/drop-in/src/lib.rs".to_owned(),
+                Origin::Rayon,
+            ),
+            (
+                "join<hist::main::{closure#0}, hist::main::{closure#1}, (), ()>",
+                "/cache/sources/crates/rayon-core/src/join.rs".to_owned(),
                 Origin::Rayon,
             ),
             (
