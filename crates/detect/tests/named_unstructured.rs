@@ -4,6 +4,7 @@ mod common;
 
 use common::inline::ContextChecks;
 use common::{parse, tell};
+use finishline_detect::history::Meeting;
 use finishline_detect::inline::Inline;
 use finishline_detect::locks::Held;
 use finishline_detect::order::{Order, Synchronised};
@@ -31,7 +32,10 @@ fn check(program: &str, racing: &str, overlaps: &[(char, LockId)], synchronised:
     let mut found: Vec<(char, LockId)> = checks
         .told
         .iter()
-        .filter_map(|(_, _, conflict)| Some((letter(conflict.location), conflict.excluded_by?)))
+        .filter_map(|(_, _, conflict)| match conflict.meeting {
+            Meeting::Overlap(lock) => Some((letter(conflict.location), lock)),
+            Meeting::Race | Meeting::Excused => None,
+        })
         .collect();
     found.sort_unstable();
     found.dedup();

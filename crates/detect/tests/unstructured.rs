@@ -9,6 +9,7 @@ mod common;
 use common::inline::ContextChecks;
 use common::{InlineChecks, Open, RangeChecks, Word, from_environment, parse, show, shrink, tell};
 use finishline_detect::LocationSet;
+use finishline_detect::history::Meeting;
 use finishline_detect::oracle::{Mode, Oracle, Recorded};
 use finishline_detect::order::{EspBags, Synchronised};
 use finishline_model::{AccessId, AccessKind, FinishKind, Location, LockId, LockMode, ObjectId};
@@ -103,7 +104,7 @@ impl Comparison {
         racing: &BTreeSet<Location>,
         excused: &BTreeSet<Location>,
     ) -> Result<(), String> {
-        let [mut races, mut overlaps] = [BTreeSet::new(), BTreeSet::new()];
+        let [mut races, mut overlaps, mut told_excused] = [const { BTreeSet::new() }; 3];
         for (earlier, later, conflict) in &self.contexts.told {
             let location = conflict.location;
             let find = |id: AccessId| -> Result<&Recorded, String> {
@@ -112,23 +113,33 @@ impl Comparison {
                 found.ok_or(format!("{conflict:?}: no access {id} there"))
             };
             let (first, second) = (find(*earlier)?, find(*later)?);
-            let excluded = conflict.excluded_by.is_some();
-            let mode = match excluded {
-                true => Mode::Structure,
-                false => races_in,
+            let excluded = matches!(conflict.meeting, Meeting::Overlap(_));
+            let mode = match conflict.meeting {
+                Meeting::Race => races_in,
+                Meeting::Overlap(_) | Meeting::Excused => Mode::Structure,
             };
             if first.kind == AccessKind::Read && second.kind == AccessKind::Read
                 || self.oracle.exclude(first, second) != excluded
                 || self.oracle.ordered(mode, first, second)
+                || conflict.meeting == Meeting::Excused
+                    && !self.oracle.ordered(races_in, first, second)
             {
                 return Err(format!("{conflict:?} is none: {first:?} {second:?}"));
             }
-            match excluded {
-                true => overlaps.insert(location),
-                false => races.insert(location),
+            match conflict.meeting {
+                Meeting::Race => races.insert(location),
+                Meeting::Overlap(_) => overlaps.insert(location),
+                Meeting::Excused => told_excused.insert(location),
             };
         }
         same("places of pairs", &races, racing)?;
+        if racing.is_empty() {
+            same(
+                "whether some pair is told as excused",
+                &!told_excused.is_empty(),
+                &!excused.is_empty(),
+            )?;
+        }
         let expected = self.oracle.overlapping_locations();
         let doubtful: BTreeSet<Location> = racing | excused;
         same(

@@ -19,11 +19,10 @@ const MOST_CALLS: usize = 1 << 28;
 
 /// One call in progress.
 const CALLED_FROM: usize = 0;
-const FRAME: usize = 1;
 
 #[derive(Debug)]
 pub struct Calls {
-    /// Where each was called from, and the address above its frame.
+    /// Where each was called from, and the lowest address of its frame.
     active: Table<[u64; 2]>,
     depth: usize,
     /// By active call: its node, as far as it is known.
@@ -53,7 +52,7 @@ impl Calls {
         })
     }
 
-    /// A function is entered that was called from `place`; `frame` is an address at or above its frame and below its caller's.
+    /// A function is entered that was called from `place`; `frame` is the lowest address of its frame.
     #[inline]
     pub fn enter(&mut self, place: u64, frame: u64) {
         // The last entry stands for all deeper calls.
@@ -119,17 +118,13 @@ impl Calls {
         let active = &self.active[..self.depth.min(self.active.len())];
         // Frames get lower with depth.
         let outside = active.partition_point(|[_, frame]| *frame > address);
-        outside.checked_sub(1)
+        (outside < active.len()).then_some(outside)
     }
 
     /// Where the function of an active call calls on from, if it does.
     pub fn position_in(&self, call: usize) -> Option<u64> {
         let active = &self.active[..self.depth.min(self.active.len())];
         active.get(call + 1).map(|[place, _]| *place)
-    }
-
-    pub fn frame_of(&self, call: usize) -> u64 {
-        self.active[call][FRAME]
     }
 }
 
@@ -166,10 +161,10 @@ mod tests {
         calls.enter(10, 1000);
         calls.enter(20, 900);
         calls.enter(30, 800);
-        assert_eq!(calls.owner_of(950), Some(0));
-        assert_eq!(calls.owner_of(899), Some(1));
-        assert_eq!(calls.owner_of(10), Some(2));
-        assert_eq!(calls.owner_of(1000), None);
+        assert_eq!(calls.owner_of(1000), Some(0));
+        assert_eq!(calls.owner_of(999), Some(1));
+        assert_eq!(calls.owner_of(800), Some(2));
+        assert_eq!(calls.owner_of(799), None);
         assert_eq!(calls.position_in(0), Some(20));
         assert_eq!(calls.position_in(2), None);
     }

@@ -4,9 +4,10 @@
 //! theirs by number. Only the tasks that take part in a race are listed, with all that created them, and the finishes that wait for them.
 
 use crate::checker::{Checker, Waits};
-use crate::races::{Access, Object};
+use crate::races::{Access, Object, Race};
 use crate::structure::{Position, TaskKind};
 use finishline_detect::hash::IdMap;
+use finishline_detect::history::Meeting;
 use finishline_model::{AccessKind, FinishId, LockId, TaskId};
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write;
@@ -42,10 +43,10 @@ pub fn write(checker: &Checker, process: &Process) -> String {
         .iter()
         .filter(|_| checker.options.determinacy);
     for race in checker.races.iter().chain(overlaps) {
-        let class = match race.excluded_by {
-            None => "race",
-            Some(LockId::ATOMIC) => "atomic-ordered",
-            Some(_) => "lock-ordered",
+        let class = match race.meeting {
+            Meeting::Race => "race",
+            _ if by_atomics(race) => "atomic-ordered",
+            _ => "lock-ordered",
         };
         let object = match race.object {
             Object::Heap {
@@ -128,11 +129,9 @@ pub fn write(checker: &Checker, process: &Process) -> String {
     } else {
         "left"
     };
-    let ordered = |by_atomics: bool| {
+    let ordered = |atomics: bool| {
         let overlaps = checker.overlaps.iter();
-        overlaps
-            .filter(|overlap| (overlap.excluded_by == Some(LockId::ATOMIC)) == by_atomics)
-            .count()
+        overlaps.filter(|race| by_atomics(race) == atomics).count()
     };
     format!(
         concat!(
@@ -165,6 +164,14 @@ pub fn write(checker: &Checker, process: &Process) -> String {
         joined(tasks.into_iter()),
         joined(finishes.into_iter()),
         joined(races.into_iter()),
+    )
+}
+
+/// Whether two accesses that don't race are kept from it by atomic operations, and not by a lock that both hold.
+fn by_atomics(race: &Race) -> bool {
+    matches!(
+        race.meeting,
+        Meeting::Excused | Meeting::Overlap(LockId::ATOMIC)
     )
 }
 

@@ -6,7 +6,8 @@
 use crate::addresses::Addresses;
 use crate::structure::Position;
 use finishline_detect::hash::{IdMap, IdSet};
-use finishline_model::{AccessKind, LockId, TaskId};
+use finishline_detect::history::Meeting;
+use finishline_model::{AccessKind, TaskId};
 use std::ops::Range;
 
 #[derive(Clone, Copy, Debug)]
@@ -48,8 +49,8 @@ pub struct Race {
     /// The first conflict: where the two accesses overlap.
     pub overlap: Range<u64>,
     pub object: Object,
-    /// What excludes the two from each other, if anything does.
-    pub excluded_by: Option<LockId>,
+    /// Whether the two race, or what keeps them from it.
+    pub meeting: Meeting,
     pub first: Access,
     pub second: Access,
     /// All addresses at which this pair races.
@@ -88,7 +89,7 @@ impl Races {
         first: Access,
         second: Access,
         at: Range<u64>,
-        excluded_by: Option<LockId>,
+        meeting: Meeting,
         object: impl FnOnce() -> Object,
     ) {
         self.addresses.insert(at.clone());
@@ -104,7 +105,7 @@ impl Races {
                 self.races.push(Race {
                     overlap: at.clone(),
                     object: object(),
-                    excluded_by,
+                    meeting,
                     first,
                     second,
                     addresses: Addresses::default(),

@@ -16,7 +16,7 @@ pub(crate) struct Globals(pub(crate) Vec<Range<u64>>);
 impl Globals {
     pub(crate) fn is_private(&self, checker: &Checker, block: &Range<u64>) -> bool {
         let private = checker.private.clone();
-        let frames = checker.entry..checker.stack.end;
+        let frames = checker.entry()..checker.stack.end;
         // The thread's own variables lie in a module's range in no case, but in the block of another allocation perhaps.
         let blocks = checker
             .heap

@@ -101,12 +101,12 @@ impl<O: Order> Inline<O> {
         *full = done.cell;
         if !done.overlaps.is_empty() {
             self.found.isolated_conflict = true;
-            let lock = Some(LockId::ISOLATED);
-            self.tell(kind, location, done.overlaps, &before, lock);
+            let meeting = Meeting::Overlap(LockId::ISOLATED);
+            self.tell(kind, location, done.overlaps, &before, meeting);
         }
         if !done.races.is_empty() {
             self.found.race(location);
-            self.tell(kind, location, done.races, &before, None);
+            self.tell(kind, location, done.races, &before, Meeting::Race);
         }
         Ok(())
     }
@@ -163,31 +163,19 @@ impl<O: Order> Inline<O> {
             self.stamp,
             around,
             |meeting, earlier, _, locks| {
-                let excluded_by = match meeting {
-                    Meeting::Race => {
-                        found.race(location);
-                        None
-                    }
-                    Meeting::Overlap(LockId::ISOLATED) => {
-                        found.isolated_conflict = true;
-                        Some(LockId::ISOLATED)
-                    }
-                    Meeting::Overlap(lock) => {
-                        found.overlap = true;
-                        Some(lock)
-                    }
-                    Meeting::Excused => {
-                        found.synchronised = true;
-                        return;
-                    }
-                };
+                match meeting {
+                    Meeting::Race => found.race(location),
+                    Meeting::Overlap(LockId::ISOLATED) => found.isolated_conflict = true,
+                    Meeting::Overlap(_) => found.overlap = true,
+                    Meeting::Excused => found.synchronised = true,
+                }
                 if let Some(conflicts) = conflicts {
                     conflicts.push(Conflict {
                         location,
                         kind,
                         earlier,
                         locks,
-                        excluded_by,
+                        meeting,
                     });
                 }
             },

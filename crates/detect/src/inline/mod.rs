@@ -40,11 +40,13 @@ mod readers;
 use crate::Failure;
 use crate::findings::{Findings, Found};
 use crate::hash::IdMap;
-use crate::history::{ByLockset, Field, Fields, History, Now, StampSets, WriteCoversReads};
+use crate::history::{
+    ByLockset, Field, Fields, History, Meeting, Now, StampSets, WriteCoversReads,
+};
 use crate::locations::LocationSet;
 use crate::locks::{Held, LocksetId};
 use crate::order::{Contexts, NOBODY, Order, Stamp};
-use finishline_model::{Access, AccessKind, Event, Location, LockId, Observer};
+use finishline_model::{Access, AccessKind, Event, Location, Observer};
 use std::ptr::NonNull;
 
 /// Places of the memo.
@@ -155,8 +157,8 @@ pub struct Conflict {
     pub earlier: Stamp,
     /// Which locks of the program protected the earlier one, and if it was atomic.
     pub locks: LocksetId,
-    /// None if they race. Else what excludes them from each other, so that only which comes first is open.
-    pub excluded_by: Option<LockId>,
+    /// How they meet: whether they race, or what keeps them from it.
+    pub meeting: Meeting,
 }
 
 impl<O: Order> Inline<O> {
@@ -279,7 +281,7 @@ impl<O: Order> Inline<O> {
         if !done.races.is_empty() {
             let location = location();
             self.found.race(location);
-            self.tell(kind, location, done.races, &unpacked(before), None);
+            self.tell(kind, location, done.races, &unpacked(before), Meeting::Race);
             return None;
         }
         let [_, reader] = done.cell;
@@ -297,7 +299,7 @@ impl<O: Order> Inline<O> {
         location: Location,
         fields: Fields,
         cell: &[Stamp],
-        excluded_by: Option<LockId>,
+        meeting: Meeting,
     ) {
         if let Some(conflicts) = &mut self.conflicts {
             // An access that wrote may stand for reads too.
@@ -311,7 +313,7 @@ impl<O: Order> Inline<O> {
                 kind,
                 earlier: cell[field as usize],
                 locks: LocksetId::NONE,
-                excluded_by,
+                meeting,
             }));
         }
     }

@@ -12,7 +12,7 @@
 //! observed order only.
 
 use super::{Inline, packed, unpacked};
-use crate::history::{Field, Fields};
+use crate::history::{Field, Fields, Meeting};
 use crate::order::{NOBODY, Order, Stamp};
 use finishline_model::{AccessKind, Location};
 
@@ -33,14 +33,35 @@ impl<O: Order> Inline<O> {
         }
     }
 
-    /// Whether the running step may run in parallel with an earlier access that it conflicts with.
-    pub(super) fn conflicts_with(&mut self, earlier: Stamp) -> bool {
+    /// An access that conflicts with an earlier one, which is remembered as given. Whether they race.
+    fn meets(
+        &mut self,
+        kind: AccessKind,
+        location: Location,
+        earlier: Stamp,
+        field: Field,
+    ) -> bool {
         if earlier == NOBODY || !self.order.structurally_parallel(earlier) {
             return false;
         }
-        let parallel = self.order.parallel(earlier);
-        self.found.synchronised |= !parallel;
-        parallel
+        let meeting = match self.order.parallel(earlier) {
+            true => Meeting::Race,
+            false => Meeting::Excused,
+        };
+        match meeting {
+            Meeting::Race => self.found.race(location),
+            _ => self.found.synchronised = true,
+        }
+        let mut cell = [NOBODY; 2];
+        cell[field as usize] = earlier;
+        self.tell(
+            kind,
+            location,
+            Fields::NONE.with(field, true),
+            &cell,
+            meeting,
+        );
+        meeting == Meeting::Race
     }
 
     /// An access to a cell with several readers, or after something was ordered by more than structure. Tells the word for its
@@ -53,9 +74,7 @@ impl<O: Order> Inline<O> {
         location: Location,
     ) -> Option<Stamp> {
         let [writer, readers] = unpacked(*cell);
-        if self.conflicts_with(writer) {
-            self.race(kind, location, writer, Field::Writer);
-        }
+        self.meets(kind, location, writer, Field::Writer);
         match kind {
             AccessKind::Read => self.add_reader(cell),
             AccessKind::Write => {
@@ -76,20 +95,10 @@ impl<O: Order> Inline<O> {
         while left != NOBODY {
             let reader;
             (reader, left) = self.readers.split(left);
-            if self.conflicts_with(reader) {
-                self.race(AccessKind::Write, location, reader, Field::Reader);
-                races = true;
-            }
+            races |= self.meets(AccessKind::Write, location, reader, Field::Reader);
         }
         if !races {
             self.readers.note_harmless(readers);
         }
-    }
-
-    fn race(&mut self, kind: AccessKind, location: Location, earlier: Stamp, field: Field) {
-        self.found.race(location);
-        let mut cell = [NOBODY; 2];
-        cell[field as usize] = earlier;
-        self.tell(kind, location, Fields::NONE.with(field, true), &cell, None);
     }
 }

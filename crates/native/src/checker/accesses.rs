@@ -8,6 +8,7 @@ use crate::shadow::PAGE;
 use crate::structure::Position;
 use crate::synchronisation::{Operation, Told};
 use finishline_detect::Failure;
+use finishline_detect::history::Meeting;
 use finishline_detect::inline::SLOTS;
 use finishline_model::{AccessKind, Event, LockId, TaskId};
 use std::ops::Range;
@@ -107,7 +108,7 @@ impl Checker {
             at = next;
         }
         if self.detector.has_conflicts() {
-            self.name_conflicts(here, bytes, atomic);
+            self.name_conflicts(here, address, bytes, atomic);
         }
     }
 
@@ -165,7 +166,7 @@ impl Checker {
 
     /// Gives the conflicts of the access that was just made their names.
     #[cold]
-    fn name_conflicts(&mut self, here: Here, bytes: usize, atomic: bool) {
+    fn name_conflicts(&mut self, here: Here, address: u64, bytes: usize, atomic: bool) {
         let at = self.position(here.place);
         let task = self.structure.running();
         let conflicts: Vec<_> = self.detector.conflicts().collect();
@@ -190,14 +191,22 @@ impl Checker {
             if self.belongs_to_thread(&first, &second, cell.start) {
                 continue;
             }
-            let races = match conflict.excluded_by {
-                None => &mut self.races,
+            let races = match conflict.meeting {
+                Meeting::Race => &mut self.races,
                 // How a lock's own word changes is the lock's affair.
-                Some(LockId::ATOMIC) if self.synchronisation.is_lock(cell.start) => continue,
-                Some(_) => &mut self.overlaps,
+                Meeting::Overlap(LockId::ATOMIC) if self.synchronisation.is_lock(address) => {
+                    continue;
+                }
+                Meeting::Overlap(_) | Meeting::Excused => &mut self.overlaps,
             };
-            races.add(first, second, cell.clone(), conflict.excluded_by, || {
-                object_at(cell.start, &self.heap, &self.calls, &self.stack, task)
+            races.add(first, second, cell.clone(), conflict.meeting, || {
+                object_at(
+                    cell.start,
+                    &self.heap,
+                    &self.calls,
+                    &self.stack,
+                    &self.frames,
+                )
             });
         }
     }
@@ -222,14 +231,22 @@ impl Checker {
     }
 }
 
-/// What an address belongs to, when `task` runs.
-fn object_at(address: u64, heap: &Heap, calls: &Calls, stack: &Range<u64>, task: TaskId) -> Object {
+/// What an address belongs to.
+fn object_at(
+    address: u64,
+    heap: &Heap,
+    calls: &Calls,
+    stack: &Range<u64>,
+    frames: &[(u64, TaskId)],
+) -> Object {
     if stack.contains(&address) {
         let call = calls.owner_of(address);
         let place = call.and_then(|call| calls.position_in(call));
+        // Of the tasks whose frames begin above, the innermost.
+        let owner = frames.iter().rev().find(|(entry, _)| *entry > address);
         return Object::Stack {
             place: place.unwrap_or(0),
-            task,
+            task: owner.map_or(TaskId::MAIN, |(_, task)| *task),
         };
     }
     match heap.around(address) {

@@ -85,8 +85,8 @@ pub struct Checker {
     pub private: Range<u64>,
     /// Whether a block of the heap is reachable from thread-local variables only.
     pub is_private: fn(&Checker, &Range<u64>) -> bool,
-    /// The running task's frames are below.
-    pub entry: u64,
+    /// Of the tasks that are running or suspended: below where their frames are. The running one is last.
+    frames: Vec<(u64, TaskId)>,
     pub accesses: u64,
     pub atomic_accesses: u64,
     pub failure: Option<Failure>,
@@ -127,7 +127,7 @@ impl Checker {
             contexts: [(None, 0); MEMO],
             tasks: Vec::new(),
             lowest: stack.end,
-            entry: stack.end,
+            frames: vec![(stack.end, TaskId::MAIN)],
             stack,
             private,
             is_private: |_, _| false,
@@ -172,6 +172,13 @@ impl Checker {
         if stamp >= self.tasks.len() {
             self.tasks.resize(stamp + 1, self.structure.running());
         }
+    }
+
+    /// The running task's frames are below.
+    pub fn entry(&self) -> u64 {
+        self.frames
+            .last()
+            .map_or(self.stack.end, |(entry, _)| *entry)
     }
 
     fn fail(&mut self, failure: Failure) {

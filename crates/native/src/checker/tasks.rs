@@ -11,7 +11,6 @@ use std::ops::Range;
 pub struct Suspended {
     depth: usize,
     lowest: u64,
-    entry: u64,
     synchronisation: synchronisation::Suspended,
 }
 
@@ -45,10 +44,10 @@ impl Checker {
         let suspended = Suspended {
             depth: self.calls.depth(),
             lowest: self.lowest,
-            entry: self.entry,
             synchronisation: self.synchronisation.begin_task(),
         };
-        (self.lowest, self.entry) = (entry, entry);
+        self.lowest = entry;
+        self.frames.push((entry, task));
         suspended
     }
 
@@ -58,9 +57,10 @@ impl Checker {
             .end_task(suspended.synchronisation, |event| told.push(event));
         self.tell(&told);
         self.calls.back_to(suspended.depth);
-        let used = self.entry - self.lowest;
+        let used = self.entry() - self.lowest;
         self.forget(self.lowest, used);
-        (self.lowest, self.entry) = (suspended.lowest, suspended.entry);
+        self.lowest = suspended.lowest;
+        self.frames.pop();
         let task = self.structure.end_task();
         self.event(Event::TaskEnd { task });
     }
