@@ -10,7 +10,7 @@ use crate::synchronisation::{Operation, Told};
 use finishline_detect::Failure;
 use finishline_detect::history::Meeting;
 use finishline_detect::inline::SLOTS;
-use finishline_model::{AccessKind, Event, LockId, TaskId};
+use finishline_model::{AccessKind, Event, TaskId};
 use std::ops::Range;
 
 /// Where an access happens: the place in the program, and the stack pointer.
@@ -194,9 +194,7 @@ impl Checker {
             let races = match conflict.meeting {
                 Meeting::Race => &mut self.races,
                 // How a lock's own word changes is the lock's affair.
-                Meeting::Overlap(LockId::ATOMIC) if self.synchronisation.is_lock(address) => {
-                    continue;
-                }
+                Meeting::Overlap(_) if atomic && self.synchronisation.is_lock(address) => continue,
                 Meeting::Overlap(_) | Meeting::Excused => &mut self.overlaps,
             };
             races.add(first, second, cell.clone(), conflict.meeting, || {
