@@ -26,7 +26,9 @@ panic = "abort"
 "#;
 
 fn main() {
-    let checkout = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
+    // Not as it was compiled: two checkouts may share the compiled script.
+    let package = env::var_os("CARGO_MANIFEST_DIR").expect("cargo sets CARGO_MANIFEST_DIR");
+    let checkout = Path::new(&package).join("../..");
     let out = PathBuf::from(env::var_os("OUT_DIR").expect("cargo sets OUT_DIR"));
     let mut files = Files {
         table: Vec::new(),
