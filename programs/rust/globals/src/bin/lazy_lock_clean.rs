@@ -3,7 +3,7 @@
 //! Additions commute, so the result is the same in every schedule; that the two tasks' additions conflict, `--determinacy` says.
 
 //@ verdict: certified-order
-//@ determinacy: lock-ordered
+//@ determinacy: atomic-ordered lock-ordered
 
 use std::sync::{LazyLock, Mutex};
 
