@@ -45,6 +45,8 @@ fn collect(root: &Path, under: &Path, programs: &mut Vec<PathBuf>, reports: &mut
         let path = under.join(entry);
         match path.extension().and_then(|extension| extension.to_str()) {
             Some("fin") => programs.push(path),
+            // Those of Rust programs are compared where these are run.
+            Some("stderr") if root.join(path.with_extension("rs")).exists() => {}
             Some("stderr") => reports.push(path),
             _ if root.join(&path).is_dir() => collect(root, &path, programs, reports),
             _ => {}
