@@ -206,7 +206,7 @@ macro_rules! atomics {
             use super::*;
 
             macro_rules! symbol {
-                ($name:ident ($parameters:ty) -> $result:ty, $does:ident) => {
+                ($name:ident, $does:ident) => {
                     #[unsafe(no_mangle)]
                     #[unsafe(naked)]
                     extern "C" fn $name() {
@@ -215,16 +215,16 @@ macro_rules! atomics {
                 };
             }
 
-            symbol!($load (()) -> $integer, load);
-            symbol!($store (()) -> (), store);
-            symbol!($exchange (()) -> $integer, exchange);
-            symbol!($add (()) -> $integer, add);
-            symbol!($sub (()) -> $integer, sub);
-            symbol!($and (()) -> $integer, and);
-            symbol!($or (()) -> $integer, or);
-            symbol!($xor (()) -> $integer, xor);
-            symbol!($nand (()) -> $integer, nand);
-            symbol!($cas (()) -> $integer, compare_exchange);
+            symbol!($load, load);
+            symbol!($store, store);
+            symbol!($exchange, exchange);
+            symbol!($add, add);
+            symbol!($sub, sub);
+            symbol!($and, and);
+            symbol!($or, or);
+            symbol!($xor, xor);
+            symbol!($nand, nand);
+            symbol!($cas, compare_exchange);
 
             type Place = u64;
 
@@ -323,6 +323,96 @@ atomics!(u8, AtomicU8, 1; __tsan_atomic8_load __tsan_atomic8_store __tsan_atomic
 atomics!(u16, AtomicU16, 2; __tsan_atomic16_load __tsan_atomic16_store __tsan_atomic16_exchange __tsan_atomic16_fetch_add __tsan_atomic16_fetch_sub __tsan_atomic16_fetch_and __tsan_atomic16_fetch_or __tsan_atomic16_fetch_xor __tsan_atomic16_fetch_nand __tsan_atomic16_compare_exchange_val shorts);
 atomics!(u32, AtomicU32, 4; __tsan_atomic32_load __tsan_atomic32_store __tsan_atomic32_exchange __tsan_atomic32_fetch_add __tsan_atomic32_fetch_sub __tsan_atomic32_fetch_and __tsan_atomic32_fetch_or __tsan_atomic32_fetch_xor __tsan_atomic32_fetch_nand __tsan_atomic32_compare_exchange_val words);
 atomics!(u64, AtomicU64, 8; __tsan_atomic64_load __tsan_atomic64_store __tsan_atomic64_exchange __tsan_atomic64_fetch_add __tsan_atomic64_fetch_sub __tsan_atomic64_fetch_and __tsan_atomic64_fetch_or __tsan_atomic64_fetch_xor __tsan_atomic64_fetch_nand __tsan_atomic64_compare_exchange_val longs);
+
+/// Atomic operations on 16 bytes, one at a time. Few programs have any; the place of one is that of the innermost call.
+mod pairs {
+    use super::*;
+    use std::sync::atomic::AtomicBool;
+
+    static BUSY: AtomicBool = AtomicBool::new(false);
+
+    /// Replaces the value by what `change` makes of it, if it makes something, and tells it. The value before.
+    fn change(
+        at: *mut u128,
+        order: u64,
+        reads: bool,
+        counts: bool,
+        change: impl FnOnce(u128) -> Option<u128>,
+    ) -> u128 {
+        while BUSY.swap(true, SeqCst) {
+            std::hint::spin_loop();
+        }
+        // SAFETY: the program's own operation. All that are instrumented come here, one at a time.
+        let before = unsafe { at.read_unaligned() };
+        let after = change(before);
+        if let Some(after) = after {
+            // SAFETY: as above.
+            unsafe { at.write_unaligned(after) };
+        }
+        BUSY.store(false, SeqCst);
+        let operation = Operation {
+            address: at as u64,
+            before: reads.then_some(folded(before)),
+            after: after.map(folded),
+            counts,
+            acquires: acquires(order) && reads,
+            releases: releases(order) && after.is_some(),
+        };
+        let place = checker().and_then(|checker| checker.calls.innermost());
+        atomic(&operation, 16, place.unwrap_or(0));
+        before
+    }
+
+    /// Values are compared with each other and with those next to them.
+    fn folded(value: u128) -> u64 {
+        value as u64 ^ ((value >> 64) as u64).rotate_left(32)
+    }
+
+    #[unsafe(no_mangle)]
+    unsafe extern "C" fn __tsan_atomic128_load(at: *mut u128, order: u64) -> u128 {
+        let value = change(at, order, true, false, |_| None);
+        looked(at as u64, folded(value), 0);
+        value
+    }
+
+    #[unsafe(no_mangle)]
+    unsafe extern "C" fn __tsan_atomic128_store(at: *mut u128, value: u128, order: u64) {
+        change(at, order, false, false, |_| Some(value));
+    }
+
+    #[unsafe(no_mangle)]
+    unsafe extern "C" fn __tsan_atomic128_compare_exchange_val(
+        at: *mut u128,
+        expected: u128,
+        new: u128,
+        order: u64,
+        _failed: u64,
+    ) -> u128 {
+        change(at, order, true, false, |before| {
+            (before == expected).then_some(new)
+        })
+    }
+
+    macro_rules! modify {
+        ($($symbol:ident $counts:literal $result:expr;)*) => {$(
+            #[unsafe(no_mangle)]
+            unsafe extern "C" fn $symbol(at: *mut u128, value: u128, order: u64) -> u128 {
+                let result: fn(u128, u128) -> u128 = $result;
+                change(at, order, true, $counts, |before| Some(result(before, value)))
+            }
+        )*};
+    }
+
+    modify! {
+        __tsan_atomic128_exchange false |_, value| value;
+        __tsan_atomic128_fetch_add true |before, value| before.wrapping_add(value);
+        __tsan_atomic128_fetch_sub true |before, value| before.wrapping_sub(value);
+        __tsan_atomic128_fetch_and false |before, value| before & value;
+        __tsan_atomic128_fetch_or false |before, value| before | value;
+        __tsan_atomic128_fetch_xor false |before, value| before ^ value;
+        __tsan_atomic128_fetch_nand false |before, value| !(before & value);
+    }
+}
 
 #[unsafe(no_mangle)]
 extern "C" fn __tsan_atomic_thread_fence(order: c_int) {
