@@ -90,8 +90,8 @@ pub fn write(checker: &Checker, process: &Process) -> String {
             race.addresses.count()
         ));
     }
-    let stopped = match (&checker.stopped, &checker.failure) {
-        (Some(stopped), _) => {
+    let stopped = match &checker.stopped {
+        Some(stopped) => {
             tasks.insert(stopped.task);
             let what = match stopped.waits {
                 Waits::Futex => "futex",
@@ -105,13 +105,7 @@ pub fn write(checker: &Checker, process: &Process) -> String {
                 stopped.address
             )
         }
-        (None, Some(failure)) => {
-            format!(
-                r#"{{"why":"failed","what":{}}}"#,
-                quoted(&failure.to_string())
-            )
-        }
-        (None, None) => "null".to_owned(),
+        None => "null".to_owned(),
     };
     let (tasks, finishes) = structure(checker, tasks, &mut stacks);
     let modules = process.modules.iter().map(|module| {
@@ -135,13 +129,14 @@ pub fn write(checker: &Checker, process: &Process) -> String {
     };
     format!(
         concat!(
-            r#"{{"format":1,"complete":true,"executable":{},"arguments":[{}],"directory":{},"modules":[{}],"#,
+            r#"{{"format":1,"complete":{},"executable":{},"arguments":[{}],"directory":{},"modules":[{}],"#,
             r#""drop_in":{},"logical_threads":{},"first":"{}","#,
             r#""statistics":{{"accesses":{},"atomic_accesses":{},"tasks":{},"finishes":{},"racing_bytes":{},"lock_ordered":{},"atomic_ordered":{}}},"#,
-            r#""threads":{},"synchronised":{},"stopped":{},"dropped":{},"#,
+            r#""threads":{},"synchronised":{},"stopped":{},"distinct_races":{},"#,
             r#""stacks":[{}],"tasks":[{}],"finishes":[{}],"locks":[],"races":[{}]}}"#,
             "\n"
         ),
+        checker.failure().is_none(),
         quoted(&process.executable),
         joined(arguments),
         quoted(&process.directory),
@@ -159,7 +154,7 @@ pub fn write(checker: &Checker, process: &Process) -> String {
         process.threads,
         checker.synchronised(),
         stopped,
-        checker.races.dropped(),
+        checker.races.distinct(),
         joined(stacks.texts.into_iter()),
         joined(tasks.into_iter()),
         joined(finishes.into_iter()),

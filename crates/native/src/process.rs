@@ -155,6 +155,9 @@ pub(crate) extern "C" fn end() {
     let Some(checker) = (unsafe { (*CHECKER.0.get()).as_ref() }) else {
         return;
     };
+    if let Some(failure) = checker.failure() {
+        eprintln!("finishline: from some point on this process was not checked: {failure}");
+    }
     let Some(output) = &checker.options.output else {
         let races = checker.races.iter().count();
         if races > 0 {

@@ -137,8 +137,8 @@ impl Races {
         self.races.is_empty()
     }
 
-    /// How many pairs were found and not kept.
-    pub fn dropped(&self) -> usize {
-        self.dropped.len()
+    /// How many pairs were found, those that were not kept included.
+    pub fn distinct(&self) -> usize {
+        self.races.len() + self.dropped.len()
     }
 }

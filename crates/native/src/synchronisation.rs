@@ -2,7 +2,8 @@
 //!
 //! **Releases and acquires** are as the orders of the operations say: a write that releases passes on what its task knows, and a read
 //! that acquires takes it, as long as nothing but read-and-replace operations came in between, which add to it. A fence
-//! makes the reads before it acquire, and the writes behind it release.
+//! makes the reads before it acquire, and the writes behind it release. DIVERGENCE: such a write passes on all that its task did before the write, by
+//! the language only what it did before the fence; a race with what lies between the two is missed.
 //!
 //! **Locks** are not told, they are recognised. Taking one is an operation that reads and replaces and acquires; giving it up is one by the same task
 //! that releases and puts back the value that was there before. Mutexes, reader-writer locks and spin locks of the standard library, of other

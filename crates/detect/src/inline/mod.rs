@@ -209,6 +209,11 @@ impl<O: Order> Inline<O> {
         self.found.racing()
     }
 
+    /// Why the detector could not go on, if it could not: then nothing is established.
+    pub fn failure(&self) -> Option<&Failure> {
+        self.found.failure.as_ref()
+    }
+
     /// Whether two parallel isolated blocks conflicted so far.
     pub fn isolated_conflict(&self) -> bool {
         self.found.isolated_conflict

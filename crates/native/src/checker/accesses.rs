@@ -188,10 +188,8 @@ impl Checker {
                 task,
             };
             let cell = self.shadow.cell_at(conflict.location);
-            if self.belongs_to_thread(&first, &second, cell.start) {
-                continue;
-            }
             let races = match conflict.meeting {
+                Meeting::Race if self.belongs_to_thread(&first, &second, cell.start) => continue,
                 Meeting::Race => &mut self.races,
                 // How a lock's own word changes is the lock's affair.
                 Meeting::Overlap(_) if atomic && self.synchronisation.is_lock(address) => continue,

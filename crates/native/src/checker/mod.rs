@@ -89,7 +89,7 @@ pub struct Checker {
     frames: Vec<(u64, TaskId)>,
     pub accesses: u64,
     pub atomic_accesses: u64,
-    pub failure: Option<Failure>,
+    failure: Option<Failure>,
     pub stopped: Option<Stopped>,
     /// How many threads were followed.
     pub threads: u64,
@@ -181,6 +181,11 @@ impl Checker {
             .map_or(self.stack.end, |(entry, _)| *entry)
     }
 
+    /// Why the rest of the run could not be checked, if it could not.
+    pub fn failure(&self) -> Option<&Failure> {
+        self.failure.as_ref().or(self.detector.failure())
+    }
+
     fn fail(&mut self, failure: Failure) {
         self.failure.get_or_insert(failure);
     }
@@ -223,5 +228,30 @@ impl Checker {
         if let Some(block) = self.heap.free(start) {
             self.forget(block.start, block.bytes);
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::findings::{self, Process};
+    use crate::structure::{FinishKind, TaskKind};
+
+    /// What the detector can't follow is no reason to call a run clean.
+    #[test]
+    fn a_failure_of_the_detector_is_told() {
+        let mut checker = Checker::new(Options::default(), 0..0, 0..0).unwrap();
+        let ended = checker.begin_finish(FinishKind::Scope, 1);
+        checker.end_finish(ended);
+        assert!(checker.failure().is_none());
+        let complete = |checker: &Checker| {
+            let text = findings::write(checker, &Process::default());
+            text.contains(r#""complete":true"#)
+        };
+        assert!(complete(&checker));
+        let task = checker.begin_task(TaskKind::ScopeSpawn, ended, 2, 0);
+        checker.end_task(task);
+        assert!(checker.failure().is_some());
+        assert!(!complete(&checker));
     }
 }
