@@ -118,17 +118,19 @@ impl Shadow {
         })
     }
 
-    /// The cell of a word, if its page has cells by words.
-    #[inline]
-    pub fn word(&mut self, address: u64) -> Option<&mut u64> {
+    /// The cells that have some of a range's bytes, and maybe others; none if there are none yet or it isn't of one page.
+    #[inline(always)]
+    pub fn around(&self, address: u64, bytes: usize) -> Option<&[u64]> {
         let entry = self.directory.get((address >> PAGE_BITS) as usize)?;
         let (cells, grain) = Entry(*entry).get()?;
-        if grain != Grain::WORD {
+        let start = address as usize % PAGE;
+        let last = start + bytes - 1;
+        if last >= PAGE {
             return None;
         }
-        let index = (address as usize % PAGE) / Grain::WORD.bytes();
-        // SAFETY: a page of this grain has a cell for each of its words, and they are borrowed with the shadow.
-        Some(unsafe { &mut *cells.add(index) })
+        let (first, last) = (start >> grain.0, last >> grain.0);
+        // SAFETY: a page has as many cells as its grain says, and both bytes are in the page. They are borrowed with the shadow.
+        Some(unsafe { slice::from_raw_parts(cells.add(first), last - first + 1) })
     }
 
     /// The cells of a range, which lies in one page. Divides them if the range isn't of whole ones.
@@ -299,7 +301,8 @@ mod tests {
         let word = shadow.cells(BASE + 8, 8, log).unwrap();
         assert_eq!((word.cells.len(), word.grain), (1, Grain::WORD));
         word.cells[0] = 7;
-        assert_eq!(*shadow.word(BASE + 8).unwrap(), 7);
+        assert_eq!(*shadow.around(BASE + 8, 8).unwrap(), [7]);
+        assert_eq!(*shadow.around(BASE + 7, 2).unwrap(), [0, 7]);
         // Four bytes of the word remember what the word did.
         let half = shadow.cells(BASE + 12, 4, log).unwrap();
         assert_eq!((&*half.cells, half.grain), (&[7][..], Grain::HALF));
@@ -309,7 +312,8 @@ mod tests {
         byte.cells[0] = 9;
         let all = shadow.cells(BASE + 8, 8, log).unwrap();
         assert_eq!(*all.cells, [7, 7, 7, 7, 8, 9, 8, 8]);
-        assert!(shadow.word(BASE + 8).is_none());
+        assert_eq!(*shadow.around(BASE + 12, 2).unwrap(), [8, 9]);
+        assert!(shadow.around(BASE + 4095, 2).is_none());
         // Another page is still coarse.
         assert_eq!(shadow.cells(BASE + 4096, 16, log).unwrap().cells.len(), 2);
     }

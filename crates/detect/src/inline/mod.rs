@@ -419,6 +419,39 @@ impl<O: Order> Inline<Contexts<O>> {
         }
     }
 
+    /// An access of these cells, which stand for `piece` consecutive locations each, from `first` on. [Conflicts](Inline::keep_conflicts)
+    /// are kept, and have been taken.
+    #[inline]
+    pub fn few(
+        &mut self,
+        kind: AccessKind,
+        cells: &mut [u64],
+        slot: usize,
+        first: Location,
+        piece: u64,
+    ) {
+        // What became of the cell before: the same becomes of an equal one.
+        let mut latest = None;
+        for (offset, cell) in cells.iter_mut().enumerate() {
+            let before = *cell;
+            if let Some((same, after)) = latest
+                && same == before
+            {
+                *cell = after;
+                continue;
+            }
+            let decided = self.fast().and_then(|fast| fast.decide(kind, before, slot));
+            match decided {
+                Some(after) => *cell = after,
+                None => self.undecided(kind, cell, slot, || first.offset(offset as u64 * piece)),
+            }
+            // Conflicts are told for each location, and histories elsewhere are each location's own.
+            let own_affair =
+                self.has_conflicts() || before == ELSEWHERE || *cell == ELSEWHERE;
+            latest = (!own_affair).then_some((before, *cell));
+        }
+    }
+
     pub fn contexts(&mut self) -> &mut Contexts<O> {
         &mut self.order
     }

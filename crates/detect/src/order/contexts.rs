@@ -6,7 +6,8 @@
 //! remembered, once for each tag and step, and costs 8 bytes.
 //!
 //! Contexts are numbered as they are made, and that is all it takes to keep the fast path of cells. Those of the running step are
-//! the ones made since it began: an interval up to the end. And a context made before the inner order gave out stamp s is of a
+//! the ones made since it began: an interval up to the end. (A step of this order goes on over acquires and locks, as long as the inner order
+//! goes on with its stamp.) And a context made before the inner order gave out stamp s is of a
 //! stamp below s; so if all stamps below s precede the running step, all those contexts do.
 
 use super::{NOBODY, Order, Stamp};
@@ -47,6 +48,11 @@ impl<O: Order> Contexts<O> {
         self.begun
     }
 
+    /// Whether all that was ever done precedes the running step.
+    pub fn nothing_parallel(&self) -> bool {
+        self.inner.serial_below() as usize >= self.first.len()
+    }
+
     pub fn inner(&mut self) -> &mut O {
         &mut self.inner
     }
@@ -65,8 +71,15 @@ impl<O: Order> Order for Contexts<O> {
     }
 
     fn event(&mut self, event: &Event) -> Result<(), Failure> {
+        let before = self.inner.now();
         self.inner.event(event)?;
-        self.begun = self.made.len() as Stamp;
+        let goes_on = matches!(
+            event,
+            Event::Acquire { .. } | Event::Lock { .. } | Event::Unlock { .. }
+        );
+        if !goes_on || self.inner.now() != before {
+            self.begun = self.made.len() as Stamp;
+        }
         let (known, now) = (self.first.len(), self.inner.now() as usize);
         if now >= known {
             self.first.grow_to(now + 1)?;

@@ -20,6 +20,9 @@ pub struct Here {
     pub stack_pointer: u64,
 }
 
+/// As many cells as an access of one variable has at most.
+const FEW: usize = 16;
+
 impl Checker {
     /// Places share those of the detector's memo.
     #[inline]
@@ -27,17 +30,23 @@ impl Checker {
         place as usize % SLOTS
     }
 
-    #[inline]
+    #[inline(always)]
     pub fn access(&mut self, kind: AccessKind, address: u64, bytes: usize, here: Here) {
-        self.accesses += 1;
-        if bytes == 8
-            && address.is_multiple_of(8)
-            && let Some(cell) = self.shadow.word(address)
-            && self.fast.decide(kind, *cell, Self::slot(here.place)) == Some(*cell)
-        {
+        if self.alone {
             return;
         }
-        self.access_slowly(kind, address, bytes, here, false);
+        self.accesses += 1;
+        if !self.repeats(kind, address, bytes, Self::slot(here.place)) {
+            self.access_slowly(kind, address, bytes, here, false);
+        }
+    }
+
+    /// Whether the cells stay as they are. Cells that an access is not whole ones of need not be divided to see that.
+    #[inline(always)]
+    fn repeats(&self, kind: AccessKind, address: u64, bytes: usize, slot: usize) -> bool {
+        let settled = |cell: &u64| self.fast.decide(kind, *cell, slot) == Some(*cell);
+        let cells = self.shadow.around(address, bytes);
+        cells.is_some_and(|cells| cells.iter().all(settled))
     }
 
     /// An atomic operation: atomic accesses don't race with each other, and what they order is followed.
@@ -47,7 +56,9 @@ impl Checker {
             Some(_) => AccessKind::Write,
             None => AccessKind::Read,
         };
-        self.access_slowly(kind, operation.address, bytes, here, true);
+        if !self.alone {
+            self.access_slowly(kind, operation.address, bytes, here, true);
+        }
         let mut told = Vec::new();
         self.synchronisation
             .follow(operation, |event| told.push(event));
@@ -72,6 +83,10 @@ impl Checker {
     pub(super) fn tell(&mut self, told: &[Told]) {
         let task = self.structure.running();
         for event in told {
+            // What is released or acquired now precedes everything later anyway.
+            if self.alone && matches!(event, Told::Release { .. } | Told::Acquire(_)) {
+                continue;
+            }
             self.event(match *event {
                 Told::Lock(lock, mode) => Event::Lock { task, lock, mode },
                 Told::Unlock(lock) => Event::Unlock { task, lock },
@@ -124,10 +139,6 @@ impl Checker {
     ) -> Result<(), Failure> {
         let slot = Self::slot(here.place);
         let cells = self.shadow.cells(address, piece, &mut self.detector)?;
-        let settled = |cell: &u64| self.fast.decide(kind, *cell, slot) == Some(*cell);
-        if !atomic && cells.cells.iter().all(settled) {
-            return Ok(());
-        }
         // Not by a method: the cells are borrowed from the shadow.
         let at = Position {
             place: here.place,
@@ -153,10 +164,9 @@ impl Checker {
         let piece = cells.grain.bytes() as u64;
         match cells.cells {
             many if atomic => self.detector.atomic(kind, many, cells.location, piece),
-            [cell] => match self.fast.decide(kind, *cell, slot) {
-                Some(after) => *cell = after,
-                None => self.detector.undecided(kind, cell, slot, || cells.location),
-            },
+            few if few.len() <= FEW => {
+                self.detector.few(kind, few, slot, cells.location, piece);
+            }
             many => self
                 .detector
                 .range_of_pieces(kind, many, 1, cells.location, piece),

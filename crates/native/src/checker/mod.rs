@@ -1,7 +1,8 @@
 //! Everything that the checked program tells, as one object: it keeps the detector's cells for the program's memory and names
 //! what the detector finds.
 //!
-//! **An access** is of whole cells of the shadow. If the running step did the same already, which its cells tell, that is all.
+//! **An access** is of whole cells of the shadow. If the running step did the same already, which its cells tell, that is all; and
+//! nothing is remembered of what the program does while nothing runs beside it: that precedes whatever comes later.
 //! Otherwise it is remembered by a context ([`finishline_detect::order::Contexts`]): the place of the access with the calls that
 //! led there; so when a later access conflicts with it, both can be named, from this one run.
 //!
@@ -25,7 +26,7 @@ use crate::heap::{Block, Heap};
 use crate::options::Options;
 use crate::races::Races;
 use crate::shadow::{Elsewhere, Shadow};
-use crate::structure::{Position, Structure};
+use crate::structure::{Position, Structure, TaskKind};
 use crate::synchronisation::Synchronisation;
 use finishline_detect::Failure;
 use finishline_detect::hash::IdMap;
@@ -78,6 +79,9 @@ pub struct Checker {
     contexts: [(Option<Site>, Stamp); MEMO],
     /// By stamp of the detector: the task.
     tasks: Vec<TaskId>,
+    /// The program itself is running and all tasks have been joined: what it does comes after everything before and before everything
+    /// after, in every schedule.
+    alone: bool,
     /// The lowest stack pointer at which the running task had an access remembered.
     lowest: u64,
     pub stack: Range<u64>,
@@ -126,6 +130,7 @@ impl Checker {
             site_numbers: IdMap::default(),
             contexts: [(None, 0); MEMO],
             tasks: Vec::new(),
+            alone: false,
             lowest: stack.end,
             frames: vec![(stack.end, TaskId::MAIN)],
             stack,
@@ -172,6 +177,15 @@ impl Checker {
         if stamp >= self.tasks.len() {
             self.tasks.resize(stamp + 1, self.structure.running());
         }
+        self.alone = self.is_program() && self.detector.contexts().nothing_parallel();
+    }
+
+    /// Whether the running task is not beside anything that was created before it.
+    fn is_program(&self) -> bool {
+        let running = self.structure.running();
+        let creator_waits = self.options.test_thread && running.index() == 1;
+        running == TaskId::MAIN
+            || creator_waits && self.structure.task(running).kind == TaskKind::Thread
     }
 
     /// The running task's frames are below.
@@ -235,7 +249,7 @@ impl Checker {
 mod tests {
     use super::*;
     use crate::findings::{self, Process};
-    use crate::structure::{FinishKind, TaskKind};
+    use crate::structure::FinishKind;
 
     /// What the detector can't follow is no reason to call a run clean.
     #[test]
