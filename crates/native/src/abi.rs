@@ -45,11 +45,11 @@ extern "C" fn __tsan_func_exit() {
 
 /// Functions of one address that tell an access of so many bytes.
 macro_rules! accesses {
-    ($($symbol:ident $kind:ident $bytes:literal;)*) => {$(
+    ($does:ident: $($symbol:ident $kind:ident $bytes:literal;)*) => {$(
         #[unsafe(no_mangle)]
         #[unsafe(naked)]
         extern "C" fn $symbol(_address: u64) {
-            naked_asm!("mov rsi, [rsp]", "mov rdx, rsp", "jmp {}", sym access::<{ is_write($kind) }, $bytes>)
+            naked_asm!("mov rsi, [rsp]", "mov rdx, rsp", "jmp {}", sym $does::<{ is_write($kind) }, $bytes>)
         }
     )*};
 }
@@ -60,6 +60,20 @@ const fn is_write(kind: AccessKind) -> bool {
 
 const fn kind_of(write: bool) -> AccessKind {
     if write { Write } else { Read }
+}
+
+extern "C" fn unaligned<const WRITE: bool, const BYTES: usize>(
+    address: u64,
+    place: u64,
+    stack_pointer: u64,
+) {
+    if let Some(checker) = checker() {
+        let here = Here {
+            place,
+            stack_pointer,
+        };
+        checker.access_range(kind_of(WRITE), address, BYTES, here);
+    }
 }
 
 extern "C" fn access<const WRITE: bool, const BYTES: usize>(
@@ -76,26 +90,29 @@ extern "C" fn access<const WRITE: bool, const BYTES: usize>(
     }
 }
 
-accesses! {
+accesses! { access:
     __tsan_read1 Read 1; __tsan_read2 Read 2; __tsan_read4 Read 4; __tsan_read8 Read 8; __tsan_read16 Read 16;
     __tsan_write1 Write 1; __tsan_write2 Write 2; __tsan_write4 Write 4; __tsan_write8 Write 8; __tsan_write16 Write 16;
-    __tsan_unaligned_read2 Read 2; __tsan_unaligned_read4 Read 4; __tsan_unaligned_read8 Read 8;
-    __tsan_unaligned_read16 Read 16;
-    __tsan_unaligned_write2 Write 2; __tsan_unaligned_write4 Write 4; __tsan_unaligned_write8 Write 8;
-    __tsan_unaligned_write16 Write 16;
     __tsan_volatile_read1 Read 1; __tsan_volatile_read2 Read 2; __tsan_volatile_read4 Read 4;
     __tsan_volatile_read8 Read 8; __tsan_volatile_read16 Read 16;
     __tsan_volatile_write1 Write 1; __tsan_volatile_write2 Write 2; __tsan_volatile_write4 Write 4;
     __tsan_volatile_write8 Write 8; __tsan_volatile_write16 Write 16;
+    __tsan_read_write1 Write 1; __tsan_read_write2 Write 2; __tsan_read_write4 Write 4; __tsan_read_write8 Write 8;
+    __tsan_read_write16 Write 16;
+    __tsan_vptr_read Read 8;
+}
+
+accesses! { unaligned:
+    __tsan_unaligned_read2 Read 2; __tsan_unaligned_read4 Read 4; __tsan_unaligned_read8 Read 8;
+    __tsan_unaligned_read16 Read 16;
+    __tsan_unaligned_write2 Write 2; __tsan_unaligned_write4 Write 4; __tsan_unaligned_write8 Write 8;
+    __tsan_unaligned_write16 Write 16;
     __tsan_unaligned_volatile_read2 Read 2; __tsan_unaligned_volatile_read4 Read 4;
     __tsan_unaligned_volatile_read8 Read 8; __tsan_unaligned_volatile_read16 Read 16;
     __tsan_unaligned_volatile_write2 Write 2; __tsan_unaligned_volatile_write4 Write 4;
     __tsan_unaligned_volatile_write8 Write 8; __tsan_unaligned_volatile_write16 Write 16;
-    __tsan_read_write1 Write 1; __tsan_read_write2 Write 2; __tsan_read_write4 Write 4; __tsan_read_write8 Write 8;
-    __tsan_read_write16 Write 16;
     __tsan_unaligned_read_write2 Write 2; __tsan_unaligned_read_write4 Write 4; __tsan_unaligned_read_write8 Write 8;
     __tsan_unaligned_read_write16 Write 16;
-    __tsan_vptr_read Read 8;
 }
 
 /// A write of a table of virtual functions' address.
@@ -141,8 +158,8 @@ unsafe extern "C" fn copy(
             place,
             stack_pointer,
         };
-        checker.access(Read, from as u64, bytes, here);
-        checker.access(Write, to as u64, bytes, here);
+        checker.access_range(Read, from as u64, bytes, here);
+        checker.access_range(Write, to as u64, bytes, here);
     }
     // SAFETY: the program's own call.
     unsafe { memmove(to, from, bytes) }
@@ -162,7 +179,7 @@ unsafe extern "C" fn set(
             place,
             stack_pointer,
         };
-        checker.access(Write, to as u64, bytes, here);
+        checker.access_range(Write, to as u64, bytes, here);
     }
     // SAFETY: the program's own call.
     unsafe { memset(to, byte, bytes) }

@@ -46,8 +46,8 @@ pub(crate) fn checker() -> Option<&'static mut Checker> {
         return None;
     }
     // SAFETY: one thread gets here, and what it calls while it has the checker never comes back here: the runtime is not
-    // instrumented and does not allocate by `malloc`.
-    unsafe { (*CHECKER.0.get()).as_mut() }
+    // instrumented and does not allocate by `malloc`. There is an owner only while there is a checker.
+    unsafe { Some((*CHECKER.0.get()).as_mut().unwrap_unchecked()) }
 }
 
 pub(crate) fn unfollowed_thread() {

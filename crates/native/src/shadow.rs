@@ -118,19 +118,56 @@ impl Shadow {
         })
     }
 
-    /// The cells that have some of a range's bytes, and maybe others; none if there are none yet or it isn't of one page.
+    /// Whether this is so of all cells that have some of a variable's bytes, and maybe others. How many bytes is known where this is
+    /// called, so the number of cells is, too, for each grain. It says no of a variable that is not aligned.
     #[inline(always)]
-    pub fn around(&self, address: u64, bytes: usize) -> Option<&[u64]> {
+    pub fn all_of_variable(
+        &self,
+        address: u64,
+        bytes: usize,
+        is_so: impl Fn(u64) -> bool,
+    ) -> bool {
+        let Some((cells, grain)) = self.page_of(address) else {
+            return false;
+        };
+        let at = address as usize % PAGE;
+        let aligned = at % bytes.min(Grain::WORD.bytes()) == 0;
+        if !aligned || bytes > Grain::WORD.bytes() && at + bytes > PAGE {
+            return false;
+        }
+        // Mostly they are all the same, which a few vector instructions tell.
+        let holds = |count: usize| {
+            // SAFETY: a page has a cell for each piece of its bytes, and the variable lies in it.
+            let cells = unsafe { slice::from_raw_parts(cells.add(at >> grain.0), count) };
+            let first = cells[0];
+            let differences = cells.iter().fold(0, |bits, cell| bits | (cell ^ first));
+            is_so(first) && (differences == 0 || cells.iter().all(|cell| is_so(*cell)))
+        };
+        match grain {
+            Grain::WORD => holds(bytes.div_ceil(Grain::WORD.bytes())),
+            Grain::HALF => holds(bytes.div_ceil(Grain::HALF.bytes())),
+            _ => holds(bytes),
+        }
+    }
+
+    /// The same of any bytes, one at least. It says no if they are not of one page.
+    #[inline]
+    pub fn all(&self, address: u64, bytes: usize, is_so: impl Fn(u64) -> bool) -> bool {
+        let Some((cells, grain)) = self.page_of(address) else {
+            return false;
+        };
+        let first = address as usize % PAGE;
+        let last = first.saturating_add(bytes - 1);
+        // SAFETY: a page has a cell for each piece of its bytes; they are looked at if the last one lies in it.
+        let mut all = (first >> grain.0..=last >> grain.0).map(|index| unsafe { *cells.add(index) });
+        last < PAGE && all.all(is_so)
+    }
+
+    #[inline(always)]
+    fn page_of(&self, address: u64) -> Option<(*const u64, Grain)> {
         let entry = self.directory.get((address >> PAGE_BITS) as usize)?;
         let (cells, grain) = Entry(*entry).get()?;
-        let start = address as usize % PAGE;
-        let last = start + bytes - 1;
-        if last >= PAGE {
-            return None;
-        }
-        let (first, last) = (start >> grain.0, last >> grain.0);
-        // SAFETY: a page has as many cells as its grain says, and both bytes are in the page. They are borrowed with the shadow.
-        Some(unsafe { slice::from_raw_parts(cells.add(first), last - first + 1) })
+        Some((cells, grain))
     }
 
     /// The cells of a range, which lies in one page. Divides them if the range isn't of whole ones.
@@ -294,6 +331,16 @@ mod tests {
 
     const BASE: u64 = 0x7f12_3456_7000;
 
+    /// The cells that are gone through for a variable, if there are any.
+    fn seen(shadow: &Shadow, address: u64, bytes: usize) -> Option<Vec<u64>> {
+        let seen = std::cell::RefCell::new(Vec::new());
+        let all = shadow.all_of_variable(address, bytes, |cell| {
+            seen.borrow_mut().push(cell);
+            true
+        });
+        all.then(|| seen.into_inner())
+    }
+
     #[test]
     fn cells_get_as_fine_as_the_accesses() {
         let mut shadow = Shadow::new().unwrap();
@@ -301,8 +348,10 @@ mod tests {
         let word = shadow.cells(BASE + 8, 8, log).unwrap();
         assert_eq!((word.cells.len(), word.grain), (1, Grain::WORD));
         word.cells[0] = 7;
-        assert_eq!(*shadow.around(BASE + 8, 8).unwrap(), [7]);
-        assert_eq!(*shadow.around(BASE + 7, 2).unwrap(), [0, 7]);
+        assert_eq!(seen(&shadow, BASE + 8, 8), Some(vec![7]));
+        assert_eq!(seen(&shadow, BASE + 12, 2), Some(vec![7]));
+        assert_eq!(seen(&shadow, BASE, 16), Some(vec![0, 7]));
+        assert_eq!(seen(&shadow, BASE + 4, 8), None);
         // Four bytes of the word remember what the word did.
         let half = shadow.cells(BASE + 12, 4, log).unwrap();
         assert_eq!((&*half.cells, half.grain), (&[7][..], Grain::HALF));
@@ -311,9 +360,15 @@ mod tests {
         assert_eq!((&*byte.cells, byte.grain), (&[8][..], Grain::BYTE));
         byte.cells[0] = 9;
         let all = shadow.cells(BASE + 8, 8, log).unwrap();
-        assert_eq!(*all.cells, [7, 7, 7, 7, 8, 9, 8, 8]);
-        assert_eq!(*shadow.around(BASE + 12, 2).unwrap(), [8, 9]);
-        assert!(shadow.around(BASE + 4095, 2).is_none());
+        let all_of_them = all.cells.to_vec();
+        assert_eq!(all_of_them, [7, 7, 7, 7, 8, 9, 8, 8]);
+        assert_eq!(seen(&shadow, BASE + 12, 2), Some(vec![8, 9]));
+        assert_eq!(seen(&shadow, BASE + 8, 8), Some(all_of_them));
+        assert_eq!(seen(&shadow, BASE + 4088, 16), None, "two pages");
+        assert_eq!(seen(&shadow, BASE + 8192, 4), None, "there are none yet");
+        assert!(shadow.all(BASE + 11, 2, |cell| [7, 8].contains(&cell)));
+        assert!(!shadow.all(BASE + 11, 3, |cell| [7, 8].contains(&cell)));
+        assert!(!shadow.all(BASE + 4095, 2, |_| true), "two pages");
         // Another page is still coarse.
         assert_eq!(shadow.cells(BASE + 4096, 16, log).unwrap().cells.len(), 2);
     }

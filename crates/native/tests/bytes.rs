@@ -180,9 +180,12 @@ impl Pair {
                 releases: false,
             };
             self.checker.atomic(&operation, bytes as usize, here);
-        } else {
+        } else if bytes <= 16 && bytes.is_power_of_two() {
             self.checker
                 .access(kind, BASE + start, bytes as usize, here);
+        } else {
+            self.checker
+                .access_range(kind, BASE + start, bytes as usize, here);
         }
     }
 

@@ -113,6 +113,23 @@ impl FastPath {
     }
 }
 
+impl FastPath {
+    /// Whether [`decide`](FastPath::decide) leaves a cell as it is, with the memo's place for its reader.
+    #[inline(always)]
+    pub fn stays(&self, kind: AccessKind, cell: u64) -> bool {
+        let [writer, reader] = unpacked(cell);
+        let mine = |stamp: Stamp| stamp.wrapping_sub(self.me) < self.own;
+        let beside = || {
+            reader.wrapping_sub(self.serial_below) < self.parallel_above
+                || reader == self.beside[slot_of(reader)]
+        };
+        match kind {
+            AccessKind::Read => mine(reader) || writer < self.serial_below && beside(),
+            AccessKind::Write => mine(reader) && mine(writer),
+        }
+    }
+}
+
 #[inline]
 const fn packed([writer, reader]: [Stamp; 2]) -> u64 {
     writer as u64 | (reader as u64) << 32
@@ -121,6 +138,12 @@ const fn packed([writer, reader]: [Stamp; 2]) -> u64 {
 #[inline]
 const fn unpacked(cell: u64) -> [Stamp; 2] {
     [cell as u32, (cell >> 32) as u32]
+}
+
+/// The place of the memo for the reader of a cell, where the caller knows no better one.
+#[inline(always)]
+const fn slot_of(reader: Stamp) -> usize {
+    reader as usize % SLOTS
 }
 
 /// An empty field and one's own stamp are the most frequent, and never parallel.
@@ -250,10 +273,16 @@ impl<O: Order> Inline<O> {
         location: impl FnOnce() -> Location,
     ) {
         if let Some(reader) = self.access(kind, cell, location) {
-            self.memorised = true;
-            if let Some(fast) = self.fast() {
-                fast.beside[slot % SLOTS] = reader;
-            }
+            self.memorise(slot % SLOTS, reader);
+        }
+    }
+
+    /// A reader, or a set of them, is parallel to the running step and stands for it.
+    #[inline]
+    fn memorise(&mut self, slot: usize, reader: Stamp) {
+        self.memorised = true;
+        if let Some(fast) = self.fast() {
+            fast.beside[slot] = reader;
         }
     }
 
@@ -421,15 +450,7 @@ impl<O: Order> Inline<Contexts<O>> {
 
     /// An access of these cells, which stand for `piece` consecutive locations each, from `first` on. [Conflicts](Inline::keep_conflicts)
     /// are kept, and have been taken.
-    #[inline]
-    pub fn few(
-        &mut self,
-        kind: AccessKind,
-        cells: &mut [u64],
-        slot: usize,
-        first: Location,
-        piece: u64,
-    ) {
+    pub fn few(&mut self, kind: AccessKind, cells: &mut [u64], first: Location, piece: u64) {
         // What became of the cell before: the same becomes of an equal one.
         let mut latest = None;
         for (offset, cell) in cells.iter_mut().enumerate() {
@@ -440,14 +461,17 @@ impl<O: Order> Inline<Contexts<O>> {
                 *cell = after;
                 continue;
             }
+            let slot = slot_of(unpacked(before)[1]);
             let decided = self.fast().and_then(|fast| fast.decide(kind, before, slot));
-            match decided {
-                Some(after) => *cell = after,
-                None => self.undecided(kind, cell, slot, || first.offset(offset as u64 * piece)),
+            if let Some(after) = decided {
+                *cell = after;
+            } else if let Some(reader) =
+                self.access(kind, cell, || first.offset(offset as u64 * piece))
+            {
+                self.memorise(slot_of(reader), reader);
             }
             // Conflicts are told for each location, and histories elsewhere are each location's own.
-            let own_affair =
-                self.has_conflicts() || before == ELSEWHERE || *cell == ELSEWHERE;
+            let own_affair = self.has_conflicts() || before == ELSEWHERE || *cell == ELSEWHERE;
             latest = (!own_affair).then_some((before, *cell));
         }
     }

@@ -9,7 +9,6 @@ use crate::structure::Position;
 use crate::synchronisation::{Operation, Told};
 use finishline_detect::Failure;
 use finishline_detect::history::Meeting;
-use finishline_detect::inline::SLOTS;
 use finishline_model::{AccessKind, Event, TaskId};
 use std::ops::Range;
 
@@ -20,33 +19,34 @@ pub struct Here {
     pub stack_pointer: u64,
 }
 
-/// As many cells as an access of one variable has at most.
-const FEW: usize = 16;
+/// Ranges of more cells are worth going through by blocks.
+const FEW: usize = 64;
 
 impl Checker {
-    /// Places share those of the detector's memo.
-    #[inline]
-    fn slot(place: u64) -> usize {
-        place as usize % SLOTS
-    }
-
+    /// An access of a variable of 16 bytes at most.
     #[inline(always)]
     pub fn access(&mut self, kind: AccessKind, address: u64, bytes: usize, here: Here) {
         if self.alone {
             return;
         }
         self.accesses += 1;
-        if !self.repeats(kind, address, bytes, Self::slot(here.place)) {
+        // Cells that it is not whole ones of need not be divided to see that they stay as they are.
+        let stays = |cell| self.fast.stays(kind, cell);
+        if !self.shadow.all_of_variable(address, bytes, stays) {
             self.access_slowly(kind, address, bytes, here, false);
         }
     }
 
-    /// Whether the cells stay as they are. Cells that an access is not whole ones of need not be divided to see that.
-    #[inline(always)]
-    fn repeats(&self, kind: AccessKind, address: u64, bytes: usize, slot: usize) -> bool {
-        let settled = |cell: &u64| self.fast.decide(kind, *cell, slot) == Some(*cell);
-        let cells = self.shadow.around(address, bytes);
-        cells.is_some_and(|cells| cells.iter().all(settled))
+    /// An access of any bytes, one at least.
+    pub fn access_range(&mut self, kind: AccessKind, address: u64, bytes: usize, here: Here) {
+        if self.alone {
+            return;
+        }
+        self.accesses += 1;
+        let stays = |cell| self.fast.stays(kind, cell);
+        if !self.shadow.all(address, bytes, stays) {
+            self.access_slowly(kind, address, bytes, here, false);
+        }
     }
 
     /// An atomic operation: atomic accesses don't race with each other, and what they order is followed.
@@ -100,6 +100,8 @@ impl Checker {
         }
     }
 
+    #[cold]
+    #[inline(never)]
     fn access_slowly(
         &mut self,
         kind: AccessKind,
@@ -137,7 +139,6 @@ impl Checker {
         here: Here,
         atomic: bool,
     ) -> Result<(), Failure> {
-        let slot = Self::slot(here.place);
         let cells = self.shadow.cells(address, piece, &mut self.detector)?;
         // Not by a method: the cells are borrowed from the shadow.
         let at = Position {
@@ -150,14 +151,19 @@ impl Checker {
             bytes: bytes as u32,
             atomic,
         };
+        let begun = self.detector.contexts().begun();
         let memo = &mut self.contexts[(here.place ^ here.place >> 8) as usize % MEMO];
-        if memo.0 != Some(site) || memo.1 < self.detector.contexts().begun() {
+        if memo.0 != Some(site) || memo.1 < begun {
             let next = self.sites.len() as u32;
             let number = *self.site_numbers.entry(site).or_insert(next);
             if number == next {
-                self.sites.push(site);
+                self.sites.push((site, 0));
             }
-            *memo = (Some(site), self.detector.contexts().make(number)?);
+            let latest = &mut self.sites[number as usize].1;
+            if *latest < begun {
+                *latest = self.detector.contexts().make(number)?;
+            }
+            *memo = (Some(site), *latest);
         }
         self.detector.speak_as(memo.1);
         self.lowest = self.lowest.min(here.stack_pointer);
@@ -165,7 +171,7 @@ impl Checker {
         match cells.cells {
             many if atomic => self.detector.atomic(kind, many, cells.location, piece),
             few if few.len() <= FEW => {
-                self.detector.few(kind, few, slot, cells.location, piece);
+                self.detector.few(kind, few, cells.location, piece);
             }
             many => self
                 .detector
@@ -182,7 +188,7 @@ impl Checker {
         let conflicts: Vec<_> = self.detector.conflicts().collect();
         for conflict in conflicts {
             let [stamp, tag] = self.detector.contexts().of(conflict.earlier);
-            let site = self.sites[tag as usize];
+            let (site, _) = self.sites[tag as usize];
             let first = Access {
                 kind: site.kind,
                 atomic: site.atomic,

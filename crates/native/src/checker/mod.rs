@@ -74,7 +74,8 @@ pub struct Checker {
     detector: Detector,
     fast: Box<FastPath>,
     shadow: Shadow,
-    sites: Vec<Site>,
+    /// Each with its latest context.
+    sites: Vec<(Site, Stamp)>,
     site_numbers: IdMap<Site, u32>,
     contexts: [(Option<Site>, Stamp); MEMO],
     /// By stamp of the detector: the task.
