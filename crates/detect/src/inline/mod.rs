@@ -56,6 +56,27 @@ pub const SLOTS: usize = 16;
 /// not below anything.
 pub const ELSEWHERE: u64 = 0xffff_ffff_ffff_ffff;
 
+/// A cell that is none: whoever keeps the cells may put such ones among them, each with a number below 2³¹, and looks for them before
+/// an access. The fast path decides none of them, as no writer has such a stamp.
+#[inline]
+pub const fn reference(number: u32) -> u64 {
+    packed([NO_WRITER | number, NO_READER])
+}
+
+/// The number, if the cell is such a one.
+#[inline]
+pub const fn referred(cell: u64) -> Option<u32> {
+    let [writer, _] = unpacked(cell);
+    if writer & NO_WRITER != 0 && cell != ELSEWHERE {
+        Some(writer & !NO_WRITER)
+    } else {
+        None
+    }
+}
+
+const NO_WRITER: Stamp = 1 << 31;
+const NO_READER: Stamp = Stamp::MAX - 2;
+
 /// A word, and a stamp, that no cell has.
 const NEVER: u64 = NOBODY_EVER as u64;
 const NOBODY_EVER: Stamp = Stamp::MAX - 1;

@@ -4,7 +4,6 @@ use super::{Checker, MEMO, Site};
 use crate::calls::Calls;
 use crate::heap::Heap;
 use crate::races::{Access, Object};
-use crate::shadow::PAGE;
 use crate::structure::Position;
 use crate::synchronisation::{Operation, Told};
 use finishline_detect::Failure;
@@ -116,30 +115,32 @@ impl Checker {
         let end = address.saturating_add(bytes as u64);
         let mut at = address;
         while at < end {
-            let next = (at | (PAGE as u64 - 1)).saturating_add(1).min(end);
-            let piece = (next - at) as usize;
-            if let Err(failure) = self.access_page(kind, at, piece, bytes, here, atomic) {
-                self.fail(failure);
-                return;
+            match self.access_cells(kind, at..end, bytes, here, atomic) {
+                Ok(next) => at = next,
+                Err(failure) => return self.fail(failure),
             }
-            at = next;
         }
         if self.detector.has_conflicts() {
             self.name_conflicts(here, address, bytes, atomic);
         }
     }
 
-    /// An access, or as much of it as lies in one page.
-    fn access_page(
+    /// An access, or as much of it as is of cells that lie together. Tells up to where.
+    fn access_cells(
         &mut self,
         kind: AccessKind,
-        address: u64,
-        piece: usize,
+        range: Range<u64>,
         bytes: usize,
         here: Here,
         atomic: bool,
-    ) -> Result<(), Failure> {
-        let cells = self.shadow.cells(address, piece, &mut self.detector)?;
+    ) -> Result<u64, Failure> {
+        let left = range.end - range.start;
+        let cells = self.shadow.cells(range.start, left, &mut self.detector)?;
+        let end = range.start + cells.bytes();
+        let stays = |cell: &u64| self.fast.stays(kind, *cell);
+        if !atomic && cells.cells.iter().all(stays) {
+            return Ok(end);
+        }
         // Not by a method: the cells are borrowed from the shadow.
         let at = Position {
             place: here.place,
@@ -177,7 +178,12 @@ impl Checker {
                 .detector
                 .range_of_pieces(kind, many, 1, cells.location, piece),
         }
-        Ok(())
+        let whole_word = piece == 1 && end - range.start == 8;
+        // Conflicts are still to be named, byte by byte.
+        if kind == AccessKind::Write && whole_word && !self.detector.has_conflicts() {
+            self.shadow.merge(range.start);
+        }
+        Ok(end)
     }
 
     /// Gives the conflicts of the access that was just made their names.

@@ -228,7 +228,8 @@ impl Checker {
     }
 
     pub fn allocated(&mut self, start: u64, bytes: u64, place: u64) {
-        self.forget(start, bytes);
+        // What is left of its last word is nobody's.
+        self.forget(start, bytes.next_multiple_of(8));
         let allocated = self.position(place);
         let task = self.structure.running();
         self.heap.allocate(Block {
