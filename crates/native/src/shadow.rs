@@ -2,9 +2,9 @@
 //!
 //! A directory has an entry for each page of 4 KiB of the 47-bit address space; it is reserved as a whole and comes into
 //! memory where it is touched. A page that has been accessed has its cells: one for each word of 8 bytes at first. An access that is not
-//! of whole words, and changes what is remembered, **divides** its word: in the word's cell there is then the number of a block of 8 cells, one
-//! for each byte, which begin with what the word's remembered. When they have become equal the word is one again. A page of which many words are
-//! divided gets finer cells altogether, one for each 4 bytes or for each byte. So an access is always of whole cells, no two addresses share
+//! of whole words, and changes what is remembered, **divides** its word: in the word's cell there is then the number of a block of cells, one
+//! for each 4 bytes or for each byte, which begin with what the word's remembered. When they have become equal the word is one again. A page of which
+//! many words are divided gets finer cells altogether. So an access is always of whole cells, no two addresses share
 //! one that an access told apart, and data that is accessed in words costs as much again, not eight times.
 //!
 //! A cell that lies [`ELSEWHERE`] has its history in the detector, by its location; it is told when cells are
@@ -16,7 +16,6 @@ use finishline_detect::Failure;
 use finishline_detect::inline::{ELSEWHERE, reference, referred};
 use finishline_detect::table::{Table, TableError};
 use finishline_model::Location;
-use std::array::from_fn;
 use std::ops::Range;
 use std::slice;
 
@@ -47,8 +46,43 @@ impl Grain {
 const WORD: usize = Grain::WORD.bytes();
 const WORDS: usize = Grain::WORD.cells();
 
-/// The cells of a divided word.
+/// The cells of a divided word, if they are two only the first two.
 type Block = [u64; WORD];
+
+/// How a divided word's cell names its block, and says of which grain that is.
+#[derive(Clone, Copy)]
+struct Divided {
+    block: usize,
+    grain: Grain,
+}
+
+impl Divided {
+    const HALVES: u32 = 1 << 30;
+
+    #[inline]
+    fn of(cell: u64) -> Option<Divided> {
+        let number = referred(cell)?;
+        let grain = match number & Divided::HALVES {
+            0 => Grain::BYTE,
+            _ => Grain::HALF,
+        };
+        let block = (number & !Divided::HALVES) as usize;
+        Some(Divided { block, grain })
+    }
+
+    fn cell(self) -> u64 {
+        let halves = match self.grain {
+            Grain::HALF => Divided::HALVES,
+            _ => 0,
+        };
+        reference(self.block as u32 | halves)
+    }
+
+    /// How many cells.
+    fn parts(self) -> usize {
+        WORD / self.grain.bytes()
+    }
+}
 
 /// A page of which more words are divided gets finer cells.
 const MOST_DIVIDED: u16 = 64;
@@ -226,22 +260,26 @@ impl Shadow {
             // SAFETY: the page has a cell for each of its words, borrowed with the shadow.
             let words = unsafe { slice::from_raw_parts(cells, WORDS) };
             let first = at / WORD;
-            if let Some(block) = referred(words[first]) {
-                let cells = self.blocks[block as usize].as_mut_ptr();
-                let until = (at + 1).next_multiple_of(WORD).min(end);
-                break (
-                    number,
-                    (cells, Grain::BYTE, at % WORD, until - first * WORD),
-                );
+            let until = (at + 1).next_multiple_of(WORD).min(end);
+            let wanted = match at | until {
+                whole if whole.is_multiple_of(WORD) => Grain::WORD,
+                halves if halves.is_multiple_of(Grain::HALF.bytes()) => Grain::HALF,
+                _ => Grain::BYTE,
+            };
+            match Divided::of(words[first]) {
+                Some(Divided { block, grain }) if grain <= wanted => {
+                    let cells = self.blocks[block].as_mut_ptr();
+                    break (number, (cells, grain, at % WORD, until - first * WORD));
+                }
+                None if wanted == Grain::WORD => {
+                    let (_, divided) = self.pages[number];
+                    let is_whole = |cell: &&u64| divided == 0 || referred(**cell).is_none();
+                    let all = &words[first..end / WORD];
+                    let count = all.iter().take_while(is_whole).count();
+                    break (number, (cells, Grain::WORD, at, at + count * WORD));
+                }
+                _ => self.divide(page, first, wanted, elsewhere)?,
             }
-            if at.is_multiple_of(WORD) && end - at >= WORD {
-                let until = end / WORD;
-                let (_, divided) = self.pages[number];
-                let is_whole = |cell: &&u64| divided == 0 || referred(**cell).is_none();
-                let count = words[first..until].iter().take_while(is_whole).count();
-                break (number, (cells, Grain::WORD, at, at + count * WORD));
-            }
-            self.divide(page, first, elsewhere)?;
         };
         let (cells, grain, from, to) = found;
         let count = (to - from) >> grain.0;
@@ -269,9 +307,9 @@ impl Shadow {
         };
         // SAFETY: the page has a cell for each of its pieces.
         let cell = unsafe { *cells.add(at >> grain.0) };
-        let is_divided = grain == Grain::WORD && referred(cell).is_some();
-        let bytes = if is_divided { 1 } else { grain.bytes() };
-        start..start + bytes as u64
+        let divided = Divided::of(cell).filter(|_| grain == Grain::WORD);
+        let grain = divided.map_or(grain, |divided| divided.grain);
+        start..start + grain.bytes() as u64
     }
 
     /// Gives a page cells, one a word: most pages stay so.
@@ -309,49 +347,63 @@ impl Shadow {
         (grain == Grain::WORD).then(|| unsafe { slice::from_raw_parts_mut(cells, WORDS) })
     }
 
-    /// Gives each byte of a word a cell.
+    /// Gives the parts of a word a cell each, or finer ones than they have.
     #[cold]
     fn divide(
         &mut self,
         page: u64,
         index: usize,
+        grain: Grain,
         elsewhere: &mut impl Elsewhere,
     ) -> Result<(), Failure> {
         let number = self.number(page);
-        if self.pages[number].1 >= MOST_DIVIDED {
-            let grain = self.finer_grain(page);
-            return self.refine(page, grain, elsewhere);
-        }
-        let block = match self.spare_blocks.pop() {
-            Some(block) => block as usize,
-            None => self.blocks.push_zero()?,
-        };
         let Some(words) = self.words(page) else {
             return Ok(());
         };
-        let cell = std::mem::replace(&mut words[index], reference(block as u32));
-        self.pages[number].1 += 1;
-        self.blocks[block] = [cell; WORD];
-        if cell == ELSEWHERE {
-            let first = location(number, index * WORD);
-            (1..WORD as u64).for_each(|byte| elsewhere.copy(first, first.offset(byte)));
+        let cell = words[index];
+        let before = Divided::of(cell);
+        if before.is_none() && self.pages[number].1 >= MOST_DIVIDED {
+            let grain = self.finer_grain(page);
+            return self.refine(page, grain, elsewhere);
+        }
+        let block = match (before, self.spare_blocks.pop()) {
+            (Some(before), _) => before.block,
+            (None, Some(block)) => block as usize,
+            (None, None) => self.blocks.push_zero()?,
+        };
+        let divided = Divided { block, grain };
+        if let Some(words) = self.words(page) {
+            words[index] = divided.cell();
+        }
+        self.pages[number].1 += u16::from(before.is_none());
+        let whole = Grain::WORD;
+        let (coarse, from) = match before {
+            Some(before) => (self.blocks[block], before.grain),
+            None => ([cell; WORD], whole),
+        };
+        for part in 0..divided.parts() {
+            let at = part * grain.bytes();
+            let begins = at & !(from.bytes() - 1);
+            self.blocks[block][part] = coarse[at >> from.0];
+            if coarse[at >> from.0] == ELSEWHERE && at != begins {
+                let first = index * WORD;
+                elsewhere.copy(
+                    location(number, first + begins),
+                    location(number, first + at),
+                );
+            }
         }
         Ok(())
     }
 
     /// The coarsest that tells all cells of a page's divided words apart.
     fn finer_grain(&mut self, page: u64) -> Grain {
-        let words = self.words(page).map_or(Vec::new(), |words| words.to_vec());
-        let blocks = words.iter().filter_map(|cell| referred(*cell));
-        let as_halves = |block: u32| {
-            let cells = &self.blocks[block as usize];
-            let same = |half: &[u64]| half.iter().all(|cell| *cell == half[0]);
-            !cells.contains(&ELSEWHERE) && cells.chunks(Grain::HALF.bytes()).all(same)
-        };
-        match blocks.map(as_halves).all(|halves| halves) {
-            true => Grain::HALF,
-            false => Grain::BYTE,
-        }
+        let words = self.words(page).into_iter().flatten();
+        let divided = words.filter_map(|cell| Divided::of(*cell));
+        divided
+            .map(|divided| divided.grain)
+            .min()
+            .unwrap_or(Grain::HALF)
     }
 
     /// Gives a page cells of a finer grain, each with what the coarser one remembered.
@@ -371,17 +423,20 @@ impl Shadow {
             let at = index * to.bytes();
             // SAFETY: both have as many cells as their grains say.
             let (old, new) = unsafe { (*coarse.add(at >> from.0), &mut *fine.add(index)) };
-            let block = referred(old).filter(|_| from == Grain::WORD);
-            let begins = at & !(from.bytes() - 1);
-            *new = match block {
-                Some(block) => self.blocks[block as usize][at % WORD],
-                None => old,
+            let divided = Divided::of(old).filter(|_| from == Grain::WORD);
+            let (source, grain) = match divided {
+                Some(Divided { block, grain }) => (self.blocks[block][at % WORD >> grain.0], grain),
+                None => (old, from),
             };
-            if *new == ELSEWHERE && block.is_none() && at != begins {
+            *new = source;
+            let begins = at & !(grain.bytes() - 1);
+            if source == ELSEWHERE && at != begins {
                 elsewhere.copy(location(number, begins), location(number, at));
             }
-            let is_last = at + to.bytes() == begins + from.bytes();
-            self.spare_blocks.extend(block.filter(|_| is_last));
+            let is_last = (at + to.bytes()).is_multiple_of(WORD);
+            let spare = divided.filter(|_| is_last);
+            self.spare_blocks
+                .extend(spare.map(|divided| divided.block as u32));
         }
         self.pages[number].1 = 0;
         self.spare[from.0 as usize].push(coarse);
@@ -396,21 +451,20 @@ impl Shadow {
         let Some(&mut cell) = self.words(page).map(|words| &mut words[index]) else {
             return;
         };
-        let Some(block) = referred(cell) else { return };
-        let cells = self.blocks[block as usize];
-        if cells[0] != ELSEWHERE && cells == from_fn(|_| cells[0]) {
-            self.unite(page, index, block, cells[0]);
+        let Some(divided) = Divided::of(cell) else {
+            return;
+        };
+        let cells = &self.blocks[divided.block][..divided.parts()];
+        let first = cells[0];
+        if first == ELSEWHERE || cells.iter().any(|cell| *cell != first) {
+            return;
         }
-    }
-
-    /// A divided word has one cell from now on.
-    fn unite(&mut self, page: u64, index: usize, block: u32, cell: u64) {
         if let Some(words) = self.words(page) {
-            words[index] = cell;
+            words[index] = first;
         }
         let number = self.number(page);
         self.pages[number].1 -= 1;
-        self.spare_blocks.push(block);
+        self.spare_blocks.push(divided.block as u32);
     }
 
     /// Forgets what happened at these addresses: they are something new from now on.
@@ -437,7 +491,7 @@ impl Shadow {
                 }
                 *cell = 0;
             }
-            if grain == Grain::BYTE {
+            if grain != Grain::WORD {
                 self.merge(at);
             }
             at += forgotten;
@@ -504,9 +558,11 @@ mod tests {
         assert!(shadow.all(BASE + 9, 7, |cell| cell == 7));
         assert!(!shadow.all(BASE + 7, 2, |cell| cell == 7));
 
-        let part = shadow.cells(BASE + 12, 8, none).unwrap();
-        assert_eq!((&*part.cells, part.grain), (&[7; 4][..], Grain::BYTE));
-        part.cells[1] = 8;
+        let half = shadow.cells(BASE + 12, 8, none).unwrap();
+        assert_eq!((&*half.cells, half.grain), (&[7][..], Grain::HALF));
+        let byte = shadow.cells(BASE + 13, 8, none).unwrap();
+        assert_eq!((&*byte.cells, byte.grain), (&[7; 3][..], Grain::BYTE));
+        byte.cells[0] = 8;
         let all = shadow.cells(BASE + 8, 100, none).unwrap();
         assert_eq!(*all.cells, [7, 7, 7, 7, 7, 8, 7, 7]);
         assert!(!shadow.all(BASE + 8, 8, |cell| referred(cell).is_none()));
@@ -606,7 +662,7 @@ mod tests {
                     }
                     done += cells.bytes();
                     assert_eq!(shadow.cell_at(first), at..at + piece);
-                    if piece == 1 {
+                    if piece < 8 {
                         shadow.merge(at);
                     }
                 }

@@ -178,7 +178,7 @@ impl Checker {
                 .detector
                 .range_of_pieces(kind, many, 1, cells.location, piece),
         }
-        let whole_word = piece == 1 && end - range.start == 8;
+        let whole_word = piece < 8 && end - range.start == 8;
         // Conflicts are still to be named, byte by byte.
         if kind == AccessKind::Write && whole_word && !self.detector.has_conflicts() {
             self.shadow.merge(range.start);
