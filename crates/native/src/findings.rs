@@ -144,7 +144,7 @@ pub fn write(checker: &Checker, process: &Process) -> String {
         process.drop_in,
         checker.options.logical_threads,
         first,
-        checker.accesses,
+        checker.glance.accesses,
         checker.atomic_accesses,
         checker.structure.tasks(),
         checker.structure.finishes(),

@@ -3,7 +3,7 @@
 //! It belongs to one thread at a time: the one that initialised it, or one that runs while its creator waits ([`crate::threads`]). Whatever
 //! other threads do passes unseen, and they are counted, so that the report can say that not all was covered.
 
-use crate::checker::{Checker, Waits};
+use crate::checker::{Checker, Glance, Waits};
 use crate::findings::{self, Module, Process};
 use crate::options::Options;
 use crate::reach::Globals;
@@ -23,8 +23,16 @@ unsafe impl Sync for Slot {}
 
 static CHECKER: Slot = Slot(UnsafeCell::new(None));
 
+/// Of the checker.
+pub(crate) struct Glanced(UnsafeCell<Glance>);
+
+// SAFETY: only the owning thread uses it.
+unsafe impl Sync for Glanced {}
+
+pub(crate) static GLANCE: Glanced = Glanced(UnsafeCell::new(Glance::NOTHING));
+
 /// The thread pointer of the owner while the checker is to be used, else zero.
-static OWNER: AtomicUsize = AtomicUsize::new(0);
+pub(crate) static OWNER: AtomicUsize = AtomicUsize::new(0);
 static ATTACHED: AtomicBool = AtomicBool::new(false);
 /// Threads that are not followed.
 static UNFOLLOWED: AtomicU64 = AtomicU64::new(0);
@@ -121,7 +129,9 @@ pub(crate) fn start() {
     match Checker::new(options, stack, private) {
         Ok(mut checker) => {
             checker.is_private = |checker, block| Globals::of_process().is_private(checker, block);
-            // SAFETY: nobody has the checker yet.
+            // SAFETY: nobody else has it, and nobody has the checker yet.
+            checker.glance_at(unsafe { &mut *GLANCE.0.get() });
+            // SAFETY: as above.
             unsafe { *CHECKER.0.get() = Some(checker) };
             take_over();
             // SAFETY: the handler is a function without captures.

@@ -194,7 +194,7 @@ impl Shadow {
             return false;
         };
         let at = address as usize % PAGE;
-        let aligned = at % bytes.min(WORD) == 0;
+        let aligned = at.is_multiple_of(bytes.min(WORD));
         if !aligned || bytes > WORD && at + bytes > PAGE {
             return false;
         }
@@ -425,7 +425,9 @@ impl Shadow {
             let (old, new) = unsafe { (*coarse.add(at >> from.0), &mut *fine.add(index)) };
             let divided = Divided::of(old).filter(|_| from == Grain::WORD);
             let (source, grain) = match divided {
-                Some(Divided { block, grain }) => (self.blocks[block][at % WORD >> grain.0], grain),
+                Some(Divided { block, grain }) => {
+                    (self.blocks[block][(at % WORD) >> grain.0], grain)
+                }
                 None => (old, from),
             };
             *new = source;

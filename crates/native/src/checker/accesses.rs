@@ -25,12 +25,17 @@ impl Checker {
     /// An access of a variable of 16 bytes at most.
     #[inline(always)]
     pub fn access(&mut self, kind: AccessKind, address: u64, bytes: usize, here: Here) {
-        if self.alone {
-            return;
+        if !self.glance.alone {
+            self.glance.accesses += 1;
+            self.access_variable(kind, address, bytes, here);
         }
-        self.accesses += 1;
+    }
+
+    /// The same when it has been counted.
+    #[inline(always)]
+    pub fn access_variable(&mut self, kind: AccessKind, address: u64, bytes: usize, here: Here) {
         // Cells that it is not whole ones of need not be divided to see that they stay as they are.
-        let stays = |cell| self.fast.stays(kind, cell);
+        let stays = |cell| self.glance.fast.stays(kind, cell);
         if !self.shadow.all_of_variable(address, bytes, stays) {
             self.access_slowly(kind, address, bytes, here, false);
         }
@@ -38,11 +43,11 @@ impl Checker {
 
     /// An access of any bytes, one at least.
     pub fn access_range(&mut self, kind: AccessKind, address: u64, bytes: usize, here: Here) {
-        if self.alone {
+        if self.glance.alone {
             return;
         }
-        self.accesses += 1;
-        let stays = |cell| self.fast.stays(kind, cell);
+        self.glance.accesses += 1;
+        let stays = |cell| self.glance.fast.stays(kind, cell);
         if !self.shadow.all(address, bytes, stays) {
             self.access_slowly(kind, address, bytes, here, false);
         }
@@ -55,7 +60,7 @@ impl Checker {
             Some(_) => AccessKind::Write,
             None => AccessKind::Read,
         };
-        if !self.alone {
+        if !self.glance.alone {
             self.access_slowly(kind, operation.address, bytes, here, true);
         }
         let mut told = Vec::new();
@@ -83,7 +88,7 @@ impl Checker {
         let task = self.structure.running();
         for event in told {
             // What is released or acquired now precedes everything later anyway.
-            if self.alone && matches!(event, Told::Release { .. } | Told::Acquire(_)) {
+            if self.glance.alone && matches!(event, Told::Release { .. } | Told::Acquire(_)) {
                 continue;
             }
             self.event(match *event {
@@ -137,7 +142,7 @@ impl Checker {
         let left = range.end - range.start;
         let cells = self.shadow.cells(range.start, left, &mut self.detector)?;
         let end = range.start + cells.bytes();
-        let stays = |cell: &u64| self.fast.stays(kind, *cell);
+        let stays = |cell: &u64| self.glance.fast.stays(kind, *cell);
         if !atomic && cells.cells.iter().all(stays) {
             return Ok(end);
         }

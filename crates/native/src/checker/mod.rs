@@ -13,10 +13,12 @@
 //! **The heap.** A block that is freed is forgotten; so is one that is allocated, in case it was freed unheard.
 
 mod accesses;
+mod glance;
 mod tasks;
 mod waiting;
 
 pub use accesses::Here;
+pub use glance::Glance;
 pub use tasks::{Suspended, SuspendedThread};
 use waiting::Spin;
 pub use waiting::{Stopped, Waits};
@@ -30,14 +32,13 @@ use crate::structure::{Position, Structure, TaskKind};
 use crate::synchronisation::Synchronisation;
 use finishline_detect::Failure;
 use finishline_detect::hash::IdMap;
-use finishline_detect::inline::{FastPath, Inline};
+use finishline_detect::inline::Inline;
 use finishline_detect::order::{Contexts, Order, Stamp, Synchronised};
 use finishline_model::{
     AccessKind, Event, FinishId, FinishKind as Scope, Location, ObjectId, Observer, SiteId, TaskId,
     TaskKind as Creation,
 };
 use std::ops::Range;
-use std::ptr::NonNull;
 
 type Detector = Inline<Contexts<Synchronised>>;
 
@@ -72,7 +73,7 @@ pub struct Checker {
     pub overlaps: Races,
     pub heap: Heap,
     detector: Detector,
-    fast: Box<FastPath>,
+    pub glance: &'static mut Glance,
     shadow: Shadow,
     /// Each with its latest context.
     sites: Vec<(Site, Stamp)>,
@@ -80,9 +81,6 @@ pub struct Checker {
     contexts: [(Option<Site>, Stamp); MEMO],
     /// By stamp of the detector: the task.
     tasks: Vec<TaskId>,
-    /// The program itself is running and all tasks have been joined: what it does comes after everything before and before everything
-    /// after, in every schedule.
-    alone: bool,
     /// The lowest stack pointer at which the running task had an access remembered.
     lowest: u64,
     pub stack: Range<u64>,
@@ -92,7 +90,6 @@ pub struct Checker {
     pub is_private: fn(&Checker, &Range<u64>) -> bool,
     /// Of the tasks that are running or suspended: below where their frames are. The running one is last.
     frames: Vec<(u64, TaskId)>,
-    pub accesses: u64,
     pub atomic_accesses: u64,
     failure: Option<Failure>,
     pub stopped: Option<Stopped>,
@@ -125,19 +122,17 @@ impl Checker {
             structure: Structure::new(created),
             heap: Heap::default(),
             detector: Detector::new()?,
-            fast: Box::new(FastPath::IDLE),
+            glance: Box::leak(Box::new(Glance::NOTHING)),
             shadow: Shadow::new()?,
             sites: Vec::new(),
             site_numbers: IdMap::default(),
             contexts: [(None, 0); MEMO],
             tasks: Vec::new(),
-            alone: false,
             lowest: stack.end,
             frames: vec![(stack.end, TaskId::MAIN)],
             stack,
             private,
             is_private: |_, _| false,
-            accesses: 0,
             atomic_accesses: 0,
             failure: None,
             stopped: None,
@@ -146,7 +141,7 @@ impl Checker {
             synchronisation: Synchronisation::default(),
             spin: Spin::default(),
         };
-        checker.attach();
+        checker.glance_at(Box::leak(Box::new(Glance::NOTHING)));
         checker.detector.keep_conflicts();
         checker.event(Event::TaskBegin {
             task: TaskId::MAIN,
@@ -164,21 +159,13 @@ impl Checker {
         Ok(checker)
     }
 
-    #[allow(unsafe_code)]
-    fn attach(&mut self) {
-        let fast = NonNull::from(&mut *self.fast);
-        // SAFETY: the box lives as long as the detector, which is dropped with it, and is read here only while the detector
-        // does not run.
-        unsafe { self.detector.attach(fast) };
-    }
-
     fn event(&mut self, event: Event) {
         self.detector.event(&event);
         let stamp = self.detector.contexts().inner().now() as usize;
         if stamp >= self.tasks.len() {
             self.tasks.resize(stamp + 1, self.structure.running());
         }
-        self.alone = self.is_program() && self.detector.contexts().nothing_parallel();
+        self.glance.alone = self.is_program() && self.detector.contexts().nothing_parallel();
     }
 
     /// Whether the running task is not beside anything that was created before it.
