@@ -84,7 +84,16 @@ impl Calls {
     }
 
     /// The number of the present stack.
+    #[inline]
     pub fn node(&mut self) -> Node {
+        match self.depth.checked_sub(1) {
+            Some(innermost) if self.known == self.depth => Node(self.nodes[innermost]),
+            _ => self.number_calls(),
+        }
+    }
+
+    /// Gives the calls that have none their nodes, and tells the innermost one's.
+    fn number_calls(&mut self) -> Node {
         let depth = self.depth.min(self.active.len());
         let mut node = match self.known.min(depth) {
             0 => ROOT,

@@ -227,6 +227,20 @@ impl Shadow {
         last < PAGE && all.all(is_so)
     }
 
+    /// The cells of a variable, if it is aligned and has whole ones that lie together. That of a divided word counts as one.
+    #[inline(always)]
+    pub fn whole_cells(&mut self, address: u64, bytes: usize) -> Option<&mut [u64]> {
+        let (cells, grain) = self.page_of(address)?;
+        let at = address as usize % PAGE;
+        let is_whole = (at | bytes).is_multiple_of(grain.bytes());
+        if !is_whole || at + bytes > PAGE {
+            return None;
+        }
+        let (first, count) = (at >> grain.0, bytes >> grain.0);
+        // SAFETY: a page has a cell for each piece of its bytes, and the variable lies in it.
+        Some(unsafe { slice::from_raw_parts_mut(cells.add(first), count) })
+    }
+
     #[inline(always)]
     fn page_of(&self, address: u64) -> Option<(*mut u64, Grain)> {
         let entry = self.directory.get((address >> PAGE_BITS) as usize)?;

@@ -5,16 +5,17 @@
 //!
 //! `FINISHLINE_SEEDS=n` runs n programs, `FINISHLINE_SEED=s` starts at seed s.
 
-use finishline_detect::oracle::{Mode, Oracle};
+use finishline_detect::oracle::{Mode, Oracle, Recorded};
 use finishline_model::{
     Access, AccessId, AccessKind, Event, FinishId, FinishKind as Waits, Location, Observer, SiteId,
     TaskId, TaskKind as Creation,
 };
 use finishline_native::checker::{Checker, Here};
 use finishline_native::options::Options;
+use finishline_native::races;
 use finishline_native::structure::{FinishKind, TaskKind};
 use finishline_native::synchronisation::Operation;
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::{BTreeSet, HashMap};
 
 /// A window over the border of two pages.
 const BASE: u64 = 0x7000_0000_1000 - 24;
@@ -45,6 +46,8 @@ struct Pair {
     /// By byte of the window: how often it was freed.
     generation: [u64; WINDOW as usize],
     accesses: u32,
+    /// The places of all accesses of a kind.
+    places: HashMap<(AccessKind, u64, bool), Vec<u32>>,
     statements: u32,
 }
 
@@ -74,6 +77,7 @@ impl Pair {
             running: TaskId::MAIN,
             generation: [0; WINDOW as usize],
             accesses: 0,
+            places: HashMap::new(),
             statements: 40,
         }
     }
@@ -149,8 +153,7 @@ impl Pair {
         if atomic || self.random.below(2) == 0 && bytes.is_power_of_two() {
             start -= start % bytes.min(8);
         }
-        self.accesses += 1;
-        let id = self.accesses;
+        let id = self.place_of((kind, bytes, atomic));
         let here = Here {
             place: u64::from(id),
             stack_pointer: u64::MAX,
@@ -189,6 +192,17 @@ impl Pair {
         }
     }
 
+    /// Where such an access is made: often somewhere where one was made before.
+    fn place_of(&mut self, access: (AccessKind, u64, bool)) -> u32 {
+        let places = self.places.entry(access).or_default();
+        if !places.is_empty() && self.random.below(2) == 0 {
+            return places[self.random.below(places.len() as u64) as usize];
+        }
+        self.accesses += 1;
+        places.push(self.accesses);
+        self.accesses
+    }
+
     fn free(&mut self) {
         let start = self.random.below(WINDOW);
         let bytes = 1 + self.random.below((WINDOW - start).min(16));
@@ -196,6 +210,26 @@ impl Pair {
         for byte in start..start + bytes {
             self.generation[byte as usize] += 1;
         }
+    }
+
+    /// The accesses of a location from the place of one that is named.
+    fn recorded(&self, location: Location, access: &races::Access) -> Vec<Recorded> {
+        let all = self.oracle.accesses(location).iter();
+        let from_there: Vec<Recorded> = all
+            .filter(|recorded| u64::from(recorded.access.0) == access.at.place)
+            .copied()
+            .collect();
+        for recorded in &from_there {
+            let done = (recorded.kind, recorded.isolated);
+            assert_eq!(done, (access.kind, access.atomic));
+        }
+        from_there
+    }
+
+    fn is_race(&self, first: &Recorded, second: &Recorded) -> bool {
+        !self.oracle.ordered(Mode::Structure, first, second)
+            && (first.kind == AccessKind::Write || second.kind == AccessKind::Write)
+            && !(first.isolated && second.isolated)
     }
 
     fn compare(mut self) -> usize {
@@ -211,42 +245,30 @@ impl Pair {
             .collect();
         assert_eq!(found, expected);
 
-        let mut named = BTreeMap::new();
+        let mut named = BTreeSet::new();
         for race in self.checker.races.iter() {
+            // Those of the tasks that are named, and those of others from the same places.
+            let mut of_those_tasks = false;
             for byte in race.addresses.iter().map(|address| address - BASE) {
-                let generations = (0..=self.generation[byte as usize])
-                    .map(|generation| generation * WINDOW + byte);
-                let is_race = generations.map(Location).any(|location| {
-                    let recorded = |access: &finishline_native::races::Access| {
-                        let all = self.oracle.accesses(location).iter();
-                        all.clone()
-                            .find(|recorded| u64::from(recorded.access.0) == access.at.place)
-                            .copied()
-                    };
-                    let (Some(first), Some(second)) =
-                        (recorded(&race.first), recorded(&race.second))
-                    else {
-                        return false;
-                    };
-                    assert_eq!(
-                        (first.kind, second.kind),
-                        (race.first.kind, race.second.kind)
-                    );
-                    assert_eq!(
-                        (first.isolated, second.isolated),
-                        (race.first.atomic, race.second.atomic)
-                    );
-                    assert_eq!(
-                        (first.task, second.task),
-                        (race.first.task, race.second.task)
-                    );
-                    !self.oracle.ordered(Mode::Structure, &first, &second)
-                        && (first.kind == AccessKind::Write || second.kind == AccessKind::Write)
-                        && !(first.isolated && second.isolated)
+                let generations = 0..=self.generation[byte as usize];
+                let locations = generations.map(|generation| Location(generation * WINDOW + byte));
+                let pairs = locations.flat_map(|location| {
+                    let [first, second] =
+                        [&race.first, &race.second].map(|access| self.recorded(location, access));
+                    let pairs = first.into_iter().flat_map(move |first| {
+                        let second = second.clone().into_iter();
+                        second.map(move |second| (first, second))
+                    });
+                    pairs.filter(|(first, second)| self.is_race(first, second))
                 });
-                assert!(is_race, "byte {byte} of {race:?}");
-                named.insert(byte, ());
+                let tasks: Vec<_> = pairs
+                    .map(|(first, second)| (first.task, second.task))
+                    .collect();
+                assert!(!tasks.is_empty(), "byte {byte} of {race:?}");
+                of_those_tasks |= tasks.contains(&(race.first.task, race.second.task));
+                named.insert(byte);
             }
+            assert!(of_those_tasks, "{race:?}");
         }
         assert_eq!(named.len(), found.len());
         found.len()

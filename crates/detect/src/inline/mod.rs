@@ -1,29 +1,8 @@
 //! The first pass for compiled code: cells live beside the objects, and the checks that repeat are decided by a few
 //! instructions of the program itself.
 //!
-//! The code shares one [`FastPath`] with the detector, which keeps it true for the running step. A location's cell is one
-//! word, the writer below and the reader above ([`history::WriteCoversReads`](crate::history::WriteCoversReads)):
-//!
-//! ```text
-//! read  at site s   reader is mine                       nothing to do
-//!                   reader is serial, writer is serial   reader = settled's
-//!                   reader is beside, writer is serial   nothing to do
-//!                   else                                 Inline::undecided
-//! write             reader is mine, writer is mine       nothing to do
-//!                   reader is mine, writer is serial     cell = settled
-//!                   reader is serial, writer is serial   cell = settled
-//!                   else                                 Inline::undecided
-//!
-//! a stamp is mine     if it is one of the `own` stamps from `me` on; compiled code has orders with one stamp a task
-//!            serial   if it is below serial_below
-//!            beside   if it is one of the parallel_above stamps from serial_below on, or beside[s]
-//! ```
-//!
-//! The first line is the history's own theorem, and the others are the history's rules: what is serial precedes the step
-//! ([`Order::serial_below`]), whichever task of an earlier phase did it; what is beside is parallel to it
-//! ([`Order::parallel_above`]), and a read leaves a parallel reader alone, which covers data that many tasks read. `beside[s]` is
-//! a reader that was found in this step to be parallel, for programs whose tasks nest. Sites share the [`SLOTS`] places of
-//! this memo; the sites of one loop have places of their own. Whatever begins a step forgets it.
+//! The code shares one [`FastPath`] with the detector, which keeps it true for the running step; there are the rules. A location's cell is one
+//! word, the writer below and the reader above ([`history::WriteCoversReads`](crate::history::WriteCoversReads)).
 //!
 //! **Locks, atomic accesses, isolated blocks.** A location that is accessed under a lock gets a full history
 //! in a side table ([`guarded`]), and its cell becomes [`ELSEWHERE`], which equals nothing that
@@ -33,9 +12,13 @@
 //!
 //! Cells are handed over by the caller, one at a time or as a range ([`range`]); nothing here follows an address.
 
+mod fast_path;
 mod guarded;
 mod range;
 mod readers;
+
+pub use fast_path::{ELSEWHERE, FastPath, SLOTS, reference, referred};
+use fast_path::{NEVER, NOBODY_EVER, packed, slot_of, unpacked};
 
 use crate::Failure;
 use crate::findings::{Findings, Found};
@@ -48,124 +31,6 @@ use crate::locks::{Held, LocksetId};
 use crate::order::{Contexts, NOBODY, Order, Stamp};
 use finishline_model::{Access, AccessKind, Event, Location, Observer};
 use std::ptr::NonNull;
-
-/// Places of the memo.
-pub const SLOTS: usize = 16;
-
-/// The cell of a location whose history is in the side table: of stamps that nobody has, as they stay below 2³¹, and that are
-/// not below anything.
-pub const ELSEWHERE: u64 = 0xffff_ffff_ffff_ffff;
-
-/// A cell that is none: whoever keeps the cells may put such ones among them, each with a number below 2³¹, and looks for them before
-/// an access. The fast path decides none of them, as no writer has such a stamp.
-#[inline]
-pub const fn reference(number: u32) -> u64 {
-    packed([NO_WRITER | number, NO_READER])
-}
-
-/// The number, if the cell is such a one.
-#[inline]
-pub const fn referred(cell: u64) -> Option<u32> {
-    let [writer, _] = unpacked(cell);
-    if writer & NO_WRITER != 0 && cell != ELSEWHERE {
-        Some(writer & !NO_WRITER)
-    } else {
-        None
-    }
-}
-
-const NO_WRITER: Stamp = 1 << 31;
-const NO_READER: Stamp = Stamp::MAX - 2;
-
-/// A word, and a stamp, that no cell has.
-const NEVER: u64 = NOBODY_EVER as u64;
-const NOBODY_EVER: Stamp = Stamp::MAX - 1;
-
-/// What compiled code compares cells with. Its layout is part of the code generator's contract.
-#[repr(C)]
-#[derive(Clone, Copy, Debug)]
-pub struct FastPath {
-    /// The stamp of the running task, or the first of the running step's if it has several.
-    pub me: Stamp,
-    /// Every stamp below precedes the running step.
-    pub serial_below: Stamp,
-    /// So many stamps from there on are parallel to it.
-    pub parallel_above: Stamp,
-    /// So many stamps from `me` on are the running step's.
-    pub own: Stamp,
-    /// The cell after a write of the running step.
-    pub settled: u64,
-    /// Readers known to be parallel.
-    pub beside: [Stamp; SLOTS],
-}
-
-impl FastPath {
-    /// Decides nothing.
-    pub const IDLE: FastPath = FastPath {
-        me: NOBODY_EVER,
-        serial_below: 0,
-        parallel_above: 0,
-        own: 1,
-        settled: NEVER,
-        beside: [NOBODY_EVER; SLOTS],
-    };
-
-    /// The table above: the cell after the access, if it is decided here. Compiled code does the same.
-    #[inline]
-    pub fn decide(&self, kind: AccessKind, cell: u64, slot: usize) -> Option<u64> {
-        let [writer, reader] = unpacked(cell);
-        let [_, now] = unpacked(self.settled);
-        let mine = |stamp: Stamp| stamp.wrapping_sub(self.me) < self.own;
-        let serial = |stamp: Stamp| stamp < self.serial_below;
-        let beside = |stamp: Stamp| {
-            stamp.wrapping_sub(self.serial_below) < self.parallel_above
-                || stamp == self.beside[slot]
-        };
-        match kind {
-            AccessKind::Read if mine(reader) => Some(cell),
-            AccessKind::Read if serial(reader) && serial(writer) => Some(packed([writer, now])),
-            AccessKind::Read if beside(reader) && serial(writer) => Some(cell),
-            AccessKind::Write if mine(reader) && mine(writer) => Some(cell),
-            AccessKind::Write if (mine(reader) || serial(reader)) && serial(writer) => {
-                Some(self.settled)
-            }
-            _ => None,
-        }
-    }
-}
-
-impl FastPath {
-    /// Whether [`decide`](FastPath::decide) leaves a cell as it is, with the memo's place for its reader.
-    #[inline(always)]
-    pub fn stays(&self, kind: AccessKind, cell: u64) -> bool {
-        let [writer, reader] = unpacked(cell);
-        let mine = |stamp: Stamp| stamp.wrapping_sub(self.me) < self.own;
-        let beside = || {
-            reader.wrapping_sub(self.serial_below) < self.parallel_above
-                || reader == self.beside[slot_of(reader)]
-        };
-        match kind {
-            AccessKind::Read => mine(reader) || writer < self.serial_below && beside(),
-            AccessKind::Write => mine(reader) && mine(writer),
-        }
-    }
-}
-
-#[inline]
-const fn packed([writer, reader]: [Stamp; 2]) -> u64 {
-    writer as u64 | (reader as u64) << 32
-}
-
-#[inline]
-const fn unpacked(cell: u64) -> [Stamp; 2] {
-    [cell as u32, (cell >> 32) as u32]
-}
-
-/// The place of the memo for the reader of a cell, where the caller knows no better one.
-#[inline(always)]
-const fn slot_of(reader: Stamp) -> usize {
-    reader as usize % SLOTS
-}
 
 /// An empty field and one's own stamp are the most frequent, and never parallel.
 #[inline]

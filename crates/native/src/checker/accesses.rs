@@ -18,6 +18,12 @@ pub struct Here {
     pub stack_pointer: u64,
 }
 
+/// Where the latest context of a place is remembered.
+#[inline]
+fn memo_of(place: u64) -> usize {
+    (place ^ place >> 8) as usize % MEMO
+}
+
 /// Ranges of more cells are worth going through by blocks.
 const FEW: usize = 64;
 
@@ -36,9 +42,47 @@ impl Checker {
     pub fn access_variable(&mut self, kind: AccessKind, address: u64, bytes: usize, here: Here) {
         // Cells that it is not whole ones of need not be divided to see that they stay as they are.
         let stays = |cell| self.glance.fast.stays(kind, cell);
-        if !self.shadow.all_of_variable(address, bytes, stays) {
+        if !self.shadow.all_of_variable(address, bytes, stays)
+            && !self.begins_anew(kind, address, bytes, here)
+        {
             self.access_slowly(kind, address, bytes, here, false);
         }
+    }
+
+    /// Whether all that was remembered of a variable precedes the running step, which has done the same with others from here before: then
+    /// it takes its place.
+    #[inline]
+    fn begins_anew(&mut self, kind: AccessKind, address: u64, bytes: usize, here: Here) -> bool {
+        if self.private.contains(&address) {
+            return true;
+        }
+        let Some(cells) = self.shadow.whole_cells(address, bytes) else {
+            return false;
+        };
+        let site = Site {
+            kind,
+            at: Position {
+                place: here.place,
+                calls: self.calls.node(),
+            },
+            bytes: bytes as u32,
+            atomic: false,
+        };
+        let (latest, context) = self.contexts[memo_of(here.place)];
+        if latest != Some(site) || context < self.detector.contexts().begun() {
+            return false;
+        }
+        self.detector.speak_as(context);
+        let first = cells[0];
+        let Some(after) = self.glance.fast.decide_without_memo(kind, first) else {
+            return false;
+        };
+        let all_equal = cells.iter().all(|cell| *cell == first);
+        if all_equal {
+            self.lowest = self.lowest.min(here.stack_pointer);
+            cells.fill(after);
+        }
+        all_equal
     }
 
     /// An access of any bytes, one at least.
@@ -158,7 +202,7 @@ impl Checker {
             atomic,
         };
         let begun = self.detector.contexts().begun();
-        let memo = &mut self.contexts[(here.place ^ here.place >> 8) as usize % MEMO];
+        let memo = &mut self.contexts[memo_of(here.place)];
         if memo.0 != Some(site) || memo.1 < begun {
             let next = self.sites.len() as u32;
             let number = *self.site_numbers.entry(site).or_insert(next);

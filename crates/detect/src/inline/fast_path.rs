@@ -1,0 +1,247 @@
+//! What compiled code compares cells with, and the rules by which it decides an access without the detector.
+//!
+//! ```text
+//! read  at site s   reader is mine                       nothing to do
+//!                   reader is serial, writer is serial   reader = settled's
+//!                   reader is beside, writer is serial   nothing to do
+//!                   else                                 Inline::undecided
+//! write             reader is mine, writer is mine       nothing to do
+//!                   reader is mine, writer is serial     cell = settled
+//!                   reader is serial, writer is serial   cell = settled
+//!                   else                                 Inline::undecided
+//!
+//! a stamp is mine     if it is one of the `own` stamps from `me` on; compiled code has orders with one stamp a task
+//!            serial   if it is below serial_below
+//!            beside   if it is one of the parallel_above stamps from serial_below on, or beside[s]
+//! ```
+//!
+//! The first line is the history's own theorem, and the others are the history's rules: what is serial precedes the step
+//! ([`Order::serial_below`]), whichever task of an earlier phase did it; what is beside is parallel to it
+//! ([`Order::parallel_above`]), and a read leaves a parallel reader alone, which covers data that many tasks read. `beside[s]` is
+//! a reader that was found in this step to be parallel, for programs whose tasks nest. Sites share the [`SLOTS`] places of
+//! this memo; the sites of one loop have places of their own; a caller that knows no sites takes the place of the reader
+//! itself. Whatever begins a step forgets it.
+
+use crate::order::Stamp;
+use finishline_model::AccessKind;
+
+/// Places of the memo.
+pub const SLOTS: usize = 16;
+
+/// The cell of a location whose history is in the side table: of stamps that nobody has, as they stay below 2³¹, and that are
+/// not below anything.
+pub const ELSEWHERE: u64 = 0xffff_ffff_ffff_ffff;
+
+/// A cell that is none: whoever keeps the cells may put such ones among them, each with a number below 2³¹, and looks for them before
+/// an access. The fast path decides none of them, as no writer has such a stamp.
+#[inline]
+pub const fn reference(number: u32) -> u64 {
+    packed([NO_WRITER | number, NO_READER])
+}
+
+/// The number, if the cell is such a one.
+#[inline]
+pub const fn referred(cell: u64) -> Option<u32> {
+    let [writer, _] = unpacked(cell);
+    if writer & NO_WRITER != 0 && cell != ELSEWHERE {
+        Some(writer & !NO_WRITER)
+    } else {
+        None
+    }
+}
+
+const NO_WRITER: Stamp = 1 << 31;
+const NO_READER: Stamp = Stamp::MAX - 2;
+
+/// A word, and a stamp, that no cell has.
+pub(super) const NEVER: u64 = NOBODY_EVER as u64;
+pub(super) const NOBODY_EVER: Stamp = Stamp::MAX - 1;
+
+/// What compiled code compares cells with. Its layout is part of the code generator's contract.
+#[repr(C)]
+#[derive(Clone, Copy, Debug)]
+pub struct FastPath {
+    /// The stamp of the running task, or the first of the running step's if it has several.
+    pub me: Stamp,
+    /// Every stamp below precedes the running step.
+    pub serial_below: Stamp,
+    /// So many stamps from there on are parallel to it.
+    pub parallel_above: Stamp,
+    /// So many stamps from `me` on are the running step's.
+    pub own: Stamp,
+    /// The cell after a write of the running step.
+    pub settled: u64,
+    /// Readers known to be parallel.
+    pub beside: [Stamp; SLOTS],
+}
+
+impl FastPath {
+    /// Decides nothing.
+    pub const IDLE: FastPath = FastPath {
+        me: NOBODY_EVER,
+        serial_below: 0,
+        parallel_above: 0,
+        own: 1,
+        settled: NEVER,
+        beside: [NOBODY_EVER; SLOTS],
+    };
+
+    /// The table above: the cell after the access, if it is decided here. Compiled code does the same.
+    #[inline]
+    pub fn decide(&self, kind: AccessKind, cell: u64, slot: usize) -> Option<u64> {
+        let [writer, reader] = unpacked(cell);
+        let [_, now] = unpacked(self.settled);
+        let mine = |stamp: Stamp| stamp.wrapping_sub(self.me) < self.own;
+        let serial = |stamp: Stamp| stamp < self.serial_below;
+        let beside = |stamp: Stamp| {
+            stamp.wrapping_sub(self.serial_below) < self.parallel_above
+                || stamp == self.beside[slot]
+        };
+        match kind {
+            AccessKind::Read if mine(reader) => Some(cell),
+            AccessKind::Read if serial(reader) && serial(writer) => Some(packed([writer, now])),
+            AccessKind::Read if beside(reader) && serial(writer) => Some(cell),
+            AccessKind::Write if mine(reader) && mine(writer) => Some(cell),
+            AccessKind::Write if (mine(reader) || serial(reader)) && serial(writer) => {
+                Some(self.settled)
+            }
+            _ => None,
+        }
+    }
+
+    /// The part of [`decide`](FastPath::decide) that does not ask the memo, of an access that changes the cell.
+    #[inline(always)]
+    pub fn decide_without_memo(&self, kind: AccessKind, cell: u64) -> Option<u64> {
+        let [writer, reader] = unpacked(cell);
+        let [_, now] = unpacked(self.settled);
+        if writer >= self.serial_below {
+            return None;
+        }
+        match kind {
+            AccessKind::Read if reader < self.serial_below => Some(packed([writer, now])),
+            AccessKind::Write
+                if reader < self.serial_below || reader.wrapping_sub(self.me) < self.own =>
+            {
+                Some(self.settled)
+            }
+            _ => None,
+        }
+    }
+
+    /// Whether [`decide`](FastPath::decide) leaves a cell as it is, with the memo's place for its reader.
+    #[inline(always)]
+    pub fn stays(&self, kind: AccessKind, cell: u64) -> bool {
+        let [writer, reader] = unpacked(cell);
+        let mine = |stamp: Stamp| stamp.wrapping_sub(self.me) < self.own;
+        let beside = || {
+            reader.wrapping_sub(self.serial_below) < self.parallel_above
+                || reader == self.beside[slot_of(reader)]
+        };
+        match kind {
+            AccessKind::Read => mine(reader) || writer < self.serial_below && beside(),
+            AccessKind::Write => mine(reader) && mine(writer),
+        }
+    }
+}
+
+#[inline]
+pub(super) const fn packed([writer, reader]: [Stamp; 2]) -> u64 {
+    writer as u64 | (reader as u64) << 32
+}
+
+#[inline]
+pub(super) const fn unpacked(cell: u64) -> [Stamp; 2] {
+    [cell as u32, (cell >> 32) as u32]
+}
+
+/// The place of the memo for the reader of a cell, where the caller knows no better one.
+#[inline(always)]
+pub(super) const fn slot_of(reader: Stamp) -> usize {
+    reader as usize % SLOTS
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Cells with every kind of stamps on both sides of each limit.
+    fn cells(fast: &FastPath) -> impl Iterator<Item = u64> {
+        let limits = [fast.me, fast.me.wrapping_add(fast.own), fast.serial_below];
+        let around = limits
+            .into_iter()
+            .flat_map(|limit| [-1, 0, 1].map(|by| limit.wrapping_add_signed(by)));
+        let mut stamps: Vec<Stamp> = around.chain(fast.beside).chain([0, 1 << 31]).collect();
+        stamps.sort();
+        stamps.dedup();
+        let pairs = stamps.clone().into_iter().flat_map(move |writer| {
+            let readers = stamps.clone().into_iter();
+            readers.map(move |reader| packed([writer, reader]))
+        });
+        pairs.chain([
+            ELSEWHERE,
+            reference(0),
+            reference(7),
+            reference((1 << 31) - 1),
+        ])
+    }
+
+    fn running_steps() -> [FastPath; 4] {
+        let mut beside = FastPath::IDLE.beside;
+        for reader in [70, 200, 0x8000_0005] {
+            beside[slot_of(reader)] = reader;
+        }
+        let first = FastPath {
+            me: 100,
+            serial_below: 50,
+            parallel_above: 0,
+            own: 1,
+            settled: packed([100; 2]),
+            beside,
+        };
+        let of_contexts = FastPath {
+            own: 1 << 30,
+            settled: packed([105; 2]),
+            ..first
+        };
+        let of_loop = FastPath {
+            parallel_above: 20,
+            ..first
+        };
+        [first, of_contexts, of_loop, FastPath::IDLE]
+    }
+
+    #[test]
+    fn the_short_ways_decide_as_the_table_does() {
+        for fast in running_steps() {
+            for cell in cells(&fast) {
+                let slot = slot_of(unpacked(cell)[1]);
+                for kind in [AccessKind::Read, AccessKind::Write] {
+                    let decided = fast.decide(kind, cell, slot);
+                    assert_eq!(fast.stays(kind, cell), decided == Some(cell), "{cell:x}");
+                    let changed = decided.filter(|after| *after != cell);
+                    assert_eq!(fast.decide_without_memo(kind, cell), changed, "{cell:x}");
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn what_is_no_cell_is_decided_by_none() {
+        for fast in running_steps() {
+            for cell in [
+                ELSEWHERE,
+                reference(0),
+                reference(7),
+                reference((1 << 31) - 1),
+            ] {
+                let reader = unpacked(cell)[1];
+                for kind in [AccessKind::Read, AccessKind::Write] {
+                    assert_eq!(fast.decide(kind, cell, slot_of(reader)), None);
+                }
+            }
+        }
+        assert_eq!(referred(reference(7)), Some(7));
+        assert_eq!(referred(ELSEWHERE), None);
+        assert_eq!(referred(packed([5, 0x8000_0007])), None, "a set of readers");
+    }
+}
