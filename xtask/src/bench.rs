@@ -9,7 +9,7 @@ pub(crate) struct Bench {
     pub(crate) shows: &'static str,
 }
 
-pub(crate) const BENCHES: [Bench; 3] = [
+pub(crate) const BENCHES: [Bench; 4] = [
     Bench {
         name: "accesses",
         command: "cargo bench --package finishline-detect --bench accesses",
@@ -24,6 +24,11 @@ pub(crate) const BENCHES: [Bench; 3] = [
         name: "parse",
         command: "cargo bench --package finishline-fin --bench front_end",
         shows: "time from source text to IR",
+    },
+    Bench {
+        name: "rust",
+        command: "cargo bench --package finishline-cargo --bench programs",
+        shows: "Rust programs with rayon as they are, checked, and under ThreadSanitizer",
     },
 ];
 
