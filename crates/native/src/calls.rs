@@ -84,7 +84,7 @@ impl Calls {
     }
 
     /// The number of the present stack.
-    #[inline]
+    #[inline(always)]
     pub fn node(&mut self) -> Node {
         match self.depth.checked_sub(1) {
             Some(innermost) if self.known == self.depth => Node(self.nodes[innermost]),

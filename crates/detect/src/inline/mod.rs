@@ -14,11 +14,13 @@
 
 mod fast_path;
 mod guarded;
+mod preceding;
 mod range;
 mod readers;
 
 pub use fast_path::{ELSEWHERE, FastPath, SLOTS, reference, referred};
 use fast_path::{NEVER, NOBODY_EVER, packed, slot_of, unpacked};
+use preceding::Preceding;
 
 use crate::Failure;
 use crate::findings::{Findings, Found};
@@ -47,6 +49,7 @@ pub struct Inline<O: Order> {
     held: Held,
     /// Whether the memo has entries.
     memorised: bool,
+    preceding: Preceding,
     /// The histories of locations that were accessed in isolated blocks, and under locks.
     isolated_cells: IdMap<Location, [Stamp; 4]>,
     elsewhere: IdMap<Location, ByLockset>,
@@ -79,6 +82,7 @@ impl<O: Order> Inline<O> {
             isolated: false,
             held: Held::new(),
             memorised: true,
+            preceding: Preceding::new(),
             isolated_cells: IdMap::default(),
             elsewhere: IdMap::default(),
             readers: StampSets::new(),
@@ -146,6 +150,7 @@ impl<O: Order> Inline<O> {
         self.readers.clear();
         self.found.clear();
         self.held.clear();
+        self.preceding = Preceding::new();
         (self.stamp, self.isolated, self.memorised) = (NOBODY, false, true);
     }
 
@@ -360,6 +365,21 @@ impl<O: Order> Inline<Contexts<O>> {
             let own_affair = self.has_conflicts() || before == ELSEWHERE || *cell == ELSEWHERE;
             latest = (!own_affair).then_some((before, *cell));
         }
+    }
+
+    /// What becomes of a cell if all that it remembers precedes the running step by structure. The step has made a context.
+    #[allow(unsafe_code)]
+    #[inline]
+    pub fn begins_anew(&mut self, kind: AccessKind, cell: u64) -> Option<u64> {
+        if self.is_locked() {
+            return None;
+        }
+        // SAFETY: valid and used by nobody else now, by the contract of `attach`.
+        let fast = unsafe { self.fast?.as_ref() };
+        let (order, preceding) = (&mut self.order, &mut self.preceding);
+        fast.begin_anew(kind, cell, |stamp| {
+            stamp < fast.serial_below || preceding.contains(stamp, order)
+        })
     }
 
     pub fn contexts(&mut self) -> &mut Contexts<O> {

@@ -31,22 +31,28 @@ impl Checker {
     /// An access of a variable of 16 bytes at most.
     #[inline(always)]
     pub fn access(&mut self, kind: AccessKind, address: u64, bytes: usize, here: Here) {
-        if !self.glance.alone {
-            self.glance.accesses += 1;
+        if self.glance.alone {
+            return;
+        }
+        self.glance.accesses += 1;
+        if !self.stays(kind, address, bytes) {
             self.access_variable(kind, address, bytes, here);
         }
     }
 
-    /// The same when it has been counted.
+    /// The same when it has been counted, and does not stay as it is if it has one cell only.
     #[inline(always)]
     pub fn access_variable(&mut self, kind: AccessKind, address: u64, bytes: usize, here: Here) {
-        // Cells that it is not whole ones of need not be divided to see that they stay as they are.
-        let stays = |cell| self.glance.fast.stays(kind, cell);
-        if !self.shadow.all_of_variable(address, bytes, stays)
-            && !self.begins_anew(kind, address, bytes, here)
-        {
+        if !self.begins_anew(kind, address, bytes, here) && !self.stays(kind, address, bytes) {
             self.access_slowly(kind, address, bytes, here, false);
         }
+    }
+
+    /// Whether all cells of a variable stay as they are. Those that it is not whole ones of need not be divided to see that.
+    #[inline(always)]
+    fn stays(&self, kind: AccessKind, address: u64, bytes: usize) -> bool {
+        let stays = |cell| self.glance.fast.stays(kind, cell);
+        self.shadow.all_of_variable(address, bytes, stays)
     }
 
     /// Whether all that was remembered of a variable precedes the running step, which has done the same with others from here before: then
@@ -74,7 +80,7 @@ impl Checker {
         }
         self.detector.speak_as(context);
         let first = cells[0];
-        let Some(after) = self.glance.fast.decide_without_memo(kind, first) else {
+        let Some(after) = self.detector.begins_anew(kind, first) else {
             return false;
         };
         let all_equal = cells.iter().all(|cell| *cell == first);
