@@ -1,9 +1,12 @@
 //! What atomic operations mean: which are releases and acquires, and which take and give up a lock.
 //!
 //! **Releases and acquires** are as the orders of the operations say: a write that releases passes on what its task knows, and a read
-//! that acquires takes it, as long as nothing but read-and-replace operations came in between, which add to it. A fence
-//! makes the reads before it acquire, and the writes behind it release. DIVERGENCE: such a write passes on all that its task did before the write, by
-//! the language only what it did before the fence; a race with what lies between the two is missed.
+//! that acquires takes it, as long as nothing but read-and-replace operations came in between, which add to it.
+//!
+//! **Fences** make the reads before them acquire, and the writes behind them release. What the task did before a releasing fence is released to an object
+//! of the fence's own, and a write behind it that does not release itself relays that to its variable. What a read that does not acquire
+//! finds is relayed to an object of the task's own, which an acquiring fence acquires. So a write passes on what was done before the fence
+//! and not what came between the two, and a fence acquires what was there when it was read and not what came there since.
 //!
 //! **Locks** are not told, they are recognised. Taking one is an operation that reads and replaces and acquires; giving it up is one by the same task
 //! that releases and puts back the value that was there before. Mutexes, reader-writer locks and spin locks of the standard library, of other
@@ -17,6 +20,8 @@
 //! What a reader did before it gave up the lock is passed on to those who take it exclusively, not to other readers: those may be inside
 //! at the same time.
 
+use crate::holding::{Holding, Holdings, Taken};
+use crate::structure::Position;
 use finishline_model::{LockId, LockMode, ObjectId};
 use std::collections::BTreeMap;
 use std::ops::Range;
@@ -35,13 +40,36 @@ pub struct Operation {
     pub releases: bool,
 }
 
+/// What the variable behind an object or a lock has shown itself to be so far.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Nature {
+    Atomic,
+    Lock,
+    ReaderWriterLock,
+}
+
+/// A variable by which tasks are kept in order.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Synchroniser {
+    pub address: u64,
+    pub nature: Nature,
+}
+
 /// What the detector is told of it.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Told {
     Lock(LockId, LockMode),
     Unlock(LockId),
-    Release { object: ObjectId, continues: bool },
+    Release {
+        object: ObjectId,
+        continues: bool,
+    },
     Acquire(ObjectId),
+    Relay {
+        from: ObjectId,
+        to: ObjectId,
+        continues: bool,
+    },
 }
 
 /// What a variable was found to be.
@@ -53,13 +81,24 @@ enum Kind {
     Readers(u64),
 }
 
+impl Kind {
+    fn nature(self) -> Nature {
+        match self {
+            Kind::Unknown => Nature::Atomic,
+            Kind::Exclusive => Nature::Lock,
+            Kind::Readers(_) => Nature::ReaderWriterLock,
+        }
+    }
+}
+
 #[derive(Clone, Copy, Debug)]
 struct Variable {
     object: ObjectId,
     kind: Kind,
     lock: Option<LockId>,
-    /// Its value carries what some release passed on.
+    /// Its value carries what some release passed on, and how many of these there were.
     released: bool,
+    releases: u64,
     /// What readers of the lock pass on, and whether some did since it was last taken exclusively.
     readers: ObjectId,
     readers_released: bool,
@@ -74,43 +113,61 @@ struct Hold {
     before: u64,
     /// It has turned out to be none.
     void: bool,
+    taken: Position,
+    /// This hold and those that its task had before.
+    holding: Holding,
 }
 
 #[derive(Debug, Default)]
 pub struct Synchronisation {
     variables: BTreeMap<u64, Variable>,
-    objects: u32,
-    locks: u32,
+    /// By object, and by lock, both counted from 1: also of those whose memory was forgotten.
+    objects: Vec<Option<Synchroniser>>,
+    locks: Vec<Synchroniser>,
+    holdings: Holdings,
     /// Of all tasks that are running or suspended, the running one's last.
     holds: Vec<Hold>,
     /// Where the running task's begin.
     own: usize,
-    /// What an acquiring fence acquires: variables with released values that the running task read without acquiring.
-    read: Vec<u64>,
-    /// A releasing fence has been passed by the running task.
-    fenced: bool,
+    /// Of the running task.
+    fences: Fences,
+    /// Objects that were `Fences::seen` of tasks that have ended.
+    spare: Vec<ObjectId>,
+}
+
+/// What a task has to do with fences.
+#[derive(Clone, Copy, Debug, Default)]
+struct Fences {
+    /// What it found in values that it read without acquiring.
+    seen: Option<ObjectId>,
+    /// The variable with a released value that it read last, with its number of releases then.
+    latest: Option<(ObjectId, u64)>,
+    /// What it did before its last releasing fence.
+    behind: Option<Fence>,
+}
+
+#[derive(Clone, Copy, Debug)]
+struct Fence {
+    object: ObjectId,
+    /// It was relayed to some variable.
+    used: bool,
 }
 
 /// What a task's creator takes up again when it has ended.
 #[derive(Debug, Default)]
 pub struct Suspended {
     own: usize,
-    read: Vec<u64>,
-    fenced: bool,
+    fences: Fences,
 }
 
 /// What a reader adds is one, or a bit above a few flags; a writer that subtracts takes away many bits.
 const MOST_PER_READER: u64 = 64;
 
-/// The most variables that are remembered for a fence.
-const MOST_READ: usize = 64;
-
 impl Synchronisation {
     pub fn begin_task(&mut self) -> Suspended {
         let suspended = Suspended {
             own: self.own,
-            read: std::mem::take(&mut self.read),
-            fenced: std::mem::take(&mut self.fenced),
+            fences: std::mem::take(&mut self.fences),
         };
         self.own = self.holds.len();
         suspended
@@ -122,27 +179,43 @@ impl Synchronisation {
             self.disown(hold.address, hold.lock);
             tell(Told::Unlock(hold.lock));
         }
-        (self.own, self.read, self.fenced) = (suspended.own, suspended.read, suspended.fenced);
+        self.spare.extend(self.fences.seen);
+        (self.own, self.fences) = (suspended.own, suspended.fences);
     }
 
+    /// An object that is no variable.
     pub fn new_object(&mut self) -> ObjectId {
-        self.objects += 1;
-        ObjectId(self.objects)
+        self.object_of(None)
+    }
+
+    fn object_of(&mut self, variable: Option<Synchroniser>) -> ObjectId {
+        self.objects.push(variable);
+        ObjectId(self.objects.len() as u32)
+    }
+
+    /// The variable that an object is of.
+    pub fn variable_of(&self, object: ObjectId) -> Option<Synchroniser> {
+        self.objects[object.index() - 1]
+    }
+
+    pub fn lock(&self, lock: LockId) -> Synchroniser {
+        self.locks[lock.index() - 1]
+    }
+
+    /// The locks that the running task holds, and where it took them.
+    pub fn holding(&self) -> Holding {
+        let own = &self.holds[self.own..];
+        own.last().map_or(Holding::NOTHING, |hold| hold.holding)
+    }
+
+    pub fn holdings(&self) -> &Holdings {
+        &self.holdings
     }
 
     /// Whether the variable at an address was used as a lock.
     pub fn is_lock(&self, address: u64) -> bool {
         let variable = self.variables.get(&address);
         variable.is_some_and(|variable| variable.kind != Kind::Unknown)
-    }
-
-    /// Where a lock is.
-    pub fn address_of(&self, lock: LockId) -> Option<u64> {
-        let is_it = |(_, variable): &(&u64, &Variable)| variable.lock == Some(lock);
-        self.variables
-            .iter()
-            .find(is_it)
-            .map(|(address, _)| *address)
     }
 
     /// These addresses are something new from now on.
@@ -164,24 +237,32 @@ impl Synchronisation {
     pub fn published(&mut self, address: u64, mut tell: impl FnMut(Told)) {
         let variable = self.variable(address);
         let (object, continues) = (variable.object, variable.released);
-        self.variables
-            .entry(address)
-            .and_modify(|variable| variable.released = true);
+        self.variables.entry(address).and_modify(|variable| {
+            variable.released = true;
+            variable.releases += 1;
+        });
         tell(Told::Release { object, continues });
     }
 
     pub fn fence(&mut self, acquires: bool, releases: bool, mut tell: impl FnMut(Told)) {
-        self.fenced |= releases;
-        if acquires {
-            for address in std::mem::take(&mut self.read) {
-                if let Some(variable) = self.variables.get(&address) {
-                    tell(Told::Acquire(variable.object));
-                }
-            }
+        if acquires && let Some(seen) = self.fences.seen.take() {
+            tell(Told::Acquire(seen));
+            self.spare.push(seen);
+        }
+        if releases {
+            let unused = self.fences.behind.filter(|fence| !fence.used);
+            let object = unused.map_or_else(|| self.new_object(), |fence| fence.object);
+            let used = false;
+            self.fences.behind = Some(Fence { object, used });
+            tell(Told::Release {
+                object,
+                continues: false,
+            });
         }
     }
 
-    pub fn follow(&mut self, operation: &Operation, mut tell: impl FnMut(Told)) {
+    /// An operation was made, at this place.
+    pub fn follow(&mut self, operation: &Operation, at: Position, mut tell: impl FnMut(Told)) {
         let address = operation.address;
         let variable = self.variable(address);
         let takes = self.takes(operation, variable.kind);
@@ -191,7 +272,7 @@ impl Synchronisation {
         let Some(after) = operation.after else {
             return;
         };
-        let releases = operation.releases || self.fenced;
+        let releases = operation.releases || self.fences.behind.is_some();
         let given_up = self.give_up(operation, releases, after, &mut tell);
         // A value that replaces another one without having read it carries nothing of that.
         let continues = operation.before.is_some() && variable.released;
@@ -199,25 +280,64 @@ impl Synchronisation {
         let less = operation.before.unwrap_or(after).wrapping_sub(after);
         let by_reader = given_up && operation.counts && variable.kind == Kind::Readers(less);
         if by_reader {
-            tell(Told::Release {
-                object: variable.readers,
-                continues: variable.readers_released,
-            });
+            let continues = variable.readers_released;
+            self.pass_on(operation, variable.readers, continues, &mut tell);
         } else if releases {
-            tell(Told::Release {
-                object: variable.object,
-                continues,
-            });
+            self.pass_on(operation, variable.object, continues, &mut tell);
         }
         self.variables.entry(address).and_modify(|variable| {
+            variable.releases += u64::from(releases);
             variable.readers_released = by_reader || variable.readers_released && !releases;
             variable.released = continues || releases && !by_reader;
         });
         if let Some(mode) = takes
             && !given_up
         {
-            self.take(operation, mode, &mut tell);
+            self.take(operation, at, mode, &mut tell);
         }
+    }
+
+    /// A write passes on what its task did before it, or before the last fence, by an object of its variable.
+    fn pass_on(
+        &mut self,
+        operation: &Operation,
+        to: ObjectId,
+        continues: bool,
+        tell: &mut impl FnMut(Told),
+    ) {
+        match &mut self.fences.behind {
+            Some(fence) if !operation.releases => {
+                fence.used = true;
+                let from = fence.object;
+                // In reports it goes by the first variable that it was seen with.
+                let of_variable = self.objects[to.index() - 1];
+                let of_fence = &mut self.objects[from.index() - 1];
+                *of_fence = of_fence.or(of_variable);
+                tell(Told::Relay {
+                    from,
+                    to,
+                    continues,
+                });
+            }
+            _ => tell(Told::Release {
+                object: to,
+                continues,
+            }),
+        }
+    }
+
+    /// What was released was read, and may be acquired by a fence.
+    fn see(&mut self, released: ObjectId, tell: &mut impl FnMut(Told)) {
+        let before = self.fences.seen;
+        let seen = before
+            .or_else(|| self.spare.pop())
+            .unwrap_or_else(|| self.new_object());
+        self.fences.seen = Some(seen);
+        tell(Told::Relay {
+            from: released,
+            to: seen,
+            continues: before.is_some(),
+        });
     }
 
     /// A value was read.
@@ -228,17 +348,16 @@ impl Synchronisation {
         takes: Option<LockMode>,
         tell: &mut impl FnMut(Told),
     ) {
-        if !operation.acquires {
-            let address = operation.address;
-            if variable.released && !self.read.contains(&address) && self.read.len() < MOST_READ {
-                self.read.push(address);
-            }
-            return;
-        }
         if variable.released {
-            tell(Told::Acquire(variable.object));
+            let latest = Some((variable.object, variable.releases));
+            let is_known = std::mem::replace(&mut self.fences.latest, latest) == latest;
+            match operation.acquires {
+                true => tell(Told::Acquire(variable.object)),
+                false if is_known => {}
+                false => self.see(variable.object, tell),
+            }
         }
-        if variable.readers_released && takes == Some(LockMode::Exclusive) {
+        if operation.acquires && variable.readers_released && takes == Some(LockMode::Exclusive) {
             tell(Told::Acquire(variable.readers));
         }
     }
@@ -258,17 +377,24 @@ impl Synchronisation {
     }
 
     fn variable(&mut self, address: u64) -> Variable {
-        *self.variables.entry(address).or_insert_with(|| {
-            self.objects += 2;
-            Variable {
-                object: ObjectId(self.objects - 1),
-                kind: Kind::Unknown,
-                lock: None,
-                released: false,
-                readers: ObjectId(self.objects),
-                readers_released: false,
-            }
-        })
+        if let Some(known) = self.variables.get(&address) {
+            return *known;
+        }
+        let synchroniser = Synchroniser {
+            address,
+            nature: Nature::Atomic,
+        };
+        let variable = Variable {
+            object: self.object_of(Some(synchroniser)),
+            kind: Kind::Unknown,
+            lock: None,
+            released: false,
+            releases: 0,
+            readers: self.object_of(Some(synchroniser)),
+            readers_released: false,
+        };
+        self.variables.insert(address, variable);
+        variable
     }
 
     /// Ends the running task's hold of the variable, if it has one. Whether it was a lock and is given up.
@@ -287,6 +413,7 @@ impl Synchronisation {
             return false;
         };
         let hold = self.holds.remove(self.own + at);
+        self.renumber_holds_from(self.own + at);
         tell(Told::Unlock(hold.lock));
         let given_up = releases && after == hold.before && !hold.void;
         if !given_up {
@@ -294,21 +421,47 @@ impl Synchronisation {
             return false;
         }
         let read = operation.before.unwrap_or(after);
-        self.variables
-            .entry(operation.address)
-            .and_modify(|variable| {
-                variable.kind = match variable.kind {
-                    _ if operation.counts && read.wrapping_sub(after) <= MOST_PER_READER => {
-                        Kind::Readers(read.wrapping_sub(after))
-                    }
-                    Kind::Unknown => Kind::Exclusive,
-                    known => known,
-                };
-            });
+        let mut variable = self.variable(operation.address);
+        variable.kind = match variable.kind {
+            _ if operation.counts && read.wrapping_sub(after) <= MOST_PER_READER => {
+                Kind::Readers(read.wrapping_sub(after))
+            }
+            Kind::Unknown => Kind::Exclusive,
+            known => known,
+        };
+        self.variables.insert(operation.address, variable);
+        let shown = Synchroniser {
+            address: operation.address,
+            nature: variable.kind.nature(),
+        };
+        for object in [variable.object, variable.readers] {
+            self.objects[object.index() - 1] = Some(shown);
+        }
+        self.locks[hold.lock.index() - 1] = shown;
         true
     }
 
-    fn take(&mut self, operation: &Operation, mode: LockMode, tell: &mut impl FnMut(Told)) {
+    fn renumber_holds_from(&mut self, first: usize) {
+        for at in first..self.holds.len() {
+            self.holds[at].holding =
+                self.holding_with(at, self.holds[at].lock, self.holds[at].taken);
+        }
+    }
+
+    /// The running task's holds below this one, and one more.
+    fn holding_with(&mut self, at: usize, lock: LockId, taken: Position) -> Holding {
+        let outer = self.holds[self.own..at].last();
+        let outer = outer.map_or(Holding::NOTHING, |hold| hold.holding);
+        self.holdings.with(outer, Taken { lock, at: taken })
+    }
+
+    fn take(
+        &mut self,
+        operation: &Operation,
+        taken: Position,
+        mode: LockMode,
+        tell: &mut impl FnMut(Told),
+    ) {
         let (address, Some(before)) = (operation.address, operation.before) else {
             return;
         };
@@ -320,18 +473,23 @@ impl Synchronisation {
                 self.disown(address, hold.lock);
             }
         }
-        let lock = self.variable(address).lock.unwrap_or_else(|| {
-            self.locks += 1;
-            LockId(self.locks)
+        let mut variable = self.variable(address);
+        let lock = *variable.lock.get_or_insert_with(|| {
+            self.locks.push(Synchroniser {
+                address,
+                nature: Nature::Atomic,
+            });
+            LockId(self.locks.len() as u32)
         });
-        self.variables
-            .entry(address)
-            .and_modify(|variable| variable.lock = Some(lock));
+        self.variables.insert(address, variable);
+        let holding = self.holding_with(self.holds.len(), lock, taken);
         self.holds.push(Hold {
             address,
             lock,
             before,
             void: false,
+            taken,
+            holding,
         });
         tell(Told::Lock(lock, mode));
     }
@@ -349,9 +507,14 @@ impl Synchronisation {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use Told::{Acquire, Lock, Release, Unlock};
+    use crate::calls::ROOT;
+    use Told::{Acquire, Lock, Relay, Release, Unlock};
 
     const AT: u64 = 0x1000;
+    const HERE: Position = Position {
+        place: 7,
+        calls: ROOT,
+    };
 
     fn swap(before: u64, after: u64, acquires: bool, releases: bool) -> Operation {
         Operation {
@@ -387,7 +550,7 @@ mod tests {
 
     fn told(synchronisation: &mut Synchronisation, operation: Operation) -> Vec<Told> {
         let mut told = Vec::new();
-        synchronisation.follow(&operation, |event| told.push(event));
+        synchronisation.follow(&operation, HERE, |event| told.push(event));
         told
     }
 
@@ -417,7 +580,12 @@ mod tests {
         let again = [Acquire(ONE), Lock(lock, LockMode::Exclusive)];
         assert_eq!(told(all, swap(0, 1, true, false)), again);
         assert_eq!(told(all, store(0, true)), [Unlock(lock), released(false)]);
-        assert_eq!(all.address_of(lock), Some(AT));
+        let shown = |nature| Synchroniser {
+            address: AT,
+            nature,
+        };
+        assert_eq!(all.lock(lock), shown(Nature::Lock));
+        assert_eq!(all.variable_of(ONE), Some(shown(Nature::Lock)));
     }
 
     /// As std's: readers count by one, a writer sets many bits.
@@ -443,6 +611,11 @@ mod tests {
             [Acquire(ONE), Lock(lock, LockMode::Shared)]
         );
         assert_eq!(told(all, reader_ends), [Unlock(lock), readers(true)]);
+        assert_eq!(all.lock(lock).nature, Nature::ReaderWriterLock);
+        for object in [ONE, ObjectId(2)] {
+            let by = all.variable_of(object).unwrap();
+            assert_eq!(by.nature, Nature::ReaderWriterLock);
+        }
         let all_before = [
             Acquire(ONE),
             Acquire(ObjectId(2)),
@@ -476,7 +649,12 @@ mod tests {
         let mut ended = Vec::new();
         all.end_task(Suspended::default(), |event| ended.push(event));
         assert_eq!(ended, [Unlock(LockId(2))]);
-        assert_eq!((all.is_lock(AT), all.address_of(LockId(2))), (false, None));
+        assert!(!all.is_lock(AT));
+        assert_eq!(all.lock(LockId(2)).nature, Nature::Atomic);
+        assert_eq!(
+            all.variable_of(ONE).map(|by| by.nature),
+            Some(Nature::Atomic)
+        );
     }
 
     #[test]
@@ -490,7 +668,33 @@ mod tests {
         );
         assert_eq!(told(all, swap(9, 7, true, true))[0], Unlock(LockId(2)));
         all.end_task(suspended, |_| panic!("it holds nothing"));
-        assert_eq!(told(all, swap(7, 0, false, true))[0], Unlock(LockId(1)));
+        assert!(told(all, swap(7, 0, false, true)).contains(&Unlock(LockId(1))));
+    }
+
+    #[test]
+    fn what_a_task_holds_is_its_own() {
+        let all = &mut Synchronisation::default();
+        let other = |operation: Operation| Operation {
+            address: AT + 8,
+            ..operation
+        };
+        let (take, give_up) = (swap(0, 1, true, false), swap(1, 0, false, true));
+        let taken = |lock| Taken {
+            lock: LockId(lock),
+            at: HERE,
+        };
+        let held = |all: &Synchronisation| all.holdings().taken(all.holding());
+        assert_eq!(held(all), []);
+        told(all, take);
+        told(all, other(take));
+        assert_eq!(held(all), [taken(1), taken(2)]);
+        let suspended = all.begin_task();
+        assert_eq!(held(all), []);
+        all.end_task(suspended, |_| panic!("it holds nothing"));
+        told(all, give_up);
+        assert_eq!(held(all), [taken(2)], "not the one taken last");
+        told(all, other(give_up));
+        assert_eq!(held(all), []);
     }
 
     #[test]
@@ -507,21 +711,95 @@ mod tests {
         assert_eq!(told(all, load(2, true)), []);
     }
 
+    fn fence(synchronisation: &mut Synchronisation, acquires: bool, releases: bool) -> Vec<Told> {
+        let mut told = Vec::new();
+        synchronisation.fence(acquires, releases, |event| told.push(event));
+        told
+    }
+
+    fn relayed(from: u32, to: u32, continues: bool) -> Told {
+        Relay {
+            from: ObjectId(from),
+            to: ObjectId(to),
+            continues,
+        }
+    }
+
     /// As the counts of `Arc`.
     #[test]
     fn a_fence_acquires_what_was_read() {
         let all = &mut Synchronisation::default();
         assert_eq!(told(all, count(3, 2, false, true)), [released(false)]);
-        assert_eq!(told(all, count(2, 1, false, true)), [released(true)]);
         let suspended = all.begin_task();
-        all.fence(true, false, |event| {
-            panic!("{event:?}: this task has read nothing")
-        });
-        assert_eq!(told(all, count(1, 0, false, true)), [released(true)]);
-        let mut acquired = Vec::new();
-        all.fence(true, false, |event| acquired.push(event));
-        assert_eq!(acquired, [Acquire(ONE)]);
+        assert_eq!(fence(all, true, false), [], "this task has read nothing");
+        // Objects 1 and 2 are the variable's.
+        let second = [relayed(1, 3, false), released(true)];
+        assert_eq!(told(all, count(2, 1, false, true)), second);
+        let last = [relayed(1, 3, true), released(true)];
+        assert_eq!(told(all, count(1, 0, false, true)), last);
+        assert_eq!(fence(all, true, false), [Acquire(ObjectId(3))]);
+        assert_eq!(fence(all, true, false), [], "it is acquired already");
         all.end_task(suspended, |_| panic!("no lock"));
+    }
+
+    #[test]
+    fn what_was_seen_already_is_not_relayed_again() {
+        let all = &mut Synchronisation::default();
+        told(all, store(1, true));
+        assert_eq!(told(all, load(1, false)), [relayed(1, 3, false)]);
+        assert_eq!(told(all, load(1, false)), []);
+        told(all, store(1, true));
+        assert_eq!(told(all, load(1, false)), [relayed(1, 3, true)]);
+        told(all, store(1, false));
+        assert_eq!(told(all, load(1, false)), [], "nothing was released");
+        let other = Operation {
+            address: AT + 8,
+            ..load(0, false)
+        };
+        assert_eq!(told(all, other), []);
+    }
+
+    /// What the task of another fence has seen is none of this one's.
+    #[test]
+    fn each_task_has_its_own_fences() {
+        let all = &mut Synchronisation::default();
+        told(all, store(1, true));
+        told(all, load(1, false));
+        let suspended = all.begin_task();
+        assert_eq!(fence(all, true, true).len(), 1, "a release");
+        all.end_task(suspended, |_| panic!("no lock"));
+        assert_eq!(told(all, store(1, false)), [], "no fence of its own");
+        assert_eq!(fence(all, true, false), [Acquire(ObjectId(3))]);
+        // The object is free again, and what it held is not kept.
+        told(all, store(1, true));
+        assert_eq!(told(all, load(1, false)), [relayed(1, 3, false)]);
+    }
+
+    #[test]
+    fn a_write_behind_a_fence_passes_on_what_was_before_the_fence() {
+        let all = &mut Synchronisation::default();
+        let by_fence = |object| Release {
+            object: ObjectId(object),
+            continues: false,
+        };
+        assert_eq!(fence(all, false, true), [by_fence(1)]);
+        assert_eq!(fence(all, false, true), [by_fence(1)], "nothing has it yet");
+        assert_eq!(told(all, store(1, false)), [relayed(1, 2, false)]);
+        assert_eq!(
+            all.variable_of(ONE).map(|variable| variable.address),
+            Some(AT)
+        );
+        assert_eq!(told(all, load(1, true)), [Acquire(ObjectId(2))]);
+        assert_eq!(fence(all, false, true), [by_fence(4)]);
+        // One that releases itself passes on more.
+        let released = Release {
+            object: ObjectId(2),
+            continues: false,
+        };
+        assert_eq!(told(all, store(2, true)), [released]);
+        // And one that reads and replaces adds to what is there, which is seen by that.
+        let added = [relayed(2, 5, false), relayed(4, 2, true)];
+        assert_eq!(told(all, swap(2, 3, false, false)), added);
     }
 
     #[test]

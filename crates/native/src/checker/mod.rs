@@ -10,7 +10,10 @@
 //! below a task's first frame is forgotten when it ends. How far down that is, is known from the accesses that were remembered: none is
 //! below the stack pointer of its time.
 //!
-//! **The heap.** A block that is freed is forgotten; so is one that is allocated, in case it was freed unheard.
+//! **The heap.** To free a block is to write all of it: whoever may be using it at the time races with that. What lies there is
+//! another object only when it is allocated again, so who uses it later, in parallel, races as well. Only a block that is so big that the allocator
+//! gives it back to the system is forgotten at once, since what comes there next may come unheard; pages of it that nobody ever
+//! accessed get no cells by that.
 
 mod accesses;
 mod glance;
@@ -25,8 +28,9 @@ pub use waiting::{Stopped, Waits};
 
 use crate::calls::Calls;
 use crate::heap::{Block, Heap};
+use crate::holding::Holding;
 use crate::options::Options;
-use crate::races::Races;
+use crate::races::{Manner, Races};
 use crate::shadow::{Elsewhere, Shadow};
 use crate::structure::{Position, Structure, TaskKind};
 use crate::synchronisation::Synchronisation;
@@ -58,7 +62,9 @@ struct Site {
     kind: AccessKind,
     at: Position,
     bytes: u32,
-    atomic: bool,
+    manner: Manner,
+    /// The locks that its task had taken.
+    holding: Holding,
 }
 
 /// The latest context of each of some sites.
@@ -88,6 +94,8 @@ pub struct Checker {
     pub private: Range<u64>,
     /// Whether a block of the heap is reachable from thread-local variables only.
     pub is_private: fn(&Checker, &Range<u64>) -> bool,
+    /// The word at an address of thread-local variables.
+    pub read_word: fn(u64) -> u64,
     /// Of the tasks that are running or suspended: below where their frames are. The running one is last.
     frames: Vec<(u64, TaskId)>,
     pub atomic_accesses: u64,
@@ -97,11 +105,14 @@ pub struct Checker {
     pub threads: u64,
     /// The objects by which threads that have ended pass on what they did.
     thread_objects: IdMap<u64, ObjectId>,
-    synchronisation: Synchronisation,
+    pub synchronisation: Synchronisation,
     spin: Spin,
 }
 
 const NO_SITE: SiteId = SiteId(0);
+
+/// Allocators take blocks of so many bytes from the system, one by one, and give them back so.
+const GIVEN_BACK: u64 = 128 << 10;
 
 impl Checker {
     pub fn new(
@@ -133,6 +144,7 @@ impl Checker {
             stack,
             private,
             is_private: |_, _| false,
+            read_word: |_| 0,
             atomic_accesses: 0,
             failure: None,
             stopped: None,
@@ -215,8 +227,16 @@ impl Checker {
     }
 
     pub fn allocated(&mut self, start: u64, bytes: u64, place: u64) {
-        // What is left of its last word is nobody's.
-        self.forget(start, bytes.next_multiple_of(8));
+        // What is left of its last word is nobody's, unless blocks are packed so that they begin inside words.
+        let forgotten = match start % 8 {
+            0 => bytes.next_multiple_of(8),
+            _ => bytes,
+        };
+        self.forget(start, forgotten);
+        self.note_block(start, bytes, place);
+    }
+
+    fn note_block(&mut self, start: u64, bytes: u64, place: u64) {
         let allocated = self.position(place);
         let task = self.structure.running();
         self.heap.allocate(Block {
@@ -227,10 +247,30 @@ impl Checker {
         });
     }
 
-    pub fn freed(&mut self, start: u64) {
-        if let Some(block) = self.heap.free(start) {
-            self.forget(block.start, block.bytes);
+    pub fn freed(&mut self, start: u64, place: u64) {
+        let Some(block) = self.heap.live(start) else {
+            return;
+        };
+        self.end_of_block(block, place);
+        self.heap.free(start);
+        if self.glance.alone || block.bytes >= GIVEN_BACK {
+            self.forget(start, block.bytes);
         }
+    }
+
+    /// A block has another size from now on, and maybe another address. It is the end of the old one either way, so that the answer
+    /// does not depend on whether there was room.
+    pub fn reallocated(&mut self, from: u64, to: u64, bytes: u64, place: u64) {
+        let in_place = self.heap.live(from).filter(|_| from == to);
+        let Some(block) = in_place else {
+            self.freed(from, place);
+            self.allocated(to, bytes, place);
+            return;
+        };
+        self.end_of_block(block, place);
+        let kept = block.bytes.min(bytes);
+        self.forget(to + kept, bytes - kept);
+        self.note_block(to, bytes, place);
     }
 }
 
@@ -238,7 +278,9 @@ impl Checker {
 mod tests {
     use super::*;
     use crate::findings::{self, Process};
+    use crate::races::Object;
     use crate::structure::FinishKind;
+    use crate::synchronisation::Operation;
 
     /// What the detector can't follow is no reason to call a run clean.
     #[test]
@@ -256,5 +298,158 @@ mod tests {
         checker.end_task(task);
         assert!(checker.failure().is_some());
         assert!(!complete(&checker));
+    }
+
+    const BLOCK: u64 = 0x7000_0000_0000;
+    const LOCK: u64 = 0x7100_0000_0000;
+
+    fn checker() -> Checker {
+        Checker::new(Options::default(), 0..0, 0..0).unwrap()
+    }
+
+    /// Two tasks of one scope.
+    fn beside(
+        checker: &mut Checker,
+        first: impl FnOnce(&mut Checker),
+        second: impl FnOnce(&mut Checker),
+    ) {
+        let finish = checker.begin_finish(FinishKind::Scope, 1);
+        let task = checker.begin_task(TaskKind::ScopeSpawn, finish, 2, 0);
+        first(checker);
+        checker.end_task(task);
+        let task = checker.begin_task(TaskKind::ScopeSpawn, finish, 3, 0);
+        second(checker);
+        checker.end_task(task);
+        checker.end_finish(finish);
+    }
+
+    fn write(checker: &mut Checker) {
+        let here = Here {
+            place: 10,
+            stack_pointer: u64::MAX,
+        };
+        checker.access(AccessKind::Write, BLOCK, 8, here);
+    }
+
+    fn under_lock(checker: &mut Checker, body: impl FnOnce(&mut Checker)) {
+        let here = Here {
+            place: 20,
+            stack_pointer: u64::MAX,
+        };
+        let take = Operation {
+            address: LOCK,
+            before: Some(0),
+            after: Some(1),
+            counts: false,
+            acquires: true,
+            releases: false,
+        };
+        let give_up = Operation {
+            before: Some(1),
+            after: Some(0),
+            acquires: false,
+            releases: true,
+            ..take
+        };
+        checker.atomic(&take, 4, here);
+        body(checker);
+        checker.atomic(&give_up, 4, here);
+    }
+
+    /// A checker that knows the lock, and a block of so many bytes.
+    fn with_block(bytes: u64) -> Checker {
+        let mut checker = checker();
+        let same = |checker: &mut Checker| under_lock(checker, |_| ());
+        beside(&mut checker, same, same);
+        checker.allocated(BLOCK, bytes, 4);
+        checker
+    }
+
+    #[test]
+    fn a_freed_block_is_the_same_until_it_is_allocated_again() {
+        let free = |checker: &mut Checker| checker.freed(BLOCK, 30);
+        let again = |checker: &mut Checker| {
+            checker.allocated(BLOCK, 8, 5);
+            write(checker);
+        };
+        for (first, second, races) in [
+            (
+                &write as &dyn Fn(&mut Checker),
+                &free as &dyn Fn(&mut Checker),
+                1,
+            ),
+            (&free, &write, 1),
+            (&free, &again, 0),
+        ] {
+            let mut checker = with_block(8);
+            beside(&mut checker, first, second);
+            assert_eq!(checker.races.iter().count(), races);
+            assert!(checker.races.iter().all(|race| {
+                let manners = [race.first.manner, race.second.manner];
+                manners.contains(&Manner::Free)
+                    && matches!(race.names.object, Object::Heap { bytes: 8, .. })
+            }));
+        }
+    }
+
+    #[test]
+    fn a_block_that_goes_back_to_the_system_is_judged_and_forgotten() {
+        let free = |checker: &mut Checker| checker.freed(BLOCK, 30);
+        let mut checker = with_block(GIVEN_BACK);
+        beside(&mut checker, write, free);
+        assert_eq!(checker.races.iter().count(), 1);
+
+        let mut checker = with_block(GIVEN_BACK);
+        let write_and_free = |checker: &mut Checker| {
+            write(checker);
+            free(checker);
+        };
+        beside(&mut checker, write_and_free, write);
+        assert!(checker.races.is_empty());
+
+        let mut checker = with_block(GIVEN_BACK);
+        let before = checker.shadow.used_bytes();
+        beside(&mut checker, free, |checker| {
+            let after = checker.shadow.used_bytes();
+            assert_eq!(after, before, "nobody had accessed it");
+            write(checker);
+        });
+        assert!(checker.races.is_empty());
+    }
+
+    #[test]
+    fn locks_protect_a_block_from_being_freed_and_not_what_is_freed() {
+        let free = |checker: &mut Checker| under_lock(checker, |c| c.freed(BLOCK, 30));
+        let locked = |checker: &mut Checker| under_lock(checker, write);
+        let mut checker = with_block(8);
+        beside(&mut checker, locked, free);
+        assert!(checker.races.is_empty() && !checker.overlaps.is_empty());
+        // Nobody may use it now, with or without a lock, though this one knows that it is freed.
+        let mut checker = with_block(8);
+        beside(&mut checker, write, free);
+        assert_eq!(checker.races.iter().count(), 1);
+    }
+
+    #[test]
+    fn a_block_that_grows_in_place_has_ended_all_the_same() {
+        let grow = |checker: &mut Checker| checker.reallocated(BLOCK, BLOCK, 16, 30);
+        let grow_locked = |checker: &mut Checker| under_lock(checker, grow);
+        let locked = |checker: &mut Checker| under_lock(checker, write);
+        for (first, second, races) in [
+            (
+                &write as &dyn Fn(&mut Checker),
+                &grow as &dyn Fn(&mut Checker),
+                1,
+            ),
+            (&grow, &write, 1),
+            (&write, &grow_locked, 1),
+            (&locked, &grow_locked, 0),
+            (&grow_locked, &locked, 0),
+        ] {
+            let mut checker = with_block(8);
+            beside(&mut checker, first, second);
+            assert_eq!(checker.races.iter().count(), races);
+            assert_eq!(checker.heap.live(BLOCK).unwrap().bytes, 16);
+        }
     }
 }
