@@ -630,6 +630,46 @@ mod tests {
     }
 
     #[test]
+    fn readers_alone_pass_nothing_on_to_each_other() {
+        let all = &mut Synchronisation::default();
+        let (reader, reader_ends) = (count(0, 1, true, false), count(1, 0, false, true));
+        told(all, reader);
+        told(all, reader_ends);
+        let again = [Lock(LockId(1), LockMode::Shared)];
+        assert_eq!(told(all, reader), again);
+        told(all, reader_ends);
+        // Who counts by another unit may be a reader as well.
+        let other = [Lock(LockId(1), LockMode::Shared)];
+        assert_eq!(told(all, count(0, 4, true, false)), other);
+    }
+
+    #[test]
+    fn readers_are_inside_together() {
+        let all = &mut Synchronisation::default();
+        told(all, count(0, 1, true, false));
+        let suspended = all.begin_task();
+        told(all, count(1, 2, true, false));
+        told(all, count(2, 1, false, true));
+        all.end_task(suspended, |_| panic!("it holds nothing"));
+        let ended = told(all, count(1, 0, false, true));
+        let passed_on = Release {
+            object: ObjectId(2),
+            continues: true,
+        };
+        assert_eq!(ended, [Unlock(LockId(1)), passed_on]);
+        assert_eq!(all.lock(LockId(1)).nature, Nature::ReaderWriterLock);
+    }
+
+    #[test]
+    fn what_changes_nothing_or_does_not_release_is_no_lock() {
+        let all = &mut Synchronisation::default();
+        assert_eq!(told(all, swap(5, 5, true, false)), []);
+        told(all, swap(0, 1, true, false));
+        assert_eq!(told(all, store(0, false)), [Unlock(LockId(1))]);
+        assert!(!all.is_lock(AT));
+    }
+
+    #[test]
     fn a_counter_is_no_lock() {
         let all = &mut Synchronisation::default();
         assert_eq!(
@@ -669,6 +709,8 @@ mod tests {
         assert_eq!(told(all, swap(9, 7, true, true))[0], Unlock(LockId(2)));
         all.end_task(suspended, |_| panic!("it holds nothing"));
         assert!(told(all, swap(7, 0, false, true)).contains(&Unlock(LockId(1))));
+        assert_eq!(all.lock(LockId(1)).nature, Nature::Atomic);
+        assert_eq!(all.lock(LockId(2)).nature, Nature::Lock);
     }
 
     #[test]
@@ -770,9 +812,13 @@ mod tests {
         all.end_task(suspended, |_| panic!("no lock"));
         assert_eq!(told(all, store(1, false)), [], "no fence of its own");
         assert_eq!(fence(all, true, false), [Acquire(ObjectId(3))]);
-        // The object is free again, and what it held is not kept.
-        told(all, store(1, true));
-        assert_eq!(told(all, load(1, false)), [relayed(1, 3, false)]);
+        // The object is free again, here and when a task ends, and what it held is not kept.
+        for _ in 0..2 {
+            let suspended = all.begin_task();
+            told(all, store(1, true));
+            assert_eq!(told(all, load(1, false)), [relayed(1, 3, false)]);
+            all.end_task(suspended, |_| panic!("no lock"));
+        }
     }
 
     #[test]
