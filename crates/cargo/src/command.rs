@@ -64,6 +64,7 @@ pub(crate) fn execute(request: &Request) -> Result<u8, Problem> {
             stable: !toolchain.is_nightly() && env::var_os("RUSTC_BOOTSTRAP").is_none(),
             users_wrapper: toolchain.users_wrapper(&given.place).map(PathBuf::from),
             drop_in: runtime.drop_in,
+            compile_arguments: runtime.compile_arguments,
             link_arguments: runtime.link_arguments,
         },
         users_environment: changed

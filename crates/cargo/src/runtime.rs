@@ -27,6 +27,8 @@ const SOURCES: &str = "sources";
 pub(crate) struct Runtime {
     /// Distinguishes whatever was built with another rustc or another tool.
     pub(crate) key: String,
+    /// Arguments of rustc for every instrumented crate: what the runtime stands before is called, and not inlined, also where it is defined.
+    pub(crate) compile_arguments: Vec<String>,
     /// Arguments of rustc that make the runtime a part of a program.
     pub(crate) link_arguments: Vec<String>,
     /// The crate root that stands in for rayon-core's.
@@ -47,9 +49,14 @@ impl Runtime {
             }
             drop(lock);
         }
+        let wrapped = read_wrapped(&home)?;
         Ok(Runtime {
             key,
-            link_arguments: link_arguments(&home)?,
+            compile_arguments: wrapped
+                .iter()
+                .map(|symbol| format!("-Cllvm-args=-force-attribute={symbol}:noinline"))
+                .collect(),
+            link_arguments: link_arguments(&home, &wrapped)?,
             drop_in: home.join(SOURCES).join(sources::DROP_IN_ROOT),
         })
     }
@@ -122,27 +129,28 @@ fn build(toolchain: &Toolchain, cache: &Path, home: &Path, quiet: bool) -> Resul
     fs::rename(&product, home).map_err(|error| Problem::write(home, error))
 }
 
-fn link_arguments(home: &Path) -> Result<Vec<String>, Problem> {
+fn read_wrapped(home: &Path) -> Result<Vec<String>, Problem> {
+    let path = home.join(WRAPPED);
+    let wrapped = fs::read_to_string(&path).map_err(|error| Problem::read(&path, error))?;
+    Ok(wrapped.lines().map(str::to_owned).collect())
+}
+
+fn link_arguments(home: &Path, wrapped: &[String]) -> Result<Vec<String>, Problem> {
     let object = home.join(OBJECT);
     let object = object
         .to_str()
         .ok_or_else(|| Problem::new(format!("the path {} is not text", object.display())))?;
-    let path = home.join(WRAPPED);
-    let wrapped = fs::read_to_string(&path).map_err(|error| Problem::read(&path, error))?;
     let mut arguments = vec![
         format!("-Clink-arg={object}"),
         // Instrumented libraries that the program loads later find it there.
         "-Clink-arg=-Wl,--export-dynamic-symbol=__tsan_*".to_owned(),
     ];
-    arguments.extend(
-        wrapped
-            .lines()
-            .map(|symbol| format!("-Clink-arg=-Wl,--wrap={symbol}")),
-    );
+    let wrap = |symbol| format!("-Clink-arg=-Wl,--wrap={symbol}");
+    arguments.extend(wrapped.iter().map(wrap));
     Ok(arguments)
 }
 
-/// The functions of std that the runtime stands before, as symbols of this rustc's std.
+/// The functions that the runtime stands before, as symbols of this rustc.
 fn wrapped_symbols(toolchain: &Toolchain, quiet: bool) -> Result<Vec<(Wrapped, String)>, Problem> {
     let library = toolchain.standard_library()?;
     let wrapped: Vec<Wrapped> = sources::wrapped_functions().collect();
@@ -227,6 +235,8 @@ fn merge(
         localise.arg(format!(
             "--redefine-sym=__finishline_real_{name}=__real_{symbol}"
         ));
+        // A program without the function is linked all the same.
+        localise.arg(format!("--weaken-symbol=__real_{symbol}"));
         global.push(format!("__wrap_{symbol}"));
     }
     let list = workshop.join("global-symbols");

@@ -82,6 +82,8 @@ pub(crate) struct Compiler {
     pub(crate) users_wrapper: Option<PathBuf>,
     /// The crate root that stands in for rayon-core's.
     pub(crate) drop_in: PathBuf,
+    /// Arguments of rustc for every instrumented crate.
+    pub(crate) compile_arguments: Vec<String>,
     /// Arguments of rustc for what is linked to a program.
     pub(crate) link_arguments: Vec<String>,
 }

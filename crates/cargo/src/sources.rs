@@ -41,7 +41,7 @@ pub(crate) fn global_symbols() -> impl Iterator<Item = &'static str> {
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) struct Wrapped {
     pub(crate) name: &'static str,
-    /// A function of std, by its path.
+    /// A function that std defines or calls, by its path.
     pub(crate) function: &'static str,
 }
 

@@ -1,4 +1,4 @@
-//! Finds functions in the precompiled standard library by their paths.
+//! Finds functions that the precompiled standard library defines or calls by their paths.
 //!
 //! Their symbols differ from one rustc to the next, by scheme and by hash. A path is found as it is shown to people: without hash, and
 //! without the angle brackets that one of the schemes puts around types.
@@ -9,7 +9,7 @@ use object::{Object, ObjectSymbol};
 use std::fs;
 use std::path::Path;
 
-/// The symbol of each function, if the library defines it.
+/// The symbol of each function, if the library knows it.
 pub(crate) fn symbols(library: &Path, functions: &[&str]) -> Result<Vec<Option<String>>, Problem> {
     let data = fs::read(library).map_err(|error| Problem::read(library, error))?;
     let archive = ArchiveFile::parse(&*data).map_err(|error| Problem::read(library, error))?;
@@ -21,10 +21,8 @@ pub(crate) fn symbols(library: &Path, functions: &[&str]) -> Result<Vec<Option<S
         let Ok(object) = object::File::parse(member) else {
             continue;
         };
-        let defined = object
-            .symbols()
-            .filter(|symbol| symbol.is_definition() && symbol.is_global());
-        for symbol in defined.filter_map(|symbol| symbol.name().ok()) {
+        let global = object.symbols().filter(|symbol| symbol.is_global());
+        for symbol in global.filter_map(|symbol| symbol.name().ok()) {
             let path = path(symbol);
             if let Some(at) = functions.iter().position(|function| *function == path) {
                 found[at] = Some(symbol.to_owned());

@@ -63,6 +63,7 @@ pub(crate) fn compile(
         Unit::Instrumented => {
             command.args(arguments).args(INSTRUMENTATION);
             command
+                .args(&session.compiler.compile_arguments)
                 .args(call.debug_information())
                 .args(call.visible_vectors())
                 .args(call.crates_apart());

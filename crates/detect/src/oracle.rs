@@ -357,6 +357,18 @@ impl Observer for Oracle {
                     self.observed.also(step, *release);
                 }
             }
+            Event::Relay {
+                from,
+                to,
+                continues,
+                ..
+            } => {
+                let mut held = self.released.get(&from).cloned().unwrap_or_default();
+                if continues {
+                    held.extend(self.released.get(&to).into_iter().flatten());
+                }
+                self.released.insert(to, held);
+            }
             Event::Alloc { .. } => {}
         }
     }

@@ -136,6 +136,55 @@ fn releases_that_are_continued_stay_in_effect() {
 }
 
 /// Of two readers beside each other the writer knows the first only.
+/// As a fence does: what came before it is passed on by what is written behind it, and what was read before it is acquired by it.
+#[test]
+fn what_an_object_holds_can_be_relayed() {
+    check(
+        "async{ wa release1 relay1to0 } async{ acquire0 ra }",
+        "",
+        &[],
+        true,
+    );
+    check(
+        "async{ release1 wa relay1to0 } async{ acquire0 ra }",
+        "a",
+        &[],
+        false,
+    );
+    check(
+        "async{ wa release0 } async{ relay0to1 acquire1 ra }",
+        "",
+        &[],
+        true,
+    );
+    // What is released later is not held by what was relayed before, not even if the same step does it.
+    check(
+        "relay0to1 async{ wa release0 } async{ acquire1 ra }",
+        "a",
+        &[],
+        false,
+    );
+    check(
+        "async{ release0 relay0to1 wa release0 } async{ acquire1 ra }",
+        "a",
+        &[],
+        false,
+    );
+    // The earlier content stays or goes.
+    check(
+        "async{ wa release0 } async{ wb release1 add1to0 } async{ acquire0 ra rb }",
+        "",
+        &[],
+        true,
+    );
+    check(
+        "async{ wa release0 } async{ wb release1 relay1to0 } async{ acquire0 ra rb }",
+        "a",
+        &[],
+        true,
+    );
+}
+
 #[test]
 fn one_reader_is_not_enough_with_releases() {
     check(

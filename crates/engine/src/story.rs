@@ -201,6 +201,7 @@ impl Observer for Story<'_> {
             | Event::Unlock { .. }
             | Event::Release { .. }
             | Event::Acquire { .. }
+            | Event::Relay { .. }
             | Event::Alloc { .. } => {}
         }
     }

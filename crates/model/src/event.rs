@@ -151,6 +151,15 @@ pub enum Event {
         task: TaskId,
         object: ObjectId,
     },
+    /// What the one object holds the other one holds as well from here on: as where a value is written that passes on what was released before,
+    /// or one is read that will be acquired later.
+    Relay {
+        task: TaskId,
+        from: ObjectId,
+        to: ObjectId,
+        /// What the other one held before still counts.
+        continues: bool,
+    },
     /// A new object with `count` locations from `first`, all of them fresh.
     Alloc {
         task: TaskId,

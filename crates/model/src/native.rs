@@ -3,7 +3,6 @@
 //! `finishline-symbols` fills it in from a findings file and the program's debug information; a report only formats it. Nothing
 //! here is an address that has to be looked up any more, and everything that debug information may lack is an `Option`.
 
-use crate::event::AccessKind;
 use crate::summary::{Place, SuppressionEntry};
 use crate::verdict::{Detector, Extent, Verdict};
 
@@ -141,9 +140,9 @@ pub struct SuppressedConflicts {
 pub enum ConflictClass {
     /// Nothing.
     Race,
-    /// A lock that both held: they exclude each other, in either order.
+    /// A lock: both held it, or one gave it up behind its access and the other took it then.
     LockOrdered,
-    /// Both are atomic: each happens at once, in either order.
+    /// Both are atomic and happen at once, in either order; or a release and an acquire came in between.
     AtomicOrdered,
 }
 
@@ -180,6 +179,8 @@ pub struct Conflict {
     /// The earlier of the run first.
     pub first: NativeAccess,
     pub second: NativeAccess,
+    /// What keeps them from being a race, if that is more than that both are atomic.
+    pub ordered_by: Option<OrderedBy>,
     pub why: NativeWhy,
     /// Not the first race of the run: it may be a consequence of an earlier one.
     pub may_follow: bool,
@@ -187,9 +188,39 @@ pub struct Conflict {
     pub replay: String,
 }
 
+/// What an access does to its bytes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum NativeAccessKind {
+    Read,
+    Write,
+    /// Frees the heap block that they are.
+    Free,
+}
+
+impl NativeAccessKind {
+    pub const ALL: [NativeAccessKind; 3] = [
+        NativeAccessKind::Read,
+        NativeAccessKind::Write,
+        NativeAccessKind::Free,
+    ];
+
+    /// The word of findings files and reports.
+    pub const fn word(self) -> &'static str {
+        match self {
+            NativeAccessKind::Read => "read",
+            NativeAccessKind::Write => "write",
+            NativeAccessKind::Free => "free",
+        }
+    }
+
+    pub fn from_word(word: &str) -> Option<NativeAccessKind> {
+        NativeAccessKind::ALL.into_iter().find(|k| k.word() == word)
+    }
+}
+
 #[derive(Clone, Debug, PartialEq)]
 pub struct NativeAccess {
-    pub kind: AccessKind,
+    pub kind: NativeAccessKind,
     pub atomic: bool,
     pub address: u64,
     pub size: u64,
@@ -201,11 +232,57 @@ pub struct NativeAccess {
 /// A lock held at an access.
 #[derive(Clone, Debug, PartialEq)]
 pub struct HeldLock {
-    /// `mutex`, `rwlock-read`, …
-    pub kind: String,
-    pub address: u64,
+    pub lock: Synchroniser,
     /// Where it was taken.
     pub place: Option<Place>,
+}
+
+/// A variable that keeps tasks in order.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Synchroniser {
+    pub kind: SynchroniserKind,
+    pub address: u64,
+    /// What it is a part of.
+    pub object: Object,
+}
+
+/// What a variable was seen to be used as.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum SynchroniserKind {
+    /// Held by one at a time.
+    Lock,
+    /// Held by several at a time.
+    Rwlock,
+    Atomic,
+}
+
+impl SynchroniserKind {
+    pub const ALL: [SynchroniserKind; 3] = [
+        SynchroniserKind::Lock,
+        SynchroniserKind::Rwlock,
+        SynchroniserKind::Atomic,
+    ];
+
+    /// The word of findings files and JSON reports.
+    pub const fn word(self) -> &'static str {
+        match self {
+            SynchroniserKind::Lock => "lock",
+            SynchroniserKind::Rwlock => "rwlock",
+            SynchroniserKind::Atomic => "atomic",
+        }
+    }
+
+    pub fn from_word(word: &str) -> Option<SynchroniserKind> {
+        SynchroniserKind::ALL.into_iter().find(|k| k.word() == word)
+    }
+}
+
+/// What keeps the two accesses of a pair in order.
+#[derive(Clone, Debug, PartialEq)]
+pub struct OrderedBy {
+    pub synchroniser: Synchroniser,
+    /// Both were made under it, so they exclude each other. Else it was released behind the first access and acquired before the second.
+    pub excludes: bool,
 }
 
 /// Frames from the innermost out, inlined ones included.

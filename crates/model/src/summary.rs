@@ -199,7 +199,8 @@ impl Observer for Statistics {
             | Event::Lock { .. }
             | Event::Unlock { .. }
             | Event::Release { .. }
-            | Event::Acquire { .. } => {}
+            | Event::Acquire { .. }
+            | Event::Relay { .. } => {}
         }
     }
 

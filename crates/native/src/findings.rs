@@ -4,11 +4,13 @@
 //! theirs by number. Only the tasks that take part in a race are listed, with all that created them, and the finishes that wait for them.
 
 use crate::checker::{Checker, Waits};
-use crate::races::{Access, Object, Race};
+use crate::holding::Taken;
+use crate::races::{Access, Manner, Object, OrderedBy, Race};
 use crate::structure::{Position, TaskKind};
+use crate::synchronisation::{Nature, Synchroniser};
 use finishline_detect::hash::IdMap;
 use finishline_detect::history::Meeting;
-use finishline_model::{AccessKind, FinishId, LockId, TaskId};
+use finishline_model::{AccessKind, FinishId, TaskId};
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write;
 
@@ -35,61 +37,23 @@ pub struct Module {
 
 /// The file's text.
 pub fn write(checker: &Checker, process: &Process) -> String {
-    let mut stacks = Stacks::default();
-    let mut tasks = BTreeSet::new();
-    let mut races = Vec::new();
+    let mut teller = Teller {
+        checker,
+        process,
+        stacks: Stacks::default(),
+        tasks: BTreeSet::new(),
+    };
     let overlaps = checker
         .overlaps
         .iter()
         .filter(|_| checker.options.determinacy);
-    for race in checker.races.iter().chain(overlaps) {
-        let class = match race.meeting {
-            Meeting::Race => "race",
-            _ if by_atomics(race) => "atomic-ordered",
-            _ => "lock-ordered",
-        };
-        let object = match race.object {
-            Object::Heap {
-                start,
-                bytes,
-                allocated,
-                task,
-            } => {
-                tasks.insert(task);
-                let stack = stacks.number(checker, allocated);
-                format!(
-                    r#"{{"kind":"heap","start":{start},"size":{bytes},"stack":{stack},"task":{}}}"#,
-                    task.0
-                )
-            }
-            Object::Stack { place, task } => {
-                format!(r#"{{"kind":"stack","function":{place},"task":{}}}"#, task.0)
-            }
-            Object::Other if in_module(process, race.overlap.start) => {
-                r#"{"kind":"global"}"#.to_owned()
-            }
-            Object::Other => r#"{"kind":"unknown"}"#.to_owned(),
-        };
-        let mut access = |access: &Access| {
-            tasks.insert(access.task);
-            let kind = match access.kind {
-                AccessKind::Read => "read",
-                AccessKind::Write => "write",
-            };
-            let stack = stacks.number(checker, access.at);
-            format!(
-                r#"{{"kind":"{kind}","atomic":{},"address":{},"size":{},"stack":{stack},"task":{},"locks":[]}}"#,
-                access.atomic, race.overlap.start, access.bytes, access.task.0
-            )
-        };
-        let (first, second) = (access(&race.first), access(&race.second));
-        races.push(format!(
-            r#"{{"class":"{class}","address":{},"bytes":{},"object":{object},"first":{first},"second":{second},"locations":{}}}"#,
-            race.overlap.start,
-            race.overlap.end - race.overlap.start,
-            race.addresses.count()
-        ));
-    }
+    let pairs = checker.races.iter().chain(overlaps);
+    let races: Vec<String> = pairs.map(|race| teller.pair(race)).collect();
+    let Teller {
+        mut stacks,
+        mut tasks,
+        ..
+    } = teller;
     let stopped = match &checker.stopped {
         Some(stopped) => {
             tasks.insert(stopped.task);
@@ -125,6 +89,7 @@ pub fn write(checker: &Checker, process: &Process) -> String {
     };
     let ordered = |atomics: bool| {
         let overlaps = checker.overlaps.iter();
+        let by_atomics = |race: &&Race| class(checker, race) == ATOMIC_ORDERED;
         overlaps.filter(|race| by_atomics(race) == atomics).count()
     };
     format!(
@@ -133,7 +98,7 @@ pub fn write(checker: &Checker, process: &Process) -> String {
             r#""drop_in":{},"logical_threads":{},"first":"{}","#,
             r#""statistics":{{"accesses":{},"atomic_accesses":{},"tasks":{},"finishes":{},"racing_bytes":{},"lock_ordered":{},"atomic_ordered":{}}},"#,
             r#""threads":{},"synchronised":{},"stopped":{},"distinct_races":{},"#,
-            r#""stacks":[{}],"tasks":[{}],"finishes":[{}],"locks":[],"races":[{}]}}"#,
+            r#""stacks":[{}],"tasks":[{}],"finishes":[{}],"races":[{}]}}"#,
             "\n"
         ),
         checker.failure().is_none(),
@@ -162,12 +127,127 @@ pub fn write(checker: &Checker, process: &Process) -> String {
     )
 }
 
-/// Whether two accesses that don't race are kept from it by atomic operations, and not by a lock that both hold.
-fn by_atomics(race: &Race) -> bool {
-    matches!(
-        race.meeting,
-        Meeting::Excused | Meeting::Overlap(LockId::ATOMIC)
-    )
+const ATOMIC_ORDERED: &str = "atomic-ordered";
+
+/// Whether the two accesses race, or what keeps them from it: a lock that both hold or that one gave up and the other took, or atomic
+/// operations.
+fn class(checker: &Checker, race: &Race) -> &'static str {
+    if race.meeting == Meeting::Race {
+        return "race";
+    }
+    match synchroniser(checker, race).map(|(by, _)| by.nature) {
+        Some(Nature::Lock | Nature::ReaderWriterLock) => "lock-ordered",
+        Some(Nature::Atomic) | None => ATOMIC_ORDERED,
+    }
+}
+
+/// What orders the two accesses, as it is known by now.
+fn synchroniser(checker: &Checker, race: &Race) -> Option<(Synchroniser, Object)> {
+    let (by, object) = race.names.ordered_by?;
+    let by = match by {
+        OrderedBy::Lock(lock) => checker.synchronisation.lock(lock),
+        OrderedBy::Object(object) => checker.synchronisation.variable_of(object)?,
+    };
+    Some((by, object))
+}
+
+/// Tells pairs, and collects the stacks and tasks that they name.
+struct Teller<'a> {
+    checker: &'a Checker,
+    process: &'a Process,
+    stacks: Stacks,
+    tasks: BTreeSet<TaskId>,
+}
+
+impl Teller<'_> {
+    fn pair(&mut self, race: &Race) -> String {
+        let class = class(self.checker, race);
+        let object = self.object(&race.names.object, race.overlap.start);
+        let ordered_by = match synchroniser(self.checker, race) {
+            Some((by, object)) => {
+                let excludes = matches!(race.meeting, Meeting::Overlap(_));
+                let by = self.synchroniser(by, &object);
+                format!(r#"{{{by},"excludes":{excludes}}}"#)
+            }
+            None => "null".to_owned(),
+        };
+        let [first_locks, second_locks] = &race.names.locks;
+        let first = self.access(race, &race.first, first_locks);
+        let second = self.access(race, &race.second, second_locks);
+        format!(
+            r#"{{"class":"{class}","address":{},"bytes":{},"object":{object},"ordered_by":{ordered_by},"first":{first},"second":{second},"locations":{}}}"#,
+            race.overlap.start,
+            race.overlap.end - race.overlap.start,
+            race.addresses.count()
+        )
+    }
+
+    fn access(&mut self, race: &Race, access: &Access, locks: &[(Taken, Object)]) -> String {
+        self.tasks.insert(access.task);
+        let kind = match (access.manner, access.kind) {
+            (Manner::Free, _) => "free",
+            (_, AccessKind::Read) => "read",
+            (_, AccessKind::Write) => "write",
+        };
+        let mut held = Vec::new();
+        for (taken, object) in locks {
+            let lock = self.checker.synchronisation.lock(taken.lock);
+            // What was never given up as a lock is given up was none.
+            if lock.nature != Nature::Atomic {
+                let stack = self.stacks.number(self.checker, taken.at);
+                let lock = self.synchroniser(lock, object);
+                held.push(format!(r#"{{{lock},"stack":{stack}}}"#));
+            }
+        }
+        let stack = self.stacks.number(self.checker, access.at);
+        format!(
+            r#"{{"kind":"{kind}","atomic":{},"address":{},"size":{},"stack":{stack},"task":{},"locks":[{}]}}"#,
+            access.manner == Manner::Atomic,
+            race.overlap.start,
+            access.bytes,
+            access.task.0,
+            held.join(",")
+        )
+    }
+
+    /// The fields that tell what a lock or an atomic variable is.
+    fn synchroniser(&mut self, by: Synchroniser, object: &Object) -> String {
+        let kind = match by.nature {
+            Nature::Atomic => "atomic",
+            Nature::Lock => "lock",
+            Nature::ReaderWriterLock => "rwlock",
+        };
+        let object = self.object(object, by.address);
+        format!(
+            r#""kind":"{kind}","address":{},"object":{object}"#,
+            by.address
+        )
+    }
+
+    /// What the address belongs to.
+    fn object(&mut self, object: &Object, address: u64) -> String {
+        match *object {
+            Object::Heap {
+                start,
+                bytes,
+                allocated,
+                task,
+            } => {
+                self.tasks.insert(task);
+                let stack = self.stacks.number(self.checker, allocated);
+                format!(
+                    r#"{{"kind":"heap","start":{start},"size":{bytes},"stack":{stack},"task":{}}}"#,
+                    task.0
+                )
+            }
+            Object::Stack { place, task } => {
+                self.tasks.insert(task);
+                format!(r#"{{"kind":"stack","function":{place},"task":{}}}"#, task.0)
+            }
+            Object::Other if in_module(self.process, address) => r#"{"kind":"global"}"#.to_owned(),
+            Object::Other => r#"{"kind":"unknown"}"#.to_owned(),
+        }
+    }
 }
 
 fn in_module(process: &Process, address: u64) -> bool {

@@ -1,4 +1,4 @@
-//! The blocks of the heap that are alive, and where they were allocated.
+//! The blocks of the heap, and where they were allocated. A block that was freed is known until another one begins at its address.
 
 use crate::structure::Position;
 use finishline_detect::hash::{IdMap, IdSet};
@@ -15,18 +15,47 @@ pub struct Block {
 #[derive(Debug, Default)]
 pub struct Heap {
     blocks: IdMap<u64, Block>,
+    /// As `blocks`, of those that are no more.
+    freed: IdMap<u64, Block>,
     /// Those that turned out to belong to a thread and not to a task.
     private: IdSet<u64>,
+    /// Those that a thread-local variable was seen to point to.
+    thread_local: IdSet<u64>,
 }
 
 impl Heap {
     pub fn allocate(&mut self, block: Block) {
+        self.private.remove(&block.start);
+        self.thread_local.remove(&block.start);
+        self.freed.remove(&block.start);
         self.blocks.insert(block.start, block);
     }
 
-    pub fn free(&mut self, start: u64) -> Option<Block> {
+    pub fn free(&mut self, start: u64) {
         self.private.remove(&start);
-        self.blocks.remove(&start)
+        self.thread_local.remove(&start);
+        if let Some(block) = self.blocks.remove(&start) {
+            self.freed.insert(start, block);
+        }
+    }
+
+    /// The block that begins at an address, if there is one.
+    pub fn live(&self, start: u64) -> Option<Block> {
+        self.blocks.get(&start).copied()
+    }
+
+    /// A thread-local variable has this value, which may be the address of a block.
+    pub fn note_thread_local(&mut self, value: u64) {
+        // Counters and flags are told from addresses at a glance.
+        let may_be_address = value.is_multiple_of(8) && value > u64::from(u16::MAX);
+        if may_be_address && self.blocks.contains_key(&value) {
+            self.thread_local.insert(value);
+        }
+    }
+
+    /// Whether a thread-local variable was seen to point to the block that begins at an address.
+    pub fn was_thread_local(&self, start: u64) -> bool {
+        self.thread_local.contains(&start)
     }
 
     /// The block at this address belongs to a thread.
@@ -41,13 +70,16 @@ impl Heap {
         self.private.iter().filter_map(block).any(inside)
     }
 
+    /// Those that are alive.
     pub fn blocks(&self) -> impl Iterator<Item = &Block> {
         self.blocks.values()
     }
 
-    /// The block that an address lies in. Asked for once a pair of racing places, so it may look at them all.
+    /// The block that an address lies in or, if there is none, lay in before it was freed. Asked for once a pair of racing places, so it may look
+    /// at them all.
     pub fn around(&self, address: u64) -> Option<&Block> {
         let inside = |block: &&Block| address.wrapping_sub(block.start) < block.bytes;
-        self.blocks.values().find(inside)
+        let live = self.blocks.values().find(inside);
+        live.or_else(|| self.freed.values().find(inside))
     }
 }

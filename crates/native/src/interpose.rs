@@ -4,7 +4,7 @@
 //! The program's calls come here because a symbol of the executable goes before those of libraries; the library's own functions
 //! are called by their other names.
 
-use crate::checker::Waits;
+use crate::checker::{Checker, Waits};
 use crate::process::{self, checker};
 use crate::threads::{self, Start};
 use std::arch::{asm, naked_asm};
@@ -50,22 +50,41 @@ fn frame_pointer() -> u64 {
     frame
 }
 
+/// The caller's place, as [`innermost_place`] tells it.
 #[inline(always)]
-fn allocated(block: *mut c_void, bytes: usize) -> *mut c_void {
+fn place_in(checker: &Checker) -> u64 {
+    innermost_place(frame_pointer(), &checker.stack, checker.calls.innermost())
+}
+
+#[inline(always)]
+pub(crate) fn allocated(block: *mut c_void, bytes: usize) -> *mut c_void {
     if let Some(checker) = checker()
         && !block.is_null()
     {
-        let place = innermost_place(frame_pointer(), &checker.stack, checker.calls.innermost());
+        let place = place_in(checker);
         checker.allocated(block as u64, bytes as u64, place);
     }
     block
 }
 
-fn freed(block: *mut c_void) {
+#[inline(always)]
+pub(crate) fn freed(block: *mut c_void) {
     if let Some(checker) = checker()
         && !block.is_null()
     {
-        checker.freed(block as u64);
+        let place = place_in(checker);
+        checker.freed(block as u64, place);
+    }
+}
+
+/// A block was moved, or has another size; nothing was done if there is none now.
+#[inline(always)]
+pub(crate) fn reallocated(block: *mut c_void, moved: *mut c_void, bytes: usize) {
+    if let Some(checker) = checker()
+        && !moved.is_null()
+    {
+        let place = place_in(checker);
+        checker.reallocated(block as u64, moved as u64, bytes as u64, place);
     }
 }
 
@@ -88,10 +107,12 @@ unsafe extern "C" fn calloc(count: usize, bytes: usize) -> *mut c_void {
 unsafe extern "C" fn realloc(block: *mut c_void, bytes: usize) -> *mut c_void {
     // SAFETY: as in `malloc`.
     let moved = unsafe { __libc_realloc(block, bytes) };
-    if !moved.is_null() || bytes == 0 {
-        freed(block);
+    match moved.is_null() {
+        true if bytes == 0 => freed(block),
+        true => {}
+        false => reallocated(block, moved, bytes),
     }
-    allocated(moved, bytes)
+    moved
 }
 
 #[unsafe(no_mangle)]
@@ -142,9 +163,7 @@ unsafe extern "C" fn pthread_create(
     start: Start,
     argument: *mut c_void,
 ) -> c_int {
-    let place = checker().map_or(0, |checker| {
-        innermost_place(frame_pointer(), &checker.stack, checker.calls.innermost())
-    });
+    let place = checker().map_or(0, |checker| place_in(checker));
     threads::create(thread, attributes, start, argument, place)
 }
 
@@ -199,9 +218,7 @@ extern "C" fn before_syscall(
     let waits =
         number == FUTEX && timeout == 0 && matches!(command, FUTEX_WAIT | FUTEX_WAIT_BITSET);
     if waits && process::nobody_else_runs() {
-        let place = checker().map_or(0, |checker| {
-            innermost_place(frame_pointer(), &checker.stack, checker.calls.innermost())
-        });
+        let place = checker().map_or(0, |checker| place_in(checker));
         threads::waits(Waits::Futex, address, place);
     }
     // SAFETY: a word that is written once with one value.

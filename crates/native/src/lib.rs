@@ -5,12 +5,14 @@
 //! its tasking library, a drop-in, tells which parts are logically parallel.
 //!
 //! ```text
-//! abi, interpose ─ checker ─┬─ shadow     a cell for every byte of the address space, coarser where that is exact
+//! abi, allocator, interpose
+//!            └──── checker ─┬─ shadow     a cell for every byte of the address space, coarser where that is exact
 //!                           ├─ calls      the stack of calls, and trees of them as small numbers
 //!                           ├─ structure  tasks and finishes, where they were created
 //!                           ├─ heap       blocks and where they were allocated
 //!                           ├─ races      what was found, a pair of places each
 //!                           ├─ synchronisation  which atomic operations are locks, releases, acquires
+//!                           ├─ holding    the locks that a task holds, as a small number
 //!                           └─ detect     orders and histories
 //! ```
 //!
@@ -26,6 +28,7 @@ pub mod calls;
 pub mod checker;
 pub mod findings;
 pub mod heap;
+pub mod holding;
 pub mod options;
 pub mod races;
 #[allow(unsafe_code)]
@@ -36,6 +39,9 @@ pub mod synchronisation;
 #[cfg(feature = "runtime")]
 #[allow(unsafe_code)]
 mod abi;
+#[cfg(feature = "runtime")]
+#[allow(unsafe_code)]
+mod allocator;
 #[cfg(feature = "runtime")]
 #[allow(unsafe_code)]
 mod interpose;

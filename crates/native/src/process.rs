@@ -129,6 +129,8 @@ pub(crate) fn start() {
     match Checker::new(options, stack, private) {
         Ok(mut checker) => {
             checker.is_private = |checker, block| Globals::of_process().is_private(checker, block);
+            // SAFETY: asked for words of thread-local variables of the thread that is checked.
+            checker.read_word = |address| unsafe { (address as *const u64).read() };
             // SAFETY: nobody else has it, and nobody has the checker yet.
             checker.glance_at(unsafe { &mut *GLANCE.0.get() });
             // SAFETY: as above.

@@ -4,32 +4,41 @@
 //! its first occurrence and the addresses.
 
 use crate::addresses::Addresses;
+use crate::holding::{Holding, Taken};
 use crate::structure::Position;
 use finishline_detect::hash::{IdMap, IdSet};
 use finishline_detect::history::Meeting;
-use finishline_model::{AccessKind, TaskId};
+use finishline_model::{AccessKind, LockId, ObjectId, TaskId};
 use std::ops::Range;
+
+/// How an access is made.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub enum Manner {
+    Plain,
+    Atomic,
+    /// The block was freed, which is a write of all of it.
+    Free,
+}
 
 #[derive(Clone, Copy, Debug)]
 pub struct Access {
     pub kind: AccessKind,
-    pub atomic: bool,
+    pub manner: Manner,
     /// How long it is.
     pub bytes: u32,
     pub at: Position,
     pub task: TaskId,
+    /// The locks that its task had taken.
+    pub holding: Holding,
 }
 
 impl Access {
-    fn key(&self) -> (u64, u8) {
-        (
-            self.at.place,
-            u8::from(self.kind == AccessKind::Write) | u8::from(self.atomic) << 1,
-        )
+    fn key(&self) -> Key {
+        (self.at.place, self.kind, self.manner)
     }
 }
 
-/// What the racing address belongs to.
+/// What an address belongs to.
 #[derive(Clone, Copy, Debug)]
 pub enum Object {
     Heap {
@@ -44,11 +53,28 @@ pub enum Object {
     Other,
 }
 
+/// What keeps the two accesses of a pair from racing.
+#[derive(Clone, Copy, Debug)]
+pub enum OrderedBy {
+    Lock(LockId),
+    Object(ObjectId),
+}
+
+/// What a pair is told with: the objects as they were when it was found.
+#[derive(Clone, Debug)]
+pub struct Names {
+    /// What the racing address belongs to.
+    pub object: Object,
+    pub ordered_by: Option<(OrderedBy, Object)>,
+    /// The locks held at the first and at the second access.
+    pub locks: [Vec<(Taken, Object)>; 2],
+}
+
 #[derive(Clone, Debug)]
 pub struct Race {
     /// The first conflict: where the two accesses overlap.
     pub overlap: Range<u64>,
-    pub object: Object,
+    pub names: Names,
     /// Whether the two race, or what keeps them from it.
     pub meeting: Meeting,
     pub first: Access,
@@ -57,14 +83,14 @@ pub struct Race {
     pub addresses: Addresses,
 }
 
-type Key = ((u64, u8), (u64, u8));
+type Key = (u64, AccessKind, Manner);
 
 #[derive(Debug, Default)]
 pub struct Races {
     races: Vec<Race>,
-    numbers: IdMap<Key, usize>,
+    numbers: IdMap<[Key; 2], usize>,
     /// Pairs that were not kept.
-    dropped: IdSet<Key>,
+    dropped: IdSet<[Key; 2]>,
     most: usize,
     addresses: Addresses,
 }
@@ -80,20 +106,20 @@ impl Races {
 
     /// Whether a conflict of these two is known.
     pub fn contains(&self, first: &Access, second: &Access) -> bool {
-        self.numbers.contains_key(&(first.key(), second.key()))
+        self.numbers.contains_key(&[first.key(), second.key()])
     }
 
-    /// Counts a conflict at these addresses; what they belong to is asked for when the pair is new.
+    /// Counts a conflict at these addresses; its names are asked for when the pair is new.
     pub fn add(
         &mut self,
         first: Access,
         second: Access,
         at: Range<u64>,
         meeting: Meeting,
-        object: impl FnOnce() -> Object,
+        names: impl FnOnce() -> Names,
     ) {
         self.addresses.insert(at.clone());
-        let key = (first.key(), second.key());
+        let key = [first.key(), second.key()];
         let number = match self.numbers.get(&key) {
             Some(number) => *number,
             None if self.races.len() >= self.most => {
@@ -104,7 +130,7 @@ impl Races {
                 let number = self.races.len();
                 self.races.push(Race {
                     overlap: at.clone(),
-                    object: object(),
+                    names: names(),
                     meeting,
                     first,
                     second,

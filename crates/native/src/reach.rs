@@ -1,7 +1,8 @@
 //! Whether a block of the heap belongs to a thread: reachable from its thread-local variables and from nowhere else.
 //!
 //! All tasks run on one thread here, so they find the same buffer behind a thread-local variable; in reality tasks that are on one thread at all
-//! are there one after the other, and others have another buffer. What is only reachable so is not shared. It is looked for as a
+//! are there one after the other, and others have another buffer. What is only reachable so is not shared, and neither is what was, before
+//! the running task took it out of the variable. It is looked for as a
 //! conservative collector does: any word that could be an address inside the block counts, in global variables, in
 //! the frames of tasks that wait for the running one, and in other blocks.
 //!
@@ -23,7 +24,9 @@ impl Globals {
             .blocks()
             .map(|other| other.start..other.start + other.bytes);
         let elsewhere = blocks.filter(|other| other.start != block.start);
-        points_into(&private, block)
+        let is_thread_local =
+            checker.heap.was_thread_local(block.start) || points_into(&private, block);
+        is_thread_local
             && !self.0.iter().any(|globals| points_into(globals, block))
             && !points_into(&frames, block)
             && !elsewhere

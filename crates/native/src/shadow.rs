@@ -483,6 +483,12 @@ impl Shadow {
         self.spare_blocks.push(divided.block as u32);
     }
 
+    /// Where the page of an address ends, if it has never been accessed.
+    pub fn without_cells(&self, address: u64) -> Option<u64> {
+        let ends = (address | (PAGE as u64 - 1)).saturating_add(1);
+        self.page_of(address).is_none().then_some(ends)
+    }
+
     /// Forgets what happened at these addresses: they are something new from now on.
     pub fn forget(
         &mut self,
@@ -493,12 +499,11 @@ impl Shadow {
         let end = address.saturating_add(bytes);
         let mut at = address;
         while at < end {
-            let page_ends = (at | (PAGE as u64 - 1)).saturating_add(1);
-            if self.page_of(at).is_none() {
+            if let Some(page_ends) = self.without_cells(at) {
                 at = page_ends;
                 continue;
             }
-            let here = self.cells(at, end.min(page_ends) - at, elsewhere)?;
+            let here = self.cells(at, end - at, elsewhere)?;
             let (forgotten, grain) = (here.bytes(), here.grain);
             let locations = (0..).step_by(grain.bytes());
             for (cell, offset) in here.cells.iter_mut().zip(locations) {

@@ -1,7 +1,7 @@
 //! Random programs of tasks that access overlapping bytes, against the oracle byte by byte.
 //!
-//! The oracle sees each byte as a location of its own, and a byte that was freed as a new one. The checker must find the same
-//! racing bytes, and every pair of places that it names must be a race by the definition.
+//! The oracle sees each byte as a location of its own, a byte that was allocated again as a new one, and the end of a block as a
+//! write. The checker must find the same racing bytes, and every pair of places that it names must be a race by the definition.
 //!
 //! `FINISHLINE_SEEDS=n` runs n programs, `FINISHLINE_SEED=s` starts at seed s.
 
@@ -15,7 +15,8 @@ use finishline_native::options::Options;
 use finishline_native::races;
 use finishline_native::structure::{FinishKind, TaskKind};
 use finishline_native::synchronisation::Operation;
-use std::collections::{BTreeSet, HashMap};
+use std::collections::{BTreeMap, BTreeSet, HashMap};
+use std::ops::Range;
 
 /// A window over the border of two pages.
 const BASE: u64 = 0x7000_0000_1000 - 24;
@@ -43,8 +44,10 @@ struct Pair {
     tasks: u32,
     finishes: u32,
     running: TaskId,
-    /// By byte of the window: how often it was freed.
+    /// By byte of the window: how often it was allocated.
     generation: [u64; WINDOW as usize],
+    /// The blocks that may be freed: where each begins and how long it is.
+    blocks: BTreeMap<u64, u64>,
     accesses: u32,
     /// The places of all accesses of a kind.
     places: HashMap<(AccessKind, u64, bool), Vec<u32>>,
@@ -76,6 +79,7 @@ impl Pair {
             finishes: 1,
             running: TaskId::MAIN,
             generation: [0; WINDOW as usize],
+            blocks: BTreeMap::new(),
             accesses: 0,
             places: HashMap::new(),
             statements: 40,
@@ -92,10 +96,12 @@ impl Pair {
                 return;
             }
             self.statements -= 1;
-            match self.random.below(if depth < 5 { 10 } else { 7 }) {
+            match self.random.below(if depth < 5 { 13 } else { 9 }) {
                 0..=5 => self.access(),
-                6 => self.free(),
-                7 => self.nested_finish(depth),
+                6 => self.allocate(),
+                7 => self.free(),
+                8 => self.reallocate(),
+                9..=10 => self.nested_finish(depth),
                 _ => self.task(finish, depth),
             }
         }
@@ -203,13 +209,73 @@ impl Pair {
         self.accesses
     }
 
-    fn free(&mut self) {
+    /// A range of the window that is a new block from now on.
+    fn allocate(&mut self) {
         let start = self.random.below(WINDOW);
         let bytes = 1 + self.random.below((WINDOW - start).min(16));
-        self.checker.forget(BASE + start, bytes);
-        for byte in start..start + bytes {
+        self.checker.allocated(BASE + start, bytes, 0);
+        self.renew(start..end_of_word(start, bytes));
+        self.note_block(start, bytes);
+    }
+
+    /// What was there before can't be freed any more.
+    fn note_block(&mut self, start: u64, bytes: u64) {
+        self.blocks
+            .retain(|other, length| *other >= start + bytes || other + *length <= start);
+        self.blocks.insert(start, bytes);
+    }
+
+    fn renew(&mut self, bytes: Range<u64>) {
+        for byte in bytes {
             self.generation[byte as usize] += 1;
         }
+    }
+
+    /// Some block, no more to be freed; the oracle is told of its end. Tells the place of that.
+    fn end_of_block(&mut self) -> Option<(u64, u64, u64)> {
+        let number = self.random.below(self.blocks.len().max(1) as u64);
+        let start = *self.blocks.keys().nth(number as usize)?;
+        let bytes = self.blocks.remove(&start)?;
+        self.accesses += 1;
+        for byte in start..start + bytes {
+            self.oracle.access(&Access {
+                task: self.running,
+                kind: AccessKind::Write,
+                first: self.location(byte),
+                count: 1,
+                stride: 1,
+                id: AccessId(self.accesses),
+            });
+        }
+        Some((start, bytes, u64::from(self.accesses)))
+    }
+
+    fn free(&mut self) {
+        if let Some((start, _, place)) = self.end_of_block() {
+            self.checker.freed(BASE + start, place);
+        }
+    }
+
+    /// In place or somewhere else.
+    fn reallocate(&mut self) {
+        let Some((from, old, place)) = self.end_of_block() else {
+            return;
+        };
+        let in_place = self.random.below(2) == 0;
+        let to = if in_place {
+            from
+        } else {
+            self.random.below(WINDOW)
+        };
+        let bytes = 1 + self.random.below((WINDOW - to).min(16));
+        self.checker
+            .reallocated(BASE + from, BASE + to, bytes, place);
+        if to == from {
+            self.renew(from + old.min(bytes)..from + bytes);
+        } else {
+            self.renew(to..end_of_word(to, bytes));
+        }
+        self.note_block(to, bytes);
     }
 
     /// The accesses of a location from the place of one that is named.
@@ -221,7 +287,7 @@ impl Pair {
             .collect();
         for recorded in &from_there {
             let done = (recorded.kind, recorded.isolated);
-            assert_eq!(done, (access.kind, access.atomic));
+            assert_eq!(done, (access.kind, access.manner == races::Manner::Atomic));
         }
         from_there
     }
@@ -272,6 +338,14 @@ impl Pair {
         }
         assert_eq!(named.len(), found.len());
         found.len()
+    }
+}
+
+/// Up to where a block is new: what is left of the last word belongs to nobody, unless blocks are packed so that they begin inside words.
+fn end_of_word(start: u64, bytes: u64) -> u64 {
+    match start % 8 {
+        0 => (start + bytes).next_multiple_of(8).min(WINDOW),
+        _ => start + bytes,
     }
 }
 

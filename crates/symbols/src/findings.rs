@@ -1,11 +1,11 @@
 //! The findings file: what an instrumented process wrote down about its run, as ids and addresses.
 //!
 //! The file comes from a process that may have crashed, been killed or written over its own memory, so nothing in it is believed:
-//! [`parse`] accepts it only if every stack, task, finish and lock it names exists, no id is defined twice, and every task descends from
+//! [`parse`] accepts it only if every stack, task and finish it names exists, no id is defined twice, and every task descends from
 //! `main` and every finish is owned by a task. What comes after can therefore follow ids without asking. Fields that are not known are
 //! skipped, so that a newer runtime can say more. Cost: linear in the file.
 
-use finishline_model::native::{ConflictClass, NativeTaskKind};
+use finishline_model::native::{ConflictClass, NativeAccessKind, NativeTaskKind, SynchroniserKind};
 use rustc_hash::{FxHashMap, FxHashSet};
 use serde::{Deserialize, Deserializer, de};
 use std::fmt;
@@ -50,8 +50,6 @@ pub struct Findings {
     #[serde(default)]
     pub finishes: Vec<Finish>,
     #[serde(default)]
-    pub locks: Vec<Lock>,
-    #[serde(default)]
     pub races: Vec<Pair>,
     /// How many distinct pairs there were, if more than are listed.
     #[serde(default)]
@@ -60,8 +58,6 @@ pub struct Findings {
     task_index: FxHashMap<u64, usize>,
     #[serde(skip)]
     finish_index: FxHashMap<u64, usize>,
-    #[serde(skip)]
-    lock_index: FxHashMap<u64, usize>,
 }
 
 /// A file mapped into the process: an address in it minus the bias is an address of the ELF file.
@@ -125,12 +121,29 @@ pub struct Finish {
     pub stack: Option<usize>,
 }
 
+/// A variable that keeps tasks in order.
 #[derive(Clone, Debug, Deserialize)]
-pub struct Lock {
-    pub id: u64,
+pub struct Synchroniser {
+    #[serde(deserialize_with = "synchroniser_kind")]
+    pub kind: SynchroniserKind,
     pub address: u64,
-    pub kind: String,
-    pub stack: Option<usize>,
+    pub object: Object,
+}
+
+/// A lock held at an access, and where it was taken.
+#[derive(Clone, Debug, Deserialize)]
+pub struct HeldLock {
+    #[serde(flatten)]
+    pub lock: Synchroniser,
+    pub stack: usize,
+}
+
+/// What keeps the two accesses of a pair from being a race.
+#[derive(Clone, Debug, Deserialize)]
+pub struct OrderedBy {
+    #[serde(flatten)]
+    pub synchroniser: Synchroniser,
+    pub excludes: bool,
 }
 
 #[derive(Clone, Debug, Deserialize)]
@@ -140,6 +153,8 @@ pub struct Pair {
     pub address: u64,
     pub bytes: u64,
     pub object: Object,
+    #[serde(default)]
+    pub ordered_by: Option<OrderedBy>,
     pub first: Access,
     pub second: Access,
     #[serde(default)]
@@ -163,16 +178,10 @@ pub enum Object {
     Unknown,
 }
 
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
-#[serde(rename_all = "lowercase")]
-pub enum Kind {
-    Read,
-    Write,
-}
-
 #[derive(Clone, Debug, Deserialize)]
 pub struct Access {
-    pub kind: Kind,
+    #[serde(deserialize_with = "access_kind")]
+    pub kind: NativeAccessKind,
     #[serde(default)]
     pub atomic: bool,
     pub address: u64,
@@ -180,13 +189,25 @@ pub struct Access {
     pub stack: usize,
     pub task: u64,
     #[serde(default)]
-    pub locks: Vec<u64>,
+    pub locks: Vec<HeldLock>,
 }
 
 fn task_kind<'de, D: Deserializer<'de>>(from: D) -> Result<NativeTaskKind, D::Error> {
     let word = String::deserialize(from)?;
     NativeTaskKind::from_word(&word)
         .ok_or_else(|| de::Error::custom(format!("no kind of task is called {word:?}")))
+}
+
+fn access_kind<'de, D: Deserializer<'de>>(from: D) -> Result<NativeAccessKind, D::Error> {
+    let word = String::deserialize(from)?;
+    NativeAccessKind::from_word(&word)
+        .ok_or_else(|| de::Error::custom(format!("no kind of access is called {word:?}")))
+}
+
+fn synchroniser_kind<'de, D: Deserializer<'de>>(from: D) -> Result<SynchroniserKind, D::Error> {
+    let word = String::deserialize(from)?;
+    SynchroniserKind::from_word(&word)
+        .ok_or_else(|| de::Error::custom(format!("nothing that orders tasks is called {word:?}")))
 }
 
 fn class<'de, D: Deserializer<'de>>(from: D) -> Result<ConflictClass, D::Error> {
@@ -267,10 +288,6 @@ impl Findings {
         index.map(|index| &self.finishes[*index])
     }
 
-    pub fn lock(&self, id: u64) -> Option<&Lock> {
-        self.lock_index.get(&id).map(|index| &self.locks[*index])
-    }
-
     /// The tasks from `main`'s child down to this one; empty for `main`.
     pub fn path(&self, task: u64) -> Vec<&Task> {
         let parent = |task: &&Task| self.task(task.parent);
@@ -293,11 +310,6 @@ impl Findings {
         for (index, finish) in self.finishes.iter().enumerate() {
             if self.finish_index.insert(finish.id, index).is_some() {
                 return twice("finish", finish.id);
-            }
-        }
-        for (index, lock) in self.locks.iter().enumerate() {
-            if self.lock_index.insert(lock.id, index).is_some() {
-                return twice("lock", lock.id);
             }
         }
         Ok(())
@@ -325,29 +337,28 @@ impl Findings {
             task_exists(finish.task)?;
             finish.stack.map_or(Ok(()), stack_exists)?;
         }
-        for lock in &self.locks {
-            lock.stack.map_or(Ok(()), stack_exists)?;
-        }
         if let Some(stop) = &self.stopped {
             task_exists(stop.task)?;
             stack_exists(stop.stack)?;
         }
+        let object_exists = |object: &Object| match *object {
+            Object::Heap { stack, task, .. } => stack_exists(stack).and(task_exists(task)),
+            Object::Stack { task, .. } => task_exists(task),
+            Object::Global | Object::Unknown => Ok(()),
+        };
         for pair in &self.races {
             for access in [&pair.first, &pair.second] {
                 task_exists(access.task)?;
                 stack_exists(access.stack)?;
-                if let Some(lock) = access.locks.iter().find(|id| self.lock(**id).is_none()) {
-                    return Err(Unusable::new(format!("lock {lock} is not listed")));
+                for held in &access.locks {
+                    stack_exists(held.stack)?;
+                    object_exists(&held.lock.object)?;
                 }
             }
-            match pair.object {
-                Object::Heap { stack, task, .. } => {
-                    stack_exists(stack)?;
-                    task_exists(task)?;
-                }
-                Object::Stack { task, .. } => task_exists(task)?,
-                Object::Global | Object::Unknown => {}
+            if let Some(ordered_by) = &pair.ordered_by {
+                object_exists(&ordered_by.synchroniser.object)?;
             }
+            object_exists(&pair.object)?;
         }
         Ok(())
     }
@@ -391,10 +402,13 @@ mod tests {
                 {"id": 2, "kind": "spawn", "parent": 1, "finish": 0, "stack": 1},
             ],
             "finishes": [{"id": 1, "kind": "join", "task": 0, "parent": null, "stack": 0}],
-            "locks": [{"id": 0, "address": 8, "kind": "mutex", "stack": 1}],
             "races": [{
                 "class": "race", "address": 16, "bytes": 8, "object": {"kind": "global"}, "locations": 8,
-                "first": {"kind": "write", "atomic": false, "address": 16, "size": 8, "stack": 0, "task": 2, "locks": [0]},
+                "ordered_by": {"kind": "atomic", "address": 8, "object": {"kind": "unknown"}, "excludes": false},
+                "first": {
+                    "kind": "write", "atomic": false, "address": 16, "size": 8, "stack": 0, "task": 2,
+                    "locks": [{"kind": "lock", "address": 8, "object": {"kind": "unknown"}, "stack": 1}],
+                },
                 "second": {"kind": "read", "address": 16, "size": 8, "stack": 1, "task": 0, "locks": []},
             }],
             "said by a newer runtime": {"a": [1]},
@@ -427,10 +441,20 @@ mod tests {
             ("/tasks/1/kind", json!("fork"), "\"fork\""),
             ("/finishes/0/task", json!(5), "task 5"),
             ("/finishes/0/stack", json!(5), "stack 5"),
-            ("/locks/0/stack", json!(5), "stack 5"),
             ("/races/0/first/stack", json!(5), "stack 5"),
             ("/races/0/second/task", json!(5), "task 5"),
-            ("/races/0/first/locks/0", json!(5), "lock 5"),
+            ("/races/0/first/locks/0/stack", json!(5), "stack 5"),
+            ("/races/0/first/locks/0/kind", json!("latch"), "\"latch\""),
+            (
+                "/races/0/first/locks/0/object",
+                json!({"kind": "stack", "function": 0, "task": 7}),
+                "task 7",
+            ),
+            (
+                "/races/0/ordered_by/object",
+                json!({"kind": "heap", "start": 0, "size": 8, "stack": 8, "task": 0}),
+                "stack 8",
+            ),
             ("/races/0/class", json!("rice"), "\"rice\""),
             ("/races/0/first/kind", json!("touch"), "touch"),
             ("/races/0/address", json!(-1), "-1"),

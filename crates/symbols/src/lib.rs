@@ -22,10 +22,9 @@ mod tasks;
 
 pub use findings::{Findings, Unusable, parse, read};
 
-use finishline_model::event::AccessKind;
 use finishline_model::native::{
     Conflict, ConflictClass, Frame, HeldLock, NativeAccess, NativeRun, NativeStatistics, Object,
-    Origin, Stack, Stopped, SuppressedConflicts,
+    OrderedBy, Origin, Stack, Stopped, SuppressedConflicts, Synchroniser,
 };
 use finishline_model::suppressions::{Accessed, Matcher, Named, Suppressions};
 use finishline_model::verdict::Detector;
@@ -192,12 +191,16 @@ impl<'f> Teller<'f> {
     fn conflict(&mut self, pair: &findings::Pair) -> Conflict {
         Conflict {
             class: pair.class,
-            object: self.object(pair),
+            object: self.object(&pair.object, pair.address),
             address: pair.address,
             bytes: pair.bytes,
             locations: pair.locations.max(pair.bytes),
             first: self.access(&pair.first),
             second: self.access(&pair.second),
+            ordered_by: pair.ordered_by.as_ref().map(|by| OrderedBy {
+                synchroniser: self.synchroniser(&by.synchroniser),
+                excludes: by.excludes,
+            }),
             why: (self.tasks).why(pair.first.task, pair.second.task, &mut self.modules),
             may_follow: false,
             replay: self.question.replay.to_owned(),
@@ -205,33 +208,35 @@ impl<'f> Teller<'f> {
     }
 
     fn access(&mut self, access: &findings::Access) -> NativeAccess {
-        let locks = access.locks.iter().filter_map(|id| self.findings.lock(*id));
-        let locks: Vec<&findings::Lock> = locks.collect();
         NativeAccess {
-            kind: match access.kind {
-                findings::Kind::Read => AccessKind::Read,
-                findings::Kind::Write => AccessKind::Write,
-            },
+            kind: access.kind,
             atomic: access.atomic,
             address: access.address,
             size: access.size,
             stack: self.stack(access.stack),
             task: self.tasks.task(access.task, &mut self.modules),
-            locks: locks.into_iter().map(|lock| self.lock(lock)).collect(),
+            locks: access.locks.iter().map(|held| self.held(held)).collect(),
         }
     }
 
-    fn lock(&mut self, lock: &findings::Lock) -> HeldLock {
-        let stack = lock.stack.map(|stack| self.stack(stack));
+    fn held(&mut self, held: &findings::HeldLock) -> HeldLock {
         HeldLock {
-            kind: lock.kind.clone(),
-            address: lock.address,
-            place: stack.and_then(|stack| stack.place().cloned()),
+            lock: self.synchroniser(&held.lock),
+            place: self.stack(held.stack).place().cloned(),
         }
     }
 
-    fn object(&mut self, pair: &findings::Pair) -> Object {
-        match pair.object {
+    fn synchroniser(&mut self, synchroniser: &findings::Synchroniser) -> Synchroniser {
+        Synchroniser {
+            kind: synchroniser.kind,
+            address: synchroniser.address,
+            object: self.object(&synchroniser.object, synchroniser.address),
+        }
+    }
+
+    /// What an address belongs to.
+    fn object(&mut self, object: &findings::Object, address: u64) -> Object {
+        match *object {
             findings::Object::Heap {
                 start,
                 size,
@@ -239,7 +244,7 @@ impl<'f> Teller<'f> {
                 task,
             } => Object::Heap {
                 size,
-                offset: pair.address.saturating_sub(start),
+                offset: address.saturating_sub(start),
                 allocated: self.stack(stack),
                 task: self.tasks.task(task, &mut self.modules),
             },
@@ -251,7 +256,7 @@ impl<'f> Teller<'f> {
                     task: self.tasks.task(task, &mut self.modules),
                 }
             }
-            findings::Object::Global => self.global(pair.address),
+            findings::Object::Global => self.global(address),
             findings::Object::Unknown => Object::Unknown,
         }
     }

@@ -185,11 +185,22 @@ impl<O: Order> Inline<O> {
         cell: &mut u64,
         location: impl FnOnce() -> Location,
     ) -> Option<Stamp> {
-        let before = *cell;
-        if self.is_locked() || before == ELSEWHERE {
+        if self.is_locked() || *cell == ELSEWHERE {
             self.access_elsewhere(kind, cell, location());
             return None;
         }
+        self.access_unlocked(kind, cell, location)
+    }
+
+    /// An access under no lock to a location that was accessed under none.
+    #[inline]
+    fn access_unlocked(
+        &mut self,
+        kind: AccessKind,
+        cell: &mut u64,
+        location: impl FnOnce() -> Location,
+    ) -> Option<Stamp> {
+        let before = *cell;
         if StampSets::is_set(unpacked(before)[1]) || self.order.knows_more() {
             return self.access_readers(kind, cell, location());
         }
@@ -215,6 +226,24 @@ impl<O: Order> Inline<O> {
             return self.add_reader(cell);
         }
         left_alone.then_some(reader)
+    }
+
+    /// The end of an object: a write of its locations, from `first` on, by the running step with the locks that it holds. It is remembered as one
+    /// under no lock where no access under a lock is: who comes later does wrong whatever he holds, and a big object that is given up under
+    /// a lock costs no more than another.
+    pub fn end_of_object(&mut self, cells: &mut [u64], first: Location, piece: u64) {
+        if !self.is_locked() {
+            self.range_of_pieces(AccessKind::Write, cells, 1, first, piece);
+            return;
+        }
+        for (offset, cell) in cells.iter_mut().enumerate() {
+            let location = first.offset(offset as u64 * piece);
+            if *cell == ELSEWHERE {
+                self.access_elsewhere(AccessKind::Write, cell, location);
+            } else {
+                self.access_unlocked(AccessKind::Write, cell, || location);
+            }
+        }
     }
 
     #[cold]

@@ -75,7 +75,7 @@ impl<O: Order> Order for Contexts<O> {
         self.inner.event(event)?;
         let goes_on = matches!(
             event,
-            Event::Acquire { .. } | Event::Lock { .. } | Event::Unlock { .. }
+            Event::Acquire { .. } | Event::Relay { .. } | Event::Lock { .. } | Event::Unlock { .. }
         );
         if !goes_on || self.inner.now() != before {
             self.begun = self.made.len() as Stamp;

@@ -257,7 +257,7 @@ impl Order for EspBags {
                     self.bags.unite(ended.task, ended.p_bag, Kind::S);
                 }
             }
-            Event::Release { .. } | Event::Acquire { .. } => {
+            Event::Release { .. } | Event::Acquire { .. } | Event::Relay { .. } => {
                 return Err(Failure::Unsupported(RELEASES));
             }
             Event::IsolatedBegin { .. }

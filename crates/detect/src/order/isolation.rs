@@ -123,7 +123,7 @@ impl IsolationOrder {
             }
             Event::IsolatedBegin { .. } => self.begin_block()?,
             Event::IsolatedEnd { .. } => self.next_step(StepId::NONE)?,
-            Event::Release { .. } | Event::Acquire { .. } => {
+            Event::Release { .. } | Event::Acquire { .. } | Event::Relay { .. } => {
                 return Err(Failure::Unsupported(RELEASES));
             }
             Event::Lock { .. } | Event::Unlock { .. } | Event::Alloc { .. } => {}

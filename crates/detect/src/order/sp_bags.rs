@@ -120,7 +120,7 @@ impl Order for SpBags {
                 };
                 self.bags.unite(self.now, returned.element, Kind::S);
             }
-            Event::Release { .. } | Event::Acquire { .. } => {
+            Event::Release { .. } | Event::Acquire { .. } | Event::Relay { .. } => {
                 return Err(Failure::Unsupported(RELEASES));
             }
             Event::IsolatedBegin { .. }

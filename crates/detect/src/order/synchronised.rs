@@ -12,7 +12,9 @@
 //! after those of the tasks it created once it goes on. The look-up goes through the known releases after the stamp in
 //! leaps: the bags tell until when their answer stays the same, which changes with the ends of the tasks and finishes around it.
 //!
-//! Releases of one object by one step, without another in between, are one. A release else costs 20 bytes and what there is new
+//! What an object holds can be handed on to another one, without a step of its own.
+//!
+//! Releases of one object by one step, without another in between, are one. A release else costs 24 bytes and what there is new
 //! to know, an acquire the latter; a look-up is logarithmic in the number of releases, times the tasks and finishes around.
 //!
 //! **One reader is not enough**: a reader may be known to a later writer while those that ran beside it are not. A
@@ -47,11 +49,18 @@ enum Frame {
     },
 }
 
+#[derive(Clone, Copy, Debug)]
+struct Release {
+    /// All stamps below had been given out.
+    above: Stamp,
+    object: ObjectId,
+}
+
 #[derive(Debug)]
 pub struct Synchronised {
     structure: EspBags,
-    /// By release: all stamps below had been given out.
-    releases: Vec<Stamp>,
+    /// As they happened.
+    releases: Vec<Release>,
     objects: IdMap<ObjectId, Known>,
     knowledge: Knowledge,
     /// What the running step knows.
@@ -65,44 +74,60 @@ impl Synchronised {
     /// Stamps below this one may be known to some release.
     #[inline]
     fn released_below(&self) -> Stamp {
-        self.releases.last().copied().unwrap_or(0)
+        self.releases.last().map_or(0, |release| release.above)
     }
 
-    /// Whether a release that the running step knows comes after a stamp.
-    fn has_heard_of(&mut self, earlier: Stamp) -> bool {
-        let mut from = self.releases.partition_point(|&below| below <= earlier) as u32;
+    /// The object of the first release that a stamp precedes and that the running step knows: what passed on to it that the earlier
+    /// one is over.
+    pub fn passed_on_by(&mut self, earlier: Stamp) -> Option<ObjectId> {
+        let below = |release: &Release| release.above <= earlier;
+        let mut from = self.releases.partition_point(below) as u32;
         while let Some(release) = self.knowledge.next(self.knows, from) {
             match self.structure.at(earlier, release) {
-                At::Serial => return true,
-                At::Parallel { until: None } => return false,
+                At::Serial => return Some(self.releases[release as usize].object),
+                At::Parallel { until: None } => return None,
                 At::Parallel { until: Some(until) } => from = until,
             }
         }
-        false
+        None
     }
 
     fn release(&mut self, object: ObjectId, continues: bool) -> Result<(), Failure> {
         if self.own_last != Some(object) {
             make_room(&mut self.releases, 1, "releases")?;
-            self.releases.push(0);
+            self.releases.push(Release { above: 0, object });
             self.structure.remember_release()?;
         }
         self.own_last = Some(object);
         // At most as many releases as stamps.
         let last = self.releases.len() - 1;
-        self.releases[last] = self.structure.next();
+        self.releases[last].above = self.structure.next();
         self.structure.renew()?;
 
-        let mut holds = self.knowledge.with(self.knows, last as u32)?;
+        let holds = self.knowledge.with(self.knows, last as u32)?;
+        self.put(object, holds, continues)
+    }
+
+    /// The object holds this, and if it is to go on, what it held before.
+    fn put(&mut self, object: ObjectId, holds: Known, continues: bool) -> Result<(), Failure> {
+        let more = self.objects.len() + 1;
         self.objects
             .try_reserve(1)
-            .map_err(|_| TableError::refused::<(ObjectId, Known)>("objects", last))?;
+            .map_err(|_| TableError::refused::<(ObjectId, Known)>("objects", more))?;
         let before = self.objects.entry(object).or_insert(Known::NOTHING);
-        if continues {
-            holds = self.knowledge.union(holds, *before)?;
-        }
-        *before = holds;
+        *before = if continues {
+            self.knowledge.union(holds, *before)?
+        } else {
+            holds
+        };
         Ok(())
+    }
+
+    fn relay(&mut self, from: ObjectId, to: ObjectId, continues: bool) -> Result<(), Failure> {
+        // What was handed on stays as it was when the step releases the object again.
+        self.own_last = None;
+        let holds = self.objects.get(&from).copied();
+        self.put(to, holds.unwrap_or(Known::NOTHING), continues)
     }
 
     /// A task that belongs to the finish has ended and knew this.
@@ -175,6 +200,12 @@ impl Order for Synchronised {
                 }
                 return Ok(());
             }
+            Event::Relay {
+                from,
+                to,
+                continues,
+                ..
+            } => return self.relay(from, to, continues),
             _ => {}
         }
         self.structure.event(event)?;
@@ -214,7 +245,7 @@ impl Order for Synchronised {
     #[inline]
     fn parallel(&mut self, earlier: Stamp) -> bool {
         self.structure.parallel(earlier)
-            && (self.knows == Known::NOTHING || !self.has_heard_of(earlier))
+            && (self.knows == Known::NOTHING || self.passed_on_by(earlier).is_none())
     }
 
     #[inline]
@@ -267,7 +298,7 @@ impl Order for Synchronised {
     fn used_bytes(&self) -> usize {
         self.structure.used_bytes()
             + self.knowledge.used_bytes()
-            + self.releases.capacity() * size_of::<Stamp>()
+            + self.releases.capacity() * size_of::<Release>()
             + self.objects.capacity() * size_of::<(ObjectId, Known)>()
             + self.live.capacity() * size_of::<Frame>()
     }

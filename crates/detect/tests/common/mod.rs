@@ -70,6 +70,11 @@ pub(crate) enum Word {
         continues: bool,
     },
     Acquire(ObjectId),
+    Relay {
+        from: ObjectId,
+        to: ObjectId,
+        continues: bool,
+    },
     Access {
         kind: AccessKind,
         first: u64,
@@ -109,6 +114,16 @@ pub(crate) fn parse(text: &str) -> Vec<Word> {
             if let Some(object) = word.strip_prefix(name) {
                 let object = ObjectId(object.parse().unwrap());
                 return Word::Release { object, continues };
+            }
+        }
+        for (name, continues) in [("relay", false), ("add", true)] {
+            if let Some(objects) = word.strip_prefix(name) {
+                let (from, to) = objects.split_once("to").unwrap();
+                return Word::Relay {
+                    from: ObjectId(from.parse().unwrap()),
+                    to: ObjectId(to.parse().unwrap()),
+                    continues,
+                };
             }
         }
         if let Some(object) = word.strip_prefix("acquire") {
@@ -154,6 +169,14 @@ pub(crate) fn show(words: &[Word]) -> String {
                 write!(text, "{name}{}", object.0).unwrap();
             }
             Word::Acquire(object) => write!(text, "acquire{}", object.0).unwrap(),
+            Word::Relay {
+                from,
+                to,
+                continues,
+            } => {
+                let name = if continues { "add" } else { "relay" };
+                write!(text, "{name}{}to{}", from.0, to.0).unwrap();
+            }
             Word::Access {
                 kind,
                 first,
@@ -339,6 +362,19 @@ pub(crate) fn tell(words: &[Word], locations: u64, observer: &mut impl Observer)
             Word::Acquire(object) => {
                 let task = teller.running().id;
                 teller.observer.event(&Event::Acquire { task, object });
+            }
+            Word::Relay {
+                from,
+                to,
+                continues,
+            } => {
+                let task = teller.running().id;
+                teller.observer.event(&Event::Relay {
+                    task,
+                    from,
+                    to,
+                    continues,
+                });
             }
             Word::Access {
                 kind,

@@ -1,14 +1,14 @@
 //! Accesses: how they get to the detector, and how what it finds gets its names.
 
-use super::{Checker, MEMO, Site};
-use crate::calls::Calls;
-use crate::heap::Heap;
-use crate::races::{Access, Object};
+use super::{Checker, GIVEN_BACK, MEMO, Site};
+use crate::heap::Block;
+use crate::races::{Access, Manner, Names, Object, OrderedBy, Races};
 use crate::structure::Position;
 use crate::synchronisation::{Operation, Told};
 use finishline_detect::Failure;
 use finishline_detect::history::Meeting;
-use finishline_model::{AccessKind, Event, TaskId};
+use finishline_detect::inline::Conflict;
+use finishline_model::{AccessKind, Event, LockId, TaskId};
 use std::ops::Range;
 
 /// Where an access happens: the place in the program, and the stack pointer.
@@ -22,6 +22,11 @@ pub struct Here {
 #[inline]
 fn memo_of(place: u64) -> usize {
     (place ^ place >> 8) as usize % MEMO
+}
+
+/// The length of an access as it is told.
+fn length(bytes: usize) -> u32 {
+    u32::try_from(bytes).unwrap_or(u32::MAX)
 }
 
 /// Ranges of more cells are worth going through by blocks.
@@ -44,7 +49,7 @@ impl Checker {
     #[inline(always)]
     pub fn access_variable(&mut self, kind: AccessKind, address: u64, bytes: usize, here: Here) {
         if !self.begins_anew(kind, address, bytes, here) && !self.stays(kind, address, bytes) {
-            self.access_slowly(kind, address, bytes, here, false);
+            self.access_slowly(kind, address, bytes, here, Manner::Plain);
         }
     }
 
@@ -60,6 +65,7 @@ impl Checker {
     #[inline]
     fn begins_anew(&mut self, kind: AccessKind, address: u64, bytes: usize, here: Here) -> bool {
         if self.private.contains(&address) {
+            self.note_thread_local(address, bytes);
             return true;
         }
         let Some(cells) = self.shadow.whole_cells(address, bytes) else {
@@ -71,8 +77,9 @@ impl Checker {
                 place: here.place,
                 calls: self.calls.node(),
             },
-            bytes: bytes as u32,
-            atomic: false,
+            bytes: length(bytes),
+            manner: Manner::Plain,
+            holding: self.synchronisation.holding(),
         };
         let (latest, context) = self.contexts[memo_of(here.place)];
         if latest != Some(site) || context < self.detector.contexts().begun() {
@@ -99,7 +106,7 @@ impl Checker {
         self.glance.accesses += 1;
         let stays = |cell| self.glance.fast.stays(kind, cell);
         if !self.shadow.all(address, bytes, stays) {
-            self.access_slowly(kind, address, bytes, here, false);
+            self.access_slowly(kind, address, bytes, here, Manner::Plain);
         }
     }
 
@@ -111,11 +118,12 @@ impl Checker {
             None => AccessKind::Read,
         };
         if !self.glance.alone {
-            self.access_slowly(kind, operation.address, bytes, here, true);
+            self.access_slowly(kind, operation.address, bytes, here, Manner::Atomic);
         }
+        let at = self.position(here.place);
         let mut told = Vec::new();
         self.synchronisation
-            .follow(operation, |event| told.push(event));
+            .follow(operation, at, |event| told.push(event));
         self.tell(&told);
     }
 
@@ -138,7 +146,7 @@ impl Checker {
         let task = self.structure.running();
         for event in told {
             // What is released or acquired now precedes everything later anyway.
-            if self.glance.alone && matches!(event, Told::Release { .. } | Told::Acquire(_)) {
+            if self.glance.alone && !matches!(event, Told::Lock(..) | Told::Unlock(_)) {
                 continue;
             }
             self.event(match *event {
@@ -150,8 +158,32 @@ impl Checker {
                     continues,
                 },
                 Told::Acquire(object) => Event::Acquire { task, object },
+                Told::Relay {
+                    from,
+                    to,
+                    continues,
+                } => Event::Relay {
+                    task,
+                    from,
+                    to,
+                    continues,
+                },
             });
         }
+    }
+
+    /// A block is no more: a write of all of it.
+    pub(super) fn end_of_block(&mut self, block: Block, place: u64) {
+        if self.glance.alone {
+            return;
+        }
+        let here = Here {
+            place,
+            // The heap has nothing to do with the stack.
+            stack_pointer: u64::MAX,
+        };
+        let bytes = block.bytes as usize;
+        self.access_slowly(AccessKind::Write, block.start, bytes, here, Manner::Free);
     }
 
     #[cold]
@@ -162,21 +194,25 @@ impl Checker {
         address: u64,
         bytes: usize,
         here: Here,
-        atomic: bool,
+        manner: Manner,
     ) {
-        if self.private.contains(&address) || self.failure.is_some() {
+        if self.private.contains(&address) {
+            self.note_thread_local(address, bytes);
+            return;
+        }
+        if self.failure.is_some() {
             return;
         }
         let end = address.saturating_add(bytes as u64);
         let mut at = address;
         while at < end {
-            match self.access_cells(kind, at..end, bytes, here, atomic) {
+            match self.access_cells(kind, at..end, bytes, here, manner) {
                 Ok(next) => at = next,
                 Err(failure) => return self.fail(failure),
             }
         }
         if self.detector.has_conflicts() {
-            self.name_conflicts(here, address, bytes, atomic);
+            self.name_conflicts(here, address, bytes, manner);
         }
     }
 
@@ -187,13 +223,18 @@ impl Checker {
         range: Range<u64>,
         bytes: usize,
         here: Here,
-        atomic: bool,
+        manner: Manner,
     ) -> Result<u64, Failure> {
+        // What is forgotten at once needs no cells to be remembered in.
+        let passes = manner == Manner::Free && bytes as u64 >= GIVEN_BACK;
+        if passes && let Some(page_ends) = self.shadow.without_cells(range.start) {
+            return Ok(page_ends);
+        }
         let left = range.end - range.start;
         let cells = self.shadow.cells(range.start, left, &mut self.detector)?;
         let end = range.start + cells.bytes();
         let stays = |cell: &u64| self.glance.fast.stays(kind, *cell);
-        if !atomic && cells.cells.iter().all(stays) {
+        if manner == Manner::Plain && cells.cells.iter().all(stays) {
             return Ok(end);
         }
         // Not by a method: the cells are borrowed from the shadow.
@@ -204,8 +245,9 @@ impl Checker {
         let site = Site {
             kind,
             at,
-            bytes: bytes as u32,
-            atomic,
+            bytes: length(bytes),
+            manner,
+            holding: self.synchronisation.holding(),
         };
         let begun = self.detector.contexts().begun();
         let memo = &mut self.contexts[memo_of(here.place)];
@@ -225,7 +267,12 @@ impl Checker {
         self.lowest = self.lowest.min(here.stack_pointer);
         let piece = cells.grain.bytes() as u64;
         match cells.cells {
-            many if atomic => self.detector.atomic(kind, many, cells.location, piece),
+            many if manner == Manner::Atomic => {
+                self.detector.atomic(kind, many, cells.location, piece);
+            }
+            many if manner == Manner::Free => {
+                self.detector.end_of_object(many, cells.location, piece);
+            }
             few if few.len() <= FEW => {
                 self.detector.few(kind, few, cells.location, piece);
             }
@@ -243,7 +290,7 @@ impl Checker {
 
     /// Gives the conflicts of the access that was just made their names.
     #[cold]
-    fn name_conflicts(&mut self, here: Here, address: u64, bytes: usize, atomic: bool) {
+    fn name_conflicts(&mut self, here: Here, address: u64, bytes: usize, manner: Manner) {
         let at = self.position(here.place);
         let task = self.structure.running();
         let conflicts: Vec<_> = self.detector.conflicts().collect();
@@ -252,35 +299,85 @@ impl Checker {
             let (site, _) = self.sites[tag as usize];
             let first = Access {
                 kind: site.kind,
-                atomic: site.atomic,
+                manner: site.manner,
                 bytes: site.bytes,
                 at: site.at,
                 task: self.tasks[stamp as usize],
+                holding: site.holding,
             };
             let second = Access {
                 kind: conflict.kind,
-                atomic,
-                bytes: bytes as u32,
+                manner,
+                bytes: length(bytes),
                 at,
                 task,
+                holding: self.synchronisation.holding(),
             };
             let cell = self.shadow.cell_at(conflict.location);
-            let races = match conflict.meeting {
+            match conflict.meeting {
                 Meeting::Race if self.belongs_to_thread(&first, &second, cell.start) => continue,
-                Meeting::Race => &mut self.races,
                 // How a lock's own word changes is the lock's affair.
-                Meeting::Overlap(_) if atomic && self.synchronisation.is_lock(address) => continue,
-                Meeting::Overlap(_) | Meeting::Excused => &mut self.overlaps,
-            };
-            races.add(first, second, cell.clone(), conflict.meeting, || {
-                object_at(
-                    cell.start,
-                    &self.heap,
-                    &self.calls,
-                    &self.stack,
-                    &self.frames,
-                )
+                Meeting::Overlap(_)
+                    if manner == Manner::Atomic && self.synchronisation.is_lock(address) =>
+                {
+                    continue;
+                }
+                _ => {}
+            }
+            // Taken out for the time that the rest is asked for names.
+            let mut pairs = std::mem::take(self.pairs(conflict.meeting));
+            pairs.add(first, second, cell.clone(), conflict.meeting, || {
+                self.names(&conflict, [first, second], cell.start)
             });
+            *self.pairs(conflict.meeting) = pairs;
+        }
+    }
+
+    /// Where pairs that meet so are kept.
+    fn pairs(&mut self, meeting: Meeting) -> &mut Races {
+        match meeting {
+            Meeting::Race => &mut self.races,
+            Meeting::Overlap(_) | Meeting::Excused => &mut self.overlaps,
+        }
+    }
+
+    /// What a pair is told with, at this address.
+    fn names(&mut self, conflict: &Conflict, accesses: [Access; 2], address: u64) -> Names {
+        let [earlier, _] = self.detector.contexts().of(conflict.earlier);
+        let order = self.detector.contexts().inner();
+        let ordered_by = match conflict.meeting {
+            Meeting::Race | Meeting::Overlap(LockId::ATOMIC) => None,
+            Meeting::Overlap(lock) => Some(OrderedBy::Lock(lock)),
+            Meeting::Excused => order.passed_on_by(earlier).map(OrderedBy::Object),
+        };
+        let ordered_by = ordered_by.and_then(|by| {
+            let address = match by {
+                OrderedBy::Lock(lock) => self.synchronisation.lock(lock).address,
+                OrderedBy::Object(object) => self.synchronisation.variable_of(object)?.address,
+            };
+            Some((by, self.object_at(address)))
+        });
+        let locks = accesses.map(|access| {
+            let taken = self.synchronisation.holdings().taken(access.holding);
+            let named = taken.into_iter().map(|taken| {
+                let lock = self.synchronisation.lock(taken.lock);
+                (taken, self.object_at(lock.address))
+            });
+            named.collect()
+        });
+        Names {
+            object: self.object_at(address),
+            ordered_by,
+            locks,
+        }
+    }
+
+    /// A thread-local variable is used: what it points to may be taken out of it by that.
+    fn note_thread_local(&mut self, address: u64, bytes: usize) {
+        let words = (address & !7..address + bytes as u64).step_by(8);
+        for word in words.filter(|word| self.private.contains(word)) {
+            let block = (self.read_word)(word);
+            self.heap.note_thread_local(block);
         }
     }
 
@@ -302,33 +399,28 @@ impl Checker {
         }
         private
     }
-}
 
-/// What an address belongs to.
-fn object_at(
-    address: u64,
-    heap: &Heap,
-    calls: &Calls,
-    stack: &Range<u64>,
-    frames: &[(u64, TaskId)],
-) -> Object {
-    if stack.contains(&address) {
-        let call = calls.owner_of(address);
-        let place = call.and_then(|call| calls.position_in(call));
-        // Of the tasks whose frames begin above, the innermost.
-        let owner = frames.iter().rev().find(|(entry, _)| *entry > address);
-        return Object::Stack {
-            place: place.unwrap_or(0),
-            task: owner.map_or(TaskId::MAIN, |(_, task)| *task),
-        };
-    }
-    match heap.around(address) {
-        Some(block) => Object::Heap {
-            start: block.start,
-            bytes: block.bytes,
-            allocated: block.allocated,
-            task: block.task,
-        },
-        None => Object::Other,
+    /// What an address belongs to.
+    fn object_at(&self, address: u64) -> Object {
+        if self.stack.contains(&address) {
+            let call = self.calls.owner_of(address);
+            let place = call.and_then(|call| self.calls.position_in(call));
+            // Of the tasks whose frames begin above, the innermost.
+            let mut frames = self.frames.iter().rev();
+            let owner = frames.find(|(entry, _)| *entry > address);
+            return Object::Stack {
+                place: place.unwrap_or(0),
+                task: owner.map_or(TaskId::MAIN, |(_, task)| *task),
+            };
+        }
+        match self.heap.around(address) {
+            Some(block) => Object::Heap {
+                start: block.start,
+                bytes: block.bytes,
+                allocated: block.allocated,
+                task: block.task,
+            },
+            None => Object::Other,
+        }
     }
 }

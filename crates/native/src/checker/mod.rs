@@ -10,7 +10,10 @@
 //! below a task's first frame is forgotten when it ends. How far down that is, is known from the accesses that were remembered: none is
 //! below the stack pointer of its time.
 //!
-//! **The heap.** A block that is freed is forgotten; so is one that is allocated, in case it was freed unheard.
+//! **The heap.** To free a block is to write all of it: whoever may be using it at the time races with that. What lies there is
+//! another object only when it is allocated again, so who uses it later, in parallel, races as well. Only a block that is so big that the allocator
+//! gives it back to the system is forgotten at once, since what comes there next may come unheard; pages of it that nobody ever
+//! accessed get no cells by that.
 
 mod accesses;
 mod glance;
@@ -25,8 +28,9 @@ pub use waiting::{Stopped, Waits};
 
 use crate::calls::Calls;
 use crate::heap::{Block, Heap};
+use crate::holding::Holding;
 use crate::options::Options;
-use crate::races::Races;
+use crate::races::{Manner, Races};
 use crate::shadow::{Elsewhere, Shadow};
 use crate::structure::{Position, Structure, TaskKind};
 use crate::synchronisation::Synchronisation;
@@ -58,7 +62,9 @@ struct Site {
     kind: AccessKind,
     at: Position,
     bytes: u32,
-    atomic: bool,
+    manner: Manner,
+    /// The locks that its task had taken.
+    holding: Holding,
 }
 
 /// The latest context of each of some sites.
@@ -88,6 +94,8 @@ pub struct Checker {
     pub private: Range<u64>,
     /// Whether a block of the heap is reachable from thread-local variables only.
     pub is_private: fn(&Checker, &Range<u64>) -> bool,
+    /// The word at an address of thread-local variables.
+    pub read_word: fn(u64) -> u64,
     /// Of the tasks that are running or suspended: below where their frames are. The running one is last.
     frames: Vec<(u64, TaskId)>,
     pub atomic_accesses: u64,
@@ -97,11 +105,14 @@ pub struct Checker {
     pub threads: u64,
     /// The objects by which threads that have ended pass on what they did.
     thread_objects: IdMap<u64, ObjectId>,
-    synchronisation: Synchronisation,
+    pub synchronisation: Synchronisation,
     spin: Spin,
 }
 
 const NO_SITE: SiteId = SiteId(0);
+
+/// Allocators take blocks of so many bytes from the system, one by one, and give them back so.
+const GIVEN_BACK: u64 = 128 << 10;
 
 impl Checker {
     pub fn new(
@@ -133,6 +144,7 @@ impl Checker {
             stack,
             private,
             is_private: |_, _| false,
+            read_word: |_| 0,
             atomic_accesses: 0,
             failure: None,
             stopped: None,
@@ -215,8 +227,16 @@ impl Checker {
     }
 
     pub fn allocated(&mut self, start: u64, bytes: u64, place: u64) {
-        // What is left of its last word is nobody's.
-        self.forget(start, bytes.next_multiple_of(8));
+        // What is left of its last word is nobody's, unless blocks are packed so that they begin inside words.
+        let forgotten = match start % 8 {
+            0 => bytes.next_multiple_of(8),
+            _ => bytes,
+        };
+        self.forget(start, forgotten);
+        self.note_block(start, bytes, place);
+    }
+
+    fn note_block(&mut self, start: u64, bytes: u64, place: u64) {
         let allocated = self.position(place);
         let task = self.structure.running();
         self.heap.allocate(Block {
@@ -227,34 +247,32 @@ impl Checker {
         });
     }
 
-    pub fn freed(&mut self, start: u64) {
-        if let Some(block) = self.heap.free(start) {
-            self.forget(block.start, block.bytes);
+    pub fn freed(&mut self, start: u64, place: u64) {
+        let Some(block) = self.heap.live(start) else {
+            return;
+        };
+        self.end_of_block(block, place);
+        self.heap.free(start);
+        if self.glance.alone || block.bytes >= GIVEN_BACK {
+            self.forget(start, block.bytes);
         }
+    }
+
+    /// A block has another size from now on, and maybe another address. It is the end of the old one either way, so that the answer
+    /// does not depend on whether there was room.
+    pub fn reallocated(&mut self, from: u64, to: u64, bytes: u64, place: u64) {
+        let in_place = self.heap.live(from).filter(|_| from == to);
+        let Some(block) = in_place else {
+            self.freed(from, place);
+            self.allocated(to, bytes, place);
+            return;
+        };
+        self.end_of_block(block, place);
+        let kept = block.bytes.min(bytes);
+        self.forget(to + kept, bytes - kept);
+        self.note_block(to, bytes, place);
     }
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::findings::{self, Process};
-    use crate::structure::FinishKind;
-
-    /// What the detector can't follow is no reason to call a run clean.
-    #[test]
-    fn a_failure_of_the_detector_is_told() {
-        let mut checker = Checker::new(Options::default(), 0..0, 0..0).unwrap();
-        let ended = checker.begin_finish(FinishKind::Scope, 1);
-        checker.end_finish(ended);
-        assert!(checker.failure().is_none());
-        let complete = |checker: &Checker| {
-            let text = findings::write(checker, &Process::default());
-            text.contains(r#""complete":true"#)
-        };
-        assert!(complete(&checker));
-        let task = checker.begin_task(TaskKind::ScopeSpawn, ended, 2, 0);
-        checker.end_task(task);
-        assert!(checker.failure().is_some());
-        assert!(!complete(&checker));
-    }
-}
+mod tests;

@@ -75,6 +75,8 @@ impl Checker {
         private: Range<u64>,
     ) -> SuspendedThread {
         let task = self.begin_task(kind, FinishId::ROOT, place, entry);
+        // It may lie where a thread that has ended had its own, or something that was unmapped since.
+        self.forget(stack.start, stack.end.saturating_sub(stack.start));
         SuspendedThread {
             task,
             stack: std::mem::replace(&mut self.stack, stack),

@@ -6,8 +6,8 @@
 use super::{exit_status, suite_exit_status, words};
 use crate::json::{SCHEMA_VERSION, SourcePlace, Tool, write_pretty};
 use finishline_model::native::{
-    Conflict, ConflictClass, Frame, HeldLock, NativeAccess, NativeRun, NativeSuite, NativeTask,
-    Object, Stack, TaskStep,
+    self, Conflict, ConflictClass, Frame, HeldLock, NativeAccess, NativeRun, NativeSuite,
+    NativeTask, Object, Stack, TaskStep,
 };
 use finishline_model::summary::Place;
 use finishline_model::verdict::Verdict;
@@ -102,6 +102,7 @@ struct Pair<'a> {
     address: String,
     bytes: u64,
     object: ObjectOrigin<'a>,
+    ordered_by: Option<OrderedBy<'a>>,
     first: Access<'a>,
     second: Access<'a>,
     why: Why<'a>,
@@ -146,9 +147,19 @@ struct StackFrame<'a> {
 
 #[derive(Serialize)]
 struct Lock<'a> {
-    kind: &'a str,
+    kind: &'static str,
     address: String,
+    object: ObjectOrigin<'a>,
     place: Option<SourcePlace<'a>>,
+}
+
+#[derive(Serialize)]
+struct OrderedBy<'a> {
+    text: String,
+    kind: &'static str,
+    excludes: bool,
+    address: String,
+    object: ObjectOrigin<'a>,
 }
 
 #[derive(Serialize)]
@@ -292,6 +303,7 @@ impl<'a> Pair<'a> {
             address: format!("{:#x}", conflict.address),
             bytes: conflict.bytes,
             object: ObjectOrigin::new(&conflict.object),
+            ordered_by: conflict.ordered_by.as_ref().map(OrderedBy::new),
             first: Access::new(&conflict.first),
             second: Access::new(&conflict.second),
             why: Why {
@@ -383,9 +395,22 @@ impl<'a> Access<'a> {
 impl<'a> Lock<'a> {
     fn new(lock: &'a HeldLock) -> Lock<'a> {
         Lock {
-            kind: &lock.kind,
-            address: format!("{:#x}", lock.address),
+            kind: lock.lock.kind.word(),
+            address: format!("{:#x}", lock.lock.address),
+            object: ObjectOrigin::new(&lock.lock.object),
             place: place(lock.place.as_ref()),
+        }
+    }
+}
+
+impl<'a> OrderedBy<'a> {
+    fn new(by: &'a native::OrderedBy) -> OrderedBy<'a> {
+        OrderedBy {
+            text: words::ordered_by(by),
+            kind: by.synchroniser.kind.word(),
+            excludes: by.excludes,
+            address: format!("{:#x}", by.synchroniser.address),
+            object: ObjectOrigin::new(&by.synchroniser.object),
         }
     }
 }

@@ -238,6 +238,9 @@ fn pair(conflict: &Conflict, process: usize) -> SarifResult<'_> {
         link(&target, SECOND_ACCESS),
         words::why(conflict)
     );
+    if let Some(by) = &conflict.ordered_by {
+        text += &format!(" Ordered by {}.", words::ordered_by(by));
+    }
     if conflict.may_follow {
         text += &format!(" It is {MAY_FOLLOW_REMARK}.");
     }
@@ -261,6 +264,12 @@ fn pair(conflict: &Conflict, process: usize) -> SarifResult<'_> {
             &join.place,
             &format!("the {} whose end waits for it", join.operation),
         );
+    }
+    for (number, access) in [(1, first), (2, second)] {
+        for held in &access.locks {
+            let lock = words::synchroniser(&held.lock);
+            relate(&held.place, &format!("({number}) holds {lock}, taken here"));
+        }
     }
     match &conflict.object {
         Object::Heap { allocated, .. } => {

@@ -95,7 +95,10 @@ impl Page {
         self.access(1, [top, side], &conflict.first, &first);
         self.access(2, [bottom, "  "], &conflict.second, &second);
         self.labelled("  ", "why parallel", LABEL, &words::why(conflict));
-        if let Some(origin) = words::origin(conflict) {
+        if let Some(by) = &conflict.ordered_by {
+            self.labelled("  ", "ordered by", LABEL, &words::ordered_by(by));
+        }
+        if let Some(origin) = words::origin(&conflict.object) {
             self.folded("  ", &origin);
         }
         if let Object::Heap { allocated, .. } = &conflict.object {

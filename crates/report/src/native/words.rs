@@ -1,10 +1,10 @@
 //! The phrases about a native run that more than one format prints. As in [`crate::words`], everything may contain the user's text as it is.
 
 use crate::words::{LONGEST_PATH, PATH_HEAD, PATH_TAIL, count, position, position_in, skipped};
-use finishline_model::event::AccessKind;
 use finishline_model::native::{
-    Conflict, ConflictClass, Frame, NativeAccess, NativeRun, NativeTask, NativeTaskKind, Object,
-    Origin, Relation, Stack, Stopped, TaskStep,
+    Conflict, ConflictClass, Frame, NativeAccess, NativeAccessKind, NativeRun, NativeTask,
+    NativeTaskKind, Object, OrderedBy, Origin, Relation, Stack, Stopped, Synchroniser,
+    SynchroniserKind, TaskStep,
 };
 use finishline_model::summary::{Place, shell_word};
 use finishline_model::verdict::{Extent, Verdict};
@@ -20,12 +20,15 @@ const LONGEST_FUNCTION: usize = 100;
 pub(super) fn message(conflict: &Conflict) -> String {
     let (first, second) = (&conflict.first, &conflict.second);
     let preposition = match (first.kind, second.kind) {
-        (AccessKind::Write, AccessKind::Write) => "to",
+        (NativeAccessKind::Write, NativeAccessKind::Write) => "to",
         _ => "of",
     };
+    let passed_on = conflict.ordered_by.as_ref().is_some_and(|by| !by.excludes);
     let relation = match conflict.class {
         ConflictClass::Race => "are not ordered",
+        ConflictClass::LockOrdered if passed_on => "are ordered in this run only, by a lock",
         ConflictClass::LockOrdered => "exclude each other by a lock, and happen in either order",
+        ConflictClass::AtomicOrdered if passed_on => "are ordered in this run only, by atomics",
         ConflictClass::AtomicOrdered => "happen in either order",
     };
     format!(
@@ -43,12 +46,16 @@ fn kind(access: &NativeAccess) -> String {
 
 /// The conflicting bytes as a part of their object.
 pub(super) fn location(conflict: &Conflict) -> String {
-    let bytes = conflict.bytes.max(1);
+    bytes_of(&conflict.object, conflict.bytes.max(1), conflict.address)
+}
+
+/// So many bytes from an address on, as a part of their object.
+fn bytes_of(object: &Object, bytes: u64, address: u64) -> String {
     let part = |offset: u64| match bytes {
         1 => format!("byte {offset} of"),
         _ => format!("bytes {offset}..{} of", offset.saturating_add(bytes)),
     };
-    match &conflict.object {
+    match object {
         Object::Global {
             name, size, offset, ..
         } if (*offset, *size) == (0, bytes) => name.clone(),
@@ -62,17 +69,13 @@ pub(super) fn location(conflict: &Conflict) -> String {
         }
         Object::Stack { function, .. } if function.is_empty() => "a local variable".to_owned(),
         Object::Stack { function, .. } => format!("a local variable of {}", short(function)),
-        Object::Unknown => format!(
-            "the {} at {:#x}",
-            count(bytes, "byte", "bytes"),
-            conflict.address
-        ),
+        Object::Unknown => format!("the {} at {address:#x}", count(bytes, "byte", "bytes")),
     }
 }
 
-/// Where the object comes from; none if nothing is known about it.
-pub(super) fn origin(conflict: &Conflict) -> Option<String> {
-    match &conflict.object {
+/// Where an object comes from; none if nothing is known about it.
+pub(super) fn origin(object: &Object) -> Option<String> {
+    match object {
         Object::Global {
             name,
             size,
@@ -107,22 +110,43 @@ pub(super) fn origin(conflict: &Conflict) -> Option<String> {
     }
 }
 
-/// `write of 8 bytes, holding the mutex locked at src/main.rs:9:5`.
+/// `write of 8 bytes, holding the lock in hist::TABLE taken at src/main.rs:9:5`.
 pub(super) fn access(access: &NativeAccess) -> String {
     let mut text = format!(
         "{} of {}",
         kind(access),
         count(access.size, "byte", "bytes")
     );
-    for lock in &access.locks {
-        let at = lock
-            .place
-            .as_ref()
-            .map(|place| format!("locked at {}", position(place)));
-        let at = at.unwrap_or_else(|| format!("at {:#x}", lock.address));
-        text += &format!(", holding the {} {at}", lock.kind);
+    for held in &access.locks {
+        text += &format!(", holding {}", synchroniser(&held.lock));
+        if let Some(place) = &held.place {
+            text += &format!(" taken at {}", position(place));
+        }
     }
     text
+}
+
+/// `the lock in byte 0 of a heap block of 16 bytes`.
+pub(super) fn synchroniser(by: &Synchroniser) -> String {
+    let kind = match by.kind {
+        SynchroniserKind::Lock => "lock",
+        SynchroniserKind::Rwlock => "reader-writer lock",
+        SynchroniserKind::Atomic => "atomic",
+    };
+    match &by.object {
+        Object::Global { name, .. } => format!("the {kind} in {name}"),
+        Object::Heap { size, offset, .. } => {
+            let size = count(*size, "byte", "bytes");
+            format!("the {kind} at byte {offset} of a heap block of {size}")
+        }
+        Object::Stack { function, .. } if function.is_empty() => {
+            format!("the {kind} in a local variable")
+        }
+        Object::Stack { function, .. } => {
+            format!("the {kind} in a local variable of {}", short(function))
+        }
+        Object::Unknown => format!("the {kind} at {:#x}", by.address),
+    }
 }
 
 /// `src/main.rs:9:5`, or the function if debug information has no line.
@@ -233,6 +257,24 @@ fn parts(step: &TaskStep) -> String {
             format!(", halves {}, {more}, {}", head.join(", "), tail.join(", "))
         }
     }
+}
+
+/// What keeps the two accesses from being a race, and where it comes from.
+pub(super) fn ordered_by(by: &OrderedBy) -> String {
+    let OrderedBy {
+        synchroniser,
+        excludes,
+    } = by;
+    let mut text = self::synchroniser(synchroniser);
+    text += match (excludes, synchroniser.kind) {
+        (true, _) => ", which both hold",
+        (false, SynchroniserKind::Atomic) => ", released behind (1) and acquired before (2)",
+        (false, _) => ", given up behind (1) and taken before (2)",
+    };
+    if let Some(origin) = origin(&synchroniser.object) {
+        text += &format!("; {origin}");
+    }
+    text
 }
 
 /// Why nothing orders the two accesses.

@@ -1,11 +1,11 @@
 //! Native runs as `finishline-symbols` would fill them in, one for each thing a report can say.
 
 use crate::summaries::EVIL;
-use finishline_model::event::AccessKind;
 use finishline_model::native::{
-    Conflict, ConflictClass, Frame, HeldLock, Limit, NativeAccess, NativeJoin, NativeRun,
-    NativeStatistics, NativeSuite, NativeTask, NativeTaskKind, NativeWhy, Object, Origin, Part,
-    Relation, Stack, Stopped, SuppressedConflicts, TaskStep,
+    Conflict, ConflictClass, Frame, HeldLock, Limit, NativeAccess, NativeAccessKind, NativeJoin,
+    NativeRun, NativeStatistics, NativeSuite, NativeTask, NativeTaskKind, NativeWhy, Object,
+    OrderedBy, Origin, Part, Relation, Stack, Stopped, SuppressedConflicts, Synchroniser,
+    SynchroniserKind, TaskStep,
 };
 use finishline_model::summary::Place;
 use finishline_model::verdict::{Detector, Extent, Verdict};
@@ -82,11 +82,15 @@ fn table_race() -> Conflict {
     };
     let (left, right) = (NativeTaskKind::JoinLeft, NativeTaskKind::JoinRight);
     let first = access(
-        AccessKind::Read,
+        NativeAccessKind::Read,
         bump_stack(),
         for_each(&[left, left, left]),
     );
-    let second = access(AccessKind::Write, bump_stack(), for_each(&[right, left]));
+    let second = access(
+        NativeAccessKind::Write,
+        bump_stack(),
+        for_each(&[right, left]),
+    );
     Conflict {
         class: ConflictClass::Race,
         object: Object::Global {
@@ -98,6 +102,7 @@ fn table_race() -> Conflict {
         address: 0x5555_0008,
         bytes: 8,
         locations: 32,
+        ordered_by: None,
         why: NativeWhy {
             relation: Relation::Halves,
             task: for_each(&[left]),
@@ -142,7 +147,7 @@ pub(crate) fn scope() -> NativeRun {
         first: NativeAccess {
             size: 1,
             ..access(
-                AccessKind::Write,
+                NativeAccessKind::Write,
                 user_stack("hist::fill", at(9, 5, "block[64] = 1;")),
                 spawned.clone(),
             )
@@ -150,7 +155,7 @@ pub(crate) fn scope() -> NativeRun {
         second: NativeAccess {
             size: 1,
             ..access(
-                AccessKind::Read,
+                NativeAccessKind::Read,
                 user_stack("hist::main", at(22, 9, "assert_eq!(block[64], 0);")),
                 task(vec![]),
             )
@@ -175,13 +180,53 @@ pub(crate) fn scope() -> NativeRun {
 
 /// What `--determinacy` adds: no race, but an order that is up to the schedule.
 pub(crate) fn determinacy() -> NativeRun {
-    let mutex = |line| HeldLock {
-        kind: "mutex".to_owned(),
+    let mutex = Synchroniser {
+        kind: SynchroniserKind::Lock,
         address: 0x7000,
-        place: Some(at(line, 13, "let mut log = LOG.lock().unwrap();")),
+        object: Object::Global {
+            name: "hist::LOG".to_owned(),
+            size: 32,
+            offset: 0,
+            defined: Some(at(
+                4,
+                1,
+                "static LOG: Mutex<Vec<u64>> = Mutex::new(Vec::new());",
+            )),
+        },
+    };
+    let readers = Synchroniser {
+        kind: SynchroniserKind::Rwlock,
+        address: 0x7f00_0010,
+        object: Object::Heap {
+            size: 40,
+            offset: 16,
+            allocated: user_stack(
+                "hist::main",
+                at(8, 16, "let log = Arc::new(RwLock::new(0));"),
+            ),
+            task: task(vec![]),
+        },
+    };
+    let flag = Synchroniser {
+        kind: SynchroniserKind::Atomic,
+        address: 0x7fff_0000,
+        object: Object::Stack {
+            function: "hist::main".to_owned(),
+            place: None,
+            task: task(vec![]),
+        },
+    };
+    let ordered_by = |synchroniser: &Synchroniser, excludes| {
+        Some(OrderedBy {
+            synchroniser: synchroniser.clone(),
+            excludes,
+        })
     };
     let locked = |mut access: NativeAccess, line| {
-        access.locks = vec![mutex(line)];
+        access.locks = vec![HeldLock {
+            lock: mutex.clone(),
+            place: Some(at(line, 13, "let mut log = LOG.lock().unwrap();")),
+        }];
         access
     };
     let table = table_race();
@@ -189,11 +234,22 @@ pub(crate) fn determinacy() -> NativeRun {
         class: ConflictClass::LockOrdered,
         first: locked(table.first.clone(), 30),
         second: locked(table.second.clone(), 31),
+        ordered_by: ordered_by(&mutex, true),
+        ..table_race()
+    };
+    let by_giving_it_up = Conflict {
+        class: ConflictClass::LockOrdered,
+        ordered_by: ordered_by(&readers, false),
+        ..table_race()
+    };
+    let by_a_flag = Conflict {
+        class: ConflictClass::AtomicOrdered,
+        ordered_by: ordered_by(&flag, false),
         ..table_race()
     };
     let atomic = |access: &NativeAccess| NativeAccess {
         atomic: true,
-        kind: AccessKind::Write,
+        kind: NativeAccessKind::Write,
         ..access.clone()
     };
     let by_atomics = Conflict {
@@ -203,8 +259,8 @@ pub(crate) fn determinacy() -> NativeRun {
         ..table_race()
     };
     NativeRun {
-        conflicts: vec![by_lock, by_atomics],
-        distinct: 2,
+        conflicts: vec![by_lock, by_giving_it_up, by_a_flag, by_atomics],
+        distinct: 4,
         ..synchronised()
     }
 }
@@ -306,8 +362,8 @@ pub(crate) fn nameless() -> NativeRun {
     }]);
     with(vec![Conflict {
         object: Object::Unknown,
-        first: access(AccessKind::Write, bare(), spawned.clone()),
-        second: access(AccessKind::Write, Stack::default(), task(vec![])),
+        first: access(NativeAccessKind::Write, bare(), spawned.clone()),
+        second: access(NativeAccessKind::Write, Stack::default(), task(vec![])),
         why: NativeWhy {
             relation: Relation::FirstOutlives,
             task: spawned,
@@ -336,9 +392,13 @@ pub(crate) fn hostile() -> NativeRun {
             place: Some(evil()),
             task: deep.clone(),
         },
-        first: access(AccessKind::Write, user_stack(EVIL, evil()), deep.clone()),
+        first: access(
+            NativeAccessKind::Write,
+            user_stack(EVIL, evil()),
+            deep.clone(),
+        ),
         second: access(
-            AccessKind::Write,
+            NativeAccessKind::Write,
             user_stack(EVIL, evil()),
             NativeTask {
                 id: 9,
@@ -457,7 +517,7 @@ fn bump_stack() -> Stack {
     ])
 }
 
-fn access(kind: AccessKind, stack: Stack, task: NativeTask) -> NativeAccess {
+fn access(kind: NativeAccessKind, stack: Stack, task: NativeTask) -> NativeAccess {
     NativeAccess {
         kind,
         atomic: false,

@@ -124,7 +124,7 @@ impl Marks {
             Some(kind) => (kind, &mut self.optional),
             None => (word, &mut self.required),
         };
-        if !["read", "write"].contains(&kind) {
+        if !["read", "write", "free"].contains(&kind) {
             return Err(format!("{file}:{line}: unknown access `{word}`"));
         }
         marks.insert(Site {

@@ -1,0 +1,78 @@
+//! Memory that the program's allocator hands out and takes back, whichever allocator that is.
+//!
+//! Rust code allocates by four functions that the compiler makes for each program; behind them is the system's allocator or the one that
+//! the program names by `#[global_allocator]`. They are told here, and what happens inside them is not: an allocator uses the same memory for one
+//! task after the other, by agreements with itself that nobody else needs to know. Memory that comes from the C library's functions without
+//! passing here is told there ([`crate::interpose`]).
+
+use crate::interpose::{allocated, freed, reallocated};
+use crate::process::{self, checker};
+use std::ffi::c_void;
+
+unsafe extern "C" {
+    fn __finishline_real_rust_alloc(bytes: usize, alignment: usize) -> *mut c_void;
+    fn __finishline_real_rust_alloc_zeroed(bytes: usize, alignment: usize) -> *mut c_void;
+    fn __finishline_real_rust_dealloc(block: *mut c_void, bytes: usize, alignment: usize);
+    fn __finishline_real_rust_realloc(
+        block: *mut c_void,
+        bytes: usize,
+        alignment: usize,
+        new_bytes: usize,
+    ) -> *mut c_void;
+}
+
+/// Calls the allocator while nobody listens.
+#[inline(always)]
+fn unheard<R>(call: impl FnOnce() -> R) -> R {
+    // Another thread's, or the allocator's own.
+    if checker().is_none() {
+        return call();
+    }
+    let owner = process::hand_over();
+    let result = call();
+    process::take_back(owner);
+    result
+}
+
+#[unsafe(no_mangle)]
+unsafe extern "C" fn __finishline_wrap_rust_alloc(bytes: usize, alignment: usize) -> *mut c_void {
+    // SAFETY: the program's own call, here and below. These functions have plain words for arguments, so how they are called is
+    // the same in Rust and C.
+    let block = unheard(|| unsafe { __finishline_real_rust_alloc(bytes, alignment) });
+    allocated(block, bytes)
+}
+
+#[unsafe(no_mangle)]
+unsafe extern "C" fn __finishline_wrap_rust_alloc_zeroed(
+    bytes: usize,
+    alignment: usize,
+) -> *mut c_void {
+    // SAFETY: as above.
+    let block = unheard(|| unsafe { __finishline_real_rust_alloc_zeroed(bytes, alignment) });
+    allocated(block, bytes)
+}
+
+#[unsafe(no_mangle)]
+unsafe extern "C" fn __finishline_wrap_rust_dealloc(
+    block: *mut c_void,
+    bytes: usize,
+    alignment: usize,
+) {
+    freed(block);
+    // SAFETY: as above.
+    unheard(|| unsafe { __finishline_real_rust_dealloc(block, bytes, alignment) });
+}
+
+#[unsafe(no_mangle)]
+unsafe extern "C" fn __finishline_wrap_rust_realloc(
+    block: *mut c_void,
+    bytes: usize,
+    alignment: usize,
+    new_bytes: usize,
+) -> *mut c_void {
+    // SAFETY: as above.
+    let moved =
+        unheard(|| unsafe { __finishline_real_rust_realloc(block, bytes, alignment, new_bytes) });
+    reallocated(block, moved, new_bytes);
+    moved
+}

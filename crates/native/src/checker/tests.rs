@@ -1,0 +1,318 @@
+//! Blocks, locks and thread-local variables, told as a program would.
+
+use super::*;
+use crate::findings::{self, Process};
+use crate::races::{Object, OrderedBy};
+use crate::structure::FinishKind;
+use crate::synchronisation::Operation;
+use std::sync::atomic::{AtomicUsize, Ordering};
+
+/// What the detector can't follow is no reason to call a run clean.
+#[test]
+fn a_failure_of_the_detector_is_told() {
+    let mut checker = Checker::new(Options::default(), 0..0, 0..0).unwrap();
+    let ended = checker.begin_finish(FinishKind::Scope, 1);
+    checker.end_finish(ended);
+    assert!(checker.failure().is_none());
+    let complete = |checker: &Checker| {
+        let text = findings::write(checker, &Process::default());
+        text.contains(r#""complete":true"#)
+    };
+    assert!(complete(&checker));
+    let task = checker.begin_task(TaskKind::ScopeSpawn, ended, 2, 0);
+    checker.end_task(task);
+    assert!(checker.failure().is_some());
+    assert!(!complete(&checker));
+}
+
+const BLOCK: u64 = 0x7000_0000_0000;
+const LOCK: u64 = 0x7100_0000_0000;
+
+fn checker() -> Checker {
+    Checker::new(Options::default(), 0..0, 0..0).unwrap()
+}
+
+/// Two tasks of one scope.
+fn beside(
+    checker: &mut Checker,
+    first: impl FnOnce(&mut Checker),
+    second: impl FnOnce(&mut Checker),
+) {
+    let finish = checker.begin_finish(FinishKind::Scope, 1);
+    let task = checker.begin_task(TaskKind::ScopeSpawn, finish, 2, 0);
+    first(checker);
+    checker.end_task(task);
+    let task = checker.begin_task(TaskKind::ScopeSpawn, finish, 3, 0);
+    second(checker);
+    checker.end_task(task);
+    checker.end_finish(finish);
+}
+
+fn write(checker: &mut Checker) {
+    let here = Here {
+        place: 10,
+        stack_pointer: u64::MAX,
+    };
+    checker.access(AccessKind::Write, BLOCK, 8, here);
+}
+
+fn under_lock(checker: &mut Checker, body: impl FnOnce(&mut Checker)) {
+    let here = Here {
+        place: 20,
+        stack_pointer: u64::MAX,
+    };
+    let take = Operation {
+        address: LOCK,
+        before: Some(0),
+        after: Some(1),
+        counts: false,
+        acquires: true,
+        releases: false,
+    };
+    let give_up = Operation {
+        before: Some(1),
+        after: Some(0),
+        acquires: false,
+        releases: true,
+        ..take
+    };
+    checker.atomic(&take, 4, here);
+    body(checker);
+    checker.atomic(&give_up, 4, here);
+}
+
+/// A checker that knows the lock, and a block of so many bytes.
+fn with_block(bytes: u64) -> Checker {
+    let mut checker = checker();
+    let same = |checker: &mut Checker| under_lock(checker, |_| ());
+    beside(&mut checker, same, same);
+    checker.allocated(BLOCK, bytes, 4);
+    checker
+}
+
+#[test]
+fn a_freed_block_is_the_same_until_it_is_allocated_again() {
+    let free = |checker: &mut Checker| checker.freed(BLOCK, 30);
+    let again = |checker: &mut Checker| {
+        checker.allocated(BLOCK, 8, 5);
+        write(checker);
+    };
+    for (first, second, races) in [
+        (
+            &write as &dyn Fn(&mut Checker),
+            &free as &dyn Fn(&mut Checker),
+            1,
+        ),
+        (&free, &write, 1),
+        (&free, &again, 0),
+    ] {
+        let mut checker = with_block(8);
+        beside(&mut checker, first, second);
+        assert_eq!(checker.races.iter().count(), races);
+        assert!(checker.races.iter().all(|race| {
+            let manners = [race.first.manner, race.second.manner];
+            manners.contains(&Manner::Free)
+                && matches!(race.names.object, Object::Heap { bytes: 8, .. })
+        }));
+    }
+}
+
+#[test]
+fn a_block_that_goes_back_to_the_system_is_judged_and_forgotten() {
+    let free = |checker: &mut Checker| checker.freed(BLOCK, 30);
+    let mut checker = with_block(GIVEN_BACK);
+    beside(&mut checker, write, free);
+    assert_eq!(checker.races.iter().count(), 1);
+
+    let mut checker = with_block(GIVEN_BACK);
+    let write_and_free = |checker: &mut Checker| {
+        write(checker);
+        free(checker);
+    };
+    beside(&mut checker, write_and_free, write);
+    assert!(checker.races.is_empty());
+
+    let mut checker = with_block(GIVEN_BACK);
+    let before = checker.shadow.used_bytes();
+    beside(&mut checker, free, |checker| {
+        let after = checker.shadow.used_bytes();
+        assert_eq!(after, before, "nobody had accessed it");
+        write(checker);
+    });
+    assert!(checker.races.is_empty());
+}
+
+#[test]
+fn locks_protect_a_block_from_being_freed_and_not_what_is_freed() {
+    let free = |checker: &mut Checker| under_lock(checker, |c| c.freed(BLOCK, 30));
+    let locked = |checker: &mut Checker| under_lock(checker, write);
+    let mut checker = with_block(8);
+    beside(&mut checker, locked, free);
+    assert!(checker.races.is_empty() && !checker.overlaps.is_empty());
+    // Nobody may use it now, with or without a lock, though this one knows that it is freed.
+    let mut checker = with_block(8);
+    beside(&mut checker, write, free);
+    assert_eq!(checker.races.iter().count(), 1);
+}
+
+#[test]
+fn a_block_that_grows_in_place_has_ended_all_the_same() {
+    let grow = |checker: &mut Checker| checker.reallocated(BLOCK, BLOCK, 16, 30);
+    let grow_locked = |checker: &mut Checker| under_lock(checker, grow);
+    let locked = |checker: &mut Checker| under_lock(checker, write);
+    for (first, second, races) in [
+        (
+            &write as &dyn Fn(&mut Checker),
+            &grow as &dyn Fn(&mut Checker),
+            1,
+        ),
+        (&grow, &write, 1),
+        (&write, &grow_locked, 1),
+        (&locked, &grow_locked, 0),
+        (&grow_locked, &locked, 0),
+    ] {
+        let mut checker = with_block(8);
+        beside(&mut checker, first, second);
+        assert_eq!(checker.races.iter().count(), races);
+        assert_eq!(checker.heap.live(BLOCK).unwrap().bytes, 16);
+    }
+}
+
+/// What is written down, with everything that `--determinacy` adds.
+fn findings_of(checker: &mut Checker) -> String {
+    checker.options.determinacy = true;
+    findings::write(checker, &Process::default())
+}
+
+#[test]
+fn a_lock_that_both_hold_is_named_with_where_each_took_it() {
+    let mut checker = with_block(8);
+    checker.allocated(LOCK - 16, 32, 5);
+    let locked = |checker: &mut Checker| under_lock(checker, write);
+    beside(&mut checker, locked, locked);
+    let pair = checker.overlaps.iter().next().unwrap();
+    let Some((OrderedBy::Lock(lock), Object::Heap { start, .. })) = pair.names.ordered_by else {
+        panic!("{pair:?}");
+    };
+    assert_eq!(
+        (checker.synchronisation.lock(lock).address, start),
+        (LOCK, LOCK - 16)
+    );
+    for held in &pair.names.locks {
+        let [(taken, Object::Heap { bytes: 32, .. })] = held[..] else {
+            panic!("{pair:?}");
+        };
+        assert_eq!((taken.lock, taken.at.place), (lock, 20));
+    }
+    let text = findings_of(&mut checker);
+    let lock = format!(
+        r#""kind":"lock","address":{LOCK},"object":{{"kind":"heap","start":{},"#,
+        LOCK - 16
+    );
+    assert_eq!(text.matches(&lock).count(), 3, "{text}");
+    assert!(text.contains(r#""class":"lock-ordered""#) && text.contains(r#""excludes":true"#));
+}
+
+/// The first task gives up the lock behind its access, the second one takes it before its own.
+#[test]
+fn a_lock_in_between_is_named() {
+    let mut checker = with_block(8);
+    let nothing = |_: &mut Checker| ();
+    beside(
+        &mut checker,
+        |checker| {
+            write(checker);
+            under_lock(checker, nothing);
+        },
+        |checker| {
+            under_lock(checker, nothing);
+            write(checker);
+        },
+    );
+    assert!(checker.races.is_empty());
+    let text = findings_of(&mut checker);
+    assert_eq!(text.matches("lock-ordered\"").count(), 1, "{text}");
+    assert!(text.contains(&format!(
+        r#""ordered_by":{{"kind":"lock","address":{LOCK},"#
+    )));
+    assert!(text.contains(r#""excludes":false"#) && text.contains(r#""locks":[]"#));
+}
+
+/// Two writes of an atomic variable have no lock, and a variable that is not given up as locks are is none.
+#[test]
+fn what_is_no_lock_is_not_named_as_one() {
+    let mut checker = with_block(8);
+    let count = |before: u64| {
+        move |checker: &mut Checker| {
+            let here = Here {
+                place: 20,
+                stack_pointer: u64::MAX,
+            };
+            let operation = Operation {
+                address: LOCK + 8,
+                before: Some(before),
+                after: Some(before + 1),
+                counts: false,
+                acquires: true,
+                releases: false,
+            };
+            checker.atomic(&operation, 8, here);
+            write(checker);
+        }
+    };
+    beside(&mut checker, count(0), count(1));
+    assert_eq!(checker.races.iter().count(), 1);
+    let text = findings_of(&mut checker);
+    assert_eq!(text.matches(r#""ordered_by":null"#).count(), 2, "{text}");
+    assert_eq!(text.matches(r#""locks":[]"#).count(), 4, "{text}");
+    assert!(text.contains(r#""class":"atomic-ordered""#));
+}
+
+#[test]
+fn a_block_of_a_thread_is_not_shared_and_asked_about_once() {
+    static ASKED: AtomicUsize = AtomicUsize::new(0);
+    for (is_private, races) in [(true, 0), (false, 1)] {
+        let mut checker = with_block(8);
+        ASKED.store(0, Ordering::Relaxed);
+        checker.is_private = match is_private {
+            true => |_, _| ASKED.fetch_add(1, Ordering::Relaxed) < usize::MAX,
+            false => |_, _| ASKED.fetch_add(1, Ordering::Relaxed) == usize::MAX,
+        };
+        let twice = |checker: &mut Checker| {
+            write(checker);
+            beside(checker, write, write);
+        };
+        beside(&mut checker, write, twice);
+        assert_eq!(checker.races.iter().count(), races);
+        assert_eq!(ASKED.load(Ordering::Relaxed), 1);
+    }
+}
+
+#[test]
+fn what_a_thread_local_variable_points_to_is_noted() {
+    const VARIABLES: Range<u64> = 0x7200_0000_0000..0x7200_0000_0100;
+    let mut checker = Checker::new(Options::default(), 0..0, VARIABLES).unwrap();
+    // Its third word does.
+    checker.read_word = |address| match address - VARIABLES.start {
+        16 => BLOCK,
+        _ => 7,
+    };
+    checker.allocated(BLOCK, 8, 4);
+    let here = Here {
+        place: 10,
+        stack_pointer: u64::MAX,
+    };
+    let read = |offset: u64, bytes: usize| {
+        move |checker: &mut Checker| {
+            checker.access_range(AccessKind::Read, VARIABLES.start + offset, bytes, here);
+        }
+    };
+    beside(&mut checker, read(0, 16), read(24, 8));
+    assert!(!checker.heap.was_thread_local(BLOCK));
+    beside(&mut checker, read(0, 24), |_| ());
+    assert!(checker.heap.was_thread_local(BLOCK));
+    checker.freed(BLOCK, 30);
+    assert!(!checker.heap.was_thread_local(BLOCK));
+    beside(&mut checker, read(16, 8), |_| ());
+    assert!(!checker.heap.was_thread_local(BLOCK), "it is no more");
+}

@@ -1,0 +1,508 @@
+//! What atomic operations mean: which are releases and acquires, and which take and give up a lock.
+//!
+//! **Releases and acquires** are as the orders of the operations say: a write that releases passes on what its task knows, and a read
+//! that acquires takes it, as long as nothing but read-and-replace operations came in between, which add to it.
+//!
+//! **Fences** make the reads before them acquire, and the writes behind them release. What the task did before a releasing fence is released to an object
+//! of the fence's own, and a write behind it that does not release itself relays that to its variable. What a read that does not acquire
+//! finds is relayed to an object of the task's own, which an acquiring fence acquires. So a write passes on what was done before the fence
+//! and not what came between the two, and a fence acquires what was there when it was read and not what came there since.
+//!
+//! **Locks** are not told, they are recognised. Taking one is an operation that reads and replaces and acquires; giving it up is one by the same task
+//! that releases and puts back the value that was there before. Mutexes, reader-writer locks and spin locks of the standard library, of other
+//! crates and by hand all do this, and counters, stacks and flags don't put the value back: what was thought a lock then turns
+//! out to be none, and gets a new name so that nobody else ever has it.
+//!
+//! Whether a lock is held exclusively shows when it is given up: readers count themselves out by a subtraction. Until that is known the
+//! holder is taken for a reader, which does no harm: two holds exclude each other if one of them is exclusive, and later ones
+//! are known.
+//!
+//! What a reader did before it gave up the lock is passed on to those who take it exclusively, not to other readers: those may be inside
+//! at the same time.
+
+use crate::holding::{Holding, Holdings, Taken};
+use crate::structure::Position;
+use finishline_model::{LockId, LockMode, ObjectId};
+use std::collections::BTreeMap;
+use std::ops::Range;
+
+/// One atomic operation that has been made.
+#[derive(Clone, Copy, Debug)]
+pub struct Operation {
+    pub address: u64,
+    /// The value that was read, if one was.
+    pub before: Option<u64>,
+    /// The value that was written, if one was.
+    pub after: Option<u64>,
+    /// It added or subtracted.
+    pub counts: bool,
+    pub acquires: bool,
+    pub releases: bool,
+}
+
+/// What the variable behind an object or a lock has shown itself to be so far.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Nature {
+    Atomic,
+    Lock,
+    ReaderWriterLock,
+}
+
+/// A variable by which tasks are kept in order.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Synchroniser {
+    pub address: u64,
+    pub nature: Nature,
+}
+
+/// What the detector is told of it.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Told {
+    Lock(LockId, LockMode),
+    Unlock(LockId),
+    Release {
+        object: ObjectId,
+        continues: bool,
+    },
+    Acquire(ObjectId),
+    Relay {
+        from: ObjectId,
+        to: ObjectId,
+        continues: bool,
+    },
+}
+
+/// What a variable was found to be.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+enum Kind {
+    Unknown,
+    Exclusive,
+    /// A reader adds this.
+    Readers(u64),
+}
+
+impl Kind {
+    fn nature(self) -> Nature {
+        match self {
+            Kind::Unknown => Nature::Atomic,
+            Kind::Exclusive => Nature::Lock,
+            Kind::Readers(_) => Nature::ReaderWriterLock,
+        }
+    }
+}
+
+#[derive(Clone, Copy, Debug)]
+struct Variable {
+    object: ObjectId,
+    kind: Kind,
+    lock: Option<LockId>,
+    /// Its value carries what some release passed on, and how many of these there were.
+    released: bool,
+    releases: u64,
+    /// What readers of the lock pass on, and whether some did since it was last taken exclusively.
+    readers: ObjectId,
+    readers_released: bool,
+}
+
+/// A lock that seems to be held.
+#[derive(Clone, Copy, Debug)]
+struct Hold {
+    address: u64,
+    lock: LockId,
+    /// The value that giving it up puts back.
+    before: u64,
+    /// It has turned out to be none.
+    void: bool,
+    taken: Position,
+    /// This hold and those that its task had before.
+    holding: Holding,
+}
+
+#[derive(Debug, Default)]
+pub struct Synchronisation {
+    variables: BTreeMap<u64, Variable>,
+    /// By object, and by lock, both counted from 1: also of those whose memory was forgotten.
+    objects: Vec<Option<Synchroniser>>,
+    locks: Vec<Synchroniser>,
+    holdings: Holdings,
+    /// Of all tasks that are running or suspended, the running one's last.
+    holds: Vec<Hold>,
+    /// Where the running task's begin.
+    own: usize,
+    /// Of the running task.
+    fences: Fences,
+    /// Objects that were `Fences::seen` of tasks that have ended.
+    spare: Vec<ObjectId>,
+}
+
+/// What a task has to do with fences.
+#[derive(Clone, Copy, Debug, Default)]
+struct Fences {
+    /// What it found in values that it read without acquiring.
+    seen: Option<ObjectId>,
+    /// The variable with a released value that it read last, with its number of releases then.
+    latest: Option<(ObjectId, u64)>,
+    /// What it did before its last releasing fence.
+    behind: Option<Fence>,
+}
+
+#[derive(Clone, Copy, Debug)]
+struct Fence {
+    object: ObjectId,
+    /// It was relayed to some variable.
+    used: bool,
+}
+
+/// What a task's creator takes up again when it has ended.
+#[derive(Debug, Default)]
+pub struct Suspended {
+    own: usize,
+    fences: Fences,
+}
+
+/// What a reader adds is one, or a bit above a few flags; a writer that subtracts takes away many bits.
+const MOST_PER_READER: u64 = 64;
+
+impl Synchronisation {
+    pub fn begin_task(&mut self) -> Suspended {
+        let suspended = Suspended {
+            own: self.own,
+            fences: std::mem::take(&mut self.fences),
+        };
+        self.own = self.holds.len();
+        suspended
+    }
+
+    /// The running task ends; what it still holds was no lock.
+    pub fn end_task(&mut self, suspended: Suspended, mut tell: impl FnMut(Told)) {
+        for hold in self.holds.split_off(self.own).into_iter().rev() {
+            self.disown(hold.address, hold.lock);
+            tell(Told::Unlock(hold.lock));
+        }
+        self.spare.extend(self.fences.seen);
+        (self.own, self.fences) = (suspended.own, suspended.fences);
+    }
+
+    /// An object that is no variable.
+    pub fn new_object(&mut self) -> ObjectId {
+        self.object_of(None)
+    }
+
+    fn object_of(&mut self, variable: Option<Synchroniser>) -> ObjectId {
+        self.objects.push(variable);
+        ObjectId(self.objects.len() as u32)
+    }
+
+    /// The variable that an object is of.
+    pub fn variable_of(&self, object: ObjectId) -> Option<Synchroniser> {
+        self.objects[object.index() - 1]
+    }
+
+    pub fn lock(&self, lock: LockId) -> Synchroniser {
+        self.locks[lock.index() - 1]
+    }
+
+    /// The locks that the running task holds, and where it took them.
+    pub fn holding(&self) -> Holding {
+        let own = &self.holds[self.own..];
+        own.last().map_or(Holding::NOTHING, |hold| hold.holding)
+    }
+
+    pub fn holdings(&self) -> &Holdings {
+        &self.holdings
+    }
+
+    /// Whether the variable at an address was used as a lock.
+    pub fn is_lock(&self, address: u64) -> bool {
+        let variable = self.variables.get(&address);
+        variable.is_some_and(|variable| variable.kind != Kind::Unknown)
+    }
+
+    /// These addresses are something new from now on.
+    pub fn forget(&mut self, addresses: Range<u64>) {
+        if self.variables.is_empty() || addresses.is_empty() {
+            return;
+        }
+        let old: Vec<u64> = self
+            .variables
+            .range(addresses)
+            .map(|(address, _)| *address)
+            .collect();
+        for address in old {
+            self.variables.remove(&address);
+        }
+    }
+
+    /// Something that is not seen put a value there that all who read it may rely on: a release.
+    pub fn published(&mut self, address: u64, mut tell: impl FnMut(Told)) {
+        let variable = self.variable(address);
+        let (object, continues) = (variable.object, variable.released);
+        self.variables.entry(address).and_modify(|variable| {
+            variable.released = true;
+            variable.releases += 1;
+        });
+        tell(Told::Release { object, continues });
+    }
+
+    pub fn fence(&mut self, acquires: bool, releases: bool, mut tell: impl FnMut(Told)) {
+        if acquires && let Some(seen) = self.fences.seen.take() {
+            tell(Told::Acquire(seen));
+            self.spare.push(seen);
+        }
+        if releases {
+            let unused = self.fences.behind.filter(|fence| !fence.used);
+            let object = unused.map_or_else(|| self.new_object(), |fence| fence.object);
+            let used = false;
+            self.fences.behind = Some(Fence { object, used });
+            tell(Told::Release {
+                object,
+                continues: false,
+            });
+        }
+    }
+
+    /// An operation was made, at this place.
+    pub fn follow(&mut self, operation: &Operation, at: Position, mut tell: impl FnMut(Told)) {
+        let address = operation.address;
+        let variable = self.variable(address);
+        let takes = self.takes(operation, variable.kind);
+        if operation.before.is_some() {
+            self.read(operation, &variable, takes, &mut tell);
+        }
+        let Some(after) = operation.after else {
+            return;
+        };
+        let releases = operation.releases || self.fences.behind.is_some();
+        let given_up = self.give_up(operation, releases, after, &mut tell);
+        // A value that replaces another one without having read it carries nothing of that.
+        let continues = operation.before.is_some() && variable.released;
+        let variable = self.variable(address);
+        let less = operation.before.unwrap_or(after).wrapping_sub(after);
+        let by_reader = given_up && operation.counts && variable.kind == Kind::Readers(less);
+        if by_reader {
+            let continues = variable.readers_released;
+            self.pass_on(operation, variable.readers, continues, &mut tell);
+        } else if releases {
+            self.pass_on(operation, variable.object, continues, &mut tell);
+        }
+        self.variables.entry(address).and_modify(|variable| {
+            variable.releases += u64::from(releases);
+            variable.readers_released = by_reader || variable.readers_released && !releases;
+            variable.released = continues || releases && !by_reader;
+        });
+        if let Some(mode) = takes
+            && !given_up
+        {
+            self.take(operation, at, mode, &mut tell);
+        }
+    }
+
+    /// A write passes on what its task did before it, or before the last fence, by an object of its variable.
+    fn pass_on(
+        &mut self,
+        operation: &Operation,
+        to: ObjectId,
+        continues: bool,
+        tell: &mut impl FnMut(Told),
+    ) {
+        match &mut self.fences.behind {
+            Some(fence) if !operation.releases => {
+                fence.used = true;
+                let from = fence.object;
+                // In reports it goes by the first variable that it was seen with.
+                let of_variable = self.objects[to.index() - 1];
+                let of_fence = &mut self.objects[from.index() - 1];
+                *of_fence = of_fence.or(of_variable);
+                tell(Told::Relay {
+                    from,
+                    to,
+                    continues,
+                });
+            }
+            _ => tell(Told::Release {
+                object: to,
+                continues,
+            }),
+        }
+    }
+
+    /// What was released was read, and may be acquired by a fence.
+    fn see(&mut self, released: ObjectId, tell: &mut impl FnMut(Told)) {
+        let before = self.fences.seen;
+        let seen = before
+            .or_else(|| self.spare.pop())
+            .unwrap_or_else(|| self.new_object());
+        self.fences.seen = Some(seen);
+        tell(Told::Relay {
+            from: released,
+            to: seen,
+            continues: before.is_some(),
+        });
+    }
+
+    /// A value was read.
+    fn read(
+        &mut self,
+        operation: &Operation,
+        variable: &Variable,
+        takes: Option<LockMode>,
+        tell: &mut impl FnMut(Told),
+    ) {
+        if variable.released {
+            let latest = Some((variable.object, variable.releases));
+            let is_known = std::mem::replace(&mut self.fences.latest, latest) == latest;
+            match operation.acquires {
+                true => tell(Told::Acquire(variable.object)),
+                false if is_known => {}
+                false => self.see(variable.object, tell),
+            }
+        }
+        if operation.acquires && variable.readers_released && takes == Some(LockMode::Exclusive) {
+            tell(Told::Acquire(variable.readers));
+        }
+    }
+
+    /// How an operation takes a lock, if it may be taking one.
+    fn takes(&self, operation: &Operation, kind: Kind) -> Option<LockMode> {
+        let (before, after) = (operation.before?, operation.after?);
+        if !operation.acquires || before == after {
+            return None;
+        }
+        let more = after.wrapping_sub(before);
+        Some(match kind {
+            Kind::Exclusive if !operation.counts => LockMode::Exclusive,
+            Kind::Readers(reader) if !operation.counts && more != reader => LockMode::Exclusive,
+            _ => LockMode::Shared,
+        })
+    }
+
+    fn variable(&mut self, address: u64) -> Variable {
+        if let Some(known) = self.variables.get(&address) {
+            return *known;
+        }
+        let synchroniser = Synchroniser {
+            address,
+            nature: Nature::Atomic,
+        };
+        let variable = Variable {
+            object: self.object_of(Some(synchroniser)),
+            kind: Kind::Unknown,
+            lock: None,
+            released: false,
+            releases: 0,
+            readers: self.object_of(Some(synchroniser)),
+            readers_released: false,
+        };
+        self.variables.insert(address, variable);
+        variable
+    }
+
+    /// Ends the running task's hold of the variable, if it has one. Whether it was a lock and is given up.
+    fn give_up(
+        &mut self,
+        operation: &Operation,
+        releases: bool,
+        after: u64,
+        tell: &mut impl FnMut(Told),
+    ) -> bool {
+        let own = &self.holds[self.own..];
+        let Some(at) = own
+            .iter()
+            .rposition(|hold| hold.address == operation.address)
+        else {
+            return false;
+        };
+        let hold = self.holds.remove(self.own + at);
+        self.renumber_holds_from(self.own + at);
+        tell(Told::Unlock(hold.lock));
+        let given_up = releases && after == hold.before && !hold.void;
+        if !given_up {
+            self.disown(hold.address, hold.lock);
+            return false;
+        }
+        let read = operation.before.unwrap_or(after);
+        let mut variable = self.variable(operation.address);
+        variable.kind = match variable.kind {
+            _ if operation.counts && read.wrapping_sub(after) <= MOST_PER_READER => {
+                Kind::Readers(read.wrapping_sub(after))
+            }
+            Kind::Unknown => Kind::Exclusive,
+            known => known,
+        };
+        self.variables.insert(operation.address, variable);
+        let shown = Synchroniser {
+            address: operation.address,
+            nature: variable.kind.nature(),
+        };
+        for object in [variable.object, variable.readers] {
+            self.objects[object.index() - 1] = Some(shown);
+        }
+        self.locks[hold.lock.index() - 1] = shown;
+        true
+    }
+
+    fn renumber_holds_from(&mut self, first: usize) {
+        for at in first..self.holds.len() {
+            self.holds[at].holding =
+                self.holding_with(at, self.holds[at].lock, self.holds[at].taken);
+        }
+    }
+
+    /// The running task's holds below this one, and one more.
+    fn holding_with(&mut self, at: usize, lock: LockId, taken: Position) -> Holding {
+        let outer = self.holds[self.own..at].last();
+        let outer = outer.map_or(Holding::NOTHING, |hold| hold.holding);
+        self.holdings.with(outer, Taken { lock, at: taken })
+    }
+
+    fn take(
+        &mut self,
+        operation: &Operation,
+        taken: Position,
+        mode: LockMode,
+        tell: &mut impl FnMut(Told),
+    ) {
+        let (address, Some(before)) = (operation.address, operation.before) else {
+            return;
+        };
+        // Whoever else seems to hold it exclusively does not.
+        for at in 0..self.holds.len() {
+            let hold = self.holds[at];
+            if hold.address == address && !hold.void && !operation.counts {
+                self.holds[at].void = true;
+                self.disown(address, hold.lock);
+            }
+        }
+        let mut variable = self.variable(address);
+        let lock = *variable.lock.get_or_insert_with(|| {
+            self.locks.push(Synchroniser {
+                address,
+                nature: Nature::Atomic,
+            });
+            LockId(self.locks.len() as u32)
+        });
+        self.variables.insert(address, variable);
+        let holding = self.holding_with(self.holds.len(), lock, taken);
+        self.holds.push(Hold {
+            address,
+            lock,
+            before,
+            void: false,
+            taken,
+            holding,
+        });
+        tell(Told::Lock(lock, mode));
+    }
+
+    /// A variable is no lock, at least not this one: if it is taken again it gets another name.
+    fn disown(&mut self, address: u64, lock: LockId) {
+        self.variables.entry(address).and_modify(|variable| {
+            if variable.lock == Some(lock) {
+                variable.lock = None;
+            }
+        });
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,353 @@
+//! What single operations, one after the other, are taken for.
+
+use super::*;
+use crate::calls::ROOT;
+use Told::{Acquire, Lock, Relay, Release, Unlock};
+
+const AT: u64 = 0x1000;
+const HERE: Position = Position {
+    place: 7,
+    calls: ROOT,
+};
+
+fn swap(before: u64, after: u64, acquires: bool, releases: bool) -> Operation {
+    Operation {
+        address: AT,
+        before: Some(before),
+        after: Some(after),
+        counts: false,
+        acquires,
+        releases,
+    }
+}
+
+fn count(before: u64, after: u64, acquires: bool, releases: bool) -> Operation {
+    Operation {
+        counts: true,
+        ..swap(before, after, acquires, releases)
+    }
+}
+
+fn load(value: u64, acquires: bool) -> Operation {
+    Operation {
+        after: None,
+        ..swap(value, value, acquires, false)
+    }
+}
+
+fn store(value: u64, releases: bool) -> Operation {
+    Operation {
+        before: None,
+        ..swap(0, value, false, releases)
+    }
+}
+
+fn told(synchronisation: &mut Synchronisation, operation: Operation) -> Vec<Told> {
+    let mut told = Vec::new();
+    synchronisation.follow(&operation, HERE, |event| told.push(event));
+    told
+}
+
+const ONE: ObjectId = ObjectId(1);
+
+fn released(continues: bool) -> Told {
+    Release {
+        object: ONE,
+        continues,
+    }
+}
+
+#[test]
+fn a_mutex() {
+    let all = &mut Synchronisation::default();
+    let lock = LockId(1);
+    assert_eq!(
+        told(all, swap(0, 1, true, false)),
+        [Lock(lock, LockMode::Shared)]
+    );
+    assert!(!all.is_lock(AT));
+    assert_eq!(
+        told(all, swap(1, 0, false, true)),
+        [Unlock(lock), released(false)]
+    );
+    assert!(all.is_lock(AT));
+    let again = [Acquire(ONE), Lock(lock, LockMode::Exclusive)];
+    assert_eq!(told(all, swap(0, 1, true, false)), again);
+    assert_eq!(told(all, store(0, true)), [Unlock(lock), released(false)]);
+    let shown = |nature| Synchroniser {
+        address: AT,
+        nature,
+    };
+    assert_eq!(all.lock(lock), shown(Nature::Lock));
+    assert_eq!(all.variable_of(ONE), Some(shown(Nature::Lock)));
+}
+
+/// As std's: readers count by one, a writer sets many bits.
+#[test]
+fn a_reader_writer_lock() {
+    let all = &mut Synchronisation::default();
+    let lock = LockId(1);
+    let readers = |continues| Release {
+        object: ObjectId(2),
+        continues,
+    };
+    let (reader, writer) = (swap(0, 1, true, false), swap(0, 99, true, false));
+    let (reader_ends, writer_ends) = (count(1, 0, false, true), count(99, 0, false, true));
+    assert_eq!(told(all, writer), [Lock(lock, LockMode::Shared)]);
+    assert_eq!(told(all, writer_ends), [Unlock(lock), released(false)]);
+    assert_eq!(
+        told(all, reader),
+        [Acquire(ONE), Lock(lock, LockMode::Exclusive)]
+    );
+    assert_eq!(told(all, reader_ends), [Unlock(lock), readers(false)]);
+    assert_eq!(
+        told(all, reader),
+        [Acquire(ONE), Lock(lock, LockMode::Shared)]
+    );
+    assert_eq!(told(all, reader_ends), [Unlock(lock), readers(true)]);
+    assert_eq!(all.lock(lock).nature, Nature::ReaderWriterLock);
+    for object in [ONE, ObjectId(2)] {
+        let by = all.variable_of(object).unwrap();
+        assert_eq!(by.nature, Nature::ReaderWriterLock);
+    }
+    let all_before = [
+        Acquire(ONE),
+        Acquire(ObjectId(2)),
+        Lock(lock, LockMode::Exclusive),
+    ];
+    assert_eq!(told(all, writer), all_before);
+    assert_eq!(told(all, writer_ends), [Unlock(lock), released(true)]);
+    assert_eq!(
+        told(all, reader),
+        [Acquire(ONE), Lock(lock, LockMode::Shared)]
+    );
+}
+
+#[test]
+fn readers_alone_pass_nothing_on_to_each_other() {
+    let all = &mut Synchronisation::default();
+    let (reader, reader_ends) = (count(0, 1, true, false), count(1, 0, false, true));
+    told(all, reader);
+    told(all, reader_ends);
+    let again = [Lock(LockId(1), LockMode::Shared)];
+    assert_eq!(told(all, reader), again);
+    told(all, reader_ends);
+    // Who counts by another unit may be a reader as well.
+    let other = [Lock(LockId(1), LockMode::Shared)];
+    assert_eq!(told(all, count(0, 4, true, false)), other);
+}
+
+#[test]
+fn readers_are_inside_together() {
+    let all = &mut Synchronisation::default();
+    told(all, count(0, 1, true, false));
+    let suspended = all.begin_task();
+    told(all, count(1, 2, true, false));
+    told(all, count(2, 1, false, true));
+    all.end_task(suspended, |_| panic!("it holds nothing"));
+    let ended = told(all, count(1, 0, false, true));
+    let passed_on = Release {
+        object: ObjectId(2),
+        continues: true,
+    };
+    assert_eq!(ended, [Unlock(LockId(1)), passed_on]);
+    assert_eq!(all.lock(LockId(1)).nature, Nature::ReaderWriterLock);
+}
+
+#[test]
+fn what_changes_nothing_or_does_not_release_is_no_lock() {
+    let all = &mut Synchronisation::default();
+    assert_eq!(told(all, swap(5, 5, true, false)), []);
+    told(all, swap(0, 1, true, false));
+    assert_eq!(told(all, store(0, false)), [Unlock(LockId(1))]);
+    assert!(!all.is_lock(AT));
+}
+
+#[test]
+fn a_counter_is_no_lock() {
+    let all = &mut Synchronisation::default();
+    assert_eq!(
+        told(all, swap(0, 1, true, true)),
+        [released(false), Lock(LockId(1), LockMode::Shared)]
+    );
+    let next = told(all, swap(1, 2, true, true));
+    assert_eq!(
+        next,
+        [
+            Acquire(ONE),
+            Unlock(LockId(1)),
+            released(true),
+            Lock(LockId(2), LockMode::Shared)
+        ]
+    );
+    let mut ended = Vec::new();
+    all.end_task(Suspended::default(), |event| ended.push(event));
+    assert_eq!(ended, [Unlock(LockId(2))]);
+    assert!(!all.is_lock(AT));
+    assert_eq!(all.lock(LockId(2)).nature, Nature::Atomic);
+    assert_eq!(
+        all.variable_of(ONE).map(|by| by.nature),
+        Some(Nature::Atomic)
+    );
+}
+
+#[test]
+fn a_lock_that_another_task_takes_was_none() {
+    let all = &mut Synchronisation::default();
+    told(all, swap(0, 7, true, false));
+    let suspended = all.begin_task();
+    assert_eq!(
+        told(all, swap(7, 9, true, false)),
+        [Lock(LockId(2), LockMode::Shared)]
+    );
+    assert_eq!(told(all, swap(9, 7, true, true))[0], Unlock(LockId(2)));
+    all.end_task(suspended, |_| panic!("it holds nothing"));
+    assert!(told(all, swap(7, 0, false, true)).contains(&Unlock(LockId(1))));
+    assert_eq!(all.lock(LockId(1)).nature, Nature::Atomic);
+    assert_eq!(all.lock(LockId(2)).nature, Nature::Lock);
+}
+
+#[test]
+fn what_a_task_holds_is_its_own() {
+    let all = &mut Synchronisation::default();
+    let other = |operation: Operation| Operation {
+        address: AT + 8,
+        ..operation
+    };
+    let (take, give_up) = (swap(0, 1, true, false), swap(1, 0, false, true));
+    let taken = |lock| Taken {
+        lock: LockId(lock),
+        at: HERE,
+    };
+    let held = |all: &Synchronisation| all.holdings().taken(all.holding());
+    assert_eq!(held(all), []);
+    told(all, take);
+    told(all, other(take));
+    assert_eq!(held(all), [taken(1), taken(2)]);
+    let suspended = all.begin_task();
+    assert_eq!(held(all), []);
+    all.end_task(suspended, |_| panic!("it holds nothing"));
+    told(all, give_up);
+    assert_eq!(held(all), [taken(2)], "not the one taken last");
+    told(all, other(give_up));
+    assert_eq!(held(all), []);
+}
+
+#[test]
+fn a_flag_publishes() {
+    let all = &mut Synchronisation::default();
+    assert_eq!(told(all, load(0, true)), []);
+    assert_eq!(told(all, store(1, true)), [released(false)]);
+    assert_eq!(told(all, load(1, true)), [Acquire(ONE)]);
+    assert_eq!(
+        told(all, store(2, false)),
+        [],
+        "overwritten without a release"
+    );
+    assert_eq!(told(all, load(2, true)), []);
+}
+
+fn fence(synchronisation: &mut Synchronisation, acquires: bool, releases: bool) -> Vec<Told> {
+    let mut told = Vec::new();
+    synchronisation.fence(acquires, releases, |event| told.push(event));
+    told
+}
+
+fn relayed(from: u32, to: u32, continues: bool) -> Told {
+    Relay {
+        from: ObjectId(from),
+        to: ObjectId(to),
+        continues,
+    }
+}
+
+/// As the counts of `Arc`.
+#[test]
+fn a_fence_acquires_what_was_read() {
+    let all = &mut Synchronisation::default();
+    assert_eq!(told(all, count(3, 2, false, true)), [released(false)]);
+    let suspended = all.begin_task();
+    assert_eq!(fence(all, true, false), [], "this task has read nothing");
+    // Objects 1 and 2 are the variable's.
+    let second = [relayed(1, 3, false), released(true)];
+    assert_eq!(told(all, count(2, 1, false, true)), second);
+    let last = [relayed(1, 3, true), released(true)];
+    assert_eq!(told(all, count(1, 0, false, true)), last);
+    assert_eq!(fence(all, true, false), [Acquire(ObjectId(3))]);
+    assert_eq!(fence(all, true, false), [], "it is acquired already");
+    all.end_task(suspended, |_| panic!("no lock"));
+}
+
+#[test]
+fn what_was_seen_already_is_not_relayed_again() {
+    let all = &mut Synchronisation::default();
+    told(all, store(1, true));
+    assert_eq!(told(all, load(1, false)), [relayed(1, 3, false)]);
+    assert_eq!(told(all, load(1, false)), []);
+    told(all, store(1, true));
+    assert_eq!(told(all, load(1, false)), [relayed(1, 3, true)]);
+    told(all, store(1, false));
+    assert_eq!(told(all, load(1, false)), [], "nothing was released");
+    let other = Operation {
+        address: AT + 8,
+        ..load(0, false)
+    };
+    assert_eq!(told(all, other), []);
+}
+
+/// What the task of another fence has seen is none of this one's.
+#[test]
+fn each_task_has_its_own_fences() {
+    let all = &mut Synchronisation::default();
+    told(all, store(1, true));
+    told(all, load(1, false));
+    let suspended = all.begin_task();
+    assert_eq!(fence(all, true, true).len(), 1, "a release");
+    all.end_task(suspended, |_| panic!("no lock"));
+    assert_eq!(told(all, store(1, false)), [], "no fence of its own");
+    assert_eq!(fence(all, true, false), [Acquire(ObjectId(3))]);
+    // The object is free again, here and when a task ends, and what it held is not kept.
+    for _ in 0..2 {
+        let suspended = all.begin_task();
+        told(all, store(1, true));
+        assert_eq!(told(all, load(1, false)), [relayed(1, 3, false)]);
+        all.end_task(suspended, |_| panic!("no lock"));
+    }
+}
+
+#[test]
+fn a_write_behind_a_fence_passes_on_what_was_before_the_fence() {
+    let all = &mut Synchronisation::default();
+    let by_fence = |object| Release {
+        object: ObjectId(object),
+        continues: false,
+    };
+    assert_eq!(fence(all, false, true), [by_fence(1)]);
+    assert_eq!(fence(all, false, true), [by_fence(1)], "nothing has it yet");
+    assert_eq!(told(all, store(1, false)), [relayed(1, 2, false)]);
+    assert_eq!(
+        all.variable_of(ONE).map(|variable| variable.address),
+        Some(AT)
+    );
+    assert_eq!(told(all, load(1, true)), [Acquire(ObjectId(2))]);
+    assert_eq!(fence(all, false, true), [by_fence(4)]);
+    // One that releases itself passes on more.
+    let released = Release {
+        object: ObjectId(2),
+        continues: false,
+    };
+    assert_eq!(told(all, store(2, true)), [released]);
+    // And one that reads and replaces adds to what is there, which is seen by that.
+    let added = [relayed(2, 5, false), relayed(4, 2, true)];
+    assert_eq!(told(all, swap(2, 3, false, false)), added);
+}
+
+#[test]
+fn what_is_freed_is_forgotten() {
+    let all = &mut Synchronisation::default();
+    told(all, store(1, true));
+    all.forget(AT + 1..AT + 8);
+    assert_eq!(told(all, load(1, true)), [Acquire(ONE)]);
+    all.forget(AT..AT + 1);
+    assert_eq!(told(all, load(1, true)), []);
+}
