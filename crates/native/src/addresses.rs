@@ -11,7 +11,12 @@ pub struct Addresses {
 }
 
 impl Addresses {
-    pub fn insert(&mut self, Range { mut start, mut end }: Range<u64>) {
+    /// Whether some of them are new.
+    pub fn insert(&mut self, Range { mut start, mut end }: Range<u64>) -> bool {
+        let around = self.ranges.range(..=start).next_back();
+        if around.is_some_and(|(_, until)| *until >= end) {
+            return false;
+        }
         while let Some((&before, &until)) = self.ranges.range(..=end).next_back() {
             if until < start {
                 break;
@@ -22,6 +27,7 @@ impl Addresses {
         }
         self.ranges.insert(start, end);
         self.count += end - start;
+        true
     }
 
     pub fn count(&self) -> u64 {
@@ -46,7 +52,8 @@ mod tests {
             seed = seed.wrapping_mul(6364136223846793005).wrapping_add(1);
             let start = (seed >> 33) % 500;
             let end = start + 1 + (seed >> 50) % 9;
-            addresses.insert(start..end);
+            let is_new = (start..end).any(|address| !expected.contains(&address));
+            assert_eq!(addresses.insert(start..end), is_new);
             expected.extend(start..end);
             assert_eq!(addresses.count(), expected.len() as u64);
             if expected.len() > 300 {

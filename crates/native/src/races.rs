@@ -118,12 +118,12 @@ impl Races {
         meeting: Meeting,
         names: impl FnOnce() -> Names,
     ) {
-        self.addresses.insert(at.clone());
         let key = [first.key(), second.key()];
         let number = match self.numbers.get(&key) {
             Some(number) => *number,
             None if self.races.len() >= self.most => {
                 self.dropped.insert(key);
+                self.addresses.insert(at);
                 return;
             }
             None => {
@@ -147,7 +147,9 @@ impl Races {
             // The next cell of the same access.
             race.overlap.end = at.end;
         }
-        race.addresses.insert(at);
+        if race.addresses.insert(at.clone()) {
+            self.addresses.insert(at);
+        }
     }
 
     /// All racing addresses.

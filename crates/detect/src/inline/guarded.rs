@@ -54,9 +54,7 @@ impl<O: Order> Inline<O> {
         cell: &mut u64,
         location: Location,
     ) {
-        let has_locksets = *cell == ELSEWHERE
-            && !self.elsewhere.is_empty()
-            && self.elsewhere.contains_key(&location);
+        let has_locksets = *cell == ELSEWHERE && !self.is_isolated_so_far(location);
         let done = if !has_locksets
             && self.held.now() == LocksetId::NONE
             && self.order.stands_for_now(NOBODY)
@@ -67,6 +65,11 @@ impl<O: Order> Inline<O> {
             locks.and_then(|locks| self.guarded(kind, locks, cell, location))
         };
         done.unwrap_or_else(|failure| self.found.fail(failure));
+    }
+
+    /// Whether a location that has its history elsewhere has that of isolated and other accesses.
+    fn is_isolated_so_far(&self, location: Location) -> bool {
+        !self.isolated_cells.is_empty() && self.isolated_cells.contains_key(&location)
     }
 
     /// By the history of isolated and other accesses.
@@ -145,7 +148,7 @@ impl<O: Order> Inline<O> {
         cell: &mut u64,
         location: Location,
     ) -> Result<(), Failure> {
-        if *cell != ELSEWHERE || !self.elsewhere.contains_key(&location) {
+        if *cell != ELSEWHERE || self.is_isolated_so_far(location) {
             self.begin_guarded(cell, location)?;
         }
         let Some(remembered) = self.elsewhere.get_mut(&location) else {

@@ -264,6 +264,11 @@ impl Synchronisation {
     /// An operation was made, at this place.
     pub fn follow(&mut self, operation: &Operation, at: Position, mut tell: impl FnMut(Told)) {
         let address = operation.address;
+        let relaxed = !operation.acquires && !operation.releases && self.fences.behind.is_none();
+        if relaxed && !self.variables.contains_key(&address) {
+            // It passes nothing on, and there is nothing to be passed on.
+            return;
+        }
         let variable = self.variable(address);
         let takes = self.takes(operation, variable.kind);
         if operation.before.is_some() {
