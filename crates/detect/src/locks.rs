@@ -12,11 +12,16 @@
 //! Whoever gives up a lock inside a finish that began under it takes it away from tasks that were thought protected by it:
 //! [`Held::gave_up_early`].
 //!
+//! What a task does while it knows something by a glimpse is done under a lock that excludes nobody ([`LockId::GLIMPSE`]), and so is remembered beside
+//! what was done before and not in its place: after the glimpse the task does not know that any more.
+//!
+//! A task that is suspended keeps its locks, and has them again when it goes on.
+//!
 //! Locks are followed from the first one taken until none is held; else an event costs one comparison.
 
 use crate::hash::IdMap;
 use crate::table::{TableError, make_room};
-use finishline_model::{Event, FinishId, LockId, LockMode};
+use finishline_model::{Event, FinishId, LockId, LockMode, TaskId};
 
 /// A set of locks; [`Locksets`] tells which.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Hash)]
@@ -154,6 +159,8 @@ pub struct Held {
     own: usize,
     now: LocksetId,
     live: Vec<Frame>,
+    /// What suspended tasks hold.
+    suspended: IdMap<TaskId, Vec<Hold>>,
     shared_holds: u32,
     gave_up_early: bool,
     /// A list that is used again and again.
@@ -169,6 +176,7 @@ impl Held {
             own: 0,
             now: LocksetId::NONE,
             live: Vec::new(),
+            suspended: IdMap::default(),
             shared_holds: 0,
             gave_up_early: false,
             scratch: Vec::new(),
@@ -201,7 +209,11 @@ impl Held {
 
     #[inline]
     pub fn event(&mut self, event: &Event) -> Result<(), TableError> {
-        if self.holds.len() + self.live.len() == 0 && !matches!(event, Event::Lock { .. }) {
+        let begins = matches!(
+            event,
+            Event::Lock { .. } | Event::Glimpse { .. } | Event::Resume { .. }
+        );
+        if self.holds.len() + self.live.len() == 0 && !begins {
             return Ok(());
         }
         self.follow(event)
@@ -211,6 +223,23 @@ impl Held {
         match *event {
             Event::Lock { lock, mode, .. } => self.lock(lock, mode),
             Event::Unlock { lock, .. } => self.unlock(lock),
+            Event::Glimpse { .. } if self.glimpses() => Ok(()),
+            Event::Glimpse { .. } => self.lock(LockId::GLIMPSE, LockMode::Shared),
+            Event::GlimpseEnd { .. } => self.unlock(LockId::GLIMPSE),
+            Event::Suspend { task } => {
+                let holds = self.holds.split_off(self.running);
+                if !holds.is_empty() {
+                    self.suspended.insert(task, holds);
+                }
+                self.structure(&Event::TaskEnd { task })
+            }
+            Event::Resume { task } => {
+                self.begin_task(LocksetId::NONE)?;
+                let mut holds = self.suspended.remove(&task).unwrap_or_default();
+                make_room(&mut self.holds, holds.len(), TABLE)?;
+                self.holds.append(&mut holds);
+                self.renumber()
+            }
             _ => self.structure(event),
         }
     }
@@ -223,6 +252,29 @@ impl Held {
             shared_by_tasks: 0,
         });
         self.now = self.sets.with(self.now, lock, mode)?;
+        Ok(())
+    }
+
+    /// Whether the running task holds the lock of those who glimpse.
+    fn glimpses(&self) -> bool {
+        let mut own = self.holds[self.own..].iter();
+        own.any(|hold| hold.lock == LockId::GLIMPSE)
+    }
+
+    /// A task begins that these protect.
+    fn begin_task(&mut self, protects: LocksetId) -> Result<(), TableError> {
+        let inherited = &self.sets.sets[protects.0 as usize];
+        make_room(&mut self.live, 1, TABLE)?;
+        make_room(&mut self.holds, inherited.len(), TABLE)?;
+        self.live.push(Frame::Task {
+            creators: self.running,
+            creators_own: self.own,
+            creators_lockset: self.now,
+        });
+        self.running = self.holds.len();
+        self.holds.extend_from_slice(inherited);
+        self.own = self.holds.len();
+        self.now = protects;
         Ok(())
     }
 
@@ -261,19 +313,7 @@ impl Held {
                     Frame::Finish { finish: id, under } if id == finish => Some(under),
                     _ => None,
                 });
-                let protects = protects.unwrap_or(LocksetId::NONE);
-                let inherited = &self.sets.sets[protects.0 as usize];
-                make_room(&mut self.live, 1, TABLE)?;
-                make_room(&mut self.holds, inherited.len(), TABLE)?;
-                self.live.push(Frame::Task {
-                    creators: self.running,
-                    creators_own: self.own,
-                    creators_lockset: self.now,
-                });
-                self.running = self.holds.len();
-                self.holds.extend_from_slice(inherited);
-                self.own = self.holds.len();
-                self.now = protects;
+                self.begin_task(protects.unwrap_or(LocksetId::NONE))?;
             }
             Event::TaskEnd { .. } => match self.live.pop() {
                 Some(Frame::Task {

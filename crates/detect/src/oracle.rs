@@ -6,7 +6,9 @@
 //! step of the task, and from the last step of a task to the step after the end or join of its
 //! immediately enclosing finish; a join of a finish is also one of those open inside it. In the mode
 //! [`Mode::Observed`] each isolated block has an edge to the next one that ran, and each release of an object has one to
-//! the acquires that it is in effect at.
+//! the acquires that it is in effect at. An acquire by a glimpse has its edge to a step besides, so that after the glimpse the task goes on from what
+//! it had without it: each step of the task up to there has such a twin without accesses, to which all other edges go as well. It is no matter here that tasks are
+//! suspended.
 //!
 //! Two accesses to one location conflict if one is a write. They exclude each other if both are in isolated blocks, or if they
 //! are protected by one lock, at least one of them exclusively, that was taken twice. A task is protected by what it has
@@ -66,6 +68,8 @@ struct TaskState {
     /// The finishes it has open, innermost last.
     open: Vec<usize>,
     isolated: bool,
+    /// The twin of its step, while it glimpses.
+    firmly: Option<usize>,
     /// What it has taken, after what protects it anyway.
     holds: Vec<Hold>,
 }
@@ -234,7 +238,19 @@ impl Oracle {
         predecessors.extend(also);
         let step = self.new_step(&predecessors);
         self.task(task).step = step;
+        if let Some(twin) = self.task(task).firmly {
+            predecessors[0] = twin;
+            self.task(task).firmly = Some(self.new_step(&predecessors));
+        }
         step
+    }
+
+    /// What is in effect of an object's releases happens before the newest step.
+    fn see(&mut self, object: ObjectId) {
+        let step = self.observed.len() - 1;
+        for release in self.released.get(&object).into_iter().flatten() {
+            self.observed.also(step, *release);
+        }
     }
 
     fn task(&mut self, task: TaskId) -> &mut TaskState {
@@ -269,8 +285,8 @@ fn any_pair(accesses: &[Recorded], holds: impl Fn(&Recorded, &Recorded) -> bool)
 
 impl Observer for Oracle {
     fn event(&mut self, event: &Event) {
-        // An event makes at most two steps.
-        if self.structure.len() + 2 > self.steps_limit {
+        // An event makes at most three steps.
+        if self.structure.len() + 3 > self.steps_limit {
             self.give_up("steps", self.steps_limit);
         }
         if self.gave_up() {
@@ -352,9 +368,12 @@ impl Observer for Oracle {
                 self.next_step(task, &[]);
             }
             Event::Acquire { task, object } => {
-                let step = self.next_step(task, &[]);
-                for release in self.released.get(&object).into_iter().flatten() {
-                    self.observed.also(step, *release);
+                let firmly = self.task(task).firmly.take();
+                self.next_step(task, &[]);
+                self.see(object);
+                if let Some(twin) = firmly {
+                    self.task(task).firmly = Some(self.new_step(&[twin]));
+                    self.see(object);
                 }
             }
             Event::Relay {
@@ -369,6 +388,25 @@ impl Observer for Oracle {
                 }
                 self.released.insert(to, held);
             }
+            Event::Glimpse { task, object } => {
+                let step = self.task(task).step;
+                self.task(task).firmly.get_or_insert(step);
+                let firmly = self.task(task).firmly.take();
+                self.next_step(task, &[]);
+                self.see(object);
+                self.task(task).firmly = firmly;
+            }
+            Event::GlimpseEnd { task, keep } => {
+                let (step, twin) = (self.task(task).step, self.task(task).firmly.take());
+                if let Some(twin) = twin.filter(|_| !keep) {
+                    let after = self.structure.add(&[step]);
+                    self.observed.add(&[twin]);
+                    // By structure its own steps precede it all the same.
+                    self.observed.also_as_in(&self.structure, after);
+                    self.task(task).step = after;
+                }
+            }
+            Event::Suspend { .. } | Event::Resume { .. } => {}
             Event::Alloc { .. } => {}
         }
     }
@@ -440,6 +478,14 @@ impl Ancestors {
         let (older, newest) = self.words.split_at_mut(self.starts[step]);
         let row = &older[self.starts[predecessor]..][..predecessor / 64 + 1];
         for (word, bits) in newest.iter_mut().zip(row) {
+            *word |= bits;
+        }
+    }
+
+    /// A step is also preceded by those that precede it there.
+    fn also_as_in(&mut self, other: &Ancestors, step: usize) {
+        let own = &mut self.words[self.starts[step]..][..step / 64 + 1];
+        for (word, bits) in own.iter_mut().zip(&other.words[other.starts[step]..]) {
             *word |= bits;
         }
     }

@@ -201,6 +201,136 @@ fn one_reader_is_not_enough_with_releases() {
     );
 }
 
+#[test]
+fn a_glimpse_is_known_until_it_ends() {
+    let glimpse = |rest: &str| format!("async{{ wa wb release0 }} async{{ glimpse0 wa {rest} }}");
+    check(&glimpse("forget"), "", &[], true);
+    check(&glimpse("forget wb"), "b", &[], true);
+    check(&glimpse("keep wb"), "", &[], true);
+    check(&glimpse("acquire0 forget wb"), "", &[], true);
+    // What was written during the glimpse does not stand for what was glimpsed.
+    check(&glimpse("forget wa"), "a", &[], true);
+    check(&glimpse("forget } async{"), "", &[], true);
+}
+
+#[test]
+fn what_is_released_during_a_glimpse_passes_it_on() {
+    check(
+        "async{ wa release0 } async{ glimpse0 release1 forget } async{ acquire1 wa }",
+        "",
+        &[],
+        true,
+    );
+    check(
+        "async{ wa release0 } async{ glimpse0 forget release1 } async{ acquire1 wa }",
+        "a",
+        &[],
+        false,
+    );
+}
+
+/// Its creator has forgotten by then what it knew when it created the task.
+#[test]
+fn a_task_that_was_created_during_a_glimpse_passes_it_on() {
+    check(
+        "async{ wa release0 } finish{ glimpse0 async{ rb } forget } wa",
+        "",
+        &[],
+        true,
+    );
+}
+
+/// Whatever else it forgets.
+#[test]
+fn a_suspended_thread_knows_its_own_past() {
+    let mut order = Synchronised::new().unwrap();
+    let (task, object) = (TaskId(1), ObjectId(0));
+    order.event(&begin_task(0)).unwrap();
+    order.event(&begin_finish(0)).unwrap();
+    order.event(&begin_task(1)).unwrap();
+    let own = order.now();
+    order.event(&Event::Glimpse { task, object }).unwrap();
+    order.event(&Event::Suspend { task }).unwrap();
+    assert!(order.parallel(own), "to its creator");
+    order.event(&Event::Resume { task }).unwrap();
+    let keep = false;
+    order.event(&Event::GlimpseEnd { task, keep }).unwrap();
+    assert!(!order.parallel(own) && !order.structurally_parallel(own));
+}
+
+/// A thread that waits is parallel to all that happens meanwhile, and its own parts and its creation are in order without any excuse.
+#[test]
+fn a_suspended_thread_goes_on_from_where_it_was() {
+    check("wa thread{ wa pause wa } resume0", "", &[], false);
+    check("thread{ pause wa } wa resume0", "a", &[], false);
+    check("thread{ pause wa } resume0 wa", "a", &[], false);
+    check("thread{ pause wa } thread{ wa } resume0", "a", &[], false);
+    check(
+        "thread{ pause thread{ wa } wb } resume0 wb",
+        "b",
+        &[],
+        false,
+    );
+    check(
+        "thread{ pause acquire0 wa } wa release0 resume0",
+        "",
+        &[],
+        true,
+    );
+    check(
+        "thread{ wa release0 pause wa } acquire0 wa resume0",
+        "a",
+        &[],
+        true,
+    );
+}
+
+/// What joins the earlier of two readers joins the later one too only as long as nobody was suspended in between.
+#[test]
+fn a_reader_of_another_piece_stands_for_nobody() {
+    check("thread{ pause ra } ra resume0 wa", "a", &[], false);
+    check("ra thread{ ra pause ra } wa resume0", "a", &[], false);
+}
+
+/// Joined by now, but not when the thread was created, of which it knows nothing.
+#[test]
+fn what_was_joined_meanwhile_does_not_precede_a_thread() {
+    check(
+        "finish{ async{ wa } thread{ pause wa } } resume0",
+        "a",
+        &[],
+        false,
+    );
+    check(
+        "finish{ async{ lock0{ wa } } } thread{ pause wa } resume0",
+        "",
+        &[],
+        false,
+    );
+    check(
+        "thread{ pause wa } finish{ async{ lock0{ wa } } } lock0{ wa } resume0",
+        "a",
+        &[],
+        false,
+    );
+}
+
+#[test]
+fn a_suspended_thread_keeps_its_locks() {
+    check(
+        "thread{ lock0{ pause wa } } lock0{ wa } resume0",
+        "",
+        &[('a', ONE)],
+        false,
+    );
+    check(
+        "thread{ lock0{ pause } wa } lock0{ wa } resume0",
+        "a",
+        &[],
+        false,
+    );
+}
+
 /// The small history of isolated blocks, with one reader, is given up in time.
 #[test]
 fn one_reader_is_not_enough_in_isolated_blocks_either() {

@@ -55,11 +55,10 @@ impl Comparison {
         if self.oracle.gave_up() {
             return Err("the oracle gave up".into());
         }
-        let releases = |word: &Word| {
-            matches!(
-                word,
-                Word::Release { .. } | Word::Acquire(_) | Word::Relay { .. }
-            )
+        let releases = |word: &Word| match word {
+            Word::Release { .. } | Word::Acquire(_) | Word::Relay { .. } => true,
+            Word::Glimpse(_) | Word::GlimpseEnd { .. } | Word::Pause | Word::Resume(_) => true,
+            _ => false,
         };
         let has_releases = words.iter().any(releases);
         // The order of isolated blocks is observed too; only streams without releases have them.
@@ -257,6 +256,26 @@ fn every_small_program_with_locks() {
 }
 
 #[test]
+fn every_small_program_with_glimpses() {
+    every_program(
+        5,
+        "ra wa release0 acquire0 glimpse0 forget keep",
+        "async{ finish{",
+    );
+}
+
+#[test]
+fn every_small_program_with_suspended_threads() {
+    every_program(7, "wa pause resume0", "thread{");
+    every_program(6, "ra wa pause resume0", "thread{ async{");
+    every_program(
+        5,
+        "ra wa pause resume0 release0 acquire0",
+        "thread{ finish{",
+    );
+}
+
+#[test]
 fn every_small_program_with_everything() {
     every_program(
         4,
@@ -272,10 +291,14 @@ enum Profile {
     Locks,
     Releases,
     EscapesAndReleases,
+    Glimpses,
+    Threads,
     Everything,
 }
 
-const PROFILES: [Profile; 5] = [
+const PROFILES: [Profile; 7] = [
+    Profile::Glimpses,
+    Profile::Threads,
     Profile::Escapes,
     Profile::Locks,
     Profile::Releases,
@@ -285,7 +308,10 @@ const PROFILES: [Profile; 5] = [
 
 impl Profile {
     fn escapes(self) -> bool {
-        !matches!(self, Profile::Locks | Profile::Releases)
+        matches!(
+            self,
+            Profile::Escapes | Profile::EscapesAndReleases | Profile::Everything
+        )
     }
 
     fn locks(self) -> bool {
@@ -294,6 +320,14 @@ impl Profile {
 
     fn releases(self) -> bool {
         !matches!(self, Profile::Escapes | Profile::Locks)
+    }
+
+    fn glimpses(self) -> bool {
+        matches!(self, Profile::Glimpses | Profile::Everything)
+    }
+
+    fn threads(self) -> bool {
+        matches!(self, Profile::Threads | Profile::Everything)
     }
 }
 
@@ -444,7 +478,35 @@ impl Generator {
         }
     }
 
+    fn glimpse(&mut self) {
+        let object = ObjectId(self.below(if self.orderly { 1 } else { 2 }) as u32);
+        match self.below(3) {
+            0 => {
+                let keep = self.below(3) == 0;
+                self.words.push(Word::GlimpseEnd { keep });
+            }
+            _ => {
+                self.words.push(Word::Glimpse(object));
+                self.access();
+            }
+        }
+    }
+
+    fn pause_or_resume(&mut self) {
+        let word = match self.below(4) {
+            0 => Word::Pause,
+            _ => Word::Resume(self.below(3) as usize),
+        };
+        self.words.push(word);
+    }
+
     fn statement(&mut self, depth: u64) {
+        if self.profile.glimpses() && self.below(8) == 0 {
+            return self.glimpse();
+        }
+        if self.profile.threads() && self.below(6) == 0 {
+            return self.pause_or_resume();
+        }
         let construct = match self.below(20) {
             0..=2 if self.profile.releases() && self.orderly => return self.release_or_acquire(),
             0..=2 if self.orderly => return,
@@ -465,6 +527,7 @@ impl Generator {
                 Open::Lock(lock, mode)
             }
             13..=14 if self.profile.escapes() => Open::Escape(1 + self.below(2) as u32),
+            17..=19 if self.profile.threads() && depth < 4 => Open::Thread,
             _ if depth > 8 => return self.access(),
             15..=16 => {
                 let kinds = [FinishKind::Lexical, FinishKind::SyncScope];
@@ -477,6 +540,12 @@ impl Generator {
             self.access();
         } else {
             self.body(depth + 1);
+        }
+        if construct == Open::Thread {
+            for _ in 0..self.below(3) {
+                self.words.push(Word::Pause);
+                self.body(depth + 1);
+            }
         }
         self.words.push(Word::Close);
     }

@@ -202,6 +202,10 @@ impl Observer for Story<'_> {
             | Event::Release { .. }
             | Event::Acquire { .. }
             | Event::Relay { .. }
+            | Event::Glimpse { .. }
+            | Event::GlimpseEnd { .. }
+            | Event::Suspend { .. }
+            | Event::Resume { .. }
             | Event::Alloc { .. } => {}
         }
     }

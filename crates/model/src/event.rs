@@ -17,10 +17,13 @@
 //! the one that waits for the task when that was opened.
 //!
 //! An atomic access is one made while holding [`LockId::ATOMIC`]. Locks exclude each other; `Release` and `Acquire`
-//! tell that something written was read: whatever came before the release has happened before the acquire.
+//! tell that something written was read: whatever came before the release has happened before the acquire. What is *glimpsed* is
+//! acquired too, but nothing that comes behind the end of the glimpse may rely on it: in another schedule the task would not have got there.
 //!
 //! In a depth-first run a child's whole life lies between its `TaskBegin` and the next event of its
-//! parent; in other runs events of several tasks interleave.
+//! parent; in other runs events of several tasks interleave. In between are runs that are depth-first but for tasks of the root finish that
+//! are suspended, while they have no finish open and no child running, and resumed: between its `Resume` and its next `Suspend` or its end a
+//! task is in the place of a child of whoever was running.
 
 use crate::ids::{AccessId, AllocationId, FinishId, Location, LockId, ObjectId, SiteId, TaskId};
 
@@ -159,6 +162,24 @@ pub enum Event {
         to: ObjectId,
         /// What the other one held before still counts.
         continues: bool,
+    },
+    /// As `Acquire`, but what the task has learnt so it may rely on only until the next `GlimpseEnd`.
+    Glimpse {
+        task: TaskId,
+        object: ObjectId,
+    },
+    /// What the task has glimpsed since the last one it knows for good, or no longer.
+    GlimpseEnd {
+        task: TaskId,
+        keep: bool,
+    },
+    /// The task does nothing until it is resumed.
+    Suspend {
+        task: TaskId,
+    },
+    /// A suspended task goes on, whichever is running. It is the running one until it ends or is suspended again.
+    Resume {
+        task: TaskId,
     },
     /// A new object with `count` locations from `first`, all of them fresh.
     Alloc {

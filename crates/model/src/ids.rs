@@ -60,6 +60,8 @@ impl LockId {
     pub const ATOMIC: LockId = LockId(u32::MAX);
     /// What an isolated block holds.
     pub const ISOLATED: LockId = LockId(u32::MAX - 1);
+    /// What a task holds, shared, while it knows something by a glimpse: others don't mind.
+    pub const GLIMPSE: LockId = LockId(u32::MAX - 2);
 }
 
 impl TaskId {

@@ -200,7 +200,11 @@ impl Observer for Statistics {
             | Event::Unlock { .. }
             | Event::Release { .. }
             | Event::Acquire { .. }
-            | Event::Relay { .. } => {}
+            | Event::Relay { .. }
+            | Event::Glimpse { .. }
+            | Event::GlimpseEnd { .. }
+            | Event::Suspend { .. }
+            | Event::Resume { .. } => {}
         }
     }
 

@@ -6,12 +6,12 @@
 //! The orders of atomic operations are those of C: 0 relaxed, 1 consume, 2 acquire, 3 release, 4 both, 5 sequentially
 //! consistent.
 
-use crate::checker::{Glance, Here, Waits};
+use crate::baton;
+use crate::checker::{Glance, Here, Looking, Waits};
 use crate::process::{self, checker};
 use crate::shadow::{GRAIN, PAGE, PAGE_BITS, PAGES};
 use crate::structure::{FinishKind, TaskKind};
-use crate::synchronisation::Operation;
-use crate::threads;
+use crate::synchronisation::{How, Operation};
 use finishline_detect::inline::SLOTS;
 use finishline_model::AccessKind::{Read, Write};
 use finishline_model::{AccessKind, FinishId};
@@ -336,11 +336,14 @@ fn atomic(operation: &Operation, bytes: usize, place: u64) {
 
 /// A look at an atomic variable that found this value. Nobody but the running task could change it, unless there are threads.
 fn looked(address: u64, value: u64, place: u64) {
-    if let Some(checker) = checker()
-        && checker.looks_at(address, value, place)
-        && process::nobody_else_runs()
-    {
-        threads::waits(Waits::Spin, address, place);
+    let Some(checker) = checker() else { return };
+    match checker.looks_at(address, value, place) {
+        Looking::Perhaps => {}
+        Looking::Waiting => baton::give_way(),
+        Looking::WaitingForEver => {
+            let stopped = checker.would_stop(Waits::Spin, address, place);
+            baton::spins_for_ever(stopped);
+        }
     }
 }
 
@@ -380,7 +383,7 @@ macro_rules! atomics {
                     address: at as u64,
                     before: Some(u64::from(value)),
                     after: None,
-                    counts: false,
+                    how: How::Replaced,
                     acquires: acquires(order),
                     releases: false,
                 };
@@ -394,7 +397,7 @@ macro_rules! atomics {
                     address: at as u64,
                     before: None,
                     after: Some(u64::from(value)),
-                    counts: false,
+                    how: How::Replaced,
                     acquires: false,
                     releases: releases(order),
                 };
@@ -404,7 +407,7 @@ macro_rules! atomics {
             }
 
             macro_rules! modify {
-                ($does:ident $method:ident $counts:literal $result:expr) => {
+                ($does:ident $method:ident $how:ident $result:expr) => {
                     unsafe extern "C" fn $does(at: *const $atomic, value: $integer, order: u64, _: u64, _: u64, place: Place) -> $integer {
                         // SAFETY: see `load`.
                         let before = unsafe { &*at }.$method(value, SeqCst);
@@ -413,7 +416,7 @@ macro_rules! atomics {
                             address: at as u64,
                             before: Some(u64::from(before)),
                             after: Some(u64::from(result(before, value))),
-                            counts: $counts,
+                            how: How::$how,
                             acquires: acquires(order),
                             releases: releases(order),
                         };
@@ -426,13 +429,13 @@ macro_rules! atomics {
                 };
             }
 
-            modify!(exchange swap false |_, value| value);
-            modify!(add fetch_add true |before, value| before.wrapping_add(value));
-            modify!(sub fetch_sub true |before, value| before.wrapping_sub(value));
-            modify!(and fetch_and false |before, value| before & value);
-            modify!(or fetch_or false |before, value| before | value);
-            modify!(xor fetch_xor false |before, value| before ^ value);
-            modify!(nand fetch_nand false |before, value| !(before & value));
+            modify!(exchange swap Replaced |_, value| value);
+            modify!(add fetch_add Counted |before, value| before.wrapping_add(value));
+            modify!(sub fetch_sub Counted |before, value| before.wrapping_sub(value));
+            modify!(and fetch_and Flagged |before, value| before & value);
+            modify!(or fetch_or Flagged |before, value| before | value);
+            modify!(xor fetch_xor Flagged |before, value| before ^ value);
+            modify!(nand fetch_nand Flagged |before, value| !(before & value));
 
             unsafe extern "C" fn compare_exchange(
                 at: *const $atomic,
@@ -450,7 +453,7 @@ macro_rules! atomics {
                     address: at as u64,
                     before: Some(u64::from(before)),
                     after: result.is_ok().then_some(u64::from(new)),
-                    counts: false,
+                    how: How::Replaced,
                     acquires: acquires(order),
                     releases: releases(order),
                 };
@@ -481,7 +484,7 @@ mod pairs {
         at: *mut u128,
         order: u64,
         reads: bool,
-        counts: bool,
+        how: How,
         change: impl FnOnce(u128) -> Option<u128>,
     ) -> u128 {
         while BUSY.swap(true, SeqCst) {
@@ -499,7 +502,7 @@ mod pairs {
             address: at as u64,
             before: reads.then_some(folded(before)),
             after: after.map(folded),
-            counts,
+            how,
             acquires: acquires(order) && reads,
             releases: releases(order) && after.is_some(),
         };
@@ -515,14 +518,14 @@ mod pairs {
 
     #[unsafe(no_mangle)]
     unsafe extern "C" fn __tsan_atomic128_load(at: *mut u128, order: u64) -> u128 {
-        let value = change(at, order, true, false, |_| None);
+        let value = change(at, order, true, How::Replaced, |_| None);
         looked(at as u64, folded(value), 0);
         value
     }
 
     #[unsafe(no_mangle)]
     unsafe extern "C" fn __tsan_atomic128_store(at: *mut u128, value: u128, order: u64) {
-        change(at, order, false, false, |_| Some(value));
+        change(at, order, false, How::Replaced, |_| Some(value));
     }
 
     #[unsafe(no_mangle)]
@@ -533,29 +536,29 @@ mod pairs {
         order: u64,
         _failed: u64,
     ) -> u128 {
-        change(at, order, true, false, |before| {
+        change(at, order, true, How::Replaced, |before| {
             (before == expected).then_some(new)
         })
     }
 
     macro_rules! modify {
-        ($($symbol:ident $counts:literal $result:expr;)*) => {$(
+        ($($symbol:ident $how:ident $result:expr;)*) => {$(
             #[unsafe(no_mangle)]
             unsafe extern "C" fn $symbol(at: *mut u128, value: u128, order: u64) -> u128 {
                 let result: fn(u128, u128) -> u128 = $result;
-                change(at, order, true, $counts, |before| Some(result(before, value)))
+                change(at, order, true, How::$how, |before| Some(result(before, value)))
             }
         )*};
     }
 
     modify! {
-        __tsan_atomic128_exchange false |_, value| value;
-        __tsan_atomic128_fetch_add true |before, value| before.wrapping_add(value);
-        __tsan_atomic128_fetch_sub true |before, value| before.wrapping_sub(value);
-        __tsan_atomic128_fetch_and false |before, value| before & value;
-        __tsan_atomic128_fetch_or false |before, value| before | value;
-        __tsan_atomic128_fetch_xor false |before, value| before ^ value;
-        __tsan_atomic128_fetch_nand false |before, value| !(before & value);
+        __tsan_atomic128_exchange Replaced |_, value| value;
+        __tsan_atomic128_fetch_add Counted |before, value| before.wrapping_add(value);
+        __tsan_atomic128_fetch_sub Counted |before, value| before.wrapping_sub(value);
+        __tsan_atomic128_fetch_and Flagged |before, value| before & value;
+        __tsan_atomic128_fetch_or Flagged |before, value| before | value;
+        __tsan_atomic128_fetch_xor Flagged |before, value| before ^ value;
+        __tsan_atomic128_fetch_nand Flagged |before, value| !(before & value);
     }
 }
 
@@ -636,76 +639,5 @@ unsafe extern "C" fn task(
     unsafe { body(data) };
     if let (Some(checker), Some(suspended)) = (checker(), suspended) {
         checker.end_task(suspended);
-    }
-}
-
-/// Stands before the function of std that runs an initialiser once: what that did happens before whatever finds it done. The first argument is the
-/// address of the state. Keeps to the frame that unwinding needs, for the initialiser may panic.
-#[unsafe(no_mangle)]
-#[unsafe(naked)]
-unsafe extern "C" fn __finishline_wrap_once_call() {
-    naked_asm!(
-        ".cfi_startproc",
-        "push rbp",
-        ".cfi_def_cfa_offset 16",
-        ".cfi_offset rbp, -16",
-        "mov rbp, rsp",
-        ".cfi_def_cfa_register rbp",
-        "push rdi",
-        "sub rsp, 8",
-        "call {real}",
-        "add rsp, 8",
-        "pop rdi",
-        "call {done}",
-        "pop rbp",
-        ".cfi_def_cfa rsp, 8",
-        "ret",
-        ".cfi_endproc",
-        real = sym __finishline_real_once_call,
-        done = sym once_is_done,
-    )
-}
-
-unsafe extern "C" {
-    fn __finishline_real_once_call();
-}
-
-extern "C" fn once_is_done(state: u64) {
-    if let Some(checker) = checker() {
-        checker.published(state);
-    }
-}
-
-/// Stands before the function of std by which a thread of a scope says that it has ended: what it did happens before whatever finds
-/// that. The first argument is the scope's data, in which the count of threads is.
-#[unsafe(no_mangle)]
-#[unsafe(naked)]
-unsafe extern "C" fn __finishline_wrap_scope_ends() {
-    naked_asm!(
-        "push rdi",
-        "push rsi",
-        "sub rsp, 8",
-        "call {before}",
-        "add rsp, 8",
-        "pop rsi",
-        "pop rdi",
-        "jmp {real}",
-        before = sym thread_of_scope_ends,
-        real = sym __finishline_real_scope_ends,
-    )
-}
-
-unsafe extern "C" {
-    fn __finishline_real_scope_ends();
-}
-
-/// A count, a flag and a reference: which of them is the count is the compiler's choice.
-const WORDS_OF_SCOPE: u64 = 3;
-
-extern "C" fn thread_of_scope_ends(scope: u64) {
-    if let Some(checker) = checker() {
-        for word in 0..WORDS_OF_SCOPE {
-            checker.published(scope + 8 * word);
-        }
     }
 }

@@ -28,9 +28,9 @@ fn unheard<R>(call: impl FnOnce() -> R) -> R {
     if checker().is_none() {
         return call();
     }
-    let owner = process::hand_over();
+    process::hand_over();
     let result = call();
-    process::take_back(owner);
+    process::take_over();
     result
 }
 

@@ -1,4 +1,4 @@
-//! The stack of calls, and stacks as small numbers.
+//! The stacks of calls, one for each thread, and stacks as small numbers.
 //!
 //! Entering a function pushes where it was called from and where its frame is; leaving pops. That is all most calls cost. A
 //! stack that must be remembered becomes a node of a tree whose edges are call sites: [`Calls::node`] goes down from the
@@ -17,93 +17,153 @@ pub const ROOT: Node = Node(0);
 /// Deeper recursion than any program's stack allows.
 const MOST_CALLS: usize = 1 << 28;
 
+/// A return address and what keeps the stack aligned.
+const LEAST_FRAME: u64 = 16;
+
 /// One call in progress.
 const CALLED_FROM: usize = 0;
 
+/// The active calls of a thread.
 #[derive(Debug)]
-pub struct Calls {
+pub struct CallStack {
     /// Where each was called from, and the lowest address of its frame.
     active: Table<[u64; 2]>,
     depth: usize,
     /// By active call: its node, as far as it is known.
     nodes: Table<u32>,
     known: usize,
+}
+
+#[derive(Debug)]
+pub struct Calls {
+    /// The running thread's.
+    stack: CallStack,
     /// By node: the node of the caller, and the place of the call.
     parents: Vec<Node>,
     places: Vec<u64>,
     children: IdMap<(u32, u64), Node>,
 }
 
-impl Calls {
-    pub fn new() -> Result<Calls, Failure> {
-        let mut active = Table::reserve("active calls", MOST_CALLS)?;
-        let mut nodes = Table::reserve("nodes of active calls", MOST_CALLS)?;
+impl CallStack {
+    /// For as many calls as there is room for in a stack of so many bytes.
+    pub fn new(bytes: u64) -> Result<CallStack, Failure> {
+        let most = (bytes / LEAST_FRAME) as usize;
+        let most = most.clamp(1, MOST_CALLS);
+        let mut active = Table::reserve("active calls", most)?;
+        let mut nodes = Table::reserve("nodes of active calls", most)?;
         // Pages come when they are touched.
         active.grow_to(active.capacity())?;
         nodes.grow_to(nodes.capacity())?;
-        Ok(Calls {
+        Ok(CallStack {
             active,
             depth: 0,
             nodes,
             known: 0,
+        })
+    }
+
+    fn active(&self) -> &[[u64; 2]] {
+        &self.active[..self.depth.min(self.active.len())]
+    }
+
+    /// The active call in whose frame an address of the stack lies: how many calls are outside it.
+    pub fn owner_of(&self, address: u64) -> Option<usize> {
+        // Frames get lower with depth.
+        let outside = self.active().partition_point(|[_, frame]| *frame > address);
+        (outside < self.active().len()).then_some(outside)
+    }
+
+    /// Where the function of an active call calls on from, if it does.
+    pub fn position_in(&self, call: usize) -> Option<u64> {
+        let next = self.active().get(call + 1);
+        next.map(|[place, _]| *place)
+    }
+
+    /// What tells an active call from all others: where it was called from, and its frame.
+    pub fn call(&self, call: usize) -> Option<[u64; 2]> {
+        self.active().get(call).copied()
+    }
+
+    /// How many of the calls that were active when [`Calls::node`] was last asked have been so all the time.
+    pub fn left_since(&self) -> usize {
+        self.known
+    }
+}
+
+impl Calls {
+    pub fn new() -> Result<Calls, Failure> {
+        Ok(Calls {
+            stack: CallStack::new(u64::MAX)?,
             parents: vec![ROOT],
             places: vec![0],
             children: IdMap::default(),
         })
     }
 
+    /// The running thread's stack.
+    pub fn stack(&self) -> &CallStack {
+        &self.stack
+    }
+
+    /// Another thread runs, which has this stack. That of the one before.
+    pub fn exchange(&mut self, stack: CallStack) -> CallStack {
+        std::mem::replace(&mut self.stack, stack)
+    }
+
     /// A function is entered that was called from `place`; `frame` is the lowest address of its frame.
     #[inline]
     pub fn enter(&mut self, place: u64, frame: u64) {
         // The last entry stands for all deeper calls.
-        let at = self.depth.min(self.active.len() - 1);
-        self.active[at] = [place, frame];
-        self.depth += 1;
+        let at = self.stack.depth.min(self.stack.active.len() - 1);
+        self.stack.active[at] = [place, frame];
+        self.stack.depth += 1;
     }
 
     #[inline]
     pub fn leave(&mut self) {
-        self.depth = self.depth.saturating_sub(1);
-        self.known = self.known.min(self.depth);
+        self.stack.depth = self.stack.depth.saturating_sub(1);
+        self.stack.known = self.stack.known.min(self.stack.depth);
     }
 
     pub fn depth(&self) -> usize {
-        self.depth
+        self.stack.depth
     }
 
     /// Back to an earlier depth, past calls that were left without being told.
     pub fn back_to(&mut self, depth: usize) {
-        self.depth = depth;
-        self.known = self.known.min(depth);
+        self.stack.depth = depth;
+        self.stack.known = self.stack.known.min(depth);
     }
 
     /// Where the innermost function was called from.
     pub fn innermost(&self) -> Option<u64> {
-        let at = self.depth.checked_sub(1)?;
-        Some(self.active[at][CALLED_FROM])
+        let at = self.stack.depth.checked_sub(1)?;
+        Some(self.stack.active[at][CALLED_FROM])
     }
 
     /// The number of the present stack.
     #[inline(always)]
     pub fn node(&mut self) -> Node {
-        match self.depth.checked_sub(1) {
-            Some(innermost) if self.known == self.depth => Node(self.nodes[innermost]),
+        match self.stack.depth.checked_sub(1) {
+            Some(innermost) if self.stack.known == self.stack.depth => {
+                Node(self.stack.nodes[innermost])
+            }
             _ => self.number_calls(),
         }
     }
 
     /// Gives the calls that have none their nodes, and tells the innermost one's.
     fn number_calls(&mut self) -> Node {
-        let depth = self.depth.min(self.active.len());
-        let mut node = match self.known.min(depth) {
+        let depth = self.stack.depth.min(self.stack.active.len());
+        let mut node = match self.stack.known.min(depth) {
             0 => ROOT,
-            known => Node(self.nodes[known - 1]),
+            known => Node(self.stack.nodes[known - 1]),
         };
-        for at in self.known..depth {
-            node = self.child(node, self.active[at][CALLED_FROM]);
-            self.nodes[at] = node.0;
+        for at in self.stack.known..depth {
+            node = self.child(node, self.stack.active[at][CALLED_FROM]);
+            self.stack.nodes[at] = node.0;
         }
-        self.known = depth;
+        self.stack.known = depth;
         node
     }
 
@@ -120,20 +180,6 @@ impl Calls {
         std::iter::successors(Some(node), |node| Some(self.parents[node.0 as usize]))
             .take_while(|node| *node != ROOT)
             .map(|node| self.places[node.0 as usize])
-    }
-
-    /// The active call in whose frame an address of the stack lies: how many calls are outside it.
-    pub fn owner_of(&self, address: u64) -> Option<usize> {
-        let active = &self.active[..self.depth.min(self.active.len())];
-        // Frames get lower with depth.
-        let outside = active.partition_point(|[_, frame]| *frame > address);
-        (outside < active.len()).then_some(outside)
-    }
-
-    /// Where the function of an active call calls on from, if it does.
-    pub fn position_in(&self, call: usize) -> Option<u64> {
-        let active = &self.active[..self.depth.min(self.active.len())];
-        active.get(call + 1).map(|[place, _]| *place)
     }
 }
 
@@ -170,11 +216,43 @@ mod tests {
         calls.enter(10, 1000);
         calls.enter(20, 900);
         calls.enter(30, 800);
-        assert_eq!(calls.owner_of(1000), Some(0));
-        assert_eq!(calls.owner_of(999), Some(1));
-        assert_eq!(calls.owner_of(800), Some(2));
-        assert_eq!(calls.owner_of(799), None);
-        assert_eq!(calls.position_in(0), Some(20));
-        assert_eq!(calls.position_in(2), None);
+        assert_eq!(calls.stack().owner_of(1000), Some(0));
+        assert_eq!(calls.stack().owner_of(999), Some(1));
+        assert_eq!(calls.stack().owner_of(800), Some(2));
+        assert_eq!(calls.stack().owner_of(799), None);
+        assert_eq!(calls.stack().position_in(0), Some(20));
+        assert_eq!(calls.stack().position_in(2), None);
+    }
+
+    #[test]
+    fn each_thread_has_its_own() {
+        let mut calls = Calls::new().unwrap();
+        calls.enter(10, 1000);
+        let first = calls.node();
+        let other = CallStack::new(1 << 20).unwrap();
+        let main = calls.exchange(other);
+        assert_eq!((calls.depth(), calls.node()), (0, ROOT));
+        calls.enter(10, 5000);
+        assert_eq!(calls.node(), first, "the same calls");
+        calls.enter(20, 4000);
+        let other = calls.exchange(main);
+        assert_eq!((calls.depth(), calls.node()), (1, first));
+        assert_eq!(other.owner_of(4500), Some(1));
+    }
+
+    #[test]
+    fn it_is_seen_which_calls_have_been_left() {
+        let mut calls = Calls::new().unwrap();
+        calls.enter(10, 1000);
+        calls.enter(20, 900);
+        calls.node();
+        calls.enter(30, 800);
+        assert_eq!(calls.stack().left_since(), 2);
+        calls.leave();
+        calls.leave();
+        calls.enter(20, 900);
+        assert_eq!(calls.stack().left_since(), 1);
+        assert_eq!(calls.stack().call(1), Some([20, 900]));
+        assert_eq!(calls.stack().call(2), None);
     }
 }

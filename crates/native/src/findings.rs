@@ -60,6 +60,7 @@ pub fn write(checker: &Checker, process: &Process) -> String {
             let what = match stopped.waits {
                 Waits::Futex => "futex",
                 Waits::Spin => "spin",
+                Waits::Join => "join",
                 Waits::Creator => "creator",
             };
             format!(

@@ -1,15 +1,17 @@
-//! Functions of the C library that are told before they do their work: memory that is allocated and freed, threads that begin,
-//! waiting for another thread.
+//! Functions of the C library that are told before they do their work: memory that is allocated and freed, threads that begin and
+//! are joined, and whatever a thread may wait by, so that others can run meanwhile.
 //!
 //! The program's calls come here because a symbol of the executable goes before those of libraries; the library's own functions
 //! are called by their other names.
 
+use crate::baton::{self, For};
 use crate::checker::{Checker, Waits};
-use crate::process::{self, checker};
+use crate::process::checker;
 use crate::threads::{self, Start};
 use std::arch::{asm, naked_asm};
-use std::ffi::{c_int, c_void};
+use std::ffi::{c_int, c_long, c_void};
 use std::ops::Range;
+use std::sync::atomic::{AtomicU32, AtomicUsize, Ordering};
 
 unsafe extern "C" {
     fn __libc_malloc(bytes: usize) -> *mut c_void;
@@ -156,6 +158,12 @@ unsafe extern "C" fn posix_memalign(
     0
 }
 
+/// Where the thread that runs calls a function of the C library from.
+#[inline(always)]
+fn place_of_call() -> u64 {
+    checker().map_or(0, |checker| place_in(checker))
+}
+
 #[unsafe(no_mangle)]
 unsafe extern "C" fn pthread_create(
     thread: *mut usize,
@@ -163,21 +171,61 @@ unsafe extern "C" fn pthread_create(
     start: Start,
     argument: *mut c_void,
 ) -> c_int {
-    let place = checker().map_or(0, |checker| place_in(checker));
-    threads::create(thread, attributes, start, argument, place)
+    threads::create(thread, attributes, start, argument, place_of_call())
 }
 
 #[unsafe(no_mangle)]
 unsafe extern "C" fn pthread_join(thread: usize, result: *mut *mut c_void) -> c_int {
-    threads::join(thread, result)
+    threads::join(thread, result, place_of_call())
 }
 
-/// The C library's own `syscall`, and whether it was looked for.
-static mut SYSCALL: usize = 0;
+/// The C library's own function, looked up once. There are no such words as threads can make different.
+fn found(function: &AtomicUsize, name: &std::ffi::CStr) -> usize {
+    if function.load(Ordering::Relaxed) == 0 {
+        function.store(threads::original(name) as usize, Ordering::Relaxed);
+    }
+    function.load(Ordering::Relaxed)
+}
+
+#[unsafe(no_mangle)]
+unsafe extern "C" fn sched_yield() -> c_int {
+    static ORIGINAL: AtomicUsize = AtomicUsize::new(0);
+    baton::give_way();
+    // SAFETY: the C library has this function, of this type.
+    let original: extern "C" fn() -> c_int =
+        unsafe { std::mem::transmute(found(&ORIGINAL, c"sched_yield")) };
+    original()
+}
+
+/// Functions by which a thread waits for something outside, or for some time.
+macro_rules! pauses {
+    ($($name:ident $text:literal ($($argument:ident: $type:ty),*) -> $result:ty;)*) => {$(
+        #[unsafe(no_mangle)]
+        unsafe extern "C" fn $name($($argument: $type),*) -> $result {
+            static ORIGINAL: AtomicUsize = AtomicUsize::new(0);
+            let original = found(&ORIGINAL, $text);
+            // SAFETY: the C library has this function, of this type.
+            let original = unsafe { std::mem::transmute::<usize, unsafe extern "C" fn($($type),*) -> $result>(original) };
+            threads::waits(For::Something, true, Waits::Futex, 0, || {
+                // SAFETY: the program's own call.
+                unsafe { original($($argument),*) }
+            })
+        }
+    )*};
+}
+
+pauses! {
+    nanosleep c"nanosleep" (time: *const c_void, left: *mut c_void) -> c_int;
+    clock_nanosleep c"clock_nanosleep" (clock: c_int, flags: c_int, time: *const c_void, left: *mut c_void) -> c_int;
+}
+
+static SYSCALL: AtomicUsize = AtomicUsize::new(0);
 
 const FUTEX: u64 = 202;
 const FUTEX_WAIT: u64 = 0;
+const FUTEX_WAKE: u64 = 1;
 const FUTEX_WAIT_BITSET: u64 = 9;
+const FUTEX_WAKE_BITSET: u64 = 10;
 const FUTEX_COMMAND: u64 = 0x7f;
 
 /// Locks, channels and condition variables wait by this call. It has up to seven arguments, which are handed on as they are.
@@ -207,25 +255,64 @@ unsafe extern "C" fn syscall() {
 }
 
 /// Where to go on.
-extern "C" fn before_syscall(
+extern "C" fn before_syscall(number: u64, address: u64, operation: u64, value: u64) -> usize {
+    if number == FUTEX {
+        match operation & FUTEX_COMMAND {
+            FUTEX_WAIT | FUTEX_WAIT_BITSET if checker().is_some() => {
+                return futex_wait as *const () as usize;
+            }
+            FUTEX_WAKE | FUTEX_WAKE_BITSET => baton::wakes(address, value),
+            _ => {}
+        }
+    }
+    found(&SYSCALL, c"syscall")
+}
+
+type Syscall = unsafe extern "C" fn(u64, u64, u64, u64, u64, u64, u64) -> c_long;
+
+/// The checked thread waits for a word, if it still has the value.
+unsafe extern "C" fn futex_wait(
     number: u64,
     address: u64,
     operation: u64,
-    _value: u64,
+    value: u64,
     timeout: u64,
-) -> usize {
-    let command = operation & FUTEX_COMMAND;
-    let waits =
-        number == FUTEX && timeout == 0 && matches!(command, FUTEX_WAIT | FUTEX_WAIT_BITSET);
-    if waits && process::nobody_else_runs() {
-        let place = checker().map_or(0, |checker| place_in(checker));
-        threads::waits(Waits::Futex, address, place);
+    other: u64,
+    mask: u64,
+) -> c_long {
+    // SAFETY: the C library has this function, of this type, for so many arguments.
+    let original: Syscall = unsafe { std::mem::transmute(found(&SYSCALL, c"syscall")) };
+    let what = For::Word {
+        address,
+        value: value as u32,
+    };
+    // SAFETY: the program's own call.
+    let original = || unsafe { original(number, address, operation, value, timeout, other, mask) };
+    // SAFETY: the program's own variable, which it hands to the kernel.
+    let word = unsafe { AtomicU32::from_ptr(address as *mut u32) };
+    if word.load(Ordering::Relaxed) != value as u32 {
+        return original();
     }
-    // SAFETY: a word that is written once with one value.
-    unsafe {
-        if SYSCALL == 0 {
-            SYSCALL = threads::original(c"syscall") as usize;
-        }
-        SYSCALL
+    let (place, limited, mut error) = (place_of_call(), timeout != 0, 0);
+    // SAFETY: the frame begins with the caller's frame and the return address.
+    let [_, called_from] = unsafe { *(frame_pointer() as *const [u64; 2]) };
+    let result = threads::waits(what, limited, Waits::Futex, place, || {
+        let result = original();
+        // SAFETY: this thread's own variable.
+        error = unsafe { *__errno_location() };
+        result
+    });
+    // Whoever is not instrumented itself looks at the word again, and acquires.
+    if let Some(checker) = checker()
+        && called_from != place
+    {
+        checker.relied_on(address);
     }
+    // SAFETY: as above. What came after the call has left something else there, perhaps.
+    unsafe { *__errno_location() = error };
+    result
+}
+
+unsafe extern "C" {
+    fn __errno_location() -> *mut c_int;
 }

@@ -44,6 +44,11 @@ mod abi;
 mod allocator;
 #[cfg(feature = "runtime")]
 #[allow(unsafe_code)]
+mod baton;
+#[cfg(feature = "runtime")]
+mod counted;
+#[cfg(feature = "runtime")]
+#[allow(unsafe_code)]
 mod interpose;
 #[cfg(feature = "runtime")]
 #[allow(unsafe_code)]
@@ -54,6 +59,9 @@ mod process;
 #[cfg(feature = "runtime")]
 #[allow(unsafe_code)]
 mod reach;
+#[cfg(feature = "runtime")]
+#[allow(unsafe_code)]
+mod standard;
 #[cfg(feature = "runtime")]
 #[allow(unsafe_code)]
 mod threads;

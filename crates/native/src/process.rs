@@ -1,12 +1,15 @@
 //! The one checker of the process, and its life: from the first instrumented module's initialisation to the end of the process.
 //!
-//! It belongs to one thread at a time: the one that initialised it, or one that runs while its creator waits ([`crate::threads`]). Whatever
-//! other threads do passes unseen, and they are counted, so that the report can say that not all was covered.
+//! It belongs to one thread at a time: the one that initialised it, or the one that has the baton ([`crate::baton`]). Whatever threads do
+//! that are not followed passes unseen, and they are counted, so that the report can say that not all was covered.
 
-use crate::checker::{Checker, Glance, Waits};
+use crate::baton;
+use crate::checker::{Checker, Glance};
+use crate::counted;
 use crate::findings::{self, Module, Process};
 use crate::options::Options;
 use crate::reach::Globals;
+use finishline_model::TaskId;
 use std::arch::asm;
 use std::cell::UnsafeCell;
 use std::ffi::{CStr, c_char, c_int, c_void};
@@ -40,7 +43,7 @@ static UNFOLLOWED: AtomicU64 = AtomicU64::new(0);
 static GIVEN_UP: AtomicBool = AtomicBool::new(false);
 
 #[inline]
-fn thread_pointer() -> usize {
+pub(crate) fn thread_pointer() -> usize {
     let pointer;
     // SAFETY: the first word of a thread's control block is its own address.
     unsafe { asm!("mov {}, fs:0", out(reg) pointer, options(nostack, readonly, preserves_flags)) };
@@ -67,23 +70,46 @@ pub(crate) fn nobody_else_runs() -> bool {
     UNFOLLOWED.load(Ordering::Relaxed) == 0
 }
 
-/// The checked thread leaves the checker to another one. Tells who it is.
-pub(crate) fn hand_over() -> usize {
-    OWNER.swap(0, Ordering::AcqRel)
+/// The checker, whoever has it.
+///
+/// # Safety
+///
+/// Nobody may use it meanwhile.
+pub(crate) unsafe fn idle_checker() -> Option<&'static mut Checker> {
+    // SAFETY: by contract.
+    unsafe { (*CHECKER.0.get()).as_mut() }
+}
+
+/// The checked thread leaves the checker to another one.
+pub(crate) fn hand_over() {
+    OWNER.store(0, Ordering::Release);
+}
+
+/// The thread of this control block is the checked one from now on, unless that has been given up.
+pub(crate) fn hand_over_to(pointer: usize) {
+    if !has_given_up() {
+        OWNER.store(pointer, Ordering::Release);
+    }
 }
 
 /// This thread is the checked one from now on, unless that has been given up.
 pub(crate) fn take_over() {
-    if !GIVEN_UP.load(Ordering::Acquire) {
-        OWNER.store(thread_pointer(), Ordering::Release);
-    }
+    hand_over_to(thread_pointer());
 }
 
-/// A thread that handed over is the checked one again. Whether it is.
-pub(crate) fn take_back(owner: usize) -> bool {
-    debug_assert_eq!(owner, thread_pointer());
-    take_over();
-    !GIVEN_UP.load(Ordering::Acquire)
+pub(crate) fn has_given_up() -> bool {
+    GIVEN_UP.load(Ordering::Acquire)
+}
+
+/// What this thread is called by who may join it.
+pub(crate) fn own_name() -> u64 {
+    // SAFETY: asks for a number.
+    unsafe { pthread_self() as u64 }
+}
+
+/// What is added to the addresses in the executable's file.
+pub(crate) fn executable_bias() -> u64 {
+    modules().first().map_or(0, |mapped| mapped.module.bias)
 }
 
 /// Nothing is checked from now on.
@@ -131,11 +157,13 @@ pub(crate) fn start() {
             checker.is_private = |checker, block| Globals::of_process().is_private(checker, block);
             // SAFETY: asked for words of thread-local variables of the thread that is checked.
             checker.read_word = |address| unsafe { (address as *const u64).read() };
+            checker.is_drop_slow = counted::is_drop_slow;
             // SAFETY: nobody else has it, and nobody has the checker yet.
             checker.glance_at(unsafe { &mut *GLANCE.0.get() });
             // SAFETY: as above.
             unsafe { *CHECKER.0.get() = Some(checker) };
             take_over();
+            baton::begin(TaskId::MAIN);
             // SAFETY: the handler is a function without captures.
             unsafe { atexit(end) };
         }
@@ -148,10 +176,9 @@ pub(crate) fn attach() {
     ATTACHED.store(true, Ordering::Relaxed);
 }
 
-/// The program would wait for ever: tells why and ends the process.
+/// The program would wait for ever: ends the process.
 #[cold]
-pub(crate) fn stop(checker: &mut Checker, waits: Waits, address: u64, place: u64) -> ! {
-    checker.stop(waits, address, place);
+pub(crate) fn end_unanswered() -> ! {
     end();
     // SAFETY: ends the process at once; the program's own handlers could wait too.
     unsafe { _exit(UNKNOWN) }

@@ -4,7 +4,7 @@
 //! are there one after the other, and others have another buffer. What is only reachable so is not shared, and neither is what was, before
 //! the running task took it out of the variable. It is looked for as a
 //! conservative collector does: any word that could be an address inside the block counts, in global variables, in
-//! the frames of tasks that wait for the running one, and in other blocks.
+//! the frames of tasks that wait for the running one and of other threads, and in other blocks.
 //!
 //! Looks through all memory, hence is asked only before a race is reported.
 
@@ -29,6 +29,9 @@ impl Globals {
         is_thread_local
             && !self.0.iter().any(|globals| points_into(globals, block))
             && !points_into(&frames, block)
+            && !checker
+                .other_stacks()
+                .any(|stack| points_into(&stack, block))
             && !elsewhere
                 .into_iter()
                 .any(|other| points_into(&other, block))

@@ -114,7 +114,15 @@ pub struct Structure {
     tasks: Vec<Task>,
     finishes: Vec<Finish>,
     running: TaskId,
+    /// The innermost finish that is open in the running thread.
     innermost: FinishId,
+}
+
+/// Where a thread is.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Whereabouts {
+    pub running: TaskId,
+    pub innermost: FinishId,
 }
 
 impl Structure {
@@ -136,6 +144,18 @@ impl Structure {
             running: TaskId::MAIN,
             innermost: FinishId::ROOT,
         }
+    }
+
+    pub fn whereabouts(&self) -> Whereabouts {
+        Whereabouts {
+            running: self.running,
+            innermost: self.innermost,
+        }
+    }
+
+    /// Another thread runs, which is there.
+    pub fn go_to(&mut self, whereabouts: Whereabouts) {
+        (self.running, self.innermost) = (whereabouts.running, whereabouts.innermost);
     }
 
     pub fn running(&self) -> TaskId {

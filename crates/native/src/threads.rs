@@ -1,47 +1,23 @@
-//! Threads, run as tasks: each goes to its end before its creator goes on.
+//! Threads of the program: how they begin, end, are joined, and wait.
 //!
-//! A thread that the checked one creates is followed: the creator waits, the new thread is the checked one, and when it has ended the creator is
-//! again. So a program with threads runs depth-first too, and a thread is a task that nothing waits for but a join: what it did is
-//! released at its end and acquired by who joins it.
-//!
-//! That can't be kept up if a thread waits for something that its creator would do. Then all go on at once and unchecked, and the answer
-//! is that nothing was established.
+//! A thread that the checked one creates is followed: it gets the [baton](crate::baton) at once, and its creator is the next to have it when the thread ends or
+//! waits. What a thread did is released at its end and acquired by who joins it.
 
+use crate::baton::{self, For};
 use crate::checker::Waits;
 use crate::process::{self, checker};
-use crate::structure::TaskKind;
-use finishline_model::ObjectId;
-use std::arch::asm;
-use std::cell::UnsafeCell;
+use finishline_model::TaskId;
 use std::ffi::{c_char, c_int, c_void};
-use std::sync::atomic::{AtomicU32, Ordering};
 
 pub(crate) type Start = unsafe extern "C" fn(*mut c_void) -> *mut c_void;
 type Create = unsafe extern "C" fn(*mut usize, *const c_void, Start, *mut c_void) -> c_int;
 type Join = unsafe extern "C" fn(usize, *mut *mut c_void) -> c_int;
 
-/// A thread that runs while its creator waits.
+/// A thread that is created.
 struct Launch {
     start: Start,
     argument: *mut c_void,
     place: u64,
-    object: ObjectId,
-    /// Not zero once the creator may go on.
-    over: AtomicU32,
-}
-
-struct Launches(UnsafeCell<Vec<&'static Launch>>);
-
-// SAFETY: only the checked thread uses it.
-unsafe impl Sync for Launches {}
-
-/// The threads whose creators wait, the running one last.
-static LAUNCHES: Launches = Launches(UnsafeCell::new(Vec::new()));
-
-#[allow(clippy::mut_from_ref)]
-fn launches() -> &'static mut Vec<&'static Launch> {
-    // SAFETY: by the contract of the static; no reference outlives the statement that asks for it.
-    unsafe { &mut *LAUNCHES.0.get() }
 }
 
 unsafe extern "C" {
@@ -59,7 +35,7 @@ pub(crate) fn original(name: &std::ffi::CStr) -> *mut c_void {
 
 const AGAIN: c_int = 11;
 
-/// Creates a thread, and lets it run to its end if the caller is the checked thread.
+/// Creates a thread, and lets it run if the caller is the checked thread.
 pub(crate) fn create(
     thread: *mut usize,
     attributes: *const c_void,
@@ -73,122 +49,89 @@ pub(crate) fn create(
     }) else {
         return AGAIN;
     };
-    let Some(checker) = checker() else {
+    if checker().is_none() {
         process::unfollowed_thread();
         // SAFETY: the program's own call.
         return unsafe { create(thread, attributes, start, argument) };
-    };
-    checker.threads += 1;
-    let launch: &'static Launch = Box::leak(Box::new(Launch {
+    }
+    let launch = Box::into_raw(Box::new(Launch {
         start,
         argument,
         place,
-        object: checker.new_object(),
-        over: AtomicU32::new(0),
     }));
-    launches().push(launch);
-    let creator = process::hand_over();
-    // SAFETY: the program's own call, but for the function: that gets its own argument, which lives for ever.
-    let failed = unsafe {
-        create(
-            thread,
-            attributes,
-            run,
-            (&raw const *launch).cast_mut().cast(),
-        )
-    };
-    if failed == 0 {
-        while launch.over.load(Ordering::Acquire) == 0 {
-            futex(&launch.over, WAIT, 0);
+    let mut failed = 0;
+    baton::create(|| {
+        // SAFETY: the program's own call, but for the function: that gets its own argument.
+        failed = unsafe { create(thread, attributes, run, launch.cast()) };
+        if failed != 0 {
+            // SAFETY: nobody else has got it.
+            drop(unsafe { Box::from_raw(launch) });
         }
-    }
-    if process::take_back(creator)
-        && let Some(checker) = process::checker()
-    {
-        launches().pop();
-        if failed == 0 {
-            // SAFETY: the thread was created, so the program's variable has its name.
-            checker.name_thread(unsafe { *thread } as u64, launch.object);
-        }
-    }
+        failed != 0
+    });
     failed
 }
 
 unsafe extern "C" fn run(launch: *mut c_void) -> *mut c_void {
-    // SAFETY: what `create` handed over, which lives for ever.
-    let launch: &'static Launch = unsafe { &*launch.cast::<Launch>() };
+    // SAFETY: what `create` handed over.
+    let launch = unsafe { Box::from_raw(launch.cast::<Launch>()) };
     let entry = (&raw const launch).addr() as u64;
     process::take_over();
-    let suspended = checker().map(|checker| {
+    if let Some(checker) = checker() {
         let (stack, private) = process::ranges();
-        checker.begin_thread(TaskKind::Thread, launch.place, entry, stack, private)
-    });
+        baton::begin(checker.begin_thread(launch.place, entry, stack, private));
+    }
     // SAFETY: the program's own function and argument.
     let result = unsafe { (launch.start)(launch.argument) };
-    if let (Some(checker), Some(suspended)) = (checker(), suspended) {
-        checker.end_thread(launch.object, suspended);
-        process::hand_over();
+    if let Some(checker) = checker() {
+        let name = process::own_name();
+        checker.end_thread(name);
+        baton::end(name);
     }
-    let_go_on(launch);
     result
 }
 
-fn let_go_on(launch: &Launch) {
-    launch.over.store(1, Ordering::Release);
-    futex(&launch.over, WAKE, 1);
-}
-
 /// Waits for a thread, and then knows what it did.
-pub(crate) fn join(thread: usize, result: *mut *mut c_void) -> c_int {
+pub(crate) fn join(thread: usize, result: *mut *mut c_void, place: u64) -> c_int {
     // SAFETY: the C library has a function of this name and type, or none.
     let Some(join) =
         (unsafe { std::mem::transmute::<*mut c_void, Option<Join>>(original(c"pthread_join")) })
     else {
         return AGAIN;
     };
+    let name = thread as u64;
+    let followed = checker().is_some_and(|checker| !checker.has_ended(name));
     // SAFETY: the program's own call.
-    let failed = unsafe { join(thread, result) };
+    let join = || unsafe { join(thread, result) };
+    let failed = match followed {
+        true => waits(For::Thread(name), false, Waits::Join, place, join),
+        false => join(),
+    };
     if let Some(checker) = checker()
         && failed == 0
     {
-        checker.join_thread(thread as u64);
+        checker.join_thread(name);
     }
     failed
 }
 
-/// The checked thread would wait for ever, unless its creator went on.
-pub(crate) fn waits(waits: Waits, address: u64, place: u64) {
-    let Some(checker) = checker() else { return };
-    // Who created a test's thread does nothing for it.
-    let for_nobody = usize::from(checker.options.test_thread);
-    if launches().len() <= for_nobody {
-        process::stop(checker, waits, address, place);
-    }
-    checker.stop(Waits::Creator, address, place);
-    process::give_up();
-    for launch in std::mem::take(launches()) {
-        let_go_on(launch);
-    }
-}
-
-const FUTEX: i64 = 202;
-const WAIT: i64 = 0;
-const WAKE: i64 = 1;
-
-/// The system call, past our own function for it.
-fn futex(word: &AtomicU32, operation: i64, value: i64) {
-    // SAFETY: the kernel reads the word, and changes no memory.
-    unsafe {
-        asm!(
-            "syscall",
-            inlateout("rax") FUTEX => _,
-            in("rdi") word.as_ptr(),
-            in("rsi") operation,
-            in("rdx") value,
-            in("r10") 0,
-            out("rcx") _,
-            out("r11") _,
-            options(nostack),
-        );
-    }
+/// The thread waits in some way, and others may run meanwhile.
+pub(crate) fn waits<T>(
+    what: For,
+    limited: bool,
+    waits: Waits,
+    place: u64,
+    wait: impl FnOnce() -> T,
+) -> T {
+    let Some(checker) = checker() else {
+        return wait();
+    };
+    let address = match what {
+        For::Word { address, .. } => address,
+        _ => 0,
+    };
+    let stopped = checker.would_stop(waits, address, place);
+    // Whoever created a test's thread does nothing for it.
+    let limited = limited && !(checker.options.test_thread && stopped.task == TaskId::MAIN);
+    baton::wait(what, limited, stopped, wait)
 }

@@ -14,7 +14,7 @@ use finishline_native::checker::{Checker, Here};
 use finishline_native::options::Options;
 use finishline_native::races;
 use finishline_native::structure::{FinishKind, TaskKind};
-use finishline_native::synchronisation::Operation;
+use finishline_native::synchronisation::{How, Operation};
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::ops::Range;
 
@@ -184,7 +184,7 @@ impl Pair {
                 address: BASE + start,
                 before: (kind == AccessKind::Read).then_some(0),
                 after: (kind == AccessKind::Write).then_some(0),
-                counts: false,
+                how: How::Replaced,
                 acquires: false,
                 releases: false,
             };

@@ -9,7 +9,8 @@
 //!
 //! Stamps enter in the order of the run. Those that precede the running step by structure leave when the newest of them does
 //! and whenever the set has doubled since they were last gone through, so adding is amortised constant time as long as
-//! tasks run beside each other. Those that precede it only by what has been observed stay: the answer then tells that it relies on
+//! tasks run beside each other. In a small set any of them does, so that some threads that use a location in turn, over and over, leave one stamp
+//! each. Those that precede it only by what has been observed stay: the answer then tells that it relies on
 //! that.
 
 use crate::order::{NOBODY, Order, Stamp};
@@ -17,8 +18,8 @@ use crate::table::{TableError, make_room};
 
 /// A word of which this bit is set is a set.
 const SET: u32 = 1 << 31;
-/// Sets of fewer are not worth going through.
-const FEW: u32 = 4;
+/// Sets of no more are gone through each time.
+const SMALL: u32 = 16;
 
 #[derive(Clone, Copy, Debug)]
 struct Entry {
@@ -154,7 +155,11 @@ impl StampSets {
             return Ok(remembered.after);
         }
         let (len, kept) = self.lengths(word);
-        let after = if beside && len < 2 * kept.max(FEW) {
+        let roomy = match len <= SMALL {
+            true => self.all_beside(others, order),
+            false => len < 2 * kept,
+        };
+        let after = if beside && roomy {
             self.add(now, word, kept)?
         } else {
             self.with_those_beside(word, now, order)?
@@ -166,6 +171,11 @@ impl StampSets {
         };
         self.remembers = true;
         Ok(after)
+    }
+
+    fn all_beside(&self, word: u32, order: &mut impl Order) -> bool {
+        let mut all = self.stamps(word);
+        all.all(|stamp| order.structurally_parallel(stamp))
     }
 
     fn lengths(&self, word: u32) -> (u32, u32) {

@@ -50,7 +50,7 @@
 
 use crate::Failure;
 use crate::order::bags::{At, Bags, Kind};
-use crate::order::{NOBODY, Order, RELEASES, Stamp};
+use crate::order::{NOBODY, Order, RELEASES, SUSPENDED, Stamp};
 use crate::table::make_room;
 use finishline_model::{Event, FinishId};
 
@@ -257,8 +257,15 @@ impl Order for EspBags {
                     self.bags.unite(ended.task, ended.p_bag, Kind::S);
                 }
             }
-            Event::Release { .. } | Event::Acquire { .. } | Event::Relay { .. } => {
+            Event::Release { .. }
+            | Event::Acquire { .. }
+            | Event::Relay { .. }
+            | Event::Glimpse { .. }
+            | Event::GlimpseEnd { .. } => {
                 return Err(Failure::Unsupported(RELEASES));
+            }
+            Event::Suspend { .. } | Event::Resume { .. } => {
+                return Err(Failure::Unsupported(SUSPENDED));
             }
             Event::IsolatedBegin { .. }
             | Event::IsolatedEnd { .. }

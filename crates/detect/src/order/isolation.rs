@@ -18,7 +18,7 @@
 //! program uses isolated blocks. The run must be depth-first.
 
 use crate::Failure;
-use crate::order::RELEASES;
+use crate::order::{RELEASES, SUSPENDED};
 use crate::table::{TableError, make_room};
 use finishline_model::Event;
 
@@ -123,8 +123,15 @@ impl IsolationOrder {
             }
             Event::IsolatedBegin { .. } => self.begin_block()?,
             Event::IsolatedEnd { .. } => self.next_step(StepId::NONE)?,
-            Event::Release { .. } | Event::Acquire { .. } | Event::Relay { .. } => {
+            Event::Release { .. }
+            | Event::Acquire { .. }
+            | Event::Relay { .. }
+            | Event::Glimpse { .. }
+            | Event::GlimpseEnd { .. } => {
                 return Err(Failure::Unsupported(RELEASES));
+            }
+            Event::Suspend { .. } | Event::Resume { .. } => {
+                return Err(Failure::Unsupported(SUSPENDED));
             }
             Event::Lock { .. } | Event::Unlock { .. } | Event::Alloc { .. } => {}
         }

@@ -29,6 +29,7 @@ pub const NOBODY: Stamp = 0;
 /// What some detectors have no rule for.
 pub(crate) const LOCKS: &str = "locks";
 pub(crate) const RELEASES: &str = "releases and acquires";
+pub(crate) const SUSPENDED: &str = "tasks that are suspended";
 pub(crate) const ESCAPING: &str = "tasks that are waited for further out than they are created";
 
 pub trait Order: Sized {

@@ -20,7 +20,7 @@
 
 use crate::Failure;
 use crate::order::bags::{Bags, Kind};
-use crate::order::{NOBODY, Order, RELEASES, Stamp};
+use crate::order::{NOBODY, Order, RELEASES, SUSPENDED, Stamp};
 use finishline_model::{Event, FinishKind, TaskKind};
 
 /// A live procedure instance.
@@ -120,8 +120,15 @@ impl Order for SpBags {
                 };
                 self.bags.unite(self.now, returned.element, Kind::S);
             }
-            Event::Release { .. } | Event::Acquire { .. } | Event::Relay { .. } => {
+            Event::Release { .. }
+            | Event::Acquire { .. }
+            | Event::Relay { .. }
+            | Event::Glimpse { .. }
+            | Event::GlimpseEnd { .. } => {
                 return Err(Failure::Unsupported(RELEASES));
+            }
+            Event::Suspend { .. } | Event::Resume { .. } => {
+                return Err(Failure::Unsupported(SUSPENDED));
             }
             Event::IsolatedBegin { .. }
             | Event::IsolatedEnd { .. }

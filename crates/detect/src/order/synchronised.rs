@@ -14,22 +14,78 @@
 //!
 //! What an object holds can be handed on to another one, without a step of its own.
 //!
-//! Releases of one object by one step, without another in between, are one. A release else costs 24 bytes and what there is new
+//! Releases of one object by one step, without another in between, are one. A release else costs 32 bytes and what there is new
 //! to know, an acquire the latter; a look-up is logarithmic in the number of releases, times the tasks and finishes around.
 //!
 //! **One reader is not enough**: a reader may be known to a later writer while those that ran beside it are not. A
 //! parallel reader stands for the running step as long as no release has come after it: later ones know of both or only of the
 //! one running now, unless a task escapes ([`EspBags`]).
 //!
+//! **Glimpses.** What is glimpsed is known until the glimpse ends. For that time a task has besides what it knows what it knows *firmly*; all it
+//! acquires and joins is added to both, and at the end it is back to the latter. Its own steps during the glimpse precede the later
+//! ones by structure, so what they know is not lost where a later step acquires or joins something that followed them.
+//!
+//! **Tasks that are suspended.** To the bags a task that is suspended ends, and one that is resumed is a child of whoever runs, in the root finish; so
+//! they hear of a depth-first run, and what ran in one piece is parallel to whatever comes behind it unless that is known otherwise. But a
+//! piece has nothing to do with those on whose top it runs: of stamps from before it began (`since`) the bags are not asked. For those there
+//! is a release at each suspension, of which the next piece knows, as it knows whatever the task knew. What precedes the first piece by structure
+//! precedes that release in the bags. Tasks that are created in a piece ask the bags of what is in it, as it does, and the
+//! rest of what they know from it; so of a release too the bags are asked only about stamps since its piece began.
+//!
+//! Structure is then: the bags, since the piece began, and the releases at the suspensions of this task and of those that created it
+//! (`surely`, a part of what is known). As an order it is still transitive, and a part of the whole one, on which histories rely that
+//! forget what precedes by structure. A reader stands for another one only within a piece: a piece ends with a release, and
+//! a stamp from before it began is below `released_below`. What the task at the bottom has joined does not precede a suspended
+//! task, hence [`Order::precedes_all`] stops at what precedes all that are suspended or run in a later piece (`floor`).
+//!
+//! A suspension costs what a release does. A look-up goes, one by one, past releases by pieces that ran on top of the stamp's task.
+//!
 //! [`Bags::at`]: super::bags::Bags::at
 
 use super::bags::At;
 use super::knowledge::{Knowledge, Known};
-use super::{EspBags, Order, Stamp};
+use super::{EspBags, NOBODY, Order, Stamp};
 use crate::Failure;
 use crate::hash::IdMap;
 use crate::table::{TableError, make_room};
-use finishline_model::{Event, FinishId, ObjectId};
+use finishline_model::{Event, FinishId, ObjectId, SiteId, TaskId, TaskKind};
+
+/// What the running step knows beyond the bags.
+#[derive(Clone, Copy, Debug)]
+struct Mind {
+    /// The releases that happened before it.
+    knows: Known,
+    /// Of these, those that it knows apart from what it glimpses, if it does.
+    firmly: Option<Known>,
+    /// Of these, those by which its task and those that created it were suspended.
+    surely: Known,
+    /// The bags are asked about stamps from here on: those since the running piece began.
+    since: Stamp,
+    /// Of earlier ones these precede it.
+    serial_below: Stamp,
+}
+
+impl Mind {
+    /// Of a task that was never suspended.
+    const EMPTY: Mind = Mind {
+        knows: Known::NOTHING,
+        firmly: None,
+        surely: Known::NOTHING,
+        since: NOBODY,
+        serial_below: NOBODY,
+    };
+}
+
+/// A release that was made.
+#[derive(Clone, Copy, Debug)]
+struct Release {
+    /// All stamps below had been given out.
+    below: Stamp,
+    /// Where its piece began.
+    since: Stamp,
+    /// None if the task was suspended by it.
+    object: Option<ObjectId>,
+}
 
 /// A live task, or a finish open in one.
 #[derive(Clone, Copy, Debug)]
@@ -37,8 +93,7 @@ enum Frame {
     Task {
         /// That waits for it.
         finish: FinishId,
-        /// What its creator knows.
-        creator_knows: Known,
+        creator: Mind,
         /// How many releases there were when it began.
         releases: usize,
     },
@@ -49,62 +104,96 @@ enum Frame {
     },
 }
 
-#[derive(Clone, Copy, Debug)]
-struct Release {
-    /// All stamps below had been given out.
-    above: Stamp,
-    object: ObjectId,
-}
-
 #[derive(Debug)]
 pub struct Synchronised {
     structure: EspBags,
-    /// As they happened.
     releases: Vec<Release>,
     objects: IdMap<ObjectId, Known>,
     knowledge: Knowledge,
-    /// What the running step knows.
-    knows: Known,
+    /// The running step's.
+    mind: Mind,
     live: Vec<Frame>,
+    /// Of suspended tasks.
+    suspended: IdMap<TaskId, Mind>,
+    /// Stamps below precede all suspended tasks and all that run in a later piece.
+    floor: Stamp,
     /// What was released last, if the running step did it.
     own_last: Option<ObjectId>,
 }
 
 impl Synchronised {
-    /// Stamps below this one may be known to some release.
+    /// Stamps below this one may be known to some release, or be of another piece.
     #[inline]
     fn released_below(&self) -> Stamp {
-        self.releases.last().map_or(0, |release| release.above)
+        let released = self.releases.last().map_or(0, |release| release.below);
+        released.max(self.mind.since)
     }
 
-    /// The object of the first release that a stamp precedes and that the running step knows: what passed on to it that the earlier
-    /// one is over.
-    pub fn passed_on_by(&mut self, earlier: Stamp) -> Option<ObjectId> {
-        let below = |release: &Release| release.above <= earlier;
-        let mut from = self.releases.partition_point(below) as u32;
-        while let Some(release) = self.knowledge.next(self.knows, from) {
-            match self.structure.at(earlier, release) {
-                At::Serial => return Some(self.releases[release as usize].object),
+    /// The first release after a stamp.
+    fn after(&self, earlier: Stamp) -> u32 {
+        let before = |release: &Release| release.below <= earlier;
+        self.releases.partition_point(before) as u32
+    }
+
+    /// The first release that a stamp precedes and that the running step knows.
+    fn known_after(&self, earlier: Stamp) -> Option<&Release> {
+        let mut from = self.after(earlier);
+        while let Some(number) = self.knowledge.next(self.mind.knows, from) {
+            let release = &self.releases[number as usize];
+            from = match self.structure.at(earlier, number) {
+                At::Serial if release.since <= earlier => return Some(release),
+                At::Serial => number + 1,
                 At::Parallel { until: None } => return None,
-                At::Parallel { until: Some(until) } => from = until,
-            }
+                At::Parallel { until: Some(until) } => until,
+            };
         }
         None
     }
 
-    fn release(&mut self, object: ObjectId, continues: bool) -> Result<(), Failure> {
-        if self.own_last != Some(object) {
-            make_room(&mut self.releases, 1, "releases")?;
-            self.releases.push(Release { above: 0, object });
-            self.structure.remember_release()?;
-        }
-        self.own_last = Some(object);
+    /// The object of the first release that a stamp precedes and that the running step knows: what passed on to it that the earlier
+    /// one is over. It is not known if the task was suspended before it released anything.
+    pub fn passed_on_by(&mut self, earlier: Stamp) -> Option<ObjectId> {
+        self.known_after(earlier)?.object
+    }
+
+    /// Whether a stamp from before the running piece precedes it by structure. The pieces by whose ends that is known came one after the other,
+    /// so only one of them can have been running.
+    fn is_of_earlier_piece(&self, earlier: Stamp) -> bool {
+        let ends = self.knowledge.next(self.mind.surely, self.after(earlier));
+        ends.is_some_and(|release| {
+            self.releases[release as usize].since <= earlier
+                && self.structure.at(earlier, release) == At::Serial
+        })
+    }
+
+    /// Numbers a release by the running step, and gives the step a new stamp.
+    fn new_release(&mut self, object: Option<ObjectId>) -> Result<u32, Failure> {
+        make_room(&mut self.releases, 1, "releases")?;
+        self.releases.push(Release {
+            below: NOBODY,
+            since: self.mind.since,
+            object,
+        });
+        self.structure.remember_release()?;
+        self.renew_release()
+    }
+
+    /// The latest release is made now.
+    fn renew_release(&mut self) -> Result<u32, Failure> {
         // At most as many releases as stamps.
         let last = self.releases.len() - 1;
-        self.releases[last].above = self.structure.next();
+        self.releases[last].below = self.structure.next();
         self.structure.renew()?;
+        Ok(last as u32)
+    }
 
-        let holds = self.knowledge.with(self.knows, last as u32)?;
+    fn release(&mut self, object: ObjectId, continues: bool) -> Result<(), Failure> {
+        let release = match self.own_last {
+            Some(last) if last == object => self.renew_release()?,
+            _ => self.new_release(Some(object))?,
+        };
+        self.own_last = Some(object);
+        let holds = self.knowledge.with(self.mind.knows, release)?;
         self.put(object, holds, continues)
     }
 
@@ -130,6 +219,38 @@ impl Synchronised {
         self.put(to, holds.unwrap_or(Known::NOTHING), continues)
     }
 
+    /// The running step learns of these.
+    fn learn(&mut self, known: Known) -> Result<(), TableError> {
+        self.mind.knows = self.knowledge.union(self.mind.knows, known)?;
+        if let Some(firmly) = &mut self.mind.firmly {
+            *firmly = self.knowledge.union(*firmly, known)?;
+        }
+        Ok(())
+    }
+
+    fn acquire(&mut self, object: ObjectId) -> Result<(), Failure> {
+        if let Some(&held) = self.objects.get(&object) {
+            self.learn(held)?;
+        }
+        Ok(())
+    }
+
+    fn glimpse(&mut self, object: ObjectId) -> Result<(), Failure> {
+        self.mind.firmly.get_or_insert(self.mind.knows);
+        if let Some(&held) = self.objects.get(&object) {
+            self.mind.knows = self.knowledge.union(self.mind.knows, held)?;
+        }
+        Ok(())
+    }
+
+    fn end_glimpse(&mut self, keep: bool) {
+        if let Some(firmly) = self.mind.firmly.take()
+            && !keep
+        {
+            self.mind.knows = firmly;
+        }
+    }
+
     /// A task that belongs to the finish has ended and knew this.
     fn tell_finish(&mut self, waits: FinishId, known: Known) -> Result<(), Failure> {
         for frame in self.live.iter_mut().rev() {
@@ -144,35 +265,105 @@ impl Synchronised {
     }
 
     fn join(&mut self, joined: FinishId) -> Result<(), Failure> {
+        let mut ended = Known::NOTHING;
         for frame in self.live.iter_mut().rev() {
             let Frame::Finish { finish, ended_know } = frame else {
                 break;
             };
-            self.knows = self.knowledge.union(self.knows, *ended_know)?;
+            ended = self.knowledge.union(ended, *ended_know)?;
             *ended_know = Known::NOTHING;
             if *finish == joined {
                 break;
             }
         }
+        Ok(self.learn(ended)?)
+    }
+
+    fn begin_task(&mut self, finish: FinishId) -> Result<(), Failure> {
+        make_room(&mut self.live, 1, "live tasks and finishes")?;
+        self.live.push(Frame::Task {
+            finish,
+            creator: self.mind,
+            releases: self.releases.len(),
+        });
+        self.mind.firmly = None;
         Ok(())
     }
 
     fn end_task(&mut self) -> Result<(), Failure> {
         if let Some(Frame::Task {
             finish,
-            creator_knows,
+            creator,
             releases,
         }) = self.live.pop()
         {
-            let known = std::mem::replace(&mut self.knows, creator_knows);
-            if known != creator_knows {
-                self.tell_finish(finish, known)?;
+            let ended = std::mem::replace(&mut self.mind, creator);
+            // What the creator knows by a glimpse it may have to learn again.
+            if ended.knows != creator.knows || creator.firmly.is_some() {
+                self.tell_finish(finish, ended.knows)?;
             }
             if self.releases.len() > releases {
                 self.structure.renew()?;
             }
+            if ended.since != creator.since {
+                self.find_floor();
+            }
         }
         Ok(())
+    }
+
+    /// A piece of a task is over.
+    fn suspend(&mut self, task: TaskId) -> Result<(), Failure> {
+        let serial_below = self.serial_below().min(self.structure.next());
+        let release = self.new_release(None)?;
+        let mut mind = self.mind;
+        mind.serial_below = serial_below;
+        mind.surely = self.knowledge.with(mind.surely, release)?;
+        mind.knows = self.knowledge.with(mind.knows, release)?;
+        if let Some(firmly) = &mut mind.firmly {
+            *firmly = self.knowledge.with(*firmly, release)?;
+        }
+        let suspended = self.suspended.len();
+        self.suspended
+            .try_reserve(1)
+            .map_err(|_| TableError::refused::<(TaskId, Mind)>("suspended tasks", suspended))?;
+        self.suspended.insert(task, mind);
+        self.structure.event(&Event::TaskEnd { task })?;
+        self.end_task()?;
+        self.find_floor();
+        Ok(())
+    }
+
+    /// Another piece of it begins.
+    fn resume(&mut self, task: TaskId) -> Result<(), Failure> {
+        self.structure.event(&Event::TaskBegin {
+            task,
+            parent: None,
+            kind: TaskKind::Async,
+            finish: FinishId::ROOT,
+            site: SiteId(0),
+        })?;
+        self.begin_task(FinishId::ROOT)?;
+        if let Some(mind) = self.suspended.remove(&task) {
+            self.mind = Mind {
+                since: self.structure.now(),
+                ..mind
+            };
+        }
+        Ok(())
+    }
+
+    fn find_floor(&mut self) {
+        let creators = self.live.iter().filter_map(|frame| match frame {
+            Frame::Task { creator, .. } => Some(creator),
+            Frame::Finish { .. } => None,
+        });
+        let later_pieces = creators
+            .chain([&self.mind])
+            .filter(|mind| mind.since != NOBODY);
+        let minds = later_pieces.chain(self.suspended.values());
+        let least = minds.map(|mind| mind.serial_below).min();
+        self.floor = least.unwrap_or(Stamp::MAX);
     }
 }
 
@@ -183,8 +374,10 @@ impl Order for Synchronised {
             releases: Vec::new(),
             objects: IdMap::default(),
             knowledge: Knowledge::default(),
-            knows: Known::NOTHING,
+            mind: Mind::EMPTY,
             live: Vec::new(),
+            suspended: IdMap::default(),
+            floor: Stamp::MAX,
             own_last: None,
         })
     }
@@ -194,30 +387,27 @@ impl Order for Synchronised {
             Event::Release {
                 object, continues, ..
             } => return self.release(object, continues),
-            Event::Acquire { object, .. } => {
-                if let Some(&held) = self.objects.get(&object) {
-                    self.knows = self.knowledge.union(self.knows, held)?;
-                }
-                return Ok(());
-            }
+            Event::Acquire { object, .. } => return self.acquire(object),
             Event::Relay {
                 from,
                 to,
                 continues,
                 ..
             } => return self.relay(from, to, continues),
+            Event::Glimpse { object, .. } => return self.glimpse(object),
+            Event::GlimpseEnd { keep, .. } => {
+                self.end_glimpse(keep);
+                return Ok(());
+            }
             _ => {}
         }
-        self.structure.event(event)?;
         match *event {
-            Event::TaskBegin { finish, .. } => {
-                make_room(&mut self.live, 1, "live tasks and finishes")?;
-                self.live.push(Frame::Task {
-                    finish,
-                    creator_knows: self.knows,
-                    releases: self.releases.len(),
-                });
-            }
+            Event::Suspend { task } => self.suspend(task)?,
+            Event::Resume { task } => self.resume(task)?,
+            _ => self.structure.event(event)?,
+        }
+        match *event {
+            Event::TaskBegin { finish, .. } => self.begin_task(finish)?,
             Event::FinishBegin { finish, .. } => {
                 make_room(&mut self.live, 1, "live tasks and finishes")?;
                 self.live.push(Frame::Finish {
@@ -231,6 +421,7 @@ impl Order for Synchronised {
                 self.join(finish)?;
                 self.live.pop();
             }
+            Event::Suspend { .. } | Event::Resume { .. } => {}
             _ => return Ok(()),
         }
         self.own_last = None;
@@ -244,13 +435,16 @@ impl Order for Synchronised {
 
     #[inline]
     fn parallel(&mut self, earlier: Stamp) -> bool {
-        self.structure.parallel(earlier)
-            && (self.knows == Known::NOTHING || self.passed_on_by(earlier).is_none())
+        (earlier < self.mind.since || self.structure.parallel(earlier))
+            && (self.mind.knows == Known::NOTHING || self.known_after(earlier).is_none())
     }
 
     #[inline]
     fn structurally_parallel(&mut self, earlier: Stamp) -> bool {
-        self.structure.parallel(earlier)
+        match earlier < self.mind.since {
+            true => !self.is_of_earlier_piece(earlier),
+            false => self.structure.parallel(earlier),
+        }
     }
 
     #[inline]
@@ -263,7 +457,7 @@ impl Order for Synchronised {
     }
 
     fn precedes_all(&mut self, earlier: Stamp) -> bool {
-        self.structure.precedes_all(earlier)
+        earlier < self.floor && self.structure.precedes_all(earlier)
     }
 
     #[inline]
@@ -273,7 +467,10 @@ impl Order for Synchronised {
 
     #[inline]
     fn serial_below(&self) -> Stamp {
-        self.structure.serial_below()
+        match self.mind.since {
+            NOBODY => self.structure.serial_below(),
+            _ => self.mind.serial_below,
+        }
     }
 
     #[inline]
@@ -290,8 +487,10 @@ impl Order for Synchronised {
         self.releases.clear();
         self.objects.clear();
         self.knowledge.clear();
-        self.knows = Known::NOTHING;
+        self.mind = Mind::EMPTY;
         self.live.clear();
+        self.suspended.clear();
+        self.floor = Stamp::MAX;
         self.own_last = None;
     }
 

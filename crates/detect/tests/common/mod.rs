@@ -6,7 +6,9 @@
 //! scope), `spawn{ … }`, `isolated{ … }`; `sync` joins the innermost scope of its task. `escape1{ … }` is a task that the
 //! finish around the innermost one waits for, and so on; `lock0{ … }` and `shared0{ … }` hold lock 0 exclusively and shared,
 //! `atomic{ … }` makes accesses atomic; `release0`, `update0` and `acquire0` release object 0, release it and keep its earlier
-//! releases in effect, and acquire it. Locations are the letters, small ones first.
+//! releases in effect, and acquire it; `glimpse0` acquires it until `forget` or, for good, `keep`. `thread{ … }` is a task of the root finish that is suspended at each
+//! `pause` that is in no task and finish inside it; `resume0` resumes the suspended one that has waited longest, `resume1` the next one, and in
+//! the end all are. Locations are the letters, small ones first.
 
 #![allow(dead_code, reason = "each test file uses its part")]
 
@@ -39,11 +41,14 @@ pub(crate) enum Open {
     Isolated,
     /// A task that a finish so much further out than the innermost one waits for.
     Escape(u32),
+    /// A task of the root finish that may be suspended.
+    Thread,
     Lock(LockId, LockMode),
 }
 
 impl Open {
-    const ALL: [(Open, &str); 13] = [
+    const ALL: [(Open, &str); 14] = [
+        (Open::Thread, "thread{"),
         (Open::Async, "async{"),
         (Open::Spawn, "spawn{"),
         (Open::Finish(FinishKind::Lexical), "finish{"),
@@ -75,6 +80,12 @@ pub(crate) enum Word {
         to: ObjectId,
         continues: bool,
     },
+    Glimpse(ObjectId),
+    GlimpseEnd {
+        keep: bool,
+    },
+    Pause,
+    Resume(usize),
     Access {
         kind: AccessKind,
         first: u64,
@@ -108,6 +119,9 @@ pub(crate) fn parse(text: &str) -> Vec<Word> {
         match word {
             "}" => return Word::Close,
             "sync" => return Word::Sync,
+            "pause" => return Word::Pause,
+            "forget" => return Word::GlimpseEnd { keep: false },
+            "keep" => return Word::GlimpseEnd { keep: true },
             _ => {}
         }
         for (name, continues) in [("release", false), ("update", true)] {
@@ -128,6 +142,12 @@ pub(crate) fn parse(text: &str) -> Vec<Word> {
         }
         if let Some(object) = word.strip_prefix("acquire") {
             return Word::Acquire(ObjectId(object.parse().unwrap()));
+        }
+        if let Some(object) = word.strip_prefix("glimpse") {
+            return Word::Glimpse(ObjectId(object.parse().unwrap()));
+        }
+        if let Some(which) = word.strip_prefix("resume") {
+            return Word::Resume(which.parse().unwrap());
         }
         let kind = match &word[..1] {
             "r" => AccessKind::Read,
@@ -177,6 +197,11 @@ pub(crate) fn show(words: &[Word]) -> String {
                 let name = if continues { "add" } else { "relay" };
                 write!(text, "{name}{}to{}", from.0, to.0).unwrap();
             }
+            Word::Glimpse(object) => write!(text, "glimpse{}", object.0).unwrap(),
+            Word::GlimpseEnd { keep: true } => text += "keep",
+            Word::GlimpseEnd { keep: false } => text += "forget",
+            Word::Pause => text += "pause",
+            Word::Resume(which) => write!(text, "resume{which}").unwrap(),
             Word::Access {
                 kind,
                 first,
@@ -209,6 +234,13 @@ struct Teller<'a, O> {
     live: Vec<LiveTask>,
     /// By finish: the one around it that is in reach.
     around: Vec<FinishId>,
+    suspended: Vec<(LiveTask, Body<'a>)>,
+}
+
+/// What is left to tell of the program, or of a thread.
+struct Body<'a> {
+    words: &'a [Word],
+    open: Vec<Open>,
 }
 
 struct LiveTask {
@@ -217,7 +249,7 @@ struct LiveTask {
     open: Vec<(FinishId, FinishKind)>,
 }
 
-impl<O: Observer> Teller<'_, O> {
+impl<'a, O: Observer> Teller<'a, O> {
     fn running(&mut self) -> &mut LiveTask {
         self.live.last_mut().expect("main is live")
     }
@@ -231,12 +263,16 @@ impl<O: Observer> Teller<'_, O> {
     }
 
     fn begin_task(&mut self, kind: TaskKind, further_out: u32) {
-        let task = TaskId(self.tasks);
-        self.tasks += 1;
         let mut finish = self.innermost();
         for _ in 0..further_out {
             finish = self.around[finish.index()];
         }
+        self.begin_task_of(kind, finish);
+    }
+
+    fn begin_task_of(&mut self, kind: TaskKind, finish: FinishId) {
+        let task = TaskId(self.tasks);
+        self.tasks += 1;
         let parent = self.live.last().map(|parent| parent.id);
         let site = SITE;
         self.observer.event(&Event::TaskBegin {
@@ -293,6 +329,141 @@ impl<O: Observer> Teller<'_, O> {
             });
         }
     }
+
+    /// Tells a body up to its end, or to where its thread pauses. Whether it is the end.
+    fn tell(&mut self, body: &mut Body<'a>, is_thread: bool) -> bool {
+        while let [word, rest @ ..] = body.words {
+            if *word == Word::Open(Open::Thread) {
+                let end = closing(body.words, 0);
+                let thread = Body {
+                    words: &body.words[1..end],
+                    open: Vec::new(),
+                };
+                body.words = &body.words[end + 1..];
+                self.begin_task_of(TaskKind::Async, FinishId::ROOT);
+                self.go_on(thread);
+                continue;
+            }
+            body.words = rest;
+            match *word {
+                Word::Open(construct) => {
+                    body.open.push(construct);
+                    match construct {
+                        Open::Async => self.begin_task(TaskKind::Async, 0),
+                        Open::Spawn => self.begin_task(TaskKind::Spawn, 0),
+                        Open::Thread => unreachable!("told above"),
+                        Open::Escape(further_out) => self.begin_task(TaskKind::Async, further_out),
+                        Open::Finish(kind) => self.begin_finish(kind),
+                        Open::Lock(lock, mode) => {
+                            let task = self.running().id;
+                            self.observer.event(&Event::Lock { task, lock, mode });
+                        }
+                        Open::Isolated => {
+                            let event = Event::IsolatedBegin {
+                                task: self.running().id,
+                                site: SITE,
+                            };
+                            self.observer.event(&event);
+                        }
+                    }
+                }
+                Word::Close => match body.open.pop().expect("balanced") {
+                    Open::Async | Open::Spawn | Open::Escape(_) | Open::Thread => self.end_task(),
+                    Open::Lock(lock, _) => {
+                        let task = self.running().id;
+                        self.observer.event(&Event::Unlock { task, lock });
+                    }
+                    Open::Finish(_) => self.end_finish(),
+                    Open::Isolated => {
+                        let event = Event::IsolatedEnd {
+                            task: self.running().id,
+                            site: SITE,
+                        };
+                        self.observer.event(&event);
+                    }
+                },
+                Word::Sync => self.sync(),
+                Word::Release { object, continues } => {
+                    let task = self.running().id;
+                    self.observer.event(&Event::Release {
+                        task,
+                        object,
+                        continues,
+                    });
+                }
+                Word::Acquire(object) => {
+                    let task = self.running().id;
+                    self.observer.event(&Event::Acquire { task, object });
+                }
+                Word::Relay {
+                    from,
+                    to,
+                    continues,
+                } => {
+                    let task = self.running().id;
+                    self.observer.event(&Event::Relay {
+                        task,
+                        from,
+                        to,
+                        continues,
+                    });
+                }
+                Word::Glimpse(object) => {
+                    let task = self.running().id;
+                    self.observer.event(&Event::Glimpse { task, object });
+                }
+                Word::GlimpseEnd { keep } => {
+                    let task = self.running().id;
+                    self.observer.event(&Event::GlimpseEnd { task, keep });
+                }
+                Word::Pause => {
+                    let holds = |open: &Open| matches!(open, Open::Lock(lock, _) if *lock != LockId::ATOMIC);
+                    if is_thread && body.open.iter().all(holds) {
+                        return false;
+                    }
+                }
+                Word::Resume(which) => self.resume(which),
+                Word::Access {
+                    kind,
+                    first,
+                    count,
+                    stride,
+                } => {
+                    let (task, id) = (self.running().id, AccessId(self.accesses));
+                    self.accesses += 1;
+                    self.observer.access(&Access {
+                        task,
+                        kind,
+                        first: Location(first),
+                        count,
+                        stride,
+                        id,
+                    });
+                }
+            }
+        }
+        true
+    }
+
+    /// The running thread goes on with this.
+    fn go_on(&mut self, mut body: Body<'a>) {
+        if self.tell(&mut body, true) {
+            self.end_task();
+        } else if let Some(thread) = self.live.pop() {
+            self.observer.event(&Event::Suspend { task: thread.id });
+            self.suspended.push((thread, body));
+        }
+    }
+
+    fn resume(&mut self, which: usize) {
+        if !self.suspended.is_empty() {
+            let which = which % self.suspended.len();
+            let (thread, body) = self.suspended.remove(which);
+            self.observer.event(&Event::Resume { task: thread.id });
+            self.live.push(thread);
+            self.go_on(body);
+        }
+    }
 }
 
 pub(crate) fn tell(words: &[Word], locations: u64, observer: &mut impl Observer) {
@@ -303,6 +474,7 @@ pub(crate) fn tell(words: &[Word], locations: u64, observer: &mut impl Observer)
         accesses: 0,
         live: Vec::new(),
         around: Vec::new(),
+        suspended: Vec::new(),
     };
     teller.begin_task(TaskKind::Main, 0);
     teller.begin_finish(FinishKind::Root);
@@ -312,88 +484,13 @@ pub(crate) fn tell(words: &[Word], locations: u64, observer: &mut impl Observer)
         first: Location(0),
         count: locations,
     });
-    let mut open = Vec::new();
-    for word in words {
-        match *word {
-            Word::Open(construct) => {
-                open.push(construct);
-                match construct {
-                    Open::Async => teller.begin_task(TaskKind::Async, 0),
-                    Open::Spawn => teller.begin_task(TaskKind::Spawn, 0),
-                    Open::Escape(further_out) => teller.begin_task(TaskKind::Async, further_out),
-                    Open::Finish(kind) => teller.begin_finish(kind),
-                    Open::Lock(lock, mode) => {
-                        let task = teller.running().id;
-                        teller.observer.event(&Event::Lock { task, lock, mode });
-                    }
-                    Open::Isolated => {
-                        let event = Event::IsolatedBegin {
-                            task: teller.running().id,
-                            site: SITE,
-                        };
-                        teller.observer.event(&event);
-                    }
-                }
-            }
-            Word::Close => match open.pop().expect("balanced") {
-                Open::Async | Open::Spawn | Open::Escape(_) => teller.end_task(),
-                Open::Lock(lock, _) => {
-                    let task = teller.running().id;
-                    teller.observer.event(&Event::Unlock { task, lock });
-                }
-                Open::Finish(_) => teller.end_finish(),
-                Open::Isolated => {
-                    let event = Event::IsolatedEnd {
-                        task: teller.running().id,
-                        site: SITE,
-                    };
-                    teller.observer.event(&event);
-                }
-            },
-            Word::Sync => teller.sync(),
-            Word::Release { object, continues } => {
-                let task = teller.running().id;
-                teller.observer.event(&Event::Release {
-                    task,
-                    object,
-                    continues,
-                });
-            }
-            Word::Acquire(object) => {
-                let task = teller.running().id;
-                teller.observer.event(&Event::Acquire { task, object });
-            }
-            Word::Relay {
-                from,
-                to,
-                continues,
-            } => {
-                let task = teller.running().id;
-                teller.observer.event(&Event::Relay {
-                    task,
-                    from,
-                    to,
-                    continues,
-                });
-            }
-            Word::Access {
-                kind,
-                first,
-                count,
-                stride,
-            } => {
-                let (task, id) = (teller.running().id, AccessId(teller.accesses));
-                teller.accesses += 1;
-                teller.observer.access(&Access {
-                    task,
-                    kind,
-                    first: Location(first),
-                    count,
-                    stride,
-                    id,
-                });
-            }
-        }
+    let mut program = Body {
+        words,
+        open: Vec::new(),
+    };
+    teller.tell(&mut program, false);
+    while !teller.suspended.is_empty() {
+        teller.resume(0);
     }
     teller.end_finish();
     teller.end_task();

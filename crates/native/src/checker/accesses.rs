@@ -1,6 +1,7 @@
 //! Accesses: how they get to the detector, and how what it finds gets its names.
 
 use super::{Checker, GIVEN_BACK, MEMO, Site};
+use crate::calls::CallStack;
 use crate::heap::Block;
 use crate::races::{Access, Manner, Names, Object, OrderedBy, Races};
 use crate::structure::Position;
@@ -8,7 +9,7 @@ use crate::synchronisation::{Operation, Told};
 use finishline_detect::Failure;
 use finishline_detect::history::Meeting;
 use finishline_detect::inline::Conflict;
-use finishline_model::{AccessKind, Event, LockId, TaskId};
+use finishline_model::{AccessKind, Event, LockId, ObjectId, TaskId};
 use std::ops::Range;
 
 /// Where an access happens: the place in the program, and the stack pointer.
@@ -68,6 +69,10 @@ impl Checker {
             self.note_thread_local(address, bytes);
             return true;
         }
+        // It must be looked at what was left and entered, before the calls get their numbers.
+        if self.glimpses() {
+            return false;
+        }
         let Some(cells) = self.shadow.whole_cells(address, bytes) else {
             return false;
         };
@@ -113,6 +118,7 @@ impl Checker {
     /// An atomic operation: atomic accesses don't race with each other, and what they order is followed.
     pub fn atomic(&mut self, operation: &Operation, bytes: usize, here: Here) {
         self.atomic_accesses += 1;
+        self.look_around(here.place);
         let kind = match operation.after {
             Some(_) => AccessKind::Write,
             None => AccessKind::Read,
@@ -127,15 +133,53 @@ impl Checker {
         self.tell(&told);
     }
 
-    pub fn fence(&mut self, acquires: bool, releases: bool) {
+    /// Code that is not instrumented has made an atomic operation.
+    pub fn unseen(&mut self, operation: &Operation) {
+        let at = self.position(0);
+        self.look_around(0);
         let mut told = Vec::new();
         self.synchronisation
-            .fence(acquires, releases, |event| told.push(event));
+            .follow(operation, at, |event| told.push(event));
         self.tell(&told);
+    }
+
+    /// Code that is not instrumented relies on the value that it has read there.
+    pub fn relied_on(&mut self, address: u64) {
+        self.look_around(0);
+        let mut told = Vec::new();
+        self.synchronisation
+            .relied_on(address, |event| told.push(event));
+        self.tell(&told);
+    }
+
+    /// Something is found to have been done once and for all, by whom ever.
+    pub fn done_once(&mut self, address: u64) {
+        self.relied_on(address);
+        self.published(address);
+    }
+
+    /// Which round of the barrier it is.
+    pub fn arrives_at_barrier(&mut self, address: u64) -> u64 {
+        self.look_around(0);
+        let object = self.synchronisation.round_of_barrier(address);
+        self.tell(&[Told::Release {
+            object,
+            continues: true,
+        }]);
+        u64::from(object.0)
+    }
+
+    pub fn leaves_barrier(&mut self, address: u64, round: u64, last: bool) {
+        self.look_around(0);
+        if last {
+            self.synchronisation.end_round_of_barrier(address);
+        }
+        self.tell(&[Told::Acquire(ObjectId(round as u32))]);
     }
 
     /// Code that is not instrumented has put a value there on which whoever reads it relies.
     pub fn published(&mut self, address: u64) {
+        self.look_around(0);
         let mut told = Vec::new();
         self.synchronisation
             .published(address, |event| told.push(event));
@@ -203,6 +247,7 @@ impl Checker {
         if self.failure.is_some() {
             return;
         }
+        self.look_around_at_access(here.place);
         let end = address.saturating_add(bytes as u64);
         let mut at = address;
         while at < end {
@@ -402,16 +447,21 @@ impl Checker {
 
     /// What an address belongs to.
     fn object_at(&self, address: u64) -> Object {
-        if self.stack.contains(&address) {
-            let call = self.calls.owner_of(address);
-            let place = call.and_then(|call| self.calls.position_in(call));
-            // Of the tasks whose frames begin above, the innermost.
-            let mut frames = self.frames.iter().rev();
-            let owner = frames.find(|(entry, _)| *entry > address);
-            return Object::Stack {
-                place: place.unwrap_or(0),
-                task: owner.map_or(TaskId::MAIN, |(_, task)| *task),
-            };
+        let running = Stack {
+            range: &self.stack,
+            calls: self.calls.stack(),
+            frames: &self.frames,
+        };
+        let others = self.threads.others.iter().filter_map(|thread| {
+            Some(Stack {
+                range: &thread.stack,
+                calls: thread.calls.as_ref()?,
+                frames: &thread.frames,
+            })
+        });
+        let mut stacks = std::iter::once(running).chain(others);
+        if let Some(stack) = stacks.find(|stack| stack.range.contains(&address)) {
+            return stack.object_at(address);
         }
         match self.heap.around(address) {
             Some(block) => Object::Heap {
@@ -421,6 +471,28 @@ impl Checker {
                 task: block.task,
             },
             None => Object::Other,
+        }
+    }
+}
+
+/// The stack of a thread: what is in it, and who has it.
+struct Stack<'a> {
+    range: &'a Range<u64>,
+    calls: &'a CallStack,
+    frames: &'a [(u64, TaskId)],
+}
+
+impl Stack<'_> {
+    fn object_at(&self, address: u64) -> Object {
+        let call = self.calls.owner_of(address);
+        let place = call.and_then(|call| self.calls.position_in(call));
+        // Of the tasks whose frames begin above, the innermost.
+        let mut frames = self.frames.iter().rev();
+        let owner = frames.find(|(entry, _)| *entry > address);
+        let first = self.frames.first();
+        Object::Stack {
+            place: place.unwrap_or(0),
+            task: owner.or(first).map_or(TaskId::MAIN, |(_, task)| *task),
         }
     }
 }

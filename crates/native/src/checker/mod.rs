@@ -17,14 +17,18 @@
 
 mod accesses;
 mod glance;
+mod glimpses;
 mod tasks;
+mod threads;
 mod waiting;
 
 pub use accesses::Here;
 pub use glance::Glance;
-pub use tasks::{Suspended, SuspendedThread};
+use glimpses::Glimpse;
+pub use tasks::Suspended;
+use threads::Threads;
 use waiting::Spin;
-pub use waiting::{Stopped, Waits};
+pub use waiting::{Looking, Stopped, Waits};
 
 use crate::calls::Calls;
 use crate::heap::{Block, Heap};
@@ -39,7 +43,7 @@ use finishline_detect::hash::IdMap;
 use finishline_detect::inline::Inline;
 use finishline_detect::order::{Contexts, Order, Stamp, Synchronised};
 use finishline_model::{
-    AccessKind, Event, FinishId, FinishKind as Scope, Location, ObjectId, Observer, SiteId, TaskId,
+    AccessKind, Event, FinishId, FinishKind as Scope, Location, Observer, SiteId, TaskId,
     TaskKind as Creation,
 };
 use std::ops::Range;
@@ -101,10 +105,10 @@ pub struct Checker {
     pub atomic_accesses: u64,
     failure: Option<Failure>,
     pub stopped: Option<Stopped>,
-    /// How many threads were followed.
-    pub threads: u64,
-    /// The objects by which threads that have ended pass on what they did.
-    thread_objects: IdMap<u64, ObjectId>,
+    threads: Threads,
+    /// Whether an address is inside of the function that drops the last reference.
+    pub is_drop_slow: fn(u64) -> bool,
+    glimpse: Glimpse,
     pub synchronisation: Synchronisation,
     spin: Spin,
 }
@@ -148,8 +152,9 @@ impl Checker {
             atomic_accesses: 0,
             failure: None,
             stopped: None,
-            threads: 0,
-            thread_objects: IdMap::default(),
+            threads: Threads::default(),
+            is_drop_slow: |_| false,
+            glimpse: Glimpse::default(),
             synchronisation: Synchronisation::default(),
             spin: Spin::default(),
         };
@@ -205,6 +210,7 @@ impl Checker {
     }
 
     fn position(&mut self, place: u64) -> Position {
+        self.look_around_at_access(place);
         Position {
             place,
             calls: self.calls.node(),

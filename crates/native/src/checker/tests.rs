@@ -4,7 +4,7 @@ use super::*;
 use crate::findings::{self, Process};
 use crate::races::{Object, OrderedBy};
 use crate::structure::FinishKind;
-use crate::synchronisation::Operation;
+use crate::synchronisation::{How, Operation};
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 /// What the detector can't follow is no reason to call a run clean.
@@ -65,7 +65,7 @@ fn under_lock(checker: &mut Checker, body: impl FnOnce(&mut Checker)) {
         address: LOCK,
         before: Some(0),
         after: Some(1),
-        counts: false,
+        how: How::Replaced,
         acquires: true,
         releases: false,
     };
@@ -252,7 +252,7 @@ fn what_is_no_lock_is_not_named_as_one() {
                 address: LOCK + 8,
                 before: Some(before),
                 after: Some(before + 1),
-                counts: false,
+                how: How::Replaced,
                 acquires: true,
                 releases: false,
             };

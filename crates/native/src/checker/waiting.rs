@@ -11,7 +11,9 @@ pub enum Waits {
     Futex,
     /// It looks at an atomic variable over and over.
     Spin,
-    /// By one of these in a thread, for what the thread's creator would do.
+    /// For the end of a thread.
+    Join,
+    /// By one of these, for what a thread would do that can't go on before this one does.
     Creator,
 }
 
@@ -35,25 +37,56 @@ pub(super) struct Spin {
 /// Some tenths of a second. Whoever means to wait for a bounded time looks at a clock, or gives up after some thousands.
 const SPINS: u64 = 2_000_000;
 
+/// Whoever only waits makes fewer accesses before it lets others run.
+const OTHERS_ONLY_WAIT: u64 = 1000;
+
+impl Spin {
+    /// Other threads ran and made so many accesses.
+    pub(super) fn others_did(&mut self, accesses: u64) {
+        if accesses > OTHERS_ONLY_WAIT {
+            self.times = 0;
+        }
+    }
+}
+
+/// So many looks in a row, and others may run.
+const PATIENCE: u64 = 1000;
+
+/// What looking at an atomic variable over and over may mean.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Looking {
+    Perhaps,
+    /// Others may run meanwhile.
+    Waiting,
+    /// Nothing else can be meant than to wait for another value.
+    WaitingForEver,
+}
+
 impl Checker {
-    /// An atomic variable was read, or tried to be changed in vain. Whether that happened so often in a row that nothing else can be
-    /// meant than to wait for another value.
-    pub fn looks_at(&mut self, address: u64, value: u64, place: u64) -> bool {
+    /// An atomic variable was read, or tried to be changed in vain.
+    pub fn looks_at(&mut self, address: u64, value: u64, place: u64) -> Looking {
         let look = (address, value, place, self.structure.tasks());
         if self.spin.look != look {
             self.spin = Spin { look, times: 0 };
         }
         self.spin.times += 1;
-        self.spin.times >= SPINS
+        match self.spin.times {
+            SPINS.. => {
+                self.spin.times = 0;
+                Looking::WaitingForEver
+            }
+            times if times.is_multiple_of(PATIENCE) => Looking::Waiting,
+            _ => Looking::Perhaps,
+        }
     }
 
-    /// The running task waits for ever.
-    pub fn stop(&mut self, waits: Waits, address: u64, place: u64) {
-        self.stopped = Some(Stopped {
+    /// What is to be told if the running task waits for ever.
+    pub fn would_stop(&mut self, waits: Waits, address: u64, place: u64) -> Stopped {
+        Stopped {
             waits,
             address,
             at: self.position(place),
             task: self.structure.running(),
-        });
+        }
     }
 }

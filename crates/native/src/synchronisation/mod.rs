@@ -11,18 +11,20 @@
 //! **Locks** are not told, they are recognised. Taking one is an operation that reads and replaces and acquires; giving it up is one by the same task
 //! that releases and puts back the value that was there before. Mutexes, reader-writer locks and spin locks of the standard library, of other
 //! crates and by hand all do this, and counters, stacks and flags don't put the value back: what was thought a lock then turns
-//! out to be none, and gets a new name so that nobody else ever has it.
+//! out to be none, and gets a new name so that nobody else ever has it. If that happens over and over, it is not thought a lock any more.
 //!
 //! Whether a lock is held exclusively shows when it is given up: readers count themselves out by a subtraction. Until that is known the
 //! holder is taken for a reader, which does no harm: two holds exclude each other if one of them is exclusive, and later ones
 //! are known.
+//!
+//! A thread that finds a lock held by one that does not run may note in it that it waits, and acquire by the way: that takes nothing.
 //!
 //! What a reader did before it gave up the lock is passed on to those who take it exclusively, not to other readers: those may be inside
 //! at the same time.
 
 use crate::holding::{Holding, Holdings, Taken};
 use crate::structure::Position;
-use finishline_model::{LockId, LockMode, ObjectId};
+use finishline_model::{LockId, LockMode, ObjectId, TaskId};
 use std::collections::BTreeMap;
 use std::ops::Range;
 
@@ -34,10 +36,25 @@ pub struct Operation {
     pub before: Option<u64>,
     /// The value that was written, if one was.
     pub after: Option<u64>,
-    /// It added or subtracted.
-    pub counts: bool,
+    pub how: How,
     pub acquires: bool,
     pub releases: bool,
+}
+
+impl Operation {
+    fn counts(&self) -> bool {
+        self.how == How::Counted
+    }
+}
+
+/// How the value was changed, if it was.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum How {
+    Replaced,
+    /// By adding or subtracting.
+    Counted,
+    /// By setting or clearing some of its bits.
+    Flagged,
 }
 
 /// What the variable behind an object or a lock has shown itself to be so far.
@@ -96,6 +113,8 @@ struct Variable {
     object: ObjectId,
     kind: Kind,
     lock: Option<LockId>,
+    /// How much more often it has turned out to be no lock than to be one.
+    doubts: u32,
     /// Its value carries what some release passed on, and how many of these there were.
     released: bool,
     releases: u64,
@@ -125,14 +144,24 @@ pub struct Synchronisation {
     objects: Vec<Option<Synchroniser>>,
     locks: Vec<Synchroniser>,
     holdings: Holdings,
-    /// Of all tasks that are running or suspended, the running one's last.
+    /// By the address of a barrier: what is released by those who have come to it.
+    barriers: BTreeMap<u64, ObjectId>,
+    /// The running thread's.
+    thread: OfThread,
+    /// Of the threads that are not running.
+    threads: BTreeMap<TaskId, OfThread>,
+    /// Objects that were `Fences::seen` of tasks that have ended.
+    spare: Vec<ObjectId>,
+}
+
+#[derive(Debug, Default)]
+struct OfThread {
+    /// Of all its tasks that are running or suspended, the running one's last.
     holds: Vec<Hold>,
     /// Where the running task's begin.
     own: usize,
     /// Of the running task.
     fences: Fences,
-    /// Objects that were `Fences::seen` of tasks that have ended.
-    spare: Vec<ObjectId>,
 }
 
 /// What a task has to do with fences.
@@ -163,24 +192,53 @@ pub struct Suspended {
 /// What a reader adds is one, or a bit above a few flags; a writer that subtracts takes away many bits.
 const MOST_PER_READER: u64 = 64;
 
+/// A lock that is made use of in strange ways may seem to be none now and then.
+const MOST_DOUBTS: u32 = 4;
+
+/// So many may be held at once of which nobody has shown yet that they are locks.
+const MOST_UNCERTAIN: usize = 8;
+
 impl Synchronisation {
+    /// This thread does not run for now.
+    pub fn put_away(&mut self, thread: TaskId) {
+        let own = std::mem::take(&mut self.thread);
+        self.threads.insert(thread, own);
+    }
+
+    /// This thread runs from now on, and none did.
+    pub fn take_up(&mut self, thread: TaskId) {
+        self.thread = self.threads.remove(&thread).unwrap_or_default();
+    }
+
     pub fn begin_task(&mut self) -> Suspended {
         let suspended = Suspended {
-            own: self.own,
-            fences: std::mem::take(&mut self.fences),
+            own: self.thread.own,
+            fences: std::mem::take(&mut self.thread.fences),
         };
-        self.own = self.holds.len();
+        self.thread.own = self.thread.holds.len();
         suspended
+    }
+
+    /// The running thread ends, and no other one runs yet.
+    pub fn end_thread(&mut self, tell: impl FnMut(Told)) {
+        self.end_task(Suspended::default(), tell);
+        self.thread = OfThread::default();
     }
 
     /// The running task ends; what it still holds was no lock.
     pub fn end_task(&mut self, suspended: Suspended, mut tell: impl FnMut(Told)) {
-        for hold in self.holds.split_off(self.own).into_iter().rev() {
+        for hold in self
+            .thread
+            .holds
+            .split_off(self.thread.own)
+            .into_iter()
+            .rev()
+        {
             self.disown(hold.address, hold.lock);
             tell(Told::Unlock(hold.lock));
         }
-        self.spare.extend(self.fences.seen);
-        (self.own, self.fences) = (suspended.own, suspended.fences);
+        self.spare.extend(self.thread.fences.seen);
+        (self.thread.own, self.thread.fences) = (suspended.own, suspended.fences);
     }
 
     /// An object that is no variable.
@@ -204,7 +262,7 @@ impl Synchronisation {
 
     /// The locks that the running task holds, and where it took them.
     pub fn holding(&self) -> Holding {
-        let own = &self.holds[self.own..];
+        let own = &self.thread.holds[self.thread.own..];
         own.last().map_or(Holding::NOTHING, |hold| hold.holding)
     }
 
@@ -220,7 +278,14 @@ impl Synchronisation {
 
     /// These addresses are something new from now on.
     pub fn forget(&mut self, addresses: Range<u64>) {
-        if self.variables.is_empty() || addresses.is_empty() {
+        if addresses.is_empty() {
+            return;
+        }
+        if !self.barriers.is_empty() {
+            self.barriers
+                .retain(|address, _| !addresses.contains(address));
+        }
+        if self.variables.is_empty() {
             return;
         }
         let old: Vec<u64> = self
@@ -244,16 +309,43 @@ impl Synchronisation {
         tell(Told::Release { object, continues });
     }
 
+    /// Something that is not seen has read the value there as well, and acquired.
+    pub fn relied_on(&mut self, address: u64, mut tell: impl FnMut(Told)) {
+        let variable = self.variables.get(&address);
+        if let Some(variable) = variable.filter(|variable| variable.released) {
+            tell(Told::Acquire(variable.object));
+        }
+    }
+
+    /// The object by which those pass on what they know who come to a barrier until all have.
+    pub fn round_of_barrier(&mut self, address: u64) -> ObjectId {
+        if let Some(&round) = self.barriers.get(&address) {
+            return round;
+        }
+        let barrier = Synchroniser {
+            address,
+            nature: Nature::Atomic,
+        };
+        let round = self.object_of(Some(barrier));
+        self.barriers.insert(address, round);
+        round
+    }
+
+    /// All have come.
+    pub fn end_round_of_barrier(&mut self, address: u64) {
+        self.barriers.remove(&address);
+    }
+
     pub fn fence(&mut self, acquires: bool, releases: bool, mut tell: impl FnMut(Told)) {
-        if acquires && let Some(seen) = self.fences.seen.take() {
+        if acquires && let Some(seen) = self.thread.fences.seen.take() {
             tell(Told::Acquire(seen));
             self.spare.push(seen);
         }
         if releases {
-            let unused = self.fences.behind.filter(|fence| !fence.used);
+            let unused = self.thread.fences.behind.filter(|fence| !fence.used);
             let object = unused.map_or_else(|| self.new_object(), |fence| fence.object);
             let used = false;
-            self.fences.behind = Some(Fence { object, used });
+            self.thread.fences.behind = Some(Fence { object, used });
             tell(Told::Release {
                 object,
                 continues: false,
@@ -277,13 +369,13 @@ impl Synchronisation {
         let Some(after) = operation.after else {
             return;
         };
-        let releases = operation.releases || self.fences.behind.is_some();
+        let releases = operation.releases || self.thread.fences.behind.is_some();
         let given_up = self.give_up(operation, releases, after, &mut tell);
         // A value that replaces another one without having read it carries nothing of that.
         let continues = operation.before.is_some() && variable.released;
         let variable = self.variable(address);
         let less = operation.before.unwrap_or(after).wrapping_sub(after);
-        let by_reader = given_up && operation.counts && variable.kind == Kind::Readers(less);
+        let by_reader = given_up && operation.counts() && variable.kind == Kind::Readers(less);
         if by_reader {
             let continues = variable.readers_released;
             self.pass_on(operation, variable.readers, continues, &mut tell);
@@ -310,7 +402,7 @@ impl Synchronisation {
         continues: bool,
         tell: &mut impl FnMut(Told),
     ) {
-        match &mut self.fences.behind {
+        match &mut self.thread.fences.behind {
             Some(fence) if !operation.releases => {
                 fence.used = true;
                 let from = fence.object;
@@ -333,11 +425,11 @@ impl Synchronisation {
 
     /// What was released was read, and may be acquired by a fence.
     fn see(&mut self, released: ObjectId, tell: &mut impl FnMut(Told)) {
-        let before = self.fences.seen;
+        let before = self.thread.fences.seen;
         let seen = before
             .or_else(|| self.spare.pop())
             .unwrap_or_else(|| self.new_object());
-        self.fences.seen = Some(seen);
+        self.thread.fences.seen = Some(seen);
         tell(Told::Relay {
             from: released,
             to: seen,
@@ -355,7 +447,7 @@ impl Synchronisation {
     ) {
         if variable.released {
             let latest = Some((variable.object, variable.releases));
-            let is_known = std::mem::replace(&mut self.fences.latest, latest) == latest;
+            let is_known = std::mem::replace(&mut self.thread.fences.latest, latest) == latest;
             match operation.acquires {
                 true => tell(Told::Acquire(variable.object)),
                 false if is_known => {}
@@ -370,15 +462,31 @@ impl Synchronisation {
     /// How an operation takes a lock, if it may be taking one.
     fn takes(&self, operation: &Operation, kind: Kind) -> Option<LockMode> {
         let (before, after) = (operation.before?, operation.after?);
-        if !operation.acquires || before == after {
+        let doubtful = self.variables.get(&operation.address)?.doubts >= MOST_DOUBTS;
+        // Flags of several tasks in one word.
+        let flags = operation.how == How::Flagged && operation.releases;
+        if !operation.acquires
+            || before == after
+            || doubtful
+            || flags
+            || self.contends(operation, before)
+        {
             return None;
         }
         let more = after.wrapping_sub(before);
         Some(match kind {
-            Kind::Exclusive if !operation.counts => LockMode::Exclusive,
-            Kind::Readers(reader) if !operation.counts && more != reader => LockMode::Exclusive,
+            Kind::Exclusive if !operation.counts() => LockMode::Exclusive,
+            Kind::Readers(reader) if !operation.counts() && more != reader => LockMode::Exclusive,
             _ => LockMode::Shared,
         })
+    }
+
+    /// Whether another thread holds the lock, so that this is a note that somebody waits for it.
+    fn contends(&self, operation: &Operation, before: u64) -> bool {
+        let mut others = self.threads.values().flat_map(|thread| &thread.holds);
+        let keeps =
+            |hold: &Hold| hold.address == operation.address && !hold.void && hold.before != before;
+        !operation.counts() && others.any(keeps)
     }
 
     fn variable(&mut self, address: u64) -> Variable {
@@ -393,6 +501,7 @@ impl Synchronisation {
             object: self.object_of(Some(synchroniser)),
             kind: Kind::Unknown,
             lock: None,
+            doubts: 0,
             released: false,
             releases: 0,
             readers: self.object_of(Some(synchroniser)),
@@ -410,15 +519,15 @@ impl Synchronisation {
         after: u64,
         tell: &mut impl FnMut(Told),
     ) -> bool {
-        let own = &self.holds[self.own..];
+        let own = &self.thread.holds[self.thread.own..];
         let Some(at) = own
             .iter()
             .rposition(|hold| hold.address == operation.address)
         else {
             return false;
         };
-        let hold = self.holds.remove(self.own + at);
-        self.renumber_holds_from(self.own + at);
+        let hold = self.thread.holds.remove(self.thread.own + at);
+        self.renumber_holds_from(self.thread.own + at);
         tell(Told::Unlock(hold.lock));
         let given_up = releases && after == hold.before && !hold.void;
         if !given_up {
@@ -427,8 +536,9 @@ impl Synchronisation {
         }
         let read = operation.before.unwrap_or(after);
         let mut variable = self.variable(operation.address);
+        variable.doubts = variable.doubts.saturating_sub(1);
         variable.kind = match variable.kind {
-            _ if operation.counts && read.wrapping_sub(after) <= MOST_PER_READER => {
+            _ if operation.counts() && read.wrapping_sub(after) <= MOST_PER_READER => {
                 Kind::Readers(read.wrapping_sub(after))
             }
             Kind::Unknown => Kind::Exclusive,
@@ -447,15 +557,15 @@ impl Synchronisation {
     }
 
     fn renumber_holds_from(&mut self, first: usize) {
-        for at in first..self.holds.len() {
-            self.holds[at].holding =
-                self.holding_with(at, self.holds[at].lock, self.holds[at].taken);
+        for at in first..self.thread.holds.len() {
+            self.thread.holds[at].holding =
+                self.holding_with(at, self.thread.holds[at].lock, self.thread.holds[at].taken);
         }
     }
 
     /// The running task's holds below this one, and one more.
     fn holding_with(&mut self, at: usize, lock: LockId, taken: Position) -> Holding {
-        let outer = self.holds[self.own..at].last();
+        let outer = self.thread.holds[self.thread.own..at].last();
         let outer = outer.map_or(Holding::NOTHING, |hold| hold.holding);
         self.holdings.with(outer, Taken { lock, at: taken })
     }
@@ -471,13 +581,18 @@ impl Synchronisation {
             return;
         };
         // Whoever else seems to hold it exclusively does not.
-        for at in 0..self.holds.len() {
-            let hold = self.holds[at];
-            if hold.address == address && !hold.void && !operation.counts {
-                self.holds[at].void = true;
-                self.disown(address, hold.lock);
+        let mut voided = Vec::new();
+        let others = self.threads.values_mut().map(|thread| &mut thread.holds);
+        for hold in others.chain([&mut self.thread.holds]).flatten() {
+            if hold.address == address && !hold.void && !operation.counts() {
+                hold.void = true;
+                voided.push(hold.lock);
             }
         }
+        for lock in voided {
+            self.disown(address, lock);
+        }
+        self.give_up_on_oldest(tell);
         let mut variable = self.variable(address);
         let lock = *variable.lock.get_or_insert_with(|| {
             self.locks.push(Synchroniser {
@@ -487,8 +602,8 @@ impl Synchronisation {
             LockId(self.locks.len() as u32)
         });
         self.variables.insert(address, variable);
-        let holding = self.holding_with(self.holds.len(), lock, taken);
-        self.holds.push(Hold {
+        let holding = self.holding_with(self.thread.holds.len(), lock, taken);
+        self.thread.holds.push(Hold {
             address,
             lock,
             before,
@@ -499,11 +614,30 @@ impl Synchronisation {
         tell(Told::Lock(lock, mode));
     }
 
+    /// Of what the running task took so long ago, and has not given up since, nothing shows that it is a lock.
+    fn give_up_on_oldest(&mut self, tell: &mut impl FnMut(Told)) {
+        let own = &self.thread.holds[self.thread.own..];
+        let mut uncertain = own.iter().filter(|hold| !self.is_lock(hold.address));
+        if uncertain.clone().count() < MOST_UNCERTAIN {
+            return;
+        }
+        let Some(&oldest) = uncertain.next() else {
+            return;
+        };
+        let at = own.iter().position(|hold| hold.lock == oldest.lock);
+        let at = self.thread.own + at.unwrap_or(0);
+        self.thread.holds.remove(at);
+        self.renumber_holds_from(at);
+        self.disown(oldest.address, oldest.lock);
+        tell(Told::Unlock(oldest.lock));
+    }
+
     /// A variable is no lock, at least not this one: if it is taken again it gets another name.
     fn disown(&mut self, address: u64, lock: LockId) {
         self.variables.entry(address).and_modify(|variable| {
             if variable.lock == Some(lock) {
                 variable.lock = None;
+                variable.doubts += 1;
             }
         });
     }

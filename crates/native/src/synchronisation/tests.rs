@@ -15,7 +15,7 @@ fn swap(before: u64, after: u64, acquires: bool, releases: bool) -> Operation {
         address: AT,
         before: Some(before),
         after: Some(after),
-        counts: false,
+        how: How::Replaced,
         acquires,
         releases,
     }
@@ -23,7 +23,7 @@ fn swap(before: u64, after: u64, acquires: bool, releases: bool) -> Operation {
 
 fn count(before: u64, after: u64, acquires: bool, releases: bool) -> Operation {
     Operation {
-        counts: true,
+        how: How::Counted,
         ..swap(before, after, acquires, releases)
     }
 }
@@ -350,4 +350,67 @@ fn what_is_freed_is_forgotten() {
     assert_eq!(told(all, load(1, true)), [Acquire(ONE)]);
     all.forget(AT..AT + 1);
     assert_eq!(told(all, load(1, true)), []);
+}
+
+/// A state that goes round, as it does between two who wait for each other.
+#[test]
+fn what_turns_out_to_be_no_lock_over_and_over_is_none() {
+    let all = &mut Synchronisation::default();
+    for round in 1..=MOST_DOUBTS {
+        let told = told(all, swap(0, 7, true, false));
+        assert!(told.contains(&Lock(LockId(round), LockMode::Shared)));
+        all.follow(&store(5, true), HERE, |_| {});
+    }
+    let told = told(all, swap(0, 7, true, false));
+    assert_eq!(told, [Acquire(ONE)]);
+}
+
+/// As std's mutex is left by who waits for it.
+#[test]
+fn who_waits_for_a_lock_of_another_thread_does_not_take_it() {
+    let all = &mut Synchronisation::default();
+    let (one, other) = (TaskId(1), TaskId(2));
+    let lock = LockId(1);
+    let is_lock = [Lock(lock, LockMode::Shared)];
+    assert_eq!(told(all, swap(0, 1, true, false)), is_lock);
+    all.put_away(one);
+    all.take_up(other);
+    assert_eq!(told(all, swap(1, 2, true, false)), []);
+    all.put_away(other);
+    all.take_up(one);
+    let given_up = [Unlock(lock), released(false)];
+    assert_eq!(told(all, swap(2, 0, false, true)), given_up);
+    all.put_away(one);
+    all.take_up(other);
+    let taken = [Acquire(ONE), Lock(lock, LockMode::Exclusive)];
+    assert_eq!(told(all, swap(0, 2, true, false)), taken);
+}
+
+/// One task has read, the other one has given the block up.
+#[test]
+fn a_flag_that_is_set_beside_others_is_no_lock() {
+    let all = &mut Synchronisation::default();
+    let flag = |releases| Operation {
+        how: How::Flagged,
+        ..swap(1, 3, true, releases)
+    };
+    assert_eq!(told(all, flag(true)), [released(false)]);
+    let all = &mut Synchronisation::default();
+    assert_eq!(told(all, flag(false)), [Lock(LockId(1), LockMode::Shared)]);
+}
+
+/// Each of these was taken by nobody else, and by nothing shown to be a lock.
+#[test]
+fn what_was_taken_long_ago_is_thought_no_lock() {
+    let all = &mut Synchronisation::default();
+    let taken = |number: u64| Operation {
+        address: AT + 8 * number,
+        ..swap(0, 1, true, false)
+    };
+    for number in 0..MOST_UNCERTAIN as u64 {
+        assert_eq!(told(all, taken(number)).len(), 1);
+    }
+    let more = told(all, taken(MOST_UNCERTAIN as u64));
+    assert_eq!(more[0], Unlock(LockId(1)));
+    assert_eq!(more.len(), 2);
 }

@@ -1,0 +1,531 @@
+//! The baton: of the threads that are followed, the one that has it runs.
+//!
+//! A thread that would wait, for a lock, a message, the end of another thread, or for some time, gives the baton away, waits as the program meant to, and queues for the
+//! baton when that is over. So nothing of what threads wait by is imitated here, and threads interleave only where they wait. A creator gives
+//! the baton to the thread that it creates and queues at once.
+//!
+//! **Who is next.** Creators come before others, the latest one first, so that a run is depth-first as far as it can be; then it goes round in the order of
+//! creation. Whoever is being woken is waited for, as long as that takes to arrive here, so that it does not depend on the kernel who is
+//! there when the choice is made. Not all that want to can run ([`Checker::can_run`]).
+//!
+//! **Nobody is.** If all threads wait, and none for a limited time only, that is for ever: the run is stopped. If one could go on but for a thread that can't be suspended,
+//! all go on at once and unchecked.
+//!
+//! **Memory order.** The list is used under a lock of its own. The checker is used by whoever has the baton, which is handed on under that lock, and by
+//! those who look for the next one, while nobody has it.
+
+use crate::checker::{Checker, Stopped, Waits};
+use crate::process;
+use finishline_model::TaskId;
+use std::arch::asm;
+use std::cell::UnsafeCell;
+use std::sync::atomic::{AtomicU32, Ordering};
+
+/// What a thread waits for.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum For {
+    /// Until this word is woken, which had this value.
+    Word { address: u64, value: u32 },
+    /// The end of the thread that is called so.
+    Thread(u64),
+    /// Something outside, or some time.
+    Something,
+}
+
+#[derive(Clone, Copy, Debug)]
+struct Wait {
+    what: For,
+    /// It ends by itself.
+    limited: bool,
+    /// It has ended as far as we know.
+    coming: bool,
+    /// Counts all waits.
+    number: u64,
+    stopped: Stopped,
+}
+
+#[derive(Clone, Copy, Debug)]
+enum State {
+    Runs,
+    Ready {
+        /// It has created a thread.
+        creator: bool,
+    },
+    Waits(Wait),
+}
+
+#[derive(Debug)]
+struct Follower {
+    /// Of the thread's control block.
+    pointer: usize,
+    task: TaskId,
+    state: State,
+    /// Not zero once it may run.
+    turn: &'static AtomicU32,
+}
+
+#[derive(Debug)]
+struct Baton {
+    followers: Vec<Follower>,
+    /// Somebody has it, or will as soon as the thread is created.
+    taken: bool,
+    last: TaskId,
+    waits: u64,
+}
+
+struct Locked {
+    word: AtomicU32,
+    baton: UnsafeCell<Baton>,
+}
+
+// SAFETY: the baton is used under the lock alone.
+unsafe impl Sync for Locked {}
+
+static BATON: Locked = Locked {
+    word: AtomicU32::new(FREE),
+    baton: UnsafeCell::new(Baton {
+        followers: Vec::new(),
+        taken: false,
+        last: TaskId::MAIN,
+        waits: 0,
+    }),
+};
+
+const FREE: u32 = 0;
+const LOCKED: u32 = 1;
+const WAITED_FOR: u32 = 2;
+
+fn with<T>(does: impl FnOnce(&mut Baton) -> T) -> T {
+    let word = &BATON.word;
+    if word
+        .compare_exchange(FREE, LOCKED, Ordering::Acquire, Ordering::Relaxed)
+        .is_err()
+    {
+        while word.swap(WAITED_FOR, Ordering::Acquire) != FREE {
+            futex_wait(word, WAITED_FOR, None);
+        }
+    }
+    // SAFETY: under the lock.
+    let done = does(unsafe { &mut *BATON.baton.get() });
+    if word.swap(FREE, Ordering::Release) == WAITED_FOR {
+        futex_wake(word);
+    }
+    done
+}
+
+/// How long whoever was woken may take to arrive before others go on without.
+const ARRIVAL: Time = Time::milliseconds(100);
+/// How long it may seem as if nobody would ever run again, in steps. Machines may be slow, and somebody may have been woken by other means
+/// than those that are seen.
+const STEP: Time = Time::milliseconds(1);
+const STEPS: u32 = 500;
+/// If somebody seems to have been woken.
+const STEPS_TO_ARRIVE: u32 = 10_000;
+
+/// The thread that runs has the baton, as this task.
+pub(crate) fn begin(task: TaskId) {
+    with(|baton| {
+        baton.taken = true;
+        baton.last = task;
+        baton.followers.push(Follower {
+            pointer: process::thread_pointer(),
+            task,
+            state: State::Runs,
+            turn: Box::leak(Box::new(AtomicU32::new(0))),
+        });
+    });
+}
+
+/// The thread that runs, called so, has ended and gives the baton away.
+pub(crate) fn end(name: u64) {
+    let joined = with(|baton| {
+        let own = process::thread_pointer();
+        baton.followers.retain(|follower| follower.pointer != own);
+        let mut joined = false;
+        for follower in &mut baton.followers {
+            if let State::Waits(wait) = &mut follower.state
+                && matches!(wait.what, For::Thread(other) if other == name)
+            {
+                (wait.coming, joined) = (true, true);
+            }
+        }
+        baton.pass_on();
+        joined
+    });
+    if !joined {
+        look_for_others(|| true);
+    }
+}
+
+/// The thread that runs gives the baton to one that it is about to create; `create` tells if that has failed.
+pub(crate) fn create(create: impl FnOnce() -> bool) {
+    let turn = with(|baton| {
+        process::hand_over();
+        baton.own().map(|own| {
+            own.state = State::Ready { creator: true };
+            own.turn
+        })
+    });
+    let failed = create();
+    if failed {
+        with(|baton| baton.pass_on());
+    }
+    if let Some(turn) = turn {
+        wait_for_turn(turn);
+    }
+}
+
+/// The thread that runs gives the baton away while it waits.
+pub(crate) fn wait<T>(what: For, limited: bool, stopped: Stopped, wait: impl FnOnce() -> T) -> T {
+    let own = with(|baton| {
+        baton.waits += 1;
+        let number = baton.waits;
+        let own = baton.own()?;
+        own.state = State::Waits(Wait {
+            what,
+            limited,
+            coming: false,
+            number,
+            stopped,
+        });
+        let (turn, task) = (own.turn, own.task);
+        baton.pass_on();
+        Some((turn, task))
+    });
+    look_for_others(|| match what {
+        // SAFETY: the program's own variable, which it is about to hand to the kernel.
+        For::Word { address, value } => unsafe {
+            AtomicU32::from_ptr(address as *mut u32).load(Ordering::Relaxed) == value
+        },
+        For::Thread(_) | For::Something => true,
+    });
+    let result = wait();
+    if let Some((turn, task)) = own {
+        with(|baton| baton.arrives(task));
+        wait_for_turn(turn);
+    }
+    result
+}
+
+/// The thread that runs lets another one run, if there is one that wants to.
+pub(crate) fn give_way() {
+    let turn = with(|baton| {
+        let others = baton.followers.iter();
+        let mut ready = others.filter(|other| other.is_ready());
+        let checker = process::checker()?;
+        ready.find(|other| checker.can_run(other.task))?;
+        let own = baton.own()?;
+        own.state = State::Ready { creator: false };
+        let turn = own.turn;
+        baton.pass_on();
+        Some(turn)
+    });
+    if let Some(turn) = turn {
+        wait_for_turn(turn);
+    }
+}
+
+/// The thread that runs looks for another value, and all that could run as well have had their turn.
+pub(crate) fn spins_for_ever(stopped: Stopped) {
+    with(|baton| {
+        let others = || {
+            let own = process::thread_pointer();
+            let others = baton.followers.iter();
+            others.filter(move |other| other.pointer != own)
+        };
+        let limited = |other: &Follower| matches!(other.state, State::Waits(wait) if wait.limited);
+        if !process::nobody_else_runs() || others().any(limited) {
+            return;
+        }
+        let Some(checker) = process::checker() else {
+            return;
+        };
+        if others()
+            .filter(|other| other.is_ready())
+            .any(|other| !checker.can_run(other.task))
+        {
+            checker.stopped = Some(Stopped {
+                waits: Waits::Creator,
+                ..stopped
+            });
+            give_up(baton);
+        } else {
+            checker.stopped = Some(stopped);
+            process::end_unanswered();
+        }
+    });
+}
+
+/// Some of those who wait for a word are woken.
+pub(crate) fn wakes(address: u64, count: u64) {
+    with(|baton| {
+        for _ in 0..count.min(baton.followers.len() as u64) {
+            let waits = baton.waits_for_word(address);
+            let Some(first) = waits
+                .filter(|wait| !wait.coming)
+                .min_by_key(|wait| wait.number)
+            else {
+                return;
+            };
+            first.coming = true;
+        }
+    });
+}
+
+/// All threads go on, unchecked.
+fn give_up(baton: &mut Baton) {
+    process::give_up();
+    for follower in &baton.followers {
+        follower.turn.store(1, Ordering::Release);
+        futex_wake(follower.turn);
+    }
+}
+
+impl Follower {
+    fn is_coming(&self) -> bool {
+        matches!(self.state, State::Waits(wait) if wait.coming)
+    }
+
+    fn is_ready(&self) -> bool {
+        matches!(self.state, State::Ready { .. })
+    }
+}
+
+impl Baton {
+    fn own(&mut self) -> Option<&mut Follower> {
+        let own = process::thread_pointer();
+        self.followers
+            .iter_mut()
+            .find(|follower| follower.pointer == own)
+    }
+
+    fn waits_for_word(&mut self, word: u64) -> impl Iterator<Item = &mut Wait> {
+        self.followers
+            .iter_mut()
+            .filter_map(move |follower| match &mut follower.state {
+                State::Waits(wait) => match wait.what {
+                    For::Word { address, .. } if address == word => Some(wait),
+                    _ => None,
+                },
+                _ => None,
+            })
+    }
+
+    /// A thread has waited.
+    fn arrives(&mut self, task: TaskId) {
+        let mut followers = self.followers.iter_mut();
+        let Some(own) = followers.find(|follower| follower.task == task) else {
+            return;
+        };
+        let state = std::mem::replace(&mut own.state, State::Ready { creator: false });
+        if let State::Waits(wait) = state
+            && let For::Word { address, .. } = wait.what
+            && !wait.coming
+            // Another one was thought to be woken.
+            && let Some(other) = self.waits_for_word(address).find(|other| other.coming)
+        {
+            other.coming = false;
+        }
+        if !self.taken {
+            self.pass_on();
+        }
+    }
+
+    /// Whoever had the baton has it no more.
+    fn pass_on(&mut self) {
+        process::hand_over();
+        self.taken = false;
+        if self.followers.iter().any(Follower::is_coming) {
+            return;
+        }
+        // SAFETY: nobody has the baton, so nobody uses the checker, and nobody else gets it while the list is locked.
+        let Some(checker) = (unsafe { process::idle_checker() }) else {
+            return;
+        };
+        if let Some(next) = self.next(checker) {
+            next.state = State::Runs;
+            next.turn.store(1, Ordering::Release);
+            process::hand_over_to(next.pointer);
+            futex_wake(next.turn);
+            let task = next.task;
+            (self.taken, self.last) = (true, task);
+        }
+    }
+
+    fn next(&mut self, checker: &Checker) -> Option<&mut Follower> {
+        let last = self.last;
+        let rank = |follower: &Follower| match follower.state {
+            State::Ready { creator: true } => (0, u32::MAX - follower.task.0),
+            _ if follower.task > last => (1, follower.task.0),
+            _ => (2, follower.task.0),
+        };
+        self.followers
+            .iter_mut()
+            .filter(|follower| follower.is_ready())
+            .filter(|follower| checker.can_run(follower.task))
+            .min_by_key(|follower| rank(follower))
+    }
+}
+
+fn wait_for_turn(turn: &AtomicU32) {
+    while turn.swap(0, Ordering::Acquire) == 0 {
+        if process::has_given_up() {
+            return;
+        }
+        if !futex_wait(turn, 0, Some(ARRIVAL)) {
+            continue;
+        }
+        // Too late.
+        with(|baton| {
+            if baton.taken {
+                return;
+            }
+            for follower in &mut baton.followers {
+                if let State::Waits(wait) = &mut follower.state {
+                    wait.coming = false;
+                }
+            }
+            baton.pass_on();
+        });
+    }
+    let task = with(|baton| baton.own().map(|own| own.task));
+    if let (Some(checker), Some(task)) = (process::checker(), task) {
+        checker.run_thread(task);
+    }
+}
+
+/// What can become of a run in which nobody has the baton.
+enum Outlook {
+    /// Somebody runs, or will.
+    Good,
+    /// All wait, for as long as the one that is asked about it does.
+    Hopeless { told: Stopped, coming: bool },
+    /// Somebody could run but for another one that can't be suspended.
+    Stuck(Stopped),
+}
+
+fn outlook(baton: &Baton) -> Outlook {
+    let good = baton.taken || process::has_given_up() || !process::nobody_else_runs();
+    let waits = baton
+        .followers
+        .iter()
+        .filter_map(|follower| match follower.state {
+            State::Waits(wait) => Some((follower.task, wait)),
+            _ => None,
+        });
+    // By the end of a thread nobody learns more than by what that thread waits for.
+    let worth_telling = |wait: &Wait| !matches!(wait.what, For::Thread(_));
+    let told = waits
+        .clone()
+        .max_by_key(|(task, wait)| (worth_telling(wait), *task));
+    let limited = waits.clone().any(|(_, wait)| wait.limited);
+    let coming = baton.followers.iter().any(Follower::is_coming);
+    match told {
+        Some((_, wait)) if !good && !limited => {
+            match baton.followers.iter().any(Follower::is_ready) {
+                true if coming => Outlook::Good,
+                true => Outlook::Stuck(wait.stopped),
+                false => Outlook::Hopeless {
+                    told: wait.stopped,
+                    coming,
+                },
+            }
+        }
+        _ => Outlook::Good,
+    }
+}
+
+/// Ends the run if nobody will ever run again; `still_waits` tells whether the one that asks is going to wait.
+fn look_for_others(still_waits: impl Fn() -> bool) {
+    for step in 0.. {
+        if !still_waits() {
+            return;
+        }
+        let good = with(|baton| match outlook(baton) {
+            Outlook::Good => true,
+            // The one that asks is woken already.
+            _ if baton.own().is_some_and(|own| own.is_coming()) => true,
+            Outlook::Stuck(stopped) => {
+                stop(Stopped {
+                    waits: Waits::Creator,
+                    ..stopped
+                });
+                give_up(baton);
+                true
+            }
+            Outlook::Hopeless { told, coming } => {
+                if step == if coming { STEPS_TO_ARRIVE } else { STEPS } {
+                    stop(told);
+                    process::end_unanswered();
+                }
+                false
+            }
+        });
+        if good {
+            return;
+        }
+        let nobody = AtomicU32::new(0);
+        futex_wait(&nobody, 0, Some(STEP));
+    }
+}
+
+fn stop(stopped: Stopped) {
+    // SAFETY: nobody has the baton, and the list is locked.
+    if let Some(checker) = unsafe { process::idle_checker() } {
+        checker.stopped = Some(stopped);
+    }
+}
+
+const FUTEX: i64 = 202;
+const WAIT: i64 = 0;
+const WAKE: i64 = 1;
+const TIMED_OUT: i64 = -110;
+
+/// `struct timespec`.
+#[repr(C)]
+#[derive(Clone, Copy)]
+struct Time {
+    seconds: i64,
+    nanoseconds: i64,
+}
+
+impl Time {
+    const fn milliseconds(milliseconds: i64) -> Time {
+        Time {
+            seconds: 0,
+            nanoseconds: milliseconds * 1_000_000,
+        }
+    }
+}
+
+/// Whether the time is over.
+fn futex_wait(word: &AtomicU32, value: u32, longest: Option<Time>) -> bool {
+    let longest = longest
+        .as_ref()
+        .map_or(std::ptr::null(), std::ptr::from_ref);
+    futex(word, WAIT, i64::from(value), longest) == TIMED_OUT
+}
+
+fn futex_wake(word: &AtomicU32) {
+    futex(word, WAKE, 1, std::ptr::null());
+}
+
+/// The system call, past our own function for it.
+fn futex(word: &AtomicU32, operation: i64, value: i64, time: *const Time) -> i64 {
+    let result;
+    // SAFETY: the kernel reads the word and the time, and changes no memory.
+    unsafe {
+        asm!(
+            "syscall",
+            inlateout("rax") FUTEX => result,
+            in("rdi") word.as_ptr(),
+            in("rsi") operation,
+            in("rdx") value,
+            in("r10") time,
+            out("rcx") _,
+            out("r11") _,
+            options(nostack),
+        );
+    }
+    result
+}

@@ -1,0 +1,267 @@
+//! Threads: what each has of its own, and how the checker goes from one to another.
+//!
+//! One thread runs at a time. To the detector a thread is a task of the root finish, and the run is depth-first: a thread that is created is in the place of a
+//! child on top of its creator. Whoever has to let others run before its end is suspended and taken off, and is resumed on top of whichever is
+//! there then. That is possible only if the thread has no finish open and no task running; one that has stays *in place*, as the first
+//! thread always does. Others may run on top of it, but it goes on only when it is the topmost again.
+//!
+//! So a thread can run if it is suspended, or if all on top of it can be suspended.
+
+use super::glimpses::Glimpse;
+use super::waiting::Spin;
+use super::{Checker, NO_SITE};
+use crate::calls::CallStack;
+use crate::structure::{TaskKind, Whereabouts};
+use crate::synchronisation::Told;
+use finishline_model::{Event, FinishId, ObjectId, TaskId, TaskKind as Creation};
+use std::ops::Range;
+
+/// What a thread that is not running has of its own.
+#[derive(Debug)]
+pub(super) struct Thread {
+    task: TaskId,
+    whereabouts: Whereabouts,
+    /// None while the checker has it still.
+    pub(super) calls: Option<CallStack>,
+    pub(super) stack: Range<u64>,
+    private: Range<u64>,
+    pub(super) frames: Vec<(u64, TaskId)>,
+    pub(super) lowest: u64,
+    glimpse: Glimpse,
+    spin: Spin,
+    /// How many accesses there were when it ran last.
+    accesses: u64,
+}
+
+/// Where threads are that are not running, and which are in place.
+#[derive(Debug)]
+pub(super) struct Threads {
+    pub(super) others: Vec<Thread>,
+    /// From the bottom up.
+    in_place: Vec<TaskId>,
+    /// Unless it has ended and no other one runs yet.
+    running: Option<TaskId>,
+    /// Whose calls the checker has.
+    calls: TaskId,
+    pub(super) created: u64,
+    /// The objects by which threads that have ended pass on what they did, by the names that those have who may join them.
+    objects: Vec<(u64, ObjectId)>,
+}
+
+impl Default for Threads {
+    fn default() -> Threads {
+        Threads {
+            others: Vec::new(),
+            in_place: vec![TaskId::MAIN],
+            running: Some(TaskId::MAIN),
+            calls: TaskId::MAIN,
+            created: 0,
+            objects: Vec::new(),
+        }
+    }
+}
+
+impl Checker {
+    /// Followed threads beside the one that the program is.
+    pub fn other_threads(&self) -> u64 {
+        let of_test = u64::from(self.options.test_thread);
+        self.threads.created.saturating_sub(of_test)
+    }
+
+    /// A thread begins, with a stack and thread-local variables of its own. Its creator, which was running, called from there.
+    pub fn begin_thread(
+        &mut self,
+        place: u64,
+        entry: u64,
+        stack: Range<u64>,
+        private: Range<u64>,
+    ) -> TaskId {
+        self.look_around(place);
+        let calls = CallStack::new(stack.end - stack.start);
+        let calls = calls.map_err(|failure| self.fail(failure)).ok();
+        let created = self.position(place);
+        let (parent, creator) = (self.structure.running(), self.structure.whereabouts());
+        let finish = FinishId::ROOT;
+        let task = self.structure.begin_task(TaskKind::Thread, finish, created);
+        let whereabouts = Whereabouts {
+            running: task,
+            innermost: finish,
+        };
+        self.structure.go_to(creator);
+        self.put_away();
+        self.threads.others.push(Thread {
+            task,
+            whereabouts,
+            calls,
+            stack,
+            private,
+            frames: vec![(entry, task)],
+            lowest: entry,
+            glimpse: Glimpse::None,
+            spin: Spin::default(),
+            accesses: self.glance.accesses,
+        });
+        self.take_up(task);
+        // It may lie where a thread that has ended had its own, or something that was unmapped since.
+        self.forget(
+            self.stack.start,
+            self.stack.end.saturating_sub(self.stack.start),
+        );
+        self.threads.created += 1;
+        self.threads.in_place.push(task);
+        self.event(Event::TaskBegin {
+            task,
+            parent: Some(parent),
+            kind: Creation::Async,
+            finish,
+            site: NO_SITE,
+        });
+        task
+    }
+
+    /// The running thread ends; who joins it by this name will know what it did.
+    pub fn end_thread(&mut self, name: u64) {
+        let Some(task) = self.threads.running else {
+            return;
+        };
+        self.look_around(0);
+        let object = self.synchronisation.new_object();
+        self.threads.objects.retain(|(other, _)| *other != name);
+        self.threads.objects.push((name, object));
+        self.tell(&[Told::Release {
+            object,
+            continues: false,
+        }]);
+        let mut told = Vec::new();
+        self.synchronisation.end_thread(|event| told.push(event));
+        self.tell(&told);
+        let used = self.entry().saturating_sub(self.lowest);
+        self.forget(self.lowest, used);
+        self.threads.in_place.pop();
+        self.threads.running = None;
+        self.belongs_to_topmost();
+        self.event(Event::TaskEnd { task });
+    }
+
+    pub fn join_thread(&mut self, name: u64) {
+        self.look_around(0);
+        let mut objects = self.threads.objects.iter();
+        if let Some(at) = objects.position(|(other, _)| *other == name) {
+            let (_, object) = self.threads.objects.swap_remove(at);
+            self.tell(&[Told::Acquire(object)]);
+        }
+    }
+
+    /// Whether a thread of this name has ended and was not joined.
+    pub fn has_ended(&self, name: u64) -> bool {
+        self.threads.objects.iter().any(|(other, _)| *other == name)
+    }
+
+    /// The stacks of the threads that are not running, as far as they are in use.
+    pub fn other_stacks(&self) -> impl Iterator<Item = Range<u64>> {
+        let others = self.threads.others.iter();
+        others.map(|other| other.lowest..other.stack.end)
+    }
+
+    /// Whether a thread that is not running could.
+    pub fn can_run(&self, thread: TaskId) -> bool {
+        let mut in_place = self.threads.in_place.iter().rev();
+        let above = in_place.by_ref().take_while(|other| **other != thread);
+        let all_give_way = above.copied().all(|other| self.gives_way(other));
+        all_give_way || !self.threads.in_place.contains(&thread)
+    }
+
+    /// Whether a thread that is in place could be suspended.
+    fn gives_way(&self, thread: TaskId) -> bool {
+        let own = Whereabouts {
+            running: thread,
+            innermost: FinishId::ROOT,
+        };
+        let whereabouts = match self.threads.running == Some(thread) {
+            true => Some(self.structure.whereabouts()),
+            false => self.other(thread).map(|other| other.whereabouts),
+        };
+        thread != TaskId::MAIN && whereabouts == Some(own)
+    }
+
+    /// This thread runs from now on. It must be able to.
+    pub fn run_thread(&mut self, thread: TaskId) {
+        if self.threads.running == Some(thread) {
+            return;
+        }
+        self.put_away();
+        while let Some(&top) = self.threads.in_place.last() {
+            if top == thread || !self.gives_way(top) {
+                break;
+            }
+            self.threads.in_place.pop();
+            self.belongs_to_topmost();
+            self.event(Event::Suspend { task: top });
+        }
+        self.take_up(thread);
+        if self.threads.in_place.last() != Some(&thread) {
+            self.threads.in_place.push(thread);
+            self.event(Event::Resume { task: thread });
+        }
+    }
+
+    fn other(&self, thread: TaskId) -> Option<&Thread> {
+        self.threads
+            .others
+            .iter()
+            .find(|other| other.task == thread)
+    }
+
+    /// The stamps that the next event gives out are of the thread that is the topmost one.
+    fn belongs_to_topmost(&mut self) {
+        let topmost = self.threads.in_place.last();
+        let topmost = topmost.and_then(|topmost| self.other(*topmost));
+        if let Some(whereabouts) = topmost.map(|topmost| topmost.whereabouts) {
+            self.structure.go_to(whereabouts);
+        }
+    }
+
+    /// The running thread, if there is one, runs no more for now.
+    fn put_away(&mut self) {
+        let Some(task) = self.threads.running.take() else {
+            return;
+        };
+        self.synchronisation.put_away(task);
+        self.threads.others.push(Thread {
+            task,
+            whereabouts: self.structure.whereabouts(),
+            calls: None,
+            stack: self.stack.clone(),
+            private: self.private.clone(),
+            frames: std::mem::take(&mut self.frames),
+            lowest: self.lowest,
+            glimpse: std::mem::take(&mut self.glimpse),
+            spin: self.spin,
+            accesses: self.glance.accesses,
+        });
+    }
+
+    fn take_up(&mut self, thread: TaskId) {
+        let mut others = self.threads.others.iter();
+        let Some(at) = others.position(|other| other.task == thread) else {
+            return;
+        };
+        let own = self.threads.others.swap_remove(at);
+        self.threads.running = Some(thread);
+        self.synchronisation.take_up(thread);
+        self.structure.go_to(own.whereabouts);
+        if let Some(calls) = own.calls {
+            let before = self.calls.exchange(calls);
+            let owner = std::mem::replace(&mut self.threads.calls, thread);
+            let mut others = self.threads.others.iter_mut();
+            if let Some(owner) = others.find(|other| other.task == owner) {
+                owner.calls = Some(before);
+            }
+        }
+        (self.stack, self.private) = (own.stack, own.private);
+        (self.frames, self.lowest) = (own.frames, own.lowest);
+        self.glimpse = own.glimpse;
+        self.spin = own.spin;
+        self.spin.others_did(self.glance.accesses - own.accesses);
+    }
+}
