@@ -6,6 +6,7 @@
 #![forbid(unsafe_code)]
 
 mod building;
+mod installed;
 mod package;
 mod programs;
 mod running;
@@ -26,5 +27,6 @@ fn main() -> ExitCode {
     trials.extend(running::trials());
     trials.extend(testing::trials());
     trials.extend(programs::trials());
+    trials.extend(installed::trials());
     libtest_mimic::run(&Arguments::from_args(), trials).exit_code()
 }
