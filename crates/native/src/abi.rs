@@ -6,6 +6,8 @@
 //! The orders of atomic operations are those of C: 0 relaxed, 1 consume, 2 acquire, 3 release, 4 both, 5 sequentially
 //! consistent.
 
+mod pairs;
+
 use crate::checker::{Glance, Here, Waits};
 use crate::process::{self, checker};
 use crate::shadow::{GRAIN, PAGE, PAGE_BITS, PAGES};
@@ -314,11 +316,11 @@ unsafe extern "C" fn set(
 }
 
 /// The orders that acquire, and those that release.
-fn acquires(order: u64) -> bool {
+fn acquires(order: u32) -> bool {
     matches!(order, 1 | 2 | 4 | 5)
 }
 
-fn releases(order: u64) -> bool {
+fn releases(order: u32) -> bool {
     matches!(order, 3..=5)
 }
 
@@ -373,7 +375,7 @@ macro_rules! atomics {
 
             type Place = u64;
 
-            unsafe extern "C" fn load(at: *const $atomic, order: u64, _: u64, _: u64, _: u64, place: Place) -> $integer {
+            unsafe extern "C" fn load(at: *const $atomic, order: u32, _: u64, _: u64, _: u64, place: Place) -> $integer {
                 // SAFETY: the program's own operation, here and below.
                 let value = unsafe { &*at }.load(SeqCst);
                 let operation = Operation {
@@ -389,7 +391,7 @@ macro_rules! atomics {
                 value
             }
 
-            unsafe extern "C" fn store(at: *const $atomic, value: $integer, order: u64, _: u64, _: u64, place: Place) {
+            unsafe extern "C" fn store(at: *const $atomic, value: $integer, order: u32, _: u64, _: u64, place: Place) {
                 let operation = Operation {
                     address: at as u64,
                     before: None,
@@ -405,7 +407,7 @@ macro_rules! atomics {
 
             macro_rules! modify {
                 ($does:ident $method:ident $counts:literal $result:expr) => {
-                    unsafe extern "C" fn $does(at: *const $atomic, value: $integer, order: u64, _: u64, _: u64, place: Place) -> $integer {
+                    unsafe extern "C" fn $does(at: *const $atomic, value: $integer, order: u32, _: u64, _: u64, place: Place) -> $integer {
                         // SAFETY: see `load`.
                         let before = unsafe { &*at }.$method(value, SeqCst);
                         let result: fn($integer, $integer) -> $integer = $result;
@@ -438,8 +440,8 @@ macro_rules! atomics {
                 at: *const $atomic,
                 expected: $integer,
                 new: $integer,
-                order: u64,
-                failed: u64,
+                order: u32,
+                failed: u32,
                 place: Place,
             ) -> $integer {
                 // SAFETY: see `load`.
@@ -469,107 +471,27 @@ atomics!(u16, AtomicU16, 2; __tsan_atomic16_load __tsan_atomic16_store __tsan_at
 atomics!(u32, AtomicU32, 4; __tsan_atomic32_load __tsan_atomic32_store __tsan_atomic32_exchange __tsan_atomic32_fetch_add __tsan_atomic32_fetch_sub __tsan_atomic32_fetch_and __tsan_atomic32_fetch_or __tsan_atomic32_fetch_xor __tsan_atomic32_fetch_nand __tsan_atomic32_compare_exchange_val words);
 atomics!(u64, AtomicU64, 8; __tsan_atomic64_load __tsan_atomic64_store __tsan_atomic64_exchange __tsan_atomic64_fetch_add __tsan_atomic64_fetch_sub __tsan_atomic64_fetch_and __tsan_atomic64_fetch_or __tsan_atomic64_fetch_xor __tsan_atomic64_fetch_nand __tsan_atomic64_compare_exchange_val longs);
 
-/// Atomic operations on 16 bytes, one at a time. Few programs have any; the place of one is that of the innermost call.
-mod pairs {
-    use super::*;
-    use std::sync::atomic::AtomicBool;
-
-    static BUSY: AtomicBool = AtomicBool::new(false);
-
-    /// Replaces the value by what `change` makes of it, if it makes something, and tells it. The value before.
-    fn change(
-        at: *mut u128,
-        order: u64,
-        reads: bool,
-        counts: bool,
-        change: impl FnOnce(u128) -> Option<u128>,
-    ) -> u128 {
-        while BUSY.swap(true, SeqCst) {
-            std::hint::spin_loop();
-        }
-        // SAFETY: the program's own operation. All that are instrumented come here, one at a time.
-        let before = unsafe { at.read_unaligned() };
-        let after = change(before);
-        if let Some(after) = after {
-            // SAFETY: as above.
-            unsafe { at.write_unaligned(after) };
-        }
-        BUSY.store(false, SeqCst);
-        let operation = Operation {
-            address: at as u64,
-            before: reads.then_some(folded(before)),
-            after: after.map(folded),
-            counts,
-            acquires: acquires(order) && reads,
-            releases: releases(order) && after.is_some(),
-        };
-        let place = checker().and_then(|checker| checker.calls.innermost());
-        atomic(&operation, 16, place.unwrap_or(0));
-        before
-    }
-
-    /// Values are compared with each other and with those next to them.
-    fn folded(value: u128) -> u64 {
-        value as u64 ^ ((value >> 64) as u64).rotate_left(32)
-    }
-
-    #[unsafe(no_mangle)]
-    unsafe extern "C" fn __tsan_atomic128_load(at: *mut u128, order: u64) -> u128 {
-        let value = change(at, order, true, false, |_| None);
-        looked(at as u64, folded(value), 0);
-        value
-    }
-
-    #[unsafe(no_mangle)]
-    unsafe extern "C" fn __tsan_atomic128_store(at: *mut u128, value: u128, order: u64) {
-        change(at, order, false, false, |_| Some(value));
-    }
-
-    #[unsafe(no_mangle)]
-    unsafe extern "C" fn __tsan_atomic128_compare_exchange_val(
-        at: *mut u128,
-        expected: u128,
-        new: u128,
-        order: u64,
-        _failed: u64,
-    ) -> u128 {
-        change(at, order, true, false, |before| {
-            (before == expected).then_some(new)
-        })
-    }
-
-    macro_rules! modify {
-        ($($symbol:ident $counts:literal $result:expr;)*) => {$(
-            #[unsafe(no_mangle)]
-            unsafe extern "C" fn $symbol(at: *mut u128, value: u128, order: u64) -> u128 {
-                let result: fn(u128, u128) -> u128 = $result;
-                change(at, order, true, $counts, |before| Some(result(before, value)))
-            }
-        )*};
-    }
-
-    modify! {
-        __tsan_atomic128_exchange false |_, value| value;
-        __tsan_atomic128_fetch_add true |before, value| before.wrapping_add(value);
-        __tsan_atomic128_fetch_sub true |before, value| before.wrapping_sub(value);
-        __tsan_atomic128_fetch_and false |before, value| before & value;
-        __tsan_atomic128_fetch_or false |before, value| before | value;
-        __tsan_atomic128_fetch_xor false |before, value| before ^ value;
-        __tsan_atomic128_fetch_nand false |before, value| !(before & value);
-    }
-}
-
 #[unsafe(no_mangle)]
-extern "C" fn __tsan_atomic_thread_fence(order: c_int) {
+extern "C" fn __tsan_atomic_thread_fence(order: u32) {
     fence(SeqCst);
     if let Some(checker) = checker() {
-        let order = u64::from(order.unsigned_abs());
         checker.fence(acquires(order), releases(order));
     }
 }
 
 #[unsafe(no_mangle)]
-extern "C" fn __tsan_atomic_signal_fence(_order: c_int) {}
+extern "C" fn __tsan_atomic_signal_fence(_order: u32) {}
+
+/// What the thread does from here on is not to be told, until as many ends as beginnings have come.
+#[unsafe(no_mangle)]
+extern "C" fn __tsan_ignore_thread_begin() {
+    process::ignore();
+}
+
+#[unsafe(no_mangle)]
+extern "C" fn __tsan_ignore_thread_end() {
+    process::ignore_no_more();
+}
 
 /// The drop-in is there. Answers the logical number of threads.
 #[unsafe(no_mangle)]

@@ -92,6 +92,30 @@ pub(crate) fn give_up() {
     OWNER.store(0, Ordering::Release);
 }
 
+/// The checked thread, while it is ignored, and how many times it was asked to be.
+static IGNORED: (AtomicUsize, AtomicU64) = (AtomicUsize::new(0), AtomicU64::new(0));
+
+/// Nothing of the checked thread is told until it has been asked for as often as this.
+pub(crate) fn ignore() {
+    let (thread, times) = &IGNORED;
+    let this = thread_pointer();
+    if OWNER.load(Ordering::Relaxed) == this {
+        thread.store(hand_over(), Ordering::Relaxed);
+    }
+    if thread.load(Ordering::Relaxed) == this {
+        times.fetch_add(1, Ordering::Relaxed);
+    }
+}
+
+pub(crate) fn ignore_no_more() {
+    let (thread, times) = &IGNORED;
+    let this = thread_pointer();
+    if thread.load(Ordering::Relaxed) == this && times.fetch_sub(1, Ordering::Relaxed) == 1 {
+        thread.store(0, Ordering::Relaxed);
+        take_back(this);
+    }
+}
+
 /// The stack and the thread-local variables of this thread.
 pub(crate) fn ranges() -> (Range<u64>, Range<u64>) {
     (stack(), private(&modules()))

@@ -7,6 +7,7 @@
 
 mod building;
 mod installed;
+mod interface;
 mod package;
 mod programs;
 mod running;
@@ -28,5 +29,6 @@ fn main() -> ExitCode {
     trials.extend(testing::trials());
     trials.extend(programs::trials());
     trials.extend(installed::trials());
+    trials.extend(interface::trials());
     libtest_mimic::run(&Arguments::from_args(), trials).exit_code()
 }
