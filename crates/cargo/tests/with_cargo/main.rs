@@ -11,6 +11,7 @@ mod interface;
 mod package;
 mod programs;
 mod running;
+mod sarif;
 mod testing;
 
 use libtest_mimic::Arguments;
@@ -30,5 +31,6 @@ fn main() -> ExitCode {
     trials.extend(programs::trials());
     trials.extend(installed::trials());
     trials.extend(interface::trials());
+    trials.extend(sarif::trials());
     libtest_mimic::run(&Arguments::from_args(), trials).exit_code()
 }
