@@ -28,6 +28,8 @@ pub struct NativeRun {
     pub stopped: Option<Stopped>,
     /// How the process failed, in a sentence: a panic's exit status, a signal.
     pub failure: Option<String>,
+    /// The exit status that the process ended with.
+    pub status: u8,
     /// What parallel iterators were divided for.
     pub logical_threads: u32,
     pub statistics: NativeStatistics,

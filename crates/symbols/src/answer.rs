@@ -5,7 +5,7 @@
 //! | a pair of class `race` | `race` | – |
 //! | the run was stopped: a task waits in vain | `unknown` | another schedule may well go on, so it is no deadlock, and nothing after it was seen |
 //! | the process failed | `trap` | what would have followed was not seen |
-//! | the findings are incomplete | `unknown` | likewise |
+//! | the findings are incomplete, or there are none | `unknown` | likewise |
 //! | threads besides the first | `observed` | their order is that of this run |
 //! | the drop-in was never called | `unknown` | nothing was parallel, or nothing was seen of it |
 //! | conflicts that locks or atomics order | `certified-order` | another order of them may do other things |
@@ -54,7 +54,11 @@ pub(crate) fn answer(findings: &Findings, failed: bool) -> Answer {
     } else if cut_short == Some(Limit::Stopped) {
         (Verdict::Unknown, Extent::Nothing)
     } else if failed {
-        (Verdict::Trap, extent)
+        // Of what happened before, only whole findings can tell.
+        match cut_short {
+            Some(_) => (Verdict::Trap, Extent::Nothing),
+            None => (Verdict::Trap, extent),
+        }
     } else if cut_short.is_some() {
         (Verdict::Unknown, Extent::Nothing)
     } else {

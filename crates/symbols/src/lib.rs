@@ -24,11 +24,11 @@ pub use findings::{Findings, Unusable, parse, read};
 
 use finishline_model::event::AccessKind;
 use finishline_model::native::{
-    Conflict, ConflictClass, Frame, HeldLock, NativeAccess, NativeRun, NativeStatistics, Object,
-    Origin, Stack, Stopped, SuppressedConflicts,
+    Conflict, ConflictClass, Frame, HeldLock, Limit, NativeAccess, NativeRun, NativeStatistics,
+    Object, Origin, Stack, Stopped, SuppressedConflicts,
 };
 use finishline_model::suppressions::{Accessed, Matcher, Named, Suppressions};
-use finishline_model::verdict::Detector;
+use finishline_model::verdict::{Detector, Extent, Verdict};
 use modules::Modules;
 use std::path::Path;
 use tasks::Tasks;
@@ -46,11 +46,15 @@ pub struct Question<'a> {
     pub replay: &'a str,
     /// How the process failed, in a sentence.
     pub failure: Option<&'a str>,
+    /// The exit status that it ended with.
+    pub status: u8,
     pub suppressions: Option<&'a Suppressions>,
 }
 
 /// What the run showed, in the user's words.
 pub fn symbolise(findings: &Findings, question: &Question) -> NativeRun {
+    // A run that the runtime ended has not failed by itself.
+    let failure = question.failure.filter(|_| findings.stopped.is_none());
     let mut teller = Teller::new(findings, question);
     let mut conflicts: Vec<Conflict> = Vec::with_capacity(findings.races.len());
     for pair in &findings.races {
@@ -59,7 +63,7 @@ pub fn symbolise(findings: &Findings, question: &Question) -> NativeRun {
         conflict.may_follow = earlier_race && conflict.class == ConflictClass::Race;
         conflicts.push(conflict);
     }
-    let answer = answer::answer(findings, question.failure.is_some());
+    let answer = answer::answer(findings, failure.is_some());
     let distinct = findings.distinct_races.max(findings.races.len() as u64);
     let (conflicts, suppressed) = sorted(conflicts, question.suppressions);
     let stopped = findings.stopped.as_ref().map(|stop| Stopped {
@@ -82,7 +86,8 @@ pub fn symbolise(findings: &Findings, question: &Question) -> NativeRun {
         distinct,
         suppressed,
         stopped,
-        failure: question.failure.map(str::to_owned),
+        failure: failure.map(str::to_owned),
+        status: question.status,
         logical_threads: findings.logical_threads,
         statistics: NativeStatistics {
             tasks: statistics.tasks,
@@ -92,6 +97,30 @@ pub fn symbolise(findings: &Findings, question: &Question) -> NativeRun {
             racing_bytes: statistics.racing_bytes,
             threads: findings.threads,
         },
+    }
+}
+
+/// What is to be said of a process that left no findings: that nothing is known.
+pub fn unheard(question: &Question) -> NativeRun {
+    NativeRun {
+        program: question.program.to_owned(),
+        arguments: Vec::new(),
+        test: question.test.map(str::to_owned),
+        detector: Detector::EspBags,
+        verdict: match question.failure {
+            Some(_) => Verdict::Trap,
+            None => Verdict::Unknown,
+        },
+        extent: Extent::Nothing,
+        because: Some(Limit::Incomplete),
+        conflicts: Vec::new(),
+        distinct: 0,
+        suppressed: None,
+        stopped: None,
+        failure: question.failure.map(str::to_owned),
+        status: question.status,
+        logical_threads: 0,
+        statistics: NativeStatistics::default(),
     }
 }
 

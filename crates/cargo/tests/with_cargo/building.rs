@@ -23,10 +23,7 @@ pub(crate) fn trials() -> Vec<Trial> {
         ),
         trial("the_users_flags_are_kept", the_users_flags_are_kept),
         trial("the_users_wrapper_is_called", the_users_wrapper_is_called),
-        trial(
-            "the_users_runner_does_not_come_between",
-            the_users_runner_does_not_come_between,
-        ),
+        trial("the_users_runner_is_called", the_users_runner_is_called),
         trial(
             "only_the_program_is_instrumented",
             only_the_program_is_instrumented,
@@ -89,16 +86,13 @@ fn the_users_flags_are_kept() {
     fs::create_dir(package.path(".cargo")).expect("a folder");
     let configuration = "[build]\nrustflags = [\"--cfg\", \"configured\"]\n";
     fs::write(package.path(".cargo/config.toml"), configuration).expect("a file");
-    assert_eq!(
-        package.finishline(&["run"]).expect(0).stdout,
-        "true false\n"
-    );
+    assert_eq!(package.finishline(&["run"]).stdout, "true false\n");
     let mut command = package.command(&["run"]);
     command
         .env("CARGO_TARGET_DIR", shared("target"))
         .env("RUSTFLAGS", "--cfg given");
     // Cargo takes the first source alone; so must we.
-    assert_eq!(Called::from(command).expect(0).stdout, "false true\n");
+    assert_eq!(Called::from(command).stdout, "false true\n");
 }
 
 fn the_users_wrapper_is_called() {
@@ -132,17 +126,47 @@ fn the_users_wrapper_is_called() {
     assert!(compiles());
 }
 
-fn the_users_runner_does_not_come_between() {
+/// Their runner starts the program, and ours starts their runner.
+fn the_users_runner_is_called() {
     let package = Package::plain(
-        "the_users_runner_does_not_come_between",
-        "fn main() { println!(\"run\") }",
+        "the_users_runner_is_called",
+        "fn main() { println!(\"run with {:?}\", std::env::args().skip(1).collect::<Vec<_>>()) }
+         #[test] fn test() {}",
     );
+    let script = "#!/bin/sh\necho mine $1 ${2##*/}\nshift\nexec \"$@\"\n";
+    fs::create_dir(package.path("tools")).expect("a folder");
+    let runner = package.path("tools/mine");
+    fs::write(&runner, script).expect("a file");
+    fs::set_permissions(&runner, fs::Permissions::from_mode(0o755)).expect("permissions");
+    let expected = "mine -v the_users_runner_is_called\nrun with [\"a\"]\n";
+
+    let mut given = package.command(&["run", "--", "a"]);
+    let text = format!("{} -v", runner.display());
+    given
+        .env("CARGO_TARGET_X86_64_UNKNOWN_LINUX_GNU_RUNNER", text)
+        .env("CARGO_TARGET_DIR", shared("target"));
+    assert_eq!(Called::from(given).stdout, expected);
+
     fs::create_dir(package.path(".cargo")).expect("a folder");
-    for runner in ["'echo mine'", "['echo', 'mine']"] {
+    for runner in ["'tools/mine -v'", "['tools/mine', '-v']"] {
         let configuration = format!("[target.x86_64-unknown-linux-gnu]\nrunner = {runner}\n");
         fs::write(package.path(".cargo/config.toml"), configuration).expect("a file");
-        assert_eq!(package.finishline(&["run"]).expect(0).stdout, "run\n");
+        let called = package.finishline(&["run", "--", "a"]).expect(4);
+        assert_eq!(called.stdout, expected);
+        assert!(
+            called.stderr.contains("nothing was parallel"),
+            "{}",
+            called.stderr
+        );
     }
+    let called = package.finishline(&["test", "--", "--nocapture"]).expect(4);
+    assert!(
+        called
+            .stdout
+            .contains("mine -v the_users_runner_is_called-"),
+        "{}",
+        called.stdout
+    );
     let setting = "target.x86_64-unknown-linux-gnu.runner=['echo', 'mine']";
     let called = package.finishline(&["run", "--config", setting]).expect(2);
     assert!(called.stderr.contains("not checked"), "{}", called.stderr);
@@ -204,10 +228,7 @@ fn only_the_program_is_instrumented() {
         ),
         ("macros/src/lib.rs", &macros),
     ]);
-    assert_eq!(
-        package.finishline(&["run"]).expect(0).stdout,
-        "true false false\n"
-    );
+    assert_eq!(package.finishline(&["run"]).stdout, "true false false\n");
 }
 
 fn workspaces_features_and_examples() {
@@ -231,7 +252,7 @@ fn workspaces_features_and_examples() {
         ),
         ("tool/src/main.rs", "fn main() { println!(\"tool\") }"),
     ]);
-    let printed = |arguments: &[&str]| package.finishline(arguments).expect(0).stdout;
+    let printed = |arguments: &[&str]| package.finishline(arguments).stdout;
     assert_eq!(
         printed(&["run", "-p", "app", "--features", "extra"]),
         "app true\n"
@@ -246,7 +267,6 @@ fn workspaces_features_and_examples() {
     assert_eq!(
         Package::new(&[])
             .finishline(&["run", "--manifest-path", manifest])
-            .expect(0)
             .stdout,
         "tool\n"
     );

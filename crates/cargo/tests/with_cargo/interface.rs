@@ -159,7 +159,7 @@ fn atomic_functions_do_what_they_say() {
          fn main() {{ unsafe {{ {calls} }} }}"
     );
     let package = Package::plain("atomic_functions_do_what_they_say", &main);
-    package.finishline(&["run"]).expect(0);
+    package.finishline(&["run"]).expect(4);
 }
 
 fn copies_do_what_they_say() {
@@ -183,7 +183,7 @@ fn copies_do_what_they_say() {
              }
          }",
     );
-    package.finishline(&["run"]).expect(0);
+    package.finishline(&["run"]).expect(4);
 }
 
 /// Two of them don't race with each other, one and a plain access do; and each is told where it is.

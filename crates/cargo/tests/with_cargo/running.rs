@@ -2,6 +2,7 @@
 
 use crate::package::{Called, Package, shared};
 use libtest_mimic::Trial;
+use serde_json::Value;
 use std::io::Write;
 use std::process::Stdio;
 
@@ -13,25 +14,12 @@ pub(crate) fn trials() -> Vec<Trial> {
         })
     };
     vec![
-        trial(
-            "a_race_decides_the_exit_status",
-            a_race_decides_the_exit_status,
-        ),
-        trial(
-            "without_a_race_the_status_is_the_programs",
-            without_a_race_the_status_is_the_programs,
-        ),
+        trial("every_exit_status", every_exit_status),
+        trial("what_does_not_build", what_does_not_build),
+        trial("options_of_the_run", options_of_the_run),
         trial(
             "streams_and_arguments_are_the_programs",
             streams_and_arguments_are_the_programs,
-        ),
-        trial(
-            "what_is_not_parallel_is_not_called_clean",
-            what_is_not_parallel_is_not_called_clean,
-        ),
-        trial(
-            "what_ends_unheard_is_not_called_clean",
-            what_ends_unheard_is_not_called_clean,
         ),
         trial(
             "the_program_has_the_users_environment",
@@ -45,38 +33,106 @@ pub(crate) fn trials() -> Vec<Trial> {
     ]
 }
 
-/// The word of a verdict that holds for every schedule.
-const CLEAN: &str = "certified";
+/// Does what its first argument says, then ends as its second one says.
+const ENDS: &str = "
+    use std::process::{Command, abort, exit, id};
+    use std::sync::mpsc;
+    unsafe extern \"C\" { fn _exit(status: i32) -> !; }
+    static mut TOTAL: u64 = 0;
+    fn add() { unsafe { TOTAL += 1 } }
+    fn endless(n: u64) -> u64 { if n == 0 { 0 } else { std::hint::black_box(endless(n + 1)) + 1 } }
+    fn main() {
+        let argument = |n: usize| std::env::args().nth(n).unwrap();
+        match argument(1).as_str() {
+            \"idle\" => {}
+            \"clean\" => _ = rayon::join(|| (), || ()),
+            _ => _ = rayon::join(add, add),
+        }
+        println!(\"done\");
+        match argument(2).as_str() {
+            \"returns\" => {}
+            \"exits\" => exit(5),
+            \"claims\" => exit(66),
+            \"panics\" => panic!(),
+            \"aborts\" => abort(),
+            \"overflows\" => _ = endless(1),
+            \"faults\" => unsafe { std::ptr::null_mut::<u8>().write_volatile(1) },
+            \"is killed\" => _ = Command::new(\"kill\").args([\"-9\", &id().to_string()]).status(),
+            \"vanishes\" => unsafe { _exit(0) },
+            _ => {
+                let (sender, receiver) = mpsc::channel::<()>();
+                rayon::join(move || receiver.recv(), move || sender.send(()));
+            }
+        }
+    }";
 
-fn a_race_decides_the_exit_status() {
-    let package = Package::with_rayon(
-        "a_race_decides_the_exit_status",
-        "static mut TOTAL: u64 = 0;
-         fn main() {
-             let add = || unsafe { TOTAL += 1 };
-             rayon::join(add, add);
-             println!(\"{}\", unsafe { TOTAL });
-             std::process::exit(3);
-         }",
-    );
-    let called = package.finishline(&["run"]).expect(66);
-    assert_eq!(called.stdout, "2\n");
-    assert!(called.stderr.contains("race"), "{}", called.stderr);
+/// What is told, what JSON says and how the command ends are the same, whatever a program does and however it ends.
+fn every_exit_status() {
+    let package = Package::with_rayon("every_exit_status", ENDS);
+    for (does, ends, status, verdict) in [
+        ("clean", "returns", 0, "certified"),
+        ("clean", "exits", 5, "certified"),
+        ("clean", "claims", 66, "certified"),
+        ("clean", "panics", 3, "trap"),
+        ("clean", "aborts", 3, "trap"),
+        ("clean", "overflows", 3, "trap"),
+        ("clean", "faults", 3, "trap"),
+        ("clean", "is killed", 3, "trap"),
+        ("clean", "vanishes", 4, "unknown"),
+        ("clean", "waits", 4, "unknown"),
+        ("idle", "returns", 4, "unknown"),
+        ("idle", "exits", 4, "unknown"),
+        ("idle", "panics", 3, "trap"),
+        ("races", "returns", 66, "race"),
+        ("races", "exits", 66, "race"),
+        ("races", "panics", 66, "race"),
+        ("races", "aborts", 66, "race"),
+        ("races", "overflows", 66, "race"),
+        ("races", "is killed", 66, "race"),
+        ("races", "vanishes", 66, "race"),
+        ("races", "waits", 66, "race"),
+    ] {
+        let called = package
+            .finishline(&["run", "--", does, ends])
+            .expect(status);
+        assert_eq!(called.stdout, "done\n");
+        let told = format!("\n{verdict}: ");
+        assert!(
+            called.stderr.contains(&told),
+            "{does}, {ends}: {}",
+            called.stderr
+        );
+        let json = ["run", "--format=json", "--", does, ends];
+        let called = package.finishline(&json).expect(status);
+        let report: Value = serde_json::from_str(&called.stdout).expect("one report");
+        assert_eq!(report["verdict"], verdict, "{does}, {ends}");
+        assert_eq!(report["exit_status"], status, "{does}, {ends}");
+    }
 }
 
-fn without_a_race_the_status_is_the_programs() {
+fn what_does_not_build() {
+    let package = Package::plain("what_does_not_build", "fn main() { nonsense }");
+    for subcommand in ["build", "run", "test"] {
+        package.finishline(&[subcommand]).expect(2);
+    }
+    package.finishline(&["run", "--bin", "nowhere"]).expect(2);
+}
+
+fn options_of_the_run() {
     let package = Package::with_rayon(
-        "without_a_race_the_status_is_the_programs",
+        "options_of_the_run",
         "fn main() {
-             let (a, b) = rayon::join(|| 3, || 4);
-             std::process::exit(a + b);
-         }",
+        let order = std::sync::Mutex::new(Vec::new());
+        rayon::join(|| order.lock().unwrap().push(1), || order.lock().unwrap().push(2));
+        println!(\"{} {:?}\", rayon::current_num_threads(), order.lock().unwrap());
+    }",
     );
-    let called = package.finishline(&["run"]).expect(7);
-    assert!(called.stderr.contains(CLEAN), "{}", called.stderr);
-    package
-        .finishline(&["run", "--logical-threads", "3", "--first=right"])
-        .expect(7);
+    let printed = |options: &[&str]| package.finishline(&[&["run"], options].concat()).stdout;
+    assert_eq!(printed(&[]), "16 [1, 2]\n");
+    assert_eq!(
+        printed(&["--logical-threads", "3", "--first=right"]),
+        "3 [2, 1]\n"
+    );
 }
 
 fn streams_and_arguments_are_the_programs() {
@@ -99,30 +155,6 @@ fn streams_and_arguments_are_the_programs() {
     assert_eq!(output.stdout, b"hello [\"--format\", \"-q\", \"a b\"]\n");
 }
 
-fn what_is_not_parallel_is_not_called_clean() {
-    let called = Package::plain(
-        "what_is_not_parallel_is_not_called_clean",
-        "fn main() { std::process::exit(5) }",
-    )
-    .finishline(&["run"])
-    .expect(5);
-    assert!(
-        called.stderr.contains("nothing was parallel"),
-        "{}",
-        called.stderr
-    );
-    assert!(!called.stderr.contains(CLEAN), "{}", called.stderr);
-}
-
-fn what_ends_unheard_is_not_called_clean() {
-    let package = Package::with_rayon(
-        "what_ends_unheard_is_not_called_clean",
-        "fn main() { rayon::join(|| (), || std::process::abort()); }",
-    );
-    let called = package.finishline(&["run"]).expect(128 + 6);
-    assert!(!called.stderr.contains(CLEAN), "{}", called.stderr);
-}
-
 /// A program that starts cargo must not start it inside our session.
 fn the_program_has_the_users_environment() {
     let package = Package::plain("the_program_has_the_users_environment",
@@ -136,7 +168,7 @@ fn the_program_has_the_users_environment() {
     command
         .env("CARGO_TARGET_DIR", shared("target"))
         .env("RUSTDOC", "mine");
-    let called = Called::from(command).expect(0);
+    let called = Called::from(command);
     assert_eq!(called.stdout, "None\nSome(\"mine\")\nNone\nNone\n");
 }
 

@@ -53,7 +53,7 @@ fn each_test_has_its_own_process_and_verdict() {
          #[test] #[should_panic] fn panics() { panic!() }
          #[test] fn second() { count() }",
     );
-    let called = package.finishline(&["test"]).expect(101);
+    let called = package.finishline(&["test"]).expect(3);
     assert_eq!(
         verdicts(&called.stdout),
         [
@@ -94,7 +94,7 @@ fn libtests_arguments_select() {
     );
     let run = |arguments: &[&str]| {
         let arguments = [&["test"], arguments].concat();
-        let stdout = package.finishline(&arguments).expect(0).stdout;
+        let stdout = package.finishline(&arguments).stdout;
         (verdicts(&stdout).join(", "), summary(&stdout).to_owned())
     };
     let expect = |arguments: &[&str], verdicts: &str, counts: [usize; 3]| {
@@ -119,7 +119,7 @@ fn libtests_arguments_select() {
     expect(&["nowhere"], "", [0, 0, 4]);
     let shown = package
         .finishline(&["test", "a::one", "--", "--nocapture"])
-        .expect(0);
+        .expect(4);
     assert!(shown.stdout.contains("one runs"), "{}", shown.stdout);
     let listed = package
         .finishline(&["test", "--lib", "--", "--list"])
@@ -159,7 +159,7 @@ fn the_rest_of_a_package() {
             "/// ```\n/// panic!()\n/// ```\npub fn answer() -> u32 { 42 }",
         ),
     ]);
-    let called = package.finishline(&["test"]).expect(0);
+    let called = package.finishline(&["test"]).expect(4);
     assert_eq!(verdicts(&called.stdout), ["helped ... ok"]);
     assert!(
         called.stdout.contains("run with []\n"),

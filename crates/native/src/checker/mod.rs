@@ -88,6 +88,8 @@ pub struct Checker {
     pub private: Range<u64>,
     /// Whether a block of the heap is reachable from thread-local variables only.
     pub is_private: fn(&Checker, &Range<u64>) -> bool,
+    /// Told of each pair that races for the first time.
+    pub new_race: fn(&Checker),
     /// Of the tasks that are running or suspended: below where their frames are. The running one is last.
     frames: Vec<(u64, TaskId)>,
     pub atomic_accesses: u64,
@@ -133,6 +135,7 @@ impl Checker {
             stack,
             private,
             is_private: |_, _| false,
+            new_race: |_| (),
             atomic_accesses: 0,
             failure: None,
             stopped: None,

@@ -42,6 +42,7 @@ pub(crate) fn certified() -> NativeRun {
         suppressed: None,
         stopped: None,
         failure: None,
+        status: 0,
         logical_threads: 16,
         statistics: NativeStatistics {
             tasks: 15,
