@@ -360,6 +360,52 @@ impl NativeTaskKind {
     }
 }
 
+/// What waits for tasks.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum NativeFinishKind {
+    Program,
+    Join,
+    Scope,
+    ScopeFifo,
+    InPlaceScope,
+    InPlaceScopeFifo,
+    Broadcast,
+}
+
+impl NativeFinishKind {
+    pub const ALL: [NativeFinishKind; 7] = [
+        NativeFinishKind::Program,
+        NativeFinishKind::Join,
+        NativeFinishKind::Scope,
+        NativeFinishKind::ScopeFifo,
+        NativeFinishKind::InPlaceScope,
+        NativeFinishKind::InPlaceScopeFifo,
+        NativeFinishKind::Broadcast,
+    ];
+
+    /// The word of findings files.
+    pub const fn word(self) -> &'static str {
+        match self {
+            NativeFinishKind::Program => "program",
+            NativeFinishKind::Join => "join",
+            NativeFinishKind::Scope => "scope",
+            NativeFinishKind::ScopeFifo => "scope-fifo",
+            NativeFinishKind::InPlaceScope => "in-place-scope",
+            NativeFinishKind::InPlaceScopeFifo => "in-place-scope-fifo",
+            NativeFinishKind::Broadcast => "broadcast",
+        }
+    }
+
+    pub fn from_word(word: &str) -> Option<NativeFinishKind> {
+        NativeFinishKind::ALL.into_iter().find(|k| k.word() == word)
+    }
+
+    /// The operation that ends with it, for one that left no trace of the method called.
+    pub fn operation(self) -> String {
+        self.word().replace('-', "_")
+    }
+}
+
 /// Why nothing orders the two accesses of a pair.
 #[derive(Clone, Debug, PartialEq)]
 pub struct NativeWhy {

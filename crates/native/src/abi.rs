@@ -11,7 +11,7 @@ mod pairs;
 use crate::checker::{Glance, Here, Waits};
 use crate::process::{self, checker};
 use crate::shadow::{GRAIN, PAGE, PAGE_BITS, PAGES};
-use crate::structure::{FinishKind, TaskKind};
+use crate::structure::{FINISHES_BY_NUMBER, TASKS_BY_NUMBER};
 use crate::synchronisation::Operation;
 use crate::threads;
 use finishline_detect::inline::SLOTS;
@@ -512,7 +512,7 @@ extern "C" fn __finishline_finish_begin(_kind: u32) -> u64 {
 }
 
 extern "C" fn begin_finish(kind: u32, place: u64) -> u64 {
-    let kind = FinishKind::BY_NUMBER.get(kind as usize);
+    let kind = FINISHES_BY_NUMBER.get(kind as usize);
     match (checker(), kind) {
         (Some(checker), Some(kind)) => u64::from(checker.begin_finish(*kind, place).0),
         _ => 0,
@@ -547,7 +547,7 @@ unsafe extern "C" fn task(
     place: u64,
     entry: u64,
 ) {
-    let kind = TaskKind::BY_NUMBER.get(kind as usize);
+    let kind = TASKS_BY_NUMBER.get(kind as usize);
     let suspended = match (checker(), kind) {
         (Some(checker), Some(kind)) => {
             Some(checker.begin_task(*kind, FinishId(finish as u32), place, entry))

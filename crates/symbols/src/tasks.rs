@@ -130,7 +130,7 @@ impl<'f> Tasks<'f> {
 
     fn join(&mut self, finish: &Finish, modules: &mut Modules) -> NativeJoin {
         let call = self.call(finish.stack, modules);
-        let (operation, place) = operation(call, &finish.kind.replace('-', "_"));
+        let (operation, place) = operation(call, &finish.kind.operation());
         NativeJoin { operation, place }
     }
 
