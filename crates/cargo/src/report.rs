@@ -165,7 +165,8 @@ impl Told {
         if self.processes.iter().any(native::has_races) {
             return Standing::Races;
         }
-        if self.processes.iter().any(|run| run.stopped.is_some()) {
+        let stopped = |run: &NativeRun| run.because == Some(Limit::Stopped);
+        if self.processes.iter().any(stopped) {
             return Standing::Stopped;
         }
         let cut_short = |run: &NativeRun| {

@@ -15,6 +15,8 @@ pub struct NativeRun {
     pub arguments: Vec<String>,
     /// The test that the process ran, if it was one.
     pub test: Option<String>,
+    /// The command that shows the same again.
+    pub replay: String,
     pub detector: Detector,
     pub verdict: Verdict,
     pub extent: Extent,
@@ -55,6 +57,8 @@ pub enum Limit {
     NothingParallel,
     /// A task waits for something that no depth-first run can give it.
     Stopped,
+    /// A thread waits for one that can't go on before it does, and so neither could be followed any more.
+    Unfollowed,
     /// The findings end before the process did.
     Incomplete,
     /// Threads besides the first were seen.
@@ -64,9 +68,10 @@ pub enum Limit {
 }
 
 impl Limit {
-    pub const ALL: [Limit; 5] = [
+    pub const ALL: [Limit; 6] = [
         Limit::NothingParallel,
         Limit::Stopped,
+        Limit::Unfollowed,
         Limit::Incomplete,
         Limit::Threads,
         Limit::Synchronised,
@@ -77,6 +82,7 @@ impl Limit {
         match self {
             Limit::NothingParallel => "nothing-parallel",
             Limit::Stopped => "stopped",
+            Limit::Unfollowed => "unfollowed",
             Limit::Incomplete => "incomplete",
             Limit::Threads => "threads",
             Limit::Synchronised => "synchronised",
@@ -91,6 +97,9 @@ impl Limit {
             }
             Limit::Stopped => {
                 "a task waits for what another task does, other than by join or scope; the run was stopped there. Another schedule may go on, so this is no proof of a deadlock, but with few threads it can become one"
+            }
+            Limit::Unfollowed => {
+                "threads wait for each other in a way that could not be followed; from there on nothing was checked"
             }
             Limit::Incomplete => "the process ended before its findings were complete",
             Limit::Threads => {
@@ -108,7 +117,7 @@ impl Limit {
             }
             Limit::Stopped => "let tasks wait for each other only by join and scope",
             Limit::Incomplete => "let the program run to its end",
-            Limit::Threads => {
+            Limit::Threads | Limit::Unfollowed => {
                 "use tasks of rayon instead of threads: of these every schedule is covered"
             }
             Limit::Synchronised => {
@@ -481,7 +490,7 @@ impl Object {
 /// A run that was ended because a task waits in vain.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Stopped {
-    /// `futex`, `condvar`, `spin`, `channel`, `sleep`.
+    /// What it waits by or for: `futex`, `spin`, `join`, `creator`.
     pub what: String,
     pub stack: Stack,
     pub task: NativeTask,

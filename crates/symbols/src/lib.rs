@@ -76,6 +76,7 @@ pub fn symbolise(findings: &Findings, question: &Question) -> NativeRun {
         program: teller.program().to_owned(),
         arguments: findings.arguments.clone(),
         test: question.test.map(str::to_owned),
+        replay: question.replay.to_owned(),
         detector: (findings.detector.as_deref())
             .and_then(Detector::from_name)
             .unwrap_or(Detector::EspBags),
@@ -106,6 +107,7 @@ pub fn unheard(question: &Question) -> NativeRun {
         program: question.program.to_owned(),
         arguments: Vec::new(),
         test: question.test.map(str::to_owned),
+        replay: question.replay.to_owned(),
         detector: Detector::EspBags,
         verdict: match question.failure {
             Some(_) => Verdict::Trap,
@@ -203,7 +205,7 @@ impl<'f> Teller<'f> {
             findings,
             question,
             modules: Modules::new(findings, Path::new(directory)),
-            tasks: Tasks::new(findings),
+            tasks: Tasks::new(findings, question.test.is_some()),
         }
     }
 
