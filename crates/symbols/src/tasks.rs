@@ -75,7 +75,8 @@ impl<'f> Tasks<'f> {
                 kind: task.kind,
             };
             let call = self.call(task.stack, modules);
-            let of_harness = self.is_test && depth == 0 && call.is_none();
+            let has_place = call.as_ref().is_some_and(|call| call.place.is_some());
+            let of_harness = self.is_test && depth == 0 && !has_place;
             if of_harness && task.kind == NativeTaskKind::Thread {
                 continue;
             }

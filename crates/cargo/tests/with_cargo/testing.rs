@@ -18,6 +18,7 @@ pub(crate) fn trials() -> Vec<Trial> {
         trial("libtests_arguments_select", libtests_arguments_select),
         trial("the_rest_of_a_package", the_rest_of_a_package),
         trial("tests_that_race_fail", tests_that_race_fail),
+        trial("tests_that_wait_are_stopped", tests_that_wait_are_stopped),
     ]
 }
 
@@ -197,4 +198,64 @@ fn tests_that_race_fail() {
         "FAILED. 1 passed; 0 failed; 2 with races; 0 ignored; 0 filtered out"
     );
     assert!(called.stdout.contains("its output"), "{}", called.stdout);
+}
+
+/// Such a test neither passes nor fails: the process was ended by us.
+fn tests_that_wait_are_stopped() {
+    let manifest = manifest("waits-in-tests", "[dependencies]\nrayon = \"1.12\"\n");
+    let source = "
+        static mut TOTAL: u64 = 0;
+        fn add() { unsafe { TOTAL += 1 } }
+        fn wait() {
+            let (sender, receiver) = std::sync::mpsc::channel::<()>();
+            rayon::join(move || receiver.recv(), move || sender.send(()));
+        }
+        #[test] fn clean() { rayon::join(|| (), || ()); }
+        #[test] fn fails() { panic!() }
+        #[test] fn races_and_aborts() { rayon::join(add, add); std::process::abort() }
+        #[test] fn waits() { wait() }";
+    let package = Package::new(&[("Cargo.toml", &manifest), ("src/lib.rs", source)]);
+    let stopped = package
+        .finishline(&["test", "--", "--skip", "s_and"])
+        .expect(3);
+    let verdicts_of = |stdout: &str| verdicts(stdout).join(", ");
+    assert_eq!(
+        verdicts_of(&stopped.stdout),
+        "clean ... ok, fails ... FAILED, waits ... STOPPED"
+    );
+    let stopped = package
+        .finishline(&["test", "--", "clean", "waits"])
+        .expect(4);
+    assert_eq!(
+        summary(&stopped.stdout),
+        "FAILED. 1 passed; 1 failed; 0 with races; 0 ignored; 2 filtered out"
+    );
+    for shown in [
+        "stopped: a task waits in vain for a lock, a message or a signal at src/lib.rs:6:42",
+        "  task: main › join at src/lib.rs:6:13, left half",
+        "run: cargo finishline test -- --include-ignored --exact waits: ",
+    ] {
+        assert!(
+            stopped.stdout.contains(shown),
+            "{shown} in\n{}",
+            stopped.stdout
+        );
+    }
+    for hidden in ["trap", "exit status", "thread ›"] {
+        assert!(
+            !stopped.stdout.contains(hidden),
+            "{hidden} in\n{}",
+            stopped.stdout
+        );
+    }
+    let killed = package.finishline(&["test", "races_and_aborts"]).expect(66);
+    assert_eq!(
+        verdicts_of(&killed.stdout),
+        "races_and_aborts ... FAILED, RACE"
+    );
+    assert!(
+        killed.stdout.contains("killed by signal 6"),
+        "{}",
+        killed.stdout
+    );
 }
