@@ -23,6 +23,12 @@ pub(crate) fn trials() -> Vec<Trial> {
         ),
         trial("the_users_flags_are_kept", the_users_flags_are_kept),
         trial("the_users_wrapper_is_called", the_users_wrapper_is_called),
+        trial("the_users_compiler_is_called", the_users_compiler_is_called),
+        trial("crates_stay_stable", crates_stay_stable),
+        trial(
+            "the_tool_may_have_a_space_in_its_path",
+            the_tool_may_have_a_space_in_its_path,
+        ),
         trial("the_users_runner_is_called", the_users_runner_is_called),
         trial(
             "only_the_program_is_instrumented",
@@ -67,6 +73,9 @@ fn the_users_target_directory_is_left_alone() {
     assert_eq!(list("target"), ["finishline"]);
     Called::from(package.command(&["build", "--target-dir", "elsewhere"])).expect(0);
     assert_eq!(list("elsewhere"), ["finishline"]);
+    let setting = "build.target-dir='by-setting'";
+    Called::from(package.command(&["build", "--config", setting])).expect(0);
+    assert_eq!(list("by-setting"), ["finishline"]);
     let mut configured = package.command(&["build"]);
     configured
         .env("CARGO_BUILD_BUILD_DIR", "intermediate")
@@ -124,6 +133,77 @@ fn the_users_wrapper_is_called() {
     fs::write(package.path(".cargo/config.toml"), configuration).expect("a file");
     Called::from(package.command(&["build", "--release"])).expect(0);
     assert!(compiles());
+    let mut unwrapped = package.command(&["build", "--profile", "bench"]);
+    unwrapped.env("RUSTC_WRAPPER", "");
+    Called::from(unwrapped).expect(0);
+    assert!(!package.path("calls").exists());
+}
+
+/// Named by the environment or by configuration.
+fn the_users_compiler_is_called() {
+    let package = Package::plain("the_users_compiler_is_called", "fn main() {}");
+    let script = format!(
+        "#!/bin/sh\necho \"$@\" >> {}\nexec rustc \"$@\"\n",
+        package.path("calls").display()
+    );
+    fs::create_dir(package.path("tools")).expect("a folder");
+    let compiler = package.path("tools/compile");
+    fs::write(&compiler, script).expect("a file");
+    fs::set_permissions(&compiler, fs::Permissions::from_mode(0o755)).expect("permissions");
+    let compiles = || {
+        let calls = package.read("calls");
+        fs::remove_file(package.path("calls")).expect("a file");
+        let ours = |call: &str| call.contains("--crate-name the_users_compiler_is_called");
+        calls.lines().any(ours)
+    };
+    let mut given = package.command(&["build"]);
+    given.env("RUSTC", &compiler);
+    Called::from(given).expect(0);
+    assert!(compiles());
+    fs::create_dir(package.path(".cargo")).expect("a folder");
+    let configuration = "[build]\nrustc = \"tools/compile\"\n";
+    fs::write(package.path(".cargo/config.toml"), configuration).expect("a file");
+    Called::from(package.command(&["build", "--release"])).expect(0);
+    assert!(compiles());
+}
+
+/// What the instrumentation needs of the compiler is not for the user's crates: they are built as stable as ever.
+fn crates_stay_stable() {
+    let main = "#![feature(core_intrinsics)]\nfn main() {}";
+    let called = Package::plain("crates_stay_stable", main)
+        .finishline(&["build"])
+        .expect(2);
+    assert!(
+        called.stderr.contains("core_intrinsics"),
+        "{}",
+        called.stderr
+    );
+}
+
+/// Cargo takes a runner apart at spaces.
+fn the_tool_may_have_a_space_in_its_path() {
+    let package = Package::plain(
+        "the_tool_may_have_a_space",
+        "fn main() { println!(\"run\") }",
+    );
+    let command = package.command(&["run"]);
+    let folder = shared("with a space");
+    fs::create_dir_all(&folder).expect("a folder");
+    let tool = folder.join("tool");
+    if !tool.exists() {
+        fs::hard_link(command.get_program(), &tool).expect("a link");
+    }
+    let mut elsewhere = std::process::Command::new(&tool);
+    elsewhere.args(command.get_args());
+    elsewhere.current_dir(package.path(""));
+    for (name, value) in command.get_envs() {
+        match value {
+            Some(value) => elsewhere.env(name, value),
+            None => elsewhere.env_remove(name),
+        };
+    }
+    let called = Called::from(elsewhere).expect(4);
+    assert_eq!(called.stdout, "run\n");
 }
 
 /// Their runner starts the program, and ours starts their runner.

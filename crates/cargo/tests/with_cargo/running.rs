@@ -3,8 +3,9 @@
 use crate::package::{Called, Package, shared};
 use libtest_mimic::Trial;
 use serde_json::Value;
-use std::io::Write;
-use std::process::Stdio;
+use std::io::{BufRead, BufReader, Write};
+use std::os::unix::process::CommandExt;
+use std::process::{Command, Stdio};
 
 pub(crate) fn trials() -> Vec<Trial> {
     let trial = |name: &str, test: fn()| {
@@ -26,6 +27,15 @@ pub(crate) fn trials() -> Vec<Trial> {
             the_program_has_the_users_environment,
         ),
         trial("release_builds_are_checked", release_builds_are_checked),
+        trial(
+            "interrupts_end_the_program_alone",
+            interrupts_end_the_program_alone,
+        ),
+        trial("two_runs_are_the_same", two_runs_are_the_same),
+        trial(
+            "reports_go_where_they_are_wanted",
+            reports_go_where_they_are_wanted,
+        ),
         trial(
             "initialisers_are_ordered_in_every_profile",
             initialisers_are_ordered_in_every_profile,
@@ -159,7 +169,7 @@ fn streams_and_arguments_are_the_programs() {
 fn the_program_has_the_users_environment() {
     let package = Package::plain("the_program_has_the_users_environment",
         "fn main() {
-             for name in [\"RUSTC_WRAPPER\", \"RUSTDOC\", \"FINISHLINE_SESSION\", \"CARGO_BUILD_BUILD_DIR\"] {
+             for name in [\"RUSTC_WRAPPER\", \"RUSTDOC\", \"FINISHLINE_SESSION\", \"CARGO_BUILD_BUILD_DIR\", \"CARGO_TARGET_X86_64_UNKNOWN_LINUX_GNU_RUNNER\"] {
                  println!(\"{:?}\", std::env::var(name).ok());
              }
          }",
@@ -169,7 +179,7 @@ fn the_program_has_the_users_environment() {
         .env("CARGO_TARGET_DIR", shared("target"))
         .env("RUSTDOC", "mine");
     let called = Called::from(command);
-    assert_eq!(called.stdout, "None\nSome(\"mine\")\nNone\nNone\n");
+    assert_eq!(called.stdout, "None\nSome(\"mine\")\nNone\nNone\nNone\n");
 }
 
 fn release_builds_are_checked() {
@@ -187,6 +197,78 @@ fn release_builds_are_checked() {
     package
         .finishline(&["run", "--release", "--", "elsewhere"])
         .expect(0);
+}
+
+const RACY: &str = "
+    static mut TOTAL: u64 = 0;
+    fn main() {
+        let add = || unsafe { TOTAL += 1 };
+        rayon::join(add, add);
+        println!(\"ready\");
+        if std::env::args().count() > 1 { std::thread::sleep(std::time::Duration::from_secs(60)) }
+    }";
+
+/// As from a terminal: all processes get it, and what was found before is reported.
+fn interrupts_end_the_program_alone() {
+    let package = Package::with_rayon("interrupts_end_the_program_alone", RACY);
+    let mut command = package.command(&["run", "--", "wait"]);
+    command.env("CARGO_TARGET_DIR", shared("target"));
+    command
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .process_group(0);
+    let mut child = command.spawn().expect("the tool starts");
+    let mut line = String::new();
+    let output = child.stdout.take().expect("a pipe");
+    BufReader::new(output)
+        .read_line(&mut line)
+        .expect("the program prints");
+    let group = format!("-{}", child.id());
+    let sent = Command::new("kill").args(["-INT", "--", &group]).status();
+    assert!(sent.expect("kill can be started").success());
+    let output = child.wait_with_output().expect("the tool ends");
+    let report = String::from_utf8_lossy(&output.stderr);
+    assert_eq!(output.status.code(), Some(66), "{report}");
+    assert!(report.contains("killed by signal 2"), "{report}");
+}
+
+/// Also in what depends on where things are in memory, unless the system insists on moving them.
+fn two_runs_are_the_same() {
+    let package = Package::with_rayon("two_runs_are_the_same", RACY);
+    let json = || {
+        package
+            .finishline(&["run", "--format=json"])
+            .expect(66)
+            .stdout
+    };
+    let fixed = Command::new("setarch").args(["-R", "true"]).status();
+    if fixed.is_ok_and(|status| status.success()) {
+        assert_eq!(json(), json());
+    }
+}
+
+fn reports_go_where_they_are_wanted() {
+    let package = Package::with_rayon("reports_go_where_they_are_wanted", RACY);
+    let colored = package.finishline(&["run", "--color=always"]).expect(66);
+    assert!(colored.stderr.contains("\x1b["), "{}", colored.stderr);
+    let plain = package.finishline(&["run", "--color=never"]).expect(66);
+    assert!(!plain.stderr.contains("\x1b["), "{}", plain.stderr);
+    let options = ["run", "-q", "--format=json", "-o", "report"];
+    let called = package.finishline(&options).expect(66);
+    assert_eq!(
+        (called.stdout.as_str(), called.stderr.as_str()),
+        ("ready\n", "")
+    );
+    let report: Value = serde_json::from_str(&package.read("report")).expect("JSON");
+    assert_eq!(report["verdict"], "race");
+
+    std::fs::write(package.path("known"), "race: \n").expect("a file");
+    for file in ["known", "nowhere"] {
+        let called = package
+            .finishline(&["run", "--suppressions", file])
+            .expect(2);
+        assert!(called.stdout.is_empty(), "before anything is run");
+    }
 }
 
 /// Calls of std's own functions are seen in every kind of build: unoptimised ones share generic functions, others may inline them.

@@ -18,6 +18,7 @@ pub(crate) fn trials() -> Vec<Trial> {
         trial("libtests_arguments_select", libtests_arguments_select),
         trial("the_rest_of_a_package", the_rest_of_a_package),
         trial("tests_that_race_fail", tests_that_race_fail),
+        trial("output_is_as_libtests", output_is_as_libtests),
         trial("tests_that_wait_are_stopped", tests_that_wait_are_stopped),
     ]
 }
@@ -173,6 +174,45 @@ fn the_rest_of_a_package() {
         "{}",
         called.stderr
     );
+}
+
+fn output_is_as_libtests() {
+    let package = library(
+        "output_is_as_libtests",
+        "use std::{fs::{File, remove_file}, io::read_to_string, thread::sleep, time::Duration};
+         fn alone() { File::create_new(\"busy\").unwrap(); sleep(Duration::from_millis(300)); remove_file(\"busy\").unwrap() }
+         #[test] fn a_slow() { sleep(Duration::from_millis(500)) }
+         #[test] fn b_quick() { println!(\"said\") }
+         #[test] fn c_reads() { assert_eq!(read_to_string(std::io::stdin()).unwrap(), \"\") }
+         #[test] #[ignore] fn d_alone() { alone() }
+         #[test] #[ignore] fn e_alone() { alone() }",
+    );
+    let run = |arguments: &[&str]| {
+        let arguments = [&["test", "--lib", "--"], arguments].concat();
+        package.finishline(&arguments).expect(4).stdout
+    };
+    // In the order of the list, whichever ends first.
+    let usual = run(&[]);
+    let expected = ["a_slow ... ok", "b_quick ... ok", "c_reads ... ok"];
+    assert_eq!(verdicts(&usual)[..3], expected);
+    assert!(!usual.contains("said"), "{usual}");
+    assert!(!usual.contains('\x1b'), "{usual}");
+    assert!(run(&["--color=always", "b_"]).contains("\x1b[32mok"));
+    assert!(run(&["-q"]).contains("\n...ii\n"));
+    let shown = run(&["--show-output"]);
+    assert!(
+        shown.contains("\n---- b_quick output ----\nsaid\n"),
+        "{shown}"
+    );
+    run(&["--ignored", "--test-threads=1"]);
+    let help = package
+        .finishline(&["test", "--lib", "--", "--help"])
+        .expect(0);
+    assert!(help.stdout.contains("--test-threads"), "{}", help.stdout);
+    let wrong = package
+        .finishline(&["test", "--lib", "--", "--nonsense"])
+        .expect(2);
+    assert!(wrong.stderr.contains("--nonsense"), "{}", wrong.stderr);
 }
 
 fn tests_that_race_fail() {
