@@ -270,11 +270,11 @@ mod tests {
             folder.map(|folder| folder.into_os_string().into_string().expect("text"))
         };
         let (own, xdg) = ((CACHE_VARIABLE, "/own"), ("XDG_CACHE_HOME", "/xdg"));
-        let home = Some("/home/me");
+        let home = Some("/me");
         assert_eq!(folder(&[own, xdg], home).as_deref(), Some("/own"));
         assert_eq!(folder(&[xdg], home).as_deref(), Some("/xdg/finishline"));
         let unset = [(CACHE_VARIABLE, ""), ("XDG_CACHE_HOME", "")];
-        let expected = Some("/home/me/.cache/finishline");
+        let expected = Some("/me/.cache/finishline");
         assert_eq!(folder(&unset, home).as_deref(), expected);
         assert_eq!(folder(&[], None), None);
         let relative = folder(&[(CACHE_VARIABLE, "here")], None).expect("a folder");

@@ -133,7 +133,7 @@ fn the_users_wrapper_is_called() {
     fs::write(package.path(".cargo/config.toml"), configuration).expect("a file");
     Called::from(package.command(&["build", "--release"])).expect(0);
     assert!(compiles());
-    let mut unwrapped = package.command(&["build", "--profile", "bench"]);
+    let mut unwrapped = package.command(&["build", "--config", "profile.dev.opt-level=1"]);
     unwrapped.env("RUSTC_WRAPPER", "");
     Called::from(unwrapped).expect(0);
     assert!(!package.path("calls").exists());
@@ -190,9 +190,9 @@ fn the_tool_may_have_a_space_in_its_path() {
     let folder = shared("with a space");
     fs::create_dir_all(&folder).expect("a folder");
     let tool = folder.join("tool");
-    if !tool.exists() {
-        fs::hard_link(command.get_program(), &tool).expect("a link");
-    }
+    // What an earlier run has left may be another tool.
+    let _ = fs::remove_file(&tool);
+    fs::hard_link(command.get_program(), &tool).expect("a link");
     let mut elsewhere = std::process::Command::new(&tool);
     elsewhere.args(command.get_args());
     elsewhere.current_dir(package.path(""));
@@ -276,6 +276,15 @@ fn only_the_program_is_instrumented() {
                 .args([\"--target\", &std::env::var(\"TARGET\").unwrap(), \"--out-dir\"])
                 .arg(std::env::var(\"OUT_DIR\").unwrap()).arg(&source)
                 .status().unwrap();
+            // And a program that it builds, perhaps to run it, is one of the user's.
+            let folder = std::path::PathBuf::from(std::env::var(\"OUT_DIR\").unwrap());
+            std::fs::write(folder.join(\"built.rs\"), \"fn main() {{ println!(\\\"{{:?}}\\\", std::env::args()) }}\").unwrap();
+            std::process::Command::new(std::env::var(\"RUSTC_WRAPPER\").unwrap())
+                .arg(std::env::var(\"RUSTC\").unwrap())
+                .args([\"--crate-name\", \"built\", \"--target\", &std::env::var(\"TARGET\").unwrap(), \"--out-dir\"])
+                .arg(&folder).arg(folder.join(\"built.rs\"))
+                .status().unwrap();
+            assert!(!is_instrumented(folder.join(\"built\").to_str().unwrap()));
             println!(\"cargo::rustc-env=PROBE={{}}\", status.success());
         }}"
     );

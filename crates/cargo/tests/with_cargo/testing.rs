@@ -1,6 +1,6 @@
 //! `test`: one process a test, libtest's arguments and output, other harnesses, doc tests.
 
-use crate::package::{Package, manifest};
+use crate::package::{Called, Package, manifest, shared};
 use libtest_mimic::Trial;
 
 pub(crate) fn trials() -> Vec<Trial> {
@@ -205,6 +205,10 @@ fn output_is_as_libtests() {
         "{shown}"
     );
     run(&["--ignored", "--test-threads=1"]);
+    let mut fed = package.command(&["test", "--lib", "--", "c_reads"]);
+    let input = std::fs::File::open(package.path("Cargo.toml")).expect("a file");
+    fed.stdin(input).env("CARGO_TARGET_DIR", shared("target"));
+    Called::from(fed).expect(4);
     let help = package
         .finishline(&["test", "--lib", "--", "--help"])
         .expect(0);
