@@ -105,27 +105,48 @@ fn warnings(program: &Path, size: &str) -> Anything<usize> {
     Ok(text.matches("WARNING: ThreadSanitizer").count())
 }
 
+/// How the programs are built.
+struct Way {
+    name: &'static str,
+    command: &'static [&'static str],
+    variables: &'static [(&'static str, &'static str)],
+}
+
+const WAYS: [Way; 3] = [
+    Way {
+        name: "plain",
+        command: &["build"],
+        variables: &[],
+    },
+    Way {
+        name: "checked",
+        command: &["finishline", "build"],
+        variables: &[],
+    },
+    Way {
+        name: "sanitized",
+        command: &["build"],
+        variables: &[
+            ("RUSTC_BOOTSTRAP", "1"),
+            (
+                "RUSTFLAGS",
+                "-Zsanitizer=thread -Cunsafe-allow-abi-mismatch=sanitizer",
+            ),
+        ],
+    },
+];
+
 /// The folders with the programs as they are, checked, and under ThreadSanitizer.
 fn build() -> Anything<[PathBuf; 3]> {
     let programs = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../programs/rust");
     let built = Path::new(env!("CARGO_TARGET_TMPDIR")).join("speed");
     let mut folders = Vec::new();
-    let ways: [(&str, &[&str], &[(&str, &str)]); 3] = [
-        ("plain", &["build"], &[]),
-        ("checked", &["finishline", "build"], &[]),
-        (
-            "sanitized",
-            &["build"],
-            &[
-                ("RUSTC_BOOTSTRAP", "1"),
-                (
-                    "RUSTFLAGS",
-                    "-Zsanitizer=thread -Cunsafe-allow-abi-mismatch=sanitizer",
-                ),
-            ],
-        ),
-    ];
-    for (name, command, variables) in ways {
+    for Way {
+        name,
+        command,
+        variables,
+    } in WAYS
+    {
         let target = built.join(name);
         let (program, command) = match command {
             ["finishline", ..] => (env::current_exe()?, command),

@@ -9,10 +9,11 @@ use std::ffi::{OsStr, OsString};
 
 const EXIT_STATUSES: &str = "\
 Exit status:
-  0   nothing found
   66  a race found, also if the program or a test failed
-  2   bad usage, or a file that can't be used
-  Otherwise that of the program or of cargo";
+  3   the program or a test failed
+  4   unknown: nothing was parallel, a task waits in vain, no findings
+  2   bad usage, a program that does not build, a file that can't be used
+  Otherwise nothing was found, and it is that of the program";
 
 /// Runs a Rust program that uses rayon, and tells whether any schedule of this input has a race.
 #[derive(Parser)]

@@ -6,7 +6,7 @@ use crate::run::Ended;
 use crate::runtime::Runtime;
 use crate::session::{CommandLine, Compiler, Session};
 use crate::toolchain::{Place, Toolchain};
-use crate::{Problem, RACE_FOUND, runner};
+use crate::{BAD_USAGE, Problem, runner};
 use std::env;
 use std::ffi::{OsStr, OsString};
 use std::fs;
@@ -18,7 +18,7 @@ use std::process::{Command, ExitStatus};
 /// The folder in cargo's target directory that is ours.
 const OUR_TARGET: &str = "finishline";
 
-/// Does what was asked, and returns the exit status: that of cargo, hence of the program, unless there is a race.
+/// Does what was asked, and returns the exit status.
 pub(crate) fn execute(request: &Request) -> Result<u8, Problem> {
     let given = CargoArguments::read(&request.cargo)?;
     let toolchain = Toolchain::find(&given.place)?;
@@ -67,6 +67,7 @@ pub(crate) fn execute(request: &Request) -> Result<u8, Problem> {
             compile_arguments: runtime.compile_arguments,
             link_arguments: runtime.link_arguments,
         },
+        users_runner: toolchain.users_runner(&given.place),
         users_environment: changed
             .map(|(name, _)| (name.to_owned(), env::var(name).ok()))
             .to_vec(),
@@ -99,15 +100,22 @@ pub(crate) fn execute(request: &Request) -> Result<u8, Problem> {
 /// Reports what the runners have left behind.
 fn conclude(session: &Session, cargo: ExitStatus) -> Result<u8, Problem> {
     let runs = session.runs()?;
-    if runs.is_empty() && session.subcommand == Subcommand::Run && cargo.success() {
-        return Err(Problem::new(
-            "the program was not checked: cargo was told to start it in another way",
-        ));
+    if runs.is_empty() {
+        return match (session.subcommand, cargo.success()) {
+            (Subcommand::Run, true) => Err(Problem::new(
+                "the program was not checked: cargo was told to start it in another way",
+            )),
+            (_, true) => Ok(0),
+            // It has said why: there is nothing to run.
+            (_, false) => Ok(BAD_USAGE),
+        };
     }
-    let raced = !runs.is_empty() && Reporter::new(session)?.conclude(&runs)?;
-    Ok(match raced {
-        true => RACE_FOUND,
-        false => Ended::from(cargo).status(),
+    let status = Reporter::new(session)?.conclude(&runs)?;
+    let all_fine = runs.iter().all(|run| run.ended == Ended::Exited(0)) && status == 0;
+    Ok(match all_fine && !cargo.success() {
+        // Some other program of tests could not be run.
+        true => BAD_USAGE,
+        false => status,
     })
 }
 

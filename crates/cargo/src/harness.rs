@@ -81,7 +81,7 @@ struct Outcome {
 
 impl Outcome {
     fn is_fine(&self) -> bool {
-        self.passed && self.standing != Standing::Races
+        self.passed && !matches!(self.standing, Standing::Races | Standing::Stopped)
     }
 }
 
@@ -98,9 +98,14 @@ fn run_one(
         let passed = run.ended == Ended::Exited(0) && transcript.passed == Some(true);
         run.failure = (!passed).then(|| failure(run.ended, transcript.passed));
         let told = reporter.tell(&run, run.failure.as_deref());
+        let standing = told.standing();
+        if standing == Standing::Stopped {
+            // It was ended by us, and the report says why.
+            run.failure = None;
+        }
         let style = report::style(session.options.color, io::stdout().is_terminal());
         Ok(Outcome {
-            standing: told.standing(),
+            standing,
             report: told.text(style).map_err(Printer::problem)?,
             run,
             transcript,
@@ -264,6 +269,7 @@ impl Printer {
         let (color, word, letter) = match (outcome.passed, outcome.standing) {
             (true, Standing::Races) => (RED, "RACE", "R"),
             (false, Standing::Races) => (RED, "FAILED, RACE", "R"),
+            (_, Standing::Stopped) => (RED, "STOPPED", "S"),
             (false, _) => (RED, "FAILED", "F"),
             (true, Standing::Unchecked) => (YELLOW, "ok, unchecked", "u"),
             (true, Standing::NothingFound) => (GREEN, "ok", "."),

@@ -40,11 +40,9 @@ use std::ffi::OsString;
 use std::io::{self, Write};
 use std::process::ExitCode;
 
-/// Races were found.
-const RACE_FOUND: u8 = 66;
-/// Bad usage, or a file or program that can't be used.
+/// Bad usage, a program that does not build, or a file that can't be used.
 const BAD_USAGE: u8 = 2;
-/// Cargo's own status for a failed build or test, and libtest's.
+/// libtest's status for a failed test, on which cargo goes no further.
 const CARGO_FAILED: u8 = 101;
 
 /// The whole tool: which part of it this process is, is decided by how it was started.

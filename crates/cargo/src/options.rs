@@ -140,3 +140,38 @@ impl Color {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use clap::Parser;
+
+    #[derive(Parser)]
+    struct Line {
+        #[command(flatten)]
+        options: Options,
+    }
+
+    fn options(words: &str) -> Options {
+        let words = ["tool"].into_iter().chain(words.split_whitespace());
+        Line::try_parse_from(words).expect("options").options
+    }
+
+    #[test]
+    fn what_changes_a_run_is_repeated_with_it() {
+        let of_the_run = |words| options(words).of_the_run().join(" ");
+        assert_eq!(of_the_run("--format json -o a --max-races 3 -q"), "");
+        assert_eq!(of_the_run("--logical-threads 16 --first left"), "");
+        assert_eq!(
+            of_the_run("--determinacy --first right --logical-threads 4"),
+            "--logical-threads=4 --first=right --determinacy"
+        );
+    }
+
+    #[test]
+    fn standard_output_is_for_reports_that_programs_read() {
+        assert!(!options("").report_on_standard_output());
+        assert!(options("--format json").report_on_standard_output());
+        assert!(!options("--format sarif -o file").report_on_standard_output());
+    }
+}

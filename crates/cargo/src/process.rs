@@ -4,7 +4,7 @@
 //! containers forbid even that; runs then differ in addresses and in nothing else.
 
 use crate::Problem;
-use crate::options::First;
+use crate::options::{First, Subcommand};
 use crate::run::{Ended, Run};
 use crate::session::Session;
 use nix::sys::personality::{self, Persona};
@@ -36,6 +36,7 @@ pub(crate) enum Role {
 /// A process whose findings go to a folder of their own.
 pub(crate) struct Checked<'a> {
     program: &'a Path,
+    subcommand: Subcommand,
     pub(crate) folder: PathBuf,
     pub(crate) command: Command,
 }
@@ -66,6 +67,7 @@ impl<'a> Checked<'a> {
         command.env(OPTIONS_VARIABLE, text);
         Ok(Checked {
             program,
+            subcommand: session.subcommand,
             folder,
             command,
         })
@@ -86,7 +88,7 @@ impl<'a> Checked<'a> {
             program: self.program.to_owned(),
             test: test.map(str::to_owned),
             ended,
-            failure: ended.failure(),
+            failure: ended.failure(self.subcommand),
             findings,
         })
     }
@@ -94,7 +96,14 @@ impl<'a> Checked<'a> {
 
 /// The same process, asked for nothing that needs findings.
 pub(crate) fn unchecked(session: &Session, program: &Path, arguments: &[OsString]) -> Command {
-    let mut command = Command::new(program);
+    let mut command = match session.users_runner.split_first() {
+        Some((runner, its_arguments)) => {
+            let mut command = Command::new(runner);
+            command.args(its_arguments).arg(program);
+            command
+        }
+        None => Command::new(program),
+    };
     command.args(arguments).env_remove(OPTIONS_VARIABLE);
     session.leave(&mut command);
     command

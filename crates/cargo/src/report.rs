@@ -1,7 +1,7 @@
 //! From runs to reports: what the findings of each process amount to, and one document about all of them.
 //!
 //! What is established, and in which words, is decided by `finishline-symbols` and `finishline-report`; here it is only put together. A
-//! process that left no findings is never passed over: it is noted in the document, and its verdict is that nothing is known.
+//! process that left no findings is never passed over: its verdict is that nothing is known.
 
 use crate::Problem;
 use crate::options::{Color, Format, Subcommand};
@@ -22,6 +22,8 @@ use std::path::Path;
 pub(crate) enum Standing {
     Races,
     NothingFound,
+    /// The run was ended because a task waits in vain.
+    Stopped,
     /// Findings are missing or cut short.
     Unchecked,
 }
@@ -56,6 +58,16 @@ impl<'a> Reporter<'a> {
             notes: Vec::new(),
         };
         let replay = self.session.command.replay(run.test.as_deref());
+        let question = Question {
+            directory: &self.session.command.directory,
+            program: &name,
+            test: run.test.as_deref(),
+            replay: &replay,
+            failure,
+            status: run.ended.status(),
+            suppressions: self.suppressions.as_ref(),
+        };
+        let mut heard = false;
         for path in &run.findings {
             let findings = match finishline_symbols::read(path) {
                 Ok(findings) => findings,
@@ -67,27 +79,28 @@ impl<'a> Reporter<'a> {
             };
             let is_run_itself =
                 Path::new(&findings.executable).file_name() == run.program.file_name();
-            let question = Question {
-                directory: &self.session.command.directory,
-                program: if is_run_itself { &name } else { "" },
-                test: run.test.as_deref(),
-                replay: &replay,
-                failure: failure.filter(|_| is_run_itself),
-                suppressions: self.suppressions.as_ref(),
+            heard |= is_run_itself;
+            // Of a process that the run started we know neither how it ended nor what the user calls it.
+            let question = match is_run_itself {
+                true => question.clone(),
+                false => Question {
+                    program: "",
+                    failure: None,
+                    status: 0,
+                    ..question.clone()
+                },
             };
             told.processes
                 .push(finishline_symbols::symbolise(&findings, &question));
         }
-        if run.findings.is_empty() {
-            let why = failure.unwrap_or("the process ended before its findings were written");
-            told.notes
-                .push(format!("{} was not checked: {why}", run_name(&name, run)));
+        if !heard {
+            told.processes.push(finishline_symbols::unheard(&question));
         }
         told
     }
 
-    /// Reports all runs of the session. True if there is a race among them.
-    pub(crate) fn conclude(&self, runs: &[Run]) -> Result<bool, Problem> {
+    /// Reports all runs of the session, and says which exit status they amount to.
+    pub(crate) fn conclude(&self, runs: &[Run]) -> Result<u8, Problem> {
         let mut suite = NativeSuite {
             command: self.session.command.words(),
             ..NativeSuite::default()
@@ -100,9 +113,8 @@ impl<'a> Reporter<'a> {
         if self.session.doc_tests_were_skipped() {
             suite.notes.push("doc tests are not checked".to_owned());
         }
-        let raced = suite.runs.iter().any(races);
         self.write(&suite)?;
-        Ok(raced)
+        Ok(native::suite_exit_status(&suite))
     }
 
     fn write(&self, suite: &NativeSuite) -> Result<(), Problem> {
@@ -150,8 +162,12 @@ impl<'a> Reporter<'a> {
 
 impl Told {
     pub(crate) fn standing(&self) -> Standing {
-        if self.processes.iter().any(races) {
+        if self.processes.iter().any(native::has_races) {
             return Standing::Races;
+        }
+        let stopped = |run: &NativeRun| run.because == Some(Limit::Stopped);
+        if self.processes.iter().any(stopped) {
+            return Standing::Stopped;
         }
         let cut_short = |run: &NativeRun| {
             run.verdict == Verdict::Unknown && run.because != Some(Limit::NothingParallel)
@@ -168,16 +184,12 @@ impl Told {
         for run in self
             .processes
             .iter()
-            .filter(|run| races(run) || run.stopped.is_some())
+            .filter(|run| native::has_races(run) || run.stopped.is_some())
         {
             native::write(run, finishline_report::Format::Text, style, &mut text)?;
         }
         Ok(text)
     }
-}
-
-fn races(run: &NativeRun) -> bool {
-    native::exit_status(run) == crate::RACE_FOUND
 }
 
 fn run_name(program: &str, run: &Run) -> String {

@@ -1,5 +1,6 @@
 //! One process that was started to be checked: what it was, how it ended, and where its findings are.
 
+use crate::options::Subcommand;
 use serde::{Deserialize, Serialize};
 use std::os::unix::process::ExitStatusExt;
 use std::path::PathBuf;
@@ -60,9 +61,14 @@ impl Ended {
         }
     }
 
-    /// The failure that this way of ending is a sign of. Exit statuses are the program's own business, but for that of a panic.
-    pub(crate) fn failure(self) -> Option<String> {
+    /// The failure that this way of ending is a sign of. Exit statuses are a program's own business, but for that of a panic; in a program
+    /// of tests each but 0 says that some test failed.
+    pub(crate) fn failure(self, subcommand: Subcommand) -> Option<String> {
         match self {
+            Ended::Exited(0) => None,
+            Ended::Exited(code) if subcommand == Subcommand::Test => Some(format!(
+                "the program of tests ended with exit status {code}"
+            )),
             Ended::Exited(PANICKED) => Some(format!(
                 "the program ended with exit status {PANICKED}, as after a panic"
             )),
@@ -96,5 +102,15 @@ mod tests {
     fn statuses_are_those_of_shells() {
         assert_eq!(Ended::Exited(3).status(), 3);
         assert_eq!(Ended::Killed { signal: 6 }.status(), 134);
+    }
+
+    #[test]
+    fn programs_may_end_as_they_like_but_for_panics() {
+        let failed = |ended: Ended, subcommand| ended.failure(subcommand).is_some();
+        let (run, test) = (Subcommand::Run, Subcommand::Test);
+        let ends = [Ended::Exited(0), Ended::Exited(1), Ended::Exited(101)];
+        assert_eq!(ends.map(|ended| failed(ended, run)), [false, false, true]);
+        assert_eq!(ends.map(|ended| failed(ended, test)), [false, true, true]);
+        assert!(failed(Ended::Killed { signal: 9 }, run));
     }
 }

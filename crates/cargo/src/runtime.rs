@@ -12,6 +12,7 @@ use crate::sources::Wrapped;
 use crate::toolchain::Toolchain;
 use crate::{Problem, sources, standard_library};
 use std::env;
+use std::ffi::OsString;
 use std::fs::{self, File, TryLockError};
 use std::hash::{DefaultHasher, Hasher};
 use std::path::{Path, PathBuf};
@@ -38,7 +39,7 @@ pub(crate) struct Runtime {
 impl Runtime {
     /// Finds the runtime in the cache, or builds it.
     pub(crate) fn prepare(toolchain: &Toolchain, quiet: bool) -> Result<Runtime, Problem> {
-        let cache = cache()?;
+        let cache = cache(env::var_os, env::home_dir())?;
         fs::create_dir_all(&cache).map_err(|error| Problem::write(&cache, error))?;
         let key = key(toolchain);
         let home = cache.join(&key);
@@ -62,15 +63,19 @@ impl Runtime {
     }
 }
 
-fn cache() -> Result<PathBuf, Problem> {
+/// Where runtimes are kept, by what the environment says.
+fn cache(
+    variable: impl Fn(&'static str) -> Option<OsString>,
+    home: Option<PathBuf>,
+) -> Result<PathBuf, Problem> {
     let set = |name| {
-        env::var_os(name)
+        variable(name)
             .filter(|value| !value.is_empty())
             .map(PathBuf::from)
     };
     let folder = set(CACHE_VARIABLE)
         .or_else(|| set("XDG_CACHE_HOME").map(|caches| caches.join("finishline")))
-        .or_else(|| env::home_dir().map(|home| home.join(".cache/finishline")))
+        .or_else(|| home.map(|home| home.join(".cache/finishline")))
         .ok_or_else(|| {
             Problem::new(format!(
                 "there is no home directory; name a folder for the runtime in {CACHE_VARIABLE}"
@@ -254,5 +259,65 @@ fn succeed(command: &mut Command, otherwise: &str) -> Result<(), Problem> {
         Ok(status) if status.success() => Ok(()),
         Ok(status) => Err(Problem::new(format!("{otherwise} ({status})"))),
         Err(error) => Err(Problem::new(format!("{otherwise}: {error}"))),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::sync::mpsc;
+    use std::thread;
+    use std::time::Duration;
+
+    #[test]
+    fn the_cache_is_where_the_environment_says() {
+        let folder = |set: &[(&str, &str)], home: Option<&str>| {
+            let variable = |name: &str| {
+                let found = set.iter().find(|(given, _)| *given == name);
+                found.map(|(_, value)| OsString::from(value))
+            };
+            let folder = cache(variable, home.map(PathBuf::from)).ok();
+            folder.map(|folder| folder.into_os_string().into_string().expect("text"))
+        };
+        let (own, xdg) = ((CACHE_VARIABLE, "/own"), ("XDG_CACHE_HOME", "/xdg"));
+        let home = Some("/me");
+        assert_eq!(folder(&[own, xdg], home).as_deref(), Some("/own"));
+        assert_eq!(folder(&[xdg], home).as_deref(), Some("/xdg/finishline"));
+        let unset = [(CACHE_VARIABLE, ""), ("XDG_CACHE_HOME", "")];
+        let expected = Some("/me/.cache/finishline");
+        assert_eq!(folder(&unset, home).as_deref(), expected);
+        assert_eq!(folder(&[], None), None);
+        let relative = folder(&[(CACHE_VARIABLE, "here")], None).expect("a folder");
+        assert!(Path::new(&relative).is_absolute());
+    }
+
+    #[test]
+    fn each_compiler_has_a_runtime_of_its_own() {
+        let toolchain = |version: &str| Toolchain {
+            cargo: "cargo".into(),
+            rustc: "rustc".into(),
+            version: version.to_owned(),
+            host: "x".to_owned(),
+            release: "1.95.0".to_owned(),
+        };
+        let key = |version| key(&toolchain(version));
+        assert_eq!(key("a"), key("a"));
+        assert_ne!(key("a"), key("b"));
+        assert!(key("a").starts_with("1.95.0-"));
+    }
+
+    #[test]
+    fn only_one_builds() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let path = folder.path().join("lock");
+        let first = wait_for_lock(&path, true).expect("nobody else has it");
+        let (sender, receiver) = mpsc::channel();
+        thread::scope(|scope| {
+            scope.spawn(|| sender.send(wait_for_lock(&path, true).is_ok()));
+            let waited = receiver.recv_timeout(Duration::from_millis(100));
+            waited.expect_err("it is not free");
+            drop(first);
+            assert_eq!(receiver.recv(), Ok(true));
+        });
     }
 }

@@ -8,6 +8,7 @@ use crate::options::{Options, Subcommand};
 use crate::run::Run;
 use serde::{Deserialize, Serialize};
 use std::env;
+use std::ffi::OsString;
 use std::fs::{self, File};
 use std::io::{self, Write};
 use std::path::PathBuf;
@@ -26,6 +27,8 @@ pub(crate) struct Session {
     pub(crate) command: CommandLine,
     pub(crate) options: Options,
     pub(crate) compiler: Compiler,
+    /// The program and the arguments by which the user has programs started; none if they are started as they are.
+    pub(crate) users_runner: Vec<OsString>,
     /// The user's values of the variables that the session sets.
     pub(crate) users_environment: Vec<(String, Option<String>)>,
 }

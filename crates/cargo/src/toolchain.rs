@@ -103,6 +103,16 @@ impl Toolchain {
         }
     }
 
+    /// How the user has programs started, as a program and its arguments; empty if nothing is said about it.
+    pub(crate) fn users_runner(&self, place: &Place) -> Vec<OsString> {
+        // Cargo reads the variable itself, as a part of its configuration.
+        let key = format!("target.{}.runner", self.host);
+        let runner = configuration(&self.cargo, place, &key)
+            .as_deref()
+            .and_then(parse_runner);
+        runner.unwrap_or_default()
+    }
+
     /// The directory that cargo would build in.
     pub(crate) fn target_directory(&self, place: &Place) -> Result<PathBuf, Problem> {
         #[derive(Deserialize)]
@@ -125,10 +135,15 @@ fn given(variables: &[&str]) -> Option<OsString> {
     values.into_iter().find(|value| !value.is_empty())
 }
 
-/// A program that cargo's configuration names, as a path that holds from anywhere.
+/// A program that cargo's configuration names.
+fn configured_program(cargo: &OsStr, place: &Place, key: &str) -> Option<OsString> {
+    parse_program(&configuration(cargo, place, key)?)
+}
+
+/// What cargo's configuration says, with where it says so.
 ///
 /// The command that reads configuration is not stable; where it is missing, the answer is that nothing is configured.
-fn configured_program(cargo: &OsStr, place: &Place, key: &str) -> Option<OsString> {
+fn configuration(cargo: &OsStr, place: &Place, key: &str) -> Option<String> {
     let mut command = Command::new(cargo);
     command.args(["-Zunstable-options", "config", "get", "--show-origin", key]);
     command.args(&place.arguments).env("RUSTC_BOOTSTRAP", "1");
@@ -137,14 +152,49 @@ fn configured_program(cargo: &OsStr, place: &Place, key: &str) -> Option<OsStrin
         .output()
         .ok()
         .filter(|output| output.status.success())?;
-    parse_configured(&String::from_utf8(output.stdout).ok()?)
+    String::from_utf8(output.stdout).ok()
 }
 
 /// Reads `build.rustc-wrapper = "value" # origin`.
-fn parse_configured(line: &str) -> Option<OsString> {
-    let (_, assigned) = line.trim_end().split_once(" = ")?;
-    let (value, origin) = assigned.rsplit_once(" # ")?;
-    let program: String = serde_json::from_str(value).ok()?;
+fn parse_program(line: &str) -> Option<OsString> {
+    let (_, assigned) = line.split_once(" = ")?;
+    let (program, origin) = parse_value(assigned)?;
+    from_anywhere(&program, origin)
+}
+
+/// Reads `….runner = "value" # origin`, where the value is a program and its arguments, or a list of such values, each on a line.
+fn parse_runner(text: &str) -> Option<Vec<OsString>> {
+    let (_, assigned) = text.split_once(" = ")?;
+    let (words, origin): (Vec<String>, &str) = match parse_value(assigned) {
+        Some((value, origin)) => (
+            value.split_whitespace().map(str::to_owned).collect(),
+            origin,
+        ),
+        None => {
+            let values: Vec<(String, &str)> = assigned.lines().filter_map(parse_value).collect();
+            let (_, origin) = *values.first()?;
+            (values.into_iter().map(|(value, _)| value).collect(), origin)
+        }
+    };
+    let (program, arguments) = words.split_first()?;
+    let arguments = arguments.iter().map(OsString::from);
+    Some(
+        [from_anywhere(program, origin)?]
+            .into_iter()
+            .chain(arguments)
+            .collect(),
+    )
+}
+
+/// Reads `"value" # origin`, which may be a part of a list.
+fn parse_value(line: &str) -> Option<(String, &str)> {
+    let (value, origin) = line.trim().rsplit_once(" # ")?;
+    let value = serde_json::from_str(value.trim_end_matches(',')).ok()?;
+    Some((value, origin))
+}
+
+/// A configured program as a path that holds from anywhere.
+fn from_anywhere(program: &str, origin: &str) -> Option<OsString> {
     if program.is_empty() {
         return None;
     }
@@ -180,7 +230,7 @@ mod tests {
 
     #[test]
     fn configured_paths_are_relative_to_the_folder_of_the_configuration() {
-        let read = |line| parse_configured(line).map(|path| path.into_string().expect("text"));
+        let read = |line| parse_program(line).map(|path| path.into_string().expect("text"));
         let line = "build.rustc-wrapper = \"tools/wrap\" # /home/me/p/.cargo/config.toml\n";
         assert_eq!(read(line).as_deref(), Some("/home/me/p/tools/wrap"));
         let line = "build.rustc-wrapper = \"sccache\" # /home/me/.cargo/config.toml";
@@ -191,5 +241,25 @@ mod tests {
             read("build.rustc-wrapper = \"\" # /x/.cargo/config.toml"),
             None
         );
+    }
+
+    #[test]
+    fn runners_are_a_text_or_a_list() {
+        let read = |text| {
+            let words = parse_runner(text).unwrap_or_default().into_iter();
+            let words: Vec<String> = words
+                .map(|word| word.into_string().expect("text"))
+                .collect();
+            words.join("|")
+        };
+        let origin = "# /home/me/p/.cargo/config.toml";
+        let text = format!("target.x.runner = \"tools/run -v  a\" {origin}\n");
+        assert_eq!(read(&text), "/home/me/p/tools/run|-v|a");
+        let list =
+            format!("target.x.runner = [\n    \"run\", {origin}\n    \"-v # x, y\", {origin}\n]\n");
+        assert_eq!(read(&list), "run|-v # x, y");
+        let variable = "target.x.runner = \"/bin/a b\" # environment variable `X`\n";
+        assert_eq!(read(variable), "/bin/a|b");
+        assert_eq!(read("target.x.runner = [\n]\n"), "");
     }
 }

@@ -392,7 +392,7 @@ mod tests {
     #[test]
     fn the_drop_in_replaces_the_root_alone() {
         let call = call(
-            "--crate-name rayon_core --edition=2018 /registry/src/lib.rs --out-dir o.rs.d -Cmetadata=1",
+            "--crate-name rayon_core --edition=2018 --edition 2021 /registry/src/lib.rs --out-dir o.rs.d -Cmetadata=1",
         );
         let arguments = call
             .with_root(Path::new("/cache/lib.rs"))
@@ -410,6 +410,21 @@ mod tests {
                 &edition
             ]
         );
+    }
+
+    #[test]
+    fn long_command_lines_come_in_files() {
+        let file = tempfile::NamedTempFile::new().expect("a file");
+        fs::write(
+            file.path(),
+            "--crate-name\na\n--cfg\nfeature=\"b c\"\n--target=x",
+        )
+        .expect("written");
+        let call = call(&format!("--test @{}", file.path().display()));
+        assert_eq!(call.crate_name.as_deref(), Some("a"));
+        assert_eq!(call.values("--cfg"), ["feature=\"b c\""]);
+        assert_eq!(call.unit(), Unit::Instrumented);
+        assert!(Call::read(&["@/no/such/file".into()]).is_err());
     }
 
     #[test]

@@ -14,6 +14,8 @@ pub struct NativeRun {
     pub arguments: Vec<String>,
     /// The test that the process ran, if it was one.
     pub test: Option<String>,
+    /// The command that shows the same again.
+    pub replay: String,
     pub detector: Detector,
     pub verdict: Verdict,
     pub extent: Extent,
@@ -27,6 +29,8 @@ pub struct NativeRun {
     pub stopped: Option<Stopped>,
     /// How the process failed, in a sentence: a panic's exit status, a signal.
     pub failure: Option<String>,
+    /// The exit status that the process ended with.
+    pub status: u8,
     /// What parallel iterators were divided for.
     pub logical_threads: u32,
     pub statistics: NativeStatistics,
@@ -52,6 +56,8 @@ pub enum Limit {
     NothingParallel,
     /// A task waits for something that no depth-first run can give it.
     Stopped,
+    /// A thread waits for one that can't go on before it does, and so neither could be followed any more.
+    Unfollowed,
     /// The findings end before the process did.
     Incomplete,
     /// Threads besides the first were seen.
@@ -61,9 +67,10 @@ pub enum Limit {
 }
 
 impl Limit {
-    pub const ALL: [Limit; 5] = [
+    pub const ALL: [Limit; 6] = [
         Limit::NothingParallel,
         Limit::Stopped,
+        Limit::Unfollowed,
         Limit::Incomplete,
         Limit::Threads,
         Limit::Synchronised,
@@ -74,6 +81,7 @@ impl Limit {
         match self {
             Limit::NothingParallel => "nothing-parallel",
             Limit::Stopped => "stopped",
+            Limit::Unfollowed => "unfollowed",
             Limit::Incomplete => "incomplete",
             Limit::Threads => "threads",
             Limit::Synchronised => "synchronised",
@@ -88,6 +96,9 @@ impl Limit {
             }
             Limit::Stopped => {
                 "a task waits for what another task does, other than by join or scope; the run was stopped there. Another schedule may go on, so this is no proof of a deadlock, but with few threads it can become one"
+            }
+            Limit::Unfollowed => {
+                "threads wait for each other in a way that could not be followed; from there on nothing was checked"
             }
             Limit::Incomplete => "the process ended before its findings were complete",
             Limit::Threads => {
@@ -105,7 +116,7 @@ impl Limit {
             }
             Limit::Stopped => "let tasks wait for each other only by join and scope",
             Limit::Incomplete => "let the program run to its end",
-            Limit::Threads => {
+            Limit::Threads | Limit::Unfollowed => {
                 "use tasks of rayon instead of threads: of these every schedule is covered"
             }
             Limit::Synchronised => {
@@ -435,6 +446,52 @@ impl NativeTaskKind {
     }
 }
 
+/// What waits for tasks.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum NativeFinishKind {
+    Program,
+    Join,
+    Scope,
+    ScopeFifo,
+    InPlaceScope,
+    InPlaceScopeFifo,
+    Broadcast,
+}
+
+impl NativeFinishKind {
+    pub const ALL: [NativeFinishKind; 7] = [
+        NativeFinishKind::Program,
+        NativeFinishKind::Join,
+        NativeFinishKind::Scope,
+        NativeFinishKind::ScopeFifo,
+        NativeFinishKind::InPlaceScope,
+        NativeFinishKind::InPlaceScopeFifo,
+        NativeFinishKind::Broadcast,
+    ];
+
+    /// The word of findings files.
+    pub const fn word(self) -> &'static str {
+        match self {
+            NativeFinishKind::Program => "program",
+            NativeFinishKind::Join => "join",
+            NativeFinishKind::Scope => "scope",
+            NativeFinishKind::ScopeFifo => "scope-fifo",
+            NativeFinishKind::InPlaceScope => "in-place-scope",
+            NativeFinishKind::InPlaceScopeFifo => "in-place-scope-fifo",
+            NativeFinishKind::Broadcast => "broadcast",
+        }
+    }
+
+    pub fn from_word(word: &str) -> Option<NativeFinishKind> {
+        NativeFinishKind::ALL.into_iter().find(|k| k.word() == word)
+    }
+
+    /// The operation that ends with it, for one that left no trace of the method called.
+    pub fn operation(self) -> String {
+        self.word().replace('-', "_")
+    }
+}
+
 /// Why nothing orders the two accesses of a pair.
 #[derive(Clone, Debug, PartialEq)]
 pub struct NativeWhy {
@@ -510,7 +567,7 @@ impl Object {
 /// A run that was ended because a task waits in vain.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Stopped {
-    /// `futex`, `condvar`, `spin`, `channel`, `sleep`.
+    /// What it waits by or for: `futex`, `spin`, `join`, `creator`.
     pub what: String,
     pub stack: Stack,
     pub task: NativeTask,

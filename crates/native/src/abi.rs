@@ -6,11 +6,13 @@
 //! The orders of atomic operations are those of C: 0 relaxed, 1 consume, 2 acquire, 3 release, 4 both, 5 sequentially
 //! consistent.
 
+mod pairs;
+
 use crate::baton;
 use crate::checker::{Glance, Here, Looking, Waits};
 use crate::process::{self, checker};
 use crate::shadow::{GRAIN, PAGE, PAGE_BITS, PAGES};
-use crate::structure::{FinishKind, TaskKind};
+use crate::structure::{FINISHES_BY_NUMBER, TASKS_BY_NUMBER};
 use crate::synchronisation::{How, Operation};
 use finishline_detect::inline::SLOTS;
 use finishline_model::AccessKind::{Read, Write};
@@ -314,11 +316,11 @@ unsafe extern "C" fn set(
 }
 
 /// The orders that acquire, and those that release.
-fn acquires(order: u64) -> bool {
+fn acquires(order: u32) -> bool {
     matches!(order, 1 | 2 | 4 | 5)
 }
 
-fn releases(order: u64) -> bool {
+fn releases(order: u32) -> bool {
     matches!(order, 3..=5)
 }
 
@@ -376,7 +378,7 @@ macro_rules! atomics {
 
             type Place = u64;
 
-            unsafe extern "C" fn load(at: *const $atomic, order: u64, _: u64, _: u64, _: u64, place: Place) -> $integer {
+            unsafe extern "C" fn load(at: *const $atomic, order: u32, _: u64, _: u64, _: u64, place: Place) -> $integer {
                 // SAFETY: the program's own operation, here and below.
                 let value = unsafe { &*at }.load(SeqCst);
                 let operation = Operation {
@@ -392,7 +394,7 @@ macro_rules! atomics {
                 value
             }
 
-            unsafe extern "C" fn store(at: *const $atomic, value: $integer, order: u64, _: u64, _: u64, place: Place) {
+            unsafe extern "C" fn store(at: *const $atomic, value: $integer, order: u32, _: u64, _: u64, place: Place) {
                 let operation = Operation {
                     address: at as u64,
                     before: None,
@@ -408,7 +410,7 @@ macro_rules! atomics {
 
             macro_rules! modify {
                 ($does:ident $method:ident $how:ident $result:expr) => {
-                    unsafe extern "C" fn $does(at: *const $atomic, value: $integer, order: u64, _: u64, _: u64, place: Place) -> $integer {
+                    unsafe extern "C" fn $does(at: *const $atomic, value: $integer, order: u32, _: u64, _: u64, place: Place) -> $integer {
                         // SAFETY: see `load`.
                         let before = unsafe { &*at }.$method(value, SeqCst);
                         let result: fn($integer, $integer) -> $integer = $result;
@@ -441,8 +443,8 @@ macro_rules! atomics {
                 at: *const $atomic,
                 expected: $integer,
                 new: $integer,
-                order: u64,
-                failed: u64,
+                order: u32,
+                failed: u32,
                 place: Place,
             ) -> $integer {
                 // SAFETY: see `load`.
@@ -472,107 +474,27 @@ atomics!(u16, AtomicU16, 2; __tsan_atomic16_load __tsan_atomic16_store __tsan_at
 atomics!(u32, AtomicU32, 4; __tsan_atomic32_load __tsan_atomic32_store __tsan_atomic32_exchange __tsan_atomic32_fetch_add __tsan_atomic32_fetch_sub __tsan_atomic32_fetch_and __tsan_atomic32_fetch_or __tsan_atomic32_fetch_xor __tsan_atomic32_fetch_nand __tsan_atomic32_compare_exchange_val words);
 atomics!(u64, AtomicU64, 8; __tsan_atomic64_load __tsan_atomic64_store __tsan_atomic64_exchange __tsan_atomic64_fetch_add __tsan_atomic64_fetch_sub __tsan_atomic64_fetch_and __tsan_atomic64_fetch_or __tsan_atomic64_fetch_xor __tsan_atomic64_fetch_nand __tsan_atomic64_compare_exchange_val longs);
 
-/// Atomic operations on 16 bytes, one at a time. Few programs have any; the place of one is that of the innermost call.
-mod pairs {
-    use super::*;
-    use std::sync::atomic::AtomicBool;
-
-    static BUSY: AtomicBool = AtomicBool::new(false);
-
-    /// Replaces the value by what `change` makes of it, if it makes something, and tells it. The value before.
-    fn change(
-        at: *mut u128,
-        order: u64,
-        reads: bool,
-        how: How,
-        change: impl FnOnce(u128) -> Option<u128>,
-    ) -> u128 {
-        while BUSY.swap(true, SeqCst) {
-            std::hint::spin_loop();
-        }
-        // SAFETY: the program's own operation. All that are instrumented come here, one at a time.
-        let before = unsafe { at.read_unaligned() };
-        let after = change(before);
-        if let Some(after) = after {
-            // SAFETY: as above.
-            unsafe { at.write_unaligned(after) };
-        }
-        BUSY.store(false, SeqCst);
-        let operation = Operation {
-            address: at as u64,
-            before: reads.then_some(folded(before)),
-            after: after.map(folded),
-            how,
-            acquires: acquires(order) && reads,
-            releases: releases(order) && after.is_some(),
-        };
-        let place = checker().and_then(|checker| checker.calls.innermost());
-        atomic(&operation, 16, place.unwrap_or(0));
-        before
-    }
-
-    /// Values are compared with each other and with those next to them.
-    fn folded(value: u128) -> u64 {
-        value as u64 ^ ((value >> 64) as u64).rotate_left(32)
-    }
-
-    #[unsafe(no_mangle)]
-    unsafe extern "C" fn __tsan_atomic128_load(at: *mut u128, order: u64) -> u128 {
-        let value = change(at, order, true, How::Replaced, |_| None);
-        looked(at as u64, folded(value), 0);
-        value
-    }
-
-    #[unsafe(no_mangle)]
-    unsafe extern "C" fn __tsan_atomic128_store(at: *mut u128, value: u128, order: u64) {
-        change(at, order, false, How::Replaced, |_| Some(value));
-    }
-
-    #[unsafe(no_mangle)]
-    unsafe extern "C" fn __tsan_atomic128_compare_exchange_val(
-        at: *mut u128,
-        expected: u128,
-        new: u128,
-        order: u64,
-        _failed: u64,
-    ) -> u128 {
-        change(at, order, true, How::Replaced, |before| {
-            (before == expected).then_some(new)
-        })
-    }
-
-    macro_rules! modify {
-        ($($symbol:ident $how:ident $result:expr;)*) => {$(
-            #[unsafe(no_mangle)]
-            unsafe extern "C" fn $symbol(at: *mut u128, value: u128, order: u64) -> u128 {
-                let result: fn(u128, u128) -> u128 = $result;
-                change(at, order, true, How::$how, |before| Some(result(before, value)))
-            }
-        )*};
-    }
-
-    modify! {
-        __tsan_atomic128_exchange Replaced |_, value| value;
-        __tsan_atomic128_fetch_add Counted |before, value| before.wrapping_add(value);
-        __tsan_atomic128_fetch_sub Counted |before, value| before.wrapping_sub(value);
-        __tsan_atomic128_fetch_and Flagged |before, value| before & value;
-        __tsan_atomic128_fetch_or Flagged |before, value| before | value;
-        __tsan_atomic128_fetch_xor Flagged |before, value| before ^ value;
-        __tsan_atomic128_fetch_nand Flagged |before, value| !(before & value);
-    }
-}
-
 #[unsafe(no_mangle)]
-extern "C" fn __tsan_atomic_thread_fence(order: c_int) {
+extern "C" fn __tsan_atomic_thread_fence(order: u32) {
     fence(SeqCst);
     if let Some(checker) = checker() {
-        let order = u64::from(order.unsigned_abs());
         checker.fence(acquires(order), releases(order));
     }
 }
 
 #[unsafe(no_mangle)]
-extern "C" fn __tsan_atomic_signal_fence(_order: c_int) {}
+extern "C" fn __tsan_atomic_signal_fence(_order: u32) {}
+
+/// What the thread does from here on is not to be told, until as many ends as beginnings have come.
+#[unsafe(no_mangle)]
+extern "C" fn __tsan_ignore_thread_begin() {
+    process::ignore();
+}
+
+#[unsafe(no_mangle)]
+extern "C" fn __tsan_ignore_thread_end() {
+    process::ignore_no_more();
+}
 
 /// The drop-in is there. Answers the logical number of threads.
 #[unsafe(no_mangle)]
@@ -593,7 +515,7 @@ extern "C" fn __finishline_finish_begin(_kind: u32) -> u64 {
 }
 
 extern "C" fn begin_finish(kind: u32, place: u64) -> u64 {
-    let kind = FinishKind::BY_NUMBER.get(kind as usize);
+    let kind = FINISHES_BY_NUMBER.get(kind as usize);
     match (checker(), kind) {
         (Some(checker), Some(kind)) => u64::from(checker.begin_finish(*kind, place).0),
         _ => 0,
@@ -628,7 +550,7 @@ unsafe extern "C" fn task(
     place: u64,
     entry: u64,
 ) {
-    let kind = TaskKind::BY_NUMBER.get(kind as usize);
+    let kind = TASKS_BY_NUMBER.get(kind as usize);
     let suspended = match (checker(), kind) {
         (Some(checker), Some(kind)) => {
             Some(checker.begin_task(*kind, FinishId(finish as u32), place, entry))

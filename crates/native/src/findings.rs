@@ -23,6 +23,8 @@ pub struct Process {
     pub modules: Vec<Module>,
     pub drop_in: bool,
     pub threads: u64,
+    /// It goes on, and these are its findings so far.
+    pub goes_on: bool,
 }
 
 /// A file mapped into the process.
@@ -102,7 +104,7 @@ pub fn write(checker: &Checker, process: &Process) -> String {
             r#""stacks":[{}],"tasks":[{}],"finishes":[{}],"races":[{}]}}"#,
             "\n"
         ),
-        checker.failure().is_none(),
+        checker.failure().is_none() && !process.goes_on,
         quoted(&process.executable),
         joined(arguments),
         quoted(&process.directory),

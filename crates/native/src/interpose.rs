@@ -44,8 +44,9 @@ fn innermost_place(frame: u64, stack: &Range<u64>, called_from: Option<u64>) -> 
     place
 }
 
+/// The frame of the function that this is inlined into.
 #[inline(always)]
-fn frame_pointer() -> u64 {
+pub(crate) fn frame_pointer() -> u64 {
     let frame;
     // SAFETY: reads a register.
     unsafe { asm!("mov {}, rbp", out(reg) frame, options(nomem, nostack, preserves_flags)) };

@@ -14,10 +14,11 @@ use std::arch::asm;
 use std::cell::UnsafeCell;
 use std::ffi::{CStr, c_char, c_int, c_void};
 use std::fs::File;
-use std::io::{ErrorKind, Write};
+use std::io::ErrorKind;
 use std::ops::Range;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
+use std::sync::{Mutex, PoisonError};
 
 struct Slot(UnsafeCell<Option<Checker>>);
 
@@ -118,6 +119,31 @@ pub(crate) fn give_up() {
     OWNER.store(0, Ordering::Release);
 }
 
+/// The checked thread, while it is ignored, and how many times it was asked to be.
+static IGNORED: (AtomicUsize, AtomicU64) = (AtomicUsize::new(0), AtomicU64::new(0));
+
+/// Nothing of the checked thread is told until it has been asked for as often as this.
+pub(crate) fn ignore() {
+    let (thread, times) = &IGNORED;
+    let this = thread_pointer();
+    if OWNER.load(Ordering::Relaxed) == this {
+        thread.store(this, Ordering::Relaxed);
+        hand_over();
+    }
+    if thread.load(Ordering::Relaxed) == this {
+        times.fetch_add(1, Ordering::Relaxed);
+    }
+}
+
+pub(crate) fn ignore_no_more() {
+    let (thread, times) = &IGNORED;
+    let this = thread_pointer();
+    if thread.load(Ordering::Relaxed) == this && times.fetch_sub(1, Ordering::Relaxed) == 1 {
+        thread.store(0, Ordering::Relaxed);
+        take_over();
+    }
+}
+
 /// The stack and the thread-local variables of this thread.
 pub(crate) fn ranges() -> (Range<u64>, Range<u64>) {
     (stack(), private(&modules()))
@@ -158,6 +184,8 @@ pub(crate) fn start() {
             // SAFETY: asked for words of thread-local variables of the thread that is checked.
             checker.read_word = |address| unsafe { (address as *const u64).read() };
             checker.is_drop_slow = counted::is_drop_slow;
+            // Whatever ends the process next: what was found is not lost.
+            checker.new_race = |checker| save(checker, true);
             // SAFETY: nobody else has it, and nobody has the checker yet.
             checker.glance_at(unsafe { &mut *GLANCE.0.get() });
             // SAFETY: as above.
@@ -197,11 +225,16 @@ pub(crate) extern "C" fn end() {
     if let Some(failure) = checker.failure() {
         eprintln!("finishline: from some point on this process was not checked: {failure}");
     }
+    let races = checker.races.iter().count();
+    if checker.options.output.is_none() && races > 0 {
+        eprintln!("finishline: {races} races; run by `cargo finishline` to see them");
+    }
+    save(checker, false);
+}
+
+/// Writes the findings to their file, if there is to be one.
+fn save(checker: &Checker, goes_on: bool) {
     let Some(output) = &checker.options.output else {
-        let races = checker.races.iter().count();
-        if races > 0 {
-            eprintln!("finishline: {races} races; run by `cargo finishline` to see them");
-        }
         return;
     };
     let text = |path: std::io::Result<std::path::PathBuf>| {
@@ -217,22 +250,41 @@ pub(crate) extern "C" fn end() {
         modules: modules().into_iter().map(|mapped| mapped.module).collect(),
         drop_in: ATTACHED.load(Ordering::Relaxed),
         threads: UNFOLLOWED.load(Ordering::Relaxed) + checker.other_threads(),
+        goes_on,
     };
-    let text = findings::write(checker, &process);
-    let mut written = write_new(output, &text);
-    if matches!(&written, Err(error) if error.kind() == ErrorKind::AlreadyExists) {
-        // Of a process that started this one.
-        let mut own = output.clone().into_os_string();
-        own.push(format!(".{}", std::process::id()));
-        written = write_new(own.as_ref(), &text);
-    }
-    if let Err(error) = written {
+    if let Err(error) = replace(output, &findings::write(checker, &process)) {
         eprintln!("finishline: cannot write {}: {error}", output.display());
     }
 }
 
-fn write_new(path: &Path, text: &str) -> std::io::Result<()> {
-    File::create_new(path)?.write_all(text.as_bytes())
+/// Replaces what this process has written before, so that there is always a whole file, or none.
+fn replace(output: &Path, text: &str) -> std::io::Result<()> {
+    /// The file of this process, by its number: a process that was forked has one of its own.
+    static FILE: Mutex<Option<(u32, PathBuf)>> = Mutex::new(None);
+    let process = std::process::id();
+    let mut file = FILE.lock().unwrap_or_else(PoisonError::into_inner);
+    let path = match &*file {
+        Some((owner, path)) if *owner == process => path.clone(),
+        _ => new_file(output, process)?,
+    };
+    let unfinished = path.with_file_name(format!("unfinished-{process}"));
+    std::fs::write(&unfinished, text)?;
+    std::fs::rename(&unfinished, &path)?;
+    *file = Some((process, path));
+    Ok(())
+}
+
+/// Takes the file that was named, or one beside it if that is taken: by a process that this one started, or that started it.
+fn new_file(output: &Path, process: u32) -> std::io::Result<PathBuf> {
+    match File::create_new(output) {
+        Ok(_) => Ok(output.to_owned()),
+        Err(error) if error.kind() == ErrorKind::AlreadyExists => {
+            let mut own = output.to_owned().into_os_string();
+            own.push(format!(".{process}"));
+            Ok(own.into())
+        }
+        Err(error) => Err(error),
+    }
 }
 
 /// `struct dl_phdr_info`.

@@ -4,85 +4,30 @@
 //! it, where, and which finish waits for it.
 
 use crate::calls::Node;
+pub use finishline_model::native::{NativeFinishKind as FinishKind, NativeTaskKind as TaskKind};
 use finishline_model::{FinishId, TaskId};
 
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum TaskKind {
-    Main,
-    JoinLeft,
-    JoinRight,
-    ScopeSpawn,
-    Spawn,
-    Broadcast,
-    SpawnBroadcast,
-    ScopeSpawnFifo,
-    SpawnFifo,
-    Thread,
-}
+/// The kinds of tasks by the numbers that the drop-in uses.
+pub const TASKS_BY_NUMBER: [TaskKind; 8] = [
+    TaskKind::JoinLeft,
+    TaskKind::JoinRight,
+    TaskKind::ScopeSpawn,
+    TaskKind::Spawn,
+    TaskKind::Broadcast,
+    TaskKind::SpawnBroadcast,
+    TaskKind::ScopeSpawnFifo,
+    TaskKind::SpawnFifo,
+];
 
-impl TaskKind {
-    /// By the numbers that the drop-in uses.
-    pub const BY_NUMBER: [TaskKind; 8] = [
-        TaskKind::JoinLeft,
-        TaskKind::JoinRight,
-        TaskKind::ScopeSpawn,
-        TaskKind::Spawn,
-        TaskKind::Broadcast,
-        TaskKind::SpawnBroadcast,
-        TaskKind::ScopeSpawnFifo,
-        TaskKind::SpawnFifo,
-    ];
-
-    pub fn word(self) -> &'static str {
-        match self {
-            TaskKind::Main => "main",
-            TaskKind::JoinLeft => "join-left",
-            TaskKind::JoinRight => "join-right",
-            TaskKind::ScopeSpawn => "scope-spawn",
-            TaskKind::Spawn => "spawn",
-            TaskKind::Broadcast => "broadcast",
-            TaskKind::SpawnBroadcast => "spawn-broadcast",
-            TaskKind::ScopeSpawnFifo => "scope-spawn-fifo",
-            TaskKind::SpawnFifo => "spawn-fifo",
-            TaskKind::Thread => "thread",
-        }
-    }
-}
-
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum FinishKind {
-    Program,
-    Join,
-    Scope,
-    ScopeFifo,
-    InPlaceScope,
-    InPlaceScopeFifo,
-    Broadcast,
-}
-
-impl FinishKind {
-    /// By the numbers that the drop-in uses.
-    pub const BY_NUMBER: [FinishKind; 6] = [
-        FinishKind::Join,
-        FinishKind::Scope,
-        FinishKind::ScopeFifo,
-        FinishKind::InPlaceScope,
-        FinishKind::InPlaceScopeFifo,
-        FinishKind::Broadcast,
-    ];
-
-    pub fn word(self) -> &'static str {
-        match self {
-            FinishKind::Program => "program",
-            FinishKind::Join => "join",
-            FinishKind::Scope => "scope",
-            FinishKind::ScopeFifo => "scope-fifo",
-            FinishKind::InPlaceScope => "in-place-scope",
-            FinishKind::InPlaceScopeFifo => "in-place-scope-fifo",
-            FinishKind::Broadcast => "broadcast",
-        }
-    }
-}
+/// The kinds of finishes by the numbers that the drop-in uses.
+pub const FINISHES_BY_NUMBER: [FinishKind; 6] = [
+    FinishKind::Join,
+    FinishKind::Scope,
+    FinishKind::ScopeFifo,
+    FinishKind::InPlaceScope,
+    FinishKind::InPlaceScopeFifo,
+    FinishKind::Broadcast,
+];
 
 /// A place in the program, with the calls that led there.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]

@@ -4,8 +4,9 @@
 //! |---|---|---|
 //! | a pair of class `race` | `race` | – |
 //! | the run was stopped: a task waits in vain | `unknown` | another schedule may well go on, so it is no deadlock, and nothing after it was seen |
+//! | threads could not be followed any more | `unknown` | nothing after it was seen |
 //! | the process failed | `trap` | what would have followed was not seen |
-//! | the findings are incomplete | `unknown` | likewise |
+//! | the findings are incomplete, or there are none | `unknown` | likewise |
 //! | threads besides the first | `observed` | their order is that of this run |
 //! | the drop-in was never called | `unknown` | nothing was parallel, or nothing was seen of it |
 //! | conflicts that locks or atomics order | `certified-order` | another order of them may do other things |
@@ -42,8 +43,11 @@ pub(crate) fn answer(findings: &Findings, failed: bool) -> Answer {
         (Verdict::Certified, Extent::EverySchedule, None)
     };
     // The two say that a part of the run is missing, which matters more than what is said of the rest.
-    let cut_short = if findings.stopped.is_some() {
-        Some(Limit::Stopped)
+    let cut_short = if let Some(stop) = &findings.stopped {
+        Some(match stop.what.as_str() {
+            "creator" => Limit::Unfollowed,
+            _ => Limit::Stopped,
+        })
     } else if !findings.complete {
         Some(Limit::Incomplete)
     } else {
@@ -51,10 +55,14 @@ pub(crate) fn answer(findings: &Findings, failed: bool) -> Answer {
     };
     let (verdict, extent) = if racy {
         (Verdict::Race, extent)
-    } else if cut_short == Some(Limit::Stopped) {
+    } else if findings.stopped.is_some() {
         (Verdict::Unknown, Extent::Nothing)
     } else if failed {
-        (Verdict::Trap, extent)
+        // Of what happened before, only whole findings can tell.
+        match cut_short {
+            Some(_) => (Verdict::Trap, Extent::Nothing),
+            None => (Verdict::Trap, extent),
+        }
     } else if cut_short.is_some() {
         (Verdict::Unknown, Extent::Nothing)
     } else {
@@ -123,6 +131,8 @@ mod tests {
         use Extent::{EverySchedule, Nothing, ObservedSynchronisation, ThisSchedule};
         use Verdict::{Certified, CertifiedOrder, Observed, Race, Unknown};
         let stop = json!({"why": "waits", "what": "spin", "task": 0, "stack": 0, "address": 0});
+        let given_up =
+            json!({"why": "waits", "what": "creator", "task": 0, "stack": 0, "address": 0});
         let synchronised = (
             CertifiedOrder,
             ObservedSynchronisation,
@@ -176,6 +186,10 @@ mod tests {
                 (Race, EverySchedule, Some(Limit::Stopped)),
             ),
             (
+                json!({"stopped": given_up}),
+                (Unknown, Nothing, Some(Limit::Unfollowed)),
+            ),
+            (
                 json!({"complete": false}),
                 (Unknown, Nothing, Some(Limit::Incomplete)),
             ),
@@ -186,11 +200,13 @@ mod tests {
 
     #[test]
     fn a_failure_is_told_unless_more_is_known() {
-        assert_eq!(with(json!({}), true).verdict, Verdict::Trap);
-        assert_eq!(
-            with(json!({"complete": false}), true).verdict,
-            Verdict::Trap
-        );
+        let trap = |changes| {
+            let answer = with(changes, true);
+            assert_eq!(answer.verdict, Verdict::Trap);
+            answer.extent
+        };
+        assert_eq!(trap(json!({})), Extent::EverySchedule);
+        assert_eq!(trap(json!({"complete": false})), Extent::Nothing);
         assert_eq!(
             with(json!({"races": pair("race")}), true).verdict,
             Verdict::Race

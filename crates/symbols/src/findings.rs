@@ -5,7 +5,9 @@
 //! `main` and every finish is owned by a task. What comes after can therefore follow ids without asking. Fields that are not known are
 //! skipped, so that a newer runtime can say more. Cost: linear in the file.
 
-use finishline_model::native::{ConflictClass, NativeAccessKind, NativeTaskKind, SynchroniserKind};
+use finishline_model::native::{
+    ConflictClass, NativeAccessKind, NativeFinishKind, NativeTaskKind, SynchroniserKind,
+};
 use rustc_hash::{FxHashMap, FxHashSet};
 use serde::{Deserialize, Deserializer, de};
 use std::fmt;
@@ -115,7 +117,8 @@ pub struct Task {
 #[derive(Clone, Debug, Deserialize)]
 pub struct Finish {
     pub id: u64,
-    pub kind: String,
+    #[serde(deserialize_with = "finish_kind")]
+    pub kind: NativeFinishKind,
     /// The task that waits at its end.
     pub task: u64,
     pub stack: Option<usize>,
@@ -208,6 +211,12 @@ fn synchroniser_kind<'de, D: Deserializer<'de>>(from: D) -> Result<SynchroniserK
     let word = String::deserialize(from)?;
     SynchroniserKind::from_word(&word)
         .ok_or_else(|| de::Error::custom(format!("nothing that orders tasks is called {word:?}")))
+}
+
+fn finish_kind<'de, D: Deserializer<'de>>(from: D) -> Result<NativeFinishKind, D::Error> {
+    let word = String::deserialize(from)?;
+    NativeFinishKind::from_word(&word)
+        .ok_or_else(|| de::Error::custom(format!("no kind of finish is called {word:?}")))
 }
 
 fn class<'de, D: Deserializer<'de>>(from: D) -> Result<ConflictClass, D::Error> {
@@ -439,6 +448,7 @@ mod tests {
             ("/tasks/1/finish", json!(9), "finish 9 of task 1"),
             ("/tasks/1/stack", json!(2), "stack 2"),
             ("/tasks/1/kind", json!("fork"), "\"fork\""),
+            ("/finishes/0/kind", json!("end"), "\"end\""),
             ("/finishes/0/task", json!(5), "task 5"),
             ("/finishes/0/stack", json!(5), "stack 5"),
             ("/races/0/first/stack", json!(5), "stack 5"),

@@ -36,11 +36,19 @@ pub(crate) fn find(path: &str, address: u64) -> Option<Global> {
     let start = symbol.address();
     let dwarf = debug_information(&file);
     Some(Global {
-        name: demangled(symbol.name().ok()?),
+        name: demangled(written(symbol.name().ok()?)),
         address: start,
         size: symbol.size(),
         defined: dwarf.and_then(|dwarf| definition(&dwarf, start).ok().flatten()),
     })
+}
+
+/// A symbol without what optimisation adds to that of a variable that it takes apart: `.0`, `.1`.
+fn written(symbol: &str) -> &str {
+    match symbol.rsplit_once('.') {
+        Some((written, part)) if part.bytes().all(|byte| byte.is_ascii_digit()) => written,
+        _ => symbol,
+    }
 }
 
 fn debug_information<'d>(file: &object::File<'d, &'d ReadCache<File>>) -> Option<Dwarf<Slice>> {
@@ -120,4 +128,16 @@ fn path(dwarf: &Dwarf<Slice>, unit: &Unit<Slice>, index: u64) -> gimli::Result<O
     let name = dwarf.attr_string(unit, file.path_name())?;
     path.push(Path::new(&*name.to_string_lossy()?));
     Ok(Some(path.to_string_lossy().into_owned()))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::written;
+
+    #[test]
+    fn parts_of_variables_go_by_the_whole() {
+        assert_eq!(written("_RNvCs1_1a4DONE.0"), "_RNvCs1_1a4DONE");
+        assert_eq!(written("_RNvCs1_1a4DONE"), "_RNvCs1_1a4DONE");
+        assert_eq!(written("anon.rodata"), "anon.rodata");
+    }
 }

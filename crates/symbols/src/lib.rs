@@ -23,11 +23,11 @@ mod tasks;
 pub use findings::{Findings, Unusable, parse, read};
 
 use finishline_model::native::{
-    Conflict, ConflictClass, Frame, HeldLock, NativeAccess, NativeRun, NativeStatistics, Object,
-    OrderedBy, Origin, Stack, Stopped, SuppressedConflicts, Synchroniser,
+    Conflict, ConflictClass, Frame, HeldLock, Limit, NativeAccess, NativeRun, NativeStatistics,
+    Object, OrderedBy, Origin, Stack, Stopped, SuppressedConflicts, Synchroniser,
 };
 use finishline_model::suppressions::{Accessed, Matcher, Named, Suppressions};
-use finishline_model::verdict::Detector;
+use finishline_model::verdict::{Detector, Extent, Verdict};
 use modules::Modules;
 use std::path::Path;
 use tasks::Tasks;
@@ -45,11 +45,15 @@ pub struct Question<'a> {
     pub replay: &'a str,
     /// How the process failed, in a sentence.
     pub failure: Option<&'a str>,
+    /// The exit status that it ended with.
+    pub status: u8,
     pub suppressions: Option<&'a Suppressions>,
 }
 
 /// What the run showed, in the user's words.
 pub fn symbolise(findings: &Findings, question: &Question) -> NativeRun {
+    // A run that the runtime ended has not failed by itself.
+    let failure = question.failure.filter(|_| findings.stopped.is_none());
     let mut teller = Teller::new(findings, question);
     let mut conflicts: Vec<Conflict> = Vec::with_capacity(findings.races.len());
     for pair in &findings.races {
@@ -58,7 +62,7 @@ pub fn symbolise(findings: &Findings, question: &Question) -> NativeRun {
         conflict.may_follow = earlier_race && conflict.class == ConflictClass::Race;
         conflicts.push(conflict);
     }
-    let answer = answer::answer(findings, question.failure.is_some());
+    let answer = answer::answer(findings, failure.is_some());
     let distinct = findings.distinct_races.max(findings.races.len() as u64);
     let (conflicts, suppressed) = sorted(conflicts, question.suppressions);
     let stopped = findings.stopped.as_ref().map(|stop| Stopped {
@@ -71,6 +75,7 @@ pub fn symbolise(findings: &Findings, question: &Question) -> NativeRun {
         program: teller.program().to_owned(),
         arguments: findings.arguments.clone(),
         test: question.test.map(str::to_owned),
+        replay: question.replay.to_owned(),
         detector: (findings.detector.as_deref())
             .and_then(Detector::from_name)
             .unwrap_or(Detector::EspBags),
@@ -81,7 +86,8 @@ pub fn symbolise(findings: &Findings, question: &Question) -> NativeRun {
         distinct,
         suppressed,
         stopped,
-        failure: question.failure.map(str::to_owned),
+        failure: failure.map(str::to_owned),
+        status: question.status,
         logical_threads: findings.logical_threads,
         statistics: NativeStatistics {
             tasks: statistics.tasks,
@@ -91,6 +97,31 @@ pub fn symbolise(findings: &Findings, question: &Question) -> NativeRun {
             racing_bytes: statistics.racing_bytes,
             threads: findings.threads,
         },
+    }
+}
+
+/// What is to be said of a process that left no findings: that nothing is known.
+pub fn unheard(question: &Question) -> NativeRun {
+    NativeRun {
+        program: question.program.to_owned(),
+        arguments: Vec::new(),
+        test: question.test.map(str::to_owned),
+        replay: question.replay.to_owned(),
+        detector: Detector::EspBags,
+        verdict: match question.failure {
+            Some(_) => Verdict::Trap,
+            None => Verdict::Unknown,
+        },
+        extent: Extent::Nothing,
+        because: Some(Limit::Incomplete),
+        conflicts: Vec::new(),
+        distinct: 0,
+        suppressed: None,
+        stopped: None,
+        failure: question.failure.map(str::to_owned),
+        status: question.status,
+        logical_threads: 0,
+        statistics: NativeStatistics::default(),
     }
 }
 
@@ -173,7 +204,7 @@ impl<'f> Teller<'f> {
             findings,
             question,
             modules: Modules::new(findings, Path::new(directory)),
-            tasks: Tasks::new(findings),
+            tasks: Tasks::new(findings, question.test.is_some()),
         }
     }
 

@@ -3,7 +3,7 @@
 //! A task is created deep inside rayon. What the user knows is the call that led there: the innermost frame of the user's on the creation's
 //! stack, and the method of rayon it called. Creations inside one another with the same call are one step of a path: a
 //! parallel iterator divides itself by joins inside joins, a recursion returns to the same join. A creation whose stack ends before it
-//! reaches the user belongs to the call of the task around it.
+//! reaches the user belongs to the call of the task around it. The thread that a harness runs a test on is not told.
 //!
 //! Why two accesses are parallel: follow the first one's task through what waits for it. A task is over when its finish ends, in the task that
 //! owns the finish; that task is over when its own finish ends; and so on, until the owner is a task of which the second access is a
@@ -52,13 +52,16 @@ fn call(frames: impl Iterator<Item = Frame>) -> Option<Call> {
 /// Tells tasks. Each creation's stack is looked at once.
 pub(crate) struct Tasks<'f> {
     findings: &'f Findings,
+    /// Whether the process is a test, which its harness runs on a thread.
+    is_test: bool,
     calls: FxHashMap<usize, Option<Call>>,
 }
 
 impl<'f> Tasks<'f> {
-    pub(crate) fn new(findings: &'f Findings) -> Tasks<'f> {
+    pub(crate) fn new(findings: &'f Findings, is_test: bool) -> Tasks<'f> {
         Tasks {
             findings,
+            is_test,
             calls: FxHashMap::default(),
         }
     }
@@ -66,12 +69,17 @@ impl<'f> Tasks<'f> {
     /// The steps that led to a task.
     pub(crate) fn task(&mut self, id: u64, modules: &mut Modules) -> NativeTask {
         let mut steps: Vec<TaskStep> = Vec::new();
-        for task in self.findings.path(id) {
+        for (depth, task) in self.findings.path(id).into_iter().enumerate() {
             let part = Part {
                 task: task.id,
                 kind: task.kind,
             };
             let call = self.call(task.stack, modules);
+            let has_place = call.as_ref().is_some_and(|call| call.place.is_some());
+            let of_harness = self.is_test && depth == 0 && !has_place;
+            if of_harness && task.kind == NativeTaskKind::Thread {
+                continue;
+            }
             match steps.last_mut() {
                 Some(step) if continues(step, &call, task.kind) => step.parts.push(part),
                 _ => {
@@ -130,7 +138,7 @@ impl<'f> Tasks<'f> {
 
     fn join(&mut self, finish: &Finish, modules: &mut Modules) -> NativeJoin {
         let call = self.call(finish.stack, modules);
-        let (operation, place) = operation(call, &finish.kind.replace('-', "_"));
+        let (operation, place) = operation(call, &finish.kind.operation());
         NativeJoin { operation, place }
     }
 

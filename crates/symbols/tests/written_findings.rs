@@ -1,7 +1,8 @@
 //! Findings written by hand, of a program that is not there: every kind of task and object, told by address.
 
+use finishline_model::verdict::{Extent, Verdict};
 use finishline_report::{Format, Style, native};
-use finishline_symbols::{Question, read, symbolise};
+use finishline_symbols::{Question, parse, read, symbolise, unheard};
 use std::path::Path;
 
 #[test]
@@ -21,6 +22,73 @@ fn what_can_be_told_without_the_program_is_told() {
         actual, expected,
         "to accept it: FINISHLINE_BLESS=1 cargo test -p finishline-symbols"
     );
+}
+
+/// The findings of a process in which a thread that main started joins, by nothing that the user's code shows.
+fn with_thread(stopped: &str) -> String {
+    let access =
+        |task: u64| format!(r#"{{"kind":"write","address":8,"size":8,"stack":0,"task":{task}}}"#);
+    format!(
+        r#"{{"format":1,"complete":true,"executable":"/t/app","directory":"/t","drop_in":true,"logical_threads":4,"stopped":{stopped},
+        "stacks":[[4112]],
+        "tasks":[{{"id":0,"kind":"main"}},{{"id":1,"kind":"thread","parent":0,"finish":0,"stack":0}},
+                 {{"id":2,"kind":"join-left","parent":1,"finish":1,"stack":0}},{{"id":3,"kind":"join-right","parent":1,"finish":1,"stack":0}}],
+        "finishes":[{{"id":1,"kind":"join","task":1,"parent":null,"stack":0}}],
+        "races":[{{"class":"race","address":8,"bytes":8,"object":{{"kind":"global"}},"first":{},"second":{}}}]}}"#,
+        access(2),
+        access(3)
+    )
+}
+
+#[test]
+fn the_thread_of_a_harness_is_not_told() {
+    let findings = parse(with_thread("null").as_bytes()).expect("usable findings");
+    let operations = |test: Option<&str>| {
+        let question = Question {
+            test,
+            ..Question::default()
+        };
+        let run = symbolise(&findings, &question);
+        let steps = run.conflicts[0].first.task.steps.clone();
+        let operations = steps.into_iter().map(|step| step.operation);
+        operations.collect::<Vec<_>>()
+    };
+    assert_eq!(operations(Some("tests::a")), ["join"]);
+    assert_eq!(operations(None), ["thread", "join"]);
+}
+
+/// The runtime ends a process whose tasks wait in vain; that is no failure of the program.
+#[test]
+fn a_run_that_was_stopped_has_not_failed() {
+    let stopped = r#"{"why":"waits","what":"spin","task":0,"stack":0,"address":0}"#;
+    for (stopped, failed) in [(stopped, false), ("null", true)] {
+        let findings = parse(with_thread(stopped).as_bytes()).expect("usable findings");
+        let question = Question {
+            failure: Some("the test ended its process"),
+            ..Question::default()
+        };
+        assert_eq!(symbolise(&findings, &question).failure.is_some(), failed);
+    }
+}
+
+#[test]
+fn a_process_that_was_not_heard_of_is_not_called_clean() {
+    let ended = |failure| {
+        let question = Question {
+            program: "app",
+            failure,
+            status: 9,
+            ..Question::default()
+        };
+        let run = unheard(&question);
+        assert_eq!(
+            (run.extent, run.status, run.program.as_str()),
+            (Extent::Nothing, 9, "app")
+        );
+        run.verdict
+    };
+    assert_eq!(ended(None), Verdict::Unknown);
+    assert_eq!(ended(Some("killed")), Verdict::Trap);
 }
 
 #[test]

@@ -23,10 +23,13 @@ pub(crate) fn trials() -> Vec<Trial> {
         ),
         trial("the_users_flags_are_kept", the_users_flags_are_kept),
         trial("the_users_wrapper_is_called", the_users_wrapper_is_called),
+        trial("the_users_compiler_is_called", the_users_compiler_is_called),
+        trial("crates_stay_stable", crates_stay_stable),
         trial(
-            "the_users_runner_does_not_come_between",
-            the_users_runner_does_not_come_between,
+            "the_tool_may_have_a_space_in_its_path",
+            the_tool_may_have_a_space_in_its_path,
         ),
+        trial("the_users_runner_is_called", the_users_runner_is_called),
         trial(
             "only_the_program_is_instrumented",
             only_the_program_is_instrumented,
@@ -70,6 +73,9 @@ fn the_users_target_directory_is_left_alone() {
     assert_eq!(list("target"), ["finishline"]);
     Called::from(package.command(&["build", "--target-dir", "elsewhere"])).expect(0);
     assert_eq!(list("elsewhere"), ["finishline"]);
+    let setting = "build.target-dir='by-setting'";
+    Called::from(package.command(&["build", "--config", setting])).expect(0);
+    assert_eq!(list("by-setting"), ["finishline"]);
     let mut configured = package.command(&["build"]);
     configured
         .env("CARGO_BUILD_BUILD_DIR", "intermediate")
@@ -89,16 +95,13 @@ fn the_users_flags_are_kept() {
     fs::create_dir(package.path(".cargo")).expect("a folder");
     let configuration = "[build]\nrustflags = [\"--cfg\", \"configured\"]\n";
     fs::write(package.path(".cargo/config.toml"), configuration).expect("a file");
-    assert_eq!(
-        package.finishline(&["run"]).expect(0).stdout,
-        "true false\n"
-    );
+    assert_eq!(package.finishline(&["run"]).stdout, "true false\n");
     let mut command = package.command(&["run"]);
     command
         .env("CARGO_TARGET_DIR", shared("target"))
         .env("RUSTFLAGS", "--cfg given");
     // Cargo takes the first source alone; so must we.
-    assert_eq!(Called::from(command).expect(0).stdout, "false true\n");
+    assert_eq!(Called::from(command).stdout, "false true\n");
 }
 
 fn the_users_wrapper_is_called() {
@@ -130,19 +133,120 @@ fn the_users_wrapper_is_called() {
     fs::write(package.path(".cargo/config.toml"), configuration).expect("a file");
     Called::from(package.command(&["build", "--release"])).expect(0);
     assert!(compiles());
+    let mut unwrapped = package.command(&["build", "--config", "profile.dev.opt-level=1"]);
+    unwrapped.env("RUSTC_WRAPPER", "");
+    Called::from(unwrapped).expect(0);
+    assert!(!package.path("calls").exists());
 }
 
-fn the_users_runner_does_not_come_between() {
+/// Named by the environment or by configuration.
+fn the_users_compiler_is_called() {
+    let package = Package::plain("the_users_compiler_is_called", "fn main() {}");
+    let script = format!(
+        "#!/bin/sh\necho \"$@\" >> {}\nexec rustc \"$@\"\n",
+        package.path("calls").display()
+    );
+    fs::create_dir(package.path("tools")).expect("a folder");
+    let compiler = package.path("tools/compile");
+    fs::write(&compiler, script).expect("a file");
+    fs::set_permissions(&compiler, fs::Permissions::from_mode(0o755)).expect("permissions");
+    let compiles = || {
+        let calls = package.read("calls");
+        fs::remove_file(package.path("calls")).expect("a file");
+        let ours = |call: &str| call.contains("--crate-name the_users_compiler_is_called");
+        calls.lines().any(ours)
+    };
+    let mut given = package.command(&["build"]);
+    given.env("RUSTC", &compiler);
+    Called::from(given).expect(0);
+    assert!(compiles());
+    fs::create_dir(package.path(".cargo")).expect("a folder");
+    let configuration = "[build]\nrustc = \"tools/compile\"\n";
+    fs::write(package.path(".cargo/config.toml"), configuration).expect("a file");
+    Called::from(package.command(&["build", "--release"])).expect(0);
+    assert!(compiles());
+}
+
+/// What the instrumentation needs of the compiler is not for the user's crates: they are built as stable as ever.
+fn crates_stay_stable() {
+    let main = "#![feature(core_intrinsics)]\nfn main() {}";
+    let called = Package::plain("crates_stay_stable", main)
+        .finishline(&["build"])
+        .expect(2);
+    assert!(
+        called.stderr.contains("core_intrinsics"),
+        "{}",
+        called.stderr
+    );
+}
+
+/// Cargo takes a runner apart at spaces.
+fn the_tool_may_have_a_space_in_its_path() {
     let package = Package::plain(
-        "the_users_runner_does_not_come_between",
+        "the_tool_may_have_a_space",
         "fn main() { println!(\"run\") }",
     );
+    let command = package.command(&["run"]);
+    let folder = shared("with a space");
+    fs::create_dir_all(&folder).expect("a folder");
+    let tool = folder.join("tool");
+    // What an earlier run has left may be another tool.
+    let _ = fs::remove_file(&tool);
+    fs::hard_link(command.get_program(), &tool).expect("a link");
+    let mut elsewhere = std::process::Command::new(&tool);
+    elsewhere.args(command.get_args());
+    elsewhere.current_dir(package.path(""));
+    for (name, value) in command.get_envs() {
+        match value {
+            Some(value) => elsewhere.env(name, value),
+            None => elsewhere.env_remove(name),
+        };
+    }
+    let called = Called::from(elsewhere).expect(4);
+    assert_eq!(called.stdout, "run\n");
+}
+
+/// Their runner starts the program, and ours starts their runner.
+fn the_users_runner_is_called() {
+    let package = Package::plain(
+        "the_users_runner_is_called",
+        "fn main() { println!(\"run with {:?}\", std::env::args().skip(1).collect::<Vec<_>>()) }
+         #[test] fn test() {}",
+    );
+    let script = "#!/bin/sh\necho mine $1 ${2##*/}\nshift\nexec \"$@\"\n";
+    fs::create_dir(package.path("tools")).expect("a folder");
+    let runner = package.path("tools/mine");
+    fs::write(&runner, script).expect("a file");
+    fs::set_permissions(&runner, fs::Permissions::from_mode(0o755)).expect("permissions");
+    let expected = "mine -v the_users_runner_is_called\nrun with [\"a\"]\n";
+
+    let mut given = package.command(&["run", "--", "a"]);
+    let text = format!("{} -v", runner.display());
+    given
+        .env("CARGO_TARGET_X86_64_UNKNOWN_LINUX_GNU_RUNNER", text)
+        .env("CARGO_TARGET_DIR", shared("target"));
+    assert_eq!(Called::from(given).stdout, expected);
+
     fs::create_dir(package.path(".cargo")).expect("a folder");
-    for runner in ["'echo mine'", "['echo', 'mine']"] {
+    for runner in ["'tools/mine -v'", "['tools/mine', '-v']"] {
         let configuration = format!("[target.x86_64-unknown-linux-gnu]\nrunner = {runner}\n");
         fs::write(package.path(".cargo/config.toml"), configuration).expect("a file");
-        assert_eq!(package.finishline(&["run"]).expect(0).stdout, "run\n");
+        let called = package.finishline(&["run", "--", "a"]).expect(4);
+        assert_eq!(called.stdout, expected);
+        assert!(
+            called.stderr.contains("nothing was parallel"),
+            "{}",
+            called.stderr
+        );
     }
+    let called = package.finishline(&["test", "--", "--nocapture"]).expect(4);
+    assert!(
+        called
+            .stdout
+            .contains("mine -v the_users_runner_is_called-"),
+        "{}",
+        called.stdout
+    );
     let setting = "target.x86_64-unknown-linux-gnu.runner=['echo', 'mine']";
     let called = package.finishline(&["run", "--config", setting]).expect(2);
     assert!(called.stderr.contains("not checked"), "{}", called.stderr);
@@ -172,6 +276,15 @@ fn only_the_program_is_instrumented() {
                 .args([\"--target\", &std::env::var(\"TARGET\").unwrap(), \"--out-dir\"])
                 .arg(std::env::var(\"OUT_DIR\").unwrap()).arg(&source)
                 .status().unwrap();
+            // And a program that it builds, perhaps to run it, is one of the user's.
+            let folder = std::path::PathBuf::from(std::env::var(\"OUT_DIR\").unwrap());
+            std::fs::write(folder.join(\"built.rs\"), \"fn main() {{ println!(\\\"{{:?}}\\\", std::env::args()) }}\").unwrap();
+            std::process::Command::new(std::env::var(\"RUSTC_WRAPPER\").unwrap())
+                .arg(std::env::var(\"RUSTC\").unwrap())
+                .args([\"--crate-name\", \"built\", \"--target\", &std::env::var(\"TARGET\").unwrap(), \"--out-dir\"])
+                .arg(&folder).arg(folder.join(\"built.rs\"))
+                .status().unwrap();
+            assert!(!is_instrumented(folder.join(\"built\").to_str().unwrap()));
             println!(\"cargo::rustc-env=PROBE={{}}\", status.success());
         }}"
     );
@@ -204,10 +317,7 @@ fn only_the_program_is_instrumented() {
         ),
         ("macros/src/lib.rs", &macros),
     ]);
-    assert_eq!(
-        package.finishline(&["run"]).expect(0).stdout,
-        "true false false\n"
-    );
+    assert_eq!(package.finishline(&["run"]).stdout, "true false false\n");
 }
 
 fn workspaces_features_and_examples() {
@@ -231,7 +341,7 @@ fn workspaces_features_and_examples() {
         ),
         ("tool/src/main.rs", "fn main() { println!(\"tool\") }"),
     ]);
-    let printed = |arguments: &[&str]| package.finishline(arguments).expect(0).stdout;
+    let printed = |arguments: &[&str]| package.finishline(arguments).stdout;
     assert_eq!(
         printed(&["run", "-p", "app", "--features", "extra"]),
         "app true\n"
@@ -246,7 +356,6 @@ fn workspaces_features_and_examples() {
     assert_eq!(
         Package::new(&[])
             .finishline(&["run", "--manifest-path", manifest])
-            .expect(0)
             .stdout,
         "tool\n"
     );

@@ -6,9 +6,12 @@
 #![forbid(unsafe_code)]
 
 mod building;
+mod installed;
+mod interface;
 mod package;
 mod programs;
 mod running;
+mod sarif;
 mod testing;
 
 use libtest_mimic::Arguments;
@@ -26,5 +29,8 @@ fn main() -> ExitCode {
     trials.extend(running::trials());
     trials.extend(testing::trials());
     trials.extend(programs::trials());
+    trials.extend(installed::trials());
+    trials.extend(interface::trials());
+    trials.extend(sarif::trials());
     libtest_mimic::run(&Arguments::from_args(), trials).exit_code()
 }

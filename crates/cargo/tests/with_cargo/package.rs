@@ -70,7 +70,14 @@ pub(crate) fn tool(folder: &Path, arguments: &[&str]) -> Command {
     command
         .arg("finishline")
         .args(arguments)
-        .current_dir(folder);
+        .current_dir(folder)
+        .env("FINISHLINE_CACHE", shared("cache"));
+    clear_environment(&mut command);
+    command
+}
+
+/// Takes away what this suite is run with and what changes how cargo builds.
+pub(crate) fn clear_environment(command: &mut Command) {
     for variable in [
         "CARGO_TARGET_DIR",
         "CARGO_BUILD_TARGET_DIR",
@@ -81,8 +88,6 @@ pub(crate) fn tool(folder: &Path, arguments: &[&str]) -> Command {
     ] {
         command.env_remove(variable);
     }
-    command.env("FINISHLINE_CACHE", shared("cache"));
-    command
 }
 
 pub(crate) fn manifest(name: &str, rest: &str) -> String {

@@ -2,8 +2,10 @@
 
 use crate::package::{Called, Package, shared};
 use libtest_mimic::Trial;
-use std::io::Write;
-use std::process::Stdio;
+use serde_json::Value;
+use std::io::{BufRead, BufReader, Write};
+use std::os::unix::process::CommandExt;
+use std::process::{Command, Stdio};
 
 pub(crate) fn trials() -> Vec<Trial> {
     let trial = |name: &str, test: fn()| {
@@ -13,25 +15,12 @@ pub(crate) fn trials() -> Vec<Trial> {
         })
     };
     vec![
-        trial(
-            "a_race_decides_the_exit_status",
-            a_race_decides_the_exit_status,
-        ),
-        trial(
-            "without_a_race_the_status_is_the_programs",
-            without_a_race_the_status_is_the_programs,
-        ),
+        trial("every_exit_status", every_exit_status),
+        trial("what_does_not_build", what_does_not_build),
+        trial("options_of_the_run", options_of_the_run),
         trial(
             "streams_and_arguments_are_the_programs",
             streams_and_arguments_are_the_programs,
-        ),
-        trial(
-            "what_is_not_parallel_is_not_called_clean",
-            what_is_not_parallel_is_not_called_clean,
-        ),
-        trial(
-            "what_ends_unheard_is_not_called_clean",
-            what_ends_unheard_is_not_called_clean,
         ),
         trial(
             "the_program_has_the_users_environment",
@@ -39,44 +28,121 @@ pub(crate) fn trials() -> Vec<Trial> {
         ),
         trial("release_builds_are_checked", release_builds_are_checked),
         trial(
+            "interrupts_end_the_program_alone",
+            interrupts_end_the_program_alone,
+        ),
+        trial("two_runs_are_the_same", two_runs_are_the_same),
+        trial(
+            "reports_go_where_they_are_wanted",
+            reports_go_where_they_are_wanted,
+        ),
+        trial(
             "initialisers_are_ordered_in_every_profile",
             initialisers_are_ordered_in_every_profile,
         ),
     ]
 }
 
-/// The word of a verdict that holds for every schedule.
-const CLEAN: &str = "certified";
+/// Does what its first argument says, then ends as its second one says.
+const ENDS: &str = "
+    use std::process::{Command, abort, exit, id};
+    use std::sync::mpsc;
+    unsafe extern \"C\" { fn _exit(status: i32) -> !; }
+    static mut TOTAL: u64 = 0;
+    fn add() { unsafe { TOTAL += 1 } }
+    fn endless(n: u64) -> u64 { if n == 0 { 0 } else { std::hint::black_box(endless(n + 1)) + 1 } }
+    fn main() {
+        let argument = |n: usize| std::env::args().nth(n).unwrap();
+        match argument(1).as_str() {
+            \"idle\" => {}
+            \"clean\" => _ = rayon::join(|| (), || ()),
+            _ => _ = rayon::join(add, add),
+        }
+        println!(\"done\");
+        match argument(2).as_str() {
+            \"returns\" => {}
+            \"exits\" => exit(5),
+            \"claims\" => exit(66),
+            \"panics\" => panic!(),
+            \"aborts\" => abort(),
+            \"overflows\" => _ = endless(1),
+            \"faults\" => unsafe { std::ptr::null_mut::<u8>().write_volatile(1) },
+            \"is killed\" => _ = Command::new(\"kill\").args([\"-9\", &id().to_string()]).status(),
+            \"vanishes\" => unsafe { _exit(0) },
+            _ => {
+                let (sender, receiver) = mpsc::channel::<()>();
+                rayon::join(move || receiver.recv(), move || sender.send(()));
+            }
+        }
+    }";
 
-fn a_race_decides_the_exit_status() {
-    let package = Package::with_rayon(
-        "a_race_decides_the_exit_status",
-        "static mut TOTAL: u64 = 0;
-         fn main() {
-             let add = || unsafe { TOTAL += 1 };
-             rayon::join(add, add);
-             println!(\"{}\", unsafe { TOTAL });
-             std::process::exit(3);
-         }",
-    );
-    let called = package.finishline(&["run"]).expect(66);
-    assert_eq!(called.stdout, "2\n");
-    assert!(called.stderr.contains("race"), "{}", called.stderr);
+/// What is told, what JSON says and how the command ends are the same, whatever a program does and however it ends.
+fn every_exit_status() {
+    let package = Package::with_rayon("every_exit_status", ENDS);
+    for (does, ends, status, verdict) in [
+        ("clean", "returns", 0, "certified"),
+        ("clean", "exits", 5, "certified"),
+        ("clean", "claims", 66, "certified"),
+        ("clean", "panics", 3, "trap"),
+        ("clean", "aborts", 3, "trap"),
+        ("clean", "overflows", 3, "trap"),
+        ("clean", "faults", 3, "trap"),
+        ("clean", "is killed", 3, "trap"),
+        ("clean", "vanishes", 4, "unknown"),
+        ("clean", "waits", 4, "unknown"),
+        ("idle", "returns", 4, "unknown"),
+        ("idle", "exits", 4, "unknown"),
+        ("idle", "panics", 3, "trap"),
+        ("races", "returns", 66, "race"),
+        ("races", "exits", 66, "race"),
+        ("races", "panics", 66, "race"),
+        ("races", "aborts", 66, "race"),
+        ("races", "overflows", 66, "race"),
+        ("races", "is killed", 66, "race"),
+        ("races", "vanishes", 66, "race"),
+        ("races", "waits", 66, "race"),
+    ] {
+        let called = package
+            .finishline(&["run", "--", does, ends])
+            .expect(status);
+        assert_eq!(called.stdout, "done\n");
+        let told = format!("\n{verdict}: ");
+        assert!(
+            called.stderr.contains(&told),
+            "{does}, {ends}: {}",
+            called.stderr
+        );
+        let json = ["run", "--format=json", "--", does, ends];
+        let called = package.finishline(&json).expect(status);
+        let report: Value = serde_json::from_str(&called.stdout).expect("one report");
+        assert_eq!(report["verdict"], verdict, "{does}, {ends}");
+        assert_eq!(report["exit_status"], status, "{does}, {ends}");
+    }
 }
 
-fn without_a_race_the_status_is_the_programs() {
+fn what_does_not_build() {
+    let package = Package::plain("what_does_not_build", "fn main() { nonsense }");
+    for subcommand in ["build", "run", "test"] {
+        package.finishline(&[subcommand]).expect(2);
+    }
+    package.finishline(&["run", "--bin", "nowhere"]).expect(2);
+}
+
+fn options_of_the_run() {
     let package = Package::with_rayon(
-        "without_a_race_the_status_is_the_programs",
+        "options_of_the_run",
         "fn main() {
-             let (a, b) = rayon::join(|| 3, || 4);
-             std::process::exit(a + b);
-         }",
+        let order = std::sync::Mutex::new(Vec::new());
+        rayon::join(|| order.lock().unwrap().push(1), || order.lock().unwrap().push(2));
+        println!(\"{} {:?}\", rayon::current_num_threads(), order.lock().unwrap());
+    }",
     );
-    let called = package.finishline(&["run"]).expect(7);
-    assert!(called.stderr.contains(CLEAN), "{}", called.stderr);
-    package
-        .finishline(&["run", "--logical-threads", "3", "--first=right"])
-        .expect(7);
+    let printed = |options: &[&str]| package.finishline(&[&["run"], options].concat()).stdout;
+    assert_eq!(printed(&[]), "16 [1, 2]\n");
+    assert_eq!(
+        printed(&["--logical-threads", "3", "--first=right"]),
+        "3 [2, 1]\n"
+    );
 }
 
 fn streams_and_arguments_are_the_programs() {
@@ -99,35 +165,11 @@ fn streams_and_arguments_are_the_programs() {
     assert_eq!(output.stdout, b"hello [\"--format\", \"-q\", \"a b\"]\n");
 }
 
-fn what_is_not_parallel_is_not_called_clean() {
-    let called = Package::plain(
-        "what_is_not_parallel_is_not_called_clean",
-        "fn main() { std::process::exit(5) }",
-    )
-    .finishline(&["run"])
-    .expect(5);
-    assert!(
-        called.stderr.contains("nothing was parallel"),
-        "{}",
-        called.stderr
-    );
-    assert!(!called.stderr.contains(CLEAN), "{}", called.stderr);
-}
-
-fn what_ends_unheard_is_not_called_clean() {
-    let package = Package::with_rayon(
-        "what_ends_unheard_is_not_called_clean",
-        "fn main() { rayon::join(|| (), || std::process::abort()); }",
-    );
-    let called = package.finishline(&["run"]).expect(128 + 6);
-    assert!(!called.stderr.contains(CLEAN), "{}", called.stderr);
-}
-
 /// A program that starts cargo must not start it inside our session.
 fn the_program_has_the_users_environment() {
     let package = Package::plain("the_program_has_the_users_environment",
         "fn main() {
-             for name in [\"RUSTC_WRAPPER\", \"RUSTDOC\", \"FINISHLINE_SESSION\", \"CARGO_BUILD_BUILD_DIR\"] {
+             for name in [\"RUSTC_WRAPPER\", \"RUSTDOC\", \"FINISHLINE_SESSION\", \"CARGO_BUILD_BUILD_DIR\", \"CARGO_TARGET_X86_64_UNKNOWN_LINUX_GNU_RUNNER\"] {
                  println!(\"{:?}\", std::env::var(name).ok());
              }
          }",
@@ -136,8 +178,8 @@ fn the_program_has_the_users_environment() {
     command
         .env("CARGO_TARGET_DIR", shared("target"))
         .env("RUSTDOC", "mine");
-    let called = Called::from(command).expect(0);
-    assert_eq!(called.stdout, "None\nSome(\"mine\")\nNone\nNone\n");
+    let called = Called::from(command);
+    assert_eq!(called.stdout, "None\nSome(\"mine\")\nNone\nNone\nNone\n");
 }
 
 fn release_builds_are_checked() {
@@ -155,6 +197,78 @@ fn release_builds_are_checked() {
     package
         .finishline(&["run", "--release", "--", "elsewhere"])
         .expect(0);
+}
+
+const RACY: &str = "
+    static mut TOTAL: u64 = 0;
+    fn main() {
+        let add = || unsafe { TOTAL += 1 };
+        rayon::join(add, add);
+        println!(\"ready\");
+        if std::env::args().count() > 1 { std::thread::sleep(std::time::Duration::from_secs(60)) }
+    }";
+
+/// As from a terminal: all processes get it, and what was found before is reported.
+fn interrupts_end_the_program_alone() {
+    let package = Package::with_rayon("interrupts_end_the_program_alone", RACY);
+    let mut command = package.command(&["run", "--", "wait"]);
+    command.env("CARGO_TARGET_DIR", shared("target"));
+    command
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .process_group(0);
+    let mut child = command.spawn().expect("the tool starts");
+    let mut line = String::new();
+    let output = child.stdout.take().expect("a pipe");
+    BufReader::new(output)
+        .read_line(&mut line)
+        .expect("the program prints");
+    let group = format!("-{}", child.id());
+    let sent = Command::new("kill").args(["-INT", "--", &group]).status();
+    assert!(sent.expect("kill can be started").success());
+    let output = child.wait_with_output().expect("the tool ends");
+    let report = String::from_utf8_lossy(&output.stderr);
+    assert_eq!(output.status.code(), Some(66), "{report}");
+    assert!(report.contains("killed by signal 2"), "{report}");
+}
+
+/// Also in what depends on where things are in memory, unless the system insists on moving them.
+fn two_runs_are_the_same() {
+    let package = Package::with_rayon("two_runs_are_the_same", RACY);
+    let json = || {
+        package
+            .finishline(&["run", "--format=json"])
+            .expect(66)
+            .stdout
+    };
+    let fixed = Command::new("setarch").args(["-R", "true"]).status();
+    if fixed.is_ok_and(|status| status.success()) {
+        assert_eq!(json(), json());
+    }
+}
+
+fn reports_go_where_they_are_wanted() {
+    let package = Package::with_rayon("reports_go_where_they_are_wanted", RACY);
+    let colored = package.finishline(&["run", "--color=always"]).expect(66);
+    assert!(colored.stderr.contains("\x1b["), "{}", colored.stderr);
+    let plain = package.finishline(&["run", "--color=never"]).expect(66);
+    assert!(!plain.stderr.contains("\x1b["), "{}", plain.stderr);
+    let options = ["run", "-q", "--format=json", "-o", "report"];
+    let called = package.finishline(&options).expect(66);
+    assert_eq!(
+        (called.stdout.as_str(), called.stderr.as_str()),
+        ("ready\n", "")
+    );
+    let report: Value = serde_json::from_str(&package.read("report")).expect("JSON");
+    assert_eq!(report["verdict"], "race");
+
+    std::fs::write(package.path("known"), "race: \n").expect("a file");
+    for file in ["known", "nowhere"] {
+        let called = package
+            .finishline(&["run", "--suppressions", file])
+            .expect(2);
+        assert!(called.stdout.is_empty(), "before anything is run");
+    }
 }
 
 /// Calls of std's own functions are seen in every kind of build: unoptimised ones share generic functions, others may inline them.

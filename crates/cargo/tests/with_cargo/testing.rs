@@ -1,6 +1,6 @@
 //! `test`: one process a test, libtest's arguments and output, other harnesses, doc tests.
 
-use crate::package::{Package, manifest};
+use crate::package::{Called, Package, manifest, shared};
 use libtest_mimic::Trial;
 
 pub(crate) fn trials() -> Vec<Trial> {
@@ -18,6 +18,8 @@ pub(crate) fn trials() -> Vec<Trial> {
         trial("libtests_arguments_select", libtests_arguments_select),
         trial("the_rest_of_a_package", the_rest_of_a_package),
         trial("tests_that_race_fail", tests_that_race_fail),
+        trial("output_is_as_libtests", output_is_as_libtests),
+        trial("tests_that_wait_are_stopped", tests_that_wait_are_stopped),
     ]
 }
 
@@ -53,7 +55,7 @@ fn each_test_has_its_own_process_and_verdict() {
          #[test] #[should_panic] fn panics() { panic!() }
          #[test] fn second() { count() }",
     );
-    let called = package.finishline(&["test"]).expect(101);
+    let called = package.finishline(&["test"]).expect(3);
     assert_eq!(
         verdicts(&called.stdout),
         [
@@ -94,7 +96,7 @@ fn libtests_arguments_select() {
     );
     let run = |arguments: &[&str]| {
         let arguments = [&["test"], arguments].concat();
-        let stdout = package.finishline(&arguments).expect(0).stdout;
+        let stdout = package.finishline(&arguments).stdout;
         (verdicts(&stdout).join(", "), summary(&stdout).to_owned())
     };
     let expect = |arguments: &[&str], verdicts: &str, counts: [usize; 3]| {
@@ -119,7 +121,7 @@ fn libtests_arguments_select() {
     expect(&["nowhere"], "", [0, 0, 4]);
     let shown = package
         .finishline(&["test", "a::one", "--", "--nocapture"])
-        .expect(0);
+        .expect(4);
     assert!(shown.stdout.contains("one runs"), "{}", shown.stdout);
     let listed = package
         .finishline(&["test", "--lib", "--", "--list"])
@@ -159,7 +161,7 @@ fn the_rest_of_a_package() {
             "/// ```\n/// panic!()\n/// ```\npub fn answer() -> u32 { 42 }",
         ),
     ]);
-    let called = package.finishline(&["test"]).expect(0);
+    let called = package.finishline(&["test"]).expect(4);
     assert_eq!(verdicts(&called.stdout), ["helped ... ok"]);
     assert!(
         called.stdout.contains("run with []\n"),
@@ -172,6 +174,49 @@ fn the_rest_of_a_package() {
         "{}",
         called.stderr
     );
+}
+
+fn output_is_as_libtests() {
+    let package = library(
+        "output_is_as_libtests",
+        "use std::{fs::{File, remove_file}, io::read_to_string, thread::sleep, time::Duration};
+         fn alone() { File::create_new(\"busy\").unwrap(); sleep(Duration::from_millis(300)); remove_file(\"busy\").unwrap() }
+         #[test] fn a_slow() { sleep(Duration::from_millis(500)) }
+         #[test] fn b_quick() { println!(\"said\") }
+         #[test] fn c_reads() { assert_eq!(read_to_string(std::io::stdin()).unwrap(), \"\") }
+         #[test] #[ignore] fn d_alone() { alone() }
+         #[test] #[ignore] fn e_alone() { alone() }",
+    );
+    let run = |arguments: &[&str]| {
+        let arguments = [&["test", "--lib", "--"], arguments].concat();
+        package.finishline(&arguments).expect(4).stdout
+    };
+    // In the order of the list, whichever ends first.
+    let usual = run(&[]);
+    let expected = ["a_slow ... ok", "b_quick ... ok", "c_reads ... ok"];
+    assert_eq!(verdicts(&usual)[..3], expected);
+    assert!(!usual.contains("said"), "{usual}");
+    assert!(!usual.contains('\x1b'), "{usual}");
+    assert!(run(&["--color=always", "b_"]).contains("\x1b[32mok"));
+    assert!(run(&["-q"]).contains("\n...ii\n"));
+    let shown = run(&["--show-output"]);
+    assert!(
+        shown.contains("\n---- b_quick output ----\nsaid\n"),
+        "{shown}"
+    );
+    run(&["--ignored", "--test-threads=1"]);
+    let mut fed = package.command(&["test", "--lib", "--", "c_reads"]);
+    let input = std::fs::File::open(package.path("Cargo.toml")).expect("a file");
+    fed.stdin(input).env("CARGO_TARGET_DIR", shared("target"));
+    Called::from(fed).expect(4);
+    let help = package
+        .finishline(&["test", "--lib", "--", "--help"])
+        .expect(0);
+    assert!(help.stdout.contains("--test-threads"), "{}", help.stdout);
+    let wrong = package
+        .finishline(&["test", "--lib", "--", "--nonsense"])
+        .expect(2);
+    assert!(wrong.stderr.contains("--nonsense"), "{}", wrong.stderr);
 }
 
 fn tests_that_race_fail() {
@@ -197,4 +242,64 @@ fn tests_that_race_fail() {
         "FAILED. 1 passed; 0 failed; 2 with races; 0 ignored; 0 filtered out"
     );
     assert!(called.stdout.contains("its output"), "{}", called.stdout);
+}
+
+/// Such a test neither passes nor fails: the process was ended by us.
+fn tests_that_wait_are_stopped() {
+    let manifest = manifest("waits-in-tests", "[dependencies]\nrayon = \"1.12\"\n");
+    let source = "
+        static mut TOTAL: u64 = 0;
+        fn add() { unsafe { TOTAL += 1 } }
+        fn wait() {
+            let (sender, receiver) = std::sync::mpsc::channel::<()>();
+            rayon::join(move || receiver.recv(), move || sender.send(()));
+        }
+        #[test] fn clean() { rayon::join(|| (), || ()); }
+        #[test] fn fails() { panic!() }
+        #[test] fn races_and_aborts() { rayon::join(add, add); std::process::abort() }
+        #[test] fn waits() { wait() }";
+    let package = Package::new(&[("Cargo.toml", &manifest), ("src/lib.rs", source)]);
+    let stopped = package
+        .finishline(&["test", "--", "--skip", "s_and"])
+        .expect(3);
+    let verdicts_of = |stdout: &str| verdicts(stdout).join(", ");
+    assert_eq!(
+        verdicts_of(&stopped.stdout),
+        "clean ... ok, fails ... FAILED, waits ... STOPPED"
+    );
+    let stopped = package
+        .finishline(&["test", "--", "clean", "waits"])
+        .expect(4);
+    assert_eq!(
+        summary(&stopped.stdout),
+        "FAILED. 1 passed; 1 failed; 0 with races; 0 ignored; 2 filtered out"
+    );
+    for shown in [
+        "stopped: a task waits in vain for a lock, a message or a signal at src/lib.rs:6:42",
+        "  task: main › join at src/lib.rs:6:13, left half",
+        "run: cargo finishline test -- --include-ignored --exact waits: ",
+    ] {
+        assert!(
+            stopped.stdout.contains(shown),
+            "{shown} in\n{}",
+            stopped.stdout
+        );
+    }
+    for hidden in ["trap", "exit status", "thread ›"] {
+        assert!(
+            !stopped.stdout.contains(hidden),
+            "{hidden} in\n{}",
+            stopped.stdout
+        );
+    }
+    let killed = package.finishline(&["test", "races_and_aborts"]).expect(66);
+    assert_eq!(
+        verdicts_of(&killed.stdout),
+        "races_and_aborts ... FAILED, RACE"
+    );
+    assert!(
+        killed.stdout.contains("killed by signal 6"),
+        "{}",
+        killed.stdout
+    );
 }

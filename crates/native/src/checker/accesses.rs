@@ -339,6 +339,7 @@ impl Checker {
         let at = self.position(here.place);
         let task = self.structure.running();
         let conflicts: Vec<_> = self.detector.conflicts().collect();
+        let known = self.races.iter().count();
         for conflict in conflicts {
             let [stamp, tag] = self.detector.contexts().of(conflict.earlier);
             let (site, _) = self.sites[tag as usize];
@@ -375,6 +376,9 @@ impl Checker {
                 self.names(&conflict, [first, second], cell.start)
             });
             *self.pairs(conflict.meeting) = pairs;
+        }
+        if self.races.iter().count() > known {
+            (self.new_race)(self);
         }
     }
 

@@ -100,6 +100,8 @@ pub struct Checker {
     pub is_private: fn(&Checker, &Range<u64>) -> bool,
     /// The word at an address of thread-local variables.
     pub read_word: fn(u64) -> u64,
+    /// Told of each pair that races for the first time.
+    pub new_race: fn(&Checker),
     /// Of the tasks that are running or suspended: below where their frames are. The running one is last.
     frames: Vec<(u64, TaskId)>,
     pub atomic_accesses: u64,
@@ -149,6 +151,7 @@ impl Checker {
             private,
             is_private: |_, _| false,
             read_word: |_| 0,
+            new_race: |_| (),
             atomic_accesses: 0,
             failure: None,
             stopped: None,

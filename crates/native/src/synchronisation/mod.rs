@@ -356,7 +356,8 @@ impl Synchronisation {
     /// An operation was made, at this place.
     pub fn follow(&mut self, operation: &Operation, at: Position, mut tell: impl FnMut(Told)) {
         let address = operation.address;
-        let relaxed = !operation.acquires && !operation.releases && self.fences.behind.is_none();
+        let fenced = self.thread.fences.behind.is_some();
+        let relaxed = !operation.acquires && !operation.releases && !fenced;
         if relaxed && !self.variables.contains_key(&address) {
             // It passes nothing on, and there is nothing to be passed on.
             return;

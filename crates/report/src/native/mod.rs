@@ -48,30 +48,44 @@ pub fn write_summary(suite: &NativeSuite, style: Style, out: &mut dyn io::Write)
     text::write_summary(suite, style, out)
 }
 
+const RACE: u8 = 66;
+const FAILED: u8 = 3;
+const UNKNOWN: u8 = 4;
+
 /// The exit status that belongs to a run: 66 for a pair that is not suppressed (those that locks or atomics order are listed only for
-/// who asks for them), also when the program failed afterwards; 3 for a program that failed; 4 for `unknown`; 0 for nothing found.
+/// who asks for them), also when the program failed afterwards; 3 for a program that failed; 4 for `unknown`. If nothing was found it is that of
+/// the program.
 pub fn exit_status(run: &NativeRun) -> u8 {
+    trouble(run).unwrap_or(run.status)
+}
+
+/// Whether there is a pair that is not suppressed.
+pub fn has_races(run: &NativeRun) -> bool {
+    trouble(run) == Some(RACE)
+}
+
+/// The exit status of what is to be said of a run, if that is not that nothing was found.
+fn trouble(run: &NativeRun) -> Option<u8> {
     if run.distinct > run.suppressed_count() || !run.conflicts.is_empty() {
-        66
+        Some(RACE)
     } else if run.failure.is_some() || run.verdict == Verdict::Trap {
-        3
+        Some(FAILED)
     } else if run.verdict == Verdict::Unknown {
-        4
+        Some(UNKNOWN)
     } else {
-        0
+        None
     }
 }
 
-/// The exit status of a command: that of the first of 66, 3 and 4 that any process has. A process in which nothing was parallel counts only
-/// if all are like that: many tests of a crate have nothing to do with rayon, but if none has, nothing was checked.
+/// The exit status of a command: that of the first of 66, 3 and 4 that any process has, else that of a program. A process in which nothing
+/// was parallel counts only if all are like that: many tests of a crate have nothing to do with rayon, but if none has, nothing was checked.
 pub fn suite_exit_status(suite: &NativeSuite) -> u8 {
-    let working = suite.runs.iter().filter(|run| !run.is_idle());
-    let statuses: Vec<u8> = working.map(exit_status).collect();
-    if statuses.is_empty() {
-        return 4;
+    let working: Vec<&NativeRun> = suite.runs.iter().filter(|run| !run.is_idle()).collect();
+    if working.is_empty() {
+        return UNKNOWN;
     }
-    let worst = [66, 3, 4]
-        .into_iter()
-        .find(|status| statuses.contains(status));
-    worst.unwrap_or(0)
+    let has = |status: &u8| working.iter().any(|run| trouble(run) == Some(*status));
+    let worst = [RACE, FAILED, UNKNOWN].into_iter().find(has);
+    let of_program = || working.iter().map(|run| run.status).find(|own| *own != 0);
+    worst.or_else(of_program).unwrap_or(0)
 }

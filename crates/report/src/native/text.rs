@@ -1,7 +1,7 @@
 //! A native run for a person at a terminal, in the style of the other text reports: pairs, what stopped the run, then always what was
 //! established, with what guarantee, and what would establish more.
 
-use super::{exit_status, words};
+use super::{trouble, words};
 use crate::Style;
 use crate::page::{BOLD, DIM, FRAME, LABEL, Page, RED, YELLOW, fold};
 use crate::text::paint_of;
@@ -24,7 +24,7 @@ pub(super) fn write_suite(
     out: &mut dyn io::Write,
 ) -> io::Result<()> {
     let mut page = Page::new(style);
-    for run in suite.runs.iter().filter(|run| is_worth_a_report(run)) {
+    for run in suite.runs.iter().filter(|run| is_noteworthy(run)) {
         if let Some(test) = &run.test {
             page.labelled("", "test", BOLD, test);
         }
@@ -45,9 +45,9 @@ pub(super) fn write_summary(
     out.write_all(page.text.as_bytes())
 }
 
-/// A clean process among many is one of a number.
-fn is_worth_a_report(run: &NativeRun) -> bool {
-    exit_status(run) != 0 && !run.is_idle()
+/// A clean process among many is one of a number, whatever status of its own it ended with.
+fn is_noteworthy(run: &NativeRun) -> bool {
+    trouble(run).is_some() && !run.is_idle()
 }
 
 impl Page {
@@ -156,7 +156,8 @@ impl Page {
             paint_of(verdict),
             verdict.native_meaning(),
         );
-        if run.failure.is_some() && verdict != Verdict::Trap {
+        // A race does not say that the run ended early.
+        if run.failure.is_some() && verdict == Verdict::Race {
             self.labelled(
                 "",
                 Verdict::Trap.word(),
@@ -208,8 +209,7 @@ impl Page {
         };
         self.labelled("", "summary", BOLD, &format!("{processes}: {counts}"));
         for run in &suite.runs {
-            let status = exit_status(run);
-            if status != 0 && !run.is_idle() {
+            if is_noteworthy(run) {
                 let name = run.test.as_ref().unwrap_or(&run.program);
                 self.folded("  ", &format!("{}: {name}", run.verdict));
             }

@@ -340,13 +340,18 @@ pub(super) fn why(conflict: &Conflict) -> String {
     }
 }
 
-/// `a task waits (spin) at src/main.rs:7:9`.
+/// `a task spins in vain at src/main.rs:7:9`.
 pub(super) fn stopped(stopped: &Stopped) -> String {
-    format!(
-        "a task waits in vain ({}) at {}",
-        stopped.what,
-        site(&stopped.stack)
-    )
+    let at = site(&stopped.stack);
+    match stopped.what.as_str() {
+        "futex" => format!("a task waits in vain for a lock, a message or a signal at {at}"),
+        "spin" => format!("a task spins in vain at {at}"),
+        "join" => format!("a task waits in vain for the end of a thread at {at}"),
+        "creator" => {
+            format!("a thread waits at {at} for another one that can't go on before it does")
+        }
+        what => format!("a task waits in vain ({what}) at {at}"),
+    }
 }
 
 /// For what the answer holds.
@@ -374,8 +379,11 @@ pub(super) fn stronger(run: &NativeRun) -> Option<&'static str> {
         .filter(|_| !already_asked)
 }
 
-/// The program and its arguments as one would type them in a shell.
+/// What ran, as one would type it in a shell: the program and its arguments, or the command for one test.
 pub(super) fn command(run: &NativeRun) -> String {
+    if run.test.is_some() && !run.replay.is_empty() {
+        return run.replay.clone();
+    }
     let words = std::iter::once(&run.program).chain(&run.arguments);
     words
         .map(|word| shell_word(word))

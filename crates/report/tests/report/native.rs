@@ -7,7 +7,7 @@ use crate::{assert_valid, native_runs, validator};
 use finishline_model::native::{ConflictClass, Limit, NativeRun, NativeSuite, NativeTaskKind};
 use finishline_model::verdict::{Extent, Verdict};
 use finishline_report::native::{
-    exit_status, suite_exit_status, write, write_suite, write_summary,
+    exit_status, has_races, suite_exit_status, write, write_suite, write_summary,
 };
 use finishline_report::{Format, Style};
 use serde_json::{Value, json};
@@ -114,6 +114,63 @@ fn every_kind_of_run_has_its_exit_status() {
         ..native_runs::certified()
     };
     assert_eq!(exit_status(&unlisted), 66);
+}
+
+/// Its own exit status is that of a program about which there is nothing else to say.
+#[test]
+fn a_program_keeps_its_own_exit_status() {
+    use native_runs::{certified, failed, idle, racy};
+    let ending = |status: u8, run: NativeRun| NativeRun { status, ..run };
+    assert_eq!(exit_status(&ending(5, certified())), 5);
+    assert_eq!(exit_status(&ending(5, idle())), 4);
+    assert_eq!(exit_status(&ending(101, failed())), 3);
+    assert_eq!(exit_status(&ending(5, racy())), 66);
+    assert!(has_races(&racy()));
+    assert!(!has_races(&ending(66, certified())));
+    let suite = NativeSuite {
+        runs: vec![certified(), ending(5, certified()), ending(7, idle())],
+        ..NativeSuite::default()
+    };
+    assert_eq!(suite_exit_status(&suite), 5);
+    let text = render_suite(&suite, Format::Text, Style::default());
+    assert_eq!(
+        text,
+        "summary: 3 processes: 2 certified, 1 with nothing parallel\n"
+    );
+}
+
+#[test]
+fn what_is_waited_for_is_told() {
+    let text = |what: &str| {
+        let mut run = native_runs::stopped();
+        run.stopped.as_mut().expect("stopped").what = what.to_owned();
+        let text = render(&run, Format::Text, Style::default());
+        text.lines().next().expect("a line").to_owned()
+    };
+    let at = "src/main.rs:40:9";
+    for (what, expected) in [
+        (
+            "futex",
+            format!("stopped: a task waits in vain for a lock, a message or a signal at {at}"),
+        ),
+        ("spin", format!("stopped: a task spins in vain at {at}")),
+        (
+            "join",
+            format!("stopped: a task waits in vain for the end of a thread at {at}"),
+        ),
+        (
+            "creator",
+            format!(
+                "stopped: a thread waits at {at} for another one that can't go on before it does"
+            ),
+        ),
+        (
+            "stars",
+            format!("stopped: a task waits in vain (stars) at {at}"),
+        ),
+    ] {
+        assert_eq!(text(what), expected);
+    }
 }
 
 #[test]

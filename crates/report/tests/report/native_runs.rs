@@ -33,6 +33,7 @@ pub(crate) fn certified() -> NativeRun {
         program: "target/finishline/debug/hist".to_owned(),
         arguments: vec!["8".to_owned()],
         test: None,
+        replay: "cargo finishline run -- 8".to_owned(),
         detector: Detector::EspBags,
         verdict: Verdict::Certified,
         extent: Extent::EverySchedule,
@@ -42,6 +43,7 @@ pub(crate) fn certified() -> NativeRun {
         suppressed: None,
         stopped: None,
         failure: None,
+        status: 0,
         logical_threads: 16,
         statistics: NativeStatistics {
             tasks: 15,
@@ -317,6 +319,7 @@ pub(crate) fn stopped() -> NativeRun {
 pub(crate) fn failed() -> NativeRun {
     NativeRun {
         test: Some("tests::sums_up".to_owned()),
+        replay: "cargo finishline test -- --exact tests::sums_up".to_owned(),
         verdict: Verdict::Trap,
         failure: Some("the process ended with exit status 101".to_owned()),
         ..certified()
@@ -424,6 +427,7 @@ pub(crate) fn hostile() -> NativeRun {
 pub(crate) fn suite() -> NativeSuite {
     let named = |name: &str, run| NativeRun {
         test: Some(format!("tests::{name}")),
+        replay: format!("cargo finishline test -- --exact tests::{name}"),
         ..run
     };
     NativeSuite {

@@ -8,12 +8,12 @@ mod claims;
 mod comparison;
 mod expected;
 
-use crate::package::{Called, shared, tool};
+use crate::package::{self, Called, shared};
 use claims::{Claims, Marks};
 use libtest_mimic::{Failed, Trial};
 use serde_json::Value;
 use std::fs;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::OnceLock;
 
 /// Programs about which the tool is still wrong, and why. One that is right is a failure, too: it is to be struck off.
@@ -25,24 +25,39 @@ const PROGRAMS: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../programs");
 /// The package whose tests are the programs.
 const TESTED: &str = "tested";
 
+/// Calls `cargo finishline` with arguments, in the workspace of the programs or in a copy of it.
+pub(crate) type Tool<'a> = &'a dyn Fn(&[&str]) -> Called;
+
 pub(crate) fn trials() -> Vec<Trial> {
-    let root = Path::new(PROGRAMS).join("rust");
-    let mut trials = Vec::new();
-    for package in names_in(&root) {
-        let main = format!("{package}/src/main.rs");
-        if root.join(&main).exists() {
-            trials.push(trial(&package, main));
-        }
-        for file in names_in(&root.join(&package).join("src/bin")) {
-            if let Some(name) = file.strip_suffix(".rs") {
-                trials.push(trial(name, format!("{package}/src/bin/{file}")));
-            }
-        }
-    }
+    let root = workspace();
+    let packages = names_in(&root);
+    let programs = packages.iter().flat_map(|package| Program::all_of(package));
+    let mut trials: Vec<Trial> = programs.map(trial).collect();
     trials.push(Trial::test(format!("programs::{TESTED}"), || {
-        Ok(check_tests()?)
+        Ok(check_tests(&finishline)?)
     }));
     trials
+}
+
+pub(crate) fn workspace() -> PathBuf {
+    Path::new(PROGRAMS).join("rust")
+}
+
+/// Checks a program with a race and one without of each package, and all tests.
+pub(crate) fn check_some(tool: Tool) -> Result<(), String> {
+    for package in names_in(&workspace()) {
+        let mut programs = Program::all_of(&package);
+        programs.retain(|program| gap(program).is_none());
+        let (racy, other): (Vec<_>, Vec<_>) = programs.into_iter().partition(|program| {
+            program
+                .claims()
+                .is_ok_and(|claims| claims.verdict == "race")
+        });
+        for program in racy.first().into_iter().chain(other.first()) {
+            program.check_once(tool, None, "left")?;
+        }
+    }
+    check_tests(tool)
 }
 
 /// The names in a folder, in order; none if there is no folder.
@@ -54,21 +69,21 @@ fn names_in(folder: &Path) -> Vec<String> {
     names
 }
 
-fn trial(name: &str, source: String) -> Trial {
-    let program = Program {
-        name: name.to_owned(),
-        source,
-    };
-    Trial::test(format!("programs::{name}"), move || {
-        let gap = KNOWN_GAPS.iter().find(|(name, _)| *name == program.name);
-        match (program.check(), gap) {
-            (Ok(()), Some((_, why))) => Err(Failed::from(format!(
+fn trial(program: Program) -> Trial {
+    Trial::test(format!("programs::{}", program.name), move || {
+        match (program.check(), gap(&program)) {
+            (Ok(()), Some(why)) => Err(Failed::from(format!(
                 "no gap any more, strike it off: {why}"
             ))),
             (Err(_), Some(_)) | (Ok(()), None) => Ok(()),
             (Err(wrong), None) => Err(wrong.into()),
         }
     })
+}
+
+fn gap(program: &Program) -> Option<&'static str> {
+    let mut gaps = KNOWN_GAPS.iter();
+    gaps.find_map(|(name, why)| (*name == program.name).then_some(*why))
 }
 
 /// One binary, and its file below the folder of the workspace.
@@ -78,56 +93,97 @@ struct Program {
 }
 
 impl Program {
+    /// The programs of a package.
+    fn all_of(package: &str) -> Vec<Program> {
+        let folder = workspace().join(package).join("src");
+        let mut programs = Vec::new();
+        if folder.join("main.rs").exists() {
+            programs.push(Program {
+                name: package.to_owned(),
+                source: format!("{package}/src/main.rs"),
+            });
+        }
+        for file in names_in(&folder.join("bin")) {
+            if let Some(name) = file.strip_suffix(".rs") {
+                programs.push(Program {
+                    name: name.to_owned(),
+                    source: format!("{package}/src/bin/{file}"),
+                });
+            }
+        }
+        programs
+    }
+
+    fn text(&self) -> Result<String, String> {
+        read(&workspace().join(&self.source))
+    }
+
+    fn claims(&self) -> Result<Claims, String> {
+        Claims::of_program(&self.text()?)
+    }
+
+    /// In all ways in which it can be built and run.
     fn check(&self) -> Result<(), String> {
-        let source = read(&Path::new(PROGRAMS).join("rust").join(&self.source))?;
-        let claims = Claims::of_program(&source)?;
-        let mut marks = Marks::default();
-        marks.add(&self.source, &source)?;
+        let claims = self.claims()?;
         agrees_with_twin(&claims)?;
         build()?;
         for profile in PROFILES {
             for first in ["left", "right"] {
-                let options = ["--determinacy", "--first", first, "--format=json"];
-                let (status, report) = self.run(profile, &options)?;
-                let mut complaints = match serde_json::from_str(&report) {
-                    Ok(report) => comparison::complaints(&claims, &marks, &report),
-                    Err(error) => vec![format!("no report: {error}")],
-                };
-                let expected = comparison::exit_status(&claims);
-                if status != expected {
-                    complaints.push(format!("exit status {status}, not {expected}"));
-                }
-                if !complaints.is_empty() {
-                    let complaints = complaints.join("\n    ");
-                    return Err(format!(
-                        "in {}, to be seen by `cargo finishline run --bin {}{} {}`:\n    {complaints}",
-                        self.source,
-                        self.name,
-                        profile
-                            .map(|option| format!(" {option}"))
-                            .unwrap_or_default(),
-                        options[..3].join(" ")
-                    ));
-                }
+                self.check_once(&finishline, profile, first)?;
             }
         }
         if claims.verdict == "race" {
-            let (_, report) = self.run(None, &["--format=text"])?;
-            let file = Path::new(PROGRAMS).join("rust").join(&self.source);
+            let (_, report) = self.run(&finishline, None, &["--format=text"])?;
+            let file = workspace().join(&self.source);
             expected::compare(&report, &file.with_extension("stderr"), &self.name)?;
         }
         Ok(())
     }
 
+    /// One run, beside what the program claims.
+    fn check_once(&self, tool: Tool, profile: Option<&str>, first: &str) -> Result<(), String> {
+        let claims = self.claims()?;
+        let mut marks = Marks::default();
+        marks.add(&self.source, &self.text()?)?;
+        let options = ["--determinacy", "--first", first, "--format=json"];
+        let (status, report) = self.run(tool, profile, &options)?;
+        let mut complaints = match serde_json::from_str(&report) {
+            Ok(report) => comparison::complaints(&claims, &marks, &report),
+            Err(error) => vec![format!("no report: {error}")],
+        };
+        let expected = comparison::exit_status(&claims);
+        if status != expected {
+            complaints.push(format!("exit status {status}, not {expected}"));
+        }
+        if complaints.is_empty() {
+            return Ok(());
+        }
+        Err(format!(
+            "in {}, to be seen by `cargo finishline run --bin {}{} {}`:\n    {}",
+            self.source,
+            self.name,
+            profile
+                .map(|option| format!(" {option}"))
+                .unwrap_or_default(),
+            options[..3].join(" "),
+            complaints.join("\n    ")
+        ))
+    }
+
     /// The exit status and the report.
-    fn run(&self, profile: Option<&str>, options: &[&str]) -> Result<(i32, String), String> {
+    fn run(
+        &self,
+        tool: Tool,
+        profile: Option<&str>,
+        options: &[&str],
+    ) -> Result<(i32, String), String> {
         let folder = tempfile::tempdir().map_err(|error| error.to_string())?;
         let report = folder.path().join("report");
         let output = report.to_str().ok_or("a folder without a name")?;
         let mut arguments = vec!["run", "--quiet", "--bin", &self.name, "--output", output];
         arguments.extend(profile);
         arguments.extend(options);
-        let called = finishline(&arguments);
+        let called = tool(&arguments);
         let report = fs::read_to_string(&report);
         let report = report.map_err(|error| format!("no report: {error}\n{}", called.stderr))?;
         Ok((called.status, report))
@@ -148,8 +204,8 @@ fn agrees_with_twin(claims: &Claims) -> Result<(), String> {
 }
 
 /// All tests of the package with tests, against what stands above each.
-fn check_tests() -> Result<(), String> {
-    let root = Path::new(PROGRAMS).join("rust");
+fn check_tests(tool: Tool) -> Result<(), String> {
+    let root = workspace();
     let mut marks = Marks::default();
     let mut tests = Vec::new();
     for folder in ["src", "tests"].map(|folder| format!("{TESTED}/{folder}")) {
@@ -160,7 +216,7 @@ fn check_tests() -> Result<(), String> {
             tests.extend(Claims::of_tests(&source)?);
         }
     }
-    let called = finishline(&[
+    let called = tool(&[
         "test",
         "-p",
         TESTED,
@@ -226,7 +282,7 @@ fn remove_earlier_builds() -> Result<(), String> {
         name: "serial".to_owned(),
         source: String::new(),
     };
-    let (_, report) = program.run(None, &["--format=json"])?;
+    let (_, report) = program.run(&finishline, None, &["--format=json"])?;
     let report: Value = serde_json::from_str(&report).map_err(|error| error.to_string())?;
     let executable = Path::new(report["arguments"][0].as_str().unwrap_or_default());
     let builds = shared("programs").join("finishline");
@@ -240,7 +296,7 @@ fn remove_earlier_builds() -> Result<(), String> {
 
 /// `cargo finishline` in the workspace of the programs.
 fn finishline(arguments: &[&str]) -> Called {
-    let mut command = tool(&Path::new(PROGRAMS).join("rust"), arguments);
+    let mut command = package::tool(&workspace(), arguments);
     command.env("CARGO_TARGET_DIR", shared("programs"));
     // It would keep several times the space, for sources that seldom change.
     command.env("CARGO_INCREMENTAL", "0");
