@@ -55,10 +55,17 @@ impl Comparison {
         if self.oracle.gave_up() {
             return Err("the oracle gave up".into());
         }
-        let releases = |word: &Word| match word {
-            Word::Release { .. } | Word::Acquire(_) | Word::Relay { .. } => true,
-            Word::Glimpse(_) | Word::GlimpseEnd { .. } | Word::Pause | Word::Resume(_) => true,
-            _ => false,
+        let releases = |word: &Word| {
+            matches!(
+                word,
+                Word::Release { .. }
+                    | Word::Acquire(_)
+                    | Word::Relay { .. }
+                    | Word::Glimpse(_)
+                    | Word::GlimpseEnd { .. }
+                    | Word::Pause
+                    | Word::Resume(_)
+            )
         };
         let has_releases = words.iter().any(releases);
         // The order of isolated blocks is observed too; only streams without releases have them.
