@@ -8,7 +8,7 @@
 //! only by steps that have made theirs.
 
 use crate::history::StampSets;
-use crate::order::{Order, Stamp};
+use crate::order::{NOBODY, Order, Stamp};
 
 const PLACES: usize = 128;
 
@@ -16,6 +16,7 @@ const PLACES: usize = 128;
 pub(super) struct Preceding {
     /// The first context of the step that this was found for.
     step: Stamp,
+    /// Where nothing is known, nobody, who precedes everyone. No other stamp would do: a cell may hold any that is not a context.
     known: [Stamp; PLACES],
 }
 
@@ -23,7 +24,7 @@ impl Preceding {
     pub(super) fn new() -> Preceding {
         Preceding {
             step: Stamp::MAX,
-            known: [Stamp::MAX; PLACES],
+            known: [NOBODY; PLACES],
         }
     }
 

@@ -2,7 +2,7 @@
 
 use super::*;
 use crate::findings::{self, Process};
-use crate::races::{Object, OrderedBy};
+use crate::races::{Object, OrderedBy, Race};
 use crate::structure::FinishKind;
 use crate::synchronisation::{How, Operation};
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -315,4 +315,26 @@ fn what_a_thread_local_variable_points_to_is_noted() {
     assert!(!checker.heap.was_thread_local(BLOCK));
     beside(&mut checker, read(16, 8), |_| ());
     assert!(!checker.heap.was_thread_local(BLOCK), "it is no more");
+}
+
+/// The place has written somewhere else before, and what it finds here was done under a lock.
+#[test]
+fn what_was_done_under_a_lock_is_not_taken_for_what_precedes() {
+    let mut checker = with_block(8);
+    let here = Here {
+        place: 10,
+        stack_pointer: u64::MAX,
+    };
+    for kind in [AccessKind::Read, AccessKind::Write] {
+        beside(
+            &mut checker,
+            |checker| under_lock(checker, write),
+            |checker| {
+                checker.access(kind, BLOCK + 64, 8, here);
+                checker.access(kind, BLOCK, 8, here);
+            },
+        );
+        let racy = |race: &Race| (race.first.kind, race.second.kind) == (AccessKind::Write, kind);
+        assert!(checker.races.iter().any(racy), "{kind:?}");
+    }
 }
