@@ -319,3 +319,29 @@ fn owner(frames: Vec<Frame>) -> Option<Frame> {
     let chosen = of_user.or(frames.len().checked_sub(1))?;
     frames.into_iter().nth(chosen)
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A variable of a function that was inlined lies in the frame of the function that it was inlined into.
+    #[test]
+    fn a_slot_belongs_to_the_outermost_function_of_the_user() {
+        let owner_of = |frames: &[(&str, Origin)]| {
+            let frames = frames.iter().map(|(function, origin)| Frame {
+                function: (*function).to_owned(),
+                place: None,
+                origin: origin.clone(),
+                inlined: false,
+            });
+            owner(frames.collect()).map(|frame| frame.function)
+        };
+        let user = [("inner", Origin::User), ("outer", Origin::User)];
+        assert_eq!(owner_of(&user).as_deref(), Some("outer"));
+        let below_std = [("mine", Origin::User), ("call_once", Origin::Std)];
+        assert_eq!(owner_of(&below_std).as_deref(), Some("mine"));
+        let foreign = [("a", Origin::Rayon), ("b", Origin::Std)];
+        assert_eq!(owner_of(&foreign).as_deref(), Some("b"));
+        assert_eq!(owner_of(&[]), None);
+    }
+}

@@ -1,7 +1,8 @@
 //! What is compiled how, and what of the user's is left alone.
 
-use crate::package::{Called, Package, shared};
+use crate::package::{Called, Package, manifest, shared};
 use libtest_mimic::Trial;
+use object::{Object, ObjectSymbol};
 use std::fs;
 use std::os::unix::fs::PermissionsExt;
 
@@ -25,6 +26,7 @@ pub(crate) fn trials() -> Vec<Trial> {
         trial("the_users_wrapper_is_called", the_users_wrapper_is_called),
         trial("the_users_compiler_is_called", the_users_compiler_is_called),
         trial("crates_stay_stable", crates_stay_stable),
+        trial("libraries_have_no_runtime", libraries_have_no_runtime),
         trial(
             "the_tool_may_have_a_space_in_its_path",
             the_tool_may_have_a_space_in_its_path,
@@ -178,6 +180,31 @@ fn crates_stay_stable() {
         "{}",
         called.stderr
     );
+}
+
+/// A library that the program loads is a part of it, and has no runtime of its own.
+fn libraries_have_no_runtime() {
+    let manifest = manifest("loaded", "[lib]\ncrate-type = [\"cdylib\"]\n");
+    let source = "#[unsafe(no_mangle)] pub extern \"C\" fn add(total: &mut u64) { *total += 1 }";
+    let package = Package::new(&[("Cargo.toml", &manifest), ("src/lib.rs", source)]);
+    let mut command = package.command(&["build"]);
+    command.env("CARGO_TARGET_DIR", package.path("target"));
+    Called::from(command).expect(0);
+    let builds = fs::read_dir(package.path("target/finishline")).expect("a folder");
+    let build = builds
+        .map(|build| build.expect("readable").path())
+        .find(|build| build.is_dir());
+    let library = build
+        .expect("a build")
+        .join("x86_64-unknown-linux-gnu/debug/libloaded.so");
+    let data = fs::read(library).expect("a library");
+    let object = object::File::parse(&*data).expect("an object");
+    let symbols: Vec<_> = object
+        .dynamic_symbols()
+        .filter(|symbol| symbol.name().is_ok_and(|name| name.starts_with("__tsan_")))
+        .collect();
+    assert!(!symbols.is_empty());
+    assert!(symbols.iter().all(|symbol| symbol.is_undefined()));
 }
 
 /// Cargo takes a runner apart at spaces.

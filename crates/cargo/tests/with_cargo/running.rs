@@ -251,8 +251,16 @@ fn reports_go_where_they_are_wanted() {
     let package = Package::with_rayon("reports_go_where_they_are_wanted", RACY);
     let colored = package.finishline(&["run", "--color=always"]).expect(66);
     assert!(colored.stderr.contains("\x1b["), "{}", colored.stderr);
+    let building = package.finishline(&["build", "--color=always"]).expect(0);
+    assert!(building.stderr.contains("\x1b["), "{}", building.stderr);
     let plain = package.finishline(&["run", "--color=never"]).expect(66);
     assert!(!plain.stderr.contains("\x1b["), "{}", plain.stderr);
+    let mut unwanted = package.command(&["run"]);
+    unwanted
+        .env("NO_COLOR", "1")
+        .env("CARGO_TARGET_DIR", shared("target"));
+    let unwanted = Called::from(unwanted).expect(66);
+    assert!(!unwanted.stderr.contains("\x1b["), "{}", unwanted.stderr);
     let options = ["run", "-q", "--format=json", "-o", "report"];
     let called = package.finishline(&options).expect(66);
     assert_eq!(

@@ -20,6 +20,10 @@ pub(crate) fn trials() -> Vec<Trial> {
         trial("tests_that_race_fail", tests_that_race_fail),
         trial("output_is_as_libtests", output_is_as_libtests),
         trial("tests_that_wait_are_stopped", tests_that_wait_are_stopped),
+        trial(
+            "files_are_named_from_where_the_user_is",
+            files_are_named_from_where_the_user_is,
+        ),
     ]
 }
 
@@ -84,7 +88,10 @@ fn each_test_has_its_own_process_and_verdict() {
             called.stdout
         );
     }
-    assert!(!called.stdout.contains("silent"), "{}", called.stdout);
+    // Of a test that failed libtest has said enough.
+    for hidden in ["silent", "the test failed"] {
+        assert!(!called.stdout.contains(hidden), "{}", called.stdout);
+    }
     assert!(!called.stderr.contains("certified"), "{}", called.stderr);
 }
 
@@ -137,7 +144,7 @@ fn the_rest_of_a_package() {
     let package = Package::new(&[
         (
             "Cargo.toml",
-            "[package]\nname = \"whole-package\"\nedition = \"2024\"\n[dev-dependencies]\nhelper = { path = \"helper\" }\n[[test]]\nname = \"own\"\nharness = false\n",
+            "[workspace]\nmembers = [\"helper\"]\n[package]\nname = \"whole-package\"\nedition = \"2024\"\n[dev-dependencies]\nhelper = { path = \"helper\" }\n[[test]]\nname = \"own\"\nharness = false\n",
         ),
         (
             "src/lib.rs",
@@ -161,7 +168,7 @@ fn the_rest_of_a_package() {
             "/// ```\n/// panic!()\n/// ```\npub fn answer() -> u32 { 42 }",
         ),
     ]);
-    let called = package.finishline(&["test"]).expect(4);
+    let called = package.finishline(&["test", "--workspace"]).expect(4);
     assert_eq!(verdicts(&called.stdout), ["helped ... ok"]);
     assert!(
         called.stdout.contains("run with []\n"),
@@ -205,6 +212,10 @@ fn output_is_as_libtests() {
         "{shown}"
     );
     run(&["--ignored", "--test-threads=1"]);
+    let mut told = package.command(&["test", "--lib", "--", "--ignored"]);
+    told.env("RUST_TEST_THREADS", "1")
+        .env("CARGO_TARGET_DIR", shared("target"));
+    Called::from(told).expect(4);
     let mut fed = package.command(&["test", "--lib", "--", "c_reads"]);
     let input = std::fs::File::open(package.path("Cargo.toml")).expect("a file");
     fed.stdin(input).env("CARGO_TARGET_DIR", shared("target"));
@@ -301,5 +312,32 @@ fn tests_that_wait_are_stopped() {
         killed.stdout.contains("killed by signal 6"),
         "{}",
         killed.stdout
+    );
+}
+
+/// Cargo runs tests in the folder of their package.
+fn files_are_named_from_where_the_user_is() {
+    let member = manifest("named-files", "[dependencies]\nrayon = \"1.12\"\n");
+    let source = "
+        static mut TOTAL: u64 = 0;
+        fn add() { unsafe { TOTAL += 1 } }
+        #[test] fn races() { rayon::join(add, add); }";
+    let package = Package::new(&[
+        (
+            "Cargo.toml",
+            "[workspace]\nmembers = [\"member\"]\nresolver = \"3\"\n",
+        ),
+        ("member/Cargo.toml", &member),
+        ("member/src/lib.rs", source),
+        ("known", "TOTAL\n"),
+    ]);
+    let called = package
+        .finishline(&["test", "--suppressions", "known", "-o", "report"])
+        .expect(0);
+    assert_eq!(verdicts(&called.stdout), ["races ... ok"]);
+    assert!(
+        package.read("report").contains("1 race"),
+        "{}",
+        package.read("report")
     );
 }
