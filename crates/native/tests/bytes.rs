@@ -56,7 +56,11 @@ struct Pair {
 
 impl Pair {
     fn new(seed: u64) -> Pair {
-        let checker = Checker::new(Options::default(), 0..0, 0..0).unwrap();
+        let options = Options {
+            max_races: usize::MAX,
+            ..Options::default()
+        };
+        let checker = Checker::new(options, 0..0, 0..0).unwrap();
         let mut oracle = Oracle::new(1000);
         oracle.event(&Event::TaskBegin {
             task: TaskId::MAIN,
@@ -97,7 +101,7 @@ impl Pair {
             }
             self.statements -= 1;
             match self.random.below(if depth < 5 { 13 } else { 9 }) {
-                0..=5 => self.access(),
+                0..=5 => (0..1 + self.random.below(6)).for_each(|_| self.access()),
                 6 => self.allocate(),
                 7 => self.free(),
                 8 => self.reallocate(),
@@ -358,7 +362,7 @@ fn number(name: &str, otherwise: u64) -> u64 {
 fn bytes_race_as_the_oracle_says() {
     let (first, count) = (
         number("FINISHLINE_SEED", 1),
-        number("FINISHLINE_SEEDS", 2000),
+        number("FINISHLINE_SEEDS", 5000),
     );
     let mut racy = 0;
     for seed in first..first + count {
