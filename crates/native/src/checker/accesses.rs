@@ -455,12 +455,14 @@ impl Checker {
             range: &self.stack,
             calls: self.calls.stack(),
             frames: &self.frames,
+            place: self.place,
         };
         let others = self.threads.others.iter().filter_map(|thread| {
             Some(Stack {
                 range: &thread.stack,
                 calls: thread.calls.as_ref()?,
                 frames: &thread.frames,
+                place: thread.place,
             })
         });
         let mut stacks = std::iter::once(running).chain(others);
@@ -484,12 +486,14 @@ struct Stack<'a> {
     range: &'a Range<u64>,
     calls: &'a CallStack,
     frames: &'a [(u64, TaskId)],
+    /// Where the innermost function is.
+    place: u64,
 }
 
 impl Stack<'_> {
     fn object_at(&self, address: u64) -> Object {
         let call = self.calls.owner_of(address);
-        let place = call.and_then(|call| self.calls.position_in(call));
+        let place = call.map(|call| self.calls.position_in(call).unwrap_or(self.place));
         // Of the tasks whose frames begin above, the innermost.
         let mut frames = self.frames.iter().rev();
         let owner = frames.find(|(entry, _)| *entry > address);

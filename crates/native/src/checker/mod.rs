@@ -107,6 +107,8 @@ pub struct Checker {
     pub atomic_accesses: u64,
     failure: Option<Failure>,
     pub stopped: Option<Stopped>,
+    /// Where the innermost function of the running thread was last known to be.
+    place: u64,
     threads: Threads,
     /// Whether an address is inside of the function that drops the last reference.
     pub is_drop_slow: fn(u64) -> bool,
@@ -155,6 +157,7 @@ impl Checker {
             atomic_accesses: 0,
             failure: None,
             stopped: None,
+            place: 0,
             threads: Threads::default(),
             is_drop_slow: |_| false,
             glimpse: Glimpse::default(),
@@ -214,6 +217,9 @@ impl Checker {
 
     fn position(&mut self, place: u64) -> Position {
         self.look_around_at_access(place);
+        if place != 0 {
+            self.place = place;
+        }
         Position {
             place,
             calls: self.calls.node(),

@@ -27,6 +27,7 @@ pub(super) struct Thread {
     private: Range<u64>,
     pub(super) frames: Vec<(u64, TaskId)>,
     pub(super) lowest: u64,
+    pub(super) place: u64,
     glimpse: Glimpse,
     spin: Spin,
     /// How many accesses there were when it ran last.
@@ -97,6 +98,7 @@ impl Checker {
             private,
             frames: vec![(entry, task)],
             lowest: entry,
+            place: 0,
             glimpse: Glimpse::None,
             spin: Spin::default(),
             accesses: self.glance.accesses,
@@ -235,6 +237,7 @@ impl Checker {
             private: self.private.clone(),
             frames: std::mem::take(&mut self.frames),
             lowest: self.lowest,
+            place: self.place,
             glimpse: std::mem::take(&mut self.glimpse),
             spin: self.spin,
             accesses: self.glance.accesses,
@@ -259,7 +262,7 @@ impl Checker {
             }
         }
         (self.stack, self.private) = (own.stack, own.private);
-        (self.frames, self.lowest) = (own.frames, own.lowest);
+        (self.frames, self.lowest, self.place) = (own.frames, own.lowest, own.place);
         self.glimpse = own.glimpse;
         self.spin = own.spin;
         self.spin.others_did(self.glance.accesses - own.accesses);
