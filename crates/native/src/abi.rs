@@ -6,20 +6,18 @@
 //! The orders of atomic operations are those of C: 0 relaxed, 1 consume, 2 acquire, 3 release, 4 both, 5 sequentially
 //! consistent.
 
+mod glance;
 mod pairs;
 
 use crate::baton;
-use crate::checker::{Glance, Here, Looking, Waits};
+use crate::checker::{Here, Looking, Waits};
 use crate::process::{self, checker};
-use crate::shadow::{GRAIN, PAGE, PAGE_BITS, PAGES};
 use crate::structure::{FINISHES_BY_NUMBER, TASKS_BY_NUMBER};
 use crate::synchronisation::{How, Operation};
-use finishline_detect::inline::SLOTS;
 use finishline_model::AccessKind::{Read, Write};
 use finishline_model::{AccessKind, FinishId};
 use std::arch::naked_asm;
 use std::ffi::{c_int, c_void};
-use std::mem::offset_of;
 use std::sync::atomic::Ordering::SeqCst;
 use std::sync::atomic::{AtomicU8, AtomicU16, AtomicU32, AtomicU64, fence};
 
@@ -45,132 +43,6 @@ extern "C" fn enter(place: u64, frame: u64) {
 extern "C" fn __tsan_func_exit() {
     if let Some(checker) = checker() {
         checker.calls.leave();
-    }
-}
-
-/// The first instructions of an access of a variable with one cell: it is over if the cell stays as it is. Up to where they differ by kind,
-/// when the reader is in `ecx` and the writer in `eax`. See [`Glance`](crate::checker::Glance).
-macro_rules! glance {
-    ($symbol:ident $bytes:literal $finer:literal $kind:literal $slowly:path; $($more:tt)*) => {
-        #[unsafe(no_mangle)]
-        #[unsafe(naked)]
-        extern "C" fn $symbol(_address: u64) {
-            naked_asm!(
-                // Is it to be checked?
-                "mov rax, fs:0",
-                "cmp rax, [rip + {owner}]",
-                "jne 2f",
-                "cmp byte ptr [rip + {glance} + {alone}], 0",
-                "jne 2f",
-                "inc qword ptr [rip + {glance} + {accesses}]",
-                // The entry of its page.
-                "mov rcx, rdi",
-                "shr rcx, {page_bits}",
-                "mov rax, rcx",
-                "shr rax, {number_bits}",
-                "jne 4f",
-                "mov rax, [rip + {glance} + {directory}]",
-                "mov rax, [rax + 8 * rcx]",
-                "test dil, {misaligned}",
-                "jne 4f",
-                "test rax, rax",
-                "jle 3f",
-                // A cell for each word: as many bytes as the word has.
-                "mov ecx, edi",
-                "and ecx, {in_page} - 7",
-                "mov rax, [rax + rcx]",
-                "5:",
-                "mov rcx, rax",
-                "shr rcx, 32",
-                $kind,
-                "2:",
-                "ret",
-                // Finer cells, or none.
-                "3:",
-                "je 4f",
-                "mov ecx, eax",
-                "and ecx, {grain}",
-                $finer,
-                "mov edx, edi",
-                "and edx, {in_page}",
-                "shr edx, cl",
-                "btr rax, 63",
-                "xor rax, rcx",
-                "mov rax, [rax + 8 * rdx]",
-                "jmp 5b",
-                "4:",
-                "mov rsi, [rsp]",
-                "mov rdx, rsp",
-                "jmp {slowly}",
-                owner = sym process::OWNER,
-                glance = sym process::GLANCE,
-                alone = const offset_of!(Glance, alone),
-                accesses = const offset_of!(Glance, accesses),
-                directory = const offset_of!(Glance, directory),
-                me = const offset_of!(Glance, fast.me),
-                own = const offset_of!(Glance, fast.own),
-                page_bits = const PAGE_BITS,
-                number_bits = const PAGES.ilog2(),
-                in_page = const PAGE - 1,
-                misaligned = const $bytes - 1,
-                grain = const GRAIN,
-                slowly = sym $slowly,
-                $($more)*
-            )
-        }
-    };
-}
-
-macro_rules! glances {
-    ($($finer:literal: $read:ident $write:ident $bytes:literal;)*) => {$(
-        // It stays if the step has read it before, or reads beside a reader that is known to stand for it.
-        glance!($read $bytes $finer
-            "mov edx, ecx
-             sub edx, [rip + {glance} + {me}]
-             cmp edx, [rip + {glance} + {own}]
-             jb 2f
-             cmp eax, [rip + {glance} + {serial_below}]
-             jae 4f
-             lea rsi, [rip + {glance} + {beside}]
-             mov edx, ecx
-             and edx, {last_slot}
-             cmp ecx, [rsi + 4 * rdx]
-             jne 4f"
-            variable::<false, $bytes>;
-            serial_below = const offset_of!(Glance, fast.serial_below),
-            beside = const offset_of!(Glance, fast.beside),
-            last_slot = const SLOTS - 1);
-        // It stays if the step has written it before.
-        glance!($write $bytes $finer
-            "sub ecx, [rip + {glance} + {me}]
-             cmp ecx, [rip + {glance} + {own}]
-             jae 4f
-             sub eax, [rip + {glance} + {me}]
-             cmp eax, [rip + {glance} + {own}]
-             jae 4f"
-            variable::<true, $bytes>;);
-    )*};
-}
-
-// By what is to be done with a finer grain, 2 or 0, in `ecx`: a word has several cells then, half of one has several if it is 0.
-glances! {
-    "": __tsan_read1 __tsan_write1 1;
-    "test ecx, ecx\nje 4f": __tsan_read2 __tsan_write2 2;
-    "test ecx, ecx\nje 4f": __tsan_read4 __tsan_write4 4;
-    "jmp 4f": __tsan_read8 __tsan_write8 8;
-}
-
-extern "C" fn variable<const WRITE: bool, const BYTES: usize>(
-    address: u64,
-    place: u64,
-    stack_pointer: u64,
-) {
-    if let Some(checker) = checker() {
-        let here = Here {
-            place,
-            stack_pointer,
-        };
-        checker.access_variable(kind_of(WRITE), address, BYTES, here);
     }
 }
 

@@ -16,6 +16,10 @@
 //!                           └─ detect     orders and histories
 //! ```
 //!
+//! **Speed.** Most accesses repeat what the running step did before, and end in the first instructions of what the compiler calls ([`checker::Glance`]); of
+//! what the program does while nothing runs beside it not even that is done. A variable that nothing parallel has touched takes some more, and
+//! only the rest goes the whole way through `checker`.
+//!
 //! At the end of the process one file is written ([`findings`]); a tool outside gives it names and makes the report.
 //!
 //! It is compiled from its sources alone, with its own allocator ([`memory`]), and linked as one object that shows nothing but

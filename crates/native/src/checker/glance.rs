@@ -1,7 +1,7 @@
 //! What the first instructions of every access look at.
 //!
 //! Most accesses repeat what the running step has done already, and need no more than a look at one cell. So the functions that a
-//! program calls for them begin with some twenty instructions of their own (`abi`), which do as [`Checker::access`] does for variables
+//! program calls for them begin with some twenty instructions of their own (`abi::glance`), which do as [`Checker::access`] does for variables
 //! with one cell, and come here only for the rest. For them whatever is needed lies together, in the runtime at an address that the
 //! code knows.
 

@@ -1,0 +1,138 @@
+//! Accesses of variables of up to 8 bytes, the most frequent ones: they begin with a look at the variable's cell, and end there if it stays as it is.
+//!
+//! These instructions do as [`Checker::access`](crate::checker::Checker::access) does for a variable with one cell; all others jump on to what it does
+//! next. A call of them may use the registers that every function may, and needs no frame, so the return address is on top of the stack.
+
+use super::kind_of;
+use crate::checker::{Glance, Here};
+use crate::process::{self, checker};
+use crate::shadow::{GRAIN, PAGE, PAGE_BITS, PAGES};
+use finishline_detect::inline::SLOTS;
+use std::arch::naked_asm;
+use std::mem::offset_of;
+
+/// `$kind` tells by the reader, in `ecx`, and the writer, in `eax`, whether the cell stays; `$finer` whether a variable of so many bytes has
+/// one cell in a page with the finer grain in `ecx`.
+macro_rules! glance {
+    ($symbol:ident $bytes:literal $finer:literal $kind:literal $slowly:path; $($more:tt)*) => {
+        #[unsafe(no_mangle)]
+        #[unsafe(naked)]
+        extern "C" fn $symbol(_address: u64) {
+            naked_asm!(
+                // Is it to be checked?
+                "mov rax, fs:0",
+                "cmp rax, [rip + {owner}]",
+                "jne 2f",
+                "cmp byte ptr [rip + {glance} + {alone}], 0",
+                "jne 2f",
+                "inc qword ptr [rip + {glance} + {accesses}]",
+                // The entry of its page.
+                "mov rcx, rdi",
+                "shr rcx, {page_bits}",
+                "mov rax, rcx",
+                "shr rax, {number_bits}",
+                "jne 4f",
+                "mov rax, [rip + {glance} + {directory}]",
+                "mov rax, [rax + 8 * rcx]",
+                "test dil, {misaligned}",
+                "jne 4f",
+                "test rax, rax",
+                "jle 3f",
+                // A cell for each word: as many bytes as the word has.
+                "mov ecx, edi",
+                "and ecx, {in_page} - 7",
+                "mov rax, [rax + rcx]",
+                "5:",
+                "mov rcx, rax",
+                "shr rcx, 32",
+                $kind,
+                "2:",
+                "ret",
+                // Finer cells, or none.
+                "3:",
+                "je 4f",
+                "mov ecx, eax",
+                "and ecx, {grain}",
+                $finer,
+                "mov edx, edi",
+                "and edx, {in_page}",
+                "shr edx, cl",
+                "btr rax, 63",
+                "xor rax, rcx",
+                "mov rax, [rax + 8 * rdx]",
+                "jmp 5b",
+                "4:",
+                "mov rsi, [rsp]",
+                "mov rdx, rsp",
+                "jmp {slowly}",
+                owner = sym process::OWNER,
+                glance = sym process::GLANCE,
+                alone = const offset_of!(Glance, alone),
+                accesses = const offset_of!(Glance, accesses),
+                directory = const offset_of!(Glance, directory),
+                me = const offset_of!(Glance, fast.me),
+                own = const offset_of!(Glance, fast.own),
+                page_bits = const PAGE_BITS,
+                number_bits = const PAGES.ilog2(),
+                in_page = const PAGE - 1,
+                misaligned = const $bytes - 1,
+                grain = const GRAIN,
+                slowly = sym $slowly,
+                $($more)*
+            )
+        }
+    };
+}
+
+macro_rules! glances {
+    ($($finer:literal: $read:ident $write:ident $bytes:literal;)*) => {$(
+        // It stays if the step has read it before, or reads beside a reader that is known to stand for it.
+        glance!($read $bytes $finer
+            "mov edx, ecx
+             sub edx, [rip + {glance} + {me}]
+             cmp edx, [rip + {glance} + {own}]
+             jb 2f
+             cmp eax, [rip + {glance} + {serial_below}]
+             jae 4f
+             lea rsi, [rip + {glance} + {beside}]
+             mov edx, ecx
+             and edx, {last_slot}
+             cmp ecx, [rsi + 4 * rdx]
+             jne 4f"
+            variable::<false, $bytes>;
+            serial_below = const offset_of!(Glance, fast.serial_below),
+            beside = const offset_of!(Glance, fast.beside),
+            last_slot = const SLOTS - 1);
+        // It stays if the step has written it before.
+        glance!($write $bytes $finer
+            "sub ecx, [rip + {glance} + {me}]
+             cmp ecx, [rip + {glance} + {own}]
+             jae 4f
+             sub eax, [rip + {glance} + {me}]
+             cmp eax, [rip + {glance} + {own}]
+             jae 4f"
+            variable::<true, $bytes>;);
+    )*};
+}
+
+// The finer grains are 2 and 0: a word has several cells then, and half of one has several if it is 0.
+glances! {
+    "": __tsan_read1 __tsan_write1 1;
+    "test ecx, ecx\nje 4f": __tsan_read2 __tsan_write2 2;
+    "test ecx, ecx\nje 4f": __tsan_read4 __tsan_write4 4;
+    "jmp 4f": __tsan_read8 __tsan_write8 8;
+}
+
+extern "C" fn variable<const WRITE: bool, const BYTES: usize>(
+    address: u64,
+    place: u64,
+    stack_pointer: u64,
+) {
+    if let Some(checker) = checker() {
+        let here = Here {
+            place,
+            stack_pointer,
+        };
+        checker.access_variable(kind_of(WRITE), address, BYTES, here);
+    }
+}
