@@ -26,9 +26,13 @@ impl Globals {
         let elsewhere = blocks.filter(|other| other.start != block.start);
         let is_thread_local =
             checker.heap.was_thread_local(block.start) || points_into(&private, block);
+        let unchanged = checker.suspended_since_allocated(block.start);
+        // What was there before the block was, and was left alone since, is no pointer to it.
+        let is_left_over =
+            |address: &u64| unchanged.contains(address) && !checker.was_accessed(*address);
         is_thread_local
             && !self.0.iter().any(|globals| points_into(globals, block))
-            && !points_into(&frames, block)
+            && !pointers_into(&frames, block).any(|address| !is_left_over(&address))
             && !checker
                 .other_stacks()
                 .any(|stack| points_into(&stack, block))
@@ -40,11 +44,16 @@ impl Globals {
 
 /// Whether some aligned word of a range is an address inside the block.
 fn points_into(range: &Range<u64>, block: &Range<u64>) -> bool {
+    pointers_into(range, block).next().is_some()
+}
+
+/// Where these words are.
+fn pointers_into(range: &Range<u64>, block: &Range<u64>) -> impl Iterator<Item = u64> {
     let (start, end) = (range.start.next_multiple_of(8), range.end & !7);
-    (start..end).step_by(8).any(|address| {
+    (start..end).step_by(8).filter(|address| {
         // SAFETY: the ranges are global variables, the used part of the stack, and blocks that are allocated: all readable. The
         // program does not run meanwhile.
-        let word = unsafe { (address as *const u64).read_volatile() };
+        let word = unsafe { (*address as *const u64).read_volatile() };
         block.contains(&word)
     })
 }

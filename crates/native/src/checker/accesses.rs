@@ -449,6 +449,25 @@ impl Checker {
         private
     }
 
+    /// The part of the running thread's stack whose functions have been waiting since a block was allocated: the frames of the tasks
+    /// outside the innermost one that both the task that allocated it and the running one are, or are part of.
+    pub fn suspended_since_allocated(&self, block: u64) -> Range<u64> {
+        let parent = |task: &TaskId| {
+            let parent = self.structure.task(*task).parent;
+            (parent != *task).then_some(parent)
+        };
+        let allocated_by = self.heap.live(block).map(|block| block.task);
+        let mut around = std::iter::successors(allocated_by, parent);
+        let common = around.find_map(|task| self.frames.iter().find(|(_, live)| *live == task));
+        common.map_or(0..0, |(entry, _)| *entry..self.stack.end)
+    }
+
+    /// Whether anything is remembered of accesses to the word at an address.
+    pub fn was_accessed(&self, address: u64) -> bool {
+        let has_cells = self.shadow.without_cells(address).is_none();
+        has_cells && !self.shadow.all(address, 8, |cell| cell == 0)
+    }
+
     /// What an address belongs to.
     fn object_at(&self, address: u64) -> Object {
         let running = Stack {

@@ -41,14 +41,14 @@ impl Checker {
         let mut told = Vec::new();
         self.synchronisation
             .fence(acquires, releases, |event| told.push(event));
-        let acquired = told.iter().filter_map(|event| match event {
-            Told::Acquire(object) => Some(*object),
-            _ => None,
-        });
         let task = self.structure.running();
-        for object in acquired {
+        for event in told {
+            let Told::Acquire(object) = event else {
+                self.tell(&[event]);
+                continue;
+            };
             if self.glance.alone {
-                return;
+                continue;
             }
             if let Glimpse::None = self.glimpse {
                 // The stack of calls is to tell from here on which ones are left.

@@ -338,3 +338,76 @@ fn what_was_done_under_a_lock_is_not_taken_for_what_precedes() {
         assert!(checker.races.iter().any(racy), "{kind:?}");
     }
 }
+
+/// A task writes, passes a fence and sets a flag; the next one finds the flag set, passes a fence and writes.
+#[test]
+fn fences_on_both_sides_order() {
+    let here = Here {
+        place: 20,
+        stack_pointer: u64::MAX,
+    };
+    let set = Operation {
+        address: LOCK + 8,
+        before: None,
+        after: Some(1),
+        how: How::Replaced,
+        acquires: false,
+        releases: false,
+    };
+    let find = Operation {
+        before: Some(1),
+        after: None,
+        ..set
+    };
+    for fences in [[true, true], [true, false], [false, true]] {
+        let mut checker = with_block(8);
+        beside(
+            &mut checker,
+            |checker| {
+                write(checker);
+                if fences[0] {
+                    checker.fence(false, true);
+                }
+                checker.atomic(&set, 8, here);
+            },
+            |checker| {
+                checker.atomic(&find, 8, here);
+                if fences[1] {
+                    checker.fence(true, false);
+                }
+                write(checker);
+            },
+        );
+        assert_eq!(checker.races.is_empty(), fences == [true; 2], "{fences:?}");
+    }
+}
+
+#[test]
+fn frames_that_waited_all_the_time_since_a_block_was_allocated_are_known() {
+    const STACK: Range<u64> = 0x1000..0x9000;
+    let mut checker = Checker::new(Options::default(), STACK, 0..0).unwrap();
+    let here = Here {
+        place: 10,
+        stack_pointer: 0x6000,
+    };
+    let outer = checker.begin_finish(FinishKind::Scope, 1);
+    let around = checker.begin_task(TaskKind::ScopeSpawn, outer, 2, 0x8000);
+    let inner = checker.begin_finish(FinishKind::Scope, 1);
+    let task = checker.begin_task(TaskKind::ScopeSpawn, inner, 2, 0x7000);
+    checker.allocated(BLOCK, 8, 4);
+    // The task that allocated it runs, and may have put it anywhere in its own frames.
+    assert_eq!(checker.suspended_since_allocated(BLOCK), 0x7000..0x9000);
+    assert!(!checker.was_accessed(0x8800));
+    checker.access(AccessKind::Write, 0x8800, 8, here);
+    assert!(checker.was_accessed(0x8800));
+    assert!(!checker.was_accessed(0x8808), "its neighbour was not");
+    checker.end_task(task);
+    // The one around it may have got it from it.
+    assert_eq!(checker.suspended_since_allocated(BLOCK), 0x8000..0x9000);
+    let beside = checker.begin_task(TaskKind::ScopeSpawn, inner, 2, 0x7000);
+    assert_eq!(checker.suspended_since_allocated(BLOCK), 0x8000..0x9000);
+    checker.end_task(beside);
+    checker.end_finish(inner);
+    checker.end_task(around);
+    assert!(checker.suspended_since_allocated(BLOCK).is_empty());
+}
