@@ -44,6 +44,11 @@ impl Heap {
         self.blocks.get(&start).copied()
     }
 
+    /// Whether a block began there that was freed, and none does now.
+    pub fn was_freed(&self, start: u64) -> bool {
+        self.freed.contains_key(&start)
+    }
+
     /// A thread-local variable has this value, which may be the address of a block.
     pub fn note_thread_local(&mut self, value: u64) {
         // Counters and flags are told from addresses at a glance.

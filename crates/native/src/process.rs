@@ -8,7 +8,7 @@ use crate::checker::{Checker, Glance};
 use crate::counted;
 use crate::findings::{self, Module, Process};
 use crate::options::Options;
-use crate::reach::Globals;
+use crate::reach::{self, Globals};
 use finishline_model::TaskId;
 use std::arch::asm;
 use std::cell::UnsafeCell;
@@ -181,6 +181,7 @@ pub(crate) fn start() {
     match Checker::new(options, stack, private) {
         Ok(mut checker) => {
             checker.is_private = |checker, block| Globals::of_process().is_private(checker, block);
+            checker.find_left_over = reach::left_over;
             // SAFETY: asked for words of thread-local variables of the thread that is checked.
             checker.read_word = |address| unsafe { (address as *const u64).read() };
             checker.is_drop_slow = counted::is_drop_slow;

@@ -4,11 +4,13 @@
 //! are there one after the other, and others have another buffer. What is only reachable so is not shared, and neither is what was, before
 //! the running task took it out of the variable. It is looked for as a
 //! conservative collector does: any word that could be an address inside the block counts, in global variables, in
-//! the frames of tasks that wait for the running one and of other threads, and in other blocks.
+//! the frames of tasks that wait for the running one and of other threads, and in other blocks. Frames have words that nothing was put into since
+//! they were made; what is left over there from before the block was allocated does not count.
 //!
 //! Looks through all memory, hence is asked only before a race is reported.
 
 use crate::checker::Checker;
+use finishline_detect::hash::IdSet;
 use std::ops::Range;
 
 /// The places where global variables are.
@@ -26,13 +28,10 @@ impl Globals {
         let elsewhere = blocks.filter(|other| other.start != block.start);
         let is_thread_local =
             checker.heap.was_thread_local(block.start) || points_into(&private, block);
-        let unchanged = checker.suspended_since_allocated(block.start);
-        // What was there before the block was, and was left alone since, is no pointer to it.
-        let is_left_over =
-            |address: &u64| unchanged.contains(address) && !checker.was_accessed(*address);
         is_thread_local
             && !self.0.iter().any(|globals| points_into(globals, block))
-            && !pointers_into(&frames, block).any(|address| !is_left_over(&address))
+            && pointers_into(&frames, block)
+                .all(|address| checker.is_left_over(address, block.start))
             && !checker
                 .other_stacks()
                 .any(|stack| points_into(&stack, block))
@@ -40,6 +39,22 @@ impl Globals {
                 .into_iter()
                 .any(|other| points_into(&other, block))
     }
+}
+
+/// Where the frames of the running thread have addresses of blocks that were freed.
+pub(crate) fn left_over(checker: &Checker) -> IdSet<u64> {
+    let innermost = 0u64;
+    let from = (&raw const innermost) as u64;
+    if !checker.stack.contains(&from) {
+        return IdSet::default();
+    }
+    let words = (from.next_multiple_of(8)..checker.stack.end & !7).step_by(8);
+    let freed = words.filter(|address| {
+        // SAFETY: the used part of the stack.
+        let word = unsafe { (*address as *const u64).read_volatile() };
+        checker.heap.was_freed(word)
+    });
+    freed.collect()
 }
 
 /// Whether some aligned word of a range is an address inside the block.

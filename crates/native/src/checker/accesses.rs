@@ -449,9 +449,15 @@ impl Checker {
         private
     }
 
+    /// Whether the address of a block at an address of the stack was there before the block was: nobody has put it there since.
+    pub fn is_left_over(&self, address: u64, block: u64) -> bool {
+        let waited = self.suspended_since_allocated(block).contains(&address);
+        self.left_over.contains(&address) || waited && !self.was_accessed(address)
+    }
+
     /// The part of the running thread's stack whose functions have been waiting since a block was allocated: the frames of the tasks
     /// outside the innermost one that both the task that allocated it and the running one are, or are part of.
-    pub fn suspended_since_allocated(&self, block: u64) -> Range<u64> {
+    pub(super) fn suspended_since_allocated(&self, block: u64) -> Range<u64> {
         let parent = |task: &TaskId| {
             let parent = self.structure.task(*task).parent;
             (parent != *task).then_some(parent)
@@ -463,7 +469,7 @@ impl Checker {
     }
 
     /// Whether anything is remembered of accesses to the word at an address.
-    pub fn was_accessed(&self, address: u64) -> bool {
+    pub(super) fn was_accessed(&self, address: u64) -> bool {
         let has_cells = self.shadow.without_cells(address).is_none();
         has_cells && !self.shadow.all(address, 8, |cell| cell == 0)
     }

@@ -39,7 +39,7 @@ use crate::shadow::{Elsewhere, Shadow};
 use crate::structure::{Position, Structure, TaskKind};
 use crate::synchronisation::Synchronisation;
 use finishline_detect::Failure;
-use finishline_detect::hash::IdMap;
+use finishline_detect::hash::{IdMap, IdSet};
 use finishline_detect::inline::Inline;
 use finishline_detect::order::{Contexts, Order, Stamp, Synchronised};
 use finishline_model::{
@@ -98,6 +98,10 @@ pub struct Checker {
     pub private: Range<u64>,
     /// Whether a block of the heap is reachable from thread-local variables only.
     pub is_private: fn(&Checker, &Range<u64>) -> bool,
+    /// Where the program's frames had addresses of blocks that were freed, when tasks were last created: what is allocated there later is not
+    /// what these point to.
+    left_over: IdSet<u64>,
+    pub find_left_over: fn(&Checker) -> IdSet<u64>,
     /// The word at an address of thread-local variables.
     pub read_word: fn(u64) -> u64,
     /// Told of each pair that races for the first time.
@@ -152,6 +156,8 @@ impl Checker {
             stack,
             private,
             is_private: |_, _| false,
+            left_over: IdSet::default(),
+            find_left_over: |_| IdSet::default(),
             read_word: |_| 0,
             new_race: |_| (),
             atomic_accesses: 0,
@@ -188,7 +194,11 @@ impl Checker {
         if stamp >= self.tasks.len() {
             self.tasks.resize(stamp + 1, self.structure.running());
         }
+        let was_alone = self.glance.alone;
         self.glance.alone = self.is_program() && self.detector.contexts().nothing_parallel();
+        if was_alone && !self.glance.alone {
+            self.left_over = (self.find_left_over)(self);
+        }
     }
 
     /// Whether the running task is not beside anything that was created before it.

@@ -411,3 +411,17 @@ fn frames_that_waited_all_the_time_since_a_block_was_allocated_are_known() {
     checker.end_task(around);
     assert!(checker.suspended_since_allocated(BLOCK).is_empty());
 }
+
+#[test]
+fn left_over_words_of_the_program_are_looked_for_when_tasks_begin() {
+    let mut checker = Checker::new(Options::default(), 0x1000..0x9000, 0..0).unwrap();
+    checker.find_left_over = |_| IdSet::from_iter([0x8800]);
+    checker.allocated(BLOCK, 8, 4);
+    assert!(
+        !checker.is_left_over(0x8800, BLOCK),
+        "nothing is parallel yet"
+    );
+    beside(&mut checker, |_| (), |_| ());
+    assert!(checker.is_left_over(0x8800, BLOCK));
+    assert!(!checker.is_left_over(0x8808, BLOCK));
+}
