@@ -14,7 +14,7 @@
 
 use super::Checker;
 use crate::synchronisation::Told;
-use finishline_model::Event;
+use finishline_model::{Event, ObjectId};
 
 /// What the running thread knows for a while.
 #[derive(Clone, Copy, Debug, Default)]
@@ -41,25 +41,29 @@ impl Checker {
         let mut told = Vec::new();
         self.synchronisation
             .fence(acquires, releases, |event| told.push(event));
-        let task = self.structure.running();
         for event in told {
-            let Told::Acquire(object) = event else {
-                self.tell(&[event]);
-                continue;
-            };
-            if self.glance.alone {
-                continue;
+            match event {
+                Told::Acquire(object) => self.glimpse(object),
+                other => self.tell(&[other]),
             }
-            if let Glimpse::None = self.glimpse {
-                // The stack of calls is to tell from here on which ones are left.
-                self.calls.node();
-                self.glimpse = Glimpse::Undecided {
-                    outside: self.calls.depth(),
-                    patience: PATIENCE,
-                };
-            }
-            self.event(Event::Glimpse { task, object });
         }
+    }
+
+    fn glimpse(&mut self, object: ObjectId) {
+        // What precedes everything anyway need not be known.
+        if self.glance.alone {
+            return;
+        }
+        if !self.glimpses() {
+            // The stack of calls is to tell from here on which ones are left.
+            self.calls.node();
+            self.glimpse = Glimpse::Undecided {
+                outside: self.calls.depth(),
+                patience: PATIENCE,
+            };
+        }
+        let task = self.structure.running();
+        self.event(Event::Glimpse { task, object });
     }
 
     /// Whether something is known for a while.
@@ -204,6 +208,27 @@ mod tests {
         checker.calls.enter(ELSEWHERE, 1000);
         checker.calls.enter(ELSEWHERE + 1, 900);
         assert!(races(&mut checker, ELSEWHERE));
+    }
+
+    #[test]
+    fn a_releasing_fence_releases() {
+        let mut checker = Checker::new(Options::default(), 0..0, 0..0).unwrap();
+        let flag = |before, after| Operation {
+            address: COUNT,
+            before,
+            after,
+            how: How::Replaced,
+            acquires: false,
+            releases: false,
+        };
+        let task = checker.begin_task(TaskKind::Spawn, FinishId::ROOT, ELSEWHERE, 0);
+        checker.access(Write, DATA, 8, here(ELSEWHERE));
+        checker.fence(false, true);
+        checker.atomic(&flag(None, Some(1)), 8, here(ELSEWHERE));
+        checker.end_task(task);
+        checker.atomic(&flag(Some(1), None), 8, here(ELSEWHERE));
+        checker.fence(true, false);
+        assert!(!races(&mut checker, ELSEWHERE));
     }
 
     #[test]
