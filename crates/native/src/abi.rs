@@ -423,15 +423,18 @@ unsafe extern "C" fn task(
     entry: u64,
 ) {
     let kind = TASKS_BY_NUMBER.get(kind as usize);
-    let suspended = match (checker(), kind) {
+    let begun = match (checker(), kind) {
         (Some(checker), Some(kind)) => {
-            Some(checker.begin_task(*kind, FinishId(finish as u32), place, entry))
+            checker.begin_task(*kind, FinishId(finish as u32), place, entry);
+            true
         }
-        _ => None,
+        _ => false,
     };
     // SAFETY: the drop-in's own function and data; it does not unwind.
     unsafe { body(data) };
-    if let (Some(checker), Some(suspended)) = (checker(), suspended) {
-        checker.end_task(suspended);
+    if let Some(checker) = checker()
+        && begun
+    {
+        checker.end_task();
     }
 }

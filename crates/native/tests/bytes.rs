@@ -122,9 +122,9 @@ impl Pair {
             finish,
             site: SITE,
         });
-        let suspended = self.checker.begin_task(TaskKind::ScopeSpawn, finish, 0, 0);
+        self.checker.begin_task(TaskKind::ScopeSpawn, finish, 0, 0);
         self.block(finish, depth + 1);
-        self.checker.end_task(suspended);
+        self.checker.end_task();
         self.oracle.event(&Event::TaskEnd { task });
         self.running = parent;
     }

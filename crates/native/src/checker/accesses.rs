@@ -1,5 +1,6 @@
 //! Accesses: how they get to the detector, and how what it finds gets its names.
 
+use super::tasks::Frame;
 use super::{Checker, GIVEN_BACK, MEMO, Site};
 use crate::calls::CallStack;
 use crate::heap::Block;
@@ -464,8 +465,8 @@ impl Checker {
         };
         let allocated_by = self.heap.live(block).map(|block| block.task);
         let mut around = std::iter::successors(allocated_by, parent);
-        let common = around.find_map(|task| self.frames.iter().find(|(_, live)| *live == task));
-        common.map_or(0..0, |(entry, _)| *entry..self.stack.end)
+        let common = around.find_map(|task| self.frames.iter().find(|frame| frame.task == task));
+        common.map_or(0..0, |frame| frame.entry..self.stack.end)
     }
 
     /// Whether anything is remembered of accesses to the word at an address.
@@ -510,7 +511,7 @@ impl Checker {
 struct Stack<'a> {
     range: &'a Range<u64>,
     calls: &'a CallStack,
-    frames: &'a [(u64, TaskId)],
+    frames: &'a [Frame],
     /// Where the innermost function is.
     place: u64,
 }
@@ -521,11 +522,11 @@ impl Stack<'_> {
         let place = call.map(|call| self.calls.position_in(call).unwrap_or(self.place));
         // Of the tasks whose frames begin above, the innermost.
         let mut frames = self.frames.iter().rev();
-        let owner = frames.find(|(entry, _)| *entry > address);
+        let owner = frames.find(|frame| frame.entry > address);
         let first = self.frames.first();
         Object::Stack {
             place: place.unwrap_or(0),
-            task: owner.or(first).map_or(TaskId::MAIN, |(_, task)| *task),
+            task: owner.or(first).map_or(TaskId::MAIN, |frame| frame.task),
         }
     }
 }

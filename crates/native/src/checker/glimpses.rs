@@ -161,10 +161,10 @@ mod tests {
     fn last_reference() -> Checker {
         let mut checker = Checker::new(Options::default(), 0..0, 0..0).unwrap();
         checker.is_drop_slow = |address| address == DROP_SLOW;
-        let task = checker.begin_task(TaskKind::Spawn, FinishId::ROOT, ELSEWHERE, 0);
+        checker.begin_task(TaskKind::Spawn, FinishId::ROOT, ELSEWHERE, 0);
         checker.access(Write, DATA, 8, here(ELSEWHERE));
         count(&mut checker, 2);
-        checker.end_task(task);
+        checker.end_task();
         checker.calls.enter(ELSEWHERE, 1000);
         count(&mut checker, 1);
         // In a debug build a function of its own.
@@ -221,11 +221,11 @@ mod tests {
             acquires: false,
             releases: false,
         };
-        let task = checker.begin_task(TaskKind::Spawn, FinishId::ROOT, ELSEWHERE, 0);
+        checker.begin_task(TaskKind::Spawn, FinishId::ROOT, ELSEWHERE, 0);
         checker.access(Write, DATA, 8, here(ELSEWHERE));
         checker.fence(false, true);
         checker.atomic(&flag(None, Some(1)), 8, here(ELSEWHERE));
-        checker.end_task(task);
+        checker.end_task();
         checker.atomic(&flag(Some(1), None), 8, here(ELSEWHERE));
         checker.fence(true, false);
         assert!(!races(&mut checker, ELSEWHERE));

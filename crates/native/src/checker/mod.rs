@@ -25,7 +25,7 @@ mod waiting;
 pub use accesses::Here;
 pub use glance::Glance;
 use glimpses::Glimpse;
-pub use tasks::Suspended;
+use tasks::Frame;
 use threads::Threads;
 use waiting::Spin;
 pub use waiting::{Looking, Stopped, Waits};
@@ -106,8 +106,8 @@ pub struct Checker {
     pub read_word: fn(u64) -> u64,
     /// Told of each pair that races for the first time.
     pub new_race: fn(&Checker),
-    /// Of the tasks that are running or suspended: below where their frames are. The running one is last.
-    frames: Vec<(u64, TaskId)>,
+    /// Of the running thread, the running task last.
+    frames: Vec<Frame>,
     pub atomic_accesses: u64,
     failure: Option<Failure>,
     pub stopped: Option<Stopped>,
@@ -152,7 +152,7 @@ impl Checker {
             contexts: [(None, 0); MEMO],
             tasks: Vec::new(),
             lowest: stack.end,
-            frames: vec![(stack.end, TaskId::MAIN)],
+            frames: vec![Frame::outermost(stack.end, TaskId::MAIN)],
             stack,
             private,
             is_private: |_, _| false,
@@ -213,7 +213,7 @@ impl Checker {
     pub fn entry(&self) -> u64 {
         self.frames
             .last()
-            .map_or(self.stack.end, |(entry, _)| *entry)
+            .map_or(self.stack.end, |frame| frame.entry)
     }
 
     /// Why the rest of the run could not be checked, if it could not.

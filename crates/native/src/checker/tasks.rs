@@ -4,26 +4,41 @@ use super::glimpses::Glimpse;
 use super::{Checker, NO_SITE};
 use crate::structure::{FinishKind, TaskKind};
 use crate::synchronisation;
-use finishline_model::{Event, FinishId, FinishKind as Scope, TaskKind as Creation};
+use finishline_model::{Event, FinishId, FinishKind as Scope, TaskId, TaskKind as Creation};
 
-/// What a task's creator takes up again when it has ended.
+/// A task that is running or waits for the one above it.
 #[derive(Debug)]
-pub struct Suspended {
+pub(super) struct Frame {
+    /// Its frames on the stack are below.
+    pub(super) entry: u64,
+    pub(super) task: TaskId,
+    /// What its creator takes up again when it has ended. It is kept here and not on the stack, where what is left in gaps of it could be taken for
+    /// the program's.
+    creator: Creator,
+}
+
+#[derive(Default, Debug)]
+struct Creator {
     depth: usize,
     lowest: u64,
     glimpse: Glimpse,
     synchronisation: synchronisation::Suspended,
 }
 
+impl Frame {
+    /// Of a thread's first task.
+    pub(super) fn outermost(entry: u64, task: TaskId) -> Frame {
+        Frame {
+            entry,
+            task,
+            creator: Creator::default(),
+        }
+    }
+}
+
 impl Checker {
     /// A task begins that a finish waits for; its frames will be below `entry`.
-    pub fn begin_task(
-        &mut self,
-        kind: TaskKind,
-        finish: FinishId,
-        place: u64,
-        entry: u64,
-    ) -> Suspended {
+    pub fn begin_task(&mut self, kind: TaskKind, finish: FinishId, place: u64, entry: u64) {
         self.look_around(place);
         let created = self.position(place);
         let parent = self.structure.running();
@@ -35,28 +50,34 @@ impl Checker {
             finish,
             site: NO_SITE,
         });
-        let suspended = Suspended {
+        let creator = Creator {
             depth: self.calls.depth(),
             lowest: self.lowest,
             glimpse: std::mem::take(&mut self.glimpse),
             synchronisation: self.synchronisation.begin_task(),
         };
         self.lowest = entry;
-        self.frames.push((entry, task));
-        suspended
+        self.frames.push(Frame {
+            entry,
+            task,
+            creator,
+        });
     }
 
-    pub fn end_task(&mut self, suspended: Suspended) {
+    /// The task that began last ends.
+    pub fn end_task(&mut self) {
         self.look_around(0);
+        let used = self.entry() - self.lowest;
+        let Some(Frame { creator, .. }) = self.frames.pop() else {
+            return;
+        };
         let mut told = Vec::new();
         self.synchronisation
-            .end_task(suspended.synchronisation, |event| told.push(event));
+            .end_task(creator.synchronisation, |event| told.push(event));
         self.tell(&told);
-        self.calls.back_to(suspended.depth);
-        let used = self.entry() - self.lowest;
+        self.calls.back_to(creator.depth);
         self.forget(self.lowest, used);
-        (self.lowest, self.glimpse) = (suspended.lowest, suspended.glimpse);
-        self.frames.pop();
+        (self.lowest, self.glimpse) = (creator.lowest, creator.glimpse);
         let task = self.structure.end_task();
         self.event(Event::TaskEnd { task });
     }

@@ -19,8 +19,8 @@ fn a_failure_of_the_detector_is_told() {
         text.contains(r#""complete":true"#)
     };
     assert!(complete(&checker));
-    let task = checker.begin_task(TaskKind::ScopeSpawn, ended, 2, 0);
-    checker.end_task(task);
+    checker.begin_task(TaskKind::ScopeSpawn, ended, 2, 0);
+    checker.end_task();
     assert!(checker.failure().is_some());
     assert!(!complete(&checker));
 }
@@ -39,12 +39,12 @@ fn beside(
     second: impl FnOnce(&mut Checker),
 ) {
     let finish = checker.begin_finish(FinishKind::Scope, 1);
-    let task = checker.begin_task(TaskKind::ScopeSpawn, finish, 2, 0);
+    checker.begin_task(TaskKind::ScopeSpawn, finish, 2, 0);
     first(checker);
-    checker.end_task(task);
-    let task = checker.begin_task(TaskKind::ScopeSpawn, finish, 3, 0);
+    checker.end_task();
+    checker.begin_task(TaskKind::ScopeSpawn, finish, 3, 0);
     second(checker);
-    checker.end_task(task);
+    checker.end_task();
     checker.end_finish(finish);
 }
 
@@ -391,9 +391,9 @@ fn frames_that_waited_all_the_time_since_a_block_was_allocated_are_known() {
         stack_pointer: 0x6000,
     };
     let outer = checker.begin_finish(FinishKind::Scope, 1);
-    let around = checker.begin_task(TaskKind::ScopeSpawn, outer, 2, 0x8000);
+    checker.begin_task(TaskKind::ScopeSpawn, outer, 2, 0x8000);
     let inner = checker.begin_finish(FinishKind::Scope, 1);
-    let task = checker.begin_task(TaskKind::ScopeSpawn, inner, 2, 0x7000);
+    checker.begin_task(TaskKind::ScopeSpawn, inner, 2, 0x7000);
     checker.allocated(BLOCK, 8, 4);
     // The task that allocated it runs, and may have put it anywhere in its own frames.
     assert_eq!(checker.suspended_since_allocated(BLOCK), 0x7000..0x9000);
@@ -401,14 +401,14 @@ fn frames_that_waited_all_the_time_since_a_block_was_allocated_are_known() {
     checker.access(AccessKind::Write, 0x8800, 8, here);
     assert!(checker.was_accessed(0x8800));
     assert!(!checker.was_accessed(0x8808), "its neighbour was not");
-    checker.end_task(task);
+    checker.end_task();
     // The one around it may have got it from it.
     assert_eq!(checker.suspended_since_allocated(BLOCK), 0x8000..0x9000);
-    let beside = checker.begin_task(TaskKind::ScopeSpawn, inner, 2, 0x7000);
+    checker.begin_task(TaskKind::ScopeSpawn, inner, 2, 0x7000);
     assert_eq!(checker.suspended_since_allocated(BLOCK), 0x8000..0x9000);
-    checker.end_task(beside);
+    checker.end_task();
     checker.end_finish(inner);
-    checker.end_task(around);
+    checker.end_task();
     assert!(checker.suspended_since_allocated(BLOCK).is_empty());
 }
 

@@ -8,6 +8,7 @@
 //! So a thread can run if it is suspended, or if all on top of it can be suspended.
 
 use super::glimpses::Glimpse;
+use super::tasks::Frame;
 use super::waiting::Spin;
 use super::{Checker, NO_SITE};
 use crate::calls::CallStack;
@@ -25,7 +26,7 @@ pub(super) struct Thread {
     pub(super) calls: Option<CallStack>,
     pub(super) stack: Range<u64>,
     private: Range<u64>,
-    pub(super) frames: Vec<(u64, TaskId)>,
+    pub(super) frames: Vec<Frame>,
     pub(super) lowest: u64,
     pub(super) place: u64,
     glimpse: Glimpse,
@@ -96,7 +97,7 @@ impl Checker {
             calls,
             stack,
             private,
-            frames: vec![(entry, task)],
+            frames: vec![Frame::outermost(entry, task)],
             lowest: entry,
             place: 0,
             glimpse: Glimpse::None,
