@@ -5,6 +5,7 @@
 
 //@ verdict: unknown
 //@ class: stopped
+//@ determinacy: atomic-ordered
 
 use std::sync::{Barrier, Mutex};
 
