@@ -1,3 +1,5 @@
+//! The shadow by itself: words that are divided and made one, pages that get finer, and each byte against what was done with it.
+
 use super::*;
 use std::collections::BTreeMap;
 
