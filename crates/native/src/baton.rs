@@ -241,7 +241,7 @@ pub(crate) fn spins_for_ever(stopped: Stopped) {
             return;
         };
         if others()
-            .filter(|other| other.is_ready())
+            .filter(|other| other.could_help())
             .any(|other| !checker.can_run(other.task))
         {
             checker.stopped = Some(Stopped {
@@ -284,6 +284,11 @@ fn give_up(baton: &mut Baton) {
 impl Follower {
     fn is_coming(&self) -> bool {
         matches!(self.state, State::Waits(wait) if wait.coming)
+    }
+
+    /// Whether it is ready, and may do what another one waits for: who created a test's thread does nothing for it.
+    fn could_help(&self) -> bool {
+        self.is_ready() && !(process::is_test() && self.task == TaskId::MAIN)
     }
 
     fn is_ready(&self) -> bool {
@@ -422,7 +427,7 @@ fn outlook(baton: &Baton) -> Outlook {
     let coming = baton.followers.iter().any(Follower::is_coming);
     match told {
         Some((_, wait)) if !good && !limited => {
-            match baton.followers.iter().any(Follower::is_ready) {
+            match baton.followers.iter().any(Follower::could_help) {
                 true if coming => Outlook::Good,
                 true => Outlook::Stuck(wait.stopped),
                 false => Outlook::Hopeless {

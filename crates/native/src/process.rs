@@ -40,6 +40,8 @@ pub(crate) static OWNER: AtomicUsize = AtomicUsize::new(0);
 static ATTACHED: AtomicBool = AtomicBool::new(false);
 /// Threads that are not followed.
 static UNFOLLOWED: AtomicU64 = AtomicU64::new(0);
+/// The program is a test, which runs in a thread of its own.
+static IS_TEST: AtomicBool = AtomicBool::new(false);
 /// Nothing is checked any more.
 static GIVEN_UP: AtomicBool = AtomicBool::new(false);
 
@@ -96,6 +98,10 @@ pub(crate) fn hand_over_to(pointer: usize) {
 /// This thread is the checked one from now on, unless that has been given up.
 pub(crate) fn take_over() {
     hand_over_to(thread_pointer());
+}
+
+pub(crate) fn is_test() -> bool {
+    IS_TEST.load(Ordering::Relaxed)
 }
 
 pub(crate) fn has_given_up() -> bool {
@@ -177,6 +183,7 @@ pub(crate) fn start() {
     for word in unknown {
         eprintln!("finishline: FINISHLINE_OPTIONS: '{word}' is not understood");
     }
+    IS_TEST.store(options.test_thread, Ordering::Relaxed);
     let (stack, private) = ranges();
     match Checker::new(options, stack, private) {
         Ok(mut checker) => {
