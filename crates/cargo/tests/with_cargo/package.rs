@@ -2,8 +2,12 @@
 
 use std::env;
 use std::fs;
+use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
-use std::process::{Command, Output};
+use std::process::{Command, Output, Stdio};
+use std::sync::mpsc::{self, RecvTimeoutError};
+use std::thread;
+use std::time::Duration;
 use tempfile::TempDir;
 
 /// A folder with a package or a workspace, gone after the test.
@@ -71,6 +75,7 @@ pub(crate) fn tool(folder: &Path, arguments: &[&str]) -> Command {
         .arg("finishline")
         .args(arguments)
         .current_dir(folder)
+        .stdin(Stdio::null())
         .env("FINISHLINE_CACHE", shared("cache"));
     clear_environment(&mut command);
     command
@@ -101,16 +106,36 @@ pub(crate) fn shared(name: &str) -> PathBuf {
         .join(name)
 }
 
+/// Builds of all programs take some minutes on a busy machine.
+const LONGEST: Duration = Duration::from_secs(15 * 60);
+
 impl Called {
+    /// Runs it to its end, or for as long as no test should take: one that waits for ever fails instead.
     pub(crate) fn from(mut command: Command) -> Called {
+        let child = command
+            .process_group(0)
+            .stdout(Stdio::piped())
+            .stderr(Stdio::piped())
+            .spawn()
+            .expect("the tool can be started");
+        let group = format!("-{}", child.id());
+        let (over, waits) = mpsc::channel::<()>();
+        let watch = thread::spawn(move || {
+            if waits.recv_timeout(LONGEST) == Err(RecvTimeoutError::Timeout) {
+                let mut kill = Command::new("kill");
+                kill.args(["-KILL", "--", &group]).status().ok();
+            }
+        });
         let Output {
             status,
             stdout,
             stderr,
-        } = command.output().expect("the tool can be started");
+        } = child.wait_with_output().expect("the tool has an end");
+        drop(over);
+        watch.join().expect("the watch has an end");
         let text = |bytes| String::from_utf8(bytes).expect("text");
         Called {
-            status: status.code().expect("an exit status"),
+            status: status.code().expect("an exit status, not a hang"),
             stdout: text(stdout),
             stderr: text(stderr),
         }
