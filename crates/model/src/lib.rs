@@ -13,6 +13,7 @@ pub mod event;
 pub mod explain;
 pub mod ids;
 pub mod native;
+pub mod proof;
 pub mod race;
 pub mod source;
 pub mod summary;

@@ -8,6 +8,7 @@ use std::fmt;
 /// What was established about a program. The words are a contract.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Hash)]
 pub enum Verdict {
+    Proved,
     Certified,
     CertifiedOrder,
     Observed,
@@ -18,7 +19,8 @@ pub enum Verdict {
 }
 
 impl Verdict {
-    pub const ALL: [Verdict; 7] = [
+    pub const ALL: [Verdict; 8] = [
+        Verdict::Proved,
         Verdict::Certified,
         Verdict::CertifiedOrder,
         Verdict::Observed,
@@ -30,6 +32,7 @@ impl Verdict {
 
     pub const fn word(self) -> &'static str {
         match self {
+            Verdict::Proved => "proved",
             Verdict::Certified => "certified",
             Verdict::CertifiedOrder => "certified-order",
             Verdict::Observed => "observed",
@@ -43,6 +46,9 @@ impl Verdict {
     /// What the verdict says, in one sentence.
     pub const fn meaning(self) -> &'static str {
         match self {
+            Verdict::Proved => {
+                "free of races in every schedule of every input, so the result does not depend on the schedule"
+            }
             Verdict::Certified => {
                 "free of races in every schedule of this input, so the result does not depend on the schedule"
             }

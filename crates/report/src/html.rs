@@ -75,7 +75,7 @@ fn verdict(summary: &Summary) -> String {
 /// The class that colours a verdict.
 fn tone(verdict: Verdict) -> &'static str {
     match verdict {
-        Verdict::Certified => "good",
+        Verdict::Proved | Verdict::Certified => "good",
         Verdict::CertifiedOrder | Verdict::Observed | Verdict::Apparent | Verdict::Unknown => {
             "caution"
         }

@@ -245,7 +245,7 @@ impl Page {
 
 pub(crate) fn paint_of(verdict: Verdict) -> Paint {
     match verdict {
-        Verdict::Certified => GREEN,
+        Verdict::Proved | Verdict::Certified => GREEN,
         Verdict::CertifiedOrder | Verdict::Observed | Verdict::Apparent | Verdict::Unknown => {
             YELLOW
         }

@@ -1,0 +1,260 @@
+//! What `finishline prove` found out about a program for every input, in the user's words.
+//!
+//! The prover divides a program into *kernels*: its outermost finishes, which order everything inside them before
+//! and after everything outside, and, if main leaves tasks to the end of the program, the program itself. Each kernel is
+//! proved, refuted or left open with reasons. `poly` fills this in; a report only formats it.
+
+use crate::event::AccessKind;
+use crate::summary::Place;
+use crate::verdict::Verdict;
+use std::time::Duration;
+
+/// The whole answer.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Proof {
+    /// The program's path as the user gave it.
+    pub program: String,
+    /// `proved` if every kernel is, `race` if one has a race, else `unknown`.
+    pub verdict: Verdict,
+    /// The parameters of main, in order.
+    pub parameters: Vec<String>,
+    /// In the order of the source.
+    pub kernels: Vec<Kernel>,
+    /// Questionable, but no race: dead writes, reads of what nobody wrote.
+    pub remarks: Vec<Remark>,
+    /// For each read whose producers are known: who wrote what it reads.
+    pub sources: Vec<ReadSources>,
+    pub time: Duration,
+}
+
+/// A part of the program that was judged by itself.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Kernel {
+    /// `finish`, `forall`, `sync scope` or `program`.
+    pub construct: &'static str,
+    pub place: Place,
+    /// `proved`, `race` or `unknown`.
+    pub verdict: Verdict,
+    /// Distinct pairs of accesses of the source that race, most certain and then smallest witness first.
+    pub races: Vec<StaticRace>,
+    /// Why nothing more is known. Empty if proved.
+    pub reasons: Vec<Reason>,
+    /// How many accesses of the source were compared, and how many pairs.
+    pub accesses: usize,
+    pub pairs: usize,
+    pub time: Duration,
+}
+
+/// Two accesses of the source that race for some input.
+#[derive(Clone, Debug, PartialEq)]
+pub struct StaticRace {
+    pub first: StaticAccess,
+    pub second: StaticAccess,
+    /// What they both access, in terms of the parameters and, if need be, of counters: `B[N]`, `A[i + 1]`.
+    pub location: String,
+    /// For which parameters, and where it takes counters to say so, for which instances: `N ≥ 1`. Empty: always.
+    pub condition: String,
+    /// The smallest case.
+    pub witness: Option<Witness>,
+    /// The race can't change what the program computes; it is a race all the same.
+    pub benign: Option<Benign>,
+}
+
+#[derive(Clone, Debug, PartialEq)]
+pub struct StaticAccess {
+    pub kind: AccessKind,
+    pub isolated: bool,
+    pub place: Place,
+    pub function: String,
+    /// Which instances: counters of the enclosing loops in terms of the parameters, `i = N`.
+    pub instance: Vec<(String, String)>,
+}
+
+/// Values for which the race occurs.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Witness {
+    /// The arguments of main.
+    pub arguments: Vec<i64>,
+    pub location: String,
+    /// The counters of both accesses.
+    pub first: Vec<(String, i64)>,
+    pub second: Vec<(String, i64)>,
+    /// The command that shows the race in a run.
+    pub replay: String,
+}
+
+/// Why a race is harmless.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Benign {
+    /// Both write the same value.
+    SameValue,
+    /// No read can see what either writes.
+    NeverRead,
+}
+
+impl Benign {
+    pub const fn word(self) -> &'static str {
+        match self {
+            Benign::SameValue => "same-value",
+            Benign::NeverRead => "never-read",
+        }
+    }
+}
+
+/// What the prover could not see through.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Reason {
+    pub kind: ReasonKind,
+    pub place: Place,
+    /// What it makes undecided, e.g. `the write of a[b[i]] at 12:9`.
+    pub concerns: String,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum ReasonKind {
+    /// An index, a bound or a condition that is read from shared memory.
+    Indirect,
+    /// Arithmetic that is no sum of multiples of counters and parameters.
+    NonAffine,
+    /// A condition that depends on data.
+    DataDependent,
+    /// A function that calls itself.
+    Recursive,
+    /// A `while` loop of no counted shape, or a loop that `break` or `return` leaves.
+    Unbounded,
+    /// `begin_finish` and `end_finish` that don't pair up in one block.
+    DynamicFinish,
+    /// References that may be to the same object.
+    Aliasing,
+    /// The time allowed was over.
+    Timeout,
+    /// More accesses after inlining than are compared.
+    TooLarge,
+}
+
+impl ReasonKind {
+    pub const ALL: [ReasonKind; 9] = [
+        ReasonKind::Indirect,
+        ReasonKind::NonAffine,
+        ReasonKind::DataDependent,
+        ReasonKind::Recursive,
+        ReasonKind::Unbounded,
+        ReasonKind::DynamicFinish,
+        ReasonKind::Aliasing,
+        ReasonKind::Timeout,
+        ReasonKind::TooLarge,
+    ];
+
+    /// A word for machines.
+    pub const fn word(self) -> &'static str {
+        match self {
+            ReasonKind::Indirect => "indirect",
+            ReasonKind::NonAffine => "non-affine",
+            ReasonKind::DataDependent => "data-dependent",
+            ReasonKind::Recursive => "recursive",
+            ReasonKind::Unbounded => "unbounded",
+            ReasonKind::DynamicFinish => "dynamic-finish",
+            ReasonKind::Aliasing => "aliasing",
+            ReasonKind::Timeout => "timeout",
+            ReasonKind::TooLarge => "too-large",
+        }
+    }
+
+    /// What the words mean for the place they are said of.
+    pub const fn meaning(self) -> &'static str {
+        match self {
+            ReasonKind::Indirect => "this value is read from shared memory",
+            ReasonKind::NonAffine => {
+                "this is no sum of constant multiples of counters and parameters"
+            }
+            ReasonKind::DataDependent => "this condition depends on data",
+            ReasonKind::Recursive => "this function calls itself, so it can't be unfolded",
+            ReasonKind::Unbounded => "how often this loop runs is not known",
+            ReasonKind::DynamicFinish => {
+                "this `begin_finish` and its `end_finish` are not in one block"
+            }
+            ReasonKind::Aliasing => "these references may be to one object or to several",
+            ReasonKind::Timeout => "the time allowed for this kernel was over",
+            ReasonKind::TooLarge => "with all calls unfolded the kernel has too many accesses",
+        }
+    }
+
+    /// What would make it provable.
+    pub const fn help(self) -> &'static str {
+        match self {
+            ReasonKind::Indirect => {
+                "use an index computed from loop counters, or check this input with `finishline check`"
+            }
+            ReasonKind::NonAffine => {
+                "write it with additions and constant factors, e.g. a two-dimensional array instead of `i * n + j`"
+            }
+            ReasonKind::DataDependent => {
+                "access the same locations on both sides, or check this input with `finishline check`"
+            }
+            ReasonKind::Recursive => {
+                "write it as loops, or check this input with `finishline check`"
+            }
+            ReasonKind::Unbounded => "write it as a `for` loop over a range",
+            ReasonKind::DynamicFinish => "use `finish { … }`",
+            ReasonKind::Aliasing => "give each object a name of its own, and store each reference once",
+            ReasonKind::Timeout => "give it more time with `--timeout`",
+            ReasonKind::TooLarge => "divide the kernel, or check this input with `finishline check`",
+        }
+    }
+}
+
+/// Something questionable.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Remark {
+    pub kind: RemarkKind,
+    pub place: Place,
+    /// What is accessed, `B[i]`, and for which instances and parameters.
+    pub location: String,
+    pub condition: String,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum RemarkKind {
+    /// No read can see what is written here.
+    DeadWrite,
+    /// What is read here has not been written: it has its starting value.
+    NeverWritten,
+}
+
+impl RemarkKind {
+    pub const ALL: [RemarkKind; 2] = [RemarkKind::DeadWrite, RemarkKind::NeverWritten];
+
+    pub const fn word(self) -> &'static str {
+        match self {
+            RemarkKind::DeadWrite => "dead-write",
+            RemarkKind::NeverWritten => "never-written",
+        }
+    }
+
+    pub const fn meaning(self) -> &'static str {
+        match self {
+            RemarkKind::DeadWrite => "no read can see what is written here",
+            RemarkKind::NeverWritten => "this reads what nothing has written",
+        }
+    }
+}
+
+/// Who wrote what a read of the source reads.
+#[derive(Clone, Debug, PartialEq)]
+pub struct ReadSources {
+    pub place: Place,
+    /// As written: `B[k]`.
+    pub location: String,
+    pub sources: Vec<Source>,
+}
+
+/// One producer, with the instances of the read that see it.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Source {
+    /// The write; none: the starting value.
+    pub write: Option<Place>,
+    /// The counters of the write in terms of those of the read and of the parameters: `i = k`.
+    pub instance: Vec<(String, String)>,
+    /// For which instances of the read: `1 ≤ k ≤ N`.
+    pub condition: String,
+}
