@@ -15,6 +15,7 @@
 
 #![forbid(unsafe_code)]
 
+pub mod assigned;
 pub mod check;
 pub mod diagnostic;
 pub mod hir;

@@ -1,11 +1,39 @@
 //! A static answer about a Fin program, for every input: its shared accesses as sets of integers.
+//!
+//! ```text
+//! typed tree ─ walk ─► accesses: path, domain, place ─ objects, sources ─► locations ─ order, races ─► kernels ─► proof
+//! ```
+//!
+//! - [`walk`]: a symbolic run of main with all calls unfolded; what is not affine becomes an unknown with its reason.
+//! - [`order`]: what happens before what, from paths (Algorithm H).
+//! - [`objects`]: which locations an access touches; aliasing is decided here.
+//! - [`sources`]: which writes a read can see (array dataflow analysis, by instance).
+//! - [`races`]: the pairs of instances that conflict in parallel.
+//! - [`kernels`], [`answer`], [`words`]: the parts of a program, what is known of each, and how it is told.
+//! - [`sets`], [`symbols`]: integer sets, by isl.
+//!
+//! **What is established.** The accesses that are found are a superset of those that happen, so a kernel without a racing
+//! pair is proved for every input. A pair that involves nothing unknown is a race. Anything else is
+//! unknown, with the reasons. Two things are taken for granted: the program does not fail before (an
+//! index out of bounds, a failed assertion), and its integers don't wrap around.
 
 #![forbid(unsafe_code)]
 
+mod answer;
+mod facts;
+mod kernels;
+mod objects;
+mod order;
+mod races;
+mod sets;
+mod sources;
+mod symbols;
+mod walk;
+mod words;
+
+pub use answer::Answer;
 use finishline_fin::hir::Program;
-use finishline_model::AccessId;
-use finishline_model::proof::Proof;
-use std::collections::BTreeSet;
+use std::thread;
 use std::time::Duration;
 
 /// What the user may choose.
@@ -15,21 +43,20 @@ pub struct Options {
     pub timeout: Duration,
 }
 
-/// Everything that was found out.
-pub struct Answer {
-    pub proof: Proof,
-}
-
-impl Answer {
-    /// The accesses that race with nothing when main gets these arguments. An argument that is no integer is `None`.
-    pub fn harmless(&self, arguments: &[Option<i64>]) -> BTreeSet<AccessId> {
-        let _ = arguments;
-        BTreeSet::new()
-    }
-}
+/// Calls are unfolded recursively, a hundred deep, with 200 nested statements each.
+const STACK: usize = 1 << 30;
 
 /// Proves what can be proved about a program.
 pub fn prove(program: &Program, options: &Options) -> Answer {
-    let _ = (program, options);
-    todo!()
+    thread::scope(|scope| {
+        let prover = thread::Builder::new()
+            .name("prover".to_string())
+            .stack_size(STACK)
+            .spawn_scoped(scope, || answer::answer(program, options));
+        let prover = prover.expect("there is room for a thread");
+        match prover.join() {
+            Ok(answer) => answer,
+            Err(panic) => std::panic::resume_unwind(panic),
+        }
+    })
 }

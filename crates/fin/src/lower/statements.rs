@@ -1,6 +1,6 @@
 //! Statements: control flow and tasks.
 
-use super::assigned::assigned;
+use crate::assigned::assigned;
 use super::expressions::Evaluated;
 use super::{FunctionLowering, Loop};
 use crate::hir::{self, Argument, LocalId, Range, Statement};

@@ -3,7 +3,7 @@
 use crate::hir::{LocalId, Statement};
 
 /// The locals that the block assigns, in order. Tasks assign none of their creator's.
-pub(super) fn assigned(block: &[Statement]) -> Vec<LocalId> {
+pub fn assigned(block: &[Statement]) -> Vec<LocalId> {
     let mut locals = Vec::new();
     collect(block, &mut locals);
     locals.sort_unstable();

@@ -1,0 +1,186 @@
+//! What was taken from a program: its shared accesses, each with where it stands, when it happens and what it touches.
+//!
+//! All calls are unfolded, so one access of the source may occur several times, with another path each time. An
+//! *instance* of an access is an assignment of integers to the counters of the loops around it. Whatever is not
+//! computed from counters and parameters is a [`Value`](Kind::Value) symbol: unknown, but one and the same integer in all
+//! instances that agree in the counters of the loops around the place where it was computed.
+
+use crate::order::Path;
+use crate::sets::{Affine, Set};
+use crate::symbols::{Kind, Symbol};
+use finishline_fin::hir::{FunctionId, GlobalId, StructId, Type};
+use finishline_model::proof::ReasonKind;
+use finishline_model::{AccessId, AccessKind, AllocationId, SiteId};
+
+/// An index into [`Facts::accesses`].
+pub(crate) type AccessIndex = usize;
+/// An index into [`Facts::references`].
+pub(crate) type ReferenceIndex = usize;
+/// An index into [`Facts::allocations`].
+pub(crate) type AllocationIndex = usize;
+
+#[derive(Default)]
+pub(crate) struct Facts {
+    pub(crate) parameters: Vec<String>,
+    pub(crate) counters: Vec<CounterFacts>,
+    pub(crate) values: Vec<ValueFacts>,
+    pub(crate) accesses: Vec<Access>,
+    pub(crate) allocations: Vec<Allocation>,
+    pub(crate) references: Vec<Reference>,
+    pub(crate) barriers: Vec<Barrier>,
+    pub(crate) finishes: Vec<FinishFacts>,
+    /// What could not be unfolded or taken apart at all.
+    pub(crate) gaps: Vec<Gap>,
+}
+
+pub(crate) struct CounterFacts {
+    /// As the user calls it.
+    pub(crate) name: String,
+}
+
+/// A value that sets know by a symbol.
+pub(crate) struct ValueFacts {
+    /// How many of the loops around its uses are around its computation too: the first ones.
+    pub(crate) loops: usize,
+    pub(crate) definition: Definition,
+    pub(crate) reason: ReasonKind,
+    pub(crate) site: SiteId,
+}
+
+pub(crate) enum Definition {
+    /// Unknown.
+    Free,
+    /// A condition on the symbol, exactly one value satisfying it.
+    Is(Set),
+    /// The length of an array, of this type, in one of its dimensions.
+    Length(ReferenceIndex, Type, u32),
+    /// What an access read.
+    Read(AccessIndex),
+}
+
+/// One access of the source in one unfolding of calls.
+pub(crate) struct Access {
+    pub(crate) id: AccessId,
+    pub(crate) kind: AccessKind,
+    pub(crate) isolated: bool,
+    pub(crate) path: Path,
+    /// For which instances it happens, in terms of the counters of the loops around it.
+    pub(crate) domain: Set,
+    pub(crate) place: Touched,
+    /// What a write writes.
+    pub(crate) stored: Stored,
+}
+
+/// A shared place, its object not yet decided.
+#[derive(Clone)]
+pub(crate) enum Touched {
+    Global(GlobalId),
+    Field {
+        object: ReferenceIndex,
+        layout: StructId,
+        field: u32,
+    },
+    Element {
+        array: ReferenceIndex,
+        /// Of the array.
+        ty: Type,
+        indices: Vec<Affine>,
+    },
+}
+
+#[derive(Clone)]
+pub(crate) enum Stored {
+    Nothing,
+    Number(Affine),
+    Reference(ReferenceIndex),
+    /// A constant of a type whose values are not followed.
+    Literal(String),
+    Unknown,
+}
+
+/// A `new` in one unfolding of calls. Its objects are told apart by the counters of the loops around it.
+pub(crate) struct Allocation {
+    pub(crate) id: AllocationId,
+    pub(crate) loops: Vec<Symbol>,
+    pub(crate) ty: Type,
+    /// Of an array, in terms of these counters.
+    pub(crate) sizes: Vec<Affine>,
+}
+
+/// What a variable of reference type may hold, in terms of the counters where it is used.
+pub(crate) enum Reference {
+    Null,
+    /// The object made in the same iterations.
+    New(AllocationIndex),
+    Loaded(AccessIndex),
+    Select {
+        condition: Set,
+        yes: ReferenceIndex,
+        no: ReferenceIndex,
+    },
+    /// One of several, nobody knows which.
+    Any(Vec<ReferenceIndex>),
+    /// A value from inside loops that have been left, of some iteration: only the first counters are still the same.
+    Outside {
+        reference: ReferenceIndex,
+        loops: Vec<Symbol>,
+    },
+    Unknown(ReasonKind, SiteId),
+}
+
+/// A `sync`: waits for all tasks created before it in its scope.
+pub(crate) struct Barrier {
+    pub(crate) path: Path,
+    /// The path of the scope is its beginning, of so many steps.
+    pub(crate) scope: usize,
+    pub(crate) domain: Set,
+}
+
+pub(crate) struct FinishFacts {
+    pub(crate) construct: &'static str,
+    pub(crate) site: SiteId,
+}
+
+/// Something that was not taken apart.
+pub(crate) struct Gap {
+    pub(crate) path: Path,
+    pub(crate) reason: ReasonKind,
+    pub(crate) site: SiteId,
+    /// The function whose call it is.
+    pub(crate) callee: Option<FunctionId>,
+}
+
+impl Gap {
+    /// It may access anything. Others are about the order alone: something that may wait was taken to wait for nothing.
+    pub(crate) fn is_foreign(&self) -> bool {
+        matches!(self.reason, ReasonKind::Recursive | ReasonKind::TooLarge)
+    }
+}
+
+impl Facts {
+    pub(crate) fn new_counter(&mut self, name: &str) -> Symbol {
+        self.counters.push(CounterFacts {
+            name: name.to_string(),
+        });
+        Symbol::new(Kind::Counter, self.counters.len() - 1)
+    }
+
+    pub(crate) fn new_value(&mut self, facts: ValueFacts) -> Symbol {
+        self.values.push(facts);
+        Symbol::new(Kind::Value, self.values.len() - 1)
+    }
+
+    pub(crate) fn new_reference(&mut self, reference: Reference) -> ReferenceIndex {
+        self.references.push(reference);
+        self.references.len() - 1
+    }
+
+    /// Whether something may access memory that nobody looked at.
+    pub(crate) fn has_foreign(&self) -> bool {
+        self.gaps.iter().any(Gap::is_foreign)
+    }
+
+    pub(crate) fn value(&self, symbol: Symbol) -> &ValueFacts {
+        &self.values[symbol.index as usize]
+    }
+}

@@ -1,0 +1,179 @@
+//! Dataflow (§4 of the paper): which writes a read can see, instance by instance.
+//!
+//! A write w is a *source* of a read v of the same location if v does not happen before w and no write x of the location
+//! happens between them: w before x before v. Reads of programs without races have one source or none, then they see
+//! the starting value. Everything is decided by instance: that one statement comes after another says nothing when both are in
+//! a common loop. Whether x surely happens matters: only writes that depend on nothing unknown overwrite others.
+
+use crate::facts::{AccessIndex, Touched};
+use crate::objects::{Objects, Slot, worked_out};
+use crate::order::Step;
+use crate::sets::{Result, Set};
+use crate::symbols::{Kind, Symbol};
+use finishline_model::AccessKind;
+use std::rc::Rc;
+
+/// Where the value of a read comes from.
+pub(crate) struct Sources {
+    /// Writes with the pairs of instances: the read's symbols as they are, the write's in copy 1, and the location.
+    pub(crate) writes: Vec<(AccessIndex, Set)>,
+    /// The instances that may see the starting value.
+    pub(crate) initial: Set,
+    /// Something unknown was involved: some of these may be none.
+    pub(crate) vague: bool,
+    /// There may be others.
+    pub(crate) incomplete: bool,
+}
+
+/// Writes that may be asked about: with each of their targets.
+struct Candidate {
+    access: AccessIndex,
+    set: Set,
+    /// It happens in all these instances, whatever the unknown values are.
+    surely: bool,
+}
+
+impl Objects<'_> {
+    /// The sources of a read.
+    pub(crate) fn sources(&self, read: AccessIndex) -> Result<Rc<Sources>> {
+        worked_out(
+            &self.sources,
+            read,
+            || self.find_sources(read),
+            || {
+                Ok(Sources {
+                    writes: Vec::new(),
+                    initial: self.isl.everything()?,
+                    vague: true,
+                    incomplete: true,
+                })
+            },
+        )
+    }
+
+    fn find_sources(&self, read: AccessIndex) -> Result<Sources> {
+        let access = &self.facts.accesses[read];
+        let targets = self.targets(read)?;
+        let mut sources = Sources {
+            writes: Vec::new(),
+            initial: self.isl.nothing()?,
+            vague: targets.vague.is_some() || self.facts.has_foreign(),
+            incomplete: self.facts.has_foreign(),
+        };
+        for target in &targets.list {
+            let refined = self.refined(target)?;
+            sources.vague |= !refined.free.is_empty();
+            let candidates = self.candidates(read, &target.slot)?;
+            sources.vague |= candidates.iter().any(|it| !it.surely);
+            let read = (&*access.path, &refined.set);
+            let mut unseen = refined.set.clone();
+            for candidate in &candidates {
+                let seen = self.seen(candidate, read)?;
+                let overwritten = self.overwritten(candidate, &candidates, read)?;
+                let pairs = seen.subtract(&overwritten)?;
+                if candidate.surely {
+                    let before = self.before(candidate, read)?.exists(|it| it.copy == 1)?;
+                    unseen = unseen.subtract(&before)?;
+                }
+                if !pairs.is_empty()? {
+                    sources.writes.push((candidate.access, pairs));
+                }
+            }
+            let instances = unseen.exists(|symbol| symbol.kind == Kind::Location)?;
+            sources.initial = sources.initial.union(&instances)?;
+        }
+        Ok(sources)
+    }
+
+    /// The writes that may touch a slot.
+    fn candidates(&self, read: AccessIndex, slot: &Slot) -> Result<Vec<Candidate>> {
+        let mut candidates = Vec::new();
+        for (index, access) in self.facts.accesses.iter().enumerate() {
+            let may_touch = match (&access.place, &self.facts.accesses[read].place) {
+                (Touched::Global(a), Touched::Global(b)) => a == b,
+                (
+                    Touched::Field { layout, field, .. },
+                    Touched::Field {
+                        layout: of,
+                        field: other,
+                        ..
+                    },
+                ) => layout == of && field == other,
+                (Touched::Element { ty, .. }, Touched::Element { ty: other, .. }) => ty == other,
+                _ => false,
+            };
+            if access.kind == AccessKind::Read || !may_touch {
+                continue;
+            }
+            let targets = self.targets(index)?;
+            for target in targets.list.iter().filter(|it| it.slot == *slot) {
+                let refined = self.refined(target)?;
+                candidates.push(Candidate {
+                    access: index,
+                    surely: targets.vague.is_none() && refined.free.is_empty(),
+                    set: refined.set.clone(),
+                });
+            }
+        }
+        Ok(candidates)
+    }
+
+    fn path(&self, candidate: &Candidate) -> &[Step] {
+        &self.facts.accesses[candidate.access].path
+    }
+
+    /// The pairs of instances of which the write happens before the read.
+    fn before(&self, write: &Candidate, (path, read): (&[Step], &Set)) -> Result<Set> {
+        let copied = |symbol: Symbol| self.in_copy(symbol, 1);
+        let as_is = |symbol: Symbol| symbol;
+        let order = (self.order).precedes((self.path(write), &copied), (path, &as_is))?;
+        if order.is_empty()? {
+            return Ok(order);
+        }
+        let both = read.intersect(&write.set.rename(copied)?)?;
+        both.intersect(&order)
+    }
+
+    /// The pairs of instances of which the read does not happen before the write.
+    fn seen(&self, write: &Candidate, (path, read): (&[Step], &Set)) -> Result<Set> {
+        let copied = |symbol: Symbol| self.in_copy(symbol, 1);
+        let as_is = |symbol: Symbol| symbol;
+        let own = self.path(write);
+        let order = self.order.precedes((own, &copied), (path, &as_is))?;
+        let order = order.union(&self.order.beside((own, &copied), (path, &as_is))?)?;
+        let order = order.union(&self.order.beside((path, &as_is), (own, &copied))?)?;
+        let both = read.intersect(&write.set.rename(copied)?)?;
+        both.intersect(&order)
+    }
+
+    /// The pairs with another write surely in between.
+    fn overwritten(
+        &self,
+        write: &Candidate,
+        others: &[Candidate],
+        (path, read): (&[Step], &Set),
+    ) -> Result<Set> {
+        let first = |symbol: Symbol| self.in_copy(symbol, 1);
+        let second = |symbol: Symbol| self.in_copy(symbol, 2);
+        let as_is = |symbol: Symbol| symbol;
+        let mut set = self.isl.nothing()?;
+        for other in others.iter().filter(|it| it.surely) {
+            let after = self
+                .order
+                .precedes((self.path(write), &first), (self.path(other), &second))?;
+            if after.is_empty()? {
+                continue;
+            }
+            let before = (self.order).precedes((self.path(other), &second), (path, &as_is))?;
+            if before.is_empty()? {
+                continue;
+            }
+            let between = other.set.rename(second)?.intersect(&after)?.intersect(&before)?;
+            let all = between
+                .intersect(read)?
+                .intersect(&write.set.rename(first)?)?;
+            set = set.union(&all.exists(|symbol| symbol.copy == 2)?)?;
+        }
+        Ok(set)
+    }
+}

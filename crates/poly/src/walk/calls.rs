@@ -1,0 +1,78 @@
+//! Calls, unfolded where they stand. A function that is being unfolded already is a gap: it may do anything.
+
+use super::{DEEPEST, Frame, Value, Walker};
+use crate::sets::Result;
+use finishline_fin::hir::{FunctionId, Type};
+use finishline_model::SiteId;
+use finishline_model::proof::ReasonKind;
+
+impl Walker<'_> {
+    pub(super) fn unfold(
+        &mut self,
+        id: FunctionId,
+        arguments: Vec<Value>,
+        site: SiteId,
+    ) -> Result<Value> {
+        let function = &self.program.functions[id.index()];
+        let nothing = Value::Unknown(ReasonKind::Recursive, site);
+        if self.frames.iter().any(|frame| frame.function == id) || self.frames.len() > DEEPEST {
+            self.gap(ReasonKind::Recursive, site);
+            if let Some(gap) = self.facts.gaps.last_mut() {
+                gap.callee = Some(id);
+            }
+            return Ok(nothing);
+        }
+        if self.too_large {
+            return Ok(nothing);
+        }
+        let mut locals = vec![None; function.locals.len()];
+        for (parameter, argument) in function.parameters.iter().zip(arguments) {
+            let ty = &function.locals[parameter.index()].ty;
+            locals[parameter.index()] = Some(self.keep(argument, ty)?);
+        }
+        self.frames.push(Frame {
+            function: id,
+            locals,
+            returns: Vec::new(),
+            loops: self.loops.len(),
+            scope: 0,
+        });
+        let before = self.domain.clone();
+        let exits = std::mem::take(&mut self.exits);
+        let ended = if function.body.sync_scope {
+            self.inside_finish("sync scope", function.site, |walker| {
+                let scope = walker.path.len() - 1;
+                walker.frame().scope = scope;
+                walker.block(&function.body.block)
+            })
+        } else {
+            self.block(&function.body.block)
+        };
+        self.exits = exits;
+        self.domain = before;
+        let frame = self.frames.pop().expect("it was pushed");
+        ended?;
+        match &function.result {
+            Some(ty) => self.result(frame, ty, site),
+            None => Ok(nothing),
+        }
+    }
+
+    /// What a call gives: the value of its return, or a choice between several.
+    fn result(&mut self, frame: Frame, ty: &Type, site: SiteId) -> Result<Value> {
+        let unknown = Value::Unknown(ReasonKind::DataDependent, site);
+        let in_loop = |loops: &usize| *loops > frame.loops;
+        if frame.returns.iter().any(|(_, _, loops)| in_loop(loops)) {
+            return self.keep(unknown, ty);
+        }
+        let mut returns = frame.returns.into_iter().rev();
+        let Some((_, Some(mut result), _)) = returns.next() else {
+            return self.keep(unknown, ty);
+        };
+        for (domain, value, _) in returns {
+            let condition = domain.gist(&self.domain)?;
+            result = self.choose(&condition, value.unwrap_or(unknown.clone()), result)?;
+        }
+        self.keep(result, ty)
+    }
+}

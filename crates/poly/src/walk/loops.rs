@@ -1,0 +1,516 @@
+//! Loops: a counter each, and what becomes of the locals that they change.
+//!
+//! A `for` counts by its own counter. A `while` gets one, the number of the iteration from 0: if its condition is affine in
+//! that, the iterations are those up to the first for which it fails. `break` ends a loop before its time: no
+//! iteration comes after one that breaks.
+
+use super::induction::{increment, literal};
+use super::{Exits, Value, Walker};
+use crate::facts::Reference;
+use crate::order::Step;
+use crate::sets::{Affine, Result, Set};
+use crate::symbols::Symbol;
+use finishline_fin::assigned::assigned;
+use finishline_fin::hir::{Expression, LocalId, Range, Statement};
+use finishline_model::SiteId;
+use finishline_model::proof::ReasonKind;
+
+/// References that take longer to come back are not followed.
+const LONGEST_TURN: usize = 5;
+
+/// A local that a loop changes.
+struct Carried {
+    local: LocalId,
+    before: Value,
+    /// By how much, if it is an induction variable.
+    increment: Option<i64>,
+    /// What stands for it at the start of an iteration, if it is a reference.
+    placeholder: Option<usize>,
+}
+
+/// A range, evaluated.
+struct Bounds {
+    start: Affine,
+    end: Affine,
+    step: i64,
+}
+
+impl Walker<'_> {
+    /// Runs the body for each value of a range. Nothing of what it does to locals outlives an iteration.
+    pub(super) fn counted(
+        &mut self,
+        counter: LocalId,
+        range: &Range,
+        site: SiteId,
+        body: impl FnOnce(&mut Self) -> Result<()>,
+    ) -> Result<()> {
+        match self.bounds(range)? {
+            Some(bounds) => self.iterate(counter, &bounds, |walker, _| body(walker)),
+            None => self.endlessly(site, |walker| {
+                walker.forget(counter, site)?;
+                body(walker)
+            }),
+        }
+    }
+
+    pub(super) fn for_loop(
+        &mut self,
+        counter: LocalId,
+        range: &Range,
+        body: &[Statement],
+    ) -> Result<()> {
+        let site = range.site;
+        let carried = self.carried(body)?;
+        let made = self.made();
+        let nothing = self.isl.nothing()?;
+        match self.bounds(range)? {
+            Some(bounds) => {
+                let mut exits = None;
+                self.iterate(counter, &bounds, |walker, symbol| {
+                    let number = walker.isl.symbol(symbol)?.sub(&bounds.start)?;
+                    let number = if bounds.step > 0 {
+                        number.floor_divide(bounds.step)?
+                    } else {
+                        number.neg()?.floor_divide(-bounds.step)?
+                    };
+                    exits = Some(walker.body(&carried, &number, body, site)?);
+                    Ok(())
+                })?;
+                let Some(exits) = exits else { return Ok(()) };
+                let descending = bounds.step < 0;
+                self.end_early(made, &exits, &nothing, descending, site)?;
+                let trips = self.trips(&bounds)?;
+                let trips = exits.is_whole()?.then_some(&trips);
+                self.after(&carried, &exits, trips, site)
+            }
+            None => {
+                self.endlessly(site, |walker| {
+                    walker.forget(counter, site)?;
+                    walker.forget_all(&carried, site)?;
+                    walker.exits.push(Exits {
+                        breaks: nothing.clone(),
+                        continues: nothing.clone(),
+                    });
+                    walker.block(body)?;
+                    walker.exits.pop();
+                    Ok(())
+                })?;
+                self.forget_all(&carried, site)
+            }
+        }
+    }
+
+    pub(super) fn while_loop(&mut self, condition: &Expression, body: &[Statement]) -> Result<()> {
+        let site = condition.site;
+        let carried = self.carried(body)?;
+        let made = self.made();
+        let symbol = self.facts.new_counter("iteration");
+        let before = self.domain.clone();
+        let step = Step::Loop {
+            counter: symbol,
+            descending: false,
+        };
+        let number = self.isl.symbol(symbol)?;
+        let from_zero = self.isl.constant(0)?.at_most(&number)?;
+        let nothing = self.isl.nothing()?;
+        let mut holds = nothing.clone();
+        let mut exits = None;
+        self.loops.push(symbol);
+        self.domain = before.intersect(&from_zero)?;
+        self.inside(step, |walker| {
+            walker.start_iteration(&carried, &number, site)?;
+            let value = walker.expression(condition)?;
+            holds = walker.condition(value)?;
+            // Reached only while it held for all iterations so far, which is said of the whole loop below.
+            walker.domain = walker.domain.intersect(&holds)?;
+            exits = Some(walker.rest_of_body(&carried, (symbol, &number), body)?);
+            Ok(())
+        })?;
+        self.loops.pop();
+        self.domain = before;
+        let Some(exits) = exits else { return Ok(()) };
+        let fails = from_zero.subtract(&holds)?;
+        self.end_early(made, &exits, &fails, false, site)?;
+        let trips = if self.is_known(&fails)? && exits.is_whole()? {
+            Some(self.in_full(&fails)?.least(symbol)?)
+        } else {
+            None
+        };
+        self.after(&carried, &exits, trips.as_ref(), site)
+    }
+
+    /// Evaluates a range; none if it counts by an unknown step.
+    fn bounds(&mut self, range: &Range) -> Result<Option<Bounds>> {
+        let start = self.expression(&range.start)?;
+        let start = self.int(start)?;
+        let end = self.expression(&range.end)?;
+        let end = self.int(end)?;
+        let step = match &range.step {
+            Some(step) => {
+                let step = self.expression(step)?;
+                self.int(step)?.as_constant()?
+            }
+            None => Some(1),
+        };
+        let Some(step) = step.filter(|step| *step != 0 && step.unsigned_abs() < 1 << 31) else {
+            return Ok(None);
+        };
+        let one = self.isl.constant(step.signum())?;
+        let end = if range.inclusive { end.add(&one)? } else { end };
+        Ok(Some(Bounds { start, end, step }))
+    }
+
+    /// How often a counted loop runs.
+    fn trips(&self, bounds: &Bounds) -> Result<Affine> {
+        let (distance, step) = if bounds.step > 0 {
+            (bounds.end.sub(&bounds.start)?, bounds.step)
+        } else {
+            (bounds.start.sub(&bounds.end)?, -bounds.step)
+        };
+        let rounded = distance.add(&self.isl.constant(step - 1)?)?;
+        rounded.floor_divide(step)?.max(&self.isl.constant(0)?)
+    }
+
+    /// Does something in every iteration of a counted loop, its counter set.
+    fn iterate(
+        &mut self,
+        counter: LocalId,
+        bounds: &Bounds,
+        run: impl FnOnce(&mut Self, Symbol) -> Result<()>,
+    ) -> Result<()> {
+        let function = self.frame().function;
+        let local = &self.program.functions[function.index()].locals[counter.index()];
+        let symbol = self.facts.new_counter(&local.name);
+        let value = self.isl.symbol(symbol)?;
+        let descending = bounds.step < 0;
+        let (mut inside, distance) = if descending {
+            (
+                value.at_most(&bounds.start)?.intersect(&bounds.end.less(&value)?)?,
+                bounds.start.sub(&value)?,
+            )
+        } else {
+            (
+                bounds.start.at_most(&value)?.intersect(&value.less(&bounds.end)?)?,
+                value.sub(&bounds.start)?,
+            )
+        };
+        let step = bounds.step.abs();
+        if step > 1 {
+            let remainder = distance.modulo(step)?;
+            inside = inside.intersect(&remainder.equals(&self.isl.constant(0)?)?)?;
+        }
+        let before = self.domain.clone();
+        self.domain = before.intersect(&inside)?;
+        self.loops.push(symbol);
+        let step = Step::Loop {
+            counter: symbol,
+            descending,
+        };
+        self.inside(step, |walker| {
+            walker.set_local(counter, Value::Int(value));
+            run(walker, symbol)
+        })?;
+        self.loops.pop();
+        self.domain = before;
+        Ok(())
+    }
+
+    /// Does something in every iteration of a loop of which nobody knows how often it runs.
+    fn endlessly(
+        &mut self,
+        site: SiteId,
+        run: impl FnOnce(&mut Self) -> Result<()>,
+    ) -> Result<()> {
+        let symbol = self.facts.new_counter("iteration");
+        let number = self.isl.symbol(symbol)?;
+        let before = self.domain.clone();
+        let step = Step::Loop {
+            counter: symbol,
+            descending: false,
+        };
+        self.loops.push(symbol);
+        let reached = self.unknown(ReasonKind::Unbounded, site)?;
+        let one = self.isl.constant(1)?;
+        self.domain = before
+            .intersect(&self.isl.constant(0)?.at_most(&number)?)?
+            .intersect(&one.at_most(&reached)?)?;
+        self.inside(step, run)?;
+        self.loops.pop();
+        self.domain = before;
+        Ok(())
+    }
+
+    /// The locals that a loop changes and that exist before it.
+    fn carried(&mut self, body: &[Statement]) -> Result<Vec<Carried>> {
+        let mut carried = Vec::new();
+        for local in assigned(body) {
+            let Some(before) = self.frame().locals[local.index()].clone() else {
+                continue;
+            };
+            let frame = self.frames.last().expect("main is being unfolded");
+            let constant = |expression: &Expression| {
+                literal(expression).filter(|value| value.unsigned_abs() < 1 << 31)
+            };
+            let ty = &self.program.functions[frame.function.index()].locals[local.index()].ty;
+            let increment = match before {
+                Value::Int(_) => increment(body, local, constant),
+                _ => None,
+            };
+            let placeholder = (ty.is_reference()).then(|| {
+                let reference = Reference::Any(Vec::new());
+                self.facts.references.push(reference);
+                self.facts.references.len() - 1
+            });
+            carried.push(Carried {
+                local,
+                before,
+                increment,
+                placeholder,
+            });
+        }
+        Ok(carried)
+    }
+
+    /// The whole body of a loop, in the iteration of this number.
+    fn body(
+        &mut self,
+        carried: &[Carried],
+        number: &Affine,
+        body: &[Statement],
+        site: SiteId,
+    ) -> Result<Left> {
+        self.start_iteration(carried, number, site)?;
+        let symbol = *self.loops.last().expect("control is in a loop");
+        self.rest_of_body(carried, (symbol, number), body)
+    }
+
+    /// Sets the locals that the loop changes to what they are at the start of an iteration.
+    fn start_iteration(
+        &mut self,
+        carried: &[Carried],
+        number: &Affine,
+        site: SiteId,
+    ) -> Result<()> {
+        for Carried {
+            local,
+            before,
+            increment,
+            placeholder,
+        } in carried
+        {
+            match (before, increment, placeholder) {
+                (Value::Int(before), Some(by), _) => {
+                    let value = before.add(&number.scale(*by)?)?;
+                    self.set_local(*local, Value::Int(value));
+                }
+                (_, _, Some(placeholder)) => {
+                    self.set_local(*local, Value::Reference(*placeholder));
+                }
+                _ => self.forget(*local, site)?,
+            }
+        }
+        Ok(())
+    }
+
+    fn rest_of_body(
+        &mut self,
+        carried: &[Carried],
+        (symbol, number): (Symbol, &Affine),
+        body: &[Statement],
+    ) -> Result<Left> {
+        let nothing = self.isl.nothing()?;
+        self.exits.push(Exits {
+            breaks: nothing.clone(),
+            continues: nothing,
+        });
+        let returned = self.frame().returns.len();
+        self.block(body)?;
+        let exits = self.exits.pop().expect("it was pushed");
+        let mut left = exits.breaks;
+        let mut returns = self.isl.nothing()?;
+        for (domain, _, _) in &self.frames.last().expect("main").returns[returned..] {
+            returns = returns.union(domain)?;
+        }
+        left = left.union(&returns)?;
+        let turns = self.exchange(carried, number)?;
+        Ok(Left {
+            symbol,
+            breaks_or_returns: left,
+            returns,
+            turns,
+        })
+    }
+
+    /// Says what the references that a loop changes are at the start of an iteration: if each iteration exchanges them
+    /// among each other, that depends on its number; otherwise any of what they were or were set to.
+    fn exchange(&mut self, carried: &[Carried], number: &Affine) -> Result<Vec<Turn>> {
+        let mut changed = Vec::new();
+        for it in carried {
+            let last = self.frame().locals[it.local.index()].clone();
+            if let (Some(placeholder), Value::Reference(first), Some(Value::Reference(last))) =
+                (it.placeholder, &it.before, last)
+            {
+                changed.push((it.local, placeholder, *first, last));
+            } else if let Some(placeholder) = it.placeholder {
+                let unknown = Reference::Unknown(ReasonKind::Aliasing, SiteId(0));
+                self.facts.references[placeholder] = unknown;
+            }
+        }
+        let mut turns = Vec::new();
+        for (local, placeholder, first, last) in &changed {
+            let mut turn = vec![*first];
+            let mut holder = *last;
+            while holder != *placeholder && turn.len() < LONGEST_TURN {
+                let Some((_, _, first, last)) = changed.iter().find(|it| it.1 == holder) else {
+                    break;
+                };
+                turn.push(*first);
+                holder = *last;
+            }
+            self.facts.references[*placeholder] = if holder == *placeholder {
+                let held = self.in_turn(&turn, number)?;
+                turns.push((*local, turn));
+                Reference::Any(vec![held])
+            } else {
+                let loops = self.loops[..self.loops.len() - 1].to_vec();
+                let reference = *last;
+                let later = Reference::Outside { reference, loops };
+                Reference::Any(vec![*first, self.facts.new_reference(later)])
+            };
+        }
+        Ok(turns)
+    }
+
+    /// What a local holds after so many exchanges, if it holds these references in turn.
+    fn in_turn(&mut self, turn: &[usize], number: &Affine) -> Result<usize> {
+        let phase = number.modulo(turn.len() as i64)?;
+        let mut held = turn[0];
+        for (at, reference) in turn.iter().enumerate().skip(1) {
+            held = self.facts.new_reference(Reference::Select {
+                condition: phase.equals(&self.isl.constant(at as i64)?)?,
+                yes: *reference,
+                no: held,
+            });
+        }
+        Ok(held)
+    }
+
+    /// The locals after a loop that ran `trips` times, if that is known.
+    fn after(
+        &mut self,
+        carried: &[Carried],
+        left: &Left,
+        trips: Option<&Affine>,
+        site: SiteId,
+    ) -> Result<()> {
+        for it in carried {
+            match (&it.before, it.increment, trips, it.placeholder) {
+                (Value::Int(before), Some(by), Some(trips), _) => {
+                    let value = Value::Int(before.add(&trips.scale(by)?)?);
+                    let value = self.keep(value, &finishline_fin::hir::Type::Int)?;
+                    self.set_local(it.local, value);
+                }
+                (_, _, Some(trips), Some(_)) if left.turn(it.local).is_some() => {
+                    let turn = left.turn(it.local).expect("it was asked for");
+                    let held = self.in_turn(turn, trips)?;
+                    self.set_local(it.local, Value::Reference(held));
+                }
+                (_, _, _, Some(placeholder)) => {
+                    let last = match self.frame().locals[it.local.index()] {
+                        Some(Value::Reference(last)) => last,
+                        _ => placeholder,
+                    };
+                    let loops = self.loops.clone();
+                    let first = match it.before {
+                        Value::Reference(first) => first,
+                        _ => placeholder,
+                    };
+                    let later = self.facts.new_reference(Reference::Outside {
+                        reference: last,
+                        loops,
+                    });
+                    let any = Reference::Any(vec![first, later]);
+                    let any = self.facts.new_reference(any);
+                    self.set_local(it.local, Value::Reference(any));
+                }
+                _ => self.forget(it.local, site)?,
+            }
+        }
+        Ok(())
+    }
+
+    fn forget_all(&mut self, carried: &[Carried], site: SiteId) -> Result<()> {
+        for it in carried {
+            self.forget(it.local, site)?;
+        }
+        Ok(())
+    }
+
+    /// Takes the iterations out that come after one that ended the loop: one that broke out of it or returned, or the
+    /// first for which its condition failed.
+    fn end_early(
+        &mut self,
+        made: (usize, usize),
+        left: &Left,
+        fails: &Set,
+        descending: bool,
+        site: SiteId,
+    ) -> Result<()> {
+        let ends = left.breaks_or_returns.union(fails)?;
+        if ends.is_empty()? {
+            return Ok(());
+        }
+        let symbol = left.symbol;
+        self.loops.push(symbol);
+        let going_on = if self.is_known(&ends)? {
+            let earlier = self.in_full(&ends)?;
+            let earlier = earlier.rename(|it: Symbol| if it == symbol { it.in_copy(1) } else { it })?;
+            let (now, then) = (
+                self.isl.symbol(symbol)?,
+                self.isl.symbol(symbol.in_copy(1))?,
+            );
+            let before = if descending { now.less(&then)? } else { then.less(&now)? };
+            let over = earlier.intersect(&before)?;
+            over.exists(|it| it == symbol.in_copy(1))?.complement()?
+        } else {
+            let reached = self.unknown(ReasonKind::Unbounded, site)?;
+            self.isl.constant(1)?.at_most(&reached)?
+        };
+        self.loops.pop();
+        self.narrow(made, &going_on)?;
+        if !left.returns.is_empty()? {
+            self.domain = if self.is_known(&left.returns)? {
+                let returned = self.in_full(&left.returns)?.intersect(&going_on)?;
+                let returned = returned.exists(|it| it == symbol)?;
+                self.domain.subtract(&returned)?
+            } else {
+                let reached = self.unknown(ReasonKind::DataDependent, site)?;
+                (self.domain).intersect(&self.isl.constant(1)?.at_most(&reached)?)?
+            };
+        }
+        Ok(())
+    }
+}
+
+/// How a loop was left other than by its end.
+struct Left {
+    symbol: Symbol,
+    breaks_or_returns: Set,
+    returns: Set,
+    turns: Vec<Turn>,
+}
+
+/// A local and the references that it holds in turn.
+type Turn = (LocalId, Vec<usize>);
+
+impl Left {
+    fn turn(&self, local: LocalId) -> Option<&[usize]> {
+        let mut turns = self.turns.iter();
+        turns.find_map(|(it, turn)| (*it == local).then_some(turn.as_slice()))
+    }
+
+    /// It never was.
+    fn is_whole(&self) -> Result<bool> {
+        self.breaks_or_returns.is_empty()
+    }
+}

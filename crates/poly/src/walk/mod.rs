@@ -1,0 +1,391 @@
+//! From the typed tree to accesses: a symbolic run that takes every branch.
+//!
+//! The walker goes through main once, in the order of a depth-first run, and unfolds every call. It knows where it is (the
+//! path), under which condition on counters and parameters control comes there (the *domain*), and what each
+//! local holds: a piecewise affine value, a condition, a reference. A branch narrows the domain, a loop adds a counter.
+//! After a branch a local is a choice between what the arms left in it; a local that a loop changes is an arithmetic
+//! progression in the loop's iterations, if that can be seen, and otherwise a fresh unknown.
+//!
+//! Nothing is refused. What is not affine becomes an unknown with its reason, so the accesses found are always a
+//! superset of those that happen; where no unknown is involved they are exactly these.
+
+mod calls;
+mod expressions;
+mod induction;
+mod loops;
+mod statements;
+
+use crate::facts::{
+    Access, AccessIndex, Barrier, Definition, Facts, FinishFacts, Gap, Reference, Stored, Touched,
+    ValueFacts,
+};
+use crate::order::{Path, Step};
+use crate::sets::{Affine, Isl, Result, Set};
+use crate::symbols::{Kind, Symbol};
+use finishline_fin::hir::{FunctionId, LocalId, Program, Type};
+use finishline_model::proof::ReasonKind;
+use finishline_model::{AccessId, AccessKind, SiteId};
+
+/// More accesses than this are not compared with each other.
+const MOST_ACCESSES: usize = 20_000;
+/// Calls are unfolded this deep.
+const DEEPEST: usize = 100;
+
+/// What a local or an expression holds.
+#[derive(Clone, Debug)]
+pub(crate) enum Value {
+    Int(Affine),
+    Bool(Set),
+    Reference(usize),
+    /// A constant of another type.
+    Literal(String),
+    /// Not followed, and why.
+    Unknown(ReasonKind, SiteId),
+}
+
+/// What belongs to the call that is being unfolded.
+struct Frame {
+    function: FunctionId,
+    locals: Vec<Option<Value>>,
+    /// The domain and value of each `return` so far, with the number of loops around it.
+    returns: Vec<(Set, Option<Value>, usize)>,
+    /// How many loops were around the call.
+    loops: usize,
+    /// Where its sync scope begins, if control is in one.
+    scope: usize,
+}
+
+/// How control may leave a loop's iteration before its end.
+struct Exits {
+    breaks: Set,
+    continues: Set,
+}
+
+pub(crate) struct Walker<'p> {
+    isl: &'p Isl,
+    program: &'p Program,
+    facts: Facts,
+    path: Vec<Step>,
+    loops: Vec<Symbol>,
+    domain: Set,
+    isolated: bool,
+    frames: Vec<Frame>,
+    exits: Vec<Exits>,
+    /// The unfolding was cut short.
+    too_large: bool,
+}
+
+/// Takes a program apart.
+pub(crate) fn walk(isl: &Isl, program: &Program) -> Result<Facts> {
+    let main = &program.functions[program.main.index()];
+    let mut walker = Walker {
+        isl,
+        program,
+        facts: Facts::default(),
+        path: vec![Step::Nth(0)],
+        loops: Vec::new(),
+        domain: isl.everything()?,
+        isolated: false,
+        frames: Vec::new(),
+        exits: Vec::new(),
+        too_large: false,
+    };
+    let mut arguments = Vec::new();
+    for (index, local) in main.parameters.iter().enumerate() {
+        let local = &main.locals[local.index()];
+        walker.facts.parameters.push(local.name.clone());
+        let symbol = isl.symbol(Symbol::new(Kind::Parameter, index))?;
+        arguments.push(match local.ty {
+            Type::Int => Value::Int(symbol),
+            // 1 for true, 0 for false.
+            Type::Bool => Value::Bool(isl.constant(1)?.at_most(&symbol)?),
+            _ => Value::Unknown(ReasonKind::DataDependent, main.site),
+        });
+    }
+    walker.unfold(program.main, arguments, main.site)?;
+    Ok(walker.facts)
+}
+
+impl Walker<'_> {
+    fn frame(&mut self) -> &mut Frame {
+        self.frames.last_mut().expect("main is being unfolded")
+    }
+
+    fn local(&self, local: LocalId) -> Value {
+        let frame = self.frames.last().expect("main is being unfolded");
+        frame.locals[local.index()]
+            .clone()
+            .expect("a local is set before it is used")
+    }
+
+    fn set_local(&mut self, local: LocalId, value: Value) {
+        self.frame().locals[local.index()] = Some(value);
+    }
+
+    /// Goes on to the next place of the sequence that control is in.
+    fn advance(&mut self) {
+        if let Some(Step::Nth(place)) = self.path.last_mut() {
+            *place += 1;
+        }
+    }
+
+    /// Does something inside a construct.
+    fn inside<T>(&mut self, step: Step, run: impl FnOnce(&mut Self) -> Result<T>) -> Result<T> {
+        let outside = self.path.len();
+        self.path.extend([step, Step::Nth(0)]);
+        let result = run(self);
+        self.path.truncate(outside);
+        self.advance();
+        result
+    }
+
+    /// Does something inside a finish.
+    fn inside_finish<T>(
+        &mut self,
+        construct: &'static str,
+        site: SiteId,
+        run: impl FnOnce(&mut Self) -> Result<T>,
+    ) -> Result<T> {
+        self.facts.finishes.push(FinishFacts { construct, site });
+        self.inside(Step::Finish(self.facts.finishes.len() - 1), run)
+    }
+
+    /// Does something only where a condition holds; returns the domain at its end.
+    fn under(
+        &mut self,
+        condition: &Set,
+        run: impl FnOnce(&mut Self) -> Result<()>,
+    ) -> Result<Set> {
+        let before = self.domain.clone();
+        self.domain = before.intersect(condition)?;
+        run(self)?;
+        Ok(std::mem::replace(&mut self.domain, before))
+    }
+
+    /// Does something whose end is not followed by what comes next: a task, a part that only reads.
+    fn aside<T>(
+        &mut self,
+        condition: &Set,
+        run: impl FnOnce(&mut Self) -> Result<T>,
+    ) -> Result<T> {
+        let before = self.domain.clone();
+        self.domain = before.intersect(condition)?;
+        let result = run(self);
+        self.domain = before;
+        result
+    }
+
+    fn here(&self) -> Path {
+        self.path.as_slice().into()
+    }
+
+    fn access(
+        &mut self,
+        id: AccessId,
+        kind: AccessKind,
+        place: Touched,
+        stored: Stored,
+    ) -> Result<AccessIndex> {
+        if self.facts.accesses.len() >= MOST_ACCESSES && !self.too_large {
+            self.too_large = true;
+            let site = self.program.source.access(id).site;
+            self.gap(ReasonKind::TooLarge, site);
+        }
+        let access = Access {
+            id,
+            kind,
+            isolated: self.isolated,
+            path: self.here(),
+            domain: self.domain.clone(),
+            place,
+            stored,
+        };
+        self.advance();
+        if !self.too_large {
+            self.facts.accesses.push(access);
+        }
+        Ok(self.facts.accesses.len() - 1)
+    }
+
+    /// Something that is not taken apart.
+    fn gap(&mut self, reason: ReasonKind, site: SiteId) {
+        let path = self.here();
+        self.facts.gaps.push(Gap {
+            path,
+            reason,
+            site,
+            callee: None,
+        });
+        self.advance();
+    }
+
+    /// A fresh unknown of which only its place of computation is known.
+    fn unknown(&mut self, reason: ReasonKind, site: SiteId) -> Result<Affine> {
+        let symbol = self.new_value(Definition::Free, reason, site);
+        self.isl.symbol(symbol)
+    }
+
+    fn new_value(&mut self, definition: Definition, reason: ReasonKind, site: SiteId) -> Symbol {
+        self.facts.new_value(ValueFacts {
+            loops: self.loops.len(),
+            definition,
+            reason,
+            site,
+        })
+    }
+
+    /// The value as an integer.
+    fn int(&mut self, value: Value) -> Result<Affine> {
+        match value {
+            Value::Int(value) => Ok(value),
+            Value::Unknown(reason, site) => self.unknown(reason, site),
+            Value::Bool(_) | Value::Reference(_) | Value::Literal(_) => {
+                self.unknown(ReasonKind::NonAffine, SiteId(0))
+            }
+        }
+    }
+
+    /// The condition under which the value is true.
+    fn condition(&mut self, value: Value) -> Result<Set> {
+        match value {
+            Value::Bool(condition) => Ok(condition),
+            value => {
+                let unknown = self.int(value)?;
+                self.isl.constant(1)?.at_most(&unknown)
+            }
+        }
+    }
+
+    /// The value as a reference.
+    fn reference(&mut self, value: Value) -> usize {
+        match value {
+            Value::Reference(reference) => reference,
+            Value::Unknown(reason, site) => {
+                self.facts.new_reference(Reference::Unknown(reason, site))
+            }
+            Value::Int(_) | Value::Bool(_) | Value::Literal(_) => {
+                let unknown = Reference::Unknown(ReasonKind::Aliasing, SiteId(0));
+                self.facts.new_reference(unknown)
+            }
+        }
+    }
+
+    /// What a local keeps of a value: an unknown is the same unknown each time the local is used, and a value of several
+    /// pieces gets a symbol, its definition apart, because most proofs need no definition.
+    fn keep(&mut self, value: Value, ty: &Type) -> Result<Value> {
+        Ok(match (value, ty) {
+            (Value::Unknown(reason, site), Type::Int) => Value::Int(self.unknown(reason, site)?),
+            (Value::Unknown(reason, site), Type::Bool) => {
+                let unknown = self.unknown(reason, site)?;
+                Value::Bool(self.isl.constant(1)?.at_most(&unknown)?)
+            }
+            (Value::Int(value), Type::Int) if value.pieces()? > 1 => {
+                Value::Int(self.defined(&value, SiteId(0))?)
+            }
+            (value, _) => value,
+        })
+    }
+
+    /// A symbol that stands for a value.
+    fn defined(&mut self, value: &Affine, site: SiteId) -> Result<Affine> {
+        let symbol = self.new_value(Definition::Free, ReasonKind::NonAffine, site);
+        let definition = Definition::Is(value.bind(self.isl, symbol)?);
+        self.facts.values[symbol.index as usize].definition = definition;
+        self.isl.symbol(symbol)
+    }
+
+    /// One value where the condition holds, another elsewhere.
+    fn choose(&mut self, condition: &Set, yes: Value, no: Value) -> Result<Value> {
+        Ok(match (yes, no) {
+            (Value::Int(yes), Value::Int(no)) => {
+                if yes.is_equal(&no)? {
+                    Value::Int(yes)
+                } else {
+                    Value::Int(Affine::select(condition, &yes, &no)?)
+                }
+            }
+            (Value::Bool(yes), Value::Bool(no)) => {
+                let yes = yes.intersect(condition)?;
+                let no = no.intersect(&condition.complement()?)?;
+                Value::Bool(yes.union(&no)?.coalesce()?)
+            }
+            (Value::Reference(yes), Value::Reference(no)) if yes == no => Value::Reference(yes),
+            (Value::Reference(yes), Value::Reference(no)) => {
+                let condition = condition.clone();
+                Value::Reference(self.facts.new_reference(Reference::Select {
+                    condition,
+                    yes,
+                    no,
+                }))
+            }
+            (Value::Literal(yes), Value::Literal(no)) if yes == no => Value::Literal(yes),
+            (Value::Unknown(reason, site), _) | (_, Value::Unknown(reason, site)) => {
+                Value::Unknown(reason, site)
+            }
+            _ => Value::Unknown(ReasonKind::DataDependent, SiteId(0)),
+        })
+    }
+
+    /// Leaves only those instances of the accesses and barriers made since then for which a condition holds.
+    fn narrow(&mut self, since: (usize, usize), condition: &Set) -> Result<()> {
+        let (accesses, barriers) = since;
+        for access in &mut self.facts.accesses[accesses..] {
+            access.domain = access.domain.intersect(condition)?;
+        }
+        for barrier in &mut self.facts.barriers[barriers..] {
+            barrier.domain = barrier.domain.intersect(condition)?;
+        }
+        Ok(())
+    }
+
+    fn made(&self) -> (usize, usize) {
+        (self.facts.accesses.len(), self.facts.barriers.len())
+    }
+
+    /// A `sync`. One under a condition on data may wait or not: then it is as if it did not, and a note of that.
+    fn barrier(&mut self, site: SiteId) -> Result<()> {
+        if !self.is_known(&self.domain)? {
+            self.gap(ReasonKind::DataDependent, site);
+            return Ok(());
+        }
+        let scope = self.frames.last().map_or(0, |frame| frame.scope);
+        self.facts.barriers.push(Barrier {
+            path: self.here(),
+            scope,
+            domain: self.in_full(&self.domain)?,
+        });
+        self.advance();
+        Ok(())
+    }
+
+    /// Whether a condition is one on counters and parameters alone, or on values that are defined by these.
+    fn is_known(&self, condition: &Set) -> Result<bool> {
+        let condition = self.in_full(condition)?;
+        for symbol in condition.symbols()? {
+            if symbol.kind == Kind::Value && condition.involves(symbol)? {
+                return Ok(false);
+            }
+        }
+        Ok(true)
+    }
+
+    /// A condition with the definitions of values put in, as far as they are known by now.
+    fn in_full(&self, condition: &Set) -> Result<Set> {
+        let mut full = condition.clone();
+        loop {
+            let mut defined = None;
+            for symbol in full.symbols()? {
+                if symbol.kind == Kind::Value
+                    && let Definition::Is(set) = &self.facts.value(symbol).definition
+                {
+                    defined = Some((symbol, set));
+                    break;
+                }
+            }
+            let Some((symbol, set)) = defined else {
+                return Ok(full);
+            };
+            full = full.intersect(set)?.exists(|it| it == symbol)?;
+        }
+    }
+}

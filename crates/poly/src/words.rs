@@ -1,0 +1,244 @@
+//! Findings in the user's words: which location, for which parameters, in which instances, and the smallest case.
+
+use crate::facts::{AccessIndex, CounterFacts};
+use crate::objects::{Objects, Slot};
+use crate::order::loops;
+use crate::races::Finding;
+use crate::sets::{Result, Set};
+use crate::symbols::{Kind, Naming, Symbol};
+use finishline_fin::hir::Program;
+use finishline_model::SiteId;
+use finishline_model::proof::{StaticAccess, StaticRace, Witness};
+use finishline_model::summary::Place;
+
+/// The names of a program, to speak of its findings.
+pub(crate) struct Words<'f> {
+    pub(crate) program: &'f Program,
+    pub(crate) objects: &'f Objects<'f>,
+}
+
+impl Words<'_> {
+    pub(crate) fn place(&self, site: SiteId) -> Place {
+        let source = &self.program.source;
+        let Some(at) = source.sites.get(site.index()) else {
+            return Place {
+                file: source.path.clone(),
+                line: 1,
+                column: 1,
+                text: String::new(),
+            };
+        };
+        Place {
+            file: source.path.clone(),
+            line: at.line,
+            column: at.column,
+            text: source.snippet(site),
+        }
+    }
+
+    /// What a symbol is called.
+    fn name(&self, symbol: Symbol) -> String {
+        let facts = self.objects.facts;
+        let index = symbol.index as usize;
+        match symbol.kind {
+            Kind::Parameter => facts.parameters[index].clone(),
+            Kind::Counter => {
+                let CounterFacts { name } = &facts.counters[index];
+                if symbol.copy == 0 {
+                    name.clone()
+                } else {
+                    format!("{name}'")
+                }
+            }
+            Kind::Value | Kind::Location | Kind::Object => symbol.to_string(),
+        }
+    }
+
+    pub(crate) fn condition(&self, set: &Set) -> Result<String> {
+        let text = set.text(|symbol| self.name(symbol))?;
+        Ok(text.replace(">=", "≥").replace("<=", "≤"))
+    }
+
+    /// A symbol in terms of others, if they determine it by one formula.
+    fn determined(&self, set: &Set, symbol: Symbol, by: &[Symbol]) -> Result<Option<String>> {
+        let set = set.exists(|other| other != symbol && !by.contains(&other))?;
+        let isl = self.objects.isl;
+        let twice = set.rename(|it: Symbol| if it == symbol { it.in_copy(7) } else { it })?;
+        let differ = isl.symbol(symbol)?.differs(&isl.symbol(symbol.in_copy(7))?)?;
+        if !set.intersect(&twice)?.intersect(&differ)?.is_empty()? {
+            return Ok(None);
+        }
+        set.least(symbol)?.text(|symbol| self.name(symbol))
+    }
+
+    pub(crate) fn race(&self, finding: &Finding, command: &str) -> Result<StaticRace> {
+        let facts = self.objects.facts;
+        let (first, second) = (
+            &facts.accesses[finding.first],
+            &facts.accesses[finding.second],
+        );
+        let parameters: Vec<Symbol> = (0..facts.parameters.len())
+            .map(|at| Symbol::new(Kind::Parameter, at))
+            .collect();
+        let counters: Vec<Symbol> = loops(&first.path).collect();
+        let others: Vec<Symbol> = loops(&second.path)
+            .map(|counter| finding.naming.name(counter))
+            .collect();
+        let mut known = parameters.clone();
+        let mut instance = Vec::new();
+        for counter in &counters {
+            let name = self.name(*counter);
+            let value = self.determined(&finding.set, *counter, &parameters)?;
+            if value.is_none() {
+                known.push(*counter);
+            }
+            instance.push((name.clone(), value.unwrap_or(name)));
+        }
+        let mut other_instance = Vec::new();
+        for (counter, name) in others.iter().zip(loops(&second.path)) {
+            let name = self.name(name);
+            if let Some(value) = self.determined(&finding.set, *counter, &known)? {
+                other_instance.push((name, value));
+            }
+        }
+        let coordinates = self.coordinates(&finding.slot);
+        let mut indices = Vec::new();
+        for coordinate in &coordinates {
+            indices.push(self.determined(&finding.set, *coordinate, &known)?);
+        }
+        let indices: Option<Vec<String>> = indices.into_iter().collect();
+        let location = match indices {
+            Some(indices) => self.location(&finding.slot, &indices),
+            None => self.program.source.snippet(self.site_of(finding.first)),
+        };
+        let condition = finding.set.exists(|symbol| !known.contains(&symbol))?;
+        Ok(StaticRace {
+            first: self.access(finding.first, instance),
+            second: self.access(finding.second, other_instance),
+            location,
+            condition: self.condition(&condition)?,
+            witness: self.witness(finding, (&parameters, &counters, &others), command)?,
+            benign: None,
+        })
+    }
+
+    fn site_of(&self, access: AccessIndex) -> SiteId {
+        let id = self.objects.facts.accesses[access].id;
+        self.program.source.access(id).place
+    }
+
+    fn access(&self, index: AccessIndex, instance: Vec<(String, String)>) -> StaticAccess {
+        let access = &self.objects.facts.accesses[index];
+        let info = self.program.source.access(access.id);
+        StaticAccess {
+            kind: access.kind,
+            isolated: access.isolated,
+            place: self.place(info.site),
+            function: info.function.clone(),
+            instance,
+        }
+    }
+
+    /// The coordinates that tell the locations of a slot apart.
+    fn coordinates(&self, slot: &Slot) -> Vec<Symbol> {
+        let facts = self.objects.facts;
+        let count = match slot {
+            Slot::Global(_) | Slot::Foreign(..) => 0,
+            Slot::Field(allocation, _) => facts.allocations[*allocation].loops.len(),
+            Slot::Elements(allocation) => {
+                let allocation = &facts.allocations[*allocation];
+                allocation.loops.len() + allocation.sizes.len()
+            }
+        };
+        (0..count).map(Symbol::location).collect()
+    }
+
+    /// A location as the user would write it. Of several objects of one `new` the coordinates are in parentheses.
+    fn location(&self, slot: &Slot, coordinates: &[String]) -> String {
+        let facts = self.objects.facts;
+        let object = |allocation: usize, loops: &[String]| {
+            let id = facts.allocations[allocation].id;
+            let name = self.program.source.allocation(id).name.clone();
+            if loops.is_empty() {
+                name
+            } else {
+                format!("{name}({})", loops.join(", "))
+            }
+        };
+        match slot {
+            Slot::Global(global) => self.program.globals[global.index()].name.clone(),
+            Slot::Field(allocation, field) => {
+                let object = object(*allocation, coordinates);
+                let finishline_fin::hir::Type::Struct(layout) = facts.allocations[*allocation].ty
+                else {
+                    return object;
+                };
+                let field = &self.program.structs[layout.index()].fields[*field as usize].0;
+                format!("{object}.{field}")
+            }
+            Slot::Elements(allocation) => {
+                let loops = facts.allocations[*allocation].loops.len();
+                let (loops, indices) = coordinates.split_at(loops.min(coordinates.len()));
+                format!("{}[{}]", object(*allocation, loops), indices.join(","))
+            }
+            Slot::Foreign(..) => "an object made elsewhere".to_string(),
+        }
+    }
+
+    /// The case with the smallest parameters.
+    fn witness(
+        &self,
+        finding: &Finding,
+        (parameters, counters, others): (&[Symbol], &[Symbol], &[Symbol]),
+        command: &str,
+    ) -> Result<Option<Witness>> {
+        if !finding.doubts.is_empty() {
+            return Ok(None);
+        }
+        let isl = self.objects.isl;
+        let facts = self.objects.facts;
+        // The largest magnitude comes first.
+        let magnitude = Symbol::object(u16::MAX as usize);
+        let size = isl.symbol(magnitude)?;
+        let mut set = finding.set.intersect(&isl.constant(0)?.at_most(&size)?)?;
+        for parameter in parameters {
+            let value = isl.symbol(*parameter)?;
+            set = set.intersect(&value.at_most(&size)?)?;
+            set = set.intersect(&value.neg()?.at_most(&size)?)?;
+        }
+        let coordinates = self.coordinates(&finding.slot);
+        let mut symbols = vec![magnitude];
+        for symbol in parameters.iter().chain(counters).chain(others).chain(&coordinates) {
+            if !symbols.contains(symbol) {
+                symbols.push(*symbol);
+            }
+        }
+        let Some(point) = set.least_point(&symbols)? else {
+            return Ok(None);
+        };
+        let value = |symbol: Symbol| {
+            let at = symbols.iter().position(|other| *other == symbol);
+            at.map_or(0, |at| point[at])
+        };
+        let indices: Vec<String> = coordinates
+            .iter()
+            .map(|coordinate| value(*coordinate).to_string())
+            .collect();
+        let location = self.location(&finding.slot, &indices);
+        let arguments: Vec<i64> = parameters.iter().map(|it| value(*it)).collect();
+        let name = |symbol: Symbol| facts.counters[symbol.index as usize].name.clone();
+        let instance = |names: Vec<Symbol>| {
+            let named = names.into_iter();
+            named.map(|symbol| (name(symbol), value(symbol))).collect()
+        };
+        let values: Vec<String> = arguments.iter().map(ToString::to_string).collect();
+        let replay = format!("{command} {} --watch '{location}'", values.join(" "));
+        Ok(Some(Witness {
+            arguments,
+            location,
+            first: instance(counters.to_vec()),
+            second: instance(others.to_vec()),
+            replay,
+        }))
+    }
+}
