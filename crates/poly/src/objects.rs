@@ -46,7 +46,7 @@ pub(crate) struct Refined {
 
 /// What a reference may refer to.
 pub(crate) struct Held {
-    /// Instances and coordinates of objects.
+    /// Instances and coordinates of objects. Constants keep their symbols.
     objects: Vec<(AllocationIndex, Set)>,
     /// Why it may be something else, or only one of these.
     vague: Option<(ReasonKind, SiteId)>,
@@ -407,14 +407,38 @@ impl<'f> Objects<'f> {
         Ok(refined)
     }
 
-    /// A set with the definitions of its values put in, and the values that have none.
+    /// Whether a value is the same everywhere and computed from parameters: as good as a parameter itself.
+    fn is_constant(&self, symbol: Symbol) -> bool {
+        let value = self.facts.value(symbol);
+        value.loops == 0 && matches!(value.definition, Definition::Is(_))
+    }
+
+    /// A set with the definitions of its values put in, except for constants, and the values that have none.
     pub(crate) fn defined(&self, set: &Set) -> Result<(Set, Vec<Symbol>)> {
+        self.substituted(set, |symbol| !self.is_constant(symbol))
+    }
+
+    /// A set with the definitions of its constants put in.
+    pub(crate) fn with_constants(&self, set: &Set) -> Result<Set> {
+        let (set, _) = self.substituted(set, |symbol| self.is_constant(symbol))?;
+        Ok(set)
+    }
+
+    fn substituted(
+        &self,
+        set: &Set,
+        wanted: impl Fn(Symbol) -> bool,
+    ) -> Result<(Set, Vec<Symbol>)> {
         let mut set = set.clone();
         let mut free = Vec::new();
         loop {
             let mut next = None;
             for symbol in set.symbols()? {
-                if symbol.kind == Kind::Value && !free.contains(&symbol) && set.involves(symbol)? {
+                if symbol.kind == Kind::Value
+                    && wanted(symbol)
+                    && !free.contains(&symbol)
+                    && set.involves(symbol)?
+                {
                     next = Some(symbol);
                     break;
                 }

@@ -2,8 +2,8 @@
 //!
 //! Two accesses race if they touch the same location, one of them writes, not both are isolated, and neither happens before
 //! the other. For each way in which their paths can diverge without anybody waiting, that is a conjunction of
-//! linear conditions; it is first asked without the definitions of values, which already excludes most pairs, then with all
-//! that is known. What is left is a race if nothing unknown is involved, and otherwise may be one.
+//! linear conditions; it is first asked without the definitions of values, which already excludes most pairs, then with
+//! these, and at last with those of constants, which tend to have many pieces. What is left is a race if nothing unknown is involved, and otherwise may be one.
 
 use crate::facts::{Access, AccessIndex};
 use crate::objects::{Objects, Slot, Target, Targets};
@@ -111,6 +111,10 @@ impl Objects<'_> {
             let waited = self.order.waited_for((path, &as_is), (later, &naming))?;
             set = set.subtract(&waited)?;
         }
+        if set.is_empty()? {
+            return Ok(None);
+        }
+        set = self.with_constants(&set)?;
         if set.is_empty()? {
             return Ok(None);
         }

@@ -1,7 +1,7 @@
 //! Calls, unfolded where they stand. A function that is being unfolded already is a gap: it may do anything.
 
 use super::{DEEPEST, Frame, Value, Walker};
-use crate::sets::Result;
+use crate::sets::{Result, Set};
 use finishline_fin::hir::{FunctionId, Type};
 use finishline_model::SiteId;
 use finishline_model::proof::ReasonKind;
@@ -49,12 +49,29 @@ impl Walker<'_> {
             self.block(&function.body.block)
         };
         self.exits = exits;
-        self.domain = before;
         let frame = self.frames.pop().expect("it was pushed");
         ended?;
+        self.domain = self.returned(&frame, before)?;
         match &function.result {
             Some(ty) => self.result(frame, ty, site),
             None => Ok(nothing),
+        }
+    }
+
+    /// Under which condition control comes back from a call: not where an assertion in it failed.
+    fn returned(&self, frame: &Frame, before: Set) -> Result<Set> {
+        let mut after = self.domain.clone();
+        for (domain, _, loops) in &frame.returns {
+            if *loops > frame.loops {
+                return Ok(before);
+            }
+            after = after.union(domain)?;
+        }
+        // Mostly everything comes back, and then the condition of before is the simpler one.
+        if before.is_subset(&after)? {
+            Ok(before)
+        } else {
+            after.coalesce()
         }
     }
 

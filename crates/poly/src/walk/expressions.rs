@@ -285,9 +285,13 @@ impl Walker<'_> {
         } else {
             (value.clone(), by)
         };
-        let zero = self.isl.constant(0)?;
+        let down = value.floor_divide(by)?;
+        let positive = self.isl.constant(0)?.at_most(&value)?;
+        if self.domain.is_subset(&positive)? {
+            return Ok(down);
+        }
         let up = value.neg()?.floor_divide(by)?.neg()?;
-        Affine::select(&zero.at_most(&value)?, &value.floor_divide(by)?, &up)
+        Affine::select(&positive, &down, &up)
     }
 
     fn compare(
