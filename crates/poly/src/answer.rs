@@ -1,7 +1,7 @@
 //! From findings to an answer: each kernel judged, the same pair of accesses told once.
 
 use crate::Options;
-use crate::facts::{Facts, Gap};
+use crate::facts::Gap;
 use crate::kernels::{self, KernelId};
 use crate::objects::Objects;
 use crate::races::{Finding, conflict};
@@ -10,8 +10,8 @@ use crate::symbols::{Kind, Symbol};
 use crate::walk;
 use crate::words::Words;
 use finishline_fin::hir::Program;
-use finishline_model::proof::{Kernel, Proof, Reason, ReasonKind, StaticRace};
-use finishline_model::{AccessId, SiteId, Verdict};
+use finishline_model::proof::{Kernel, Proof, Reason, ReasonKind, RemarkKind, StaticRace};
+use finishline_model::{AccessId, AccessKind, SiteId, Verdict};
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::Instant;
 
@@ -95,7 +95,19 @@ pub(crate) fn answer(program: &Program, options: &Options) -> Answer {
         time: start.elapsed(),
     };
     match facts {
-        Ok(facts) => proof.kernels = judge.kernels(&isl, &facts),
+        Ok(facts) => {
+            let objects = Objects::new(&isl, &facts);
+            let words = Words {
+                program,
+                objects: &objects,
+            };
+            proof.kernels = judge.kernels(&words);
+            if options.dataflow {
+                let _clock = isl.clock(options.timeout);
+                // What there was no time for is left out: nothing else depends on it.
+                let _ = dataflow(&words, &mut proof);
+            }
+        }
         Err(stop) => proof.kernels = vec![judge.stopped(KernelId::Program, None, &stop)],
     }
     proof.verdict = verdict(proof.kernels.iter().map(|kernel| kernel.verdict));
@@ -105,6 +117,28 @@ pub(crate) fn answer(program: &Program, options: &Options) -> Answer {
         compared: judge.compared,
         conflicts: judge.conflicts,
     }
+}
+
+/// The producers of all reads, and what is questionable about writes and reads.
+fn dataflow(words: &Words, proof: &mut Proof) -> Result<()> {
+    let facts = words.objects.facts;
+    for (index, access) in facts.accesses.iter().enumerate() {
+        let others = facts.accesses.iter().filter(|other| other.id == access.id);
+        let (kind, set) = match access.kind {
+            AccessKind::Read => {
+                proof.sources.push(words.sources(index)?);
+                let set = words.objects.never_written(index)?;
+                (RemarkKind::NeverWritten, set)
+            }
+            AccessKind::Write => (RemarkKind::DeadWrite, words.objects.dead(index)?),
+        };
+        let Some(set) = set else { continue };
+        // What is true of one call of a function may not be of another.
+        if !set.is_empty()? && others.count() == 1 {
+            proof.remarks.push(words.remark(kind, index, &set)?);
+        }
+    }
+    Ok(())
 }
 
 /// What the parts say of the whole.
@@ -127,29 +161,25 @@ struct Judge<'p> {
 }
 
 impl Judge<'_> {
-    fn kernels(&mut self, isl: &Isl, facts: &Facts) -> Vec<Kernel> {
-        let objects = Objects::new(isl, facts);
-        let words = Words {
-            program: self.program,
-            objects: &objects,
-        };
+    fn kernels(&mut self, words: &Words) -> Vec<Kernel> {
+        let Objects { isl, facts, .. } = words.objects;
         let mut kernels = Vec::new();
         let mut undecided = BTreeSet::new();
         self.compared = facts.accesses.iter().map(|access| access.id).collect();
         for (id, accesses) in kernels::divide(facts).list {
             let clock = isl.clock(self.options.timeout);
-            let judged = self.kernel(&words, id, &accesses);
+            let judged = self.kernel(words, id, &accesses);
             drop(clock);
             kernels.push(match judged {
                 Ok(kernel) => kernel,
                 Err(stop) => {
                     undecided.extend(accesses.iter().map(|index| facts.accesses[*index].id));
-                    self.stopped(id, Some(&words), &stop)
+                    self.stopped(id, Some(words), &stop)
                 }
             });
         }
         for gap in facts.gaps.iter().filter(|gap| gap.is_foreign()) {
-            self.foreign(&words, gap, &mut kernels, &mut undecided);
+            self.foreign(words, gap, &mut kernels, &mut undecided);
         }
         self.compared.retain(|id| !undecided.contains(id));
         kernels

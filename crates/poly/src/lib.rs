@@ -8,7 +8,7 @@
 //! - [`order`]: what happens before what, from paths (Algorithm H).
 //! - [`objects`]: which locations an access touches; aliasing is decided here.
 //! - [`sources`]: which writes a read can see (array dataflow analysis, by instance).
-//! - [`races`]: the pairs of instances that conflict in parallel.
+//! - [`races`]: the pairs of instances that conflict in parallel; [`remarks`]: what the sources tell besides.
 //! - [`kernels`], [`answer`], [`words`]: the parts of a program, what is known of each, and how it is told.
 //! - [`sets`], [`symbols`]: integer sets, by isl.
 //!
@@ -25,6 +25,7 @@ mod kernels;
 mod objects;
 mod order;
 mod races;
+mod remarks;
 mod sets;
 mod sources;
 mod symbols;
@@ -41,6 +42,8 @@ use std::time::Duration;
 pub struct Options {
     /// For each kernel.
     pub timeout: Duration,
+    /// Also say who produces what each read reads, and what is questionable about writes and reads.
+    pub dataflow: bool,
 }
 
 /// Calls are unfolded recursively, a hundred deep, with 200 nested statements each.

@@ -67,13 +67,23 @@ impl Objects<'_> {
             sources.vague |= candidates.iter().any(|it| !it.surely);
             let read = (&*access.path, &refined.set);
             let mut unseen = refined.set.clone();
+            // What surely happens before the read may overwrite what happened before that.
+            let mut between = Vec::new();
+            for candidate in candidates.iter().filter(|it| it.surely) {
+                let before = self.before(candidate, read)?;
+                if !before.is_empty()? {
+                    unseen = unseen.subtract(&before.exists(|it| it.copy == 1)?)?;
+                    let before = before.rename(|it: Symbol| if it.copy == 1 { it.in_copy(2) } else { it })?;
+                    between.push((candidate, before));
+                }
+            }
             for candidate in &candidates {
-                let seen = self.seen(candidate, read)?;
-                let overwritten = self.overwritten(candidate, &candidates, read)?;
-                let pairs = seen.subtract(&overwritten)?;
-                if candidate.surely {
-                    let before = self.before(candidate, read)?.exists(|it| it.copy == 1)?;
-                    unseen = unseen.subtract(&before)?;
+                let mut pairs = self.seen(candidate, read)?;
+                for (other, before) in &between {
+                    if pairs.is_empty()? {
+                        break;
+                    }
+                    pairs = pairs.subtract(&self.overwritten(candidate, &pairs, other, before)?)?;
                 }
                 if !pairs.is_empty()? {
                     sources.writes.push((candidate.access, pairs));
@@ -89,20 +99,7 @@ impl Objects<'_> {
     fn candidates(&self, read: AccessIndex, slot: &Slot) -> Result<Vec<Candidate>> {
         let mut candidates = Vec::new();
         for (index, access) in self.facts.accesses.iter().enumerate() {
-            let may_touch = match (&access.place, &self.facts.accesses[read].place) {
-                (Touched::Global(a), Touched::Global(b)) => a == b,
-                (
-                    Touched::Field { layout, field, .. },
-                    Touched::Field {
-                        layout: of,
-                        field: other,
-                        ..
-                    },
-                ) => layout == of && field == other,
-                (Touched::Element { ty, .. }, Touched::Element { ty: other, .. }) => ty == other,
-                _ => false,
-            };
-            if access.kind == AccessKind::Read || !may_touch {
+            if access.kind == AccessKind::Read || !self.may_meet(index, read) {
                 continue;
             }
             let targets = self.targets(index)?;
@@ -116,6 +113,24 @@ impl Objects<'_> {
             }
         }
         Ok(candidates)
+    }
+
+    /// Whether two accesses may touch the same location, as far as types go.
+    pub(crate) fn may_meet(&self, first: AccessIndex, second: AccessIndex) -> bool {
+        let (first, second) = (&self.facts.accesses[first], &self.facts.accesses[second]);
+        match (&first.place, &second.place) {
+            (Touched::Global(a), Touched::Global(b)) => a == b,
+            (
+                Touched::Field { layout, field, .. },
+                Touched::Field {
+                    layout: of,
+                    field: other,
+                    ..
+                },
+            ) => layout == of && field == other,
+            (Touched::Element { ty, .. }, Touched::Element { ty: other, .. }) => ty == other,
+            _ => false,
+        }
     }
 
     fn path(&self, candidate: &Candidate) -> &[Step] {
@@ -146,34 +161,22 @@ impl Objects<'_> {
         both.intersect(&order)
     }
 
-    /// The pairs with another write surely in between.
+    /// The pairs, of a write and a read, with another write in between, of which is known when it is before the read.
     fn overwritten(
         &self,
         write: &Candidate,
-        others: &[Candidate],
-        (path, read): (&[Step], &Set),
+        pairs: &Set,
+        other: &Candidate,
+        before: &Set,
     ) -> Result<Set> {
         let first = |symbol: Symbol| self.in_copy(symbol, 1);
         let second = |symbol: Symbol| self.in_copy(symbol, 2);
-        let as_is = |symbol: Symbol| symbol;
-        let mut set = self.isl.nothing()?;
-        for other in others.iter().filter(|it| it.surely) {
-            let after = self
-                .order
-                .precedes((self.path(write), &first), (self.path(other), &second))?;
-            if after.is_empty()? {
-                continue;
-            }
-            let before = (self.order).precedes((self.path(other), &second), (path, &as_is))?;
-            if before.is_empty()? {
-                continue;
-            }
-            let between = other.set.rename(second)?.intersect(&after)?.intersect(&before)?;
-            let all = between
-                .intersect(read)?
-                .intersect(&write.set.rename(first)?)?;
-            set = set.union(&all.exists(|symbol| symbol.copy == 2)?)?;
+        let after = (self.order)
+            .precedes((self.path(write), &first), (self.path(other), &second))?;
+        if after.is_empty()? {
+            return Ok(after);
         }
-        Ok(set)
+        let all = pairs.intersect(before)?.intersect(&after)?;
+        all.exists(|symbol| symbol.copy == 2)
     }
 }

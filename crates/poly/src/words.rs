@@ -8,7 +8,9 @@ use crate::sets::{Result, Set};
 use crate::symbols::{Kind, Naming, Symbol};
 use finishline_fin::hir::Program;
 use finishline_model::SiteId;
-use finishline_model::proof::{StaticAccess, StaticRace, Witness};
+use finishline_model::proof::{
+    ReadSources, Remark, RemarkKind, Source, StaticAccess, StaticRace, Witness,
+};
 use finishline_model::summary::Place;
 
 /// The names of a program, to speak of its findings.
@@ -118,7 +120,62 @@ impl Words<'_> {
             location,
             condition: self.condition(&condition)?,
             witness: self.witness(finding, (&parameters, &counters, &others), command)?,
-            benign: None,
+            benign: self.objects.benign(finding)?,
+        })
+    }
+
+    /// Something questionable about the instances of an access.
+    pub(crate) fn remark(&self, kind: RemarkKind, index: AccessIndex, set: &Set) -> Result<Remark> {
+        let set = self.objects.with_constants(set)?;
+        let all = self.objects.with_constants(&self.objects.instances(index)?)?;
+        let site = self.program.source.access(self.objects.facts.accesses[index].id).site;
+        Ok(Remark {
+            kind,
+            place: self.place(site),
+            location: self.program.source.snippet(self.site_of(index)),
+            condition: self.condition(&set.gist(&all)?)?,
+        })
+    }
+
+    /// The producers of a read.
+    pub(crate) fn sources(&self, read: AccessIndex) -> Result<ReadSources> {
+        let facts = self.objects.facts;
+        let sources = self.objects.sources(read)?;
+        let mut known: Vec<Symbol> = (0..facts.parameters.len())
+            .map(|at| Symbol::new(Kind::Parameter, at))
+            .collect();
+        known.extend(loops(&facts.accesses[read].path));
+        let all = self.objects.with_constants(&self.objects.instances(read)?)?;
+        let mut list = Vec::new();
+        for (write, pairs) in &sources.writes {
+            let pairs = self.objects.with_constants(pairs)?;
+            let mut instance = Vec::new();
+            for counter in loops(&facts.accesses[*write].path) {
+                let value = self.determined(&pairs, counter.in_copy(1), &known)?;
+                if let Some(value) = value {
+                    instance.push((self.name(counter), value));
+                }
+            }
+            let id = facts.accesses[*write].id;
+            let condition = pairs.exists(|symbol| !known.contains(&symbol))?;
+            list.push(Source {
+                write: Some(self.place(self.program.source.access(id).site)),
+                instance,
+                condition: self.condition(&condition.gist(&all)?)?,
+            });
+        }
+        let initial = self.objects.with_constants(&sources.initial)?;
+        if !initial.is_empty()? {
+            list.push(Source {
+                write: None,
+                instance: Vec::new(),
+                condition: self.condition(&initial.gist(&all)?)?,
+            });
+        }
+        Ok(ReadSources {
+            place: self.place(self.program.source.access(facts.accesses[read].id).site),
+            location: self.program.source.snippet(self.site_of(read)),
+            sources: list,
         })
     }
 

@@ -1,0 +1,92 @@
+//! What dataflow tells beyond races: writes that no read sees, reads of what nobody wrote, races that change nothing.
+//!
+//! What a program leaves in memory when it ends can't be observed, so a write counts only if a read sees it. The sources of
+//! reads are supersets where something is unknown, so what is none is surely none: a dead write is dead.
+
+use crate::facts::{AccessIndex, Stored};
+use crate::objects::Objects;
+use crate::races::Finding;
+use crate::sets::{Result, Set};
+use crate::symbols::{Kind, Naming, Symbol};
+use finishline_model::AccessKind;
+use finishline_model::proof::Benign;
+
+impl Objects<'_> {
+    /// The instances of an access, in terms of its symbols.
+    pub(crate) fn instances(&self, index: AccessIndex) -> Result<Set> {
+        let mut instances = self.isl.nothing()?;
+        for target in &self.targets(index)?.list {
+            let refined = self.refined(target)?;
+            let set = refined.set.exists(|symbol| symbol.kind == Kind::Location)?;
+            instances = instances.union(&set)?;
+        }
+        instances.coalesce()
+    }
+
+    /// The instances of a write that no read sees. None if not all reads are known.
+    pub(crate) fn dead(&self, write: AccessIndex) -> Result<Option<Set>> {
+        if self.facts.has_foreign() {
+            return Ok(None);
+        }
+        let mut dead = self.instances(write)?;
+        for (index, access) in self.facts.accesses.iter().enumerate() {
+            if access.kind == AccessKind::Write || !self.may_meet(index, write) {
+                continue;
+            }
+            let sources = self.sources(index)?;
+            if sources.incomplete {
+                return Ok(None);
+            }
+            for (_, pairs) in sources.writes.iter().filter(|(source, _)| *source == write) {
+                let own = |symbol: Symbol| self.in_copy(symbol, 1) == symbol || symbol.copy == 1;
+                let seen = pairs.exists(|symbol| !own(symbol) || symbol.kind == Kind::Location)?;
+                let seen = seen.rename(|symbol: Symbol| symbol.in_copy(0))?;
+                dead = dead.subtract(&seen)?;
+            }
+        }
+        Ok(Some(dead.coalesce()?))
+    }
+
+    /// The instances of a read that see the starting value in every schedule.
+    pub(crate) fn never_written(&self, read: AccessIndex) -> Result<Option<Set>> {
+        let sources = self.sources(read)?;
+        if sources.vague || sources.incomplete {
+            return Ok(None);
+        }
+        let mut unwritten = self.instances(read)?;
+        for (_, pairs) in &sources.writes {
+            let seen = |symbol: Symbol| symbol.copy == 1 || symbol.kind == Kind::Location;
+            unwritten = unwritten.subtract(&pairs.exists(seen)?)?;
+        }
+        Ok(Some(unwritten.coalesce()?))
+    }
+
+    /// Whether a race can't change anything.
+    pub(crate) fn benign(&self, finding: &Finding) -> Result<Option<Benign>> {
+        let (first, second) = (
+            &self.facts.accesses[finding.first],
+            &self.facts.accesses[finding.second],
+        );
+        if first.kind == AccessKind::Read || second.kind == AccessKind::Read {
+            return Ok(None);
+        }
+        let same = match (&first.stored, &second.stored) {
+            (Stored::Number(one), Stored::Number(other)) => {
+                let differ = one.differs(&other.rename(finding.naming.clone())?)?;
+                finding.set.intersect(&differ)?.is_empty()?
+            }
+            (Stored::Literal(one), Stored::Literal(other)) => one == other,
+            _ => false,
+        };
+        if same {
+            return Ok(Some(Benign::SameValue));
+        }
+        let (Some(one), Some(other)) = (self.dead(finding.first)?, self.dead(finding.second)?)
+        else {
+            return Ok(None);
+        };
+        let other = other.rename(|symbol: Symbol| finding.naming.name(symbol))?;
+        let unread = finding.set.is_subset(&one)? && finding.set.is_subset(&other)?;
+        Ok(unread.then_some(Benign::NeverRead))
+    }
+}
