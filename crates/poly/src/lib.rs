@@ -20,6 +20,8 @@
 #![forbid(unsafe_code)]
 
 mod answer;
+#[cfg(test)]
+mod claims;
 mod facts;
 mod kernels;
 mod objects;

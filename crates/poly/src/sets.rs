@@ -75,6 +75,12 @@ impl Isl {
         checked(&self.context, make(&self.context))
     }
 
+    /// What claims about sets are read with.
+    #[cfg(test)]
+    pub(crate) fn context(&self) -> &isl::Context {
+        &self.context
+    }
+
     /// From now on all operations together take no longer than this, until the clock is dropped.
     pub(crate) fn clock(&self, limit: Duration) -> Clock<'_> {
         let watched = isl::Context {
@@ -305,6 +311,13 @@ impl Set {
         self.done(least.project_domain_on_params()).map(Affine)
     }
 
+    /// The greatest value of a symbol in terms of the others.
+    pub(crate) fn greatest(&self, symbol: Symbol) -> Result<Affine> {
+        let tuple = self.tuple(&[symbol])?;
+        let greatest = self.done(tuple.dim_max(0))?;
+        self.done(greatest.project_domain_on_params()).map(Affine)
+    }
+
     /// The set of tuples of these symbols, the others staying symbols.
     pub(crate) fn tuple(&self, symbols: &[Symbol]) -> Result<isl::Set> {
         let mut set = self.done(self.take()?.from_params())?;
@@ -417,6 +430,11 @@ impl Affine {
     pub(crate) fn when(&self, condition: &Set) -> Result<Affine> {
         self.done(self.take()?.intersect_params(condition.take()?))
             .map(Affine)
+    }
+
+    /// A simpler value that is the same wherever `context` holds.
+    pub(crate) fn gist(&self, context: &Set) -> Result<Affine> {
+        self.done(self.take()?.gist_params(context.take()?)).map(Affine)
     }
 
     /// This value or, where it has none, the other.
@@ -548,9 +566,9 @@ mod tests {
         let isl = Isl::new();
         let (n, i) = (isl.symbol(N)?, isl.symbol(I)?);
         let below = i.less(&n)?;
-        let both = below.intersect(&i.rename(|s| s.in_copy(1))?.less(&n)?)?;
+        let both = below.intersect(&i.rename(|s: Symbol| s.in_copy(1))?.less(&n)?)?;
         assert_eq!(both.symbols()?.len(), 3);
-        let other = below.rename(|symbol| if symbol == I { I.in_copy(1) } else { symbol })?;
+        let other = below.rename(|symbol: Symbol| if symbol == I { I.in_copy(1) } else { symbol })?;
         assert!(both.is_subset(&other)? && !other.is_subset(&both)?);
         assert!(both.exists(|symbol| symbol == I.in_copy(1))?.is_equal(&below)?);
         let zero = isl.constant(0)?;

@@ -70,7 +70,9 @@ impl Words<'_> {
         if !set.intersect(&twice)?.intersect(&differ)?.is_empty()? {
             return Ok(None);
         }
-        set.least(symbol)?.text(|symbol| self.name(symbol))
+        let value = set.least(symbol)?;
+        let value = value.gist(&set.exists(|other| other == symbol)?)?;
+        value.text(|symbol| self.name(symbol))
     }
 
     pub(crate) fn race(&self, finding: &Finding, command: &str) -> Result<StaticRace> {

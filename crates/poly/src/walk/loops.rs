@@ -1,7 +1,8 @@
 //! Loops: a counter each, and what becomes of the locals that they change.
 //!
-//! A `for` counts by its own counter. A `while` gets one, the number of the iteration from 0: if its condition is affine in
-//! that, the iterations are those up to the first for which it fails. `break` ends a loop before its time: no
+//! A `for` counts by its own counter. A `while` counts by a variable of its condition that each iteration changes by the same
+//! amount, or else by the number of the iteration from 0: if its condition is affine in that, the iterations are those up to
+//! the first for which it fails. `break` ends a loop before its time: no
 //! iteration comes after one that breaks.
 
 use super::induction::{increment, literal};
@@ -11,7 +12,7 @@ use crate::order::Step;
 use crate::sets::{Affine, Result, Set};
 use crate::symbols::Symbol;
 use finishline_fin::assigned::assigned;
-use finishline_fin::hir::{Expression, LocalId, Range, Statement};
+use finishline_fin::hir::{Expression, ExpressionKind, LocalId, Range, Statement};
 use finishline_model::SiteId;
 use finishline_model::proof::ReasonKind;
 
@@ -67,12 +68,7 @@ impl Walker<'_> {
             Some(bounds) => {
                 let mut exits = None;
                 self.iterate(counter, &bounds, |walker, symbol| {
-                    let number = walker.isl.symbol(symbol)?.sub(&bounds.start)?;
-                    let number = if bounds.step > 0 {
-                        number.floor_divide(bounds.step)?
-                    } else {
-                        number.neg()?.floor_divide(-bounds.step)?
-                    };
+                    let (_, number) = walker.progression(&bounds.start, bounds.step, symbol)?;
                     exits = Some(walker.body(&carried, &number, body, site)?);
                     Ok(())
                 })?;
@@ -104,20 +100,24 @@ impl Walker<'_> {
         let site = condition.site;
         let carried = self.carried(body)?;
         let made = self.made();
-        let symbol = self.facts.new_counter("iteration");
-        let before = self.domain.clone();
-        let step = Step::Loop {
-            counter: symbol,
-            descending: false,
+        let (name, start, step) = match self.counting(&carried, condition) {
+            Some(counting) => counting,
+            None => ("iteration".to_string(), self.isl.constant(0)?, 1),
         };
-        let number = self.isl.symbol(symbol)?;
-        let from_zero = self.isl.constant(0)?.at_most(&number)?;
+        let symbol = self.facts.new_counter(&name);
+        let (reached, number) = self.progression(&start, step, symbol)?;
+        let before = self.domain.clone();
+        let descending = step < 0;
         let nothing = self.isl.nothing()?;
         let mut holds = nothing.clone();
         let mut exits = None;
         self.loops.push(symbol);
-        self.domain = before.intersect(&from_zero)?;
-        self.inside(step, |walker| {
+        self.domain = before.intersect(&reached)?;
+        let inside = Step::Loop {
+            counter: symbol,
+            descending,
+        };
+        self.inside(inside, |walker| {
             walker.start_iteration(&carried, &number, site)?;
             let value = walker.expression(condition)?;
             holds = walker.condition(value)?;
@@ -129,14 +129,52 @@ impl Walker<'_> {
         self.loops.pop();
         self.domain = before;
         let Some(exits) = exits else { return Ok(()) };
-        let fails = from_zero.subtract(&holds)?;
-        self.end_early(made, &exits, &fails, false, site)?;
+        let fails = reached.subtract(&holds)?;
+        self.end_early(made, &exits, &fails, descending, site)?;
         let trips = if self.is_known(&fails)? && exits.is_whole()? {
-            Some(self.in_full(&fails)?.least(symbol)?)
+            let fails = self.in_full(&fails)?;
+            let first = if descending {
+                fails.greatest(symbol)?
+            } else {
+                fails.least(symbol)?
+            };
+            Some(first.sub(&start)?.scale(step.signum())?.floor_divide(step.abs())?)
         } else {
             None
         };
         self.after(&carried, &exits, trips.as_ref(), site)
+    }
+
+    /// The induction variable by which a `while` counts: its name, first value and increment.
+    fn counting(
+        &self,
+        carried: &[Carried],
+        condition: &Expression,
+    ) -> Option<(String, Affine, i64)> {
+        let frame = self.frames.last()?;
+        let locals = &self.program.functions[frame.function.index()].locals;
+        carried.iter().find_map(|it| match (&it.before, it.increment) {
+            (Value::Int(start), Some(step)) if step != 0 && mentions(condition, it.local) => {
+                Some((locals[it.local.index()].name.clone(), start.clone(), step))
+            }
+            _ => None,
+        })
+    }
+
+    /// The values of an arithmetic progression that may go on for ever, and the number of each, from 0.
+    fn progression(&self, start: &Affine, step: i64, symbol: Symbol) -> Result<(Set, Affine)> {
+        let value = self.isl.symbol(symbol)?;
+        let (reached, distance) = if step < 0 {
+            (value.at_most(start)?, start.sub(&value)?)
+        } else {
+            (start.at_most(&value)?, value.sub(start)?)
+        };
+        let step = step.abs();
+        if step == 1 {
+            return Ok((reached, distance));
+        }
+        let remainder = distance.modulo(step)?.equals(&self.isl.constant(0)?)?;
+        Ok((reached.intersect(&remainder)?, distance.floor_divide(step)?))
     }
 
     /// Evaluates a range; none if it counts by an unknown step.
@@ -183,22 +221,13 @@ impl Walker<'_> {
         let symbol = self.facts.new_counter(&local.name);
         let value = self.isl.symbol(symbol)?;
         let descending = bounds.step < 0;
-        let (mut inside, distance) = if descending {
-            (
-                value.at_most(&bounds.start)?.intersect(&bounds.end.less(&value)?)?,
-                bounds.start.sub(&value)?,
-            )
+        let (reached, _) = self.progression(&bounds.start, bounds.step, symbol)?;
+        let in_time = if descending {
+            bounds.end.less(&value)?
         } else {
-            (
-                bounds.start.at_most(&value)?.intersect(&value.less(&bounds.end)?)?,
-                value.sub(&bounds.start)?,
-            )
+            value.less(&bounds.end)?
         };
-        let step = bounds.step.abs();
-        if step > 1 {
-            let remainder = distance.modulo(step)?;
-            inside = inside.intersect(&remainder.equals(&self.isl.constant(0)?)?)?;
-        }
+        let inside = reached.intersect(&in_time)?;
         let before = self.domain.clone();
         self.domain = before.intersect(&inside)?;
         self.loops.push(symbol);
@@ -512,5 +541,20 @@ impl Left {
     /// It never was.
     fn is_whole(&self) -> Result<bool> {
         self.breaks_or_returns.is_empty()
+    }
+}
+
+/// Whether a local occurs in an expression.
+fn mentions(expression: &Expression, local: LocalId) -> bool {
+    match &expression.kind {
+        ExpressionKind::Local(it) => *it == local,
+        ExpressionKind::Unary(_, operand) | ExpressionKind::Convert(operand) => {
+            mentions(operand, local)
+        }
+        ExpressionKind::Binary(_, left, right)
+        | ExpressionKind::Compare(_, left, right)
+        | ExpressionKind::And(left, right)
+        | ExpressionKind::Or(left, right) => mentions(left, local) || mentions(right, local),
+        _ => false,
     }
 }
