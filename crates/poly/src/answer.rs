@@ -96,7 +96,7 @@ pub(crate) fn answer(program: &Program, options: &Options) -> Answer {
     };
     match facts {
         Ok(facts) => {
-            let objects = Objects::new(&isl, &facts);
+            let objects = Objects::new(&isl, program, &facts);
             let words = Words {
                 program,
                 objects: &objects,

@@ -56,7 +56,7 @@ fn complaints(text: &str) -> Vec<String> {
         text,
         program: &program,
         facts: &facts,
-        objects: Objects::new(&isl, &facts),
+        objects: Objects::new(&isl, &program, &facts),
         wrong: Vec::new(),
     };
     claims.check(&answer).expect("no time limit")
@@ -108,6 +108,10 @@ impl Claims<'_> {
     fn findings(&self) -> Result<Vec<Finding>> {
         let mut found = Vec::new();
         for (id, accesses) in kernels::divide(self.facts).list {
+            let mut gaps = self.facts.gaps.iter();
+            if gaps.any(|gap| kernels::concerns(id, &gap.path)) {
+                continue;
+            }
             for (at, first) in accesses.iter().enumerate() {
                 for second in &accesses[at..] {
                     let (one, other) = (&self.facts.accesses[*first], &self.facts.accesses[*second]);
@@ -138,10 +142,11 @@ impl Claims<'_> {
         let mut reads: BTreeMap<String, usize> = BTreeMap::new();
         let mut named = Vec::new();
         let source = &self.program.source;
-        for (index, info) in source.accesses.iter().enumerate() {
-            if source.site(info.place).line as usize != line + 1 {
-                continue;
-            }
+        let mut accesses: Vec<_> = (source.accesses.iter().enumerate())
+            .filter(|(_, info)| source.site(info.place).line as usize == line + 1)
+            .collect();
+        accesses.sort_by_key(|(_, info)| source.site(info.place).column);
+        for (index, info) in accesses {
             let id = AccessId::from_index(index);
             if info.kind == AccessKind::Write {
                 if which.is_empty() || which == "w" {

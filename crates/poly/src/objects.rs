@@ -12,7 +12,7 @@ use crate::order::Order;
 use crate::sets::{Isl, Result, Set};
 use crate::sources::Sources;
 use crate::symbols::{Kind, Symbol};
-use finishline_fin::hir::{GlobalId, Type};
+use finishline_fin::hir::{GlobalId, Program, Type};
 use finishline_model::SiteId;
 use finishline_model::proof::ReasonKind;
 use std::cell::RefCell;
@@ -59,8 +59,12 @@ pub(crate) struct Targets {
     pub(crate) vague: Option<(ReasonKind, SiteId)>,
 }
 
+/// The place of a doubt that no place of the source is to blame for.
+const NOWHERE: SiteId = SiteId(0);
+
 pub(crate) struct Objects<'f> {
     pub(crate) isl: &'f Isl,
+    program: &'f Program,
     pub(crate) facts: &'f Facts,
     pub(crate) order: Order<'f>,
     held: RefCell<Vec<State<Held>>>,
@@ -78,12 +82,13 @@ pub(crate) enum State<T> {
 }
 
 impl<'f> Objects<'f> {
-    pub(crate) fn new(isl: &'f Isl, facts: &'f Facts) -> Objects<'f> {
+    pub(crate) fn new(isl: &'f Isl, program: &'f Program, facts: &'f Facts) -> Objects<'f> {
         fn unasked<T>(count: usize) -> RefCell<Vec<State<T>>> {
             RefCell::new((0..count).map(|_| State::Unasked).collect())
         }
         Objects {
             isl,
+            program,
             facts,
             order: Order {
                 isl,
@@ -113,7 +118,7 @@ impl<'f> Objects<'f> {
             || self.find_targets(index, |reference, ty| self.held(reference, ty)),
             // A reference that is read from where it is stored itself.
             || {
-                let circle = (ReasonKind::Aliasing, SiteId(0));
+                let circle = (ReasonKind::Aliasing, NOWHERE);
                 self.find_targets(index, |_, ty| self.anything(ty, circle).map(Rc::new))
             },
         )
@@ -130,6 +135,12 @@ impl<'f> Objects<'f> {
             slot,
             set,
             refined: RefCell::new(None),
+        };
+        // Doubts without a place of their own are about the access.
+        let vague = |held: &Held| {
+            let place = self.program.source.access(access.id).place;
+            held.vague
+                .map(|(reason, site)| (reason, if site == NOWHERE { place } else { site }))
         };
         match &access.place {
             Touched::Global(global) => Ok(Targets {
@@ -151,7 +162,7 @@ impl<'f> Objects<'f> {
                     let slot = Slot::Foreign(format!("struct {}", layout.index()), Some(*field));
                     list.push(target(slot, access.domain.clone()));
                 }
-                let vague = held.vague;
+                let vague = vague(&held);
                 Ok(Targets { list, vague })
             }
             Touched::Element { array, ty, indices } => {
@@ -170,7 +181,7 @@ impl<'f> Objects<'f> {
                     let slot = Slot::Foreign(format!("{ty:?}"), None);
                     list.push(target(slot, access.domain.clone()));
                 }
-                let vague = held.vague;
+                let vague = vague(&held);
                 Ok(Targets { list, vague })
             }
         }
@@ -187,7 +198,7 @@ impl<'f> Objects<'f> {
             &self.held,
             reference,
             || self.find_held(reference, ty),
-            || self.anything(ty, (ReasonKind::Aliasing, SiteId(0))),
+            || self.anything(ty, (ReasonKind::Aliasing, NOWHERE)),
         )
     }
 
@@ -244,11 +255,11 @@ impl<'f> Objects<'f> {
             Reference::Loaded(access) => {
                 let sources = self.sources(*access)?;
                 if sources.incomplete {
-                    return self.anything(ty, (ReasonKind::Aliasing, SiteId(0)));
+                    return self.anything(ty, (ReasonKind::Aliasing, NOWHERE));
                 }
                 for (write, pairs) in &sources.writes {
                     let Stored::Reference(stored) = self.facts.accesses[*write].stored else {
-                        return self.anything(ty, (ReasonKind::Aliasing, SiteId(0)));
+                        return self.anything(ty, (ReasonKind::Aliasing, NOWHERE));
                     };
                     let stored = self.held(stored, ty)?;
                     let copied = |symbol| self.in_copy(symbol, 1);
@@ -258,7 +269,7 @@ impl<'f> Objects<'f> {
                     })?;
                 }
                 if sources.vague {
-                    held.vague = held.vague.or(Some((ReasonKind::Aliasing, SiteId(0))));
+                    held.vague = held.vague.or(Some((ReasonKind::Aliasing, NOWHERE)));
                 }
                 self.make_sure(&mut held)?;
             }
@@ -289,7 +300,7 @@ impl<'f> Objects<'f> {
             two = two.intersect(&differ)?;
             let instances = set.exists(|symbol| symbol.kind == Kind::Object)?;
             if !two.is_empty()? || !instances.intersect(&seen)?.is_empty()? {
-                held.vague = Some((ReasonKind::Aliasing, SiteId(0)));
+                held.vague = Some((ReasonKind::Aliasing, NOWHERE));
                 return Ok(());
             }
             seen = seen.union(&instances)?;
@@ -386,7 +397,11 @@ impl<'f> Objects<'f> {
             let index = self.isl.symbol(Symbol::location(allocation.loops.len() + at))?;
             let inside = zero.at_most(&index)?.intersect(&index.less(size)?)?;
             if let Some(inside) = self.at_allocation(&inside, &allocation.loops, Kind::Location)? {
-                set = set.intersect(&inside)?;
+                // Of an array of unknown length every index may be one.
+                let (inside, free) = self.defined(&inside)?;
+                if free.is_empty() {
+                    set = set.intersect(&inside)?;
+                }
             }
         }
         Ok(set)

@@ -365,12 +365,16 @@ impl Walker<'_> {
     }
 
     /// What a write of this value leaves behind.
-    pub(super) fn stored(&mut self, value: &Value) -> Stored {
-        match value {
+    pub(super) fn stored(&self, value: &Value) -> Result<Stored> {
+        Ok(match value {
             Value::Int(value) => Stored::Number(value.clone()),
             Value::Reference(reference) => Stored::Reference(*reference),
             Value::Literal(text) => Stored::Literal(text.clone()),
+            Value::Bool(condition) if condition.is_empty()? => Stored::Literal("false".to_string()),
+            Value::Bool(condition) if condition.complement()?.is_empty()? => {
+                Stored::Literal("true".to_string())
+            }
             Value::Bool(_) | Value::Unknown(..) => Stored::Unknown,
-        }
+        })
     }
 }

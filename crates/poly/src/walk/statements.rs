@@ -48,7 +48,7 @@ impl Walker<'_> {
             } => {
                 let touched = self.place(place)?;
                 let value = self.expression(value)?;
-                let stored = self.stored(&value);
+                let stored = self.stored(&value)?;
                 self.access(*access, AccessKind::Write, touched, stored)?;
                 Ok(())
             }
@@ -65,7 +65,7 @@ impl Walker<'_> {
                 let before = self.load(touched, *read, &place.ty)?;
                 let operand = self.expression(value)?;
                 let after = self.binary(*op, before, operand, &place.ty, *site)?;
-                let stored = self.stored(&after);
+                let stored = self.stored(&after)?;
                 self.access(*write, AccessKind::Write, again, stored)?;
                 Ok(())
             }
@@ -157,7 +157,7 @@ impl Walker<'_> {
                 self.inside(Step::Task, |walker| {
                     let result = walker.unfold(*function, arguments, *site)?;
                     if let Some((touched, access)) = place {
-                        let stored = walker.stored(&result);
+                        let stored = walker.stored(&result)?;
                         walker.access(access, AccessKind::Write, touched, stored)?;
                     }
                     Ok(())
