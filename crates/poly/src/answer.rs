@@ -5,15 +5,17 @@ use crate::facts::Gap;
 use crate::kernels::{self, KernelId};
 use crate::objects::Objects;
 use crate::races::{Finding, conflict};
+use crate::reach::reach;
 use crate::sets::{Isl, Result, Stop};
 use crate::symbols::{Kind, Symbol};
 use crate::walk;
-use crate::words::Words;
+use crate::words::{Words, place};
 use finishline_fin::hir::Program;
 use finishline_model::proof::{Kernel, Proof, Reason, ReasonKind, RemarkKind, StaticRace};
+use finishline_model::summary::Place;
 use finishline_model::{AccessId, AccessKind, SiteId, Verdict};
 use std::collections::{BTreeMap, BTreeSet};
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 /// Everything that was found out.
 pub struct Answer {
@@ -79,15 +81,16 @@ pub(crate) fn answer(program: &Program, options: &Options) -> Answer {
         program,
         options,
         compared: BTreeSet::new(),
+        undecided: BTreeSet::new(),
         conflicts: Vec::new(),
     };
-    let parameters = &program.functions[program.main.index()];
-    let names = parameters.parameters.iter();
+    let main = &program.functions[program.main.index()];
+    let names = main.parameters.iter();
     let mut proof = Proof {
         program: program.source.path.clone(),
         verdict: Verdict::Unknown,
         parameters: names
-            .map(|local| parameters.locals[local.index()].name.clone())
+            .map(|local| main.locals[local.index()].name.clone())
             .collect(),
         kernels: Vec::new(),
         remarks: Vec::new(),
@@ -108,7 +111,10 @@ pub(crate) fn answer(program: &Program, options: &Options) -> Answer {
                 let _ = dataflow(&words, &mut proof);
             }
         }
-        Err(stop) => proof.kernels = vec![judge.stopped(KernelId::Program, None, &stop)],
+        Err(stop) => {
+            let place = place(program, main.site);
+            proof.kernels = vec![unknown_kernel("program", reason_of(&stop, place))];
+        }
     }
     proof.verdict = verdict(proof.kernels.iter().map(|kernel| kernel.verdict));
     proof.time = start.elapsed();
@@ -157,6 +163,8 @@ struct Judge<'p> {
     program: &'p Program,
     options: &'p Options,
     compared: BTreeSet<AccessId>,
+    /// Those that may race with something that was not looked at.
+    undecided: BTreeSet<AccessId>,
     conflicts: Vec<Conflict>,
 }
 
@@ -164,7 +172,6 @@ impl Judge<'_> {
     fn kernels(&mut self, words: &Words) -> Vec<Kernel> {
         let Objects { isl, facts, .. } = words.objects;
         let mut kernels = Vec::new();
-        let mut undecided = BTreeSet::new();
         self.compared = facts.accesses.iter().map(|access| access.id).collect();
         for (id, accesses) in kernels::divide(facts).list {
             let clock = isl.clock(self.options.timeout);
@@ -173,147 +180,129 @@ impl Judge<'_> {
             kernels.push(match judged {
                 Ok(kernel) => kernel,
                 Err(stop) => {
-                    undecided.extend(accesses.iter().map(|index| facts.accesses[*index].id));
-                    self.stopped(id, Some(words), &stop)
+                    self.undecided
+                        .extend(accesses.iter().map(|index| facts.accesses[*index].id));
+                    self.stopped(id, words, &stop)
                 }
             });
         }
         for gap in facts.gaps.iter().filter(|gap| gap.is_foreign()) {
-            self.foreign(words, gap, &mut kernels, &mut undecided);
+            let theirs = self.foreign(words, gap, &mut kernels);
+            self.undecided.extend(theirs);
         }
-        self.compared.retain(|id| !undecided.contains(id));
+        self.compared.retain(|id| !self.undecided.contains(id));
         kernels
     }
 
-    /// A kernel about which nothing is known.
-    fn stopped(&self, id: KernelId, words: Option<&Words>, stop: &Stop) -> Kernel {
+    /// A kernel that there was no time for.
+    fn stopped(&self, id: KernelId, words: &Words, stop: &Stop) -> Kernel {
         let (construct, site) = self.construct(id, words);
-        let place = match words {
-            Some(words) => words.place(site),
-            None => finishline_model::summary::Place {
-                file: self.program.source.path.clone(),
-                line: 1,
-                column: 1,
-                text: String::new(),
-            },
-        };
-        let concerns = match stop {
-            Stop::OutOfTime => construct.to_string(),
-            Stop::Failed(message) => message.clone(),
-        };
-        Kernel {
-            construct,
-            place: place.clone(),
-            verdict: Verdict::Unknown,
-            races: Vec::new(),
-            reasons: vec![Reason {
-                kind: ReasonKind::Timeout,
-                place,
-                concerns,
-            }],
-            accesses: 0,
-            pairs: 0,
-            time: self.options.timeout,
-        }
+        let mut kernel = unknown_kernel(construct, reason_of(stop, words.place(site)));
+        kernel.time = self.options.timeout;
+        kernel
     }
 
-    fn construct(&self, id: KernelId, words: Option<&Words>) -> (&'static str, SiteId) {
-        match (id, words) {
-            (KernelId::Finish(index), Some(words)) => {
+    fn construct(&self, id: KernelId, words: &Words) -> (&'static str, SiteId) {
+        match id {
+            KernelId::Finish(index) => {
                 let finish = &words.objects.facts.finishes[index];
                 (finish.construct, finish.site)
             }
-            _ => ("program", self.program.functions[self.program.main.index()].site),
+            KernelId::Program => {
+                let main = &self.program.functions[self.program.main.index()];
+                ("program", main.site)
+            }
         }
     }
 
-    /// A call that was not unfolded may race with whatever is in its kernel, and inside itself.
-    fn foreign(
-        &self,
-        words: &Words,
-        gap: &Gap,
-        kernels: &mut Vec<Kernel>,
-        undecided: &mut BTreeSet<AccessId>,
-    ) {
-        let facts = words.objects.facts;
-        let reason = Reason {
-            kind: gap.reason,
-            place: words.place(gap.site),
-            concerns: String::new(),
+    /// Something that was not taken apart: its tasks may race with each other, and whatever goes on after it with those
+    /// that it leaves behind. (What runs beside it is in the same kernel, which knows of it.) Returns the accesses that may be
+    /// part of it.
+    fn foreign(&self, words: &Words, gap: &Gap, kernels: &mut Vec<Kernel>) -> BTreeSet<AccessId> {
+        let source = &self.program.source;
+        let all = (0..source.accesses.len()).map(AccessId::from_index);
+        let reason = words.reason(gap);
+        let reach = gap.callee.map(|callee| reach(self.program, callee));
+        let Some(reach) = reach.filter(|_| gap.reason == ReasonKind::Recursive) else {
+            kernels.push(unknown_kernel("program", reason));
+            return all.collect();
         };
-        for access in &self.program.source.accesses {
-            // Its accesses were not all seen: which function a name belongs to does not matter then.
-            let _ = access;
+        if reach.leaves_tasks {
+            for kernel in kernels
+                .iter_mut()
+                .filter(|it| it.verdict == Verdict::Proved)
+            {
+                kernel.verdict = Verdict::Unknown;
+                kernel.reasons.push(reason.clone());
+            }
         }
-        undecided.extend(facts.accesses.iter().map(|access| access.id));
-        match kernels.iter_mut().find(|kernel| kernel.construct == "call") {
-            Some(kernel) => kernel.reasons.push(reason),
-            None => kernels.push(Kernel {
-                construct: "call",
-                place: reason.place.clone(),
-                verdict: Verdict::Unknown,
-                races: Vec::new(),
-                reasons: vec![reason],
-                accesses: 0,
-                pairs: 0,
-                time: std::time::Duration::ZERO,
-            }),
+        if reach.creates_tasks && !kernels.iter().any(|it| it.reasons.contains(&reason)) {
+            kernels.push(unknown_kernel("call", reason));
         }
+        if reach.leaves_tasks {
+            return all.collect();
+        }
+        let functions = &self.program.functions;
+        let names: BTreeSet<&str> = (reach.functions.iter())
+            .map(|id| functions[id.index()].name.as_str())
+            .collect();
+        all.filter(|id| names.contains(source.access(*id).function.as_str()))
+            .collect()
     }
 
     fn kernel(&mut self, words: &Words, id: KernelId, accesses: &[usize]) -> Result<Kernel> {
         let start = Instant::now();
         let facts = words.objects.facts;
+        let gaps = facts.gaps.iter();
+        let gaps: Vec<&Gap> = gaps
+            .filter(|gap| kernels::concerns(id, &gap.path))
+            .collect();
+        let (construct, site) = self.construct(id, words);
+        let mut kernel = Kernel {
+            construct,
+            place: words.place(site),
+            verdict: Verdict::Proved,
+            races: Vec::new(),
+            reasons: gaps.iter().map(|gap| words.reason(gap)).collect(),
+            accesses: accesses.len(),
+            pairs: 0,
+            time: start.elapsed(),
+        };
+        // Beside something that may access anything nothing is known.
+        if gaps.iter().any(|gap| gap.is_foreign()) {
+            kernel.verdict = Verdict::Unknown;
+            let ids = accesses.iter().map(|index| facts.accesses[*index].id);
+            self.undecided.extend(ids);
+            return Ok(kernel);
+        }
         let mut found = Vec::new();
-        let mut pairs = 0;
         for (at, first) in accesses.iter().enumerate() {
             for second in &accesses[at..] {
                 let (one, other) = (&facts.accesses[*first], &facts.accesses[*second]);
                 if !conflict(one, other) || !kernels::belongs(id, &one.path, &other.path) {
                     continue;
                 }
-                pairs += 1;
+                kernel.pairs += 1;
                 words.objects.races(*first, *second, &mut found)?;
                 if first != second {
                     words.objects.races(*second, *first, &mut found)?;
                 }
             }
         }
-        let doubtful: Vec<Reason> = facts
-            .gaps
-            .iter()
-            .filter(|gap| kernels::concerns(id, &gap.path))
-            .map(|gap| Reason {
-                kind: gap.reason,
-                place: words.place(gap.site),
-                concerns: String::new(),
-            })
-            .collect();
-        let (construct, site) = self.construct(id, Some(words));
-        let mut kernel = Kernel {
-            construct,
-            place: words.place(site),
-            verdict: Verdict::Proved,
-            races: Vec::new(),
-            reasons: Vec::new(),
-            accesses: accesses.len(),
-            pairs,
-            time: start.elapsed(),
-        };
-        self.tell(words, &found, doubtful, &mut kernel)?;
+        self.tell(words, &found, &mut kernel)?;
         kernel.time = start.elapsed();
         Ok(kernel)
     }
 
-    fn tell(
-        &mut self,
-        words: &Words,
-        found: &[Finding],
-        gaps: Vec<Reason>,
-        kernel: &mut Kernel,
-    ) -> Result<()> {
+    fn tell(&mut self, words: &Words, found: &[Finding], kernel: &mut Kernel) -> Result<()> {
+        // What may wait was taken to wait for nothing: enough for a proof, but no race is certain then.
+        if found.is_empty() {
+            kernel.reasons.clear();
+            return Ok(());
+        }
+        let is_ordered = kernel.reasons.is_empty();
         let facts = words.objects.facts;
-        let certain = |finding: &&Finding| finding.doubts.is_empty() && gaps.is_empty();
+        let certain = |finding: &&Finding| finding.doubts.is_empty() && is_ordered;
         let command = format!("finishline check {}", self.program.source.path);
         let mut races: BTreeMap<[AccessId; 2], StaticRace> = BTreeMap::new();
         for finding in found.iter().filter(certain) {
@@ -327,7 +316,9 @@ impl Judge<'_> {
         }
         let mut reasons: BTreeMap<(ReasonKind, SiteId), String> = BTreeMap::new();
         for finding in found {
-            let parameters = finding.set.exists(|symbol| symbol.kind != Kind::Parameter)?;
+            let parameters = finding
+                .set
+                .exists(|symbol| symbol.kind != Kind::Parameter)?;
             self.conflicts.push(Conflict {
                 accesses: [finding.first, finding.second].map(|index| facts.accesses[index].id),
                 condition: format!("{parameters:?}"),
@@ -349,10 +340,6 @@ impl Judge<'_> {
         }
         kernel.races = races.into_values().collect();
         kernel.races.sort_by_key(size);
-        if found.is_empty() && gaps.iter().all(|gap| gap.kind == ReasonKind::DynamicFinish) {
-            return Ok(());
-        }
-        kernel.reasons = gaps;
         for ((kind, site), concerns) in reasons {
             kernel.reasons.push(Reason {
                 kind,
@@ -366,6 +353,32 @@ impl Judge<'_> {
             Verdict::Race
         };
         Ok(())
+    }
+}
+
+/// That a kernel was not decided in time.
+fn reason_of(stop: &Stop, place: Place) -> Reason {
+    Reason {
+        kind: ReasonKind::Timeout,
+        place,
+        concerns: match stop {
+            Stop::OutOfTime => String::new(),
+            Stop::Failed(message) => message.clone(),
+        },
+    }
+}
+
+/// A part of which nothing is known but why.
+fn unknown_kernel(construct: &'static str, reason: Reason) -> Kernel {
+    Kernel {
+        construct,
+        place: reason.place.clone(),
+        verdict: Verdict::Unknown,
+        races: Vec::new(),
+        reasons: vec![reason],
+        accesses: 0,
+        pairs: 0,
+        time: Duration::ZERO,
     }
 }
 

@@ -85,10 +85,15 @@ impl Claims<'_> {
         let verdict = answer.proof.verdict.word();
         let claimed = self.directives("prove");
         if claimed != [verdict] {
-            self.wrong.push(format!("it is {verdict}, claimed {claimed:?}"));
+            self.wrong
+                .push(format!("it is {verdict}, claimed {claimed:?}"));
         }
         for reason in self.directives("reason") {
-            let given = answer.proof.kernels.iter().flat_map(|kernel| &kernel.reasons);
+            let given = answer
+                .proof
+                .kernels
+                .iter()
+                .flat_map(|kernel| &kernel.reasons);
             let mut given = given.map(|it| format!("{} {}", it.place.line, it.kind.word()));
             if !given.any(|it| it == reason) {
                 let given: Vec<_> = (answer.proof.kernels.iter().flat_map(|it| &it.reasons))
@@ -114,7 +119,8 @@ impl Claims<'_> {
             }
             for (at, first) in accesses.iter().enumerate() {
                 for second in &accesses[at..] {
-                    let (one, other) = (&self.facts.accesses[*first], &self.facts.accesses[*second]);
+                    let (one, other) =
+                        (&self.facts.accesses[*first], &self.facts.accesses[*second]);
                     if conflict(one, other) && kernels::belongs(id, &one.path, &other.path) {
                         self.objects.races(*first, *second, &mut found)?;
                         if first != second {
@@ -154,7 +160,9 @@ impl Claims<'_> {
                 }
             } else {
                 let place = source.snippet(info.place);
-                let array = place.rsplit_once('[').map_or(place.as_str(), |(array, _)| array);
+                let array = place
+                    .rsplit_once('[')
+                    .map_or(place.as_str(), |(array, _)| array);
                 let count = reads.entry(array.to_string()).or_default();
                 *count += 1;
                 if ["", "r"].contains(&which) || which == format!("r{count}") {
@@ -215,7 +223,10 @@ impl Claims<'_> {
             let ids = [finding.first, finding.second].map(|index| self.facts.accesses[index].id);
             let first = self.counters(finding.first);
             let second: Vec<Symbol> = self.counters(finding.second);
-            let second = second.into_iter().map(|it| finding.naming.name(it)).collect();
+            let second = second
+                .into_iter()
+                .map(|it| finding.naming.name(it))
+                .collect();
             let mut orders = vec![(ids[0], ids[1], [first.clone(), second])];
             let [a, b] = orders[0].2.clone();
             if ids[0] > ids[1] {
@@ -271,7 +282,8 @@ impl Claims<'_> {
                 let site = self.program.source.site(info.place);
                 format!("{} at {}:{}", info.kind.word(), site.line, site.column)
             });
-            self.wrong.push(format!("{a} and {b} race, which is not claimed"));
+            self.wrong
+                .push(format!("{a} and {b} race, which is not claimed"));
         }
         Ok(())
     }
@@ -290,7 +302,8 @@ impl Claims<'_> {
                 }
             }
             if !told.iter().eq([words[2]].iter()) {
-                self.wrong.push(format!("benign {directive}: it is {told:?}"));
+                self.wrong
+                    .push(format!("benign {directive}: it is {told:?}"));
             }
         }
         Ok(())
@@ -346,8 +359,9 @@ impl Claims<'_> {
             told.insert((read, write));
             let expected = match write {
                 Some(_) => self.relation(relation),
-                None => isl::Set::read_from_str(self.objects.isl.context(), relation)
-                    .expect("a set"),
+                None => {
+                    isl::Set::read_from_str(self.objects.isl.context(), relation).expect("a set")
+                }
             };
             let found = &sources[&(read, write)];
             if !expected.is_equal(found).expect("comparable") {
@@ -359,7 +373,8 @@ impl Claims<'_> {
             let empty = set.is_empty().expect("decidable");
             if reads.contains(read) && !told.contains(&(*read, *write)) && !empty {
                 let text = set.to_str().expect("text");
-                self.wrong.push(format!("{read:?} has the source {write:?} {text}"));
+                self.wrong
+                    .push(format!("{read:?} has the source {write:?} {text}"));
             }
         }
         Ok(())
@@ -385,15 +400,17 @@ impl Claims<'_> {
             let expected = isl::Set::read_from_str(context, relation).expect("a set");
             let mut matched = false;
             for (index, access) in self.facts.accesses.iter().enumerate() {
-                if access.kind == AccessKind::Read && ids.contains(&access.id) {
-                    if let Some(set) = self.objects.never_written(index)? {
-                        let found = self.tuples(&set, &self.counters(index))?;
-                        matched |= expected.is_equal(&found).expect("comparable");
-                    }
+                if access.kind == AccessKind::Read
+                    && ids.contains(&access.id)
+                    && let Some(set) = self.objects.never_written(index)?
+                {
+                    let found = self.tuples(&set, &self.counters(index))?;
+                    matched |= expected.is_equal(&found).expect("comparable");
                 }
             }
             if !matched {
-                self.wrong.push(format!("{name} is not never written as claimed"));
+                self.wrong
+                    .push(format!("{name} is not never written as claimed"));
             }
         }
         Ok(())

@@ -27,6 +27,7 @@ mod kernels;
 mod objects;
 mod order;
 mod races;
+mod reach;
 mod remarks;
 mod sets;
 mod sources;

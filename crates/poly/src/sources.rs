@@ -73,7 +73,8 @@ impl Objects<'_> {
                 let before = self.before(candidate, read)?;
                 if !before.is_empty()? {
                     unseen = unseen.subtract(&before.exists(|it| it.copy == 1)?)?;
-                    let before = before.rename(|it: Symbol| if it.copy == 1 { it.in_copy(2) } else { it })?;
+                    let before = before
+                        .rename(|it: Symbol| if it.copy == 1 { it.in_copy(2) } else { it })?;
                     between.push((candidate, before));
                 }
             }
@@ -171,8 +172,8 @@ impl Objects<'_> {
     ) -> Result<Set> {
         let first = |symbol: Symbol| self.in_copy(symbol, 1);
         let second = |symbol: Symbol| self.in_copy(symbol, 2);
-        let after = (self.order)
-            .precedes((self.path(write), &first), (self.path(other), &second))?;
+        let after =
+            (self.order).precedes((self.path(write), &first), (self.path(other), &second))?;
         if after.is_empty()? {
             return Ok(after);
         }

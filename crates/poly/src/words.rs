@@ -1,15 +1,15 @@
 //! Findings in the user's words: which location, for which parameters, in which instances, and the smallest case.
 
-use crate::facts::{AccessIndex, CounterFacts};
+use crate::facts::{AccessIndex, CounterFacts, Gap};
 use crate::objects::{Objects, Slot};
 use crate::order::loops;
 use crate::races::Finding;
 use crate::sets::{Result, Set};
 use crate::symbols::{Kind, Naming, Symbol};
-use finishline_fin::hir::Program;
+use finishline_fin::hir::{LocalId, Program, Type};
 use finishline_model::SiteId;
 use finishline_model::proof::{
-    ReadSources, Remark, RemarkKind, Source, StaticAccess, StaticRace, Witness,
+    ReadSources, Reason, Remark, RemarkKind, Source, StaticAccess, StaticRace, Witness,
 };
 use finishline_model::summary::Place;
 
@@ -21,20 +21,15 @@ pub(crate) struct Words<'f> {
 
 impl Words<'_> {
     pub(crate) fn place(&self, site: SiteId) -> Place {
-        let source = &self.program.source;
-        let Some(at) = source.sites.get(site.index()) else {
-            return Place {
-                file: source.path.clone(),
-                line: 1,
-                column: 1,
-                text: String::new(),
-            };
-        };
-        Place {
-            file: source.path.clone(),
-            line: at.line,
-            column: at.column,
-            text: source.snippet(site),
+        place(self.program, site)
+    }
+
+    /// Why something that was not taken apart leaves its kernel open.
+    pub(crate) fn reason(&self, gap: &Gap) -> Reason {
+        Reason {
+            kind: gap.reason,
+            place: self.place(gap.site),
+            concerns: String::new(),
         }
     }
 
@@ -66,7 +61,9 @@ impl Words<'_> {
         let set = set.exists(|other| other != symbol && !by.contains(&other))?;
         let isl = self.objects.isl;
         let twice = set.rename(|it: Symbol| if it == symbol { it.in_copy(7) } else { it })?;
-        let differ = isl.symbol(symbol)?.differs(&isl.symbol(symbol.in_copy(7))?)?;
+        let differ = isl
+            .symbol(symbol)?
+            .differs(&isl.symbol(symbol.in_copy(7))?)?;
         if !set.intersect(&twice)?.intersect(&differ)?.is_empty()? {
             return Ok(None);
         }
@@ -129,8 +126,14 @@ impl Words<'_> {
     /// Something questionable about the instances of an access.
     pub(crate) fn remark(&self, kind: RemarkKind, index: AccessIndex, set: &Set) -> Result<Remark> {
         let set = self.objects.with_constants(set)?;
-        let all = self.objects.with_constants(&self.objects.instances(index)?)?;
-        let site = self.program.source.access(self.objects.facts.accesses[index].id).site;
+        let all = self
+            .objects
+            .with_constants(&self.objects.instances(index)?)?;
+        let site = self
+            .program
+            .source
+            .access(self.objects.facts.accesses[index].id)
+            .site;
         Ok(Remark {
             kind,
             place: self.place(site),
@@ -147,7 +150,9 @@ impl Words<'_> {
             .map(|at| Symbol::new(Kind::Parameter, at))
             .collect();
         known.extend(loops(&facts.accesses[read].path));
-        let all = self.objects.with_constants(&self.objects.instances(read)?)?;
+        let all = self
+            .objects
+            .with_constants(&self.objects.instances(read)?)?;
         let mut list = Vec::new();
         for (write, pairs) in &sources.writes {
             let pairs = self.objects.with_constants(pairs)?;
@@ -228,8 +233,7 @@ impl Words<'_> {
             Slot::Global(global) => self.program.globals[global.index()].name.clone(),
             Slot::Field(allocation, field) => {
                 let object = object(*allocation, coordinates);
-                let finishline_fin::hir::Type::Struct(layout) = facts.allocations[*allocation].ty
-                else {
+                let Type::Struct(layout) = facts.allocations[*allocation].ty else {
                     return object;
                 };
                 let field = &self.program.structs[layout.index()].fields[*field as usize].0;
@@ -267,7 +271,12 @@ impl Words<'_> {
         }
         let coordinates = self.coordinates(&finding.slot);
         let mut symbols = vec![magnitude];
-        for symbol in parameters.iter().chain(counters).chain(others).chain(&coordinates) {
+        for symbol in parameters
+            .iter()
+            .chain(counters)
+            .chain(others)
+            .chain(&coordinates)
+        {
             if !symbols.contains(symbol) {
                 symbols.push(*symbol);
             }
@@ -290,7 +299,16 @@ impl Words<'_> {
             let named = names.into_iter();
             named.map(|symbol| (name(symbol), value(symbol))).collect()
         };
-        let values: Vec<String> = arguments.iter().map(ToString::to_string).collect();
+        let main = &self.program.functions[self.program.main.index()];
+        let written = |(value, local): (&i64, &LocalId)| match main.locals[local.index()].ty {
+            Type::Bool => (*value != 0).to_string(),
+            _ => value.to_string(),
+        };
+        let values: Vec<String> = arguments
+            .iter()
+            .zip(&main.parameters)
+            .map(written)
+            .collect();
         let replay = format!("{command} {} --watch '{location}'", values.join(" "));
         Ok(Some(Witness {
             arguments,
@@ -299,5 +317,17 @@ impl Words<'_> {
             second: instance(others.to_vec()),
             replay,
         }))
+    }
+}
+
+/// A place of the source.
+pub(crate) fn place(program: &Program, site: SiteId) -> Place {
+    let source = &program.source;
+    let at = source.site(site);
+    Place {
+        file: source.path.clone(),
+        line: at.line,
+        column: at.column,
+        text: source.snippet(site),
     }
 }

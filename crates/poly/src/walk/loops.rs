@@ -138,7 +138,12 @@ impl Walker<'_> {
             } else {
                 fails.least(symbol)?
             };
-            Some(first.sub(&start)?.scale(step.signum())?.floor_divide(step.abs())?)
+            Some(
+                first
+                    .sub(&start)?
+                    .scale(step.signum())?
+                    .floor_divide(step.abs())?,
+            )
         } else {
             None
         };
@@ -153,12 +158,14 @@ impl Walker<'_> {
     ) -> Option<(String, Affine, i64)> {
         let frame = self.frames.last()?;
         let locals = &self.program.functions[frame.function.index()].locals;
-        carried.iter().find_map(|it| match (&it.before, it.increment) {
-            (Value::Int(start), Some(step)) if step != 0 && mentions(condition, it.local) => {
-                Some((locals[it.local.index()].name.clone(), start.clone(), step))
-            }
-            _ => None,
-        })
+        carried
+            .iter()
+            .find_map(|it| match (&it.before, it.increment) {
+                (Value::Int(start), Some(step)) if step != 0 && mentions(condition, it.local) => {
+                    Some((locals[it.local.index()].name.clone(), start.clone(), step))
+                }
+                _ => None,
+            })
     }
 
     /// The values of an arithmetic progression that may go on for ever, and the number of each, from 0.
@@ -245,11 +252,7 @@ impl Walker<'_> {
     }
 
     /// Does something in every iteration of a loop of which nobody knows how often it runs.
-    fn endlessly(
-        &mut self,
-        site: SiteId,
-        run: impl FnOnce(&mut Self) -> Result<()>,
-    ) -> Result<()> {
+    fn endlessly(&mut self, site: SiteId, run: impl FnOnce(&mut Self) -> Result<()>) -> Result<()> {
         let symbol = self.facts.new_counter("iteration");
         let number = self.isl.symbol(symbol)?;
         let before = self.domain.clone();
@@ -493,12 +496,17 @@ impl Walker<'_> {
         self.loops.push(symbol);
         let going_on = if self.is_known(&ends)? {
             let earlier = self.in_full(&ends)?;
-            let earlier = earlier.rename(|it: Symbol| if it == symbol { it.in_copy(1) } else { it })?;
+            let earlier =
+                earlier.rename(|it: Symbol| if it == symbol { it.in_copy(1) } else { it })?;
             let (now, then) = (
                 self.isl.symbol(symbol)?,
                 self.isl.symbol(symbol.in_copy(1))?,
             );
-            let before = if descending { now.less(&then)? } else { then.less(&now)? };
+            let before = if descending {
+                now.less(&then)?
+            } else {
+                then.less(&now)?
+            };
             let over = earlier.intersect(&before)?;
             over.exists(|it| it == symbol.in_copy(1))?.complement()?
         } else {

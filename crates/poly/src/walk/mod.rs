@@ -98,7 +98,12 @@ pub(crate) fn walk(isl: &Isl, program: &Program) -> Result<Facts> {
         arguments.push(match local.ty {
             Type::Int => Value::Int(symbol),
             // 1 for true, 0 for false.
-            Type::Bool => Value::Bool(isl.constant(1)?.at_most(&symbol)?),
+            Type::Bool => {
+                let (zero, one) = (isl.constant(0)?, isl.constant(1)?);
+                let either = zero.at_most(&symbol)?.intersect(&symbol.at_most(&one)?)?;
+                walker.domain = walker.domain.intersect(&either)?;
+                Value::Bool(one.at_most(&symbol)?)
+            }
             _ => Value::Unknown(ReasonKind::DataDependent, main.site),
         });
     }
@@ -151,11 +156,7 @@ impl Walker<'_> {
     }
 
     /// Does something only where a condition holds; returns the domain at its end.
-    fn under(
-        &mut self,
-        condition: &Set,
-        run: impl FnOnce(&mut Self) -> Result<()>,
-    ) -> Result<Set> {
+    fn under(&mut self, condition: &Set, run: impl FnOnce(&mut Self) -> Result<()>) -> Result<Set> {
         let before = self.domain.clone();
         self.domain = before.intersect(condition)?;
         run(self)?;
@@ -163,11 +164,7 @@ impl Walker<'_> {
     }
 
     /// Does something whose end is not followed by what comes next: a task, a part that only reads.
-    fn aside<T>(
-        &mut self,
-        condition: &Set,
-        run: impl FnOnce(&mut Self) -> Result<T>,
-    ) -> Result<T> {
+    fn aside<T>(&mut self, condition: &Set, run: impl FnOnce(&mut Self) -> Result<T>) -> Result<T> {
         let before = self.domain.clone();
         self.domain = before.intersect(condition)?;
         let result = run(self);
@@ -312,11 +309,10 @@ impl Walker<'_> {
             (Value::Reference(yes), Value::Reference(no)) if yes == no => Value::Reference(yes),
             (Value::Reference(yes), Value::Reference(no)) => {
                 let condition = condition.clone();
-                Value::Reference(self.facts.new_reference(Reference::Select {
-                    condition,
-                    yes,
-                    no,
-                }))
+                Value::Reference(
+                    self.facts
+                        .new_reference(Reference::Select { condition, yes, no }),
+                )
             }
             (Value::Literal(yes), Value::Literal(no)) if yes == no => Value::Literal(yes),
             (Value::Unknown(reason, site), _) | (_, Value::Unknown(reason, site)) => {
