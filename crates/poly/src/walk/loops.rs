@@ -6,13 +6,13 @@
 //! iteration comes after one that breaks.
 
 use super::induction::{increment, literal};
-use super::{Exits, Value, Walker};
+use super::{Value, Walker};
 use crate::facts::Reference;
 use crate::order::Step;
 use crate::sets::{Affine, Result, Set};
-use crate::symbols::Symbol;
+use crate::symbols::{Kind, Symbol};
 use finishline_fin::assigned::assigned;
-use finishline_fin::hir::{Expression, ExpressionKind, LocalId, Range, Statement};
+use finishline_fin::hir::{Expression, ExpressionKind, LocalId, Range, Statement, Type};
 use finishline_model::SiteId;
 use finishline_model::proof::ReasonKind;
 
@@ -62,9 +62,10 @@ impl Walker<'_> {
     ) -> Result<()> {
         let site = range.site;
         let carried = self.carried(body)?;
+        let bounds = self.bounds(range)?;
         let made = self.made();
         let nothing = self.isl.nothing()?;
-        match self.bounds(range)? {
+        match bounds {
             Some(bounds) => {
                 let mut exits = None;
                 self.iterate(counter, &bounds, |walker, symbol| {
@@ -80,17 +81,20 @@ impl Walker<'_> {
                 self.after(&carried, &exits, trips, site)
             }
             None => {
+                let mut returns = false;
                 self.endlessly(site, |walker| {
                     walker.forget(counter, site)?;
                     walker.forget_all(&carried, site)?;
-                    walker.exits.push(Exits {
-                        breaks: nothing.clone(),
-                        continues: nothing.clone(),
-                    });
+                    let returned = walker.frame().returns.len();
+                    walker.breaks.push(nothing);
                     walker.block(body)?;
-                    walker.exits.pop();
+                    walker.breaks.pop();
+                    returns = walker.frame().returns.len() > returned;
                     Ok(())
                 })?;
+                if returns {
+                    self.domain = self.perhaps(ReasonKind::Unbounded, site)?;
+                }
                 self.forget_all(&carried, site)
             }
         }
@@ -261,15 +265,18 @@ impl Walker<'_> {
             descending: false,
         };
         self.loops.push(symbol);
-        let reached = self.unknown(ReasonKind::Unbounded, site)?;
-        let one = self.isl.constant(1)?;
-        self.domain = before
-            .intersect(&self.isl.constant(0)?.at_most(&number)?)?
-            .intersect(&one.at_most(&reached)?)?;
+        self.domain = before.intersect(&self.isl.constant(0)?.at_most(&number)?)?;
+        self.domain = self.perhaps(ReasonKind::Unbounded, site)?;
         self.inside(step, run)?;
         self.loops.pop();
         self.domain = before;
         Ok(())
+    }
+
+    /// The domain, if control comes here at all, which nobody knows.
+    fn perhaps(&mut self, reason: ReasonKind, site: SiteId) -> Result<Set> {
+        let reached = self.unknown(reason, site)?;
+        (self.domain).intersect(&self.isl.constant(1)?.at_most(&reached)?)
     }
 
     /// The locals that a loop changes and that exist before it.
@@ -351,24 +358,22 @@ impl Walker<'_> {
         body: &[Statement],
     ) -> Result<Left> {
         let nothing = self.isl.nothing()?;
-        self.exits.push(Exits {
-            breaks: nothing.clone(),
-            continues: nothing,
-        });
+        self.breaks.push(nothing.clone());
         let returned = self.frame().returns.len();
         self.block(body)?;
-        let exits = self.exits.pop().expect("it was pushed");
-        let mut left = exits.breaks;
-        let mut returns = self.isl.nothing()?;
+        let breaks = self.breaks.pop().expect("it was pushed");
+        let mut returns = nothing;
         for (domain, _, _) in &self.frames.last().expect("main").returns[returned..] {
-            returns = returns.union(domain)?;
+            // From whichever iteration of the loops inside this one.
+            let gone = |it: Symbol| it.kind == Kind::Counter && !self.loops.contains(&it);
+            returns = returns.union(&domain.exists(gone)?)?;
         }
-        left = left.union(&returns)?;
         let turns = self.exchange(carried, number)?;
         Ok(Left {
             symbol,
-            breaks_or_returns: left,
+            breaks_or_returns: breaks.union(&returns)?,
             returns,
+            returned,
             turns,
         })
     }
@@ -439,7 +444,7 @@ impl Walker<'_> {
             match (&it.before, it.increment, trips, it.placeholder) {
                 (Value::Int(before), Some(by), Some(trips), _) => {
                     let value = Value::Int(before.add(&trips.scale(by)?)?);
-                    let value = self.keep(value, &finishline_fin::hir::Type::Int)?;
+                    let value = self.keep(value, &Type::Int)?;
                     self.set_local(it.local, value);
                 }
                 (_, _, Some(trips), Some(_)) if left.turn(it.local).is_some() => {
@@ -515,14 +520,16 @@ impl Walker<'_> {
         };
         self.loops.pop();
         self.narrow(made, &going_on)?;
+        for (domain, _, _) in &mut self.frame().returns[left.returned..] {
+            *domain = domain.intersect(&going_on)?;
+        }
         if !left.returns.is_empty()? {
             self.domain = if self.is_known(&left.returns)? {
                 let returned = self.in_full(&left.returns)?.intersect(&going_on)?;
                 let returned = returned.exists(|it| it == symbol)?;
                 self.domain.subtract(&returned)?
             } else {
-                let reached = self.unknown(ReasonKind::DataDependent, site)?;
-                (self.domain).intersect(&self.isl.constant(1)?.at_most(&reached)?)?
+                self.perhaps(ReasonKind::DataDependent, site)?
             };
         }
         Ok(())
@@ -534,6 +541,8 @@ struct Left {
     symbol: Symbol,
     breaks_or_returns: Set,
     returns: Set,
+    /// How many returns there were before the loop.
+    returned: usize,
     turns: Vec<Turn>,
 }
 

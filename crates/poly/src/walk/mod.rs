@@ -55,12 +55,6 @@ struct Frame {
     scope: usize,
 }
 
-/// How control may leave a loop's iteration before its end.
-struct Exits {
-    breaks: Set,
-    continues: Set,
-}
-
 pub(crate) struct Walker<'p> {
     isl: &'p Isl,
     program: &'p Program,
@@ -70,7 +64,8 @@ pub(crate) struct Walker<'p> {
     domain: Set,
     isolated: bool,
     frames: Vec<Frame>,
-    exits: Vec<Exits>,
+    /// Of the loops around, for which instances control left them by `break`.
+    breaks: Vec<Set>,
     /// The unfolding was cut short.
     too_large: bool,
 }
@@ -87,7 +82,7 @@ pub(crate) fn walk(isl: &Isl, program: &Program) -> Result<Facts> {
         domain: isl.everything()?,
         isolated: false,
         frames: Vec::new(),
-        exits: Vec::new(),
+        breaks: Vec::new(),
         too_large: false,
     };
     let mut arguments = Vec::new();

@@ -79,18 +79,12 @@ impl Walker<'_> {
             } => self.for_loop(*counter, range, body),
             Statement::Break => {
                 let domain = self.leave()?;
-                if let Some(exits) = self.exits.last_mut() {
-                    exits.breaks = exits.breaks.union(&domain)?;
+                if let Some(breaks) = self.breaks.last_mut() {
+                    *breaks = breaks.union(&domain)?;
                 }
                 Ok(())
             }
-            Statement::Continue => {
-                let domain = self.leave()?;
-                if let Some(exits) = self.exits.last_mut() {
-                    exits.continues = exits.continues.union(&domain)?;
-                }
-                Ok(())
-            }
+            Statement::Continue => self.leave().map(drop),
             Statement::Return { value, .. } => {
                 let value = match value {
                     Some(value) => Some(self.expression(value)?),
@@ -187,7 +181,7 @@ impl Walker<'_> {
         self.inside(Step::Task, |walker| {
             let locals = walker.frame().locals.clone();
             let scope = walker.frame().scope;
-            let exits = std::mem::take(&mut walker.exits);
+            let breaks = std::mem::take(&mut walker.breaks);
             let before = walker.domain.clone();
             if task.body.sync_scope {
                 walker.inside_finish("sync scope", task.site, |walker| {
@@ -199,7 +193,7 @@ impl Walker<'_> {
                 walker.block(&task.body.block)?;
             }
             walker.domain = before;
-            walker.exits = exits;
+            walker.breaks = breaks;
             walker.frame().scope = scope;
             walker.frame().locals = locals;
             Ok(())
@@ -225,7 +219,11 @@ impl Walker<'_> {
         changed.extend(assigned(otherwise));
         changed.sort_unstable();
         changed.dedup();
-        self.join(&holds, yes, &changed)?;
+        if after_no.is_empty()? {
+            self.frame().locals = yes;
+        } else if !after_yes.is_empty()? {
+            self.join(&holds, yes, &changed)?;
+        }
         self.domain = after_yes.union(&after_no)?.coalesce()?;
         Ok(())
     }
