@@ -515,6 +515,7 @@ impl Walker<'_> {
             let over = earlier.intersect(&before)?;
             over.exists(|it| it == symbol.in_copy(1))?.complement()?
         } else {
+            self.doubt_barriers(made.1, site);
             let reached = self.unknown(ReasonKind::Unbounded, site)?;
             self.isl.constant(1)?.at_most(&reached)?
         };

@@ -349,6 +349,18 @@ impl Walker<'_> {
         Ok(())
     }
 
+    /// Notes that those since then may not be reached after all.
+    fn doubt_barriers(&mut self, since: usize, site: SiteId) {
+        for barrier in self.facts.barriers.split_off(since) {
+            self.facts.gaps.push(Gap {
+                path: barrier.path,
+                reason: ReasonKind::DataDependent,
+                site,
+                callee: None,
+            });
+        }
+    }
+
     /// Whether a condition is one on counters and parameters alone, or on values that are defined by these.
     fn is_known(&self, condition: &Set) -> Result<bool> {
         let condition = self.in_full(condition)?;
