@@ -7,8 +7,9 @@
 //! | threads could not be followed any more | `unknown` | nothing after it was seen |
 //! | the process failed | `trap` | what would have followed was not seen |
 //! | the findings are incomplete, or there are none | `unknown` | likewise |
+//! | neither threads besides the first nor a call of the drop-in | `unknown` | nothing was parallel, or nothing was seen of it |
+//! | atomic operations are not seen, or it is not known whether there are some | `observed` | they may order tasks, or decide what these do |
 //! | threads besides the first | `observed` | their order is that of this run |
-//! | the drop-in was never called | `unknown` | nothing was parallel, or nothing was seen of it |
 //! | conflicts that locks or atomics order | `certified-order` | another order of them may do other things |
 //! | none of these | `certified` | |
 //!
@@ -16,6 +17,7 @@
 //! trusted only if there were no atomic accesses at all, since a lock is made of these.
 
 use crate::findings::Findings;
+use crate::unseen::Unseen;
 use finishline_model::native::{ConflictClass, Limit};
 use finishline_model::verdict::{Extent, Verdict};
 
@@ -26,15 +28,17 @@ pub(crate) struct Answer {
     pub(crate) because: Option<Limit>,
 }
 
-pub(crate) fn answer(findings: &Findings, failed: bool) -> Answer {
+pub(crate) fn answer(findings: &Findings, unseen: &Unseen, failed: bool) -> Answer {
     let racy = (findings.races.iter()).any(|pair| pair.class == ConflictClass::Race);
     let synchronised = depends_on_synchronisation(findings);
-    let (clean, extent, because) = if findings.threads > 0 {
-        let because = Some(Limit::Threads);
-        (Verdict::Observed, Extent::ThisSchedule, because)
-    } else if !findings.drop_in {
+    let (clean, extent, because) = if !findings.has_parallelism() {
         let because = Some(Limit::NothingParallel);
         (Verdict::Unknown, Extent::Nothing, because)
+    } else if let Some(limit) = unseen.limit() {
+        (Verdict::Observed, Extent::SeenOperations, Some(limit))
+    } else if findings.threads > 0 {
+        let because = Some(Limit::Threads);
+        (Verdict::Observed, Extent::ThisSchedule, because)
     } else if synchronised {
         let because = Some(Limit::Synchronised);
         let extent = Extent::ObservedSynchronisation;
@@ -106,10 +110,8 @@ mod tests {
         for (field, value) in changes.as_object().expect("an object") {
             findings[field] = value.clone();
         }
-        answer(
-            &parse(findings.to_string().as_bytes()).expect("usable"),
-            failed,
-        )
+        let findings = parse(findings.to_string().as_bytes()).expect("usable");
+        answer(&findings, &Unseen::default(), failed)
     }
 
     fn verdict(changes: Value) -> (Verdict, Extent, Option<Limit>) {
