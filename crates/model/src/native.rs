@@ -112,7 +112,7 @@ impl Limit {
             }
             Limit::Incomplete => "the process ended before its findings were complete",
             Limit::Unseen => {
-                "the program has atomic operations that are not seen: what they access is not checked, and what they order is taken for unordered"
+                "the program has atomic operations that are not seen: what they access is not checked, and accesses that they alone order are reported as a race"
             }
             Limit::Stripped => {
                 "the executable has no debug information, so it is not known whether it has atomic operations that are not seen"

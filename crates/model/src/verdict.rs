@@ -114,7 +114,7 @@ impl Extent {
                 "the schedule that was observed: threads took part whose order may differ in the next run; accesses of code compiled with checks"
             }
             Extent::SeenOperations => {
-                "the schedule that was observed, as far as its atomic operations are seen: others may order more, and decide otherwise in the next run; accesses of code compiled with checks"
+                "the schedule that was observed, as far as its atomic operations are seen; accesses of code compiled with checks"
             }
             Extent::Nothing => "none",
         }

@@ -96,6 +96,7 @@ fn depends_on_synchronisation(findings: &Findings) -> bool {
 mod tests {
     use super::*;
     use crate::parse;
+    use finishline_model::native::UnseenAtomic;
     use serde_json::{Value, json};
 
     fn clean() -> Value {
@@ -105,13 +106,16 @@ mod tests {
         })
     }
 
-    fn with(changes: Value, failed: bool) -> Answer {
+    fn findings(changes: Value) -> Findings {
         let mut findings = clean();
         for (field, value) in changes.as_object().expect("an object") {
             findings[field] = value.clone();
         }
-        let findings = parse(findings.to_string().as_bytes()).expect("usable");
-        answer(&findings, &Unseen::default(), failed)
+        parse(findings.to_string().as_bytes()).expect("usable")
+    }
+
+    fn with(changes: Value, failed: bool) -> Answer {
+        answer(&findings(changes), &Unseen::default(), failed)
     }
 
     fn verdict(changes: Value) -> (Verdict, Extent, Option<Limit>) {
@@ -197,6 +201,51 @@ mod tests {
             ),
         ] {
             assert_eq!(verdict(changes.clone()), expected, "{changes}");
+        }
+    }
+
+    #[test]
+    fn nothing_is_certified_of_what_is_not_seen() {
+        use Extent::{Nothing, SeenOperations};
+        use Verdict::{Observed, Race, Unknown};
+        let operation = UnseenAtomic {
+            operation: Some("fetch_max".to_owned()),
+            function: "a::f".to_owned(),
+            place: None,
+        };
+        for (unseen, limit) in [
+            (Unseen::Operations(vec![operation]), Limit::Unseen),
+            (Unseen::Unknown, Limit::Stripped),
+        ] {
+            for (changes, expected) in [
+                (json!({}), (Observed, SeenOperations, limit)),
+                (
+                    json!({"synchronised": true}),
+                    (Observed, SeenOperations, limit),
+                ),
+                (json!({"threads": 1}), (Observed, SeenOperations, limit)),
+                (
+                    json!({"races": pair("race")}),
+                    (Race, SeenOperations, limit),
+                ),
+                (
+                    json!({"drop_in": false}),
+                    (Unknown, Nothing, Limit::NothingParallel),
+                ),
+                (
+                    json!({"complete": false}),
+                    (Unknown, Nothing, Limit::Incomplete),
+                ),
+            ] {
+                let answer = answer(&findings(changes.clone()), &unseen, false);
+                let (verdict, extent, because) = expected;
+                let expected = Answer {
+                    verdict,
+                    extent,
+                    because: Some(because),
+                };
+                assert_eq!(answer, expected, "{changes} {limit:?}");
+            }
         }
     }
 

@@ -2,7 +2,7 @@
 
 use crate::words::{LONGEST_PATH, PATH_HEAD, PATH_TAIL, count, position, position_in, skipped};
 use finishline_model::native::{
-    Conflict, ConflictClass, Frame, NativeAccess, NativeAccessKind, NativeRun, NativeTask,
+    Conflict, ConflictClass, Frame, Limit, NativeAccess, NativeAccessKind, NativeRun, NativeTask,
     NativeTaskKind, Object, OrderedBy, Origin, Relation, Stack, Stopped, Synchroniser,
     SynchroniserKind, TaskStep, UnseenAtomic,
 };
@@ -403,12 +403,14 @@ pub(super) fn all_unseen<'r>(atomics: impl Iterator<Item = &'r UnseenAtomic>) ->
 
 /// What would establish more.
 pub(super) fn stronger(run: &NativeRun) -> Option<&'static str> {
-    // Races come first: of a program that has some, nothing else is worth establishing.
-    let limit = run.because.filter(|_| run.verdict != Verdict::Race);
+    let limit = run.because?;
     let already_asked = run.conflicts.iter().any(|c| c.class != ConflictClass::Race);
-    limit
-        .map(|limit| limit.stronger())
-        .filter(|_| !already_asked)
+    // Races come first: of a program that has some, nothing else is worth establishing, except that they are some.
+    let is_worth_it = match limit {
+        Limit::Unseen => true,
+        _ => run.verdict != Verdict::Race && !already_asked,
+    };
+    is_worth_it.then(|| limit.stronger())
 }
 
 /// What ran, as one would type it in a shell: the program and its arguments, or the command for one test.
