@@ -196,9 +196,13 @@ impl ReasonKind {
             }
             ReasonKind::Unbounded => "write it as a `for` loop over a range",
             ReasonKind::DynamicFinish => "use `finish { … }`",
-            ReasonKind::Aliasing => "give each object a name of its own, and store each reference once",
+            ReasonKind::Aliasing => {
+                "give each object a name of its own, and store each reference once"
+            }
             ReasonKind::Timeout => "give it more time with `--timeout`",
-            ReasonKind::TooLarge => "divide the kernel, or check this input with `finishline check`",
+            ReasonKind::TooLarge => {
+                "divide the kernel, or check this input with `finishline check`"
+            }
         }
     }
 }

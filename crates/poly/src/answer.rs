@@ -193,7 +193,10 @@ impl Judge<'_> {
                 let finish = &words.objects.facts.finishes[index];
                 (finish.construct, finish.site)
             }
-            _ => ("program", self.program.functions[self.program.main.index()].site),
+            _ => (
+                "program",
+                self.program.functions[self.program.main.index()].site,
+            ),
         }
     }
 
@@ -297,7 +300,9 @@ impl Judge<'_> {
         }
         let mut reasons: BTreeMap<(ReasonKind, SiteId), String> = BTreeMap::new();
         for finding in found {
-            let parameters = finding.set.exists(|symbol| symbol.kind != Kind::Parameter)?;
+            let parameters = finding
+                .set
+                .exists(|symbol| symbol.kind != Kind::Parameter)?;
             self.conflicts.push(Conflict {
                 accesses: [finding.first, finding.second].map(|index| facts.accesses[index].id),
                 condition: format!("{parameters:?}"),

@@ -38,7 +38,10 @@ pub(crate) fn divide(facts: &Facts) -> Kernels {
     let mut escapes = false;
     for (index, access) in facts.accesses.iter().enumerate() {
         match outermost(&access.path) {
-            Some(finish) => match list.iter_mut().find(|(id, _)| *id == KernelId::Finish(finish)) {
+            Some(finish) => match list
+                .iter_mut()
+                .find(|(id, _)| *id == KernelId::Finish(finish))
+            {
                 Some((_, accesses)) => accesses.push(index),
                 None => list.push((KernelId::Finish(finish), vec![index])),
             },

@@ -343,13 +343,16 @@ impl<'f> Objects<'f> {
                     };
                     let stored = stored.rename(|symbol| self.in_copy(symbol, 1))?;
                     let both = pairs.intersect(&stored.bind(self.isl, symbol)?)?;
-                    let known = both
-                        .exists(|it| it.copy == 1 || it.kind == Kind::Location)?;
+                    let known = both.exists(|it| it.copy == 1 || it.kind == Kind::Location)?;
                     values = values.union(&known)?;
                 }
                 let mut others = values.clone();
-                others = others.rename(|it: Symbol| if it == symbol { it.in_copy(1) } else { it })?;
-                let (one, two) = (self.isl.symbol(symbol)?, self.isl.symbol(symbol.in_copy(1))?);
+                others =
+                    others.rename(|it: Symbol| if it == symbol { it.in_copy(1) } else { it })?;
+                let (one, two) = (
+                    self.isl.symbol(symbol)?,
+                    self.isl.symbol(symbol.in_copy(1))?,
+                );
                 let differ = values.intersect(&others)?.intersect(&one.differs(&two)?)?;
                 Ok(differ.is_empty()?.then_some(values))
             }
@@ -363,7 +366,10 @@ impl<'f> Objects<'f> {
             if symbol.kind == Kind::Value
                 && self.facts.value(symbol).loops > 0
                 && set.involves(symbol)?
-                && matches!(self.facts.value(symbol).definition, Definition::Free | Definition::Read(_))
+                && matches!(
+                    self.facts.value(symbol).definition,
+                    Definition::Free | Definition::Read(_)
+                )
             {
                 return Ok(None);
             }
@@ -383,7 +389,9 @@ impl<'f> Objects<'f> {
         let mut set = self.isl.everything()?;
         let zero = self.isl.constant(0)?;
         for (at, size) in allocation.sizes.iter().enumerate() {
-            let index = self.isl.symbol(Symbol::location(allocation.loops.len() + at))?;
+            let index = self
+                .isl
+                .symbol(Symbol::location(allocation.loops.len() + at))?;
             let inside = zero.at_most(&index)?.intersect(&index.less(size)?)?;
             if let Some(inside) = self.at_allocation(&inside, &allocation.loops, Kind::Location)? {
                 set = set.intersect(&inside)?;

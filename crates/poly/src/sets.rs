@@ -40,32 +40,38 @@ impl Isl {
     }
 
     pub(crate) fn everything(&self) -> Result<Set> {
-        self.read(|context| isl::Set::read_from_str(context, "{ : }")).map(Set)
+        self.read(|context| isl::Set::read_from_str(context, "{ : }"))
+            .map(Set)
     }
 
     pub(crate) fn nothing(&self) -> Result<Set> {
-        self.read(|context| isl::Set::read_from_str(context, "{ : false }")).map(Set)
+        self.read(|context| isl::Set::read_from_str(context, "{ : false }"))
+            .map(Set)
     }
 
     pub(crate) fn constant(&self, value: i64) -> Result<Affine> {
         let text = format!("{{ [({value})] }}");
-        self.read(|context| isl::PwAff::read_from_str(context, &text)).map(Affine)
+        self.read(|context| isl::PwAff::read_from_str(context, &text))
+            .map(Affine)
     }
 
     pub(crate) fn symbol(&self, symbol: Symbol) -> Result<Affine> {
         let text = format!("[{symbol}] -> {{ [({symbol})] }}");
-        self.read(|context| isl::PwAff::read_from_str(context, &text)).map(Affine)
+        self.read(|context| isl::PwAff::read_from_str(context, &text))
+            .map(Affine)
     }
 
     /// A set from its text.
     pub(crate) fn condition(&self, text: &str) -> Result<Set> {
-        self.read(|context| isl::Set::read_from_str(context, text)).map(Set)
+        self.read(|context| isl::Set::read_from_str(context, text))
+            .map(Set)
     }
 
     /// `symbol = value`.
     pub(crate) fn fixed(&self, symbol: Symbol, value: i64) -> Result<Set> {
         let text = format!("[{symbol}] -> {{ : {symbol} = {value} }}");
-        self.read(|context| isl::Set::read_from_str(context, &text)).map(Set)
+        self.read(|context| isl::Set::read_from_str(context, &text))
+            .map(Set)
     }
 
     fn read<T: Handle>(
@@ -259,9 +265,7 @@ impl Set {
     }
 
     fn position(&self, symbol: Symbol) -> Result<Option<u32>> {
-        let at = self.told(
-            (self.0).find_dim_by_name(DimType::Param, &symbol.to_string()),
-        )?;
+        let at = self.told((self.0).find_dim_by_name(DimType::Param, &symbol.to_string()))?;
         Ok(u32::try_from(at).ok())
     }
 
@@ -367,7 +371,9 @@ impl Affine {
             value = self.done(value.set_dim_id(DimType::Param, at as u32, self.done(id)?))?;
         }
         let text = self.told(value.to_str())?;
-        let inside = text.split_once("[(").and_then(|(_, rest)| rest.split_once(")]"));
+        let inside = text
+            .split_once("[(")
+            .and_then(|(_, rest)| rest.split_once(")]"));
         Ok(inside.map(|(expression, _)| expression.to_string()))
     }
 
@@ -426,24 +432,30 @@ impl Affine {
 
     /// `condition ? yes : no`.
     pub(crate) fn select(condition: &Set, yes: &Affine, no: &Affine) -> Result<Affine> {
-        let joined = yes.when(condition)?.or(&no.when(&condition.complement()?)?)?;
+        let joined = yes
+            .when(condition)?
+            .or(&no.when(&condition.complement()?)?)?;
         joined.done(joined.take()?.coalesce()).map(Affine)
     }
 
     pub(crate) fn less(&self, other: &Affine) -> Result<Set> {
-        self.done(self.take()?.lt_set(other.take()?)).and_then(params)
+        self.done(self.take()?.lt_set(other.take()?))
+            .and_then(params)
     }
 
     pub(crate) fn at_most(&self, other: &Affine) -> Result<Set> {
-        self.done(self.take()?.le_set(other.take()?)).and_then(params)
+        self.done(self.take()?.le_set(other.take()?))
+            .and_then(params)
     }
 
     pub(crate) fn equals(&self, other: &Affine) -> Result<Set> {
-        self.done(self.take()?.eq_set(other.take()?)).and_then(params)
+        self.done(self.take()?.eq_set(other.take()?))
+            .and_then(params)
     }
 
     pub(crate) fn differs(&self, other: &Affine) -> Result<Set> {
-        self.done(self.take()?.ne_set(other.take()?)).and_then(params)
+        self.done(self.take()?.ne_set(other.take()?))
+            .and_then(params)
     }
 
     /// `symbol = self`.
@@ -526,16 +538,17 @@ mod tests {
             Ok::<_, Stop>(!set.intersect(&point)?.is_empty()?)
         };
         for (a, b) in [(0, 0), (3, 4), (-5, 2)] {
-            let is = |value: &Affine, expected| {
-                at(&value.equals(&isl.constant(expected)?)?, a, b)
-            };
+            let is = |value: &Affine, expected| at(&value.equals(&isl.constant(expected)?)?, a, b);
             assert!(is(&sum, a + b - 1)?);
             assert!(is(&n.floor_divide(3)?, a.div_euclid(3))?);
             assert!(is(&n.modulo(3)?, a.rem_euclid(3))?);
             assert!(is(&n.min(&i)?, a.min(b))?);
             assert!(is(&n.scale(-2)?, -2 * a)?);
             let condition = n.less(&i)?;
-            assert!(is(&Affine::select(&condition, &n, &one)?, if a < b { a } else { 1 })?);
+            assert!(is(
+                &Affine::select(&condition, &n, &one)?,
+                if a < b { a } else { 1 }
+            )?);
         }
         assert_eq!(isl.constant(-7)?.as_constant()?, Some(-7));
         assert_eq!(n.as_constant()?, None);
@@ -552,7 +565,10 @@ mod tests {
         assert_eq!(both.symbols()?.len(), 3);
         let other = below.rename(|symbol| if symbol == I { I.in_copy(1) } else { symbol })?;
         assert!(both.is_subset(&other)? && !other.is_subset(&both)?);
-        assert!(both.exists(|symbol| symbol == I.in_copy(1))?.is_equal(&below)?);
+        assert!(
+            both.exists(|symbol| symbol == I.in_copy(1))?
+                .is_equal(&below)?
+        );
         let zero = isl.constant(0)?;
         let range = below.intersect(&zero.at_most(&i)?)?;
         assert!(range.least(I)?.equals(&zero)?.is_equal(&zero.less(&n)?)?);

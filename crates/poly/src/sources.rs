@@ -168,7 +168,11 @@ impl Objects<'_> {
             if before.is_empty()? {
                 continue;
             }
-            let between = other.set.rename(second)?.intersect(&after)?.intersect(&before)?;
+            let between = other
+                .set
+                .rename(second)?
+                .intersect(&after)?
+                .intersect(&before)?;
             let all = between
                 .intersect(read)?
                 .intersect(&write.set.rename(first)?)?;

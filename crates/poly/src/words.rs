@@ -64,7 +64,9 @@ impl Words<'_> {
         let set = set.exists(|other| other != symbol && !by.contains(&other))?;
         let isl = self.objects.isl;
         let twice = set.rename(|it: Symbol| if it == symbol { it.in_copy(7) } else { it })?;
-        let differ = isl.symbol(symbol)?.differs(&isl.symbol(symbol.in_copy(7))?)?;
+        let differ = isl
+            .symbol(symbol)?
+            .differs(&isl.symbol(symbol.in_copy(7))?)?;
         if !set.intersect(&twice)?.intersect(&differ)?.is_empty()? {
             return Ok(None);
         }
@@ -208,7 +210,12 @@ impl Words<'_> {
         }
         let coordinates = self.coordinates(&finding.slot);
         let mut symbols = vec![magnitude];
-        for symbol in parameters.iter().chain(counters).chain(others).chain(&coordinates) {
+        for symbol in parameters
+            .iter()
+            .chain(counters)
+            .chain(others)
+            .chain(&coordinates)
+        {
             if !symbols.contains(symbol) {
                 symbols.push(*symbol);
             }

@@ -28,13 +28,17 @@ pub(crate) struct Locked {
     pub(crate) instructions: Vec<u64>,
     /// From the address of a function to those of the instructions that call it. Left empty if there is nothing to tell.
     calls: BTreeMap<u64, Vec<u64>>,
+    /// The addresses at which code begins, in order: as a rule that of a function, else that of several.
+    beginnings: Vec<u64>,
 }
 
 impl Locked {
     /// Where the function is called that an instruction belongs to.
     pub(crate) fn calls_of_function_around(&self, address: u64) -> &[u64] {
-        let before = self.calls.range(..=address).next_back();
-        before.map_or(&[], |(_, calls)| calls)
+        let before = self.beginnings.partition_point(|start| *start <= address);
+        let beginning = before.checked_sub(1).map(|index| self.beginnings[index]);
+        let called = beginning.and_then(|start| self.calls.range(start..=address).next_back());
+        called.map_or(&[], |(_, calls)| calls)
     }
 }
 
@@ -125,6 +129,7 @@ fn locked(code: &[Text]) -> Locked {
         });
     }
     if !locked.instructions.is_empty() {
+        locked.beginnings = code.iter().map(|text| text.start).collect();
         for text in code {
             each_instruction(text, |instruction| {
                 if let Some(function) = called(instruction, text) {
@@ -196,7 +201,8 @@ mod tests {
         assert!(!atomic(&[0x48, 0x8b, 0x45, 0xf0]));
     }
 
-    /// The function at 0x1010 increments and jumps back to do it again; it is called from 0x1000, and jumped to from 0x1005.
+    /// The function at 0x1010 increments and jumps back to do it again; it is called from 0x1000, and jumped to from 0x1005. The one behind it is
+    /// called by nobody.
     #[test]
     fn calls_are_those_of_the_function_around() {
         let code = [
@@ -208,9 +214,14 @@ mod tests {
                 start: 0x1010,
                 bytes: &[0x90, 0xf0, 0xff, 0x07, 0xeb, 0xfb],
             },
+            Text {
+                start: 0x1020,
+                bytes: &[0xf0, 0xff, 0x07, 0xc3],
+            },
         ];
         let locked = locked(&code);
-        assert_eq!(locked.instructions, [0x1011]);
+        assert_eq!(locked.instructions, [0x1011, 0x1020]);
+        assert!(locked.calls_of_function_around(0x1020).is_empty());
         assert_eq!(locked.calls_of_function_around(0x1011), [0x1000, 0x1005]);
         assert!(locked.calls_of_function_around(0x100f).is_empty());
     }

@@ -115,6 +115,7 @@ fn told(path: &str, locked: &Locked, directory: &Path) -> Vec<UnseenAtomic> {
 /// The operations that led to an instruction: one, unless it is in a function that is called from several places.
 fn written(instruction: u64, locked: &Locked, modules: &mut Modules) -> Vec<UnseenAtomic> {
     let mut written = Vec::new();
+    let mut outermost = None;
     let mut reached = FxHashSet::default();
     let mut pending: Vec<(u64, Option<String>)> = vec![(instruction, None)];
     while let Some((address, called)) = pending.pop() {
@@ -129,17 +130,15 @@ fn written(instruction: u64, locked: &Locked, modules: &mut Modules) -> Vec<Unse
         match frames.iter().find(|frame| !of_library(frame)) {
             Some(author) => written.push(operation_in(author, operation)),
             None => {
+                outermost = (frames.last()).map(|frame| operation_in(frame, operation.clone()));
                 let calls = locked.calls_of_function_around(address).iter();
                 pending.extend(calls.map(|call| (*call, operation.clone())));
             }
         }
     }
     if written.is_empty() {
-        // Nobody calls it by name, so it is told as it is.
-        let frames = modules.frames(instruction);
-        let outermost = frames.last();
-        written
-            .extend(outermost.map(|frame| operation_in(frame, Some(last_part(&frame.function)))));
+        // It is called by its address alone.
+        written.extend(outermost);
     }
     written
 }

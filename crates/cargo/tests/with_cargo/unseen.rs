@@ -23,6 +23,10 @@ pub(crate) fn trials() -> Vec<Trial> {
             whoever_calls_the_operation_is_named,
         ),
         trial(
+            "an_operation_that_is_called_by_its_address_is_named",
+            an_operation_that_is_called_by_its_address_is_named,
+        ),
+        trial(
             "what_the_linker_leaves_out_does_not_count",
             what_the_linker_leaves_out_does_not_count,
         ),
@@ -156,6 +160,26 @@ fn whoever_calls_the_operation_is_named() {
         let arguments = ["run", "--quiet", "--format=json", "--profile", profile];
         let report = report(package.finishline(&arguments).expect(0));
         assert_eq!(unseen_lines(&report), BTreeSet::from([2, 3]), "{profile}");
+    }
+}
+
+/// Where it is called can't be told, only that it is there.
+fn an_operation_that_is_called_by_its_address_is_named() {
+    let source = "use std::{hint::black_box, sync::atomic::{AtomicU8, Ordering}};
+        fn main() {
+            let raise: fn(&AtomicU8, u8, Ordering) -> u8 = black_box(AtomicU8::fetch_max);
+            let a = AtomicU8::new(0);
+            rayon::join(|| raise(&a, 3, Ordering::Relaxed), || ());
+        }";
+    let package = Package::with_rayon("an_operation_that_is_called_by_its_address", source);
+    for profile in ["dev", "release"] {
+        let arguments = ["run", "--quiet", "--format=json", "--profile", profile];
+        let report = report(package.finishline(&arguments).expect(0));
+        assert_eq!(report["verdict"], "observed", "{profile}");
+        let operations = report["unseen"].as_array().expect("a list");
+        assert!(!operations.is_empty(), "{profile}");
+        let is_it = |atomic: &Value| atomic["operation"] == "fetch_max";
+        assert!(operations.iter().all(is_it), "{profile}: {operations:?}");
     }
 }
 

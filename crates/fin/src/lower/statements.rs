@@ -1,8 +1,8 @@
 //! Statements: control flow and tasks.
 
-use crate::assigned::assigned;
 use super::expressions::Evaluated;
 use super::{FunctionLowering, Loop};
+use crate::assigned::assigned;
 use crate::hir::{self, Argument, LocalId, Range, Statement};
 use finishline_ir::{
     BinaryOp, BlockId, CompareOp, Const, Construct, Function, Op, PrintPart, Role, Terminator,

@@ -3,9 +3,7 @@
 use super::{Value, Walker};
 use crate::facts::{Allocation, Definition, Reference, Stored, Touched};
 use crate::sets::{Affine, Result, Set};
-use finishline_fin::hir::{
-    Expression, ExpressionKind, Place, PlaceKind, StructId, Type,
-};
+use finishline_fin::hir::{Expression, ExpressionKind, Place, PlaceKind, StructId, Type};
 use finishline_ir::{BinaryOp, CompareOp, Const, MathFunction, UnaryOp};
 use finishline_model::proof::ReasonKind;
 use finishline_model::{AccessId, AccessKind, AllocationId, SiteId};
@@ -290,13 +288,7 @@ impl Walker<'_> {
         Affine::select(&zero.at_most(&value)?, &value.floor_divide(by)?, &up)
     }
 
-    fn compare(
-        &mut self,
-        op: CompareOp,
-        left: Value,
-        right: Value,
-        site: SiteId,
-    ) -> Result<Value> {
+    fn compare(&mut self, op: CompareOp, left: Value, right: Value, site: SiteId) -> Result<Value> {
         Ok(match (left, right) {
             (Value::Int(left), Value::Int(right)) => Value::Bool(match op {
                 CompareOp::Equal => left.equals(&right)?,

@@ -19,7 +19,8 @@ pub(super) fn increment(
     let ExpressionKind::Binary(op, left, right) = &value.kind else {
         return None;
     };
-    let is_local = |side: &Expression| matches!(side.kind, ExpressionKind::Local(it) if it == local);
+    let is_local =
+        |side: &Expression| matches!(side.kind, ExpressionKind::Local(it) if it == local);
     match op {
         BinaryOp::Add if is_local(left) => constant(right),
         BinaryOp::Add if is_local(right) => constant(left),

@@ -185,12 +185,17 @@ impl Walker<'_> {
         let descending = bounds.step < 0;
         let (mut inside, distance) = if descending {
             (
-                value.at_most(&bounds.start)?.intersect(&bounds.end.less(&value)?)?,
+                value
+                    .at_most(&bounds.start)?
+                    .intersect(&bounds.end.less(&value)?)?,
                 bounds.start.sub(&value)?,
             )
         } else {
             (
-                bounds.start.at_most(&value)?.intersect(&value.less(&bounds.end)?)?,
+                bounds
+                    .start
+                    .at_most(&value)?
+                    .intersect(&value.less(&bounds.end)?)?,
                 value.sub(&bounds.start)?,
             )
         };
@@ -216,11 +221,7 @@ impl Walker<'_> {
     }
 
     /// Does something in every iteration of a loop of which nobody knows how often it runs.
-    fn endlessly(
-        &mut self,
-        site: SiteId,
-        run: impl FnOnce(&mut Self) -> Result<()>,
-    ) -> Result<()> {
+    fn endlessly(&mut self, site: SiteId, run: impl FnOnce(&mut Self) -> Result<()>) -> Result<()> {
         let symbol = self.facts.new_counter("iteration");
         let number = self.isl.symbol(symbol)?;
         let before = self.domain.clone();
@@ -464,12 +465,17 @@ impl Walker<'_> {
         self.loops.push(symbol);
         let going_on = if self.is_known(&ends)? {
             let earlier = self.in_full(&ends)?;
-            let earlier = earlier.rename(|it: Symbol| if it == symbol { it.in_copy(1) } else { it })?;
+            let earlier =
+                earlier.rename(|it: Symbol| if it == symbol { it.in_copy(1) } else { it })?;
             let (now, then) = (
                 self.isl.symbol(symbol)?,
                 self.isl.symbol(symbol.in_copy(1))?,
             );
-            let before = if descending { now.less(&then)? } else { then.less(&now)? };
+            let before = if descending {
+                now.less(&then)?
+            } else {
+                then.less(&now)?
+            };
             let over = earlier.intersect(&before)?;
             over.exists(|it| it == symbol.in_copy(1))?.complement()?
         } else {

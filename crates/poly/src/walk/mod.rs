@@ -151,11 +151,7 @@ impl Walker<'_> {
     }
 
     /// Does something only where a condition holds; returns the domain at its end.
-    fn under(
-        &mut self,
-        condition: &Set,
-        run: impl FnOnce(&mut Self) -> Result<()>,
-    ) -> Result<Set> {
+    fn under(&mut self, condition: &Set, run: impl FnOnce(&mut Self) -> Result<()>) -> Result<Set> {
         let before = self.domain.clone();
         self.domain = before.intersect(condition)?;
         run(self)?;
@@ -163,11 +159,7 @@ impl Walker<'_> {
     }
 
     /// Does something whose end is not followed by what comes next: a task, a part that only reads.
-    fn aside<T>(
-        &mut self,
-        condition: &Set,
-        run: impl FnOnce(&mut Self) -> Result<T>,
-    ) -> Result<T> {
+    fn aside<T>(&mut self, condition: &Set, run: impl FnOnce(&mut Self) -> Result<T>) -> Result<T> {
         let before = self.domain.clone();
         self.domain = before.intersect(condition)?;
         let result = run(self);
@@ -312,11 +304,10 @@ impl Walker<'_> {
             (Value::Reference(yes), Value::Reference(no)) if yes == no => Value::Reference(yes),
             (Value::Reference(yes), Value::Reference(no)) => {
                 let condition = condition.clone();
-                Value::Reference(self.facts.new_reference(Reference::Select {
-                    condition,
-                    yes,
-                    no,
-                }))
+                Value::Reference(
+                    self.facts
+                        .new_reference(Reference::Select { condition, yes, no }),
+                )
             }
             (Value::Literal(yes), Value::Literal(no)) if yes == no => Value::Literal(yes),
             (Value::Unknown(reason, site), _) | (_, Value::Unknown(reason, site)) => {
