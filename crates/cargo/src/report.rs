@@ -11,7 +11,7 @@ use finishline_model::native::{Limit, NativeRun, NativeSuite};
 use finishline_model::suppressions::Suppressions;
 use finishline_model::verdict::Verdict;
 use finishline_report::{Style, native};
-use finishline_symbols::Question;
+use finishline_symbols::{Executables, Question, Unseen};
 use std::env;
 use std::fs::{self, File};
 use std::io::{self, BufWriter, IsTerminal, Write};
@@ -32,6 +32,7 @@ pub(crate) enum Standing {
 pub(crate) struct Reporter<'a> {
     session: &'a Session,
     suppressions: Option<Suppressions>,
+    executables: Executables,
 }
 
 /// A run, told: itself and the instrumented processes that it started.
@@ -47,6 +48,7 @@ impl<'a> Reporter<'a> {
         Ok(Reporter {
             session,
             suppressions: suppressions.map(read_suppressions).transpose()?,
+            executables: Executables::default(),
         })
     }
 
@@ -66,6 +68,7 @@ impl<'a> Reporter<'a> {
             failure,
             status: run.ended.status(),
             suppressions: self.suppressions.as_ref(),
+            unseen: Unseen::default(),
         };
         let mut heard = false;
         for path in &run.findings {
@@ -89,6 +92,11 @@ impl<'a> Reporter<'a> {
                     status: 0,
                     ..question.clone()
                 },
+            };
+            let directory = Path::new(question.directory);
+            let question = Question {
+                unseen: self.executables.unseen(&findings, directory),
+                ..question
             };
             told.processes
                 .push(finishline_symbols::symbolise(&findings, &question));

@@ -21,6 +21,8 @@ pub struct NativeRun {
     pub extent: Extent,
     /// Why the verdict says no more than it does; none if it says all that can be said.
     pub because: Option<Limit>,
+    /// Atomic operations in the program that the instrumentation leaves out, whether or not the run came to them.
+    pub unseen: Vec<UnseenAtomic>,
     /// Distinct pairs of accesses that are not suppressed, in the order found.
     pub conflicts: Vec<Conflict>,
     /// How many distinct pairs there were in all, suppressed ones included.
@@ -60,6 +62,10 @@ pub enum Limit {
     Unfollowed,
     /// The findings end before the process did.
     Incomplete,
+    /// Atomic operations of the program are not seen.
+    Unseen,
+    /// The executable does not tell which code of it is instrumented, so it may contain operations that are not seen.
+    Stripped,
     /// Threads besides the first were seen.
     Threads,
     /// Locks or atomics order conflicting accesses, or may do so.
@@ -67,11 +73,13 @@ pub enum Limit {
 }
 
 impl Limit {
-    pub const ALL: [Limit; 6] = [
+    pub const ALL: [Limit; 8] = [
         Limit::NothingParallel,
         Limit::Stopped,
         Limit::Unfollowed,
         Limit::Incomplete,
+        Limit::Unseen,
+        Limit::Stripped,
         Limit::Threads,
         Limit::Synchronised,
     ];
@@ -83,6 +91,8 @@ impl Limit {
             Limit::Stopped => "stopped",
             Limit::Unfollowed => "unfollowed",
             Limit::Incomplete => "incomplete",
+            Limit::Unseen => "unseen",
+            Limit::Stripped => "stripped",
             Limit::Threads => "threads",
             Limit::Synchronised => "synchronised",
         }
@@ -101,6 +111,12 @@ impl Limit {
                 "threads wait for each other in a way that could not be followed; from there on nothing was checked"
             }
             Limit::Incomplete => "the process ended before its findings were complete",
+            Limit::Unseen => {
+                "the program has atomic operations that are not seen: what they access is not checked, and accesses that they alone order are reported as a race"
+            }
+            Limit::Stripped => {
+                "the executable has no debug information, so it is not known whether it has atomic operations that are not seen"
+            }
             Limit::Threads => {
                 "threads besides the first took part, and only their order in this run was seen"
             }
@@ -116,6 +132,10 @@ impl Limit {
             }
             Limit::Stopped => "let tasks wait for each other only by join and scope",
             Limit::Incomplete => "let the program run to its end",
+            Limit::Unseen => {
+                "say the same by `fetch_update`, or by `compare_exchange` in a loop: these are seen"
+            }
+            Limit::Stripped => "leave the executable its debug information",
             Limit::Threads | Limit::Unfollowed => {
                 "use tasks of rayon instead of threads: of these every schedule is covered"
             }
@@ -124,6 +144,16 @@ impl Limit {
             }
         }
     }
+}
+
+/// An atomic operation that was compiled without a call of the runtime.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct UnseenAtomic {
+    /// The method of the standard library: `fetch_max`, `fetch_min`; none for an instruction that somebody wrote down as such.
+    pub operation: Option<String>,
+    /// The function that it is a part of, demangled.
+    pub function: String,
+    pub place: Option<Place>,
 }
 
 /// One answer over many processes, e.g. the tests of a crate.

@@ -88,14 +88,16 @@ pub enum Extent {
     EverySchedule,
     ObservedSynchronisation,
     ThisSchedule,
+    SeenOperations,
     Nothing,
 }
 
 impl Extent {
-    pub const ALL: [Extent; 4] = [
+    pub const ALL: [Extent; 5] = [
         Extent::EverySchedule,
         Extent::ObservedSynchronisation,
         Extent::ThisSchedule,
+        Extent::SeenOperations,
         Extent::Nothing,
     ];
 
@@ -110,6 +112,9 @@ impl Extent {
             }
             Extent::ThisSchedule => {
                 "the schedule that was observed: threads took part whose order may differ in the next run; accesses of code compiled with checks"
+            }
+            Extent::SeenOperations => {
+                "the schedule that was observed, as far as its atomic operations are seen; accesses of code compiled with checks"
             }
             Extent::Nothing => "none",
         }

@@ -57,6 +57,14 @@ pub(crate) fn left_over(checker: &Checker) -> IdSet<u64> {
     freed.collect()
 }
 
+/// What the aligned words of a range could be addresses of.
+pub(crate) fn references(range: &Range<u64>) -> Vec<u64> {
+    let words = (range.start.next_multiple_of(8)..range.end & !7).step_by(8);
+    // SAFETY: the range is that of global or thread-local variables, which are readable.
+    let words = words.map(|address| unsafe { (address as *const u64).read_volatile() });
+    words.filter(|word| *word != 0).collect()
+}
+
 /// Whether some aligned word of a range is an address inside the block.
 fn points_into(range: &Range<u64>, block: &Range<u64>) -> bool {
     pointers_into(range, block).next().is_some()

@@ -4,6 +4,7 @@
 //! after it has done its work, or one of these, by the address of what it works on and, if it is called with two, the other.
 
 use crate::process::checker;
+use crate::reach;
 use crate::synchronisation::{How, Operation};
 use std::arch::naked_asm;
 use std::sync::atomic::{AtomicU32, Ordering};
@@ -73,6 +74,8 @@ wrap! {
     __finishline_wrap_condition_wait __finishline_real_condition_wait condition_waits, condition_waited;
     __finishline_wrap_condition_wait_timeout __finishline_real_condition_wait_timeout condition_waits, condition_waited;
     __finishline_wrap_barrier_wait __finishline_real_barrier_wait barrier_waits, barrier_waited;
+    __finishline_wrap_park __finishline_real_park nothing, has_parked;
+    __finishline_wrap_park_timeout __finishline_real_park_timeout nothing, has_parked;
 }
 
 extern "C" fn nothing(_: u64, _: u64) -> u64 {
@@ -163,5 +166,30 @@ extern "C" fn barrier_waits(barrier: u64, _: u64) -> u64 {
 extern "C" fn barrier_waited(barrier: u64, _: u64, round: u64, result: u64) {
     if let Some(checker) = checker() {
         checker.leaves_barrier(barrier, round, result & 0xff != 0);
+    }
+}
+
+/// A thread's description is shared: its block begins with two counts.
+const BYTES_OF_COUNTS: u64 = 16;
+/// They are followed by a name, a number and the word by which the thread parks.
+const MOST_BYTES_OF_THREAD: u64 = 64;
+
+/// The thread has taken the token that another one had put there, perhaps without waiting for it. To put it there is seen: it is a release of a word in the
+/// thread's description, which one of its thread-local variables refers to. A token that is taken leaves a zero.
+extern "C" fn has_parked(_: u64, _: u64, _: u64, _: u64) {
+    let Some(checker) = checker() else {
+        return;
+    };
+    for description in reach::references(&checker.private) {
+        let block = description.checked_sub(BYTES_OF_COUNTS);
+        let block = block.and_then(|start| checker.heap.live(start));
+        let Some(block) = block.filter(|block| block.bytes <= MOST_BYTES_OF_THREAD) else {
+            continue;
+        };
+        for word in (checker.synchronisation).released_in(description..block.start + block.bytes) {
+            if word.is_multiple_of(4) && value(word) == 0 {
+                checker.relied_on(word);
+            }
+        }
     }
 }

@@ -7,8 +7,9 @@
 //! | threads could not be followed any more | `unknown` | nothing after it was seen |
 //! | the process failed | `trap` | what would have followed was not seen |
 //! | the findings are incomplete, or there are none | `unknown` | likewise |
+//! | neither threads besides the first nor a call of the drop-in | `unknown` | nothing was parallel, or nothing was seen of it |
+//! | atomic operations are not seen, or it is not known whether there are some | `observed` | they may order tasks, or decide what these do |
 //! | threads besides the first | `observed` | their order is that of this run |
-//! | the drop-in was never called | `unknown` | nothing was parallel, or nothing was seen of it |
 //! | conflicts that locks or atomics order | `certified-order` | another order of them may do other things |
 //! | none of these | `certified` | |
 //!
@@ -16,6 +17,7 @@
 //! trusted only if there were no atomic accesses at all, since a lock is made of these.
 
 use crate::findings::Findings;
+use crate::unseen::Unseen;
 use finishline_model::native::{ConflictClass, Limit};
 use finishline_model::verdict::{Extent, Verdict};
 
@@ -26,15 +28,17 @@ pub(crate) struct Answer {
     pub(crate) because: Option<Limit>,
 }
 
-pub(crate) fn answer(findings: &Findings, failed: bool) -> Answer {
+pub(crate) fn answer(findings: &Findings, unseen: &Unseen, failed: bool) -> Answer {
     let racy = (findings.races.iter()).any(|pair| pair.class == ConflictClass::Race);
     let synchronised = depends_on_synchronisation(findings);
-    let (clean, extent, because) = if findings.threads > 0 {
-        let because = Some(Limit::Threads);
-        (Verdict::Observed, Extent::ThisSchedule, because)
-    } else if !findings.drop_in {
+    let (clean, extent, because) = if !findings.has_parallelism() {
         let because = Some(Limit::NothingParallel);
         (Verdict::Unknown, Extent::Nothing, because)
+    } else if let Some(limit) = unseen.limit() {
+        (Verdict::Observed, Extent::SeenOperations, Some(limit))
+    } else if findings.threads > 0 {
+        let because = Some(Limit::Threads);
+        (Verdict::Observed, Extent::ThisSchedule, because)
     } else if synchronised {
         let because = Some(Limit::Synchronised);
         let extent = Extent::ObservedSynchronisation;
@@ -92,6 +96,7 @@ fn depends_on_synchronisation(findings: &Findings) -> bool {
 mod tests {
     use super::*;
     use crate::parse;
+    use finishline_model::native::UnseenAtomic;
     use serde_json::{Value, json};
 
     fn clean() -> Value {
@@ -101,15 +106,16 @@ mod tests {
         })
     }
 
-    fn with(changes: Value, failed: bool) -> Answer {
+    fn findings(changes: Value) -> Findings {
         let mut findings = clean();
         for (field, value) in changes.as_object().expect("an object") {
             findings[field] = value.clone();
         }
-        answer(
-            &parse(findings.to_string().as_bytes()).expect("usable"),
-            failed,
-        )
+        parse(findings.to_string().as_bytes()).expect("usable")
+    }
+
+    fn with(changes: Value, failed: bool) -> Answer {
+        answer(&findings(changes), &Unseen::default(), failed)
     }
 
     fn verdict(changes: Value) -> (Verdict, Extent, Option<Limit>) {
@@ -195,6 +201,51 @@ mod tests {
             ),
         ] {
             assert_eq!(verdict(changes.clone()), expected, "{changes}");
+        }
+    }
+
+    #[test]
+    fn nothing_is_certified_of_what_is_not_seen() {
+        use Extent::{Nothing, SeenOperations};
+        use Verdict::{Observed, Race, Unknown};
+        let operation = UnseenAtomic {
+            operation: Some("fetch_max".to_owned()),
+            function: "a::f".to_owned(),
+            place: None,
+        };
+        for (unseen, limit) in [
+            (Unseen::Operations(vec![operation]), Limit::Unseen),
+            (Unseen::Unknown, Limit::Stripped),
+        ] {
+            for (changes, expected) in [
+                (json!({}), (Observed, SeenOperations, limit)),
+                (
+                    json!({"synchronised": true}),
+                    (Observed, SeenOperations, limit),
+                ),
+                (json!({"threads": 1}), (Observed, SeenOperations, limit)),
+                (
+                    json!({"races": pair("race")}),
+                    (Race, SeenOperations, limit),
+                ),
+                (
+                    json!({"drop_in": false}),
+                    (Unknown, Nothing, Limit::NothingParallel),
+                ),
+                (
+                    json!({"complete": false}),
+                    (Unknown, Nothing, Limit::Incomplete),
+                ),
+            ] {
+                let answer = answer(&findings(changes.clone()), &unseen, false);
+                let (verdict, extent, because) = expected;
+                let expected = Answer {
+                    verdict,
+                    extent,
+                    because: Some(because),
+                };
+                assert_eq!(answer, expected, "{changes} {limit:?}");
+            }
         }
     }
 

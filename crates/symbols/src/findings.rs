@@ -297,6 +297,11 @@ impl Findings {
         index.map(|index| &self.finishes[*index])
     }
 
+    /// Whether anything was parallel that was heard of.
+    pub fn has_parallelism(&self) -> bool {
+        self.drop_in || self.threads > 0
+    }
+
     /// The tasks from `main`'s child down to this one; empty for `main`.
     pub fn path(&self, task: u64) -> Vec<&Task> {
         let parent = |task: &&Task| self.task(task.parent);

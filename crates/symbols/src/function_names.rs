@@ -36,10 +36,7 @@ pub(crate) fn origin(function: &str, file: Option<&str>) -> Origin {
 }
 
 fn by_file(file: &str) -> Option<Origin> {
-    let standard = (file.starts_with("/rustc/") && file.contains("/library/"))
-        || file.contains("/rustlib/src/rust/library/")
-        || file.starts_with("/rust/deps/");
-    if standard {
+    if is_standard(file) {
         return Some(Origin::Std);
     }
     let after = |marker: &str| file.split_once(marker).map(|(_, rest)| rest.split('/'));
@@ -58,6 +55,13 @@ fn by_file(file: &str) -> Option<Origin> {
     } else {
         Origin::Dependency(package.to_owned())
     })
+}
+
+/// Whether a file is one of the standard library or of a package inside it.
+pub(crate) fn is_standard(file: &str) -> bool {
+    (file.starts_with("/rustc/") && file.contains("/library/"))
+        || file.contains("/rustlib/src/rust/library/")
+        || file.starts_with("/rust/deps/")
 }
 
 /// Whether a folder is that of one of rayon's packages.
@@ -133,6 +137,13 @@ pub(crate) fn method(function: &str) -> Option<String> {
     let inner = parts.iter().any(|part| INNER.contains(part));
     let named = !name.is_empty() && path.chars().all(|c| plain(c) || c == ':');
     (named && !inner).then(|| name.to_owned())
+}
+
+/// The last part of a function's path: `fetch_max` of `<core::sync::atomic::Atomic<u64>>::fetch_max`.
+pub(crate) fn last_part(function: &str) -> String {
+    let path = skeleton(function);
+    let last = path.rsplit("::").next();
+    last.unwrap_or(&path).to_owned()
 }
 
 /// The path without generic arguments; of an implementation, the trait's: `a::Trait::f` of `<b::T<U> as a::Trait<V>>::f::<W>`.

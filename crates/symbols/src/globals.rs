@@ -3,12 +3,11 @@
 //! The symbol table gives name, start and size; the definition's line needs full debug information, in which it is looked for unit by unit
 //! until a variable at the symbol's address is found. Both are read only when a report needs them.
 
+use crate::debug_information::{self, Slice};
 use crate::function_names::demangled;
-use gimli::{AttributeValue, Dwarf, EndianRcSlice, Reader, RunTimeEndian, Unit};
-use object::{Object, ObjectSection, ObjectSymbol, ReadCache, SymbolKind};
-use std::fs::File;
+use gimli::{AttributeValue, Dwarf, Reader, Unit};
+use object::{Object, ObjectSymbol, SymbolKind};
 use std::path::{Path, PathBuf};
-use std::rc::Rc;
 
 /// A variable as the file that holds it describes it.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -20,21 +19,16 @@ pub(crate) struct Global {
     pub(crate) defined: Option<(String, u32)>,
 }
 
-type Slice = EndianRcSlice<RunTimeEndian>;
-
 /// The variable at an address of an ELF file.
 pub(crate) fn find(path: &str, address: u64) -> Option<Global> {
-    if !std::fs::metadata(path).ok()?.is_file() {
-        return None;
-    }
-    let cache = ReadCache::new(File::open(path).ok()?);
+    let cache = debug_information::open(path)?;
     let file = object::File::parse(&cache).ok()?;
     let symbol = file.symbols().find(|symbol| {
         let offset = address.checked_sub(symbol.address());
         symbol.kind() == SymbolKind::Data && offset.is_some_and(|offset| offset < symbol.size())
     })?;
     let start = symbol.address();
-    let dwarf = debug_information(&file);
+    let dwarf = debug_information::read(&file);
     Some(Global {
         name: demangled(written(symbol.name().ok()?)),
         address: start,
@@ -49,22 +43,6 @@ fn written(symbol: &str) -> &str {
         Some((written, part)) if part.bytes().all(|byte| byte.is_ascii_digit()) => written,
         _ => symbol,
     }
-}
-
-fn debug_information<'d>(file: &object::File<'d, &'d ReadCache<File>>) -> Option<Dwarf<Slice>> {
-    let endian = if file.is_little_endian() {
-        RunTimeEndian::Little
-    } else {
-        RunTimeEndian::Big
-    };
-    Dwarf::load(|id| -> Result<Slice, object::Error> {
-        let section = file.section_by_name(id.name());
-        let data = section
-            .map(|section| section.uncompressed_data())
-            .transpose()?;
-        Ok(Slice::new(Rc::from(&*data.unwrap_or_default()), endian))
-    })
-    .ok()
 }
 
 /// The file and line of the variable that starts at this address.

@@ -5,6 +5,7 @@
 //!                            ├─ globals                            addresses of data as variables
 //!                            ├─ tasks                              tasks in rayon's words, why two are parallel
 //!                            └─ answer                             the verdict, and for what it holds
+//!  executable ───── locked ──── unseen                              atomic operations that no findings tell of
 //! ```
 //!
 //! [`read`] refuses a file that is damaged; [`symbolise`] never fails: what debug information does not tell stays untold. Cost: linear
@@ -13,14 +14,18 @@
 #![forbid(unsafe_code)]
 
 mod answer;
+mod debug_information;
 pub mod findings;
 mod function_names;
 mod globals;
+mod locked;
 mod modules;
 mod sources;
 mod tasks;
+mod unseen;
 
 pub use findings::{Findings, Unusable, parse, read};
+pub use unseen::{Executables, Unseen};
 
 use finishline_model::native::{
     Conflict, ConflictClass, Frame, HeldLock, Limit, NativeAccess, NativeRun, NativeStatistics,
@@ -48,6 +53,8 @@ pub struct Question<'a> {
     /// The exit status that it ended with.
     pub status: u8,
     pub suppressions: Option<&'a Suppressions>,
+    /// What the instrumentation left out of the program.
+    pub unseen: Unseen,
 }
 
 /// What the run showed, in the user's words.
@@ -62,7 +69,7 @@ pub fn symbolise(findings: &Findings, question: &Question) -> NativeRun {
         conflict.may_follow = earlier_race && conflict.class == ConflictClass::Race;
         conflicts.push(conflict);
     }
-    let answer = answer::answer(findings, failure.is_some());
+    let answer = answer::answer(findings, &question.unseen, failure.is_some());
     let distinct = findings.distinct_races.max(findings.races.len() as u64);
     let (conflicts, suppressed) = sorted(conflicts, question.suppressions);
     let stopped = findings.stopped.as_ref().map(|stop| Stopped {
@@ -82,6 +89,10 @@ pub fn symbolise(findings: &Findings, question: &Question) -> NativeRun {
         verdict: answer.verdict,
         extent: answer.extent,
         because: answer.because,
+        unseen: match &question.unseen {
+            Unseen::Operations(operations) => operations.clone(),
+            Unseen::Unknown => Vec::new(),
+        },
         conflicts,
         distinct,
         suppressed,
@@ -114,6 +125,7 @@ pub fn unheard(question: &Question) -> NativeRun {
         },
         extent: Extent::Nothing,
         because: Some(Limit::Incomplete),
+        unseen: Vec::new(),
         conflicts: Vec::new(),
         distinct: 0,
         suppressed: None,
@@ -203,7 +215,7 @@ impl<'f> Teller<'f> {
         Teller {
             findings,
             question,
-            modules: Modules::new(findings, Path::new(directory)),
+            modules: Modules::new(&findings.modules, Path::new(directory)),
             tasks: Tasks::new(findings, question.test.is_some()),
         }
     }

@@ -5,7 +5,7 @@
 //! symbol table still names the function; where that is missing too, the frame is told by address. Nothing here fails: a file that
 //! can't be read, or that has changed since, leaves frames without names.
 
-use crate::findings::{Findings, Module};
+use crate::findings::Module;
 use crate::function_names::{demangled, origin};
 use crate::sources::Sources;
 use addr2line::Loader;
@@ -22,9 +22,9 @@ pub(crate) struct Modules<'f> {
 }
 
 impl<'f> Modules<'f> {
-    pub(crate) fn new(findings: &'f Findings, base: &Path) -> Modules<'f> {
+    pub(crate) fn new(modules: &'f [Module], base: &Path) -> Modules<'f> {
         Modules {
-            modules: &findings.modules,
+            modules,
             opened: FxHashMap::default(),
             looked_up: FxHashMap::default(),
             sources: Sources::new(base),

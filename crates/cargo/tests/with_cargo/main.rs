@@ -13,6 +13,7 @@ mod programs;
 mod running;
 mod sarif;
 mod testing;
+mod unseen;
 
 use libtest_mimic::Arguments;
 use std::env;
@@ -32,5 +33,6 @@ fn main() -> ExitCode {
     trials.extend(installed::trials());
     trials.extend(interface::trials());
     trials.extend(sarif::trials());
+    trials.extend(unseen::trials());
     libtest_mimic::run(&Arguments::from_args(), trials).exit_code()
 }

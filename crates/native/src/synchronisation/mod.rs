@@ -317,6 +317,13 @@ impl Synchronisation {
         }
     }
 
+    /// The variables in a range whose value carries what some release passed on.
+    pub fn released_in(&self, range: Range<u64>) -> Vec<u64> {
+        let variables = self.variables.range(range);
+        let released = variables.filter(|(_, variable)| variable.released);
+        released.map(|(address, _)| *address).collect()
+    }
+
     /// The object by which those pass on what they know who come to a barrier until all have.
     pub fn round_of_barrier(&mut self, address: u64) -> ObjectId {
         if let Some(&round) = self.barriers.get(&address) {

@@ -65,6 +65,7 @@ struct Report<'a> {
     meaning: &'static str,
     guarantee: String,
     because: Option<Because>,
+    unseen: Vec<Unseen<'a>>,
     stronger: Option<&'static str>,
     exit_status: u8,
     races: Vec<Pair<'a>>,
@@ -82,6 +83,13 @@ struct Report<'a> {
 struct Because {
     kind: &'static str,
     text: &'static str,
+}
+
+#[derive(Serialize)]
+struct Unseen<'a> {
+    operation: Option<&'a str>,
+    function: &'a str,
+    place: Option<SourcePlace<'a>>,
 }
 
 #[derive(Serialize)]
@@ -246,6 +254,13 @@ impl<'a> Report<'a> {
                 kind: limit.word(),
                 text: limit.because(),
             }),
+            unseen: (run.unseen.iter())
+                .map(|atomic| Unseen {
+                    operation: atomic.operation.as_deref(),
+                    function: &atomic.function,
+                    place: place(atomic.place.as_ref()),
+                })
+                .collect(),
             stronger: words::stronger(run),
             exit_status: exit_status(run),
             races: run.conflicts.iter().map(Pair::new).collect(),

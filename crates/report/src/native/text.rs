@@ -168,6 +168,9 @@ impl Page {
         if let Some(limit) = run.because {
             self.labelled("", "because", BOLD, limit.because());
         }
+        if let Some(unseen) = words::all_unseen(run.unseen.iter()) {
+            self.labelled("", "unseen", BOLD, &unseen);
+        }
         if let Some(suppressed) = words::suppressed(run) {
             self.labelled("", "suppressed", BOLD, &suppressed);
         }
@@ -213,6 +216,10 @@ impl Page {
                 let name = run.test.as_ref().unwrap_or(&run.program);
                 self.folded("  ", &format!("{}: {name}", run.verdict));
             }
+        }
+        let unseen = suite.runs.iter().flat_map(|run| &run.unseen);
+        if let Some(unseen) = words::all_unseen(unseen) {
+            self.labelled("", "unseen", BOLD, &unseen);
         }
         for note in &suite.notes {
             self.labelled("", "note", BOLD, note);

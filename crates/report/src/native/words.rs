@@ -2,9 +2,9 @@
 
 use crate::words::{LONGEST_PATH, PATH_HEAD, PATH_TAIL, count, position, position_in, skipped};
 use finishline_model::native::{
-    Conflict, ConflictClass, Frame, NativeAccess, NativeAccessKind, NativeRun, NativeTask,
+    Conflict, ConflictClass, Frame, Limit, NativeAccess, NativeAccessKind, NativeRun, NativeTask,
     NativeTaskKind, Object, OrderedBy, Origin, Relation, Stack, Stopped, Synchroniser,
-    SynchroniserKind, TaskStep,
+    SynchroniserKind, TaskStep, UnseenAtomic,
 };
 use finishline_model::summary::{Place, shell_word};
 use finishline_model::verdict::{Extent, Verdict};
@@ -12,6 +12,9 @@ use std::collections::BTreeSet;
 
 /// Halves of one step listed before the list is cut in the middle.
 const MOST_HALVES: usize = 8;
+
+/// Operations that are not seen, listed before the rest is counted.
+const MOST_UNSEEN: usize = 8;
 
 /// Names of functions, generic arguments included, are cut at so many characters.
 const LONGEST_FUNCTION: usize = 100;
@@ -369,14 +372,45 @@ pub(super) fn guarantee(run: &NativeRun) -> String {
     }
 }
 
+/// `fetch_max at src/main.rs:7:9`.
+pub(super) fn unseen(atomic: &UnseenAtomic) -> String {
+    let operation = atomic.operation.as_deref().unwrap_or("inline assembly");
+    match &atomic.place {
+        Some(place) => format!("{operation} at {}", position(place)),
+        None => format!("{operation} in {}", short(&atomic.function)),
+    }
+}
+
+/// The operations that are not seen, the first ones in full; none if there are none.
+pub(super) fn all_unseen<'r>(atomics: impl Iterator<Item = &'r UnseenAtomic>) -> Option<String> {
+    let mut told: Vec<String> = Vec::new();
+    for atomic in atomics.map(unseen) {
+        if !told.contains(&atomic) {
+            told.push(atomic);
+        }
+    }
+    let more = told.len().saturating_sub(MOST_UNSEEN);
+    told.truncate(MOST_UNSEEN);
+    if more > 0 {
+        told.push(format!("{more} more"));
+    }
+    let last = told.pop()?;
+    Some(match told.is_empty() {
+        true => last,
+        false => format!("{} and {last}", told.join(", ")),
+    })
+}
+
 /// What would establish more.
 pub(super) fn stronger(run: &NativeRun) -> Option<&'static str> {
-    // Races come first: of a program that has some, nothing else is worth establishing.
-    let limit = run.because.filter(|_| run.verdict != Verdict::Race);
+    let limit = run.because?;
     let already_asked = run.conflicts.iter().any(|c| c.class != ConflictClass::Race);
-    limit
-        .map(|limit| limit.stronger())
-        .filter(|_| !already_asked)
+    // Races come first: of a program that has some, nothing else is worth establishing, except that they are some.
+    let is_worth_it = match limit {
+        Limit::Unseen => true,
+        _ => run.verdict != Verdict::Race && !already_asked,
+    };
+    is_worth_it.then(|| limit.stronger())
 }
 
 /// What ran, as one would type it in a shell: the program and its arguments, or the command for one test.

@@ -222,6 +222,7 @@ fn the_schema_rejects_every_missing_additional_or_ill_typed_field() {
         report(&native_runs::scope(), Format::Json),
         report(&native_runs::determinacy(), Format::Json),
         report(&native_runs::stopped(), Format::Json),
+        report(&native_runs::unseen(), Format::Json),
         report(&native_runs::failed(), Format::Json),
     ];
     for report in reports {

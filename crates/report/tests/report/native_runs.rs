@@ -5,7 +5,7 @@ use finishline_model::native::{
     Conflict, ConflictClass, Frame, HeldLock, Limit, NativeAccess, NativeAccessKind, NativeJoin,
     NativeRun, NativeStatistics, NativeSuite, NativeTask, NativeTaskKind, NativeWhy, Object,
     OrderedBy, Origin, Part, Relation, Stack, Stopped, SuppressedConflicts, Synchroniser,
-    SynchroniserKind, TaskStep,
+    SynchroniserKind, TaskStep, UnseenAtomic,
 };
 use finishline_model::summary::Place;
 use finishline_model::verdict::{Detector, Extent, Verdict};
@@ -19,6 +19,8 @@ pub(crate) fn all() -> Vec<(&'static str, NativeRun, u8)> {
         ("native-certified", certified(), 0),
         ("native-synchronised", synchronised(), 0),
         ("native-threads", threads(), 0),
+        ("native-unseen", unseen(), 0),
+        ("native-unseen-race", unseen_race(), 66),
         ("native-idle", idle(), 4),
         ("native-stopped", stopped(), 4),
         ("native-failed", failed(), 3),
@@ -38,6 +40,7 @@ pub(crate) fn certified() -> NativeRun {
         verdict: Verdict::Certified,
         extent: Extent::EverySchedule,
         because: None,
+        unseen: vec![],
         conflicts: vec![],
         distinct: 0,
         suppressed: None,
@@ -289,6 +292,37 @@ pub(crate) fn threads() -> NativeRun {
     }
 }
 
+/// Operations of the user, of inline assembly, and of one that debug information does not tell the place of.
+pub(crate) fn unseen() -> NativeRun {
+    let atomic = |operation: Option<&str>, function: &str, place| UnseenAtomic {
+        operation: operation.map(str::to_owned),
+        function: function.to_owned(),
+        place,
+    };
+    let fetch = at(70, 9, "HIGHEST.fetch_max(value, Relaxed);");
+    let assembly = at(74, 9, "asm!(\"lock inc qword ptr [{}]\", in(reg) at);");
+    NativeRun {
+        verdict: Verdict::Observed,
+        extent: Extent::SeenOperations,
+        because: Some(Limit::Unseen),
+        unseen: vec![
+            atomic(Some("fetch_max"), "hist::raise", Some(fetch)),
+            atomic(None, "hist::count", Some(assembly)),
+            atomic(Some("fetch_min"), "helper::lower", None),
+        ],
+        ..certified()
+    }
+}
+
+pub(crate) fn unseen_race() -> NativeRun {
+    NativeRun {
+        extent: Extent::SeenOperations,
+        because: Some(Limit::Unseen),
+        unseen: unseen().unseen,
+        ..racy()
+    }
+}
+
 pub(crate) fn idle() -> NativeRun {
     NativeRun {
         verdict: Verdict::Unknown,
@@ -389,7 +423,7 @@ pub(crate) fn hostile() -> NativeRun {
     };
     let halves = [NativeTaskKind::JoinRight; 20];
     let deep = task((0..12).map(|_| step(EVIL, evil(), &halves)).collect());
-    with(vec![Conflict {
+    let run = with(vec![Conflict {
         object: Object::Stack {
             function: EVIL.to_owned(),
             place: Some(evil()),
@@ -420,7 +454,16 @@ pub(crate) fn hostile() -> NativeRun {
         },
         replay: EVIL.to_owned(),
         ..table_race()
-    }])
+    }]);
+    let atomic = |operation: Option<&str>, place| UnseenAtomic {
+        operation: operation.map(str::to_owned),
+        function: EVIL.to_owned(),
+        place,
+    };
+    NativeRun {
+        unseen: vec![atomic(Some(EVIL), Some(evil())), atomic(None, None)],
+        ..run
+    }
 }
 
 /// The tests of a crate: of each kind one.

@@ -29,6 +29,8 @@ pub(crate) struct Marks {
     pub(crate) optional: BTreeSet<Site>,
     /// The lines at which a run may be found to wait.
     pub(crate) waits: BTreeSet<(String, u64)>,
+    /// The lines of atomic operations that are not seen.
+    pub(crate) unseen: BTreeSet<(String, u64)>,
 }
 
 impl Claims {
@@ -111,6 +113,7 @@ impl Marks {
             };
             let mut words = mark.split_whitespace();
             match words.next() {
+                Some("unseen") => _ = self.unseen.insert((file.to_owned(), line)),
                 Some("waits") => _ = self.waits.insert((file.to_owned(), line)),
                 Some("race") => words.try_for_each(|word| self.race(file, line, word))?,
                 _ => return Err(format!("{file}:{line}: unknown mark `{mark}`")),

@@ -61,6 +61,9 @@ pub(crate) fn complaints(claims: &Claims, marks: &Marks, report: &Value) -> Vec<
     if !expected {
         complaints.compare("where it waits", &marks.waits, &waits.into_iter().collect());
     }
+    let unseen = report["unseen"].as_array().into_iter().flatten();
+    let unseen = unseen.map(|atomic| place(&atomic["place"]).unwrap_or_default());
+    complaints.compare("what is not seen", &marks.unseen, &unseen.collect());
     complaints.0
 }
 
@@ -110,8 +113,11 @@ fn site(access: &Value) -> Site {
 /// The innermost place of a stack in a file of the workspace: paths of these are relative.
 fn own_place(stack: &Value) -> Option<(String, u64)> {
     let frames = stack.as_array().into_iter().flatten();
-    frames.map(|frame| &frame["place"]).find_map(|place| {
-        let file = word(&place["file"]).filter(|file| !file.starts_with('/'))?;
-        Some((file.to_owned(), place["line"].as_u64()?))
-    })
+    let mut own = frames.filter_map(|frame| place(&frame["place"]));
+    own.find(|(file, _)| !file.starts_with('/'))
+}
+
+fn place(place: &Value) -> Option<(String, u64)> {
+    let file = word(&place["file"])?;
+    Some((file.to_owned(), place["line"].as_u64()?))
 }
