@@ -82,6 +82,10 @@ impl Verdict {
     }
 }
 
+/// What an answer of `finishline prove` is worth, in one sentence.
+pub const PROOF_GUARANTEE: &str = "every input and every schedule, up to where the program fails if it does; \
+     inputs on which 64-bit arithmetic overflows are not covered";
+
 /// For which schedules the answer about a run of an instrumented program holds.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Hash)]
 pub enum Extent {
