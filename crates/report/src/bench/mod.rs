@@ -39,7 +39,7 @@ fn times(ratio: f64) -> String {
 }
 
 /// With three digits, in the unit that suits: `213 ms`.
-fn seconds(seconds: f64) -> String {
+pub(crate) fn seconds(seconds: f64) -> String {
     let (value, unit) = match seconds {
         s if s >= 1.0 => (s, "s"),
         s if s >= 1e-3 => (s * 1e3, "ms"),
