@@ -71,6 +71,14 @@ impl Verdict {
         }
     }
 
+    /// The same of what was established without running the program.
+    pub const fn proof_meaning(self) -> &'static str {
+        match self {
+            Verdict::Unknown => "whether some input has a race was not established",
+            _ => self.meaning(),
+        }
+    }
+
     /// The same of an instrumented program, which synchronises by locks and atomics where Fin has isolated blocks.
     pub const fn native_meaning(self) -> &'static str {
         match self {

@@ -58,7 +58,7 @@ impl Page {
             }
             self.line(&line);
             let frame = self.painted(FRAME, &format!("{:<leads$}", row.below));
-            for text in below {
+            for text in below.into_iter().filter(|text| !text.is_empty()) {
                 for (number, line) in fold(text, 2 + leads + 7).into_iter().enumerate() {
                     let inset = if number == 0 { "   " } else { "       " };
                     self.line(&format!("  {frame}{inset}{line}"));

@@ -132,7 +132,7 @@ impl<'a> Report<'a> {
             program: &proof.program,
             parameters: &proof.parameters,
             verdict: proof.verdict.word(),
-            meaning: proof.verdict.meaning(),
+            meaning: proof.verdict.proof_meaning(),
             guarantee: words::guarantee(proof),
             stronger: words::stronger(proof),
             exit_status: exit_status(proof),

@@ -41,13 +41,13 @@ impl Rule {
             Rule::UnconfirmedRace => (
                 "unconfirmed-race",
                 "A race that a run does not confirm",
-                Verdict::Unknown.meaning(),
+                Verdict::Unknown.proof_meaning(),
                 "Check the program on inputs of interest with `finishline check`.",
             ),
             Rule::Unproved => (
                 "unproved",
                 "This keeps a part of the program from being proved",
-                Verdict::Unknown.meaning(),
+                Verdict::Unknown.proof_meaning(),
                 "The message says what would make it provable.",
             ),
             Rule::DeadWrite => (
@@ -133,7 +133,7 @@ pub(super) fn write(
         program: &proof.program,
         parameters: &proof.parameters,
         verdict: proof.verdict.word(),
-        meaning: proof.verdict.meaning(),
+        meaning: proof.verdict.proof_meaning(),
         guarantee: words::guarantee(proof),
         stronger: words::stronger(proof),
         distinct_races: races(proof).count(),

@@ -176,7 +176,12 @@ impl Page {
 
     fn proof_closing(&mut self, proof: &Proof) {
         let verdict = proof.verdict;
-        self.labelled("", verdict.word(), paint_of(verdict), verdict.meaning());
+        self.labelled(
+            "",
+            verdict.word(),
+            paint_of(verdict),
+            verdict.proof_meaning(),
+        );
         self.labelled("", "guarantee", BOLD, &words::guarantee(proof));
         if let Some(stronger) = words::stronger(proof) {
             self.labelled("", "stronger", BOLD, &stronger);

@@ -135,9 +135,12 @@ pub(super) fn stronger(proof: &Proof) -> Option<String> {
     for parameter in &proof.parameters {
         command += &format!(" {parameter}");
     }
-    Some(format!(
-        "change what the reasons name, as their help says; or judge one input at a time: `{command}`"
-    ))
+    let judge = format!("judge one input at a time: `{command}`");
+    let reasons = (proof.kernels.iter()).any(|kernel| !kernel.reasons.is_empty());
+    Some(match reasons {
+        true => format!("change what the reasons name, as their help says; or {judge}"),
+        false => judge,
+    })
 }
 
 /// `3 kernels (2 proved, 1 unknown), 14 accesses, 30 pairs`.

@@ -98,7 +98,7 @@ fn every_proof_closes_with_verdict_and_guarantee() {
     let partly = format!("guarantee: for the proved kernels, {PROOF_GUARANTEE}");
     assert_eq!(last_words(&proofs::partly()), partly);
     for (name, proof, _) in proofs::all() {
-        let line = format!("{}: {}", proof.verdict, proof.verdict.meaning());
+        let line = format!("{}: {}", proof.verdict, proof.verdict.proof_meaning());
         assert!(text(&proof).contains(&line), "{name}");
         let undecided =
             |kernel: &finishline_model::proof::Kernel| kernel.verdict == Verdict::Unknown;
