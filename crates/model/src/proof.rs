@@ -104,8 +104,8 @@ pub enum Confirmation {
     /// Nothing: there was none.
     #[default]
     NotRun,
-    /// Nothing: it would have taken too long.
-    TooLong,
+    /// Nothing: it would have taken too much time or memory.
+    TooCostly,
     /// The race.
     Confirmed,
     /// It failed, by this error, and had no such race until then.
@@ -119,7 +119,7 @@ impl Confirmation {
     pub const fn word(&self) -> &'static str {
         match self {
             Confirmation::NotRun => "not-run",
-            Confirmation::TooLong => "too-long",
+            Confirmation::TooCostly => "too-costly",
             Confirmation::Confirmed => "confirmed",
             Confirmation::Failed(_) => "failed",
             Confirmation::Contradicted => "contradicted",

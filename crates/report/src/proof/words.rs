@@ -70,7 +70,7 @@ pub(super) fn smallest_case(proof: &Proof, witness: &Witness) -> String {
 pub(super) fn confirmation(confirmation: &Confirmation) -> String {
     match confirmation {
         Confirmation::NotRun => "no run was made to confirm it".to_owned(),
-        Confirmation::TooLong => "a run that would confirm it takes too long".to_owned(),
+        Confirmation::TooCostly => "a run that would confirm it takes too much time or memory".to_owned(),
         Confirmation::Confirmed => "confirmed by a run".to_owned(),
         Confirmation::Failed(error) => {
             format!("not confirmed: a run fails before it gets there, {error}")

@@ -77,7 +77,7 @@ fn a_race_that_a_run_does_not_have_is_never_called_one() {
     }
     for stands in [
         Confirmation::NotRun,
-        Confirmation::TooLong,
+        Confirmation::TooCostly,
         Confirmation::Confirmed,
     ] {
         assert!(proofs::refuted(stands).kernels[0].races[0].stands());
@@ -229,7 +229,7 @@ fn the_schema_knows_exactly_the_words_of_the_model() {
     );
     let confirmations = [
         Confirmation::NotRun,
-        Confirmation::TooLong,
+        Confirmation::TooCostly,
         Confirmation::Confirmed,
         proofs::failed_run(),
         Confirmation::Contradicted,

@@ -163,7 +163,7 @@ pub(crate) fn benign() -> Proof {
     };
     let slow = StaticRace {
         witness: Some(Witness {
-            confirmation: Confirmation::TooLong,
+            confirmation: Confirmation::TooCostly,
             ..race().witness.expect("a witness")
         }),
         ..race()
