@@ -68,7 +68,7 @@ fn run(module: &Module, numbers: &[i64]) -> Run {
     if (numbers.iter()).any(|number| number.unsigned_abs() > LARGEST_ARGUMENT) {
         return Run::None;
     }
-    let words: Vec<String> = numbers.iter().map(ToString::to_string).collect();
+    let words = arguments::words(module, numbers);
     let Ok(arguments) = arguments::parse(module, &words) else {
         return Run::None;
     };

@@ -207,6 +207,23 @@ fn what_can_not_be_run_is_not() {
 }
 
 #[test]
+fn a_parameter_may_be_no_integer() {
+    let source = "var x = 0;
+fn main(wait: bool, size: byte, by: float) {
+async { x = 1; }
+if !wait { x = 2; }
+}";
+    let case = |numbers: &[i64]| claim(numbers, "x", NOWHERE);
+    let claims = vec![case(&[0, 1, 2]), case(&[1, 1, 2]), case(&[0, -1, 2])];
+    let expected = [
+        Confirmation::Confirmed,
+        Confirmation::Contradicted,
+        Confirmation::NotRun,
+    ];
+    assert_eq!(said(source, claims).0, expected);
+}
+
+#[test]
 fn accesses_that_only_isolated_blocks_keep_apart_are_confirmed() {
     let source = "var flag = 0;
 var data = 0;

@@ -47,7 +47,7 @@ impl Verdict {
     pub const fn meaning(self) -> &'static str {
         match self {
             Verdict::Proved => {
-                "free of races in every schedule of every input, so the result does not depend on the schedule"
+                "free of races in every schedule of every input; without isolated blocks, the result does not depend on the schedule"
             }
             Verdict::Certified => {
                 "free of races in every schedule of this input, so the result does not depend on the schedule"

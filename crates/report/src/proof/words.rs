@@ -35,18 +35,21 @@ pub(super) fn access(access: &StaticAccess) -> String {
     access_at(access.kind, &access.place, access.isolated)
 }
 
-/// `at i = N, j = 2`; empty outside of all loops.
+/// `at i = N, j = 2`; empty outside of all loops, and for counters that are only named.
 pub(super) fn instance(counters: &[(String, impl Display)]) -> String {
-    match counters {
-        [] => String::new(),
-        counters => format!("at {}", equations(counters)),
+    match equations(counters).as_str() {
+        "" => String::new(),
+        equations => format!("at {equations}"),
     }
 }
 
-/// `i = k, j = 2`.
-pub(super) fn equations(values: &[(String, impl Display)]) -> String {
-    let equation = |(name, value): &(String, _)| format!("{name} = {value}");
-    values.iter().map(equation).collect::<Vec<_>>().join(", ")
+/// `i = k, j = 2`. That something is itself goes without saying.
+fn equations(values: &[(String, impl Display)]) -> String {
+    let told = values.iter().map(|(name, value)| (name, value.to_string()));
+    (told.filter(|(name, value)| *name != value))
+        .map(|(name, value)| format!("{name} = {value}"))
+        .collect::<Vec<_>>()
+        .join(", ")
 }
 
 /// `N = 1: B[1], (1) at i = 1, (2) at j = 1`.

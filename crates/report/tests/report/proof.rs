@@ -62,6 +62,20 @@ race: two conflicting accesses that nothing orders: the result may depend on the
 }
 
 #[test]
+fn a_counter_that_stands_for_itself_is_not_explained() {
+    let mut proof = proofs::racy();
+    let race = &mut proof.kernels[0].races[0];
+    race.first.instance = vec![
+        ("i".to_owned(), "i".to_owned()),
+        ("k".to_owned(), "1".to_owned()),
+    ];
+    race.second.instance = vec![("j".to_owned(), "j".to_owned())];
+    let told = text(&proof);
+    assert!(told.contains("C[i]        at k = 1\n"), "{told}");
+    assert!(told.contains("C[2 * j]\n"), "{told}");
+}
+
+#[test]
 fn a_race_that_a_run_does_not_have_is_never_called_one() {
     for confirmation in [proofs::failed_run(), Confirmation::Contradicted] {
         let proof = proofs::refuted(confirmation.clone());
