@@ -30,7 +30,7 @@ pub struct Proof {
 /// A part of the program that was judged by itself.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Kernel {
-    /// `finish`, `forall`, `sync scope`, `program`, or `call` for one that could not be unfolded.
+    /// `finish`, `forall`, `begin_finish`, `sync scope`, `program`, or `call` for one that could not be unfolded.
     pub construct: &'static str,
     pub place: Place,
     /// `proved`, `race` or `unknown`.
