@@ -1,7 +1,7 @@
 //! `cargo xtask bench [NAME]…`: the measurements, one row of [`BENCHES`] each.
 
 use crate::command::CommandLine;
-use crate::{Failure, Outcome};
+use crate::{Failure, Outcome, prerequisites};
 
 pub(crate) struct Bench {
     pub(crate) name: &'static str,
@@ -9,7 +9,7 @@ pub(crate) struct Bench {
     pub(crate) shows: &'static str,
 }
 
-pub(crate) const BENCHES: [Bench; 4] = [
+pub(crate) const BENCHES: [Bench; 5] = [
     Bench {
         name: "accesses",
         command: "cargo bench --package finishline-detect --bench accesses",
@@ -26,6 +26,11 @@ pub(crate) const BENCHES: [Bench; 4] = [
         shows: "time from source text to IR",
     },
     Bench {
+        name: "prove",
+        command: "cargo run --release --quiet --package finishline-cli --bin finishline -- bench prove",
+        shows: "time to prove the programs and parallel blocks of the polyhedral paper's Table 1",
+    },
+    Bench {
         name: "rust",
         command: "cargo bench --package finishline-cargo --bench programs",
         shows: "Rust programs with rayon as they are, checked, and under ThreadSanitizer",
@@ -38,6 +43,7 @@ pub(crate) fn run(names: &[String]) -> Outcome {
             return Err(Failure::Usage(format!("there is no benchmark `{name}`")));
         }
     }
+    prerequisites::ensure_build()?;
     for bench in &BENCHES {
         if names.is_empty() || names.iter().any(|name| name == bench.name) {
             println!("== {}: {}", bench.name, bench.shows);

@@ -15,7 +15,7 @@ struct Scene {
     after: &'static str,
 }
 
-const SCENES: [Scene; 2] = [
+const SCENES: [Scene; 3] = [
     Scene {
         before: "A program that races. Its loop starts two tasks per iteration that write B[i].",
         arguments: "check programs/esp-bags/figures/fig2.fin 3",
@@ -31,15 +31,21 @@ const SCENES: [Scene; 2] = [
         after: "Nothing was found, and the verdict says for what that holds: every schedule of this input.\n\
                 Exit status 0.",
     },
+    Scene {
+        before: "The same question about every input at once, of a program whose indices are plain arithmetic. Nothing is run.",
+        arguments: "prove programs/lessons/matrix_product_clean.fin",
+        status: 0,
+        after: "Proved: no input has a race. Exit status 0.",
+    },
 ];
 
 pub(crate) fn run(_: &[String]) -> Outcome {
-    prerequisites::ensure_linker()?;
+    prerequisites::ensure_build()?;
     println!("== Building finishline");
     CommandLine::new("cargo build --release --package finishline-cli").run()?;
     for scene in &SCENES {
         let line = CommandLine::new(&format!(
-            "cargo run --release --quiet --package finishline-cli -- {}",
+            "cargo run --release --quiet --package finishline-cli --bin finishline -- {}",
             scene.arguments
         ));
         println!("\n== {}\n$ {line}", scene.before);
@@ -54,7 +60,7 @@ pub(crate) fn run(_: &[String]) -> Outcome {
         println!("{}", scene.after);
     }
     println!(
-        "\nNext: docs/language.md to write a program, docs/guarantees.md for what a verdict means."
+        "\nNext: docs/language.md to write a program, docs/guarantees.md for what a verdict means, docs/prove.md for proofs."
     );
     Ok(())
 }

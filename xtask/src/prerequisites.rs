@@ -1,4 +1,4 @@
-//! The programs the build needs from the system, and how to get those that are missing.
+//! The programs the build needs from the system, [`PREREQUISITES`], and how to get those that are missing.
 //!
 //! As root, or where `sudo` asks for no password, packages are installed with apt; anyone else is told the exact command.
 //! Components of the Rust toolchain are never installed unasked: the toolchain is the contributor's.
@@ -17,25 +17,62 @@ enum Rights {
     Neither,
 }
 
-const LINKER_PACKAGES: &str = "gcc libc6-dev";
+/// Something the build calls, and the packages that have it.
+struct Prerequisite {
+    what: &'static str,
+    /// Commands that succeed if it is there.
+    probes: &'static [&'static str],
+    packages: &'static str,
+}
 
-/// `cc`, which rustc calls to link.
-pub(crate) fn ensure_linker() -> Outcome {
-    let is_there = || CommandLine::new("cc --version").answer().is_some();
-    if is_there() {
-        return Ok(());
+const PREREQUISITES: [Prerequisite; 2] = [
+    // rustc calls it to link.
+    Prerequisite {
+        what: "C linker `cc`",
+        probes: &["cc --version"],
+        packages: "gcc libc6-dev",
+    },
+    // isl, the integer sets of the prover, is built from its source.
+    Prerequisite {
+        what: "set of tools (autoconf, automake, libtool, make) to build isl",
+        probes: &[
+            "autoconf --version",
+            "automake --version",
+            "libtoolize --version",
+            "make --version",
+        ],
+        packages: "autoconf automake libtool make",
+    },
+];
+
+/// Everything that a build of the workspace needs.
+pub(crate) fn ensure_build() -> Outcome {
+    PREREQUISITES.iter().try_for_each(Prerequisite::ensure)
+}
+
+impl Prerequisite {
+    fn is_there(&self) -> bool {
+        let succeeds = |probe: &&str| CommandLine::new(probe).answer().is_some();
+        self.probes.iter().all(succeeds)
     }
-    let has_apt = CommandLine::new("apt-get --version").answer().is_some();
-    for line in install_commands(has_apt, rights(), LINKER_PACKAGES)? {
-        println!("there is no C linker `cc`: {line}");
-        CommandLine::new(&line).run()?;
+
+    fn ensure(&self) -> Outcome {
+        if self.is_there() {
+            return Ok(());
+        }
+        let (what, packages) = (self.what, self.packages);
+        let has_apt = CommandLine::new("apt-get --version").answer().is_some();
+        for line in install_commands(has_apt, rights(), what, packages)? {
+            println!("there is no {what}: {line}");
+            CommandLine::new(&line).run()?;
+        }
+        if self.is_there() {
+            return Ok(());
+        }
+        Err(Failure::Failed(format!(
+            "there is no {what}, even with {packages} installed"
+        )))
     }
-    if is_there() {
-        return Ok(());
-    }
-    Err(Failure::Failed(format!(
-        "`cc` does not run, even with {LINKER_PACKAGES} installed"
-    )))
 }
 
 /// rustfmt and clippy.
@@ -64,7 +101,12 @@ fn rights() -> Rights {
 }
 
 /// The commands that install `packages`, or, if they are not ours to run, a failure that tells them.
-fn install_commands(has_apt: bool, rights: Rights, packages: &str) -> Result<[String; 2], Failure> {
+fn install_commands(
+    has_apt: bool,
+    rights: Rights,
+    what: &str,
+    packages: &str,
+) -> Result<[String; 2], Failure> {
     let with = |prefix: &str| {
         [
             format!("{prefix}apt-get update"),
@@ -72,14 +114,13 @@ fn install_commands(has_apt: bool, rights: Rights, packages: &str) -> Result<[St
         ]
     };
     match rights {
-        _ if !has_apt => Err(Failure::Failed(
-            "there is no C linker `cc`; install a C compiler with your system's package manager"
-                .to_string(),
-        )),
+        _ if !has_apt => Err(Failure::Failed(format!(
+            "there is no {what}; install it with your system's package manager (Debian calls it {packages})"
+        ))),
         Rights::Root => Ok(with("")),
         Rights::PasswordlessSudo => Ok(with("sudo -n ")),
         Rights::Neither => Err(Failure::Failed(format!(
-            "there is no C linker `cc`; run: sudo apt-get install {packages}"
+            "there is no {what}; run: sudo apt-get install {packages}"
         ))),
     }
 }
@@ -100,20 +141,33 @@ mod tests {
         let update_then_install =
             "apt-get update; env DEBIAN_FRONTEND=noninteractive apt-get install --yes gcc";
         assert_eq!(
-            text(install_commands(true, Rights::Root, "gcc")),
+            text(install_commands(true, Rights::Root, "linker", "gcc")),
             update_then_install
         );
 
-        let by_sudo = install_commands(true, Rights::PasswordlessSudo, "gcc").unwrap();
+        let by_sudo = install_commands(true, Rights::PasswordlessSudo, "linker", "gcc").unwrap();
         assert!(by_sudo.iter().all(|line| line.starts_with("sudo -n ")));
 
-        let told = install_commands(true, Rights::Neither, "gcc");
+        let told = install_commands(true, Rights::Neither, "linker", "gcc");
         assert!(told.is_err());
         assert!(text(told).ends_with("run: sudo apt-get install gcc"));
     }
 
     #[test]
     fn without_apt_nothing_is_run() {
-        assert!(install_commands(false, Rights::Root, "gcc").is_err());
+        let told = install_commands(false, Rights::Root, "linker", "gcc");
+        assert!(told.is_err());
+        assert!(text(told).starts_with("there is no linker; install it"));
+    }
+
+    #[test]
+    fn what_every_probe_finds_is_there() {
+        let asked = |probes| Prerequisite {
+            what: "thing",
+            probes,
+            packages: "things",
+        };
+        assert!(asked(&["cargo --version"]).is_there());
+        assert!(!asked(&["cargo --version", "no-such-program-anywhere"]).is_there());
     }
 }

@@ -5,7 +5,7 @@
 //! runs many new ones, all campaigns even if one fails, and prints what repeats a failure.
 
 use crate::command::CommandLine;
-use crate::{Failure, Outcome};
+use crate::{Failure, Outcome, prerequisites};
 use std::time::{SystemTime, UNIX_EPOCH};
 
 const CAMPAIGNS: [&str; 12] = [
@@ -34,6 +34,7 @@ struct Campaign {
 
 pub(crate) fn run(arguments: &[String]) -> Outcome {
     let Campaign { programs, seed } = parse(arguments)?;
+    prerequisites::ensure_build()?;
     let seed = seed.unwrap_or_else(fresh_seed);
     println!("{programs} programs from seed {seed}");
     let mut failed = Vec::new();

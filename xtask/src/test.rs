@@ -8,7 +8,7 @@ use crate::{Failure, Outcome, prerequisites, tidy};
 use std::time::{Duration, Instant};
 
 pub(crate) fn run(_: &[String]) -> Outcome {
-    prerequisites::ensure_linker()?;
+    prerequisites::ensure_build()?;
     prerequisites::ensure_components()?;
 
     let started = Instant::now();

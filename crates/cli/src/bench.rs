@@ -1,9 +1,13 @@
-//! `finishline bench esp-bags`: the ESP-bags paper's Table 3, for our own system, and with `--breakdown` its Fig. 14.
+//! `finishline bench`: the tables of papers, for our own system.
+//!
+//! `esp-bags` is the ESP-bags paper's Table 3, and with `--breakdown` its Fig. 14:
 //!
 //! - `suite`: the twelve programs, and what the paper says of each.
 //! - `one`: a single measurement, in a process of its own; `memory` reads what was resident.
 //! - `measure`: the rounds of a program, its configurations interleaved.
 //! - `table`: from rounds to the figures of the table and its targets, by `arithmetic`.
+//!
+//! `prove` is a table of how long proving takes.
 //!
 //! Formats are those of `finishline_report::bench`. A program in which something goes wrong has no row; the others are
 //! measured all the same, and the exit status tells.
@@ -12,6 +16,7 @@ mod arithmetic;
 mod measure;
 mod memory;
 pub(crate) mod one;
+pub(crate) mod prove;
 pub(crate) mod suite;
 mod table;
 
@@ -79,7 +84,11 @@ fn columns(breakdown: bool) -> Vec<Column> {
 type Rounds = (&'static Benchmark, Result<Vec<Round>, BenchFailure>);
 
 pub(crate) fn esp_bags(options: &EspBagsOptions) -> Result<u8, Problem> {
-    let files = Files::open(options)?;
+    let files = Files::open(&[
+        (&options.csv, Format::Csv),
+        (&options.json, Format::Json),
+        (&options.svg, Format::Svg),
+    ])?;
     let chosen: Vec<&'static Benchmark> = (SUITE.iter())
         .filter(|benchmark| {
             let mut only = options.only.iter();
@@ -98,10 +107,7 @@ pub(crate) fn esp_bags(options: &EspBagsOptions) -> Result<u8, Problem> {
     bar.finish_and_clear();
 
     let table = table::table(options.size, options.runs as usize, &columns, measured);
-    files.write(&table)?;
-    let mut text = Vec::new();
-    report::write(&table, Format::Text, &mut text).map_err(Problem::Output)?;
-    (io::stdout().lock().write_all(&text)).map_err(Problem::Output)?;
+    files.write(|format, out| report::write(&table, format, out))?;
     for failure in &table.failures {
         let (program, kind, message) = (failure.program, failure.kind.word(), &failure.message);
         say(&format!("error: {program}: {kind}: {message}"));
@@ -178,12 +184,7 @@ fn exit_status(table: &BenchTable) -> u8 {
 struct Files<'o>(Vec<(&'o PathBuf, Format, File)>);
 
 impl<'o> Files<'o> {
-    fn open(options: &'o EspBagsOptions) -> Result<Self, Problem> {
-        let asked = [
-            (&options.csv, Format::Csv),
-            (&options.json, Format::Json),
-            (&options.svg, Format::Svg),
-        ];
+    fn open(asked: &[(&'o Option<PathBuf>, Format)]) -> Result<Self, Problem> {
         let mut files: Vec<(&PathBuf, Format, File)> = Vec::new();
         for (path, format) in asked {
             if let Some(path) = path {
@@ -198,16 +199,20 @@ impl<'o> Files<'o> {
                         return Err(Problem::Usage(problem));
                     }
                 }
-                files.push((path, format, file));
+                files.push((path, *format, file));
             }
         }
         Ok(Files(files))
     }
 
-    fn write(self, table: &BenchTable) -> Result<(), Problem> {
+    /// Writes the table to the files, and as text to standard output.
+    fn write(
+        self,
+        table: impl Fn(Format, &mut dyn Write) -> io::Result<()>,
+    ) -> Result<(), Problem> {
         for (path, format, mut file) in self.0 {
             let mut text = Vec::new();
-            report::write(table, format, &mut text)
+            table(format, &mut text)
                 // A pipe or a device has no length to set.
                 .and_then(|()| match file.metadata()?.is_file() {
                     true => file.set_len(0),
@@ -216,7 +221,9 @@ impl<'o> Files<'o> {
                 .and_then(|()| file.write_all(&text))
                 .map_err(|error| Problem::Write(path.clone(), error))?;
         }
-        Ok(())
+        let mut text = Vec::new();
+        table(Format::Text, &mut text).map_err(Problem::Output)?;
+        (io::stdout().lock().write_all(&text)).map_err(Problem::Output)
     }
 }
 

@@ -4,6 +4,7 @@
 //! standard output, so that they can be piped, and the program's output to standard error. Once there is a verdict, it
 //! decides the exit status, also if whoever reads the report has closed it early.
 
+use crate::destination::Destination;
 use crate::options::{CheckOptions, Choice};
 use crate::outcome::{DISAGREEMENT, Problem, say};
 use crate::{program, progress};
@@ -12,8 +13,8 @@ use finishline_engine::compare::{self, Said};
 use finishline_engine::question::{CheckError, Question};
 use finishline_engine::suppressions::Suppressions;
 use finishline_model::summary::{Summary, SuppressionEntry};
-use finishline_report::{Format, Style, exit_status};
-use std::fs::{self, File};
+use finishline_report::exit_status;
+use std::fs;
 use std::io::{self, BufWriter, Write};
 use std::path::Path;
 
@@ -31,9 +32,10 @@ pub(crate) fn check(options: &CheckOptions) -> Result<u8, Problem> {
         Choice::One(detector) => detector,
         Choice::Auto | Choice::All => check::choose(&module),
     };
-    let report = Report::open(options)?;
+    let terminal = &options.program.terminal;
+    let report = Destination::open(options.output.as_deref(), options.format, terminal.color)?;
     let mut output = Lenient::new(&report);
-    let quiet = options.program.terminal.quiet;
+    let quiet = terminal.quiet;
     let summary = progress::shown(
         quiet,
         "checking",
@@ -44,7 +46,7 @@ pub(crate) fn check(options: &CheckOptions) -> Result<u8, Problem> {
     // Standard error must be free again for the report.
     let lost = output.end();
     let summary = summary.map_err(|error| problem(error, &question))?;
-    report.write(&summary, options.format)?;
+    report.write(|style, out| finishline_report::write(&summary, options.format, style, out))?;
     if let Some(error) = lost {
         say(&format!(
             "warning: what the program prints was lost: {error}"
@@ -108,50 +110,6 @@ fn problem(error: CheckError, question: &Question) -> Problem {
     }
 }
 
-/// Where the report goes. A file is opened before the program runs: after hours of checking is too late to find that
-/// it can't be written.
-enum Report<'o> {
-    File(&'o Path, File),
-    StandardError(Style),
-    StandardOutput,
-}
-
-impl<'o> Report<'o> {
-    fn open(options: &'o CheckOptions) -> Result<Self, Problem> {
-        match (&options.output, options.format) {
-            (Some(path), _) => match File::create(path) {
-                Ok(file) => Ok(Report::File(path, file)),
-                Err(error) => Err(Problem::Write(path.clone(), error)),
-            },
-            (None, Format::Text) => Ok(Report::StandardError(
-                options.program.terminal.color.on_standard_error(),
-            )),
-            (None, _) => Ok(Report::StandardOutput),
-        }
-    }
-
-    fn write(self, summary: &Summary, format: Format) -> Result<(), Problem> {
-        let write = |style, out: &mut dyn Write| {
-            let mut out = BufWriter::new(out);
-            finishline_report::write(summary, format, style, &mut out)?;
-            out.flush()
-        };
-        let plain = Style::default();
-        let written = match self {
-            Report::File(path, mut file) => {
-                return write(plain, &mut file)
-                    .map_err(|error| Problem::Write(path.to_owned(), error));
-            }
-            Report::StandardError(style) => write(style, &mut io::stderr().lock()),
-            Report::StandardOutput => write(plain, &mut io::stdout().lock()),
-        };
-        match written {
-            Err(error) if error.kind() != io::ErrorKind::BrokenPipe => Err(Problem::Output(error)),
-            _ => Ok(()),
-        }
-    }
-}
-
 /// What the program prints. If it can't be written, the run goes on: the verdict does not depend on it.
 struct Lenient {
     output: Box<dyn Write>,
@@ -159,10 +117,10 @@ struct Lenient {
 }
 
 impl Lenient {
-    fn new(report: &Report) -> Self {
+    fn new(report: &Destination) -> Self {
         let output: Box<dyn Write> = match report {
-            Report::StandardOutput => Box::new(BufWriter::new(io::stderr().lock())),
-            Report::File(..) | Report::StandardError(_) => {
+            Destination::StandardOutput => Box::new(BufWriter::new(io::stderr().lock())),
+            Destination::File(..) | Destination::StandardError(_) => {
                 Box::new(BufWriter::new(io::stdout().lock()))
             }
         };

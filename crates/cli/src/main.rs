@@ -1,12 +1,13 @@
 //! The command `finishline`.
 //!
 //! Only this crate reads arguments, the environment and the files the user names. Each command is a file; they share
-//! [`options`], [`program`] (a file read and compiled) and [`outcome`] (exit statuses).
+//! [`options`], [`program`] (a file read and compiled), [`destination`] (where reports go) and [`outcome`] (exit statuses).
 
 #![forbid(unsafe_code)]
 
 mod bench;
 mod check;
+mod destination;
 mod detectors;
 mod explain;
 mod explain_checks;
@@ -14,6 +15,7 @@ mod options;
 mod outcome;
 mod program;
 mod progress;
+mod prove;
 mod run;
 
 use clap::Parser;
@@ -26,9 +28,11 @@ fn main() -> ExitCode {
     let result = match cli.command {
         Command::Run(options) => run::run(&options),
         Command::Check(options) => check::check(&options),
+        Command::Prove(options) => prove::prove(&options),
         Command::ExplainChecks(options) => explain_checks::explain_checks(&options),
         Command::Bench(options) => match options.table {
             BenchTable::EspBags(options) => bench::esp_bags(&options),
+            BenchTable::Prove(options) => bench::prove::prove(&options),
         },
         Command::BenchOne(options) => bench::one::one(&options),
         Command::Detectors(options) => detectors::detectors(&options),

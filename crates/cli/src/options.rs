@@ -1,6 +1,7 @@
 //! The command line: commands, options, their help.
 
 use crate::bench::one::Configuration;
+use crate::bench::prove::{BLOCKS, Block};
 use crate::bench::suite::{self, Benchmark};
 use clap::{Args, Parser, Subcommand, ValueEnum};
 use finishline_baseline::Size;
@@ -10,6 +11,7 @@ use finishline_model::{Detector, Passes};
 use finishline_report::{Format, Style, explain};
 use std::io::IsTerminal;
 use std::path::PathBuf;
+use std::time::Duration;
 
 const EXIT_STATUSES: &str = "\
 Exit status:
@@ -19,6 +21,13 @@ Exit status:
   3   the program failed: a run-time error, an assertion, the memory budget
   4   nothing could be established
   70  detectors disagree, a bug of Finishline";
+
+const PROOF_STATUSES: &str = "\
+Exit status:
+  0   proved
+  66  a race found
+  2   bad usage, source or file
+  4   neither could be established";
 
 /// Tells whether a task-parallel program can depend on its schedule.
 #[derive(Parser)]
@@ -35,6 +44,9 @@ pub(crate) enum Command {
     /// Run a program and tell whether any schedule of this input has a race
     #[command(after_help = EXIT_STATUSES)]
     Check(CheckOptions),
+    /// Tell, without running a program, whether any schedule of any input has a race
+    #[command(after_help = PROOF_STATUSES)]
+    Prove(ProveOptions),
     /// Show which accesses of a program are checked, and why the others are not
     #[command(after_help = EXIT_STATUSES)]
     ExplainChecks(ExplainChecksOptions),
@@ -135,6 +147,36 @@ pub(crate) struct CheckOptions {
     pub(crate) output: Option<PathBuf>,
 }
 
+#[derive(Args)]
+pub(crate) struct ProveOptions {
+    /// The program, a Fin source file
+    #[arg(value_name = "FILE.fin")]
+    pub(crate) file: PathBuf,
+
+    /// The time for each kernel; one that takes longer is unknown
+    #[arg(long, value_name = "SECONDS", default_value = "10", value_parser = parse_seconds)]
+    pub(crate) timeout: Duration,
+
+    /// Also list who wrote what each read reads; json always does
+    #[arg(long)]
+    pub(crate) sources: bool,
+
+    /// The most distinct races to report
+    #[arg(long, value_name = "N", default_value_t = 20)]
+    pub(crate) max_races: usize,
+
+    /// The form of the report: text, json or sarif
+    #[arg(long, value_name = "FORMAT", default_value = "text", value_parser = parse_proof_format)]
+    pub(crate) format: Format,
+
+    /// Write the report to this file; otherwise text goes to standard error, other forms to standard output
+    #[arg(long, short, value_name = "FILE")]
+    pub(crate) output: Option<PathBuf>,
+
+    #[command(flatten)]
+    pub(crate) terminal: TerminalOptions,
+}
+
 /// Which checks are left out.
 #[derive(Args)]
 pub(crate) struct ChecksOptions {
@@ -181,6 +223,36 @@ pub(crate) enum BenchTable {
     /// The slowdowns of the ESP-bags paper's Table 3: its twelve programs, with all checks, with those that are needed and with none, and four of them in Rust
     #[command(after_help = EXIT_STATUSES)]
     EspBags(EspBagsOptions),
+    /// Table 1 of the paper on the polyhedral model for finish and async: how long proving its programs and their parallel blocks takes
+    #[command(after_help = EXIT_STATUSES)]
+    Prove(BenchProveOptions),
+}
+
+#[derive(Args)]
+pub(crate) struct BenchProveOptions {
+    /// Measure these programs and blocks alone
+    #[arg(long, value_name = "NAME,...", value_delimiter = ',', value_parser = parse_block)]
+    pub(crate) only: Vec<&'static Block>,
+
+    /// How often everything is measured
+    #[arg(long, value_name = "N", default_value_t = 11, value_parser = clap::value_parser!(u32).range(1..))]
+    pub(crate) runs: u32,
+
+    /// The time for each kernel; one that takes longer is unknown
+    #[arg(long, value_name = "SECONDS", default_value = "10", value_parser = parse_seconds)]
+    pub(crate) timeout: Duration,
+
+    /// Write the figures to this file, as a table for spreadsheets
+    #[arg(long, value_name = "FILE")]
+    pub(crate) csv: Option<PathBuf>,
+
+    /// Write the figures to this file, for scripts
+    #[arg(long, value_name = "FILE")]
+    pub(crate) json: Option<PathBuf>,
+
+    /// Show no progress
+    #[arg(long, short)]
+    pub(crate) quiet: bool,
 }
 
 #[derive(Args)]
@@ -276,6 +348,26 @@ fn parse_format(word: &str) -> Result<Format, String> {
     })
 }
 
+/// There is no page of a proof.
+fn parse_proof_format(word: &str) -> Result<Format, String> {
+    let formats = || {
+        Format::ALL
+            .into_iter()
+            .filter(|format| *format != Format::Html)
+    };
+    (formats().find(|format| format.name() == word)).ok_or_else(|| {
+        let names: Vec<&str> = formats().map(Format::name).collect();
+        format!("the formats are {}", names.join(", "))
+    })
+}
+
+/// A time in seconds: 10, 0.5.
+fn parse_seconds(word: &str) -> Result<Duration, String> {
+    let seconds: Option<f64> = word.parse().ok();
+    (seconds.and_then(|seconds| Duration::try_from_secs_f64(seconds).ok()))
+        .ok_or_else(|| "a time is a number of seconds, e.g. 10 or 0.5".to_owned())
+}
+
 fn parse_explain_format(word: &str) -> Result<explain::Format, String> {
     explain::Format::from_name(word).ok_or_else(|| {
         let names = explain::Format::ALL.map(explain::Format::name);
@@ -285,6 +377,14 @@ fn parse_explain_format(word: &str) -> Result<explain::Format, String> {
 
 fn parse_benchmark(word: &str) -> Result<&'static Benchmark, String> {
     suite::find(word).ok_or_else(|| format!("the programs are {}", suite::names(|_| true)))
+}
+
+fn parse_block(word: &str) -> Result<&'static Block, String> {
+    let mut found = BLOCKS.iter().filter(|block| block.name == word);
+    found.next().ok_or_else(|| {
+        let names: Vec<&str> = BLOCKS.iter().map(|block| block.name).collect();
+        format!("the programs and blocks are {}", names.join(", "))
+    })
 }
 
 fn parse_bench_size(word: &str) -> Result<Size, String> {

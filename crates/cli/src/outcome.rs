@@ -12,6 +12,8 @@ pub(crate) const BAD_USAGE: u8 = 2;
 pub(crate) const RACE_FOUND: u8 = 66;
 /// The program failed.
 pub(crate) const PROGRAM_FAILED: u8 = 3;
+/// Nothing could be established.
+pub(crate) const NOTHING_ESTABLISHED: u8 = 4;
 /// Detectors disagree: a bug of Finishline.
 pub(crate) const DISAGREEMENT: u8 = 70;
 

@@ -5,6 +5,7 @@ use crate::outcome::{Problem, say, shown};
 use finishline_engine::arguments;
 use finishline_engine::executor::Forms;
 use finishline_engine::question::Question;
+use finishline_fin::Program;
 use finishline_ir::Module;
 use finishline_ir::machine::Limits;
 use finishline_model::Passes;
@@ -13,13 +14,14 @@ use std::sync::atomic::AtomicU64;
 
 /// Reads and compiles the file.
 pub(crate) fn compile(path: &Path, color: When) -> Result<Module, Problem> {
+    read(path, color).map(|program| program.module)
+}
+
+/// The same, with the program as it is written.
+pub(crate) fn read(path: &Path, color: When) -> Result<Program, Problem> {
     let bytes = std::fs::read(path).map_err(|error| Problem::Read(path.to_owned(), error))?;
-    match finishline_fin::compile(&path.to_string_lossy(), &bytes) {
-        Ok(program) => Ok(program.module),
-        Err(diagnostics) => Err(Problem::Source(
-            diagnostics.render(color.on_standard_error().color),
-        )),
-    }
+    finishline_fin::compile(&path.to_string_lossy(), &bytes)
+        .map_err(|diagnostics| Problem::Source(diagnostics.render(color.on_standard_error().color)))
 }
 
 /// The question about a compiled program that the options put.

@@ -23,12 +23,35 @@ pub(crate) fn shown<R>(
         return work(output);
     }
     let done = AtomicBool::new(false);
-    thread::scope(|scope| {
-        let bar = scope.spawn(|| watch(what, (done_so_far, unit), &done));
-        let result = work(&mut Noticed {
+    let message = || {
+        let so_far = HumanCount(done_so_far.load(Ordering::Relaxed));
+        format!("{what}: {so_far} {unit}")
+    };
+    watched(message, &done, || {
+        work(&mut Noticed {
             output,
             done: &done,
-        });
+        })
+    })
+}
+
+/// Does `work` while it is shown how long it takes.
+pub(crate) fn timed<R>(quiet: bool, what: &str, work: impl FnOnce() -> R) -> R {
+    if quiet || !io::stderr().is_terminal() {
+        return work();
+    }
+    watched(|| what.to_owned(), &AtomicBool::new(false), work)
+}
+
+/// Does `work` while `message` is shown, until `done`.
+fn watched<R>(
+    message: impl Fn() -> String + Sync,
+    done: &AtomicBool,
+    work: impl FnOnce() -> R,
+) -> R {
+    thread::scope(|scope| {
+        let bar = scope.spawn(|| watch(&message, done));
+        let result = work();
         // Only a signal to stop drawing; the join below orders everything else.
         done.store(true, Ordering::Relaxed);
         bar.thread().unpark();
@@ -36,7 +59,7 @@ pub(crate) fn shown<R>(
     })
 }
 
-fn watch(what: &str, (done_so_far, unit): (&AtomicU64, &str), done: &AtomicBool) {
+fn watch(message: &(impl Fn() -> String + Sync), done: &AtomicBool) {
     let start = Instant::now();
     let mut bar: Option<ProgressBar> = None;
     while !done.load(Ordering::Relaxed) {
@@ -49,10 +72,7 @@ fn watch(what: &str, (done_so_far, unit): (&AtomicU64, &str), done: &AtomicBool)
             let bar = ProgressBar::new_spinner().with_elapsed(start.elapsed());
             style.map_or(bar.clone(), |style| bar.with_style(style))
         });
-        bar.set_message(format!(
-            "{what}: {} {unit}",
-            HumanCount(done_so_far.load(Ordering::Relaxed))
-        ));
+        bar.set_message(message());
         bar.tick();
     }
     if let Some(bar) = bar {

@@ -47,6 +47,64 @@ fn the_page_about_checks_shows_a_real_listing() {
     assert_eq!(shown, listing, "put this into docs/checks.md:\n{shown}");
 }
 
+/// The chapter about proofs has a program, and what is said about it and its repaired twin. Times differ.
+#[test]
+fn the_pages_about_proofs_show_real_reports() {
+    let page = read("docs/prove.md");
+    let (_, rest) = page.split_once("```\nfn main").expect("a program");
+    let (body, _) = rest.split_once("```").expect("the program ends");
+    let program = format!("fn main{body}");
+    let folder = Path::new(env!("CARGO_TARGET_TMPDIR"));
+    std::fs::write(folder.join("halves.fin"), &program).expect("the program");
+    let apart = program.replace("for j in N..", "for j in N + 1..");
+    assert_ne!(program, apart);
+    std::fs::write(folder.join("halves_apart.fin"), apart).expect("the program");
+
+    let readme = read("README.md");
+    let mut shown = 0;
+    for (name, text) in [("docs/prove.md", &page), ("README.md", &readme)] {
+        let mut commands = text.split("$ finishline prove ");
+        commands.next();
+        for example in commands {
+            let (arguments, rest) = example.split_once('\n').expect("a command");
+            let (report, _) = rest.split_once("```").expect("the report ends");
+            let output = std::process::Command::new(env!("CARGO_BIN_EXE_finishline"))
+                .arg("prove")
+                .args(arguments.split(' '))
+                .current_dir(folder)
+                .output()
+                .expect("the binary starts");
+            let said = String::from_utf8(output.stderr).expect("text");
+            assert_eq!(
+                without_times(&said),
+                without_times(report),
+                "put this into {name}:\n{said}"
+            );
+            shown += 1;
+        }
+    }
+    assert_eq!(shown, 4);
+}
+
+/// The text with every time left out: `1.2 ms`.
+fn without_times(text: &str) -> String {
+    let words: Vec<&str> = text.split(' ').collect();
+    let is_unit = |word: &str| {
+        let word = word.split('\n').next().unwrap_or(word);
+        ["s", "ms", "µs"].contains(&word)
+    };
+    let mut kept = Vec::new();
+    for (at, word) in words.iter().enumerate() {
+        let timed = words.get(at + 1).is_some_and(|next| is_unit(next));
+        kept.push(match timed && word.parse::<f64>().is_ok() {
+            true => "?".to_owned(),
+            false if is_unit(word) => word.replacen("ms", "s", 1).replacen("µs", "s", 1),
+            false => (*word).to_owned(),
+        });
+    }
+    kept.join(" ")
+}
+
 #[test]
 fn the_readme_has_every_verdict_and_detector() {
     let readme = read("README.md");
@@ -96,8 +154,10 @@ fn every_option_is_documented() {
     for command in [
         &["run"][..],
         &["check"],
+        &["prove"],
         &["explain-checks"],
         &["bench", "esp-bags"],
+        &["bench", "prove"],
     ] {
         let help = std::process::Command::new(env!("CARGO_BIN_EXE_finishline"))
             .args(command)

@@ -38,6 +38,19 @@ pub fn parse(module: &Module, words: &[String]) -> Result<Vec<Datum>, BadArgumen
         .collect()
 }
 
+/// The words for arguments that are given as integers: those of a bool are false for 0 and true for all others.
+pub fn words(module: &Module, numbers: &[i64]) -> Vec<String> {
+    let main = module.function(module.main);
+    let parameters = main.block(Function::ENTRY).parameters.iter();
+    let is_bool = parameters.map(|value| main.ty(*value) == Type::Bool);
+    (numbers.iter().zip(is_bool.chain(std::iter::repeat(false))))
+        .map(|(number, is_bool)| match is_bool {
+            true => (*number != 0).to_string(),
+            false => number.to_string(),
+        })
+        .collect()
+}
+
 /// `main(size: int, …)`, as it is declared.
 pub fn usage(module: &Module) -> String {
     let main = module.function(module.main);

@@ -8,6 +8,7 @@
 //! - [`check`]: runs a program under a detector, runs it again to name what it found, and sums up.
 //! - [`explain`]: which accesses a check still pays for.
 //! - [`suppressions`]: the races that the user does not want to hear of.
+//! - [`confirm`]: whether a run has the races that were found without running the program.
 //! - [`compare`]: the same question to every detector and to the oracle; they must agree.
 //!
 //! The engine knows programs and detectors, but no format and no command line.
@@ -17,6 +18,7 @@
 pub mod arguments;
 pub mod check;
 pub mod compare;
+pub mod confirm;
 pub mod depth_first;
 pub mod executor;
 pub mod explain;

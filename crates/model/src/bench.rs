@@ -4,6 +4,7 @@
 //! within one round, so that a machine that is slow for a while does not distort it.
 
 use crate::checks::Passes;
+use crate::verdict::Verdict;
 
 /// The least, the median and the greatest value of all rounds.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -128,6 +129,31 @@ pub struct RustRow {
     pub rust_seconds: Spread,
     /// Fin over Rust.
     pub ratio: Spread,
+}
+
+/// How long proving takes: the table of a paper, for this prover.
+#[derive(Clone, Debug, PartialEq)]
+pub struct ProverTable {
+    pub runs: usize,
+    /// Whether Finishline itself was compiled with optimisation: without it, all times are too long.
+    pub optimised: bool,
+    pub rows: Vec<ProverRow>,
+    pub targets: Vec<Target>,
+}
+
+/// A program, or one of its parallel blocks.
+#[derive(Clone, Debug, PartialEq)]
+pub struct ProverRow {
+    pub name: &'static str,
+    pub program: &'static str,
+    /// Whether it is the whole program.
+    pub whole: bool,
+    pub verdict: Verdict,
+    pub accesses: usize,
+    pub pairs: usize,
+    pub seconds: Spread,
+    /// The paper's time, on the paper's machine.
+    pub paper_seconds: f64,
 }
 
 /// Something measured and the most that it should be.

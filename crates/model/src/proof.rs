@@ -30,7 +30,7 @@ pub struct Proof {
 /// A part of the program that was judged by itself.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Kernel {
-    /// `finish`, `forall`, `sync scope` or `program`.
+    /// `finish`, `forall`, `begin_finish`, `sync scope`, `program`, or `call` for one that could not be unfolded.
     pub construct: &'static str,
     pub place: Place,
     /// `proved`, `race` or `unknown`.
@@ -60,6 +60,19 @@ pub struct StaticRace {
     pub benign: Option<Benign>,
 }
 
+impl StaticRace {
+    /// Whether it is still to be called a race: not if a run on its smallest case does not have it.
+    pub fn stands(&self) -> bool {
+        let refuted = |witness: &Witness| {
+            matches!(
+                witness.confirmation,
+                Confirmation::Failed(_) | Confirmation::Contradicted
+            )
+        };
+        !self.witness.as_ref().is_some_and(refuted)
+    }
+}
+
 #[derive(Clone, Debug, PartialEq)]
 pub struct StaticAccess {
     pub kind: AccessKind,
@@ -81,6 +94,37 @@ pub struct Witness {
     pub second: Vec<(String, i64)>,
     /// The command that shows the race in a run.
     pub replay: String,
+    /// What such a run showed. The prover runs nothing, and leaves it at `NotRun`.
+    pub confirmation: Confirmation,
+}
+
+/// What a run with the arguments of a witness showed.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub enum Confirmation {
+    /// Nothing: there was none.
+    #[default]
+    NotRun,
+    /// Nothing: it would have taken too much time or memory.
+    TooCostly,
+    /// The race.
+    Confirmed,
+    /// It failed, by this error, and had no such race until then.
+    Failed(String),
+    /// It ended, and had no such race.
+    Contradicted,
+}
+
+impl Confirmation {
+    /// A word for machines.
+    pub const fn word(&self) -> &'static str {
+        match self {
+            Confirmation::NotRun => "not-run",
+            Confirmation::TooCostly => "too-costly",
+            Confirmation::Confirmed => "confirmed",
+            Confirmation::Failed(_) => "failed",
+            Confirmation::Contradicted => "contradicted",
+        }
+    }
 }
 
 /// Why a race is harmless.
@@ -97,6 +141,13 @@ impl Benign {
         match self {
             Benign::SameValue => "same-value",
             Benign::NeverRead => "never-read",
+        }
+    }
+
+    pub const fn meaning(self) -> &'static str {
+        match self {
+            Benign::SameValue => "both write the same value",
+            Benign::NeverRead => "no read can see what either writes",
         }
     }
 }

@@ -47,7 +47,7 @@ impl Verdict {
     pub const fn meaning(self) -> &'static str {
         match self {
             Verdict::Proved => {
-                "free of races in every schedule of every input, so the result does not depend on the schedule"
+                "free of races in every schedule of every input; without isolated blocks, the result does not depend on the schedule"
             }
             Verdict::Certified => {
                 "free of races in every schedule of this input, so the result does not depend on the schedule"
@@ -71,6 +71,14 @@ impl Verdict {
         }
     }
 
+    /// The same of what was established without running the program.
+    pub const fn proof_meaning(self) -> &'static str {
+        match self {
+            Verdict::Unknown => "whether some input has a race was not established",
+            _ => self.meaning(),
+        }
+    }
+
     /// The same of an instrumented program, which synchronises by locks and atomics where Fin has isolated blocks.
     pub const fn native_meaning(self) -> &'static str {
         match self {
@@ -81,6 +89,10 @@ impl Verdict {
         }
     }
 }
+
+/// What an answer of `finishline prove` is worth, in one sentence.
+pub const PROOF_GUARANTEE: &str = "every input and every schedule, up to where the program fails if it does; \
+     inputs on which 64-bit arithmetic overflows are not covered";
 
 /// For which schedules the answer about a run of an instrumented program holds.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Hash)]

@@ -9,7 +9,8 @@ use crate::symbols::{Kind, Naming, Symbol};
 use finishline_fin::hir::{LocalId, Program, Type};
 use finishline_model::SiteId;
 use finishline_model::proof::{
-    ReadSources, Reason, Remark, RemarkKind, Source, StaticAccess, StaticRace, Witness,
+    Confirmation, ReadSources, Reason, Remark, RemarkKind, Source, StaticAccess, StaticRace,
+    Witness,
 };
 use finishline_model::summary::Place;
 
@@ -316,6 +317,7 @@ impl Words<'_> {
             first: instance(counters.to_vec()),
             second: instance(others.to_vec()),
             replay,
+            confirmation: Confirmation::NotRun,
         }))
     }
 }

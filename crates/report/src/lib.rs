@@ -5,7 +5,7 @@
 //! is shortened says by how much. All text of the user (names, paths, source) is hostile until it
 //! has been escaped for its format. Cost: linear in the summary.
 //!
-//! Runs of instrumented programs are told in the same words, in [`native`]. The tables of `finishline bench` have their own formats, in [`bench`], and so have the checks of a program, in [`explain`].
+//! Runs of instrumented programs are told in the same words, in [`native`], and so are answers for every input, in [`proof`]. The tables of `finishline bench` have their own formats, in [`bench`], and so have the checks of a program, in [`explain`].
 //!
 //! The exit status of `finishline check` is part of the same contract as the JSON fields, so it is
 //! decided here, in [`exit_status`], and nowhere else.
@@ -18,6 +18,8 @@ mod html;
 mod json;
 pub mod native;
 mod page;
+pub mod proof;
+mod rows;
 mod sarif;
 mod text;
 mod words;

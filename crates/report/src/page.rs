@@ -82,6 +82,10 @@ impl Page {
             match c {
                 '›' => ascii.push('>'),
                 '…' => ascii.push_str("..."),
+                '≤' => ascii.push_str("<="),
+                '≥' => ascii.push_str(">="),
+                '≠' => ascii.push_str("!="),
+                'µ' => ascii.push('u'),
                 _ if c.is_ascii() => ascii.push(c),
                 _ => ascii.extend(c.escape_unicode()),
             }

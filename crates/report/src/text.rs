@@ -1,10 +1,11 @@
 //! The report for a person at a terminal: races, failure, watched accesses, then always what was
 //! established, with what guarantee, and what would establish more.
 //!
-//! Lines are folded at [`LINE`] columns, except commands, which stay in one piece to be copied, and
+//! Lines are folded at [`LINE`](crate::page::LINE) columns, except commands, which stay in one piece to be copied, and
 //! words longer than a line.
 
-use crate::page::{BOLD, DIM, FRAME, GREEN, LABEL, LINE, Page, RED, YELLOW, fold};
+use crate::page::{BOLD, DIM, GREEN, LABEL, Page, RED, YELLOW};
+use crate::rows::Row;
 use crate::{Style, words};
 use anstyle::Style as Paint;
 use finishline_model::summary::{
@@ -47,24 +48,13 @@ pub(crate) fn write_failure(
 }
 
 /// An access or a failure: where, what, by which task.
-struct Row {
-    /// What stands before it, and before its second line if it needs one.
-    lead: String,
-    below: &'static str,
-    position: String,
-    what: String,
-    task: String,
-}
-
-impl Row {
-    fn new(lead: &str, below: &'static str, place: &Place, what: &str, task: &TaskPath) -> Row {
-        Row {
-            lead: lead.to_string(),
-            below,
-            position: words::position(place),
-            what: what.to_string(),
-            task: format!("task {}", words::task(task)),
-        }
+fn row(lead: &str, below: &'static str, place: &Place, what: &str, task: &TaskPath) -> Row {
+    Row {
+        lead: lead.to_string(),
+        below,
+        position: words::position(place),
+        what: what.to_string(),
+        detail: format!("task {}", words::task(task)),
     }
 }
 
@@ -72,7 +62,7 @@ impl Page {
     fn failure(&mut self, failure: &Failure) {
         self.labelled("", "failed", RED, &words::failure(failure));
         let Failure { place, task, .. } = failure;
-        self.rows(&[Row::new("at", "", place, &place.text, task)]);
+        self.rows(&[row("at", "", place, &place.text, task)]);
     }
 
     fn race(&mut self, race: &RaceSummary, stronger_follows: bool) {
@@ -86,14 +76,10 @@ impl Page {
         let numbered =
             |number: u32, access: &AccessSummary| format!("({number}) {}", words::access(access));
         let (first, second) = (&race.first, &race.second);
-        let [top, side, bottom] = if self.style.unicode {
-            ["┌─", "│", "└─"]
-        } else {
-            [",-", "|", "`-"]
-        };
+        let [top, side, bottom] = self.frame();
         self.rows(&[
-            Row::new(top, side, &first.place, &numbered(1, first), &first.task),
-            Row::new(
+            row(top, side, &first.place, &numbered(1, first), &first.task),
+            row(
                 bottom,
                 "",
                 &second.place,
@@ -160,7 +146,7 @@ impl Page {
             .zip(&watch.accesses)
             .map(|(number, access)| {
                 let lead = format!("{number:>width$}");
-                Row::new(
+                row(
                     &lead,
                     "",
                     &access.place,
@@ -194,52 +180,6 @@ impl Page {
         let run = self.clean(&format!("run: {}: {statistics}", words::command(summary)));
         let run = self.painted(DIM, &run);
         self.line(&run);
-    }
-
-    /// Rows with their columns aligned. If one would be too long, all tasks go on lines of their own,
-    /// and if that is not enough, all accesses too.
-    fn rows(&mut self, rows: &[Row]) {
-        let cleaned: Vec<[String; 3]> = rows
-            .iter()
-            .map(|row| [&row.position, &row.what, &row.task].map(|text| self.clean(text)))
-            .collect();
-        let widest = |column: usize| {
-            let widths = cleaned.iter().map(|texts| texts[column].chars().count());
-            widths.max().unwrap_or(0)
-        };
-        let (positions, whats, tasks) = (widest(0), widest(1), widest(2));
-        let leads = rows
-            .iter()
-            .map(|row| row.lead.chars().count())
-            .max()
-            .unwrap_or(0);
-        let access_fits = 2 + leads + 1 + positions + 3 + whats <= LINE;
-        let task_fits = 2 + leads + 1 + positions + 3 + whats + 4 + tasks <= LINE;
-        for (row, [position, what, task]) in rows.iter().zip(&cleaned) {
-            let mut line = format!(
-                "  {} {position:<positions$}",
-                self.painted(FRAME, &row.lead)
-            );
-            let mut below = Vec::new();
-            if access_fits {
-                line += &format!("   {what:<whats$}");
-            } else {
-                below.push(what);
-            }
-            if task_fits {
-                line += &format!("    {task}");
-            } else {
-                below.push(task);
-            }
-            self.line(&line);
-            let frame = self.painted(FRAME, &format!("{:<leads$}", row.below));
-            for text in below {
-                for (number, line) in fold(text, 2 + leads + 7).into_iter().enumerate() {
-                    let inset = if number == 0 { "   " } else { "       " };
-                    self.line(&format!("  {frame}{inset}{line}"));
-                }
-            }
-        }
     }
 }
 

@@ -27,21 +27,25 @@ pub(crate) fn race_kind(race: &RaceSummary) -> &'static str {
 
 /// `write and write to B[0] are not ordered`.
 pub(crate) fn race_message(race: &RaceSummary) -> String {
-    let (first, second) = (race.first.kind, race.second.kind);
-    let preposition = match (first, second) {
-        (AccessKind::Write, AccessKind::Write) => "to",
-        _ => "of",
-    };
+    let conflict = conflict(race.first.kind, race.second.kind, &race.location);
     let relation = if race.apparent {
         "are ordered only by the isolated blocks of this run"
     } else {
         "are not ordered"
     };
+    format!("{conflict} {relation}")
+}
+
+/// `write and write to B[0]`.
+pub(crate) fn conflict(first: AccessKind, second: AccessKind, location: &str) -> String {
+    let preposition = match (first, second) {
+        (AccessKind::Write, AccessKind::Write) => "to",
+        _ => "of",
+    };
     format!(
-        "{} and {} {preposition} {} {relation}",
+        "{} and {} {preposition} {location}",
         first.word(),
-        second.word(),
-        race.location
+        second.word()
     )
 }
 
@@ -53,8 +57,13 @@ pub(crate) const MAY_FOLLOW_REMARK: &str =
 
 /// `write B[i] += i (isolated)`.
 pub(crate) fn access(access: &AccessSummary) -> String {
-    let isolated = if access.isolated { " (isolated)" } else { "" };
-    format!("{} {}{isolated}", access.kind.word(), access.place.text)
+    access_at(access.kind, &access.place, access.isolated)
+}
+
+/// The same, by its parts.
+pub(crate) fn access_at(kind: AccessKind, place: &Place, isolated: bool) -> String {
+    let isolated = if isolated { " (isolated)" } else { "" };
+    format!("{} {}{isolated}", kind.word(), place.text)
 }
 
 /// `fig2.fin:10:17`.

@@ -82,7 +82,7 @@ fn cells(table: &BenchTable, row: &ProgramRow) -> Vec<String> {
     cells
 }
 
-fn spread_heading(name: &str) -> [String; 3] {
+pub(super) fn spread_heading(name: &str) -> [String; 3] {
     [
         name.to_owned(),
         format!("{name}_least"),
@@ -90,7 +90,7 @@ fn spread_heading(name: &str) -> [String; 3] {
     ]
 }
 
-fn spread(spread: Option<&Spread>) -> [String; 3] {
+pub(super) fn spread(spread: Option<&Spread>) -> [String; 3] {
     [
         maybe(spread.map(|spread| spread.median)),
         maybe(spread.map(|spread| spread.least)),

@@ -4,11 +4,12 @@
 //! The shapes are spelled out, so that the model can change without the contract. Every field is always present; what is
 //! absent is `null`.
 
+use crate::json::Tool;
 use finishline_model::bench::{BenchTable, CheckColumn, ProgramRow, Spread, Target, Unit, Worst};
 use serde::Serialize;
 
 /// Raised when a field is added, renamed or dropped.
-const SCHEMA_VERSION: u32 = 1;
+pub(super) const SCHEMA_VERSION: u32 = 1;
 
 pub(super) fn render(table: &BenchTable) -> serde_json::Result<String> {
     let text = serde_json::to_string_pretty(&Report::new(table))?;
@@ -31,13 +32,7 @@ struct Report<'a> {
 }
 
 #[derive(Serialize)]
-struct Tool {
-    name: &'static str,
-    version: &'static str,
-}
-
-#[derive(Serialize)]
-struct Range {
+pub(super) struct Range {
     median: f64,
     least: f64,
     greatest: f64,
@@ -97,7 +92,7 @@ struct Rust<'a> {
 }
 
 #[derive(Serialize)]
-struct Held<'a> {
+pub(super) struct Held<'a> {
     name: &'a str,
     what: &'a str,
     unit: &'static str,
@@ -118,10 +113,7 @@ impl<'a> Report<'a> {
     fn new(table: &'a BenchTable) -> Self {
         Report {
             schema_version: SCHEMA_VERSION,
-            tool: Tool {
-                name: "finishline",
-                version: env!("CARGO_PKG_VERSION"),
-            },
+            tool: Tool::THIS,
             table: "esp-bags",
             size: table.size,
             rounds: table.rounds,
@@ -151,7 +143,7 @@ impl<'a> Report<'a> {
 }
 
 impl Range {
-    fn new(spread: Spread) -> Self {
+    pub(super) fn new(spread: Spread) -> Self {
         Range {
             median: spread.median,
             least: spread.least,
@@ -210,7 +202,7 @@ impl<'a> Overall<'a> {
 }
 
 impl<'a> Held<'a> {
-    fn new(target: &'a Target) -> Self {
+    pub(super) fn new(target: &'a Target) -> Self {
         Held {
             name: target.key,
             what: target.what,

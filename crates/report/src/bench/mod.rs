@@ -1,13 +1,14 @@
-//! A [`BenchTable`] as text, CSV, JSON or an SVG chart: one file each. Here are the numbers as people read them.
+//! A [`BenchTable`] as text, CSV, JSON or an SVG chart: one file each; and a [`ProverTable`]. Here are the numbers as people read them.
 
 mod breakdown;
 mod csv;
 mod grid;
 mod json;
+mod prover;
 mod svg;
 mod text;
 
-use finishline_model::bench::{BenchTable, Target, Unit};
+use finishline_model::bench::{BenchTable, ProverTable, Target, Unit};
 use std::io;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -33,13 +34,28 @@ pub fn write(table: &BenchTable, format: Format, out: &mut dyn io::Write) -> io:
     out.write_all(text.as_bytes())
 }
 
+/// Writes the whole table of the prover. There is no chart of it: an error of kind `Unsupported`.
+pub fn write_prover(
+    table: &ProverTable,
+    format: Format,
+    out: &mut dyn io::Write,
+) -> io::Result<()> {
+    let text = match format {
+        Format::Text => prover::text(table),
+        Format::Csv => prover::csv(table),
+        Format::Json => prover::json(table)?,
+        Format::Svg => return Err(io::ErrorKind::Unsupported.into()),
+    };
+    out.write_all(text.as_bytes())
+}
+
 /// `2.41x`.
 fn times(ratio: f64) -> String {
     format!("{ratio:.2}x")
 }
 
 /// With three digits, in the unit that suits: `213 ms`.
-fn seconds(seconds: f64) -> String {
+pub(crate) fn seconds(seconds: f64) -> String {
     let (value, unit) = match seconds {
         s if s >= 1.0 => (s, "s"),
         s if s >= 1e-3 => (s * 1e3, "ms"),

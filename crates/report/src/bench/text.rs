@@ -2,7 +2,7 @@
 
 use super::grid::Grid;
 use super::{breakdown, bytes, grouped, judgement, quantity, seconds, times};
-use finishline_model::bench::{BenchTable, CheckColumn, Checked, Cost, ProgramRow, Spread};
+use finishline_model::bench::{BenchTable, CheckColumn, Checked, Cost, ProgramRow, Spread, Target};
 
 pub(super) fn render(table: &BenchTable) -> String {
     let mut text = format!(
@@ -40,7 +40,7 @@ pub(super) fn render(table: &BenchTable) -> String {
             (all, suite) if all == suite => String::new(),
             (some, suite) => format!(", of {some} of the {suite} programs"),
         };
-        text += &format!("\nTargets{of}\n\n{}", targets(table).render());
+        text += &format!("\nTargets{of}\n\n{}", targets(&table.targets).render());
     }
     if !table.failures.is_empty() {
         text += "\nNot measured\n\n";
@@ -143,12 +143,13 @@ fn rust(table: &BenchTable) -> Grid {
     grid
 }
 
-fn targets(table: &BenchTable) -> Grid {
+/// What was measured beside what it should be.
+pub(super) fn targets(targets: &[Target]) -> Grid {
     let mut grid = Grid {
         flush_left: &[0, 2, 4],
         ..Grid::default()
     };
-    for target in &table.targets {
+    for target in targets {
         grid.rows.push(vec![
             target.what.to_owned(),
             quantity(target.unit, target.measured),

@@ -27,7 +27,7 @@ pub(crate) fn write(summary: &Summary, out: &mut dyn io::Write) -> io::Result<()
 }
 
 #[derive(Clone, Copy)]
-enum Rule {
+pub(crate) enum Rule {
     Race,
     ApparentRace,
     ProgramFailure,
@@ -84,6 +84,18 @@ impl Rule {
             }
         }
     }
+
+    pub(crate) fn descriptor(self) -> Descriptor {
+        Descriptor {
+            id: self.id(),
+            short_description: message(self.title()),
+            full_description: message(self.verdict().meaning()),
+            help: message(self.help()),
+            default_configuration: Configuration {
+                level: self.level(),
+            },
+        }
+    }
 }
 
 #[derive(Serialize)]
@@ -109,15 +121,7 @@ fn log(summary: &Summary) -> Log<'_, RunProperties<'_>, ()> {
         }
         results.extend(suppressed.races.iter().map(suppressed_race));
     }
-    let rules = Rule::ALL.map(|rule| Descriptor {
-        id: rule.id(),
-        short_description: message(rule.title()),
-        full_description: message(rule.verdict().meaning()),
-        help: message(rule.help()),
-        default_configuration: Configuration {
-            level: rule.level(),
-        },
-    });
+    let rules = Rule::ALL.map(Rule::descriptor);
     let invocation = Invocation {
         execution_successful: summary.verdict != Verdict::Unknown,
         exit_code: exit_status(summary),

@@ -7,6 +7,8 @@ mod html;
 mod json;
 mod native;
 mod native_runs;
+mod proof;
+mod proofs;
 mod sarif;
 mod summaries;
 mod text;

@@ -427,7 +427,7 @@ fn access(kind: AccessKind, place: Place, task: TaskPath) -> AccessSummary {
     }
 }
 
-fn place(file: &str, line: u32, column: u32, text: &str) -> Place {
+pub(crate) fn place(file: &str, line: u32, column: u32, text: &str) -> Place {
     Place {
         file: file.to_string(),
         line,

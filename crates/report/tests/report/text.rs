@@ -201,7 +201,7 @@ fn colours_change_nothing_but_the_colour() {
     }
 }
 
-fn without_colors(text: &str) -> String {
+pub(crate) fn without_colors(text: &str) -> String {
     let mut parts = text.split("\u{1b}[");
     let mut plain = parts.next().unwrap_or_default().to_string();
     for part in parts {

@@ -1,0 +1,57 @@
+//! Where a report goes: text to standard error, other forms to standard output, so that they can be piped, or any form to a file.
+
+use crate::options::When;
+use crate::outcome::Problem;
+use finishline_report::{Format, Style};
+use std::fs::File;
+use std::io::{self, BufWriter, Write};
+use std::path::Path;
+
+/// A file is opened before the work begins: after hours of checking is too late to find that it can't be written.
+pub(crate) enum Destination<'o> {
+    File(&'o Path, File),
+    StandardError(Style),
+    StandardOutput,
+}
+
+impl<'o> Destination<'o> {
+    pub(crate) fn open(
+        file: Option<&'o Path>,
+        format: Format,
+        color: When,
+    ) -> Result<Self, Problem> {
+        match (file, format) {
+            (Some(path), _) => match File::create(path) {
+                Ok(file) => Ok(Destination::File(path, file)),
+                Err(error) => Err(Problem::Write(path.to_owned(), error)),
+            },
+            (None, Format::Text) => Ok(Destination::StandardError(color.on_standard_error())),
+            (None, _) => Ok(Destination::StandardOutput),
+        }
+    }
+
+    /// Writes the report. A reader that goes away early is no problem.
+    pub(crate) fn write(
+        self,
+        report: impl Fn(Style, &mut dyn Write) -> io::Result<()>,
+    ) -> Result<(), Problem> {
+        let write = |style, out: &mut dyn Write| {
+            let mut out = BufWriter::new(out);
+            report(style, &mut out)?;
+            out.flush()
+        };
+        let plain = Style::default();
+        let written = match self {
+            Destination::File(path, mut file) => {
+                return write(plain, &mut file)
+                    .map_err(|error| Problem::Write(path.to_owned(), error));
+            }
+            Destination::StandardError(style) => write(style, &mut io::stderr().lock()),
+            Destination::StandardOutput => write(plain, &mut io::stdout().lock()),
+        };
+        match written {
+            Err(error) if error.kind() != io::ErrorKind::BrokenPipe => Err(Problem::Output(error)),
+            _ => Ok(()),
+        }
+    }
+}

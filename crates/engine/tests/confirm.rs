@@ -1,0 +1,240 @@
+//! Races that somebody claims, right and wrong, held to runs.
+
+mod common;
+
+use common::compile;
+use finishline_engine::confirm::confirm;
+use finishline_model::proof::{Confirmation, Kernel, Proof, StaticAccess, StaticRace, Witness};
+use finishline_model::summary::Place;
+use finishline_model::{AccessKind, Verdict};
+use std::time::Duration;
+
+fn place(line: u32, column: u32) -> Place {
+    Place {
+        file: "test.fin".to_owned(),
+        line,
+        column,
+        text: String::new(),
+    }
+}
+
+/// A write at this line and column.
+fn write((line, column): (u32, u32)) -> StaticAccess {
+    StaticAccess {
+        kind: AccessKind::Write,
+        isolated: false,
+        place: place(line, column),
+        function: "main".to_owned(),
+        instance: Vec::new(),
+    }
+}
+
+/// The claim that two writes race at this location if main gets these arguments.
+fn claim(arguments: &[i64], location: &str, sites: [(u32, u32); 2]) -> StaticRace {
+    let [first, second] = sites.map(write);
+    StaticRace {
+        first,
+        second,
+        location: String::new(),
+        condition: String::new(),
+        witness: Some(Witness {
+            arguments: arguments.to_vec(),
+            location: location.to_owned(),
+            first: Vec::new(),
+            second: Vec::new(),
+            replay: String::new(),
+            confirmation: Confirmation::NotRun,
+        }),
+        benign: None,
+    }
+}
+
+/// A proof with a kernel for each list of races; one without races is proved.
+fn proof(kernels: Vec<Vec<StaticRace>>) -> Proof {
+    let kernel = |races: Vec<StaticRace>| Kernel {
+        construct: "finish",
+        place: place(1, 1),
+        verdict: match races.is_empty() {
+            true => Verdict::Proved,
+            false => Verdict::Race,
+        },
+        races,
+        reasons: Vec::new(),
+        accesses: 2,
+        pairs: 1,
+        time: Duration::ZERO,
+    };
+    Proof {
+        program: "test.fin".to_owned(),
+        verdict: Verdict::Race,
+        parameters: Vec::new(),
+        kernels: kernels.into_iter().map(kernel).collect(),
+        remarks: Vec::new(),
+        sources: Vec::new(),
+        time: Duration::ZERO,
+    }
+}
+
+/// What the runs say to claims about a program, all in one kernel; and the verdict that is left.
+fn said(source: &str, claims: Vec<StaticRace>) -> (Vec<Confirmation>, Verdict) {
+    let module = compile(source).unwrap_or_else(|errors| panic!("{errors}"));
+    let mut proof = proof(vec![claims]);
+    confirm(&mut proof, &module);
+    let confirmations = (proof.kernels[0].races.iter())
+        .filter_map(|race| Some(race.witness.as_ref()?.confirmation.clone()))
+        .collect();
+    assert_eq!(proof.kernels[0].verdict, proof.verdict);
+    (confirmations, proof.verdict)
+}
+
+const NOWHERE: [(u32, u32); 2] = [(9, 9), (9, 9)];
+
+/// `B[N]` races from `N = 1` on.
+const RACY: &str = "fn main(N: int) {
+let B = new int[N + 1];
+finish {
+async { for i in 1..=N { B[i] = 1; } }
+B[N] = 2;
+}
+}";
+const WRITES: [(u32, u32); 2] = [(4, 26), (5, 1)];
+
+#[test]
+fn a_race_is_known_by_its_location_or_by_its_accesses() {
+    let (one, three) = ([1], [3]);
+    let claims = vec![
+        claim(&one, "B[1]", NOWHERE),
+        claim(&three, "B[3]", WRITES),
+        // However the location is called.
+        claim(&one, "b[1]", WRITES),
+        claim(&one, "b[1]", [WRITES[1], WRITES[0]]),
+    ];
+    let (confirmed, verdict) = said(RACY, claims);
+    assert_eq!(confirmed, vec![Confirmation::Confirmed; 4]);
+    assert_eq!(verdict, Verdict::Race);
+}
+
+#[test]
+fn a_race_that_the_run_has_not_is_contradicted() {
+    for wrong in [
+        claim(&[0], "B[0]", WRITES),
+        claim(&[1], "B[0]", NOWHERE),
+        claim(&[1], "B[0]", [WRITES[0], WRITES[0]]),
+    ] {
+        let (said, verdict) = said(RACY, vec![wrong]);
+        assert_eq!(said, [Confirmation::Contradicted]);
+        assert_eq!(verdict, Verdict::Unknown);
+    }
+    // A read is not the write that stands there.
+    let mut read = claim(&[1], "b", WRITES);
+    read.first.kind = AccessKind::Read;
+    assert_eq!(said(RACY, vec![read]).0, [Confirmation::Contradicted]);
+}
+
+#[test]
+fn one_race_that_stands_is_enough() {
+    let claims = vec![claim(&[0], "B[0]", WRITES), claim(&[2], "B[2]", WRITES)];
+    let (said, verdict) = said(RACY, claims);
+    assert_eq!(said, [Confirmation::Contradicted, Confirmation::Confirmed]);
+    assert_eq!(verdict, Verdict::Race);
+
+    let module = compile(RACY).expect("a program");
+    let refuted = || vec![claim(&[0], "B[0]", WRITES)];
+    let mut two = proof(vec![refuted(), vec![claim(&[1], "B[1]", WRITES)]]);
+    confirm(&mut two, &module);
+    let verdicts = [&two.kernels[0], &two.kernels[1]].map(|kernel| kernel.verdict);
+    assert_eq!(verdicts, [Verdict::Unknown, Verdict::Race]);
+    assert_eq!(two.verdict, Verdict::Race);
+    // Others being proved does not make the program so.
+    let mut beside = proof(vec![Vec::new(), refuted()]);
+    confirm(&mut beside, &module);
+    assert_eq!(beside.kernels[0].verdict, Verdict::Proved);
+    assert_eq!(beside.verdict, Verdict::Unknown);
+}
+
+#[test]
+fn a_run_that_fails_shows_what_came_before() {
+    let source = "fn main(N: int) {
+let B = new int[N];
+finish { async { B[0] = 1; } B[0] = 2; assert(N > 1); }
+finish { async { B[1] = 1; } B[1] = 2; }
+}";
+    let claims = vec![
+        claim(&[1], "B[0]", NOWHERE),
+        claim(&[1], "B[1]", [(4, 18), (4, 30)]),
+        claim(&[0], "B[0]", [(3, 18), (3, 30)]),
+        claim(&[2], "B[1]", NOWHERE),
+    ];
+    let (said, verdict) = said(source, claims);
+    assert_eq!(said[0], Confirmation::Confirmed);
+    for (failed, error) in [(&said[1], "assert"), (&said[2], "index 0 is out of bounds")] {
+        let Confirmation::Failed(text) = failed else {
+            panic!("{failed:?}");
+        };
+        assert!(
+            text.contains(error) && text.contains(" at test.fin:3:"),
+            "{text}"
+        );
+    }
+    assert_eq!(said[3], Confirmation::Confirmed);
+    assert_eq!(verdict, Verdict::Race);
+}
+
+#[test]
+fn nothing_runs_for_long_or_takes_much_memory() {
+    let endless = "fn main(N: int) { var i = 0; while i < 10 { i = i * N; } }";
+    let huge = "fn main(N: int) { let B = new int[100000000]; B[N] = 1; }";
+    for source in [endless, huge] {
+        let (said, verdict) = said(source, vec![claim(&[1], "x", NOWHERE)]);
+        assert_eq!(said, [Confirmation::TooCostly]);
+        // Nothing was seen, for it or against it.
+        assert_eq!(verdict, Verdict::Race);
+    }
+}
+
+#[test]
+fn what_can_not_be_run_is_not() {
+    for arguments in [&[65][..], &[-65], &[i64::MIN], &[1, 1], &[]] {
+        let (said, verdict) = said(RACY, vec![claim(arguments, "B[1]", WRITES)]);
+        assert_eq!(said, [Confirmation::NotRun], "{arguments:?}");
+        assert_eq!(verdict, Verdict::Race);
+    }
+    let many = (1..=20).map(|n| claim(&[n], &format!("B[{n}]"), WRITES));
+    let (said, _) = said(RACY, many.collect());
+    let confirmed = |one: &&Confirmation| **one == Confirmation::Confirmed;
+    assert_eq!(said.iter().filter(confirmed).count(), 16);
+    assert_eq!(said[19], Confirmation::NotRun);
+}
+
+#[test]
+fn a_parameter_may_be_no_integer() {
+    let source = "var x = 0;
+fn main(wait: bool, size: byte, by: float) {
+async { x = 1; }
+if !wait { x = 2; }
+}";
+    let case = |numbers: &[i64]| claim(numbers, "x", NOWHERE);
+    let claims = vec![case(&[0, 1, 2]), case(&[1, 1, 2]), case(&[0, -1, 2])];
+    let expected = [
+        Confirmation::Confirmed,
+        Confirmation::Contradicted,
+        Confirmation::NotRun,
+    ];
+    assert_eq!(said(source, claims).0, expected);
+}
+
+#[test]
+fn accesses_that_only_isolated_blocks_keep_apart_are_confirmed() {
+    let source = "var flag = 0;
+var data = 0;
+fn main() {
+finish {
+async { data = 1; isolated { flag = 1; } }
+isolated { flag = 2; }
+data = 2;
+}
+}";
+    let (said, verdict) = said(source, vec![claim(&[], "data", NOWHERE)]);
+    assert_eq!(said, [Confirmation::Confirmed]);
+    assert_eq!(verdict, Verdict::Race);
+}

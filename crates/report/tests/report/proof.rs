@@ -1,0 +1,357 @@
+//! Reports of proofs: snapshots of the text, JSON against its schema, SARIF against the rules of the part that is used, and the chapter
+//! of the book against the words.
+
+use crate::json::{DAMAGES, SCHEMA, damaged, words};
+use crate::sarif::{self, list};
+use crate::text::{check_snapshots, without_colors};
+use crate::{assert_valid, proofs, validator};
+use finishline_model::proof::{Benign, Confirmation, Proof, ReasonKind, RemarkKind};
+use finishline_model::verdict::{PROOF_GUARANTEE, Verdict};
+use finishline_report::proof::{Selection, exit_status, write};
+use finishline_report::{Format, Style};
+use serde_json::{Value, json};
+use std::io;
+
+const GUIDE: &str = include_str!("../../../../docs/prove.md");
+const REPORT_GUIDE: &str = include_str!("../../../../docs/report.md");
+
+const ALL: Selection = Selection {
+    max_races: usize::MAX,
+    sources: true,
+};
+
+fn render(proof: &Proof, format: Format, selection: Selection, style: Style) -> String {
+    let mut out = Vec::new();
+    write(proof, format, selection, style, &mut out).expect("a Vec takes everything");
+    String::from_utf8(out).expect("reports are UTF-8")
+}
+
+fn text(proof: &Proof) -> String {
+    render(proof, Format::Text, ALL, Style::default())
+}
+
+fn report(proof: &Proof, format: Format) -> Value {
+    let text = render(proof, format, ALL, Style::default());
+    assert!(text.ends_with("}\n"));
+    serde_json::from_str(&text).expect("well-formed JSON")
+}
+
+#[test]
+fn snapshots() {
+    for (name, proof, _) in proofs::all() {
+        check_snapshots(name, |style| render(&proof, Format::Text, ALL, style));
+    }
+}
+
+#[test]
+fn a_race_has_its_condition_its_smallest_case_and_what_a_run_said() {
+    let expected = "\
+race: write and write to B[N] are not ordered, for N ≥ 1
+  ┌─ x.fin:5:13   (1) write B[i] = C[i]        at i = N
+  └─ x.fin:7:13   (2) write B[j] = C[2 * j]    at j = N
+  smallest case: N = 1: B[1], (1) at i = 1, (2) at j = 1; confirmed by a run
+  replay: finishline check x.fin 1 --watch 'B[1]'
+
+race    finish@4:5    6 accesses, 9 pairs, 1.20 ms
+proved  forall@12:5   6 accesses, 9 pairs, 1.20 ms
+
+race: two conflicting accesses that nothing orders: the result may depend on the schedule
+";
+    let actual = text(&proofs::racy());
+    assert!(actual.starts_with(expected), "{actual}");
+}
+
+#[test]
+fn a_counter_that_stands_for_itself_is_not_explained() {
+    let mut proof = proofs::racy();
+    let race = &mut proof.kernels[0].races[0];
+    race.first.instance = vec![
+        ("i".to_owned(), "i".to_owned()),
+        ("k".to_owned(), "1".to_owned()),
+    ];
+    race.second.instance = vec![("j".to_owned(), "j".to_owned())];
+    let told = text(&proof);
+    assert!(told.contains("C[i]        at k = 1\n"), "{told}");
+    assert!(told.contains("C[2 * j]\n"), "{told}");
+}
+
+#[test]
+fn a_race_that_a_run_does_not_have_is_never_called_one() {
+    for confirmation in [proofs::failed_run(), Confirmation::Contradicted] {
+        let proof = proofs::refuted(confirmation.clone());
+        assert!(!proof.kernels[0].races[0].stands());
+        let told = text(&proof);
+        assert!(told.starts_with("unconfirmed race: "), "{told}");
+        assert!(!told.contains("\nrace"), "{told}");
+        assert!(told.contains("not confirmed: a run "), "{told}");
+        let log = report(&proof, Format::Sarif);
+        assert_eq!(log["runs"][0]["results"][0]["ruleId"], "unconfirmed-race");
+        let confirmed = &report(&proof, Format::Json)["races"][0]["witness"]["confirmation"];
+        assert_eq!(confirmed["kind"], confirmation.word());
+    }
+    for stands in [
+        Confirmation::NotRun,
+        Confirmation::TooCostly,
+        Confirmation::Confirmed,
+    ] {
+        assert!(proofs::refuted(stands).kernels[0].races[0].stands());
+    }
+}
+
+#[test]
+fn every_proof_closes_with_verdict_and_guarantee() {
+    let last_words = |proof: &Proof| {
+        let text = text(proof).replace("\n           ", " ");
+        let at = text.rfind("\nguarantee: ").expect("a guarantee");
+        text[at + 1..].lines().next().expect("a line").to_owned()
+    };
+    let whole = format!("guarantee: {PROOF_GUARANTEE}");
+    assert_eq!(last_words(&proofs::proved()), whole);
+    assert_eq!(last_words(&proofs::racy()), whole);
+    assert_eq!(last_words(&proofs::unknown()), "guarantee: none");
+    let partly = format!("guarantee: for the proved kernels, {PROOF_GUARANTEE}");
+    assert_eq!(last_words(&proofs::partly()), partly);
+    for (name, proof, _) in proofs::all() {
+        let line = format!("{}: {}", proof.verdict, proof.verdict.proof_meaning());
+        assert!(text(&proof).contains(&line), "{name}");
+        let undecided =
+            |kernel: &finishline_model::proof::Kernel| kernel.verdict == Verdict::Unknown;
+        assert_eq!(
+            text(&proof).contains("\nstronger: "),
+            proof.kernels.iter().any(undecided),
+            "{name}"
+        );
+    }
+}
+
+#[test]
+fn lists_say_how_much_was_left_out() {
+    let selection = Selection {
+        max_races: 2,
+        sources: false,
+    };
+    let cut = render(&proofs::many(), Format::Text, selection, Style::default());
+    assert_eq!(cut.matches("are not ordered").count(), 2);
+    assert!(cut.contains("\nand 4 more distinct pairs\n"), "{cut}");
+    let json = render(&proofs::many(), Format::Json, selection, Style::default());
+    let json: Value = serde_json::from_str(&json).expect("JSON");
+    assert_eq!(list(&json["races"]).len(), 2);
+    assert_eq!(json["distinct_races"], 6);
+    let told = report(&proofs::many(), Format::Json);
+    assert_eq!(told["races"][4]["kernel"], 0);
+    assert_eq!(told["races"][5]["kernel"], 1);
+    let partly = text(&proofs::partly());
+    assert!(partly.contains("\n  and 2 more reasons\n"), "{partly}");
+    assert!(partly.contains("\nand 1 more remark\n"), "{partly}");
+    assert_eq!(partly.matches("help:").count(), 1, "one for each kind");
+}
+
+#[test]
+fn producers_are_told_on_demand() {
+    let asked = text(&proofs::proved());
+    let expected = "\
+sources: B[k] at x.fin:9:20 reads
+  - x.fin:5:13           B[i] = C[i] at i = k    for 1 ≤ k ≤ N
+  - the starting value                           for k = 0
+";
+    assert!(asked.contains(expected), "{asked}");
+    let selection = Selection {
+        sources: false,
+        ..ALL
+    };
+    let unasked = render(&proofs::proved(), Format::Text, selection, Style::default());
+    assert!(!unasked.contains("sources"), "{unasked}");
+    let json = render(&proofs::proved(), Format::Json, selection, Style::default());
+    assert!(json.contains("\"producers\""));
+}
+
+#[test]
+fn the_exit_status_is_that_of_the_verdict() {
+    for (name, proof, expected) in proofs::all() {
+        assert_eq!(exit_status(&proof), expected, "{name}");
+        assert_eq!(report(&proof, Format::Json)["exit_status"], expected);
+        let log = report(&proof, Format::Sarif);
+        assert_eq!(log["runs"][0]["invocations"][0]["exitCode"], expected);
+    }
+}
+
+#[test]
+fn every_json_satisfies_the_schema() {
+    let validator = validator(SCHEMA);
+    for (name, proof, _) in proofs::all() {
+        assert_valid(&validator, name, &report(&proof, Format::Json));
+    }
+}
+
+#[test]
+fn the_schema_rejects_every_missing_additional_or_ill_typed_field() {
+    let validator = validator(SCHEMA);
+    for proof in [proofs::racy(), proofs::proved(), proofs::unknown()] {
+        let report = report(&proof, Format::Json);
+        for (kind, damage) in DAMAGES {
+            for (place, broken) in damaged(&report, damage) {
+                assert!(!validator.is_valid(&broken), "{kind} {place} is accepted");
+            }
+        }
+    }
+}
+
+#[test]
+fn the_schema_rejects_contradictions() {
+    let validator = validator(SCHEMA);
+    for (proof, pointer, value) in [
+        (proofs::racy(), "/verdict", json!("proved")),
+        (proofs::racy(), "/verdict", json!("certified")),
+        (proofs::racy(), "/exit_status", json!(0)),
+        (proofs::racy(), "/exit_status", json!(4)),
+        (proofs::racy(), "/distinct_races", json!(0)),
+        (proofs::racy(), "/kernels/0/verdict", json!("proved")),
+        (proofs::racy(), "/kernels/0/distinct_races", json!(0)),
+        (proofs::racy(), "/races/0/benign", json!("harmless")),
+        (proofs::proved(), "/exit_status", json!(66)),
+        (proofs::proved(), "/kernels/1/verdict", json!("unknown")),
+        (proofs::unknown(), "/exit_status", json!(0)),
+        (proofs::unknown(), "/kernels/0/verdict", json!("proved")),
+        (
+            proofs::unknown(),
+            "/kernels/0/reasons/0/kind",
+            json!("because"),
+        ),
+    ] {
+        let mut report = report(&proof, Format::Json);
+        assert!(validator.is_valid(&report));
+        *report.pointer_mut(pointer).expect("the field exists") = value.clone();
+        assert!(
+            !validator.is_valid(&report),
+            "{pointer} = {value} is accepted"
+        );
+    }
+}
+
+#[test]
+fn the_schema_knows_exactly_the_words_of_the_model() {
+    let reasons = "/$defs/kernel/properties/reasons/items/properties/kind/enum";
+    let known = ReasonKind::ALL.map(|kind| kind.word().to_owned());
+    assert_eq!(words(reasons), known.into());
+    let remarks = "/$defs/proof/properties/remarks/items/properties/kind/enum";
+    let known = RemarkKind::ALL.map(|kind| kind.word().to_owned());
+    assert_eq!(words(remarks), known.into());
+    let benign = [Benign::SameValue, Benign::NeverRead].map(|benign| benign.word().to_owned());
+    assert_eq!(
+        words("/$defs/static_race/properties/benign/enum"),
+        benign.into()
+    );
+    let confirmations = [
+        Confirmation::NotRun,
+        Confirmation::TooCostly,
+        Confirmation::Confirmed,
+        proofs::failed_run(),
+        Confirmation::Contradicted,
+    ];
+    assert_eq!(
+        words(
+            "/$defs/static_race/properties/witness/oneOf/1/properties/confirmation/properties/kind/enum"
+        ),
+        confirmations.map(|one| one.word().to_owned()).into()
+    );
+}
+
+#[test]
+fn every_log_satisfies_the_rules_of_sarif() {
+    let validator = validator(sarif::SCHEMA);
+    for (name, proof, _) in proofs::all() {
+        let log = report(&proof, Format::Sarif);
+        assert_valid(&validator, name, &log);
+        let rules = list(&log["runs"][0]["tool"]["driver"]["rules"]);
+        for result in list(&log["runs"][0]["results"]) {
+            let index = result["ruleIndex"].as_u64().expect("an index") as usize;
+            assert_eq!(rules[index]["id"], result["ruleId"], "{name}");
+            let level = &rules[index]["defaultConfiguration"]["level"];
+            assert_eq!(*level, result["level"], "{name}");
+        }
+    }
+}
+
+#[test]
+fn a_log_has_races_reasons_and_remarks() {
+    let log = report(&proofs::racy(), Format::Sarif);
+    let result = &log["runs"][0]["results"][0];
+    assert_eq!(
+        result["message"]["text"],
+        "write and write to B[N] are not ordered, for N ≥ 1: (1) is here, [(2) is at x.fin:7:13](2). Smallest case: N = 1: B[1], \
+         (1) at i = 1, (2) at j = 1; confirmed by a run. Replay: finishline check x.fin 1 --watch 'B[1]'"
+    );
+    assert_eq!(result["relatedLocations"][0]["id"], 2);
+    let unknown = report(&proofs::unknown(), Format::Sarif);
+    let results = list(&unknown["runs"][0]["results"]);
+    assert_eq!(results.len(), ReasonKind::ALL.len());
+    assert!(results.iter().all(|one| one["ruleId"] == "unproved"));
+    let proved = report(&proofs::proved(), Format::Sarif);
+    let results = list(&proved["runs"][0]["results"]);
+    assert_eq!(results.len(), 1);
+    assert_eq!(results[0]["ruleId"], "dead-write");
+    assert_eq!(results[0]["level"], "note");
+}
+
+#[test]
+fn text_is_safe_folded_and_the_same_in_colour() {
+    let ascii = Style {
+        color: false,
+        unicode: false,
+    };
+    let color = Style {
+        color: true,
+        unicode: true,
+    };
+    for (name, proof, _) in proofs::all() {
+        let plain = text(&proof);
+        let bad = |c: char| c != '\n' && (c.is_control() || c == '\u{202e}');
+        assert!(!plain.contains(bad), "{name}: {plain:?}");
+        assert!(
+            render(&proof, Format::Text, ALL, ascii).is_ascii(),
+            "{name}"
+        );
+        let colored = render(&proof, Format::Text, ALL, color);
+        assert_eq!(without_colors(&colored), plain, "{name}");
+        for line in plain.lines() {
+            assert_eq!(line, line.trim_end(), "{name}");
+            let in_one_piece = line.starts_with("  replay: ") || name == "proof-hostile";
+            assert!(in_one_piece || line.chars().count() <= 102, "{line}");
+        }
+    }
+}
+
+#[test]
+fn there_is_no_page_of_it() {
+    let written = write(
+        &proofs::racy(),
+        Format::Html,
+        ALL,
+        Style::default(),
+        &mut io::sink(),
+    );
+    assert_eq!(
+        written.map_err(|error| error.kind()),
+        Err(io::ErrorKind::Unsupported)
+    );
+}
+
+#[test]
+fn the_chapter_has_every_reason_and_every_remark() {
+    for kind in ReasonKind::ALL {
+        let row = format!("| `{}` | {} |", kind.word(), kind.meaning());
+        assert!(GUIDE.contains(&row), "docs/prove.md lacks {row}");
+    }
+    for kind in RemarkKind::ALL {
+        let row = format!("| `{}` | {} |", kind.word(), kind.meaning());
+        assert!(GUIDE.contains(&row), "docs/prove.md lacks {row}");
+    }
+    for benign in [Benign::SameValue, Benign::NeverRead] {
+        let row = format!("| `{}` | {} |", benign.word(), benign.meaning());
+        assert!(REPORT_GUIDE.contains(&row), "docs/report.md lacks {row}");
+    }
+    assert!(
+        GUIDE.contains(PROOF_GUARANTEE),
+        "docs/prove.md lacks the guarantee"
+    );
+}
