@@ -8,6 +8,7 @@ use crate::outcome::{Problem, say};
 use crate::{program, progress};
 use finishline_engine::confirm::confirm;
 use finishline_poly::Options;
+use finishline_report::Format;
 use finishline_report::proof::{self as report, Selection};
 
 pub(crate) fn prove(options: &ProveOptions) -> Result<u8, Problem> {
@@ -16,8 +17,11 @@ pub(crate) fn prove(options: &ProveOptions) -> Result<u8, Problem> {
     let destination = Destination::open(options.output.as_deref(), options.format, color)?;
     let quiet = options.terminal.quiet;
     let proof = progress::timed(quiet, "proving", || {
-        let timeout = options.timeout;
-        let mut proof = finishline_poly::prove(&program.hir, &Options { timeout }).proof;
+        let prover = Options {
+            timeout: options.timeout,
+            dataflow: options.sources || options.format == Format::Json,
+        };
+        let mut proof = finishline_poly::prove(&program.hir, &prover).proof;
         confirm(&mut proof, &program.module);
         proof
     });
