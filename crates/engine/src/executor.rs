@@ -17,8 +17,9 @@ use finishline_ir::listener::{EventsAlone, Listener};
 use finishline_ir::machine::{Datum, Limits};
 use finishline_ir::{Construct, Module};
 use finishline_jit::CompileError;
-use finishline_model::{Detector, Observer, Passes};
+use finishline_model::{AccessId, Detector, Observer, Pass, Passes};
 use std::cell::OnceCell;
+use std::collections::BTreeSet;
 use std::io::{self, Write};
 use std::sync::atomic::AtomicU64;
 
@@ -37,6 +38,9 @@ pub struct Forms<'m> {
     module: &'m Module,
     /// How checks are left out of the first pass.
     passes: Passes,
+    /// The accesses that conflict with no parallel one, for the arguments at hand.
+    harmless: BTreeSet<AccessId>,
+    unproved: OnceCell<Module>,
     reduced: OnceCell<Module>,
     fast: OnceCell<Module>,
     fast_reduced: OnceCell<Module>,
@@ -57,11 +61,20 @@ impl<'m> Forms<'m> {
             executor,
             module,
             passes,
+            harmless: BTreeSet::new(),
+            unproved: OnceCell::new(),
             reduced: OnceCell::new(),
             fast: OnceCell::new(),
             fast_reduced: OnceCell::new(),
             not_compiled: OnceCell::new(),
         }
+    }
+
+    /// With accesses that were proved to conflict with no parallel one in a run with the arguments at hand. They go unchecked if
+    /// [`Pass::Proved`] is among the passes.
+    #[must_use]
+    pub fn with_harmless(self, harmless: BTreeSet<AccessId>) -> Self {
+        Forms { harmless, ..self }
     }
 
     /// Why the program was interpreted though it was to be compiled, if it was.
@@ -91,8 +104,17 @@ impl<'m> Forms<'m> {
         }
     }
 
+    /// The program without the checks that proofs spare.
+    fn unproved(&self) -> &Module {
+        if self.harmless.is_empty() || !self.passes.contains(Pass::Proved) {
+            return self.module;
+        }
+        let make = || finishline_opt::without_proved(self.module, &self.harmless);
+        self.unproved.get_or_init(make)
+    }
+
     fn reduced(&self) -> &Module {
-        let make = || finishline_opt::reduce(self.module, self.passes);
+        let make = || finishline_opt::reduce(self.unproved(), self.passes);
         self.reduced.get_or_init(make)
     }
 
@@ -102,7 +124,7 @@ impl<'m> Forms<'m> {
     }
 
     pub(crate) fn fast_reduced(&self) -> &Module {
-        let make = || finishline_opt::for_speed(self.module, self.passes);
+        let make = || finishline_opt::for_speed(self.unproved(), self.passes);
         self.fast_reduced.get_or_init(make)
     }
 
@@ -162,6 +184,7 @@ impl<'m> Forms<'m> {
         }
         drop(findings);
         let again = Forms::new(self.module, self.executor, believed);
+        let again = again.with_harmless(self.harmless.clone());
         again.only_pass(detector, input, &mut io::sink())
     }
 

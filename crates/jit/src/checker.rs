@@ -37,6 +37,9 @@ pub(crate) trait Checker {
 
     fn event(&mut self, event: &Event);
 
+    /// An event of a task that nobody needs to hear of, to be counted.
+    fn unheard(&mut self, _event: &Event) {}
+
     /// As [`Listener::created`] and [`Listener::allocated`].
     fn created(&mut self, _task: TaskId, _creation: &Creation<'_>) {}
     fn allocated(&mut self, _object: &Allocated<'_>) {}
@@ -110,6 +113,11 @@ impl<O: Order> Checker for Inlined<O> {
     #[inline]
     fn event(&mut self, event: &Event) {
         self.detector.event(event);
+    }
+
+    #[inline]
+    fn unheard(&mut self, event: &Event) {
+        self.detector.count(event);
     }
 
     fn access(&mut self, _: &Access) {}

@@ -3,6 +3,7 @@
 use crate::CompileError;
 use crate::checker::{Checker, Style};
 use crate::code::{self, Program, register, signature};
+use crate::heard;
 use crate::runtime::Executable;
 use crate::runtime::context::Context;
 use crate::runtime::helpers::Helper;
@@ -59,6 +60,7 @@ pub(crate) fn compile<C: Checker>(
         module,
         limits,
         style: C::STYLE,
+        checking: heard::checking(module),
         ids,
         addresses: addresses::<C>(),
         spawns: Vec::new(),
@@ -98,6 +100,7 @@ pub(crate) fn compile<C: Checker>(
             entry,
             stack_factor,
             spawns: program.spawns,
+            checking: program.checking[module.main.index()],
         },
         jit: ManuallyDrop::new(jit),
         module: PhantomData,

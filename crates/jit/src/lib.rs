@@ -9,7 +9,7 @@
 //!   listener in every detail. What a program does, tells and fails by is what the reference interpreter
 //!   ([`finishline_ir::machine`]) says; the suites compare them.
 //! - [`prepare`], [`prepare_check`]: compiled now and run later, for whoever measures the two apart.
-//! - `checker`: what a check is compiled to, and for whom.
+//! - `checker`: what a check is compiled to, and for whom. `heard`: the tasks that a detector is told of.
 //! - `native`: all these. `code`: from the IR to Cranelift's. `compile`: the module as a whole.
 //! - `runtime`: what compiled code calls. `heap`: objects, their shadow cells, and the collector.
 //!
@@ -26,6 +26,8 @@ mod code;
 mod compile;
 #[cfg(target_arch = "x86_64")]
 mod heap;
+#[cfg(target_arch = "x86_64")]
+mod heard;
 #[cfg(target_arch = "x86_64")]
 mod native;
 #[cfg(target_arch = "x86_64")]

@@ -5,6 +5,7 @@ use std::fmt;
 /// A way to do without checks. None changes which locations race.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug, Hash)]
 pub enum Pass {
+    Proved,
     Sequential,
     Contexts,
     ReadOnly,
@@ -16,7 +17,8 @@ pub enum Pass {
 
 impl Pass {
     /// In the order in which they are made.
-    pub const ALL: [Pass; 7] = [
+    pub const ALL: [Pass; 8] = [
+        Pass::Proved,
         Pass::Contexts,
         Pass::Sequential,
         Pass::ReadOnly,
@@ -28,6 +30,7 @@ impl Pass {
 
     pub const fn name(self) -> &'static str {
         match self {
+            Pass::Proved => "proved",
             Pass::Sequential => "sequential",
             Pass::Contexts => "contexts",
             Pass::ReadOnly => "read-only",
@@ -41,6 +44,7 @@ impl Pass {
     /// Why an access has no check of its own, in a few words.
     pub const fn reason(self) -> &'static str {
         match self {
+            Pass::Proved => "proved free of races for these arguments",
             Pass::Sequential => "no other task can be running here",
             Pass::Contexts => "called in several contexts, each with a copy of its own",
             Pass::ReadOnly => "no task writes to it while others can be running",

@@ -37,7 +37,7 @@ mod rotate;
 mod strength;
 mod version;
 
-pub use checks::HOLD_IN_FAILED_RUNS;
+pub use checks::{HOLD_IN_FAILED_RUNS, without_proved};
 use checks::{Notes, Steps};
 use finishline_ir::{Function, Module};
 use finishline_model::{AccessId, Passes};

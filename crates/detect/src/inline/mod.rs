@@ -117,6 +117,12 @@ impl<O: Order> Inline<O> {
         self.found.finish(self.order.used_bytes(), location_bytes)
     }
 
+    /// Counts an event that is not told: it is part of what no access and no other event depends on.
+    #[inline]
+    pub fn count(&mut self, event: &Event) {
+        self.found.statistics.event(event);
+    }
+
     /// The racing locations so far.
     pub fn racing(&self) -> &LocationSet {
         self.found.racing()

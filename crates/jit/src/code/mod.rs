@@ -18,6 +18,7 @@ mod tasks;
 
 use crate::checker::Style;
 use crate::compile::Registers;
+use crate::heard::has_checks;
 use crate::runtime::helpers::Helper;
 use crate::runtime::tasks::SpawnSite;
 use cranelift_codegen::ir::condcodes::IntCC;
@@ -43,6 +44,8 @@ pub(crate) struct Program<'m> {
     pub(crate) module: &'m Module,
     pub(crate) limits: Limits,
     pub(crate) style: Style,
+    /// By function, whether a call of it can make a check.
+    pub(crate) checking: Vec<bool>,
     /// By function.
     pub(crate) ids: Vec<FuncId>,
     /// By helper.
@@ -92,7 +95,7 @@ pub(crate) struct Code<'a, 'm> {
     context: clif::Value,
     depth: clif::Value,
     stack: clif::Value,
-    /// Checked accesses that are not yet added to the context's; only where checks are inline.
+    /// Checked accesses that are not yet added to the context's; only where checks are inline, and there are any.
     accesses: Option<Variable>,
     /// The place of the next read in the memo of the fast path.
     next_slot: usize,
@@ -122,7 +125,8 @@ pub(crate) fn compile<'m>(
     builder.append_block_params_for_function_params(entry);
     builder.switch_to_block(entry);
     let [context, depth, stack] = std::array::from_fn(|k| builder.block_params(entry)[k]);
-    let accesses = (program.style == Style::Inline).then(|| builder.declare_var(I64));
+    let counts = program.style == Style::Inline && has_checks(function);
+    let accesses = counts.then(|| builder.declare_var(I64));
     let config = jit.target_config();
     let mut code = Code {
         function,
@@ -350,6 +354,8 @@ impl<'m> Code<'_, 'm> {
                     site,
                     end: self.program.module.function(*function).end,
                     bytes: 0,
+                    heard: self.program.style != Style::Inline
+                        || self.program.checking[function.index()],
                 };
                 self.spawn(spawn, arguments);
                 None

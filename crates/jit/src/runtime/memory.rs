@@ -86,7 +86,7 @@ impl<C: Checker> Runtime<'_, C> {
             first,
             count,
         };
-        self.checker.event(&event);
+        self.tell(&event);
         self.checker.allocated(&Allocated {
             allocation,
             first,

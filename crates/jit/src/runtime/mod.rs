@@ -19,7 +19,7 @@ pub(crate) mod tasks;
 mod traps;
 
 use crate::End;
-use crate::checker::Checker;
+use crate::checker::{Checker, Style};
 use crate::heap::Heap;
 use crate::heap::layout::field_offset;
 use context::Context;
@@ -33,7 +33,7 @@ use stack::ProgramStack;
 use std::io;
 use std::ptr::NonNull;
 use std::sync::atomic::AtomicU64;
-use tasks::{LiveTask, OpenFinish, SpawnSite};
+use tasks::{ALL_HEARD, LiveTask, OpenFinish, SpawnSite};
 
 /// Compiled code to run.
 pub(crate) struct Executable {
@@ -43,6 +43,8 @@ pub(crate) struct Executable {
     pub(crate) stack_factor: u64,
     /// By the numbers that the code calls them by.
     pub(crate) spawns: Vec<SpawnSite>,
+    /// Whether it has any checks.
+    pub(crate) checking: bool,
 }
 
 #[repr(C)]
@@ -56,6 +58,8 @@ pub(crate) struct Runtime<'a, C> {
     heap: Heap,
     /// The tasks under way, the running one last.
     tasks: Vec<LiveTask>,
+    /// How many of these the checker hears of, the first ones; without bound if it hears of all.
+    heard_tasks: usize,
     /// The finishes they have open, the innermost last.
     finishes: Vec<OpenFinish>,
     tasks_created: u32,
@@ -112,7 +116,7 @@ impl<'a, C: Checker> Run<'a, C> {
             request: stack_bytes,
         });
         let globals: Vec<Type> = self.module.globals.iter().map(|g| g.initial.ty()).collect();
-        let shadow = C::STYLE.has_cells();
+        let shadow = C::STYLE.has_cells() && executable.checking;
         let heap = Heap::new(&self.module.structs, &globals, self.limits.memory, shadow);
         let (stack, heap) = match stack.and_then(|stack| Ok((stack, heap?))) {
             Ok(both) => both,
@@ -137,6 +141,10 @@ impl<'a, C: Checker> Run<'a, C> {
             checker: self.checker,
             heap,
             tasks: vec![LiveTask::main()],
+            heard_tasks: match C::STYLE {
+                Style::Inline if !executable.checking => 0,
+                _ => ALL_HEARD,
+            },
             finishes: vec![OpenFinish {
                 id: FinishId::ROOT,
                 kind: FinishKind::Root,

@@ -52,9 +52,24 @@ pub(crate) struct SpawnSite {
     pub(crate) end: SiteId,
     /// What a task costs that runs it, as the budget counts it.
     pub(crate) bytes: u64,
+    /// Whether the checker hears of it.
+    pub(crate) heard: bool,
 }
 
+/// More tasks than can be under way.
+pub(super) const ALL_HEARD: usize = usize::MAX;
+
 impl<C: Checker> Runtime<'_, C> {
+    /// Tells of what the running task does, or only counts it, if the checker does not hear of that task.
+    #[inline]
+    pub(super) fn tell(&mut self, event: &Event) {
+        if self.tasks.len() <= self.heard_tasks {
+            self.checker.event(event);
+        } else {
+            self.checker.unheard(event);
+        }
+    }
+
     /// The innermost finish that the running task itself has open.
     fn innermost(&self) -> Option<OpenFinish> {
         let own = self.tasks.last().map_or(0, |task| task.finishes_below) as usize;
@@ -128,9 +143,12 @@ impl<C: Checker> Runtime<'_, C> {
             finishes_below,
             created: 0,
         });
+        if !spawn.heard {
+            self.heard_tasks = self.heard_tasks.min(self.tasks.len() - 1);
+        }
         // A statistic: nothing is ordered by it.
         self.progress.store(u64::from(id.0), Ordering::Relaxed);
-        self.checker.event(&event);
+        self.tell(&event);
         if C::STYLE == Style::Call {
             let function = self.module.function(spawn.function);
             let parameters = &function.block(Function::ENTRY).parameters;
@@ -161,8 +179,11 @@ impl<C: Checker> Runtime<'_, C> {
             };
             self.fail(kind, end);
         }
-        if let Some(task) = self.tasks.pop() {
-            self.checker.event(&Event::TaskEnd { task: task.id });
+        let task = self.running();
+        self.tell(&Event::TaskEnd { task });
+        self.tasks.pop();
+        if self.tasks.len() == self.heard_tasks {
+            self.heard_tasks = ALL_HEARD;
         }
     }
 
@@ -181,7 +202,7 @@ impl<C: Checker> Runtime<'_, C> {
     fn close_finish(&mut self, site: SiteId) {
         let task = self.running();
         if let Some(OpenFinish { id: finish, .. }) = self.finishes.pop() {
-            self.checker.event(&Event::FinishEnd { task, finish, site });
+            self.tell(&Event::FinishEnd { task, finish, site });
         }
     }
 
@@ -205,8 +226,9 @@ impl<C: Checker> Runtime<'_, C> {
             kind,
             begin: site,
         });
-        self.checker.event(&Event::FinishBegin {
-            task: self.running(),
+        let task = self.running();
+        self.tell(&Event::FinishBegin {
+            task,
             finish: id,
             kind,
             site,
@@ -238,8 +260,7 @@ impl<C: Checker> Runtime<'_, C> {
             }
             Some(open) => {
                 let (task, finish) = (self.running(), open.id);
-                self.checker
-                    .event(&Event::FinishJoin { task, finish, site });
+                self.tell(&Event::FinishJoin { task, finish, site });
             }
             None => unreachable!("the verifier demands a scope around sync"),
         }
@@ -310,14 +331,14 @@ pub(super) unsafe extern "C" fn begin_isolated<C: Checker>(context: *mut Context
     // SAFETY: compiled code passes its context.
     let runtime = unsafe { Runtime::<C>::of(context) };
     let (task, site) = (runtime.running(), SiteId(site));
-    runtime.checker.event(&Event::IsolatedBegin { task, site });
+    runtime.tell(&Event::IsolatedBegin { task, site });
 }
 
 pub(super) unsafe extern "C" fn end_isolated<C: Checker>(context: *mut Context, site: u32) {
     // SAFETY: compiled code passes its context.
     let runtime = unsafe { Runtime::<C>::of(context) };
     let (task, site) = (runtime.running(), SiteId(site));
-    runtime.checker.event(&Event::IsolatedEnd { task, site });
+    runtime.tell(&Event::IsolatedEnd { task, site });
 }
 
 #[cfg(test)]

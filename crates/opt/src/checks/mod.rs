@@ -2,6 +2,8 @@
 //!
 //! | pass | which checks go |
 //! |---|---|
+//! | `proved` | those of accesses that somebody else proved to be in no race, before all others |
+//! | | |
 //! | `contexts` | none, but functions get copies that the next ones can tell apart |
 //! | `sequential` | those made when no other task is live [ESP-bags §6.1] |
 //! | `read_only` | those of reads of what nobody writes meanwhile [§6.2] |
@@ -11,14 +13,14 @@
 //! | `loop_invariant` | those of the same location in every iteration: one check before the loop [§6.4] |
 //! | `dominated` | those that another one in the same task covers [§6.5] |
 //!
-//! The ones above the line look at the whole program and never move a check: `whole_program` makes them. The ones below look at a
+//! The ones between the lines look at the whole program and never move a check: `whole_program` makes them. The ones below look at a
 //! function at a time: `steps` says where a task's accesses have the same relation to all others, `loops` finds the checks of a
 //! loop, which are made in the `place` in front of it or `behind` it.
 //!
 //! **Steps.** The run under the detector is depth-first, so what is proved about an order of accesses in one task is proved for
 //! all schedules.
 //!
-//! **Failures.** The passes below the line let one check stand for accesses before or behind it. If the program fails in between, it has
+//! **Failures.** The passes below the lines let one check stand for accesses before or behind it. If the program fails in between, it has
 //! been made for accesses that never happened, or not been made for some that did. So of a run that fails, only what a
 //! detector finds without them counts ([`HOLD_IN_FAILED_RUNS`]). In return no pass has to ask what may fail.
 
@@ -31,6 +33,7 @@ mod loop_invariant;
 mod loops;
 mod place;
 mod points_to;
+mod proved;
 mod ranges;
 mod read_only;
 mod regions;
@@ -42,6 +45,7 @@ mod whole_program;
 
 use finishline_ir::{Function, Module, Unchecked};
 use finishline_model::{AccessId, Pass, Passes};
+pub use proved::without_proved;
 use std::collections::BTreeMap;
 pub(crate) use steps::Steps;
 pub(crate) use whole_program::whole_program;
@@ -51,6 +55,7 @@ pub(crate) type Notes = Vec<(AccessId, Pass)>;
 
 /// Passes whose results also hold in a run that fails.
 pub const HOLD_IN_FAILED_RUNS: Passes = Passes::SEQUENTIAL
+    .with(Pass::Proved)
     .with(Pass::Contexts)
     .with(Pass::ReadOnly)
     .with(Pass::TaskLocal);
