@@ -19,8 +19,8 @@ use std::io::{self, BufWriter, Write};
 use std::path::Path;
 
 pub(crate) fn check(options: &CheckOptions) -> Result<u8, Problem> {
-    let module = program::compile(&options.program.file, options.program.terminal.color)?;
-    let mut question = program::question(&module, &options.program, options.checks.passes)?;
+    let program = program::compile(&options.program.file, options.program.terminal.color)?;
+    let mut question = program::question(&program, &options.program, options.checks.passes)?;
     question.max_races = options.max_races;
     question.suppressions = options
         .suppressions
@@ -30,7 +30,7 @@ pub(crate) fn check(options: &CheckOptions) -> Result<u8, Problem> {
     question.watch.clone_from(&options.watch);
     let detector = match options.detector {
         Choice::One(detector) => detector,
-        Choice::Auto | Choice::All => check::choose(&module),
+        Choice::Auto | Choice::All => check::choose(&program.module),
     };
     let terminal = &options.program.terminal;
     let report = Destination::open(options.output.as_deref(), options.format, terminal.color)?;

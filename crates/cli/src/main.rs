@@ -15,6 +15,7 @@ mod options;
 mod outcome;
 mod program;
 mod progress;
+mod proofs;
 mod prove;
 mod run;
 

@@ -181,7 +181,7 @@ pub(crate) struct ProveOptions {
 #[derive(Args)]
 pub(crate) struct ChecksOptions {
     /// Which accesses are checked: full (every one), sequential (not those of sequential code), optimised (none that can be done
-    /// without), or some of the passes, with commas between. Only the cost differs
+    /// without), unproved (the same without proofs), or some of the passes, with commas between. Only the cost differs
     #[arg(long = "checks", value_name = "CHECKS", default_value = "optimised", value_parser = parse_passes)]
     pub(crate) passes: Passes,
 }
@@ -191,6 +191,10 @@ pub(crate) struct ExplainChecksOptions {
     /// The program, a Fin source file
     #[arg(value_name = "FILE.fin")]
     pub(crate) file: PathBuf,
+
+    /// Arguments of the program's `main`, for which accesses may be proved free of races; without them none is
+    #[arg(value_name = "ARGS", allow_negative_numbers = true)]
+    pub(crate) arguments: Vec<String>,
 
     #[command(flatten)]
     pub(crate) checks: ChecksOptions,

@@ -2,23 +2,19 @@
 
 use crate::options::{ProgramOptions, When};
 use crate::outcome::{Problem, say, shown};
+use crate::proofs;
 use finishline_engine::arguments;
 use finishline_engine::executor::Forms;
 use finishline_engine::question::Question;
 use finishline_fin::Program;
 use finishline_ir::Module;
-use finishline_ir::machine::Limits;
+use finishline_ir::machine::{Datum, Limits};
 use finishline_model::Passes;
 use std::path::Path;
 use std::sync::atomic::AtomicU64;
 
 /// Reads and compiles the file.
-pub(crate) fn compile(path: &Path, color: When) -> Result<Module, Problem> {
-    read(path, color).map(|program| program.module)
-}
-
-/// The same, with the program as it is written.
-pub(crate) fn read(path: &Path, color: When) -> Result<Program, Problem> {
+pub(crate) fn compile(path: &Path, color: When) -> Result<Program, Problem> {
     let bytes = std::fs::read(path).map_err(|error| Problem::Read(path.to_owned(), error))?;
     finishline_fin::compile(&path.to_string_lossy(), &bytes)
         .map_err(|diagnostics| Problem::Source(diagnostics.render(color.on_standard_error().color)))
@@ -26,15 +22,16 @@ pub(crate) fn read(path: &Path, color: When) -> Result<Program, Problem> {
 
 /// The question about a compiled program that the options put.
 pub(crate) fn question<'m>(
-    module: &'m Module,
+    program: &'m Program,
     options: &ProgramOptions,
     passes: Passes,
 ) -> Result<Question<'m>, Problem> {
-    let arguments = arguments::parse(module, &options.arguments)
-        .map_err(|error| Problem::Usage(format!("{}: {error}", shown(&options.file))))?;
+    let module = &program.module;
+    let arguments = arguments(module, &options.file, &options.arguments)?;
+    let harmless = proofs::harmless(program, &arguments, passes);
     Ok(Question {
         module,
-        forms: Forms::new(module, options.executor(), passes),
+        forms: Forms::new(module, options.executor(), passes).with_harmless(harmless),
         words: options.arguments.clone(),
         arguments,
         limits: Limits {
@@ -46,6 +43,16 @@ pub(crate) fn question<'m>(
         watch: None,
         progress: AtomicU64::new(0),
     })
+}
+
+/// The arguments of a file's `main`.
+pub(crate) fn arguments(
+    module: &Module,
+    file: &Path,
+    words: &[String],
+) -> Result<Vec<Datum>, Problem> {
+    arguments::parse(module, words)
+        .map_err(|error| Problem::Usage(format!("{}: {error}", shown(file))))
 }
 
 /// What was to be compiled may have been interpreted, and then takes its time.

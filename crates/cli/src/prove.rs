@@ -13,7 +13,7 @@ use finishline_report::proof::{self as report, Selection};
 
 pub(crate) fn prove(options: &ProveOptions) -> Result<u8, Problem> {
     let color = options.terminal.color;
-    let program = program::read(&options.file, color)?;
+    let program = program::compile(&options.file, color)?;
     let destination = Destination::open(options.output.as_deref(), options.format, color)?;
     let quiet = options.terminal.quiet;
     let proof = progress::timed(quiet, "proving", || {

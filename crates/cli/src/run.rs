@@ -10,8 +10,8 @@ use std::io::{self, BufWriter};
 
 pub(crate) fn run(options: &RunOptions) -> Result<u8, Problem> {
     let terminal = &options.program.terminal;
-    let module = program::compile(&options.program.file, terminal.color)?;
-    let question = program::question(&module, &options.program, Passes::NONE)?;
+    let program = program::compile(&options.program.file, terminal.color)?;
+    let question = program::question(&program, &options.program, Passes::NONE)?;
     let mut output = BufWriter::new(io::stdout().lock());
     let result = progress::shown(
         terminal.quiet,

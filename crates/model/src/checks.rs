@@ -84,6 +84,9 @@ impl Passes {
         all
     };
 
+    /// All but those that have to be told what was proved.
+    pub const UNPROVED: Passes = Passes::ALL.without(Pass::Proved);
+
     #[must_use]
     pub const fn with(self, pass: Pass) -> Passes {
         Passes(self.0 | 1 << pass as u8)
@@ -131,6 +134,7 @@ impl fmt::Display for Passes {
         match *self {
             Passes::NONE => f.write_str("full"),
             Passes::ALL => f.write_str("optimised"),
+            Passes::UNPROVED => f.write_str("unproved"),
             some => {
                 let names: Vec<&str> = some.iter().map(Pass::name).collect();
                 f.write_str(&names.join(","))
@@ -154,7 +158,7 @@ impl fmt::Display for NoSuchPass {
         let names = Pass::ALL.map(Pass::name).join(", ");
         write!(
             f,
-            "there is no pass `{}`; give full, sequential, optimised, or some of {names} with commas between",
+            "there is no pass `{}`; give full, sequential, unproved, optimised, or some of {names} with commas between",
             self.0
         )
     }
@@ -169,6 +173,7 @@ impl std::str::FromStr for Passes {
         match words {
             "full" => Ok(Passes::NONE),
             "optimised" => Ok(Passes::ALL),
+            "unproved" => Ok(Passes::UNPROVED),
             list => (list.split(','))
                 .map(|name| Pass::from_name(name).ok_or_else(|| NoSuchPass(name.to_owned())))
                 .collect(),

@@ -11,6 +11,7 @@ use crate::bench::memory::{self, Resident};
 use crate::bench::suite::{self, Benchmark};
 use crate::options::BenchOneOptions;
 use crate::outcome::{NOTHING_FOUND, Problem};
+use crate::proofs;
 use finishline_baseline::Size;
 use finishline_engine::depth_first::End;
 use finishline_engine::executor::{Executor, Forms};
@@ -158,15 +159,18 @@ fn fin(benchmark: &Benchmark, size: Size, checks: Option<Passes>) -> Result<Answ
     let failed = |message: String| Ok(Answer::Failed { message });
     let start = processor_seconds();
     let file = format!("{}.fin", benchmark.name);
-    let module = match finishline_fin::compile(&file, benchmark.source.as_bytes()) {
-        Ok(program) => program.module,
+    let program = match finishline_fin::compile(&file, benchmark.source.as_bytes()) {
+        Ok(program) => program,
         Err(diagnostics) => return Err(Problem::Source(diagnostics.render(false))),
     };
+    let (module, passes) = (&program.module, checks.unwrap_or(Passes::NONE));
+    let arguments = vec![Datum::Int(size.argument())];
+    let harmless = proofs::harmless(&program, &arguments, passes);
     let question = Question {
-        module: &module,
-        forms: Forms::new(&module, Executor::Compiled, checks.unwrap_or(Passes::NONE)),
+        module,
+        forms: Forms::new(module, Executor::Compiled, passes).with_harmless(harmless),
         words: vec![size.argument().to_string()],
-        arguments: vec![Datum::Int(size.argument())],
+        arguments,
         limits: Limits::default(),
         max_races: 0,
         suppressions: None,

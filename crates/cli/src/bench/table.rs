@@ -166,7 +166,8 @@ fn targets(
     rust: &[RustRow],
 ) -> Vec<Target> {
     let at = |passes| columns.iter().position(|column| column.passes == passes);
-    let (Some(all_checks), Some(optimised)) = (at(Passes::SEQUENTIAL), at(Passes::ALL)) else {
+    let positions = [Passes::SEQUENTIAL, Passes::UNPROVED, Passes::ALL].map(at);
+    let [Some(all_checks), Some(optimised), Some(with_proofs)] = positions else {
         return Vec::new();
     };
     let mut targets = Vec::new();
@@ -203,6 +204,19 @@ fn targets(
             add(mean, Unit::Times, most, measured);
             add(worst, Unit::Times, most_at_worst, of(Some(overall.worst)));
         }
+        let affine = programs
+            .iter()
+            .filter(|row| find(row.program).is_some_and(|benchmark| benchmark.affine));
+        let proved = affine.map(|row| Worst {
+            program: row.program,
+            value: row.checked[with_proofs].slowdown.median,
+        });
+        add(
+            ("with_proofs_affine_worst", "with proofs, worst affine"),
+            Unit::Times,
+            1.05,
+            of(worst(proved)),
+        );
         let ratios = rust.iter().map(|row| Worst {
             program: row.program,
             value: row.ratio.median,

@@ -63,7 +63,7 @@ fn counts(table: &BenchTable) -> Grid {
     grid.rows.push(heading.map(str::to_owned).into());
     grid.rule();
     let mut columns = table.columns.iter();
-    let optimised = columns.position(|column| column.passes == Passes::ALL);
+    let optimised = columns.position(|column| column.passes == Passes::UNPROVED);
     for row in &table.programs {
         let checked = optimised.and_then(|index| row.checked.get(index));
         let (Some(accesses), Some(Checked { made, .. })) = (row.accesses, checked) else {

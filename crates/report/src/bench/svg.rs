@@ -20,12 +20,18 @@ const RIGHT: f64 = WIDTH - 90.0;
 const LEGEND: f64 = 57.0;
 const LEGEND_LINE: f64 = 22.0;
 const GAP: f64 = 14.0;
+/// More columns than these are those of a breakdown.
+const PLAIN: usize = 3;
 
 pub(super) fn render(table: &BenchTable) -> String {
     let (legend, legend_lines) = legend(&table.columns);
     let top = LEGEND + LEGEND_LINE * legend_lines as f64 + 5.0;
     // The bars of a breakdown are many.
-    let thick = if table.columns.len() <= 2 { 18.0 } else { 12.0 };
+    let thick = if table.columns.len() <= PLAIN {
+        18.0
+    } else {
+        12.0
+    };
     let row = thick * table.columns.len() as f64 + GAP;
     let bottom = top + row * table.programs.len() as f64;
     let height = bottom + 40.0;
@@ -65,7 +71,7 @@ pub(super) fn render(table: &BenchTable) -> String {
 
 fn title(table: &BenchTable) -> String {
     let legend = match table.columns.len() {
-        0..=2 => "",
+        0..=PLAIN => "",
         _ => ", in the legend their geometric means",
     };
     let size = table.size;
@@ -77,7 +83,8 @@ fn color(column: &CheckColumn) -> String {
     match column.passes {
         Passes::NONE => "full".to_owned(),
         Passes::SEQUENTIAL => "all".to_owned(),
-        Passes::ALL => "optimised".to_owned(),
+        Passes::UNPROVED => "optimised".to_owned(),
+        Passes::ALL => "with-proofs".to_owned(),
         some => {
             let alone = some.without(Pass::Sequential).iter().next();
             alone.map_or("other", Pass::name).to_owned()
@@ -130,7 +137,7 @@ fn legend(columns: &[CheckColumn]) -> (String, usize) {
     let labels = columns.iter().map(|column| {
         let mean = times(column.overall.geometric_mean);
         let label = match columns.len() {
-            0..=2 => format!("{}, geometric mean {mean}", column.title),
+            0..=PLAIN => format!("{}, geometric mean {mean}", column.title),
             _ => format!("{} {mean}", column.title),
         };
         (Some(color(column)), label)
