@@ -87,8 +87,8 @@ fn every_form_of_the_table_is_written() {
 
     let svg = std::fs::read_to_string(svg).expect("the SVG");
     assert!(svg.starts_with("<svg ") && svg.ends_with("</svg>\n"));
-    // For each program one with all checks and one optimised.
-    assert_eq!(svg.matches("class=\"bar ").count(), 4);
+    // For each program one with all checks, one optimised and one with proofs.
+    assert_eq!(svg.matches("class=\"bar ").count(), 6);
 }
 
 #[test]
@@ -107,9 +107,9 @@ fn a_breakdown_measures_each_pass_alone_and_counts_checks() {
         .map(|column| column["checks"].as_str().expect("a name"))
         .collect();
     assert_eq!(kinds.first(), Some(&"full"));
-    assert_eq!(kinds.last(), Some(&"optimised"));
-    // Every access, all checks, six passes alone, all passes.
-    assert_eq!(kinds.len(), 9);
+    assert_eq!(kinds.last(), Some(&"with_proofs"));
+    // Every access, all checks, seven passes alone, all but proofs, all.
+    assert_eq!(kinds.len(), 11);
     let sor = &report["programs"][0];
     let accesses = sor["accesses"].as_i64().expect("they are counted");
     for checks in sor["checks"].as_array().expect("checks") {

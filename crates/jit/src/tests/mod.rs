@@ -1,6 +1,7 @@
-//! The code of a check, and the functions it calls in the middle of everything, under checkers made to look at them.
+//! The code of a check, the functions it calls in the middle of everything, and what is told, under checkers made to look at them.
 
 mod fast_path;
+mod heard;
 mod registers;
 
 use crate::checker::Checker;

@@ -15,9 +15,7 @@
 //!
 //! **Failures.** A proof is about every instance that the program could make, so it holds for those made before a failure.
 //!
-//! **Before all other passes.** These let one check stand for others. Were a check to go afterwards, what it stood for would be lost.
-//!
-//! Whoever has the set must have it for the very arguments of the run.
+//! It is made before all other passes, which have less to do then. Whoever has the set must have it for the very arguments of the run.
 
 use super::note;
 use finishline_ir::{Module, Op};

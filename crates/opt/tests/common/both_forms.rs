@@ -1,5 +1,6 @@
 //! Whether a program without some of its checks shows the same races.
 
+use super::harmless::harmless;
 use super::{Run, run};
 use finishline_detect::Findings;
 use finishline_detect::detectors;
@@ -7,8 +8,8 @@ use finishline_ir::machine::Limits;
 use finishline_ir::verify::verify;
 use finishline_ir::{Construct, Module};
 use finishline_model::event::Record;
-use finishline_model::{Detector, Location, Passes};
-use finishline_opt::{HOLD_IN_FAILED_RUNS, for_speed, reduce};
+use finishline_model::{Detector, Location, Pass, Passes};
+use finishline_opt::{HOLD_IN_FAILED_RUNS, for_speed, reduce, without_proved};
 use std::collections::BTreeSet;
 
 /// The racing locations, and whether isolated blocks conflict.
@@ -37,19 +38,24 @@ fn accesses(records: &[Record]) -> usize {
 }
 
 /// Both ways to leave checks out must give the same races as all checks, in a run that does the same. If the program fails, those passes
-/// are made that hold then, as the engine does. One that uses up the fuel is given up. How many checks fewer are made, in the form that is interpreted.
+/// are made that hold then, as the engine does. What is proved is what the oracle says, or a part of it. One that uses up the fuel is given up. How many checks fewer are made, in the form that is interpreted.
 pub(crate) fn same(module: &Module, passes: Passes, fuel: u64) -> Result<usize, String> {
     let limits = Limits::default();
     let expected = run(module, &[], limits, fuel);
     let Some(end) = &expected.end else {
         return Ok(0);
     };
+    let harmless = match passes.contains(Pass::Proved) {
+        true => harmless(module, &expected.records),
+        false => BTreeSet::new(),
+    };
+    let unproved = without_proved(module, &harmless);
     let mut spared = 0;
     for (form, make) in [
         ("reduce", reduce as fn(&Module, Passes) -> Module),
         ("for_speed", for_speed),
     ] {
-        let after = make(module, passes);
+        let after = make(&unproved, passes);
         let run_of = |after: &Module| -> Result<Run, String> {
             let told = |what: &str| format!("{form} with {passes}: {what}");
             verify(after).map_err(|violations| told(&format!("{}\n{after}", violations[0])))?;
@@ -65,7 +71,7 @@ pub(crate) fn same(module: &Module, passes: Passes, fuel: u64) -> Result<usize, 
         };
         let mut ran = run_of(&after)?;
         if end.is_err() {
-            ran = run_of(&make(module, passes.intersection(HOLD_IN_FAILED_RUNS)))?;
+            ran = run_of(&make(&unproved, passes.intersection(HOLD_IN_FAILED_RUNS)))?;
         }
         let (with, without) = (
             found(module, &expected.records),

@@ -2,6 +2,7 @@
 #![allow(dead_code, reason = "each test uses a part of it")]
 
 pub(crate) mod both_forms;
+pub(crate) mod harmless;
 pub(crate) mod nest;
 pub(crate) mod races;
 pub(crate) mod statements;
