@@ -12,6 +12,7 @@ use finishline_engine::check;
 use finishline_engine::compare::{self, Said};
 use finishline_engine::question::{CheckError, Question};
 use finishline_engine::suppressions::Suppressions;
+use finishline_fin::Program;
 use finishline_model::summary::{Summary, SuppressionEntry};
 use finishline_report::exit_status;
 use std::fs;
@@ -19,8 +20,9 @@ use std::io::{self, BufWriter, Write};
 use std::path::Path;
 
 pub(crate) fn check(options: &CheckOptions) -> Result<u8, Problem> {
-    let program = program::compile(&options.program.file, options.program.terminal.color)?;
-    let mut question = program::question(&program, &options.program, options.checks.passes)?;
+    let Program { hir, module } =
+        program::compile(&options.program.file, options.program.terminal.color)?;
+    let mut question = program::question(&module, hir, &options.program, options.checks.passes)?;
     question.max_races = options.max_races;
     question.suppressions = options
         .suppressions
@@ -30,7 +32,7 @@ pub(crate) fn check(options: &CheckOptions) -> Result<u8, Problem> {
     question.watch.clone_from(&options.watch);
     let detector = match options.detector {
         Choice::One(detector) => detector,
-        Choice::Auto | Choice::All => check::choose(&program.module),
+        Choice::Auto | Choice::All => check::choose(&module),
     };
     let terminal = &options.program.terminal;
     let report = Destination::open(options.output.as_deref(), options.format, terminal.color)?;

@@ -7,21 +7,22 @@ use crate::outcome::{NOTHING_FOUND, Problem};
 use crate::{program, proofs};
 use finishline_engine::executor::Forms;
 use finishline_engine::explain::explain;
+use finishline_fin::Program;
 use finishline_report::{Style, explain as report};
 use std::collections::BTreeSet;
 use std::io::{self, Write};
 
 pub(crate) fn explain_checks(options: &ExplainChecksOptions) -> Result<u8, Problem> {
-    let program = program::compile(&options.file, options.color)?;
-    let (module, passes) = (&program.module, options.checks.passes);
+    let Program { hir, module } = program::compile(&options.file, options.color)?;
+    let passes = options.checks.passes;
     let takes_any = !module.function(module.main).parameters.is_empty();
     let harmless = if takes_any && options.arguments.is_empty() {
         BTreeSet::new()
     } else {
-        let arguments = program::arguments(module, &options.file, &options.arguments)?;
-        proofs::harmless(&program, &arguments, passes)
+        let arguments = program::arguments(&module, &options.file, &options.arguments)?;
+        proofs::harmless(hir, &arguments, passes)
     };
-    let forms = Forms::new(module, options.executor(), passes).with_harmless(harmless);
+    let forms = Forms::new(&module, options.executor(), passes).with_harmless(harmless);
     let explanation = explain(&forms);
     let write =
         |style, out: &mut dyn Write| report::write(&explanation, options.format, style, out);

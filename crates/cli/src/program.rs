@@ -6,7 +6,7 @@ use crate::proofs;
 use finishline_engine::arguments;
 use finishline_engine::executor::Forms;
 use finishline_engine::question::Question;
-use finishline_fin::Program;
+use finishline_fin::{Program, hir};
 use finishline_ir::Module;
 use finishline_ir::machine::{Datum, Limits};
 use finishline_model::Passes;
@@ -20,15 +20,15 @@ pub(crate) fn compile(path: &Path, color: When) -> Result<Program, Problem> {
         .map_err(|diagnostics| Problem::Source(diagnostics.render(color.on_standard_error().color)))
 }
 
-/// The question about a compiled program that the options put.
+/// The question about a compiled program, and what it was compiled from, that the options put.
 pub(crate) fn question<'m>(
-    program: &'m Program,
+    module: &'m Module,
+    hir: hir::Program,
     options: &ProgramOptions,
     passes: Passes,
 ) -> Result<Question<'m>, Problem> {
-    let module = &program.module;
     let arguments = arguments(module, &options.file, &options.arguments)?;
-    let harmless = proofs::harmless(program, &arguments, passes);
+    let harmless = proofs::harmless(hir, &arguments, passes);
     Ok(Question {
         module,
         forms: Forms::new(module, options.executor(), passes).with_harmless(harmless),

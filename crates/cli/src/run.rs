@@ -5,13 +5,14 @@ use crate::outcome::{NOTHING_FOUND, PROGRAM_FAILED, Problem};
 use crate::{program, progress};
 use finishline_engine::check;
 use finishline_engine::question::CheckError;
+use finishline_fin::Program;
 use finishline_model::Passes;
 use std::io::{self, BufWriter};
 
 pub(crate) fn run(options: &RunOptions) -> Result<u8, Problem> {
     let terminal = &options.program.terminal;
-    let program = program::compile(&options.program.file, terminal.color)?;
-    let question = program::question(&program, &options.program, Passes::NONE)?;
+    let Program { hir, module } = program::compile(&options.program.file, terminal.color)?;
+    let question = program::question(&module, hir, &options.program, Passes::NONE)?;
     let mut output = BufWriter::new(io::stdout().lock());
     let result = progress::shown(
         terminal.quiet,

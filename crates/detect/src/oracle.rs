@@ -179,19 +179,20 @@ impl Oracle {
             .any(|accesses| any_pair(accesses, overlaps))
     }
 
-    /// The accesses of which some instance conflicts with one that task structure leaves parallel, whether they exclude each other or not.
-    pub fn conflicting_accesses(&self) -> BTreeSet<AccessId> {
-        let mut conflicting = BTreeSet::new();
+    /// The accesses of which some instance races with another, by task structure.
+    pub fn racing_accesses(&self) -> BTreeSet<AccessId> {
+        let mut racing = BTreeSet::new();
         for accesses in self.accesses.values() {
             for (index, b) in accesses.iter().enumerate() {
                 for a in &accesses[..index] {
-                    if conflict(a, b) && !self.ordered(Mode::Structure, a, b) {
-                        conflicting.extend([a.access, b.access]);
+                    let may_meet = conflict(a, b) && !self.exclude(a, b);
+                    if may_meet && !self.ordered(Mode::Structure, a, b) {
+                        racing.extend([a.access, b.access]);
                     }
                 }
             }
         }
-        conflicting
+        racing
     }
 
     /// The answer as a detector gives it, by task structure alone; racing locations in ascending order.

@@ -38,7 +38,7 @@ pub struct Forms<'m> {
     module: &'m Module,
     /// How checks are left out of the first pass.
     passes: Passes,
-    /// The accesses that conflict with no parallel one, for the arguments at hand.
+    /// The accesses that race with nothing, for the arguments at hand.
     harmless: BTreeSet<AccessId>,
     unproved: OnceCell<Module>,
     reduced: OnceCell<Module>,
@@ -70,7 +70,7 @@ impl<'m> Forms<'m> {
         }
     }
 
-    /// With accesses that were proved to conflict with no parallel one in a run with the arguments at hand. They go unchecked if
+    /// With accesses that were proved to race with nothing in a run with the arguments at hand. They go unchecked if
     /// [`Pass::Proved`] is among the passes.
     #[must_use]
     pub fn with_harmless(self, harmless: BTreeSet<AccessId>) -> Self {

@@ -17,6 +17,7 @@ use finishline_engine::depth_first::End;
 use finishline_engine::executor::{Executor, Forms};
 use finishline_engine::question::Question;
 use finishline_engine::timing;
+use finishline_fin::Program;
 use finishline_ir::machine::{Datum, Limits};
 use finishline_model::bench::ChecksMade;
 use finishline_model::checks::NoSuchPass;
@@ -159,16 +160,17 @@ fn fin(benchmark: &Benchmark, size: Size, checks: Option<Passes>) -> Result<Answ
     let failed = |message: String| Ok(Answer::Failed { message });
     let start = processor_seconds();
     let file = format!("{}.fin", benchmark.name);
-    let program = match finishline_fin::compile(&file, benchmark.source.as_bytes()) {
+    let Program { hir, module } = match finishline_fin::compile(&file, benchmark.source.as_bytes())
+    {
         Ok(program) => program,
         Err(diagnostics) => return Err(Problem::Source(diagnostics.render(false))),
     };
-    let (module, passes) = (&program.module, checks.unwrap_or(Passes::NONE));
+    let passes = checks.unwrap_or(Passes::NONE);
     let arguments = vec![Datum::Int(size.argument())];
-    let harmless = proofs::harmless(&program, &arguments, passes);
+    let harmless = proofs::harmless(hir, &arguments, passes);
     let question = Question {
-        module,
-        forms: Forms::new(module, Executor::Compiled, passes).with_harmless(harmless),
+        module: &module,
+        forms: Forms::new(&module, Executor::Compiled, passes).with_harmless(harmless),
         words: vec![size.argument().to_string()],
         arguments,
         limits: Limits::default(),

@@ -167,17 +167,17 @@ fn told(records: &[Record]) -> Findings {
         .expect("a detector that can judge all of Fin")
 }
 
-/// The accesses that conflict with no parallel one, by the oracle; none if it gives up.
+/// The accesses that race with nothing, by the oracle; none if it gives up.
 fn harmless(module: &Module, records: &[Record]) -> BTreeSet<AccessId> {
     let mut oracle = Oracle::new(ORACLE_STEPS);
     replay(records, &mut oracle);
     if oracle.gave_up() {
         return BTreeSet::new();
     }
-    let conflicting = oracle.conflicting_accesses();
+    let racing = oracle.racing_accesses();
     (0..module.source.accesses.len())
         .map(AccessId::from_index)
-        .filter(|access| !conflicting.contains(access))
+        .filter(|access| !racing.contains(access))
         .collect()
 }
 

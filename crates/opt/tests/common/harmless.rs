@@ -15,12 +15,12 @@ pub(crate) fn harmless(module: &Module, records: &[Record]) -> BTreeSet<AccessId
     if oracle.gave_up() {
         return BTreeSet::new();
     }
-    let conflicting = oracle.conflicting_accesses();
+    let racing = oracle.racing_accesses();
     let mut random = Rng::new(records.len() as u64);
     let all = random.index(3) == 0;
     (0..module.source.accesses.len())
         .map(AccessId::from_index)
-        .filter(|access| !conflicting.contains(access))
+        .filter(|access| !racing.contains(access))
         .filter(|_| all || random.index(2) == 0)
         .collect()
 }
