@@ -61,7 +61,7 @@ fn an_unknown_pass_is_refused_and_all_are_named() {
         assert_eq!(output.status.code(), Some(2));
         let message = text(&output.stderr);
         assert!(message.contains("`magic`"), "{message}");
-        for word in ["full", "sequential", "optimised"] {
+        for word in ["full", "sequential", "unproved", "optimised"] {
             assert!(message.contains(word), "{word} is not named: {message}");
         }
         for pass in Pass::ALL {
@@ -110,6 +110,110 @@ fn what_is_left_out_changes_nothing_that_is_said() {
         let (_, sequential) = said(Passes::SEQUENTIAL);
         assert!(sequential <= all, "{program}");
     }
+}
+
+/// The arguments that the first lines of a program name.
+fn arguments(path: &Path) -> Vec<String> {
+    let text = std::fs::read(path).expect("a program");
+    let text = String::from_utf8_lossy(&text);
+    let directives = text
+        .lines()
+        .filter_map(|line| line.strip_prefix("//@ args:"));
+    (directives
+        .flat_map(str::split_whitespace)
+        .map(str::to_owned))
+    .collect()
+}
+
+fn programs(folder: &Path, found: &mut Vec<PathBuf>) {
+    for entry in std::fs::read_dir(folder).expect("a folder") {
+        let path = entry.expect("an entry").path();
+        if path.is_dir() {
+            programs(&path, found);
+        } else if path.extension().is_some_and(|extension| extension == "fin") {
+            found.push(path);
+        }
+    }
+}
+
+/// What is proved of any program of the repository changes the number of checked accesses alone, of many to none.
+#[test]
+fn proofs_change_nothing_that_is_said() {
+    let mut paths = Vec::new();
+    programs(&root().join("programs"), &mut paths);
+    let (mut fewer, mut none) = (0, 0);
+    for path in paths {
+        let program = path.display().to_string();
+        let said = |checks: &str| {
+            let options = [
+                "check", "-q", "--format", "json", "--checks", checks, &program,
+            ];
+            let words = arguments(&path);
+            let words: Vec<&str> = words.iter().map(String::as_str).collect();
+            let output = finishline(&[&options[..], &words].concat());
+            let mut report: Value = serde_json::from_slice(&output.stdout).unwrap_or_default();
+            let accesses = report
+                .pointer_mut("/statistics/accesses")
+                .map_or(0, |accesses| accesses.take().as_u64().expect("a number"));
+            let said = (report, text(&output.stderr), output.status.code());
+            (said, accesses)
+        };
+        let ((expected, all), (found, left)) = (said("unproved"), said("optimised"));
+        assert_eq!(found, expected, "{program}");
+        assert!(left <= all, "{program}");
+        fewer += usize::from(left < all);
+        none += usize::from(left == 0 && all > 0);
+    }
+    assert!(fewer >= 50 && none >= 30, "{fewer} of them, {none} to none");
+}
+
+/// A column each: no other pass can tell elements of one array apart.
+const STRIPES: &str = "\
+fn main(n: int) {
+    let a = new int[2 * n];
+    forall i in 0..n { a[2 * i] = i; a[2 * i + 1] = a[2 * i]; }
+    forall i in 0..n { a[i] = a[0]; }
+}
+";
+
+#[test]
+fn what_is_proved_is_explained_for_the_arguments_given() {
+    let program = scratch("stripes.fin", STRIPES);
+    let by_proof = |more: &[&str]| {
+        let report = explained(&[&[program.as_str()][..], more].concat());
+        let accesses = report["accesses"].as_array().expect("accesses").iter();
+        let proved = accesses.filter(|access| access["by"] == serde_json::json!(["proved"]));
+        let name =
+            |access: &Value| format!("{} {}", access["kind"], access["place"]).replace('"', "");
+        proved.map(name).collect::<Vec<String>>()
+    };
+    let apart = ["write a[2 * i]", "write a[2 * i + 1]", "read a[2 * i]"];
+    assert_eq!(by_proof(&["5"]), apart);
+    assert_eq!(by_proof(&["5", "--interpret"]), apart);
+    // With one iteration nothing is parallel.
+    assert_eq!(by_proof(&["1"])[3..], ["write a[i]", "read a[0]"]);
+    assert_eq!(by_proof(&["5", "--checks", "unproved"]), [""; 0]);
+    assert_eq!(by_proof(&[]), [""; 0]);
+    let refused = finishline(&["explain-checks", &program, "5", "6"]);
+    assert_eq!(refused.status.code(), Some(2));
+    let message = text(&refused.stderr);
+    assert!(
+        message.contains("main takes 1 argument, 2 given"),
+        "{message}"
+    );
+
+    let accesses = |checks: &str, size: &str| {
+        let options = ["check", "-q", "--format", "json", "--checks", checks];
+        let output = finishline(&[&options[..], &[&program, size]].concat());
+        let report: Value = serde_json::from_slice(&output.stdout).expect("JSON");
+        report["statistics"]["accesses"].as_u64().expect("a number")
+    };
+    // Five of each access; of the second loop's nothing is proved.
+    assert_eq!(accesses("full", "5"), 25);
+    assert_eq!(accesses("proved", "5"), 10);
+    assert_eq!(accesses("proved", "1"), 0);
+    // Too large to be sure that no sum wraps around; it fails before it gets there.
+    assert_eq!(accesses("proved", "4611686018427387904"), 0);
 }
 
 /// Two tasks write `shared[0]`, which no pass can do without; before them nothing runs.
