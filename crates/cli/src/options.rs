@@ -157,7 +157,7 @@ pub(crate) struct ProveOptions {
     #[arg(long, value_name = "SECONDS", default_value = "10", value_parser = parse_seconds)]
     pub(crate) timeout: Duration,
 
-    /// Also list who wrote what each read reads; json always does
+    /// Also list who wrote what each read reads, writes that nobody reads and reads of what nobody wrote; json always does
     #[arg(long)]
     pub(crate) sources: bool,
 

@@ -159,32 +159,33 @@ fn what_is_not_affine_is_named_with_its_place() {
     assert!(reasons.iter().any(|reason| indirect(&reason)), "{report:#}");
     let text = text(&finishline(&["prove", &file]).stderr);
     assert!(text.contains("\n  help: use an index"), "{text}");
-    assert!(
-        text.contains("`finishline check prove_indirect.fin N`"),
-        "{text}"
-    );
+    let flowing: Vec<&str> = text.split_whitespace().collect();
+    let command = "`finishline check prove_indirect.fin N`";
+    assert!(flowing.join(" ").contains(command), "{text}");
 }
 
+/// Whatever there is time for is right. This program has kernels of many milliseconds.
 #[test]
 fn no_time_means_no_answer() {
-    for (name, source) in [
-        ("prove_late.fin", proved()),
-        ("prove_late_racy.fin", RACY.to_owned()),
-    ] {
-        let file = scratch(name, &source);
-        let (report, status) = prove(&file, &["--timeout", "0"]);
-        assert_eq!(
-            (status, &report["verdict"]),
-            (4, &json!("unknown")),
-            "{report:#}"
-        );
-        let kernels = report["kernels"].as_array().expect("kernels").iter();
-        let reasons = kernels.flat_map(|kernel| kernel["reasons"].as_array().expect("reasons"));
-        assert!(reasons.clone().count() > 0);
-        for reason in reasons {
-            assert_eq!(reason["kind"], "timeout", "{report:#}");
-        }
+    let moldyn = root().join("programs/esp-bags/moldyn.fin");
+    let (report, status) = prove(&moldyn.display().to_string(), &["--timeout", "0.0001"]);
+    assert_eq!((status, &report["verdict"]), (4, &json!("unknown")));
+    let kernels = report["kernels"].as_array().expect("kernels").iter();
+    let reasons: Vec<&Value> = kernels
+        .flat_map(|kernel| kernel["reasons"].as_array().expect("reasons"))
+        .collect();
+    assert!(!reasons.is_empty());
+    for reason in reasons {
+        assert_eq!(reason["kind"], "timeout", "{report:#}");
     }
+    let file = scratch("prove_late.fin", &proved());
+    let (report, _) = prove(&file, &["--timeout", "0"]);
+    let right = ["unknown", "proved"].map(Value::from);
+    assert!(right.contains(&report["verdict"]), "{report:#}");
+    let file = scratch("prove_late_racy.fin", RACY);
+    let (report, _) = prove(&file, &["--timeout", "0"]);
+    let right = ["unknown", "race"].map(Value::from);
+    assert!(right.contains(&report["verdict"]), "{report:#}");
 }
 
 #[test]
@@ -303,15 +304,15 @@ fn proofs_agree_with_the_expected_verdicts_of_programs() {
             let verdict = source
                 .lines()
                 .find_map(|line| line.strip_prefix("//@ verdict: "));
-            let (report, _) = prove(&path.display().to_string(), &[]);
-            proved += usize::from(report["verdict"] == "proved");
+            let path = path.display().to_string();
+            let output = finishline(&["prove", &path]);
+            let (said, status) = (text(&output.stderr), status(&output));
+            assert!([0, 66, 4].contains(&status), "{said}");
             if matches!(verdict, Some("race" | "apparent")) {
-                assert_ne!(report["verdict"], "proved", "{}", path.display());
+                assert_ne!(status, 0, "{said}");
             }
-            for race in report["races"].as_array().expect("races") {
-                let confirmation = &race["witness"]["confirmation"]["kind"];
-                assert_ne!(*confirmation, "contradicted", "{}", path.display());
-            }
+            assert!(!said.contains("contradict"), "{said}");
+            proved += usize::from(status == 0);
         }
     }
     assert!(proved > 20, "{proved}");

@@ -2,10 +2,10 @@
 
 use finishline_model::bench::{
     BenchFailure, BenchFailureKind, BenchTable, CheckColumn, Checked, ChecksMade, Cost, Overall,
-    ProgramRow, RustRow, Spread, Target, Unit, Worst,
+    ProgramRow, ProverRow, ProverTable, RustRow, Spread, Target, Unit, Worst,
 };
-use finishline_model::{Pass, Passes};
-use finishline_report::bench::{Format, write};
+use finishline_model::{Pass, Passes, Verdict};
+use finishline_report::bench::{Format, write, write_prover};
 use serde_json::json;
 
 fn render(table: &BenchTable, format: Format) -> String {
@@ -583,4 +583,70 @@ fn an_empty_table_is_no_panic() {
     for format in [Format::Text, Format::Csv, Format::Json, Format::Svg] {
         render(&empty, format);
     }
+}
+
+fn prover_table() -> ProverTable {
+    ProverTable {
+        runs: 3,
+        optimised: true,
+        rows: vec![ProverRow {
+            name: "sor1",
+            program: "sor",
+            whole: false,
+            verdict: Verdict::Proved,
+            accesses: 18,
+            pairs: 35,
+            seconds: spread(0.0125, 0.01, 0.02),
+            paper_seconds: 0.29,
+        }],
+        targets: vec![Target {
+            key: "block_seconds_longest",
+            what: "a block, the longest",
+            unit: Unit::Seconds,
+            limit: 0.05,
+            measured: 0.0125,
+            program: Some("sor1"),
+        }],
+    }
+}
+
+fn render_prover(table: &ProverTable, format: Format) -> String {
+    let mut out = Vec::new();
+    write_prover(table, format, &mut out).expect("a Vec takes everything");
+    String::from_utf8(out).expect("UTF-8")
+}
+
+#[test]
+fn the_table_of_the_prover_has_its_forms() {
+    let mut table = prover_table();
+    let text = render_prover(&table, Format::Text);
+    for line in [
+        "medians of 3 runs\n",
+        "block  verdict  accesses  pairs     time    least  greatest   paper\n",
+        "sor1   proved         18     35  12.5 ms  10.0 ms   20.0 ms  290 ms\n",
+        "a block, the longest  12.5 ms  sor1  target 50.0 ms  met\n",
+    ] {
+        assert!(text.contains(line), "no {line}{text}");
+    }
+    assert!(!text.contains("without optimisation"));
+    table.optimised = false;
+    assert!(render_prover(&table, Format::Text).contains("without optimisation"));
+    assert_eq!(
+        render_prover(&table, Format::Csv),
+        "block,program,runs,verdict,accesses,pairs,seconds,seconds_least,seconds_greatest,paper_seconds\n\
+         sor1,sor,3,proved,18,35,0.0125,0.01,0.02,0.29\n"
+    );
+    let document: serde_json::Value =
+        serde_json::from_str(&render_prover(&table, Format::Json)).expect("JSON");
+    assert_eq!(document["table"], "prove");
+    assert_eq!(
+        document["blocks"][0],
+        json!({
+            "block": "sor1", "program": "sor", "whole": false, "verdict": "proved", "accesses": 18, "pairs": 35,
+            "seconds": {"median": 0.0125, "least": 0.01, "greatest": 0.02}, "paper_seconds": 0.29,
+        })
+    );
+    assert_eq!(document["targets"][0]["met"], true);
+    let chart = write_prover(&table, Format::Svg, &mut std::io::sink());
+    assert!(chart.is_err(), "there is none");
 }
