@@ -61,7 +61,7 @@ pub fn confirm(proof: &mut Proof, module: &Module) {
 enum Run {
     None,
     TooCostly,
-    Checked(Summary),
+    Checked(Box<Summary>),
 }
 
 fn run(module: &Module, numbers: &[i64]) -> Run {
@@ -103,7 +103,7 @@ fn run(module: &Module, numbers: &[i64]) -> Run {
         progress,
     };
     match check::check(&question, check::choose(module), &mut io::sink()) {
-        Ok(summary) => Run::Checked(summary),
+        Ok(summary) => Run::Checked(Box::new(summary)),
         Err(_) => Run::None,
     }
 }
