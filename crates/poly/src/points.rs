@@ -34,10 +34,16 @@ impl Points {
         let mut found = BTreeSet::new();
         for system in &self.systems {
             let mut ranges = vec![(-FARTHEST, FARTHEST); system.integers];
-            for (range, symbol) in ranges.iter_mut().zip(&self.symbols) {
-                if symbol.kind == Kind::Parameter {
+            for (at, range) in ranges.iter_mut().enumerate() {
+                let symbol = self.symbols.get(at);
+                let wanted = symbol.is_some_and(|symbol| self.wanted.contains(symbol));
+                let mut conditions = system.conditions.iter();
+                if let Some(symbol) = symbol.filter(|symbol| symbol.kind == Kind::Parameter) {
                     let value = *arguments.get(symbol.index as usize)?;
                     *range = (value, value);
+                } else if !wanted && conditions.all(|condition| condition.factors[at] == 0) {
+                    // Anything will do.
+                    *range = (0, 0);
                 }
             }
             self.search(system, ranges, &mut found)?;

@@ -201,7 +201,10 @@ impl Generator {
             }
             2..=6 => {
                 let (left, _) = self.int(depth.min(1));
-                let (right, _) = self.int(0);
+                let (mut right, _) = self.int(0);
+                if right == left {
+                    (right, _) = self.literal(0, 5);
+                }
                 let op = self.rng.pick(&[
                     BinaryOp::Less,
                     BinaryOp::LessEqual,
@@ -236,7 +239,8 @@ impl Generator {
         if self.beyond && self.rng.percent(8) {
             return self.indirect(length);
         }
-        let (value, interval) = self.int(2);
+        let depth = self.rng.pick(&[0, 0, 1, 1, 2]);
+        let (value, interval) = self.int(depth);
         let value = self.within(value, interval, (-offset, length - 1 - offset));
         add(value, offset)
     }
@@ -260,7 +264,10 @@ impl Generator {
         if self.objects.is_empty() {
             return Expression::Name(self.rng.pick(&self.globals));
         }
-        let (name, kind) = self.rng.pick(&self.objects);
+        // The first one more often than others.
+        let one = self.rng.index(self.objects.len());
+        let other = self.rng.index(self.objects.len());
+        let (name, kind) = self.objects[one.min(other)];
         let object = Expression::Name(name);
         match kind {
             Kind::Flat => flat(self, object),

@@ -51,16 +51,15 @@ impl Generator {
             1 => self.int(0),
             _ => self.int(1),
         };
-        let (end, to): Int = if self.rng.percent(30) {
-            let by = self.rng.between(1, 3);
-            let end = Expression::binary(BinaryOp::Add, start.clone(), Expression::int(by));
-            (end, (from.0 + by, from.1 + by))
-        } else {
-            self.int(1)
-        };
+        let (mut end, mut to): Int = self.int(1);
+        if self.rng.percent(35) || end == start {
+            let by = self.rng.between(1, 4);
+            end = Expression::binary(BinaryOp::Add, start.clone(), Expression::int(by));
+            to = (from.0 + by, from.1 + by);
+        }
         let step = self.rng.pick(&[1, 1, 1, 1, 2, 2, 3, -1, -1, -2, -3]);
-        // Down from the larger side more often than not.
-        let ((start, from), (end, to)) = if step < 0 && from.1 < to.1 {
+        // From the side that is larger, or smaller, more often than not.
+        let ((start, from), (end, to)) = if (step < 0) == (from.0 + from.1 < to.0 + to.1) {
             ((end, to), (start, from))
         } else {
             ((start, from), (end, to))

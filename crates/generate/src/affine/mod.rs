@@ -241,6 +241,7 @@ impl Generator {
             });
         }
         let mut body = Vec::new();
+        self.objects.clear();
         for _ in 0..self.rng.between(1, 2) {
             self.allocation(Kind::Flat, &mut body);
         }
@@ -256,8 +257,9 @@ impl Generator {
                 op: None,
                 value: array,
             });
+            self.objects.push((SHARED, Kind::Flat));
         }
-        self.budget = self.rng.between(3, 9) as u32;
+        self.budget = self.rng.between(6, 16) as u32;
         self.context = Context {
             may_return: true,
             ..Context::default()
@@ -307,7 +309,7 @@ impl Generator {
             body.push(Statement::Return(Some(value)));
             result = Some(interval);
         } else {
-            self.budget = self.rng.between(1, 4) as u32;
+            self.budget = self.rng.between(2, 6) as u32;
             self.context = Context {
                 may_return: true,
                 // It may be called in a loop.
@@ -378,7 +380,7 @@ impl Generator {
             depth: self.context.depth,
             ..Context::default()
         };
-        let statements = self.rng.between(1, 3) as u32;
+        let statements = self.rng.between(1, 4) as u32;
         let body = self.block(context, statements, |_, _| {});
         self.ints = ints;
         body

@@ -32,19 +32,20 @@ impl Generator {
     pub(super) fn statement(&mut self, out: &mut Vec<Statement>) {
         self.budget -= 1;
         let is_leaf = self.budget == 0 || self.context.depth >= GREATEST_DEPTH;
-        if self.context.isolated || is_leaf || self.rng.percent(22) {
+        let simple = if self.context.depth == 0 { 10 } else { 45 };
+        if self.context.isolated || is_leaf || self.rng.percent(simple) {
             return self.simple(out);
         }
-        match self.rng.below(20) {
-            0..=4 => self.for_loop(out),
-            5 => self.counted_while(out),
-            6 => self.exchange(out),
-            7..=10 => {
+        match self.rng.below(24) {
+            0..=5 => self.for_loop(out),
+            6 => self.counted_while(out),
+            7 => self.exchange(out),
+            8..=13 => {
                 let body = self.task(|_| {});
                 out.push(Statement::scope(ScopeKind::Async, body));
             }
-            11..=12 => self.finish(out),
-            13 => {
+            14..=15 => self.finish(out),
+            16 => {
                 let context = Context {
                     isolated: true,
                     may_break: false,
@@ -56,9 +57,8 @@ impl Generator {
                 let body = self.block(context, statements, |_, _| {});
                 out.push(Statement::scope(ScopeKind::Isolated, body));
             }
-            14..=16 => self.branch(out),
-            17 => self.call_or_spawn(out),
-            18 => self.call_or_spawn(out),
+            17..=19 => self.branch(out),
+            20..=22 => self.call_or_spawn(out),
             _ => self.sync(out),
         }
     }
@@ -220,7 +220,7 @@ impl Generator {
 
     fn branch(&mut self, out: &mut Vec<Statement>) {
         let condition = self.condition(2);
-        let statements = self.rng.between(1, 3) as u32;
+        let statements = self.rng.between(1, 4) as u32;
         let then = self.block(self.context, statements, |_, _| {});
         let otherwise = (self.budget > 0 && self.rng.percent(40)).then(|| {
             let statements = self.rng.between(1, 2) as u32;
@@ -240,7 +240,7 @@ impl Generator {
             may_return: false,
             ..self.context
         };
-        let statements = self.rng.between(2, 4) as u32;
+        let statements = self.rng.between(2, 5) as u32;
         if self.rng.percent(80) {
             let body = self.block(context, statements, |_, _| {});
             out.push(Statement::scope(ScopeKind::Finish, body));

@@ -26,10 +26,13 @@ use graph::Graph;
 use run::{Access, Place, run};
 use std::collections::{BTreeSet, HashMap};
 use std::fmt::Debug;
+use std::sync::Mutex;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
 const PROGRAMS: u64 = 300;
+/// So many are shrunk and printed.
+const MOST_FAILURES: usize = 10;
 const FIRST_SEED: u64 = 1;
 const OPTIONS: Options = Options {
     timeout: Duration::from_secs(60),
@@ -364,6 +367,7 @@ fn the_prover_agrees_with_runs() {
     let first = setting("FINISHLINE_SEED", FIRST_SEED);
     let count = setting("FINISHLINE_SEEDS", PROGRAMS);
     let (racy, skipped) = (AtomicU64::new(0), AtomicU64::new(0));
+    let failures = Mutex::new(Vec::new());
     in_parallel(first..first + count, |seed| {
         let program = affine::program(seed, &Settings::default());
         match judge(&program) {
@@ -373,20 +377,23 @@ fn the_prover_agrees_with_runs() {
             Err(Wrong { kind, message }) if kind == "does not run" && message.contains("too many") => {
                 skipped.fetch_add(1, Ordering::Relaxed);
             }
+            Err(_) if failures.lock().expect("no panic").len() >= MOST_FAILURES => {}
             Err(Wrong { kind, message }) => {
                 let small = shrink(&program, &mut |program| {
                     judge(program).is_err_and(|wrong| wrong.kind == kind)
                 });
                 let said = judge(&small).err().map(|wrong| wrong.message);
-                panic!(
+                failures.lock().expect("no panic").push(format!(
                     "seed {seed}: {kind}: {message}\nshrunk: {}\n{}\nrepeat: FINISHLINE_SEED={seed} FINISHLINE_SEEDS=1 \
-                     cargo test -p finishline-poly --test random_programs",
+                     cargo test -p finishline-poly --test random_programs\n",
                     said.unwrap_or_default(),
                     render(&small)
-                );
+                ));
             }
         }
     });
+    let failures = failures.into_inner().expect("no panic");
+    assert!(failures.is_empty(), "{}", failures.join("\n"));
     let (racy, skipped) = (racy.into_inner(), skipped.into_inner());
     assert!(skipped <= count / 20, "{skipped} of {count} are too large");
     // The programs must not all be of one kind, or the comparison shows little.
