@@ -21,7 +21,7 @@ pub struct Instance {
     pub access: AccessId,
     /// Of all calls of its function, unfolded, the how-manieth in the order of evaluation.
     pub unfolding: usize,
-    /// Of the loops around it and around its calls, outermost first; of a `while` the number of the iteration.
+    /// Of the loops around it and around its calls, outermost first; [`Families::counters`] says what counts a `while`.
     pub counters: Vec<i64>,
 }
 
@@ -47,6 +47,8 @@ pub struct Instances {
 pub struct Families {
     /// Of each access in each unfolding: its id, and the how-manieth it is.
     names: Vec<(AccessId, usize)>,
+    /// What counts the loops around it.
+    counters: BTreeMap<(AccessId, usize), Vec<String>>,
     accesses: Vec<(AccessIndex, Points)>,
     races: Vec<(Pair, Points)>,
     sources: Vec<(Pair, Points)>,
@@ -69,7 +71,7 @@ pub fn families(program: &Program, options: &Options) -> std::result::Result<Fam
     on_a_large_stack(|| {
         let isl = Isl::new();
         let _clock = isl.clock(options.timeout);
-        let found = walk::walk(&isl, program).and_then(|facts| find(&isl, &facts));
+        let found = walk::walk(&isl, program).and_then(|facts| find(&isl, program, &facts));
         found.map_err(|stop| match stop {
             Stop::OutOfTime => "out of time".to_string(),
             Stop::Failed(message) => message,
@@ -81,10 +83,11 @@ fn counters(access: &Access) -> Vec<Symbol> {
     loops(&access.path).collect()
 }
 
-fn find(isl: &Isl, facts: &Facts) -> Result<Families> {
-    let objects = Objects::new(isl, facts);
+fn find(isl: &Isl, program: &Program, facts: &Facts) -> Result<Families> {
+    let objects = Objects::new(isl, program, facts);
     let mut families = Families {
         names: Vec::new(),
+        counters: BTreeMap::new(),
         accesses: Vec::new(),
         races: Vec::new(),
         sources: Vec::new(),
@@ -96,6 +99,8 @@ fn find(isl: &Isl, facts: &Facts) -> Result<Families> {
     for (index, access) in facts.accesses.iter().enumerate() {
         let unfolding = unfoldings.entry(access.id).or_default();
         families.names.push((access.id, *unfolding));
+        let names = loops(&access.path).map(|it| facts.counters[it.index as usize].name.clone());
+        families.counters.insert((access.id, *unfolding), names.collect());
         *unfolding += 1;
         families.touched(&objects, index)?;
         if access.kind == AccessKind::Read {
@@ -204,6 +209,12 @@ impl Families {
             ]
         });
         Some(pairs.collect())
+    }
+
+    /// What counts the loops around an access: a local of that name, or the `iteration`, from 0.
+    pub fn counters(&self, access: AccessId, unfolding: usize) -> &[String] {
+        let names = self.counters.get(&(access, unfolding));
+        names.map_or(&[], Vec::as_slice)
     }
 
     /// All pairs that race.

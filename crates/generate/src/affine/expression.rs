@@ -55,6 +55,9 @@ impl Generator {
                 self.local()
             };
         }
+        if self.beyond && self.rng.percent(4) {
+            return (self.indirect(6), (0, 5));
+        }
         match self.rng.below(24) {
             0..=1 => self.literal(-2, 5),
             2..=8 => self.local(),
@@ -187,6 +190,11 @@ impl Generator {
     }
 
     pub(super) fn condition(&mut self, depth: u32) -> Expression {
+        if self.beyond && self.rng.percent(8) {
+            let (to, _) = self.literal(-1, 3);
+            let op = self.rng.pick(&[BinaryOp::Less, BinaryOp::Equal, BinaryOp::NotEqual]);
+            return Expression::binary(op, self.place(), to);
+        }
         if !self.conditions.is_empty() && self.rng.percent(15) {
             return Expression::Name(self.rng.pick(&self.conditions));
         }
@@ -245,16 +253,16 @@ impl Generator {
         add(value, offset)
     }
 
-    /// An index that is read from memory.
-    fn indirect(&mut self, length: i64) -> Expression {
-        let read = self.place(false);
-        let small = Expression::binary(BinaryOp::Remainder, read, Expression::int(length / 2));
+    /// A natural number below another, read from memory.
+    fn indirect(&mut self, below: i64) -> Expression {
+        let read = Expression::Name(self.rng.pick(&self.globals));
+        let small = Expression::binary(BinaryOp::Remainder, read, Expression::int(below));
         Expression::Builtin("abs", vec![small])
     }
 
     /// A shared integer.
-    pub(super) fn place(&mut self, scalars: bool) -> Expression {
-        if scalars && self.rng.percent(12) {
+    pub(super) fn place(&mut self) -> Expression {
+        if self.rng.percent(12) {
             return Expression::Name(self.rng.pick(&self.globals));
         }
         let flat = |generator: &mut Self, array| {
@@ -296,10 +304,10 @@ impl Generator {
     pub(super) fn value(&mut self) -> Expression {
         match self.rng.below(10) {
             0..=4 => self.int(1).0,
-            5..=7 => self.place(true),
+            5..=7 => self.place(),
             _ => {
                 let (left, _) = self.int(0);
-                let right = self.place(true);
+                let right = self.place();
                 Expression::binary(BinaryOp::Add, right, left)
             }
         }

@@ -1,6 +1,6 @@
 //! Loops: by a range, while a condition holds, and with references that take turns.
 
-use super::statement::{assign, bind};
+use super::statement::{assign, bind, only_if};
 use super::{Context, GREATEST_WEIGHT, Generator, Int, Interval, Kind, Local};
 use crate::shape::{BinaryOp, Expression, Name, Range, Statement};
 
@@ -285,8 +285,15 @@ impl Generator {
                 generator.objects.push((name, Kind::Flat));
             }
         });
+        let mut turn = Vec::new();
         for (variable, other) in variables.into_iter().zip([inner[1], inner[0]]) {
-            body.push(assign(Expression::Name(variable), Expression::Name(other)));
+            turn.push(assign(Expression::Name(variable), Expression::Name(other)));
+        }
+        if self.beyond && self.rng.percent(30) {
+            let condition = self.condition(1);
+            body.push(only_if(condition, turn));
+        } else {
+            body.extend(turn);
         }
         out.push(Statement::For {
             parallel: false,

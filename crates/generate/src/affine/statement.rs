@@ -67,7 +67,7 @@ impl Generator {
         match self.rng.below(if self.context.isolated { 12 } else { 20 }) {
             0..=10 => self.access(out),
             11 => {
-                let read = self.place(true);
+                let read = self.place();
                 let name = self.name("r");
                 out.push(bind(name, read));
             }
@@ -85,12 +85,26 @@ impl Generator {
             }
             16 => self.alias(out),
             17..=18 => self.exit(out),
+            _ if self.beyond => self.change(out),
             _ => self.access(out),
         }
     }
 
+    /// Changes a variable, maybe in a loop around which it was declared.
+    fn change(&mut self, out: &mut Vec<Statement>) {
+        let private = self.ints.iter().filter(|local| local.private);
+        let private: Vec<Local> = private.copied().collect();
+        if private.is_empty() {
+            return self.piecewise(out);
+        }
+        let local = self.rng.pick(&private);
+        let (value, interval) = self.int(1);
+        let value = self.within(value, interval, local.interval);
+        out.push(assign(Expression::Name(local.name), value));
+    }
+
     fn access(&mut self, out: &mut Vec<Statement>) {
-        let place = self.place(true);
+        let place = self.place();
         let value = self.value();
         let op = self.rng.percent(30).then_some(BinaryOp::Add);
         out.push(Statement::Assign { place, op, value });
@@ -280,7 +294,7 @@ impl Generator {
             return;
         }
         let place = match signature.result {
-            Some(_) => Some(self.place(true)),
+            Some(_) => Some(self.place()),
             None => None,
         };
         out.push(Statement::Spawn {

@@ -26,9 +26,27 @@ pub(crate) struct Access {
     pub(crate) isolated: bool,
     /// Of all calls of its function, unfolded, the how-manieth.
     pub(crate) unfolding: usize,
-    pub(crate) counters: Vec<i64>,
+    pub(crate) counters: Vec<Counter>,
     pub(crate) location: (usize, usize),
     pub(crate) step: usize,
+}
+
+/// Which iteration of a loop.
+#[derive(Clone, Debug)]
+pub(crate) struct Counter {
+    /// The counter of a `for`, or from 0.
+    number: i64,
+    /// What the integers in the condition of a `while` are.
+    variables: Vec<(String, i64)>,
+}
+
+impl Counter {
+    /// The value of a variable, or else the number.
+    pub(crate) fn value(&self, name: &str) -> i64 {
+        let mut variables = self.variables.iter();
+        let value = variables.find_map(|(it, value)| (it == name).then_some(*value));
+        value.unwrap_or(self.number)
+    }
 }
 
 /// Everything that happened.
@@ -91,7 +109,7 @@ struct Machine<'p> {
     run: Run,
     objects: Vec<Object>,
     locals: Vec<(Name, Value)>,
-    counters: Vec<i64>,
+    counters: Vec<Counter>,
     unfolding: usize,
     isolated: bool,
     step: usize,
@@ -159,7 +177,7 @@ fn constant(literal: Literal) -> Outcome<Value> {
 }
 
 /// The calls in an expression, in the order of evaluation.
-fn calls<'p>(expression: &'p Expression, out: &mut Vec<(Place, Name)>) {
+fn calls(expression: &Expression, out: &mut Vec<(Place, Name)>) {
     for operand in expression.operands() {
         calls(operand, out);
     }
@@ -430,7 +448,20 @@ impl<'p> Machine<'p> {
 
     fn while_loop(&mut self, condition: &'p Expression, body: &'p [Statement]) -> Outcome<Flow> {
         for iteration in 0..LONGEST_LOOP {
-            self.counters.push(iteration);
+            let mut variables = Vec::new();
+            condition.any(&mut |part| {
+                if let Expression::Name(name) = part
+                    && let Some((_, Value::Int(value))) =
+                        self.locals.iter().rfind(|(it, _)| it == name)
+                {
+                    variables.push((name.to_string(), *value));
+                }
+                false
+            });
+            self.counters.push(Counter {
+                number: iteration,
+                variables,
+            });
             let flow = match self.condition(condition)? {
                 true => self.block(body)?,
                 false => Flow::Break,
@@ -474,7 +505,10 @@ impl<'p> Machine<'p> {
             if !goes_on {
                 return Ok(Flow::Next);
             }
-            self.counters.push(value);
+            self.counters.push(Counter {
+                number: value,
+                variables: Vec::new(),
+            });
             self.locals.push((*counter, Value::Int(value)));
             let flow = if *parallel {
                 self.task(|machine| machine.scope(body).map(drop))?;
