@@ -53,7 +53,7 @@ pub struct Families {
     races: Vec<(Pair, Points)>,
     sources: Vec<(Pair, Points)>,
     initial: Vec<(AccessIndex, Points)>,
-    /// Pairs of accesses that may race or not.
+    /// Pairs of accesses that may race or not. All, if something was not taken apart.
     pub doubtful: BTreeSet<(AccessId, AccessId)>,
     /// Some set depends on something unknown, so that not all of this is sure.
     pub vague: bool,
@@ -170,7 +170,7 @@ impl Families {
         }
         for finding in found {
             let accesses = [finding.first, finding.second];
-            if !finding.doubts.is_empty() {
+            if !finding.doubts.is_empty() || !objects.facts.gaps.is_empty() {
                 let [one, other] = accesses.map(|index| objects.facts.accesses[index].id);
                 self.doubtful.insert((one.min(other), one.max(other)));
                 continue;
