@@ -8,6 +8,7 @@
 //! |---|---|
 //! | [`shape`], [`render`](mod@render) | the tree of a program, and its text |
 //! | [`random`] | a program from a seed, with bounds on what it executes and, if asked, free of races by construction |
+//! | [`affine`] | a program from a seed whose bounds, conditions and indices are affine in its parameters |
 //! | [`small`] | every program of n statements over `async`, `finish`, `isolated` and accesses of two variables |
 //! | [`matrix`] | each construct inside and after each other, with what the front end must say |
 //! | [`mutate`] | damaged sources, for a front end that must survive any bytes |
@@ -15,6 +16,7 @@
 
 #![forbid(unsafe_code)]
 
+pub mod affine;
 pub mod matrix;
 pub mod mutate;
 pub mod random;

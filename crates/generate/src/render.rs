@@ -10,9 +10,18 @@ use crate::shape::{
 use std::fmt::Write;
 
 pub fn render(program: &Program) -> String {
+    render_with(program, &mut |_, _| {})
+}
+
+/// Renders, and tells of each expression where in the text it stands, in bytes, without parentheses around it.
+pub fn render_with(
+    program: &Program,
+    rendered: &mut dyn FnMut(&Expression, std::ops::Range<usize>),
+) -> String {
     let mut text = Text {
         out: String::with_capacity(2048),
         depth: 0,
+        rendered,
     };
     for item in &program.structs {
         text.name("struct ", item.name);
@@ -97,12 +106,13 @@ fn level(expression: &Expression) -> Level {
     }
 }
 
-struct Text {
+struct Text<'a> {
     out: String,
     depth: usize,
+    rendered: &'a mut dyn FnMut(&Expression, std::ops::Range<usize>),
 }
 
-impl Text {
+impl Text<'_> {
     fn push(&mut self, text: &str) {
         self.out.push_str(text);
     }
@@ -393,6 +403,12 @@ impl Text {
     }
 
     fn bare_expression(&mut self, expression: &Expression) {
+        let start = self.out.len();
+        self.unnoted_expression(expression);
+        (self.rendered)(expression, start..self.out.len());
+    }
+
+    fn unnoted_expression(&mut self, expression: &Expression) {
         match expression {
             Expression::Literal(literal) => self.literal(*literal),
             Expression::Name(name) => self.name("", *name),
@@ -559,6 +575,7 @@ mod tests {
         let mut text = Text {
             out: String::new(),
             depth: 0,
+            rendered: &mut |_, _| {},
         };
         text.ty(&Type::array(grid, 1));
         assert_eq!(text.out, "int[,][]");

@@ -10,6 +10,7 @@
 //! - [`sources`]: which writes a read can see (array dataflow analysis, by instance).
 //! - [`races`]: the pairs of instances that conflict in parallel; [`remarks`]: what the sources tell besides.
 //! - [`kernels`], [`answer`], [`words`]: the parts of a program, what is known of each, and how it is told.
+//! - [`instances`], [`points`]: the same for given arguments, one by one, for those who compare it with a run.
 //! - [`sets`], [`symbols`]: integer sets, by isl.
 //!
 //! **What is established.** The accesses that are found are a superset of those that happen, so a kernel without a racing
@@ -23,9 +24,11 @@ mod answer;
 #[cfg(test)]
 mod claims;
 mod facts;
+mod instances;
 mod kernels;
 mod objects;
 mod order;
+mod points;
 mod races;
 mod reach;
 mod remarks;
@@ -36,6 +39,7 @@ mod walk;
 mod words;
 
 pub use answer::Answer;
+pub use instances::{Families, Instance, Instances, Seen, families};
 use finishline_fin::hir::Program;
 use std::thread;
 use std::time::Duration;
@@ -54,14 +58,18 @@ const STACK: usize = 1 << 30;
 
 /// Proves what can be proved about a program.
 pub fn prove(program: &Program, options: &Options) -> Answer {
+    on_a_large_stack(|| answer::answer(program, options))
+}
+
+fn on_a_large_stack<T: Send>(run: impl FnOnce() -> T + Send) -> T {
     thread::scope(|scope| {
         let prover = thread::Builder::new()
             .name("prover".to_string())
             .stack_size(STACK)
-            .spawn_scoped(scope, || answer::answer(program, options));
+            .spawn_scoped(scope, run);
         let prover = prover.expect("there is room for a thread");
         match prover.join() {
-            Ok(answer) => answer,
+            Ok(result) => result,
             Err(panic) => std::panic::resume_unwind(panic),
         }
     })

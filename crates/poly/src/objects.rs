@@ -70,6 +70,7 @@ pub(crate) struct Objects<'f> {
     held: RefCell<Vec<State<Held>>>,
     targets: RefCell<Vec<State<Targets>>>,
     definitions: RefCell<Vec<State<Option<Set>>>>,
+    constants: RefCell<Vec<State<bool>>>,
     pub(crate) sources: RefCell<Vec<State<Sources>>>,
 }
 
@@ -97,6 +98,7 @@ impl<'f> Objects<'f> {
             held: unasked(facts.references.len()),
             targets: unasked(facts.accesses.len()),
             definitions: unasked(facts.values.len()),
+            constants: unasked(facts.values.len()),
             sources: unasked(facts.accesses.len()),
         }
     }
@@ -430,15 +432,35 @@ impl<'f> Objects<'f> {
         Ok(refined)
     }
 
-    /// Whether a value is the same everywhere and computed from parameters: as good as a parameter itself.
-    fn is_constant(&self, symbol: Symbol) -> bool {
-        let value = self.facts.value(symbol);
-        value.loops == 0 && matches!(value.definition, Definition::Is(_))
+    /// Whether a value is the same everywhere and computed from parameters alone: as good as a parameter itself.
+    fn is_constant(&self, symbol: Symbol) -> Result<bool> {
+        let known = worked_out(
+            &self.constants,
+            symbol.index as usize,
+            || {
+                let value = self.facts.value(symbol);
+                let (0, Definition::Is(set)) = (value.loops, &value.definition) else {
+                    return Ok(false);
+                };
+                for other in set.symbols()? {
+                    if other.kind == Kind::Value
+                        && other != symbol
+                        && set.involves(other)?
+                        && !self.is_constant(other)?
+                    {
+                        return Ok(false);
+                    }
+                }
+                Ok(true)
+            },
+            || Ok(false),
+        )?;
+        Ok(*known)
     }
 
     /// A set with the definitions of its values put in, except for constants, and the values that have none.
     pub(crate) fn defined(&self, set: &Set) -> Result<(Set, Vec<Symbol>)> {
-        self.substituted(set, |symbol| !self.is_constant(symbol))
+        self.substituted(set, |symbol| Ok(!self.is_constant(symbol)?))
     }
 
     /// A set with the definitions of its constants put in.
@@ -450,7 +472,7 @@ impl<'f> Objects<'f> {
     fn substituted(
         &self,
         set: &Set,
-        wanted: impl Fn(Symbol) -> bool,
+        wanted: impl Fn(Symbol) -> Result<bool>,
     ) -> Result<(Set, Vec<Symbol>)> {
         let mut set = set.clone();
         let mut free = Vec::new();
@@ -458,7 +480,7 @@ impl<'f> Objects<'f> {
             let mut next = None;
             for symbol in set.symbols()? {
                 if symbol.kind == Kind::Value
-                    && wanted(symbol)
+                    && wanted(symbol)?
                     && !free.contains(&symbol)
                     && set.involves(symbol)?
                 {

@@ -158,7 +158,7 @@ macro_rules! handles {
     )* };
 }
 
-handles! { Set PwAff Val Id }
+handles! { Set PwAff Val Id BasicSet BasicSetList Mat }
 
 fn checked<T: Handle>(
     context: &isl::Context,
@@ -336,6 +336,59 @@ impl Set {
             })?;
         }
         Ok(set)
+    }
+}
+
+/// A conjunction of linear conditions on integers: the symbols of a set in their order, then others that exist.
+pub(crate) struct System {
+    /// How many integers it speaks of.
+    pub(crate) integers: usize,
+    pub(crate) conditions: Vec<Linear>,
+}
+
+/// A constant plus multiples of integers is 0, or at least 0.
+pub(crate) struct Linear {
+    pub(crate) constant: i64,
+    pub(crate) factors: Vec<i64>,
+    pub(crate) is_zero: bool,
+}
+
+impl Set {
+    /// The set in numbers: one of these systems holds.
+    pub(crate) fn systems(&self) -> Result<Vec<System>> {
+        let pieces = self.done(self.0.get_basic_set_list())?;
+        let count = self.told(self.0.n_basic_set())?;
+        (0..count)
+            .map(|at| self.system(&self.done(pieces.get_at(at))?))
+            .collect()
+    }
+
+    fn system(&self, piece: &isl::BasicSet) -> Result<System> {
+        use DimType::{Cst, Div, Param, Set};
+        let mut system = System {
+            integers: 0,
+            conditions: Vec::new(),
+        };
+        for is_zero in [true, false] {
+            let matrix = self.done(match is_zero {
+                true => piece.equalities_matrix(Cst, Param, Set, Div),
+                false => piece.inequalities_matrix(Cst, Param, Set, Div),
+            })?;
+            let (rows, columns) = (self.told(matrix.rows())?, self.told(matrix.cols())?);
+            system.integers = columns as usize - 1;
+            for row in 0..rows {
+                let entry = |column| {
+                    let value = self.done(matrix.get_element_val(row, column))?;
+                    self.told(value.get_num_si())
+                };
+                system.conditions.push(Linear {
+                    constant: entry(0)?,
+                    factors: (1..columns).map(entry).collect::<Result<_>>()?,
+                    is_zero,
+                });
+            }
+        }
+        Ok(system)
     }
 }
 

@@ -1,0 +1,259 @@
+//! What the sets say for given arguments: every instance of an access, every racing pair, every source of a read.
+//!
+//! For tests, which compare it with what a run does, and for tools that show it. The [`Families`] of a program are found once; for
+//! arguments of main they are enumerated without isl.
+
+use crate::facts::{Access, AccessIndex, Facts};
+use crate::objects::Objects;
+use crate::order::loops;
+use crate::points::Points;
+use crate::races::conflict;
+use crate::sets::{Isl, Result, Set, Stop};
+use crate::symbols::{Naming, Symbol};
+use crate::{Options, on_a_large_stack, walk};
+use finishline_fin::hir::Program;
+use finishline_model::{AccessId, AccessKind};
+use std::collections::{BTreeMap, BTreeSet};
+
+/// One execution of an access.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Instance {
+    pub access: AccessId,
+    /// Of all calls of its function, unfolded, the how-manieth in the order of evaluation.
+    pub unfolding: usize,
+    /// Of the loops around it and around its calls, outermost first; [`Families::counters`] says what counts a `while`.
+    pub counters: Vec<i64>,
+}
+
+/// Where a read can have its value from.
+#[derive(Clone, Debug, PartialEq, Eq, Default)]
+pub struct Seen {
+    pub writes: BTreeSet<Instance>,
+    /// The value that the location starts with.
+    pub initial: bool,
+}
+
+/// What happens for certain arguments of main.
+#[derive(Clone, Debug, PartialEq, Eq, Default)]
+pub struct Instances {
+    pub accesses: BTreeSet<Instance>,
+    /// Each pair in ascending order.
+    pub races: BTreeSet<(Instance, Instance)>,
+    /// For each read.
+    pub sources: BTreeMap<Instance, Seen>,
+}
+
+/// All that is known of a program's instances.
+pub struct Families {
+    /// Of each access in each unfolding: its id, and the how-manieth it is.
+    names: Vec<(AccessId, usize)>,
+    /// What counts the loops around it.
+    counters: BTreeMap<(AccessId, usize), Vec<String>>,
+    accesses: Vec<(AccessIndex, Points)>,
+    races: Vec<(Pair, Points)>,
+    sources: Vec<(Pair, Points)>,
+    initial: Vec<(AccessIndex, Points)>,
+    /// Pairs of accesses that may race or not. All, if something was not taken apart.
+    pub doubtful: BTreeSet<(AccessId, AccessId)>,
+    /// Some set depends on something unknown, so that not all of this is sure.
+    pub vague: bool,
+}
+
+/// Two accesses, and of how many loops the first one's counters are.
+struct Pair {
+    first: AccessIndex,
+    second: AccessIndex,
+    loops: usize,
+}
+
+/// Finds the instances of a program; or says why it could not.
+pub fn families(program: &Program, options: &Options) -> std::result::Result<Families, String> {
+    on_a_large_stack(|| {
+        let isl = Isl::new();
+        let _clock = isl.clock(options.timeout);
+        let found = walk::walk(&isl, program).and_then(|facts| find(&isl, program, &facts));
+        found.map_err(|stop| match stop {
+            Stop::OutOfTime => "out of time".to_string(),
+            Stop::Failed(message) => message,
+        })
+    })
+}
+
+fn counters(access: &Access) -> Vec<Symbol> {
+    loops(&access.path).collect()
+}
+
+fn find(isl: &Isl, program: &Program, facts: &Facts) -> Result<Families> {
+    let objects = Objects::new(isl, program, facts);
+    let mut families = Families {
+        names: Vec::new(),
+        counters: BTreeMap::new(),
+        accesses: Vec::new(),
+        races: Vec::new(),
+        sources: Vec::new(),
+        initial: Vec::new(),
+        doubtful: BTreeSet::new(),
+        vague: !facts.gaps.is_empty(),
+    };
+    let mut unfoldings: BTreeMap<AccessId, usize> = BTreeMap::new();
+    for (index, access) in facts.accesses.iter().enumerate() {
+        let unfolding = unfoldings.entry(access.id).or_default();
+        families.names.push((access.id, *unfolding));
+        let names = loops(&access.path).map(|it| facts.counters[it.index as usize].name.clone());
+        families.counters.insert((access.id, *unfolding), names.collect());
+        *unfolding += 1;
+        families.touched(&objects, index)?;
+        if access.kind == AccessKind::Read {
+            families.seen(&objects, index)?;
+        }
+    }
+    for first in 0..facts.accesses.len() {
+        for second in first..facts.accesses.len() {
+            if conflict(&facts.accesses[first], &facts.accesses[second]) {
+                families.racing(&objects, first, second)?;
+            }
+        }
+    }
+    Ok(families)
+}
+
+impl Families {
+    fn points(&mut self, objects: &Objects, set: &Set, wanted: Vec<Symbol>) -> Result<Points> {
+        let (set, free) = objects.defined(set)?;
+        self.vague |= !free.is_empty();
+        Points::new(&objects.with_constants(&set)?, wanted)
+    }
+
+    fn touched(&mut self, objects: &Objects, index: AccessIndex) -> Result<()> {
+        let access = &objects.facts.accesses[index];
+        let targets = objects.targets(index)?;
+        self.vague |= targets.vague.is_some();
+        for target in &targets.list {
+            let points = self.points(objects, &target.set, counters(access))?;
+            self.accesses.push((index, points));
+        }
+        Ok(())
+    }
+
+    fn seen(&mut self, objects: &Objects, read: AccessIndex) -> Result<()> {
+        let facts = objects.facts;
+        let sources = objects.sources(read)?;
+        self.vague |= sources.vague || sources.incomplete;
+        let own = counters(&facts.accesses[read]);
+        let points = self.points(objects, &sources.initial, own.clone())?;
+        self.initial.push((read, points));
+        for (write, set) in &sources.writes {
+            let mut wanted = own.clone();
+            let others = counters(&facts.accesses[*write]);
+            wanted.extend(others.iter().map(|symbol| objects.in_copy(*symbol, 1)));
+            let points = self.points(objects, set, wanted)?;
+            let pair = Pair {
+                first: read,
+                second: *write,
+                loops: own.len(),
+            };
+            self.sources.push((pair, points));
+        }
+        Ok(())
+    }
+
+    fn racing(
+        &mut self,
+        objects: &Objects,
+        first: AccessIndex,
+        second: AccessIndex,
+    ) -> Result<()> {
+        let mut found = Vec::new();
+        objects.races(first, second, &mut found)?;
+        if first != second {
+            objects.races(second, first, &mut found)?;
+        }
+        for finding in found {
+            let accesses = [finding.first, finding.second];
+            if !finding.doubts.is_empty() || !objects.facts.gaps.is_empty() {
+                let [one, other] = accesses.map(|index| objects.facts.accesses[index].id);
+                self.doubtful.insert((one.min(other), one.max(other)));
+                continue;
+            }
+            let [first, second] = accesses.map(|index| counters(&objects.facts.accesses[index]));
+            let loops = first.len();
+            let mut wanted = first;
+            wanted.extend(second.iter().map(|symbol| finding.naming.name(*symbol)));
+            let points = Points::new(&finding.set, wanted)?;
+            let pair = Pair {
+                first: finding.first,
+                second: finding.second,
+                loops,
+            };
+            self.races.push((pair, points));
+        }
+        Ok(())
+    }
+
+    fn instance(&self, index: AccessIndex, counters: &[i64]) -> Instance {
+        let (access, unfolding) = self.names[index];
+        Instance {
+            access,
+            unfolding,
+            counters: counters.to_vec(),
+        }
+    }
+
+    fn pairs(&self, (pair, points): &(Pair, Points), arguments: &[i64]) -> Option<Vec<[Instance; 2]>> {
+        let points = points.at(arguments)?;
+        let pairs = points.iter().map(|point| {
+            let (first, second) = point.split_at(pair.loops);
+            [
+                self.instance(pair.first, first),
+                self.instance(pair.second, second),
+            ]
+        });
+        Some(pairs.collect())
+    }
+
+    /// What counts the loops around an access: a local of that name, or the `iteration`, from 0.
+    pub fn counters(&self, access: AccessId, unfolding: usize) -> &[String] {
+        let names = self.counters.get(&(access, unfolding));
+        names.map_or(&[], Vec::as_slice)
+    }
+
+    /// All pairs that race.
+    pub fn races(&self, arguments: &[i64]) -> Option<BTreeSet<(Instance, Instance)>> {
+        let mut races = BTreeSet::new();
+        for family in &self.races {
+            let pairs = self.pairs(family, arguments)?;
+            races.extend(pairs.into_iter().map(|[one, other]| {
+                if one < other { (one, other) } else { (other, one) }
+            }));
+        }
+        Some(races)
+    }
+
+    /// Everything that is known of a run with these arguments; none if some of it is unknown or too far from 0.
+    pub fn at(&self, arguments: &[i64]) -> Option<Instances> {
+        if self.vague {
+            return None;
+        }
+        let mut instances = Instances {
+            races: self.races(arguments)?,
+            ..Instances::default()
+        };
+        for (index, points) in &self.accesses {
+            let points = points.at(arguments)?;
+            let found = points.iter().map(|point| self.instance(*index, point));
+            instances.accesses.extend(found);
+        }
+        for (index, points) in &self.initial {
+            for point in points.at(arguments)? {
+                let read = self.instance(*index, &point);
+                instances.sources.entry(read).or_default().initial = true;
+            }
+        }
+        for family in &self.sources {
+            for [read, write] in self.pairs(family, arguments)? {
+                instances.sources.entry(read).or_default().writes.insert(write);
+            }
+        }
+        Some(instances)
+    }
+}
