@@ -4,7 +4,7 @@
 //! `//@` directives at its top and `//~` marks on its lines; `programs/README.md` has the list. The claims
 //! are compared with the JSON report of the default detector and with that of the oracle, exactly, in both
 //! directions; all detectors together must agree. Beside each program `x.stderr` holds the text report, which is
-//! compared too, and rewritten if `FINISHLINE_BLESS=1`, unless a claim is wrong.
+//! compared too, without proofs, and rewritten if `FINISHLINE_BLESS=1`, unless a claim is wrong.
 
 use libtest_mimic::{Arguments, Failed, Trial};
 use serde_json::Value;
@@ -200,7 +200,8 @@ impl<'a> Case<'a> {
     fn check(&self) -> Result<(), String> {
         let mut complaints = Complaints::default();
         let exit = Some(self.claims.exit()?);
-        let output = self.run(&[])?;
+        // How many accesses are proved in time, and so not checked, depends on the machine.
+        let output = self.run(&["--checks", "unproved"])?;
         complaints.compare("the exit status", &exit, &output.status.code());
         if !self.claims.stdout.is_empty() {
             let stdout = String::from_utf8_lossy(&output.stdout);

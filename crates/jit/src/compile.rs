@@ -68,10 +68,11 @@ pub(crate) fn compile<C: Checker>(
     };
     let mut scratch = Scratch::new();
     let mut builder_scratch = FunctionBuilderContext::new();
-    let mut stack_factor = 1;
+    let (mut stack_factor, mut checking) = (1, false);
     for id in reachable(module) {
         let index = id.index();
         program.registers = Registers::for_function::<C>(module.function(id));
+        checking |= heard::has_checks(module.function(id));
         code::compile(
             &mut program,
             &mut jit,
@@ -100,7 +101,7 @@ pub(crate) fn compile<C: Checker>(
             entry,
             stack_factor,
             spawns: program.spawns,
-            checking: program.checking[module.main.index()],
+            checking,
         },
         jit: ManuallyDrop::new(jit),
         module: PhantomData,

@@ -43,7 +43,7 @@ pub(crate) struct Executable {
     pub(crate) stack_factor: u64,
     /// By the numbers that the code calls them by.
     pub(crate) spawns: Vec<SpawnSite>,
-    /// Whether it has any checks.
+    /// Whether it has any checks: without, no object needs cells.
     pub(crate) checking: bool,
 }
 

@@ -257,7 +257,7 @@ fn the_json_has_every_figure() {
         })
     );
     assert_eq!(
-        report["passes"][2],
+        report["passes"][3],
         json!({"name": "read-only", "reason": Pass::ReadOnly.reason(), "accesses": 3})
     );
     assert_eq!(
