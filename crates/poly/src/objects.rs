@@ -341,7 +341,10 @@ impl<'f> Objects<'f> {
                     let length = length.exists(|symbol| symbol.kind == Kind::Object)?;
                     lengths = lengths.union(&length)?;
                 }
-                Ok(held.vague.is_none().then_some(lengths))
+                if held.vague.is_some() {
+                    return Ok(None);
+                }
+                self.or_anything(symbol, &lengths).map(Some)
             }
             Definition::Read(access) => {
                 let sources = self.sources(*access)?;
@@ -367,9 +370,19 @@ impl<'f> Objects<'f> {
                     self.isl.symbol(symbol.in_copy(1))?,
                 );
                 let differ = values.intersect(&others)?.intersect(&one.differs(&two)?)?;
-                Ok(differ.is_empty()?.then_some(values))
+                if !differ.is_empty()? {
+                    return Ok(None);
+                }
+                self.or_anything(symbol, &values).map(Some)
             }
         }
+    }
+
+    /// A definition for all instances: where it says nothing, because control does not come there, any value will do. A choice
+    /// that takes the value only in some instances must not lose the others.
+    fn or_anything(&self, symbol: Symbol, definition: &Set) -> Result<Set> {
+        let elsewhere = definition.exists(|it| it == symbol)?.complement()?;
+        definition.union(&elsewhere)
     }
 
     /// A condition on the counters of the loops around an allocation as one on the coordinates of its objects; none if
