@@ -13,6 +13,7 @@ use crate::sets::{Isl, Result, Set};
 use crate::sources::Sources;
 use crate::symbols::{Kind, Symbol};
 use finishline_fin::hir::{GlobalId, Program, Type};
+use finishline_ir::Const;
 use finishline_model::SiteId;
 use finishline_model::proof::ReasonKind;
 use std::cell::RefCell;
@@ -351,8 +352,15 @@ impl<'f> Objects<'f> {
                 if sources.vague {
                     return Ok(None);
                 }
-                let zero = self.isl.constant(0)?.bind(self.isl, symbol)?;
-                let mut values = sources.initial.intersect(&zero)?;
+                let initial = match self.facts.accesses[*access].place {
+                    Touched::Global(global) => self.program.globals[global.index()].initial,
+                    Touched::Field { .. } | Touched::Element { .. } => Const::Int(0),
+                };
+                let Const::Int(initial) = initial else {
+                    return Ok(None);
+                };
+                let initial = self.isl.constant(initial)?.bind(self.isl, symbol)?;
+                let mut values = sources.initial.intersect(&initial)?;
                 for (write, pairs) in &sources.writes {
                     let Stored::Number(stored) = &self.facts.accesses[*write].stored else {
                         return Ok(None);
