@@ -100,7 +100,9 @@ fn find(isl: &Isl, program: &Program, facts: &Facts) -> Result<Families> {
         let unfolding = unfoldings.entry(access.id).or_default();
         families.names.push((access.id, *unfolding));
         let names = loops(&access.path).map(|it| facts.counters[it.index as usize].name.clone());
-        families.counters.insert((access.id, *unfolding), names.collect());
+        families
+            .counters
+            .insert((access.id, *unfolding), names.collect());
         *unfolding += 1;
         families.touched(&objects, index)?;
         if access.kind == AccessKind::Read {
@@ -157,12 +159,7 @@ impl Families {
         Ok(())
     }
 
-    fn racing(
-        &mut self,
-        objects: &Objects,
-        first: AccessIndex,
-        second: AccessIndex,
-    ) -> Result<()> {
+    fn racing(&mut self, objects: &Objects, first: AccessIndex, second: AccessIndex) -> Result<()> {
         let mut found = Vec::new();
         objects.races(first, second, &mut found)?;
         if first != second {
@@ -199,7 +196,11 @@ impl Families {
         }
     }
 
-    fn pairs(&self, (pair, points): &(Pair, Points), arguments: &[i64]) -> Option<Vec<[Instance; 2]>> {
+    fn pairs(
+        &self,
+        (pair, points): &(Pair, Points),
+        arguments: &[i64],
+    ) -> Option<Vec<[Instance; 2]>> {
         let points = points.at(arguments)?;
         let pairs = points.iter().map(|point| {
             let (first, second) = point.split_at(pair.loops);
@@ -223,7 +224,11 @@ impl Families {
         for family in &self.races {
             let pairs = self.pairs(family, arguments)?;
             races.extend(pairs.into_iter().map(|[one, other]| {
-                if one < other { (one, other) } else { (other, one) }
+                if one < other {
+                    (one, other)
+                } else {
+                    (other, one)
+                }
             }));
         }
         Some(races)
@@ -251,7 +256,12 @@ impl Families {
         }
         for family in &self.sources {
             for [read, write] in self.pairs(family, arguments)? {
-                instances.sources.entry(read).or_default().writes.insert(write);
+                instances
+                    .sources
+                    .entry(read)
+                    .or_default()
+                    .writes
+                    .insert(write);
             }
         }
         Some(instances)

@@ -39,8 +39,8 @@ mod walk;
 mod words;
 
 pub use answer::Answer;
-pub use instances::{Families, Instance, Instances, Seen, families};
 use finishline_fin::hir::Program;
+pub use instances::{Families, Instance, Instances, Seen, families};
 use std::thread;
 use std::time::Duration;
 

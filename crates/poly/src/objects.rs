@@ -13,6 +13,7 @@ use crate::sets::{Isl, Result, Set};
 use crate::sources::Sources;
 use crate::symbols::{Kind, Symbol};
 use finishline_fin::hir::{GlobalId, Program, Type};
+use finishline_ir::Const;
 use finishline_model::SiteId;
 use finishline_model::proof::ReasonKind;
 use std::cell::RefCell;
@@ -341,15 +342,25 @@ impl<'f> Objects<'f> {
                     let length = length.exists(|symbol| symbol.kind == Kind::Object)?;
                     lengths = lengths.union(&length)?;
                 }
-                Ok(held.vague.is_none().then_some(lengths))
+                if held.vague.is_some() {
+                    return Ok(None);
+                }
+                self.or_anything(symbol, &lengths).map(Some)
             }
             Definition::Read(access) => {
                 let sources = self.sources(*access)?;
                 if sources.vague {
                     return Ok(None);
                 }
-                let zero = self.isl.constant(0)?.bind(self.isl, symbol)?;
-                let mut values = sources.initial.intersect(&zero)?;
+                let initial = match self.facts.accesses[*access].place {
+                    Touched::Global(global) => self.program.globals[global.index()].initial,
+                    Touched::Field { .. } | Touched::Element { .. } => Const::Int(0),
+                };
+                let Const::Int(initial) = initial else {
+                    return Ok(None);
+                };
+                let initial = self.isl.constant(initial)?.bind(self.isl, symbol)?;
+                let mut values = sources.initial.intersect(&initial)?;
                 for (write, pairs) in &sources.writes {
                     let Stored::Number(stored) = &self.facts.accesses[*write].stored else {
                         return Ok(None);
@@ -367,9 +378,19 @@ impl<'f> Objects<'f> {
                     self.isl.symbol(symbol.in_copy(1))?,
                 );
                 let differ = values.intersect(&others)?.intersect(&one.differs(&two)?)?;
-                Ok(differ.is_empty()?.then_some(values))
+                if !differ.is_empty()? {
+                    return Ok(None);
+                }
+                self.or_anything(symbol, &values).map(Some)
             }
         }
+    }
+
+    /// A definition for all instances: where it says nothing, because control does not come there, any value will do. A choice
+    /// that takes the value only in some instances must not lose the others.
+    fn or_anything(&self, symbol: Symbol, definition: &Set) -> Result<Set> {
+        let elsewhere = definition.exists(|it| it == symbol)?.complement()?;
+        definition.union(&elsewhere)
     }
 
     /// A condition on the counters of the loops around an allocation as one on the coordinates of its objects; none if

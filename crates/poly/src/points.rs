@@ -60,7 +60,10 @@ impl Points {
         if !narrow(system, &mut ranges) {
             return Some(());
         }
-        let open = ranges.iter().enumerate().filter(|(_, (low, high))| low < high);
+        let open = ranges
+            .iter()
+            .enumerate()
+            .filter(|(_, (low, high))| low < high);
         let Some((at, (low, high))) = open.min_by_key(|(_, (low, high))| high - low) else {
             let place = |symbol: &Symbol| self.symbols.iter().position(|other| other == symbol);
             let value = |symbol: &Symbol| Some(ranges[place(symbol)?].0);

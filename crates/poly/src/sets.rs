@@ -287,7 +287,13 @@ impl Set {
     /// The condition with each symbol replaced by another that does not occur in it.
     pub(crate) fn rename(&self, renamed: impl Naming) -> Result<Set> {
         let mut set = self.take()?;
-        for (at, symbol) in self.symbols()?.into_iter().enumerate() {
+        let symbols = self.symbols()?;
+        let mut names: Vec<Symbol> = symbols.iter().map(|it| renamed.name(*it)).collect();
+        names.sort_unstable();
+        if names.windows(2).any(|pair| pair[0] == pair[1]) {
+            return Err(Stop::Failed("two symbols of one name".to_string()));
+        }
+        for (at, symbol) in symbols.into_iter().enumerate() {
             let name = renamed.name(symbol);
             if name != symbol {
                 let set_name = set.set_dim_name(DimType::Param, at as u32, &name.to_string());

@@ -175,7 +175,7 @@ impl Objects<'_> {
         let after =
             (self.order).precedes((self.path(write), &first), (self.path(other), &second))?;
         if after.is_empty()? {
-            return Ok(after);
+            return self.isl.nothing();
         }
         let all = pairs.intersect(before)?.intersect(&after)?;
         all.exists(|symbol| symbol.copy == 2)

@@ -88,7 +88,10 @@ impl Generator {
         }
         let factor = self.rng.pick(&[2, 2, 3, -1, -2]);
         let product = Expression::binary(BinaryOp::Multiply, Expression::int(factor), value);
-        (product, of([factor * low, factor * high, factor * low, factor * high]))
+        (
+            product,
+            of([factor * low, factor * high, factor * low, factor * high]),
+        )
     }
 
     fn sum(&mut self, depth: u32) -> Int {
@@ -153,9 +156,8 @@ impl Generator {
 
     fn call(&mut self, depth: u32) -> Int {
         let calls = self.functions.iter().filter(|it| it.result.is_some());
-        let calls: Vec<(Name, Interval)> = calls
-            .filter_map(|it| Some((it.name, it.result?)))
-            .collect();
+        let calls: Vec<(Name, Interval)> =
+            calls.filter_map(|it| Some((it.name, it.result?))).collect();
         if calls.is_empty() {
             return self.local();
         }
@@ -192,7 +194,9 @@ impl Generator {
     pub(super) fn condition(&mut self, depth: u32) -> Expression {
         if self.beyond && self.rng.percent(8) {
             let (to, _) = self.literal(-1, 3);
-            let op = self.rng.pick(&[BinaryOp::Less, BinaryOp::Equal, BinaryOp::NotEqual]);
+            let op = self
+                .rng
+                .pick(&[BinaryOp::Less, BinaryOp::Equal, BinaryOp::NotEqual]);
             return Expression::binary(op, self.place(), to);
         }
         if !self.conditions.is_empty() && self.rng.percent(15) {

@@ -65,7 +65,11 @@ impl Generator {
             ((start, from), (end, to))
         };
         let inclusive = self.rng.percent(25);
-        let (low, high) = if step > 0 { (from.0, to.1) } else { (to.0, from.1) };
+        let (low, high) = if step > 0 {
+            (from.0, to.1)
+        } else {
+            (to.0, from.1)
+        };
         let trips = (high - low).max(0) / i64::abs(step) + 1;
         Counting {
             range: Range {
@@ -106,7 +110,9 @@ impl Generator {
                 must_reach_end: self.context.must_reach_end,
                 ..self.loop_context(trips)
             };
-            self.block(context, statements, |generator, _| generator.ints.push(local))
+            self.block(context, statements, |generator, _| {
+                generator.ints.push(local)
+            })
         };
         out.push(Statement::For {
             parallel,
@@ -164,7 +170,11 @@ impl Generator {
                 value: Expression::int(by),
             },
             false => {
-                let op = if by < 0 { BinaryOp::Subtract } else { BinaryOp::Add };
+                let op = if by < 0 {
+                    BinaryOp::Subtract
+                } else {
+                    BinaryOp::Add
+                };
                 let value = Expression::Name(variable);
                 let value = Expression::binary(op, value, Expression::int(by.abs()));
                 assign(Expression::Name(variable), value)

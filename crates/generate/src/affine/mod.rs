@@ -20,7 +20,7 @@ mod loops;
 mod statement;
 
 use crate::rng::Rng;
-use crate::shape::{Expression, Function, Global, Name, Program, Statement, Struct, Type};
+use crate::shape::{Expression, Function, Global, Literal, Name, Program, Statement, Struct, Type};
 use std::ops::RangeInclusive;
 
 /// The arguments of main for which nothing fails.
@@ -107,7 +107,10 @@ impl Kind {
 
     fn new(self) -> Expression {
         let sized = |element, sizes: &[i64]| {
-            Expression::NewArray(element, sizes.iter().copied().map(Expression::int).collect())
+            Expression::NewArray(
+                element,
+                sizes.iter().copied().map(Expression::int).collect(),
+            )
         };
         match self {
             Kind::Flat => sized(Type::Int, &[LENGTH]),
@@ -207,6 +210,10 @@ impl Generator {
             let name = self.name("g");
             self.globals.push(name);
             self.global(name, Type::Int);
+            if self.rng.percent(30) {
+                let initial = Literal::Int(self.rng.between(-2, 5));
+                self.program.globals.last_mut().expect("one").initial = Some(initial);
+            }
         }
         let shared = self.rng.percent(20);
         if shared {

@@ -133,7 +133,10 @@ impl Generator {
             value: Some(first),
         });
         let condition = self.condition(1);
-        out.push(only_if(condition, vec![assign(Expression::Name(name), second)]));
+        out.push(only_if(
+            condition,
+            vec![assign(Expression::Name(name), second)],
+        ));
         self.ints.push(Local {
             name,
             interval: (one.0.min(other.0), one.1.max(other.1)),
@@ -149,10 +152,8 @@ impl Generator {
             Kind::Flat | Kind::Grid => {}
             Kind::Rows => {
                 let counter = self.name("k");
-                let place = Expression::element(
-                    Expression::Name(name),
-                    vec![Expression::Name(counter)],
-                );
+                let place =
+                    Expression::element(Expression::Name(name), vec![Expression::Name(counter)]);
                 let value = match (self.rng.below(3), self.object(Kind::Flat)) {
                     (0, Some((array, _))) => Expression::Conditional(Box::new((
                         Expression::binary(

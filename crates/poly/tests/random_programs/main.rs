@@ -119,7 +119,9 @@ impl<'p> Subject<'p> {
         Instance {
             access: id,
             unfolding: access.unfolding,
-            counters: counters.map(|(counter, name)| counter.value(name)).collect(),
+            counters: counters
+                .map(|(counter, name)| counter.value(name))
+                .collect(),
         }
     }
 
@@ -132,7 +134,12 @@ impl<'p> Subject<'p> {
 
     /// Everything of a run, by definition.
     fn instances(&self, graph: &Graph) -> Instances {
-        let accesses: Vec<Instance> = graph.run.accesses.iter().map(|it| self.instance(it)).collect();
+        let accesses: Vec<Instance> = graph
+            .run
+            .accesses
+            .iter()
+            .map(|it| self.instance(it))
+            .collect();
         let mut instances = Instances::default();
         for (first, second) in graph.races() {
             let (one, other) = (&accesses[first], &accesses[second]);
@@ -142,9 +149,13 @@ impl<'p> Subject<'p> {
         for (index, access) in graph.run.accesses.iter().enumerate() {
             if !access.is_write {
                 let (writes, initial) = graph.sources(index);
-                let seen = instances.sources.entry(accesses[index].clone()).or_default();
+                let seen = instances
+                    .sources
+                    .entry(accesses[index].clone())
+                    .or_default();
                 seen.initial = initial;
-                seen.writes.extend(writes.iter().map(|it| accesses[*it].clone()));
+                seen.writes
+                    .extend(writes.iter().map(|it| accesses[*it].clone()));
             }
         }
         instances.accesses = accesses.into_iter().collect();
@@ -173,7 +184,8 @@ impl<'p> Subject<'p> {
         (proved, run): (&BTreeSet<T>, &BTreeSet<T>),
         words: impl Fn(&T) -> String,
     ) -> Result<(), Wrong> {
-        let only = |one: &BTreeSet<T>, other: &BTreeSet<T>| one.difference(other).next().map(&words);
+        let only =
+            |one: &BTreeSet<T>, other: &BTreeSet<T>| one.difference(other).next().map(&words);
         match (only(proved, run), only(run, proved)) {
             (None, None) => Ok(()),
             (Some(one), _) => wrong(kind, format!("{arguments:?}: only the prover has {one}")),
@@ -198,11 +210,18 @@ impl<'p> Subject<'p> {
             let Some(sources) = proved.sources.get(read) else {
                 return wrong("sources", format!("{arguments:?}: none of {}", one(read)));
             };
-            self.difference("sources", arguments, (&sources.writes, &seen.writes), |write| {
-                format!("{} for {}", one(write), one(read))
-            })?;
+            self.difference(
+                "sources",
+                arguments,
+                (&sources.writes, &seen.writes),
+                |write| format!("{} for {}", one(write), one(read)),
+            )?;
             if sources.initial != seen.initial {
-                let message = format!("{arguments:?}: it is {} that {} sees the starting value", seen.initial, one(read));
+                let message = format!(
+                    "{arguments:?}: it is {} that {} sees the starting value",
+                    seen.initial,
+                    one(read)
+                );
                 return wrong("sources", message);
             }
         }
@@ -226,7 +245,10 @@ impl<'p> Subject<'p> {
         let outcome =
             depth_first::run_for(1_000_000, program, &mut records, output, &AtomicU64::new(0));
         if !matches!(outcome.result, End::Finished) {
-            return wrong("interpreter", format!("{arguments:?}: {:?}", outcome.result));
+            return wrong(
+                "interpreter",
+                format!("{arguments:?}: {:?}", outcome.result),
+            );
         }
         let told = records.iter().filter_map(|record| match record {
             Record::Access(access) => Some(access),
@@ -234,7 +256,10 @@ impl<'p> Subject<'p> {
         });
         let told: Vec<_> = told.collect();
         if told.len() != graph.run.accesses.len() {
-            return wrong("interpreter", format!("{arguments:?}: another number of accesses"));
+            return wrong(
+                "interpreter",
+                format!("{arguments:?}: another number of accesses"),
+            );
         }
         let mut locations = HashMap::new();
         let mut back = HashMap::new();
@@ -242,14 +267,19 @@ impl<'p> Subject<'p> {
             let same = *locations.entry(theirs.first).or_insert(ours.location) == ours.location
                 && *back.entry(ours.location).or_insert(theirs.first) == theirs.first;
             if !same || theirs.id != self.id(ours) {
-                return wrong("interpreter", format!("{arguments:?}: {theirs:?} is {ours:?}"));
+                return wrong(
+                    "interpreter",
+                    format!("{arguments:?}: {theirs:?} is {ours:?}"),
+                );
             }
         }
         let mut oracle = Oracle::new(10_000);
         replay(&records, &mut oracle);
         let theirs = oracle.racing_locations(Mode::Structure);
         let races = graph.races();
-        let ours = races.iter().map(|(first, _)| back[&graph.run.accesses[*first].location]);
+        let ours = races
+            .iter()
+            .map(|(first, _)| back[&graph.run.accesses[*first].location]);
         if theirs != ours.collect() {
             return wrong("oracle", format!("{arguments:?}: other racing locations"));
         }
@@ -305,12 +335,17 @@ impl<'p> Subject<'p> {
                 && info.kind == told.kind
                 && values.eq(instance.counters.iter().copied())
         };
-        let found = self.instances(&graph).races.into_iter().any(|(one, other)| {
-            let either = [(&one, &other), (&other, &one)];
-            either.into_iter().any(|(first, second)| {
-                is(first, &race.first, &witness.first) && is(second, &race.second, &witness.second)
-            })
-        });
+        let found = self
+            .instances(&graph)
+            .races
+            .into_iter()
+            .any(|(one, other)| {
+                let either = [(&one, &other), (&other, &one)];
+                either.into_iter().any(|(first, second)| {
+                    is(first, &race.first, &witness.first)
+                        && is(second, &race.second, &witness.second)
+                })
+            });
         match found {
             true => Ok(()),
             false => wrong("witness", format!("{witness:?} is no race")),
@@ -385,7 +420,9 @@ fn judge_claims(tree: &Program) -> Result<Judged, Wrong> {
             return wrong("false alarm", format!("{arguments:?}: {one} with {other}"));
         }
         let open = |(one, other): &&(Instance, Instance)| {
-            !families.doubtful.contains(&(one.access.min(other.access), one.access.max(other.access)))
+            !families
+                .doubtful
+                .contains(&(one.access.min(other.access), one.access.max(other.access)))
         };
         if let Some((one, other)) = found.difference(&certain).find(open) {
             let (one, other) = (subject.words(one), subject.words(other));
@@ -445,7 +482,10 @@ fn campaign(settings: &Settings, count: u64, judge: fn(&Program) -> Result<Judge
     assert!(skipped <= count / 20, "{skipped} of {count} are too large");
     // The programs must not all be of one kind, or the comparison shows little.
     if count >= 200 {
-        assert!(racy > count / 4 && racy < count * 3 / 4, "{racy} of {count} race");
+        assert!(
+            racy > count / 4 && racy < count * 3 / 4,
+            "{racy} of {count} race"
+        );
     }
 }
 

@@ -299,12 +299,7 @@ impl<'p> Machine<'p> {
         }
     }
 
-    fn call(
-        &mut self,
-        at: Place,
-        name: Name,
-        arguments: Vec<Value>,
-    ) -> Outcome<Option<Value>> {
+    fn call(&mut self, at: Place, name: Name, arguments: Vec<Value>) -> Outcome<Option<Value>> {
         let callee = function(self.program, name)?;
         let unfolding = self.unfoldings[self.unfolding].calls[&at];
         let caller = std::mem::replace(&mut self.unfolding, unfolding);

@@ -1,0 +1,181 @@
+//! Programs on which the prover once was wrong, made small, with what is right by the definition.
+//!
+//! Each was found by `random_programs`, whose generator need not come across it again.
+
+use finishline_model::Verdict;
+use finishline_poly::{Families, Options, families, prove};
+use std::collections::BTreeSet;
+use std::time::Duration;
+
+const OPTIONS: Options = Options {
+    timeout: Duration::from_secs(60),
+    dataflow: false,
+};
+
+struct Kept {
+    program: finishline_fin::hir::Program,
+    families: Families,
+}
+
+fn kept(text: &str) -> Kept {
+    let program = finishline_fin::analyse("kept.fin", text.as_bytes());
+    let Ok(program) = program else {
+        panic!("it is refused: {text}");
+    };
+    let families = families(&program, &OPTIONS).expect("no time limit");
+    Kept { program, families }
+}
+
+impl Kept {
+    fn verdict(&self) -> Verdict {
+        prove(&self.program, &OPTIONS).proof.verdict
+    }
+
+    /// The lines and counters of the pairs that surely race.
+    fn races(&self, arguments: &[i64]) -> BTreeSet<[(u32, Vec<i64>); 2]> {
+        let races = self.families.races(arguments).expect("finitely many");
+        let place = |instance: finishline_poly::Instance| {
+            let info = self.program.source.access(instance.access);
+            let line = self.program.source.site(info.place).line;
+            (line, instance.counters)
+        };
+        let pairs = races.into_iter();
+        pairs
+            .map(|(one, other)| [place(one), place(other)])
+            .collect()
+    }
+}
+
+/// What a read gives was defined only where the read happens, and a choice that takes it there lost all other instances.
+#[test]
+fn a_choice_that_reads_in_one_case() {
+    let kept = kept(
+        "var g: int;
+fn main(n: int) {
+    let a = new int[24];
+    async {
+        var w = 0;
+        if n > 0 {
+            w = g;
+        }
+        a[w + 12] = 0;
+    }
+    a[12] = 0;
+}
+",
+    );
+    assert_eq!(kept.verdict(), Verdict::Race);
+    for n in -1..=1 {
+        assert_eq!(
+            kept.races(&[n]),
+            BTreeSet::from([[(9, vec![]), (11, vec![])]])
+        );
+    }
+}
+
+/// The same for a result, and for a condition on what was read that came to nothing.
+#[test]
+fn a_result_and_a_condition_that_read_in_one_case() {
+    let result = kept(
+        "var g: int;
+fn f(i: int): int {
+    if 0 == i { return g; }
+    return i;
+}
+fn main(n: int) {
+    let a = new int[24];
+    async a[f(n) + 12] = 0;
+    a[n + 12] = 0;
+}
+",
+    );
+    assert_eq!(result.verdict(), Verdict::Race);
+    assert_eq!(
+        result.races(&[-1]),
+        BTreeSet::from([[(8, vec![]), (9, vec![])]])
+    );
+    let condition = kept(
+        "var g: int;
+fn main(n: int) {
+    let a = new int[1];
+    if 0 != n {
+        if abs(g % 3) >= n && n == 1 {}
+    }
+    for i in 1..-1 step -1 {
+        async a[0] = 0;
+    }
+}
+",
+    );
+    assert_eq!(condition.verdict(), Verdict::Race);
+    assert_eq!(
+        condition.races(&[0]),
+        BTreeSet::from([[(8, vec![0]), (8, vec![1])]])
+    );
+}
+
+/// A value computed from something unknown was taken for a constant, so that nobody doubted it.
+#[test]
+fn an_argument_that_is_read() {
+    let kept = kept(
+        "var g: int;
+fn f(i: int, p: int[]) {
+    async p[13] = 0;
+    p[0] = p[i + 12];
+}
+fn main() {
+    f(g % 3, new int[24]);
+}
+",
+    );
+    assert_eq!(kept.verdict(), Verdict::Proved);
+}
+
+/// Globals that start with a value other than 0 were taken to start with 0.
+#[test]
+fn a_global_with_a_literal() {
+    let kept = kept(
+        "var g: int = 5;
+fn main() {
+    let a = new int[9];
+    async a[g] = 1;
+    a[5] = 2;
+}
+",
+    );
+    assert_eq!(kept.verdict(), Verdict::Race);
+    assert_eq!(
+        kept.races(&[]),
+        BTreeSet::from([[(4, vec![]), (5, vec![])]])
+    );
+}
+
+/// Two symbols of a set became one: the counters of the second access had no bounds.
+#[test]
+fn a_value_that_tasks_of_a_loop_exchange() {
+    let kept = kept(
+        "var g: int;
+fn main(n: int) {
+    let a = new int[3];
+    for k in n..1 {
+        async {
+            g = n;
+            a[abs(g)] = 0;
+        }
+    }
+}
+",
+    );
+    let races = kept.races(&[-1]);
+    // All of one iteration that touch `g` or `a[1]` with all of the other, but two reads of `g`.
+    let expected = [(6, 6), (6, 7), (7, 6), (7, 7)]
+        .map(|(first, second)| [(first, vec![-1]), (second, vec![0])]);
+    let ordered = races.into_iter().map(|[one, other]| {
+        if one.1 < other.1 {
+            [one, other]
+        } else {
+            [other, one]
+        }
+    });
+    assert_eq!(ordered.collect::<BTreeSet<_>>(), BTreeSet::from(expected));
+}
