@@ -105,7 +105,7 @@ impl Kind {
         }
     }
 
-    fn new(self) -> Expression {
+    fn made(self) -> Expression {
         let sized = |element, sizes: &[i64]| {
             Expression::NewArray(
                 element,

@@ -147,7 +147,7 @@ impl Generator {
     /// A new object in a name of its own.
     pub(super) fn allocation(&mut self, kind: Kind, out: &mut Vec<Statement>) {
         let name = self.name("a");
-        out.push(bind(name, kind.new()));
+        out.push(bind(name, kind.made()));
         match kind {
             Kind::Flat | Kind::Grid => {}
             Kind::Rows => {
@@ -162,9 +162,9 @@ impl Generator {
                             Expression::int(2),
                         ),
                         array,
-                        Kind::Flat.new(),
+                        Kind::Flat.made(),
                     ))),
-                    _ => Kind::Flat.new(),
+                    _ => Kind::Flat.made(),
                 };
                 out.push(Statement::For {
                     parallel: self.rng.percent(30),
@@ -181,7 +181,7 @@ impl Generator {
             Kind::Object => {
                 let value = match self.object(Kind::Flat) {
                     Some((array, _)) => array,
-                    None => Kind::Flat.new(),
+                    None => Kind::Flat.made(),
                 };
                 let row = Expression::field(Expression::Name(name), ROW);
                 out.push(assign(row, value));
@@ -294,10 +294,7 @@ impl Generator {
             out.push(Statement::Call(Expression::Call(function, arguments)));
             return;
         }
-        let place = match signature.result {
-            Some(_) => Some(self.place()),
-            None => None,
-        };
+        let place = signature.result.map(|_| self.place());
         out.push(Statement::Spawn {
             place,
             function,

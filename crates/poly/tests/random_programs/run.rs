@@ -661,7 +661,7 @@ impl<'p> Machine<'p> {
                     ("abs", [Value::Int(value)]) => value.wrapping_abs(),
                     ("min", [Value::Int(one), Value::Int(other)]) => *one.min(other),
                     ("max", [Value::Int(one), Value::Int(other)]) => *one.max(other),
-                    _ => return Err(format!("{name}")),
+                    _ => return Err(name.to_string()),
                 }))
             }
             Expression::Call(name, arguments) => {
