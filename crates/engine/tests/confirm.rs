@@ -4,7 +4,9 @@ mod common;
 
 use common::compile;
 use finishline_engine::confirm::confirm;
-use finishline_model::proof::{Confirmation, Kernel, Proof, StaticAccess, StaticRace, Witness};
+use finishline_model::proof::{
+    Confirmation, Dataflow, Kernel, Proof, StaticAccess, StaticRace, Witness,
+};
 use finishline_model::summary::Place;
 use finishline_model::{AccessKind, Verdict};
 use std::time::Duration;
@@ -71,6 +73,7 @@ fn proof(kernels: Vec<Vec<StaticRace>>) -> Proof {
         kernels: kernels.into_iter().map(kernel).collect(),
         remarks: Vec::new(),
         sources: Vec::new(),
+        dataflow: Dataflow::NotAsked,
         time: Duration::ZERO,
     }
 }

@@ -24,6 +24,8 @@ pub struct Proof {
     pub remarks: Vec<Remark>,
     /// For each read whose producers are known: who wrote what it reads.
     pub sources: Vec<ReadSources>,
+    /// Whether remarks and sources are all there is to say.
+    pub dataflow: Dataflow,
     pub time: Duration,
 }
 
@@ -254,6 +256,27 @@ impl ReasonKind {
             ReasonKind::TooLarge => {
                 "divide the kernel, or check this input with `finishline check`"
             }
+        }
+    }
+}
+
+/// How far the question was followed who produces what.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Dataflow {
+    NotAsked,
+    Complete,
+    /// The time allowed was over.
+    CutShort,
+}
+
+impl Dataflow {
+    pub const ALL: [Dataflow; 3] = [Dataflow::NotAsked, Dataflow::Complete, Dataflow::CutShort];
+
+    pub const fn word(self) -> &'static str {
+        match self {
+            Dataflow::NotAsked => "not-asked",
+            Dataflow::Complete => "complete",
+            Dataflow::CutShort => "cut-short",
         }
     }
 }

@@ -11,7 +11,9 @@ use crate::symbols::{Kind, Symbol};
 use crate::walk;
 use crate::words::{Words, place};
 use finishline_fin::hir::Program;
-use finishline_model::proof::{Kernel, Proof, Reason, ReasonKind, RemarkKind, StaticRace};
+use finishline_model::proof::{
+    Dataflow, Kernel, Proof, Reason, ReasonKind, RemarkKind, StaticRace,
+};
 use finishline_model::summary::Place;
 use finishline_model::{AccessId, AccessKind, SiteId, Verdict};
 use std::collections::{BTreeMap, BTreeSet};
@@ -37,8 +39,8 @@ impl Answer {
     /// The accesses that race with nothing when main gets these arguments. An argument that is no integer is `None`.
     pub fn harmless(&self, arguments: &[Option<i64>]) -> BTreeSet<AccessId> {
         /// Beyond this, sums of counters and multiples of parameters may not fit into 64 bits.
-        const LARGEST: i64 = 1 << 31;
-        let in_range = |value: &Option<i64>| value.is_none_or(|it| it.abs() <= LARGEST);
+        const LARGEST: u64 = 1 << 31;
+        let in_range = |value: &Option<i64>| value.is_none_or(|it| it.unsigned_abs() <= LARGEST);
         if !arguments.iter().all(in_range) {
             return BTreeSet::new();
         }
@@ -95,6 +97,7 @@ pub(crate) fn answer(program: &Program, options: &Options) -> Answer {
         kernels: Vec::new(),
         remarks: Vec::new(),
         sources: Vec::new(),
+        dataflow: Dataflow::NotAsked,
         time: start.elapsed(),
     };
     match facts {
@@ -107,8 +110,10 @@ pub(crate) fn answer(program: &Program, options: &Options) -> Answer {
             proof.kernels = judge.kernels(&words);
             if options.dataflow {
                 let _clock = isl.clock(options.timeout);
-                // What there was no time for is left out: nothing else depends on it.
-                let _ = dataflow(&words, &mut proof);
+                proof.dataflow = match dataflow(&words, &mut proof) {
+                    Ok(()) => Dataflow::Complete,
+                    Err(_) => Dataflow::CutShort,
+                };
             }
         }
         Err(stop) => {

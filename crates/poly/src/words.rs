@@ -243,7 +243,7 @@ impl Words<'_> {
             Slot::Elements(allocation) => {
                 let loops = facts.allocations[*allocation].loops.len();
                 let (loops, indices) = coordinates.split_at(loops.min(coordinates.len()));
-                format!("{}[{}]", object(*allocation, loops), indices.join(","))
+                format!("{}[{}]", object(*allocation, loops), indices.join(", "))
             }
             Slot::Foreign(..) => "an object made elsewhere".to_string(),
         }
@@ -310,7 +310,8 @@ impl Words<'_> {
             .zip(&main.parameters)
             .map(written)
             .collect();
-        let replay = format!("{command} {} --watch '{location}'", values.join(" "));
+        let values = values.join(" ");
+        let replay = format!("{command} {values} --watch '{location}'").replace("  ", " ");
         Ok(Some(Witness {
             arguments,
             location,

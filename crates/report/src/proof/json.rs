@@ -32,6 +32,7 @@ struct Report<'a> {
     distinct_races: usize,
     remarks: Vec<Questionable<'a>>,
     sources: Vec<Produced<'a>>,
+    dataflow: &'static str,
     seconds: f64,
 }
 
@@ -141,6 +142,7 @@ impl<'a> Report<'a> {
             distinct_races: races(proof).count(),
             remarks: proof.remarks.iter().map(Questionable::new).collect(),
             sources: proof.sources.iter().map(Produced::new).collect(),
+            dataflow: proof.dataflow.word(),
             seconds: proof.time.as_secs_f64(),
         }
     }

@@ -8,7 +8,9 @@ use crate::page::{BOLD, DIM, LABEL, Page, RED, YELLOW};
 use crate::rows::Row;
 use crate::text::paint_of;
 use crate::words::{count, position};
-use finishline_model::proof::{Kernel, Proof, ReadSources, Remark, StaticAccess, StaticRace};
+use finishline_model::proof::{
+    Dataflow, Kernel, Proof, ReadSources, Remark, StaticAccess, StaticRace,
+};
 use finishline_model::summary::Place;
 use std::collections::BTreeSet;
 use std::io;
@@ -40,6 +42,12 @@ pub(super) fn write(
             page.sources(read);
             page.blank();
         }
+    }
+    if proof.dataflow == Dataflow::CutShort {
+        let text =
+            "the time allowed was over before all reads were followed; `--timeout` gives more";
+        page.labelled("", "cut short", YELLOW, text);
+        page.blank();
     }
     page.kernels(proof);
     page.proof_closing(proof);

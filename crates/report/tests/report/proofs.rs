@@ -3,8 +3,8 @@
 use crate::summaries::{EVIL, place};
 use finishline_model::AccessKind;
 use finishline_model::proof::{
-    Benign, Confirmation, Kernel, Proof, ReadSources, Reason, ReasonKind, Remark, RemarkKind,
-    Source, StaticAccess, StaticRace, Witness,
+    Benign, Confirmation, Dataflow, Kernel, Proof, ReadSources, Reason, ReasonKind, Remark,
+    RemarkKind, Source, StaticAccess, StaticRace, Witness,
 };
 use finishline_model::verdict::Verdict;
 use std::time::Duration;
@@ -49,6 +49,7 @@ fn proof(verdict: Verdict, kernels: Vec<Kernel>) -> Proof {
         kernels,
         remarks: Vec::new(),
         sources: Vec::new(),
+        dataflow: Dataflow::NotAsked,
         time: Duration::from_micros(3140),
     }
 }
@@ -63,6 +64,7 @@ pub(crate) fn empty() -> Proof {
 
 pub(crate) fn proved() -> Proof {
     Proof {
+        dataflow: Dataflow::Complete,
         sources: vec![ReadSources {
             place: place("x.fin", 9, 20, "B[k]"),
             location: "B[k]".to_owned(),
