@@ -1,6 +1,6 @@
 //! `cargo xtask soak`: long campaigns of random programs, from a seed nobody has tried.
 //!
-//! The tests of `engine`, `opt`, `detect` and `fin` run as many random programs, event streams and damaged sources as
+//! The tests of `engine`, `opt`, `detect`, `fin` and `poly` run as many random programs, event streams and damaged sources as
 //! `FINISHLINE_SEEDS` says, from the seed `FINISHLINE_SEED` on. `cargo xtask test` runs a fixed range; this
 //! runs many new ones, all campaigns even if one fails, and prints what repeats a failure.
 
@@ -8,7 +8,7 @@ use crate::command::CommandLine;
 use crate::{Failure, Outcome, prerequisites};
 use std::time::{SystemTime, UNIX_EPOCH};
 
-const CAMPAIGNS: [&str; 12] = [
+const CAMPAIGNS: [&str; 13] = [
     "cargo test --release --quiet --package finishline-engine --test random_programs",
     "cargo test --release --quiet --package finishline-engine --test all_schedules",
     "cargo test --release --quiet --package finishline-engine --test compiled",
@@ -21,6 +21,7 @@ const CAMPAIGNS: [&str; 12] = [
     "cargo test --release --quiet --package finishline-opt --test whole_program",
     "cargo test --release --quiet --package finishline-detect",
     "cargo test --release --quiet --package finishline-fin --test any_bytes",
+    "cargo test --release --quiet --package finishline-poly --test random_programs",
 ];
 
 const DEFAULT_PROGRAMS: u64 = 1_000_000;

@@ -32,7 +32,7 @@ use std::time::Duration;
 
 const PROGRAMS: u64 = 300;
 /// So many are shrunk and printed.
-const MOST_FAILURES: usize = 10;
+const MOST_FAILURES: usize = 3;
 const FIRST_SEED: u64 = 1;
 const OPTIONS: Options = Options {
     timeout: Duration::from_secs(60),
