@@ -10,7 +10,9 @@ use std::collections::HashSet;
 fn a_seed_names_one_program() {
     for beyond in [false, true] {
         let settings = Settings { beyond };
-        let texts: HashSet<String> = (0..300).map(|seed| render(&program(seed, &settings))).collect();
+        let texts: HashSet<String> = (0..300)
+            .map(|seed| render(&program(seed, &settings)))
+            .collect();
         assert!(texts.len() > 290, "seeds give different programs");
         for seed in 0..300 {
             assert!(texts.contains(&render(&program(seed, &settings))));
@@ -97,10 +99,50 @@ fn every_construct_occurs() {
     }
     let steps = [2, 3, -1, -2, -3].map(|step| format!("for step {:?}", Expression::int(step)));
     let wanted = [
-        "async", "finish", "isolated", "for", "forall", "for ..=", "forall ..=", "while", "if", "else", "break",
-        "continue", "return", "return a value", "spawn", "place = spawn", "sync", "begin_finish", "call", "+",
-        "-", "*", "/", "%", "&", "<<", ">>", "&&", "||", "==", "!=", "<", "<=", ">", ">=", "min", "max", "abs",
-        "? :", "call in an expression", "1-d element", "2-d element", "element of a row", "field",
+        "async",
+        "finish",
+        "isolated",
+        "for",
+        "forall",
+        "for ..=",
+        "forall ..=",
+        "while",
+        "if",
+        "else",
+        "break",
+        "continue",
+        "return",
+        "return a value",
+        "spawn",
+        "place = spawn",
+        "sync",
+        "begin_finish",
+        "call",
+        "+",
+        "-",
+        "*",
+        "/",
+        "%",
+        "&",
+        "<<",
+        ">>",
+        "&&",
+        "||",
+        "==",
+        "!=",
+        "<",
+        "<=",
+        ">",
+        ">=",
+        "min",
+        "max",
+        "abs",
+        "? :",
+        "call in an expression",
+        "1-d element",
+        "2-d element",
+        "element of a row",
+        "field",
     ];
     for word in wanted.into_iter().map(str::to_string).chain(steps) {
         assert!(found.contains(&word), "no {word}");
