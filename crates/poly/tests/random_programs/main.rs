@@ -30,7 +30,7 @@ use std::sync::Mutex;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
-const PROGRAMS: u64 = 300;
+const PROGRAMS: u64 = 200;
 /// So many are shrunk and printed.
 const MOST_FAILURES: usize = 3;
 const FIRST_SEED: u64 = 1;
