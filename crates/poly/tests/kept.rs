@@ -150,6 +150,59 @@ fn main() {
     );
 }
 
+/// A write that may not happen overwrites nothing.
+#[test]
+fn a_reference_that_may_have_been_replaced() {
+    let kept = kept(
+        "struct S { row: int[] }
+fn main() {
+    let s = new S();
+    let f = new float[1];
+    let a = new int[1];
+    s.row = a;
+    if f[0] > 0.0 {
+        s.row = new int[1];
+    }
+    async s.row[0] = 1;
+    a[0] = 2;
+}
+",
+    );
+    assert_eq!(kept.verdict(), Verdict::Unknown);
+}
+
+/// Control does not come past a loop that returned, and a return after the one that ended the loop counts for nothing.
+#[test]
+fn returns_from_loops() {
+    let kept = kept(
+        "var g: int;
+fn f(n: int) {
+    for i in 0..4 {
+        if i == 1 { break; }
+        if i == n { return; }
+    }
+    async g = 1;
+    for i in 0..4 {
+        if i == n { return; }
+    }
+    g = 2;
+}
+fn main(n: int) {
+    finish f(n);
+}
+",
+    );
+    let race = BTreeSet::from([[(7, vec![]), (11, vec![])]]);
+    for (n, expected) in [
+        (-1, &race),
+        (0, &BTreeSet::new()),
+        (1, &BTreeSet::new()),
+        (4, &race),
+    ] {
+        assert_eq!(kept.races(&[n]), *expected, "{n}");
+    }
+}
+
 /// Two symbols of a set became one: the counters of the second access had no bounds.
 #[test]
 fn a_value_that_tasks_of_a_loop_exchange() {

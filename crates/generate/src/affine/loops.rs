@@ -209,7 +209,7 @@ impl Generator {
         trips: i64,
         exits: u32,
     ) {
-        if self.exits == exits {
+        if self.exits == exits || self.beyond {
             let interval = (low + (by * trips).min(0), high + (by * trips).max(0));
             self.ints.push(Local {
                 name: variable,
@@ -311,7 +311,7 @@ impl Generator {
             range,
             body,
         });
-        if self.exits == exits && self.rng.percent(60) {
+        if (self.exits == exits || self.beyond) && self.rng.percent(60) {
             let name = self.name("b");
             out.push(bind(name, Expression::Name(variables[0])));
             self.objects.push((name, Kind::Flat));

@@ -92,6 +92,9 @@ impl Generator {
 
     /// Changes a variable, maybe in a loop around which it was declared.
     fn change(&mut self, out: &mut Vec<Statement>) {
+        if self.rng.percent(40) {
+            return self.redirect(out);
+        }
         let private = self.ints.iter().filter(|local| local.private);
         let private: Vec<Local> = private.copied().collect();
         if private.is_empty() {
@@ -101,6 +104,20 @@ impl Generator {
         let (value, interval) = self.int(1);
         let value = self.within(value, interval, local.interval);
         out.push(assign(Expression::Name(local.name), value));
+    }
+
+    /// Lets a shared reference refer to another array.
+    fn redirect(&mut self, out: &mut Vec<Statement>) {
+        let place = match (self.object(Kind::Object), self.object(Kind::Rows)) {
+            (Some((object, _)), _) => Expression::field(object, ROW),
+            (None, Some((rows, _))) => Expression::element(rows, vec![self.row()]),
+            (None, None) => return self.access(out),
+        };
+        let Some((array, _)) = self.object(Kind::Flat) else {
+            return self.access(out);
+        };
+        let condition = self.condition(0);
+        out.push(only_if(condition, vec![assign(place, array)]));
     }
 
     fn access(&mut self, out: &mut Vec<Statement>) {
@@ -216,7 +233,8 @@ impl Generator {
         if self.context.may_continue && (!self.context.must_reach_end || self.beyond) {
             exits.push(Statement::Continue);
         }
-        if self.context.may_return && self.rng.percent(30) {
+        let often = if self.context.may_break { 60 } else { 30 };
+        if self.context.may_return && self.rng.percent(often) {
             exits.push(Statement::Return(None));
         }
         if exits.is_empty() {
