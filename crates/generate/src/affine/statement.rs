@@ -150,10 +150,16 @@ impl Generator {
             value: Some(first),
         });
         let condition = self.condition(1);
-        out.push(only_if(
+        let change = vec![assign(Expression::Name(name), second)];
+        let (then, otherwise) = match self.rng.below(3) {
+            0 => (Vec::new(), Some(change)),
+            _ => (change, None),
+        };
+        out.push(Statement::If {
             condition,
-            vec![assign(Expression::Name(name), second)],
-        ));
+            then,
+            otherwise,
+        });
         self.ints.push(Local {
             name,
             interval: (one.0.min(other.0), one.1.max(other.1)),
