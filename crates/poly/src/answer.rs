@@ -11,9 +11,7 @@ use crate::symbols::{Kind, Symbol};
 use crate::walk;
 use crate::words::{Words, place};
 use finishline_fin::hir::Program;
-use finishline_model::proof::{
-    Dataflow, Kernel, Proof, Reason, ReasonKind, RemarkKind, StaticRace,
-};
+use finishline_model::proof::{Dataflow, Kernel, Proof, Reason, ReasonKind, StaticRace};
 use finishline_model::summary::Place;
 use finishline_model::{AccessId, AccessKind, SiteId, Verdict};
 use std::collections::{BTreeMap, BTreeSet};
@@ -135,14 +133,10 @@ fn dataflow(words: &Words, proof: &mut Proof) -> Result<()> {
     let facts = words.objects.facts;
     for (index, access) in facts.accesses.iter().enumerate() {
         let others = facts.accesses.iter().filter(|other| other.id == access.id);
-        let (kind, set) = match access.kind {
-            AccessKind::Read => {
-                proof.sources.push(words.sources(index)?);
-                let set = words.objects.never_written(index)?;
-                (RemarkKind::NeverWritten, set)
-            }
-            AccessKind::Write => (RemarkKind::DeadWrite, words.objects.dead(index)?),
-        };
+        if access.kind == AccessKind::Read {
+            proof.sources.extend(words.sources(index)?);
+        }
+        let (kind, set) = words.objects.questionable(index)?;
         let Some(set) = set else { continue };
         // What is true of one call of a function may not be of another.
         if !set.is_empty()? && others.count() == 1 {

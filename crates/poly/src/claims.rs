@@ -70,7 +70,7 @@ struct Claims<'p> {
     wrong: Vec<String>,
 }
 
-impl Claims<'_> {
+impl<'p> Claims<'p> {
     /// The directives of one kind.
     fn directives(&self, kind: &str) -> Vec<String> {
         let prefix = format!("//@ {kind}: ");
@@ -110,7 +110,7 @@ impl Claims<'_> {
         Ok(self.wrong)
     }
 
-    fn findings(&self) -> Result<Vec<Finding>> {
+    fn findings(&self) -> Result<Vec<Finding<'p>>> {
         let mut found = Vec::new();
         for (id, accesses) in kernels::divide(self.facts).list {
             let mut gaps = self.facts.gaps.iter();
@@ -386,7 +386,7 @@ impl Claims<'_> {
             for (index, access) in self.facts.accesses.iter().enumerate() {
                 if access.kind == AccessKind::Write && ids.contains(&access.id) {
                     let all = self.objects.instances(index)?;
-                    let dead = self.objects.dead(index)?;
+                    let (_, dead) = self.objects.questionable(index)?;
                     if !dead.is_some_and(|dead| all.is_subset(&dead).unwrap_or(false)) {
                         self.wrong.push(format!("{name} is not dead"));
                     }
@@ -402,7 +402,7 @@ impl Claims<'_> {
             for (index, access) in self.facts.accesses.iter().enumerate() {
                 if access.kind == AccessKind::Read
                     && ids.contains(&access.id)
-                    && let Some(set) = self.objects.never_written(index)?
+                    && let (_, Some(set)) = self.objects.questionable(index)?
                 {
                     let found = self.tuples(&set, &self.counters(index))?;
                     matched |= expected.is_equal(&found).expect("comparable");

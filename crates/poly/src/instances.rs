@@ -1,4 +1,5 @@
-//! What the sets say for given arguments: every instance of an access, every racing pair, every source of a read.
+//! What the sets say for given arguments: every instance of an access, every racing pair, every source of a read, and what
+//! is remarked about them.
 //!
 //! For tests, which compare it with what a run does, and for tools that show it. The [`Families`] of a program are found once; for
 //! arguments of main they are enumerated without isl.
@@ -12,6 +13,7 @@ use crate::sets::{Isl, Result, Set, Stop};
 use crate::symbols::{Naming, Symbol};
 use crate::{Options, on_a_large_stack, walk};
 use finishline_fin::hir::Program;
+use finishline_model::proof::{Benign, RemarkKind};
 use finishline_model::{AccessId, AccessKind};
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -43,6 +45,15 @@ pub struct Instances {
     pub sources: BTreeMap<Instance, Seen>,
 }
 
+/// What is questionable, or harmless, for certain arguments of main.
+#[derive(Clone, Debug, PartialEq, Eq, Default)]
+pub struct Remarks {
+    /// Writes that no read sees, and reads of what nobody wrote.
+    pub questionable: BTreeSet<(RemarkKind, Instance)>,
+    /// Races that change nothing.
+    pub benign: Vec<(Benign, [Instance; 2])>,
+}
+
 /// All that is known of a program's instances.
 pub struct Families {
     /// Of each access in each unfolding: its id, and the how-manieth it is.
@@ -50,13 +61,18 @@ pub struct Families {
     /// What counts the loops around it.
     counters: BTreeMap<(AccessId, usize), Vec<String>>,
     accesses: Vec<(AccessIndex, Points)>,
-    races: Vec<(Pair, Points)>,
+    races: Vec<(Option<Benign>, (Pair, Points))>,
     sources: Vec<(Pair, Points)>,
     initial: Vec<(AccessIndex, Points)>,
+    questionable: Vec<(RemarkKind, AccessIndex, Points)>,
     /// Pairs of accesses that may race or not. All, if something was not taken apart.
     pub doubtful: BTreeSet<(AccessId, AccessId)>,
     /// Some set depends on something unknown, so that not all of this is sure.
     pub vague: bool,
+    /// Reads that may have other sources, or fewer.
+    unsure: BTreeSet<AccessIndex>,
+    /// Something was not looked at: nothing is known of what happens there.
+    incomplete: bool,
 }
 
 /// Two accesses, and of how many loops the first one's counters are.
@@ -92,8 +108,11 @@ fn find(isl: &Isl, program: &Program, facts: &Facts) -> Result<Families> {
         races: Vec::new(),
         sources: Vec::new(),
         initial: Vec::new(),
+        questionable: Vec::new(),
         doubtful: BTreeSet::new(),
         vague: !facts.gaps.is_empty(),
+        unsure: BTreeSet::new(),
+        incomplete: facts.has_foreign(),
     };
     let mut unfoldings: BTreeMap<AccessId, usize> = BTreeMap::new();
     for (index, access) in facts.accesses.iter().enumerate() {
@@ -108,6 +127,7 @@ fn find(isl: &Isl, program: &Program, facts: &Facts) -> Result<Families> {
         if access.kind == AccessKind::Read {
             families.seen(&objects, index)?;
         }
+        families.remarked(&objects, index)?;
     }
     for first in 0..facts.accesses.len() {
         for second in first..facts.accesses.len() {
@@ -121,9 +141,10 @@ fn find(isl: &Isl, program: &Program, facts: &Facts) -> Result<Families> {
 
 impl Families {
     fn points(&mut self, objects: &Objects, set: &Set, wanted: Vec<Symbol>) -> Result<Points> {
-        let (set, free) = objects.defined(set)?;
+        let (_, free) = objects.defined(set)?;
         self.vague |= !free.is_empty();
-        Points::new(&objects.with_constants(&set)?, wanted)
+        let set = objects.with_constants(&objects.for_some_value(set)?)?;
+        Points::new(&set, wanted)
     }
 
     fn touched(&mut self, objects: &Objects, index: AccessIndex) -> Result<()> {
@@ -141,6 +162,9 @@ impl Families {
         let facts = objects.facts;
         let sources = objects.sources(read)?;
         self.vague |= sources.vague || sources.incomplete;
+        if !objects.knows_sources(read)? {
+            self.unsure.insert(read);
+        }
         let own = counters(&facts.accesses[read]);
         let points = self.points(objects, &sources.initial, own.clone())?;
         self.initial.push((read, points));
@@ -155,6 +179,16 @@ impl Families {
                 loops: own.len(),
             };
             self.sources.push((pair, points));
+        }
+        Ok(())
+    }
+
+    fn remarked(&mut self, objects: &Objects, index: AccessIndex) -> Result<()> {
+        let access = &objects.facts.accesses[index];
+        let (kind, set) = objects.questionable(index)?;
+        if let Some(set) = set {
+            let points = Points::new(&objects.with_constants(&set)?, counters(access))?;
+            self.questionable.push((kind, index, points));
         }
         Ok(())
     }
@@ -182,7 +216,7 @@ impl Families {
                 second: finding.second,
                 loops,
             };
-            self.races.push((pair, points));
+            self.races.push((objects.benign(&finding)?, (pair, points)));
         }
         Ok(())
     }
@@ -221,7 +255,7 @@ impl Families {
     /// All pairs that race.
     pub fn races(&self, arguments: &[i64]) -> Option<BTreeSet<(Instance, Instance)>> {
         let mut races = BTreeSet::new();
-        for family in &self.races {
+        for (_, family) in &self.races {
             let pairs = self.pairs(family, arguments)?;
             races.extend(pairs.into_iter().map(|[one, other]| {
                 if one < other {
@@ -234,36 +268,73 @@ impl Families {
         Some(races)
     }
 
+    /// What is remarked about a run with these arguments; none if some of it is too far from 0.
+    pub fn remarks(&self, arguments: &[i64]) -> Option<Remarks> {
+        let mut remarks = Remarks::default();
+        for (kind, index, points) in &self.questionable {
+            let points = points.at(arguments)?;
+            let found = points.iter().map(|it| (*kind, self.instance(*index, it)));
+            remarks.questionable.extend(found);
+        }
+        for (benign, family) in &self.races {
+            if let Some(benign) = benign {
+                let pairs = self.pairs(family, arguments)?;
+                remarks
+                    .benign
+                    .extend(pairs.into_iter().map(|pair| (*benign, pair)));
+            }
+        }
+        Some(remarks)
+    }
+
+    /// All accesses that may happen; none if not all are known, or if some are too far from 0.
+    pub fn accesses(&self, arguments: &[i64]) -> Option<BTreeSet<Instance>> {
+        if self.incomplete {
+            return None;
+        }
+        let mut accesses = BTreeSet::new();
+        for (index, points) in &self.accesses {
+            let points = points.at(arguments)?;
+            accesses.extend(points.iter().map(|point| self.instance(*index, point)));
+        }
+        Some(accesses)
+    }
+
+    /// The sources that reads may have; none if not all are known, or if some are too far from 0.
+    pub fn sources(&self, arguments: &[i64]) -> Option<BTreeMap<Instance, Seen>> {
+        if self.incomplete {
+            return None;
+        }
+        let mut sources: BTreeMap<Instance, Seen> = BTreeMap::new();
+        for (index, points) in &self.initial {
+            for point in points.at(arguments)? {
+                let read = self.instance(*index, &point);
+                sources.entry(read).or_default().initial = true;
+            }
+        }
+        for family in &self.sources {
+            for [read, write] in self.pairs(family, arguments)? {
+                sources.entry(read).or_default().writes.insert(write);
+            }
+        }
+        Some(sources)
+    }
+
+    /// Whether the sources that a read may have are those that it has.
+    pub fn is_sure_of(&self, read: &Instance) -> bool {
+        let is = |index: &AccessIndex| self.names[*index] == (read.access, read.unfolding);
+        !self.unsure.iter().any(is)
+    }
+
     /// Everything that is known of a run with these arguments; none if some of it is unknown or too far from 0.
     pub fn at(&self, arguments: &[i64]) -> Option<Instances> {
         if self.vague {
             return None;
         }
-        let mut instances = Instances {
+        Some(Instances {
+            accesses: self.accesses(arguments)?,
             races: self.races(arguments)?,
-            ..Instances::default()
-        };
-        for (index, points) in &self.accesses {
-            let points = points.at(arguments)?;
-            let found = points.iter().map(|point| self.instance(*index, point));
-            instances.accesses.extend(found);
-        }
-        for (index, points) in &self.initial {
-            for point in points.at(arguments)? {
-                let read = self.instance(*index, &point);
-                instances.sources.entry(read).or_default().initial = true;
-            }
-        }
-        for family in &self.sources {
-            for [read, write] in self.pairs(family, arguments)? {
-                instances
-                    .sources
-                    .entry(read)
-                    .or_default()
-                    .writes
-                    .insert(write);
-            }
-        }
-        Some(instances)
+            sources: self.sources(arguments)?,
+        })
     }
 }

@@ -40,7 +40,7 @@ mod words;
 
 pub use answer::Answer;
 use finishline_fin::hir::Program;
-pub use instances::{Families, Instance, Instances, Seen, families};
+pub use instances::{Families, Instance, Instances, Remarks, Seen, families};
 use std::thread;
 use std::time::Duration;
 

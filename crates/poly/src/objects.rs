@@ -490,6 +490,12 @@ impl<'f> Objects<'f> {
         Ok(set)
     }
 
+    /// The instances for which a condition may hold, whatever the unknown values are.
+    pub(crate) fn for_some_value(&self, set: &Set) -> Result<Set> {
+        let (set, free) = self.defined(set)?;
+        set.exists(|symbol| free.contains(&symbol))
+    }
+
     fn substituted(
         &self,
         set: &Set,

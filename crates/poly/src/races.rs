@@ -3,9 +3,10 @@
 //! Two accesses race if they touch the same location, one of them writes, not both are isolated, and neither happens before
 //! the other. For each way in which their paths can diverge without anybody waiting, that is a conjunction of
 //! linear conditions; it is first asked without the definitions of values, which already excludes most pairs, then with
-//! these, and at last with those of constants, which tend to have many pieces. What is left is a race if nothing unknown is involved, and otherwise may be one.
+//! these, and at last with those of constants, which tend to have many pieces. What is left is a race if nothing unknown is
+//! involved, and otherwise may be one.
 
-use crate::facts::{Access, AccessIndex};
+use crate::facts::{Access, AccessIndex, Facts};
 use crate::objects::{Objects, Slot, Target, Targets};
 use crate::order::{Divergence, divergences, is_parallel, loops};
 use crate::sets::{Result, Set};
@@ -14,32 +15,32 @@ use finishline_model::proof::ReasonKind;
 use finishline_model::{AccessKind, SiteId};
 
 /// Instances of two accesses that race, or may.
-pub(crate) struct Finding {
+pub(crate) struct Finding<'f> {
     /// The one that comes first in a depth-first run.
     pub(crate) first: AccessIndex,
     pub(crate) second: AccessIndex,
     pub(crate) slot: Slot,
     /// The first's symbols as they are, the second's as its naming says, and the location.
     pub(crate) set: Set,
-    pub(crate) naming: SecondNaming,
+    pub(crate) naming: SecondNaming<'f>,
     /// Why it may be none. Empty: it is one.
     pub(crate) doubts: Vec<(ReasonKind, SiteId)>,
 }
 
 /// The names of the second instance's symbols: what both instances have in common keeps its name.
 #[derive(Clone)]
-pub(crate) struct SecondNaming {
+pub(crate) struct SecondNaming<'f> {
+    facts: &'f Facts,
     /// The counters that have the same value in both.
     common: Vec<Symbol>,
-    /// The values that depend on other counters too.
-    different: Vec<Symbol>,
 }
 
-impl Naming for SecondNaming {
+impl Naming for SecondNaming<'_> {
     fn name(&self, symbol: Symbol) -> Symbol {
         let differs = match symbol.kind {
             Kind::Counter => !self.common.contains(&symbol),
-            Kind::Value => self.different.contains(&symbol),
+            // Computed inside of a loop of which the two are in different iterations.
+            Kind::Value => self.facts.value(symbol).loops > self.common.len(),
             _ => false,
         };
         if differs { symbol.in_copy(1) } else { symbol }
@@ -52,13 +53,13 @@ pub(crate) fn conflict(first: &Access, second: &Access) -> bool {
     (writes(first) || writes(second)) && !(first.isolated && second.isolated)
 }
 
-impl Objects<'_> {
+impl<'f> Objects<'f> {
     /// All races between instances of the first access and later ones of the second.
     pub(crate) fn races(
         &self,
         first: AccessIndex,
         second: AccessIndex,
-        found: &mut Vec<Finding>,
+        found: &mut Vec<Finding<'f>>,
     ) -> Result<()> {
         let (one, other) = (&self.facts.accesses[first], &self.facts.accesses[second]);
         for divergence in divergences(&one.path, &other.path) {
@@ -80,22 +81,14 @@ impl Objects<'_> {
         Ok(())
     }
 
-    fn race(&self, pair: &Pair) -> Result<Option<Finding>> {
+    fn race(&self, pair: &Pair) -> Result<Option<Finding<'f>>> {
         let (first, targets, target) = pair.first;
         let (second, others, other) = pair.second;
         let path = &self.facts.accesses[first].path;
-        let common: Vec<Symbol> = loops(&path[..pair.divergence.at]).collect();
-        let values = |set: &Set| -> Result<Vec<Symbol>> {
-            let mut symbols = set.symbols()?;
-            symbols.retain(|symbol| {
-                symbol.kind == Kind::Value && self.facts.value(*symbol).loops > common.len()
-            });
-            Ok(symbols)
-        };
         let as_is = |symbol: Symbol| symbol;
-        let mut naming = SecondNaming {
-            different: values(&other.set)?,
-            common: common.clone(),
+        let naming = SecondNaming {
+            facts: self.facts,
+            common: loops(&path[..pair.divergence.at]).collect(),
         };
         let order = (self.order).diverging(path, pair.divergence, &as_is, &naming)?;
         let coarse = target.set.intersect(&other.set.rename(naming.clone())?)?;
@@ -103,7 +96,6 @@ impl Objects<'_> {
             return Ok(None);
         }
         let (one, two) = (self.refined(target)?, self.refined(other)?);
-        naming.different = values(&two.set)?;
         let mut set = one.set.intersect(&two.set.rename(naming.clone())?)?;
         set = set.intersect(&order)?;
         if !self.order.barriers.is_empty() {

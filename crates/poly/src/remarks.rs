@@ -1,7 +1,8 @@
 //! What dataflow tells beyond races: writes that no read sees, reads of what nobody wrote, races that change nothing.
 //!
 //! What a program leaves in memory when it ends can't be observed, so a write counts only if a read sees it. The sources of
-//! reads are supersets where something is unknown, so what is none is surely none: a dead write is dead.
+//! reads are supersets where something is unknown, so what is none is surely none: a dead write is dead, whatever the unknown
+//! values are.
 
 use crate::facts::{AccessIndex, Stored};
 use crate::objects::Objects;
@@ -9,22 +10,30 @@ use crate::races::Finding;
 use crate::sets::{Result, Set};
 use crate::symbols::{Kind, Naming, Symbol};
 use finishline_model::AccessKind;
-use finishline_model::proof::Benign;
+use finishline_model::proof::{Benign, RemarkKind};
 
 impl Objects<'_> {
-    /// The instances of an access, in terms of its symbols.
+    /// The instances of an access, in terms of counters, parameters and constants.
     pub(crate) fn instances(&self, index: AccessIndex) -> Result<Set> {
         let mut instances = self.isl.nothing()?;
         for target in &self.targets(index)?.list {
             let refined = self.refined(target)?;
             let set = refined.set.exists(|symbol| symbol.kind == Kind::Location)?;
-            instances = instances.union(&set)?;
+            instances = instances.union(&self.for_some_value(&set)?)?;
         }
         instances.coalesce()
     }
 
+    /// The instances of an access that are questionable, and in which way. None if that is not known.
+    pub(crate) fn questionable(&self, index: AccessIndex) -> Result<(RemarkKind, Option<Set>)> {
+        Ok(match self.facts.accesses[index].kind {
+            AccessKind::Read => (RemarkKind::NeverWritten, self.never_written(index)?),
+            AccessKind::Write => (RemarkKind::DeadWrite, self.dead(index)?),
+        })
+    }
+
     /// The instances of a write that no read sees. None if not all reads are known.
-    pub(crate) fn dead(&self, write: AccessIndex) -> Result<Option<Set>> {
+    fn dead(&self, write: AccessIndex) -> Result<Option<Set>> {
         if self.facts.has_foreign() {
             return Ok(None);
         }
@@ -41,14 +50,14 @@ impl Objects<'_> {
                 let own = |symbol: Symbol| self.in_copy(symbol, 1) == symbol || symbol.copy == 1;
                 let seen = pairs.exists(|symbol| !own(symbol) || symbol.kind == Kind::Location)?;
                 let seen = seen.rename(|symbol: Symbol| symbol.in_copy(0))?;
-                dead = dead.subtract(&seen)?;
+                dead = dead.subtract(&self.for_some_value(&seen)?)?;
             }
         }
         Ok(Some(dead.coalesce()?))
     }
 
     /// The instances of a read that see the starting value in every schedule.
-    pub(crate) fn never_written(&self, read: AccessIndex) -> Result<Option<Set>> {
+    fn never_written(&self, read: AccessIndex) -> Result<Option<Set>> {
         let sources = self.sources(read)?;
         if sources.vague || sources.incomplete {
             return Ok(None);
@@ -72,8 +81,13 @@ impl Objects<'_> {
         }
         let same = match (&first.stored, &second.stored) {
             (Stored::Number(one), Stored::Number(other)) => {
-                let differ = one.differs(&other.rename(finding.naming.clone())?)?;
-                finding.set.intersect(&differ)?.is_empty()?
+                let (value, other_value) = (Symbol::object(0), Symbol::object(1));
+                let (one, _) = self.defined(&one.bind(self.isl, value)?)?;
+                let (other, _) = self.defined(&other.bind(self.isl, other_value)?)?;
+                let both = one.intersect(&other.rename(finding.naming.clone())?)?;
+                let differ = (self.isl.symbol(value)?).differs(&self.isl.symbol(other_value)?)?;
+                let differ = finding.set.intersect(&both)?.intersect(&differ)?;
+                self.with_constants(&differ)?.is_empty()?
             }
             (Stored::Literal(one), Stored::Literal(other)) => one == other,
             _ => false,

@@ -96,6 +96,40 @@ impl Objects<'_> {
         Ok(sources)
     }
 
+    /// Whether the sources of a read are what was found and nothing else. Where something unknown is involved, or something
+    /// may wait that was taken to wait for nothing, some that were found may be none; but not if it is the only one, since
+    /// every read has one.
+    pub(crate) fn knows_sources(&self, read: AccessIndex) -> Result<bool> {
+        let sources = self.sources(read)?;
+        if sources.incomplete {
+            return Ok(false);
+        }
+        if !sources.vague && self.facts.gaps.is_empty() {
+            return Ok(true);
+        }
+        let mut seen = self.for_some_value(&sources.initial)?;
+        for (_, pairs) in &sources.writes {
+            let pairs = self.for_some_value(pairs)?;
+            let pairs = pairs.exists(|symbol| symbol.kind == Kind::Location)?;
+            let other = |symbol: Symbol| match symbol.copy {
+                1 => symbol.in_copy(2),
+                _ => symbol,
+            };
+            let mut differ = self.isl.nothing()?;
+            for symbol in pairs.symbols()?.into_iter().filter(|it| it.copy == 1) {
+                let one = self.isl.symbol(symbol)?;
+                differ = differ.union(&one.differs(&self.isl.symbol(other(symbol))?)?)?;
+            }
+            let two = pairs.intersect(&pairs.rename(other)?)?.intersect(&differ)?;
+            let instances = pairs.exists(|symbol| symbol.copy == 1)?;
+            if !two.is_empty()? || !instances.intersect(&seen)?.is_empty()? {
+                return Ok(false);
+            }
+            seen = seen.union(&instances)?;
+        }
+        Ok(true)
+    }
+
     /// The writes that may touch a slot.
     fn candidates(&self, read: AccessIndex, slot: &Slot) -> Result<Vec<Candidate>> {
         let mut candidates = Vec::new();

@@ -20,6 +20,13 @@ pub(crate) struct Words<'f> {
     pub(crate) objects: &'f Objects<'f>,
 }
 
+/// A value in words.
+struct Formula {
+    text: String,
+    /// The symbols that it speaks of.
+    symbols: Vec<Symbol>,
+}
+
 impl Words<'_> {
     pub(crate) fn place(&self, site: SiteId) -> Place {
         place(self.program, site)
@@ -58,7 +65,7 @@ impl Words<'_> {
     }
 
     /// A symbol in terms of others, if they determine it by one formula.
-    fn determined(&self, set: &Set, symbol: Symbol, by: &[Symbol]) -> Result<Option<String>> {
+    fn determined(&self, set: &Set, symbol: Symbol, by: &[Symbol]) -> Result<Option<Formula>> {
         let set = set.exists(|other| other != symbol && !by.contains(&other))?;
         let isl = self.objects.isl;
         let twice = set.rename(|it: Symbol| if it == symbol { it.in_copy(7) } else { it })?;
@@ -70,7 +77,16 @@ impl Words<'_> {
         }
         let value = set.least(symbol)?;
         let value = value.gist(&set.exists(|other| other == symbol)?)?;
-        value.text(|symbol| self.name(symbol))
+        let Some(text) = value.text(|symbol| self.name(symbol))? else {
+            return Ok(None);
+        };
+        let mut symbols = Vec::new();
+        for symbol in by {
+            if value.involves(*symbol)? {
+                symbols.push(*symbol);
+            }
+        }
+        Ok(Some(Formula { text, symbols }))
     }
 
     pub(crate) fn race(&self, finding: &Finding, command: &str) -> Result<StaticRace> {
@@ -94,26 +110,35 @@ impl Words<'_> {
             if value.is_none() {
                 known.push(*counter);
             }
-            instance.push((name.clone(), value.unwrap_or(name)));
+            instance.push((name.clone(), value.map_or(name, |it| it.text)));
         }
+        let mut told = parameters.clone();
         let mut other_instance = Vec::new();
         for (counter, name) in others.iter().zip(loops(&second.path)) {
-            let name = self.name(name);
             if let Some(value) = self.determined(&finding.set, *counter, &known)? {
-                other_instance.push((name, value));
+                told.extend(value.symbols);
+                other_instance.push((self.name(name), value.text));
             }
         }
-        let coordinates = self.coordinates(&finding.slot);
-        let mut indices = Vec::new();
-        for coordinate in &coordinates {
-            indices.push(self.determined(&finding.set, *coordinate, &known)?);
+        let mut indices = Some(Vec::new());
+        for coordinate in self.coordinates(&finding.slot) {
+            let index = self.determined(&finding.set, coordinate, &known)?;
+            indices = indices.zip(index).map(|(mut indices, index)| {
+                told.extend(index.symbols);
+                indices.push(index.text);
+                indices
+            });
         }
-        let indices: Option<Vec<String>> = indices.into_iter().collect();
         let location = match indices {
             Some(indices) => self.location(&finding.slot, &indices),
-            None => self.program.source.snippet(self.site_of(finding.first)),
+            None => {
+                // It is told in the words of the first access.
+                told.extend(&counters);
+                self.program.source.snippet(self.site_of(finding.first))
+            }
         };
-        let condition = finding.set.exists(|symbol| !known.contains(&symbol))?;
+        // Counters that nothing else speaks of would be a riddle in the condition.
+        let condition = finding.set.exists(|symbol| !told.contains(&symbol))?;
         Ok(StaticRace {
             first: self.access(finding.first, instance),
             second: self.access(finding.second, other_instance),
@@ -143,8 +168,11 @@ impl Words<'_> {
         })
     }
 
-    /// The producers of a read.
-    pub(crate) fn sources(&self, read: AccessIndex) -> Result<ReadSources> {
+    /// The producers of a read, if they are known.
+    pub(crate) fn sources(&self, read: AccessIndex) -> Result<Option<ReadSources>> {
+        if !self.objects.knows_sources(read)? {
+            return Ok(None);
+        }
         let facts = self.objects.facts;
         let sources = self.objects.sources(read)?;
         let mut known: Vec<Symbol> = (0..facts.parameters.len())
@@ -156,12 +184,13 @@ impl Words<'_> {
             .with_constants(&self.objects.instances(read)?)?;
         let mut list = Vec::new();
         for (write, pairs) in &sources.writes {
-            let pairs = self.objects.with_constants(pairs)?;
+            let pairs = self.objects.for_some_value(pairs)?;
+            let pairs = self.objects.with_constants(&pairs)?;
             let mut instance = Vec::new();
             for counter in loops(&facts.accesses[*write].path) {
                 let value = self.determined(&pairs, counter.in_copy(1), &known)?;
                 if let Some(value) = value {
-                    instance.push((self.name(counter), value));
+                    instance.push((self.name(counter), value.text));
                 }
             }
             let id = facts.accesses[*write].id;
@@ -172,7 +201,8 @@ impl Words<'_> {
                 condition: self.condition(&condition.gist(&all)?)?,
             });
         }
-        let initial = self.objects.with_constants(&sources.initial)?;
+        let initial = self.objects.for_some_value(&sources.initial)?;
+        let initial = self.objects.with_constants(&initial)?;
         if !initial.is_empty()? {
             list.push(Source {
                 write: None,
@@ -180,11 +210,11 @@ impl Words<'_> {
                 condition: self.condition(&initial.gist(&all)?)?,
             });
         }
-        Ok(ReadSources {
+        Ok(Some(ReadSources {
             place: self.place(self.program.source.access(facts.accesses[read].id).site),
             location: self.program.source.snippet(self.site_of(read)),
             sources: list,
-        })
+        }))
     }
 
     fn site_of(&self, access: AccessIndex) -> SiteId {

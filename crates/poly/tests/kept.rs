@@ -47,6 +47,56 @@ impl Kept {
     }
 }
 
+/// What two tasks read and write on was taken for the same value, because the location does not depend on it.
+#[test]
+fn writes_of_what_each_task_reads_are_not_of_the_same_value() {
+    let written = |value: &str| {
+        kept(&format!(
+            "var x: int;
+fn main(n: int) {{
+    let a = new int[n + 1];
+    for i in 0..=n {{ a[i] = 3 * i; }}
+    forall i in 0..n {{ x = {value}; }}
+    print(x);
+}}
+"
+        ))
+    };
+    let benign = |value: &str| {
+        let remarks = written(value).families.remarks(&[3]);
+        remarks.expect("finitely many").benign.len()
+    };
+    assert_eq!(benign("a[i]"), 0);
+    assert_eq!(benign("a[n]"), 3);
+}
+
+/// Producers that only some waiting rules out were told as if nothing waited, and unknown values by made-up names.
+#[test]
+fn producers_are_told_only_if_they_are_known() {
+    let told = |body: &str| {
+        let text = format!("var g: int;\nfn main(n: int) {{\n{body}\nprint(g);\n}}\n");
+        let options = Options {
+            dataflow: true,
+            ..OPTIONS
+        };
+        let reads = prove(&kept(&text).program, &options).proof.sources;
+        let last = reads.into_iter().filter(|read| read.location == "g");
+        let producers = last.flat_map(|read| read.sources);
+        let line = |place: finishline_model::summary::Place| place.line;
+        let told = producers.map(|it| (it.write.map(line), it.condition));
+        told.collect::<Vec<_>>()
+    };
+    let waits = "if n > 0 { begin_finish; } async { g = 1; } if n > 0 { end_finish; }";
+    assert_eq!(told(waits), []);
+    let unknown = "let a = new int[9]; a[0] = n * n; a[1] = n; if a[0] > 2 { g = 1; }";
+    assert_eq!(told(unknown), []);
+    let overwritten = format!("{unknown}\ng = 2;");
+    assert_eq!(told(&overwritten), [(Some(4), String::new())]);
+    let known = "if n > 2 { g = 1; }";
+    let producers = [(Some(3), "n ≥ 3".to_string()), (None, "n ≤ 2".to_string())];
+    assert_eq!(told(known), producers);
+}
+
 /// What a read gives was defined only where the read happens, and a choice that takes it there lost all other instances.
 #[test]
 fn a_choice_that_reads_in_one_case() {

@@ -149,6 +149,15 @@ impl Affine {
         (0..count as u32).map(name).collect()
     }
 
+    /// Whether the value depends on the symbol.
+    pub(crate) fn involves(&self, symbol: Symbol) -> Result<bool> {
+        let at = (self.symbols()?.iter()).position(|other| *other == symbol);
+        match at {
+            Some(at) => self.told(self.0.involves_dims(DimType::Param, at as u32, 1)),
+            None => Ok(false),
+        }
+    }
+
     /// The same value in terms of other symbols.
     pub(crate) fn rename(&self, renamed: impl Naming) -> Result<Affine> {
         let mut value = self.take()?;

@@ -1,7 +1,7 @@
 //! Random affine programs: what the prover says of them for every input against what runs of them do, instance by instance.
 //!
 //! Each program is run by brute force for small arguments, and every access, every racing pair and every source of a read must be
-//! what the prover's sets say. The verdict must follow from that. The brute force itself is held to the
+//! what the prover's sets say; so must be what it remarks about dead writes, reads of nothing and benign races. The verdict must follow from that. The brute force itself is held to the
 //! language by the reference interpreter and the oracle of the detectors.
 //!
 //! `FINISHLINE_SEEDS=n` runs n programs, `FINISHLINE_SEED=s` starts at seed s. A program on which something disagrees is
@@ -19,12 +19,12 @@ use finishline_generate::shape::Name;
 use finishline_generate::{Program, render, shrink};
 use finishline_ir::machine::{Datum, Limits};
 use finishline_model::event::{Record, replay};
-use finishline_model::proof::{StaticAccess, StaticRace, Witness};
+use finishline_model::proof::{Benign, RemarkKind, StaticAccess, StaticRace, Witness};
 use finishline_model::{AccessId, AccessKind, Verdict};
-use finishline_poly::{Answer, Families, Instance, Instances, Options, families, prove};
+use finishline_poly::{Answer, Families, Instance, Instances, Options, Seen, families, prove};
 use graph::Graph;
 use run::{Access, Place, run};
-use std::collections::{BTreeSet, HashMap};
+use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::fmt::Debug;
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -70,8 +70,18 @@ fn wrong<T>(kind: &'static str, message: impl Into<String>) -> Result<T, Wrong> 
 }
 
 /// What a program was like.
+#[derive(Default)]
 struct Judged {
     races: bool,
+    /// Some of these write the same value.
+    benign: bool,
+}
+
+impl Judged {
+    fn add(&mut self, other: &Judged) {
+        self.races |= other.races;
+        self.benign |= other.benign;
+    }
 }
 
 impl<'p> Subject<'p> {
@@ -207,25 +217,122 @@ impl<'p> Subject<'p> {
             format!("{} with {}", self.words(first), self.words(second))
         })?;
         for (read, seen) in &found.sources {
-            let Some(sources) = proved.sources.get(read) else {
-                return wrong("sources", format!("{arguments:?}: none of {}", one(read)));
-            };
-            self.difference(
-                "sources",
-                arguments,
-                (&sources.writes, &seen.writes),
-                |write| format!("{} for {}", one(write), one(read)),
-            )?;
-            if sources.initial != seen.initial {
-                let message = format!(
-                    "{arguments:?}: it is {} that {} sees the starting value",
-                    seen.initial,
-                    one(read)
-                );
+            self.compare_sources(arguments, &proved.sources, (read, seen))?;
+        }
+        Ok(())
+    }
+
+    fn compare_sources(
+        &self,
+        arguments: &[i64],
+        proved: &BTreeMap<Instance, Seen>,
+        (read, seen): (&Instance, &Seen),
+    ) -> Result<(), Wrong> {
+        let one = |instance: &Instance| self.words(instance);
+        let Some(sources) = proved.get(read) else {
+            return wrong("sources", format!("{arguments:?}: none of {}", one(read)));
+        };
+        let writes = (&sources.writes, &seen.writes);
+        self.difference("sources", arguments, writes, |write| {
+            format!("{} for {}", one(write), one(read))
+        })?;
+        if sources.initial != seen.initial {
+            let message = format!(
+                "{arguments:?}: it is {} that {} sees the starting value",
+                seen.initial,
+                one(read)
+            );
+            return wrong("sources", message);
+        }
+        Ok(())
+    }
+
+    /// Where something is unknown, nothing that happens is left out, and what is called known is exact.
+    fn compare_claims(&self, arguments: &[i64], found: &Instances) -> Result<(), Wrong> {
+        let families = &self.families;
+        let (Some(accesses), Some(sources)) =
+            (families.accesses(arguments), families.sources(arguments))
+        else {
+            return Ok(());
+        };
+        if let Some(other) = found.accesses.difference(&accesses).next() {
+            let message = format!("{arguments:?}: the prover lacks {}", self.words(other));
+            return wrong("accesses", message);
+        }
+        for (read, seen) in &found.sources {
+            if families.is_sure_of(read) {
+                self.compare_sources(arguments, &sources, (read, seen))?;
+                continue;
+            }
+            let may = sources.get(read).is_some_and(|may| {
+                seen.writes.is_subset(&may.writes) && (may.initial || !seen.initial)
+            });
+            if !may {
+                let message = format!("{arguments:?}: not all of {}", self.words(read));
                 return wrong("sources", message);
             }
         }
         Ok(())
+    }
+
+    /// Writes that no read sees, and reads of what nobody wrote, by definition.
+    fn questionable(&self, found: &Instances) -> BTreeSet<(RemarkKind, Instance)> {
+        let seen: BTreeSet<&Instance> = found.sources.values().flat_map(|it| &it.writes).collect();
+        let remark = |instance: &Instance| match found.sources.get(instance) {
+            Some(seen) => (seen.writes.is_empty()).then_some(RemarkKind::NeverWritten),
+            None => (!seen.contains(instance)).then_some(RemarkKind::DeadWrite),
+        };
+        (found.accesses.iter())
+            .filter_map(|instance| Some((remark(instance)?, instance.clone())))
+            .collect()
+    }
+
+    /// What is remarked is so. If nothing is unknown, all is remarked that is so.
+    fn judge_remarks(
+        &self,
+        arguments: &[i64],
+        graph: &Graph,
+        found: &Instances,
+        is_exact: bool,
+    ) -> Result<Judged, Wrong> {
+        let races = !found.races.is_empty();
+        let Some(mut remarks) = self.families.remarks(arguments) else {
+            return match is_exact {
+                true => wrong("infinite", format!("{arguments:?}: remarks")),
+                false => Ok(Judged {
+                    races,
+                    benign: false,
+                }),
+            };
+        };
+        let mut questionable = self.questionable(found);
+        if !is_exact {
+            let happens = |instance: &Instance| found.accesses.contains(instance);
+            (remarks.questionable).retain(|(_, instance)| happens(instance));
+            questionable.retain(|it| remarks.questionable.contains(it));
+        }
+        let sets = (&remarks.questionable, &questionable);
+        self.difference("remarks", arguments, sets, |(kind, instance)| {
+            format!("{} of {}", kind.word(), self.words(instance))
+        })?;
+        let accesses = graph.run.accesses.iter();
+        let values: BTreeMap<Instance, run::Value> =
+            accesses.map(|it| (self.instance(it), it.value)).collect();
+        for (benign, pair) in &remarks.benign {
+            let holds = match benign {
+                Benign::SameValue => values[&pair[0]] == values[&pair[1]],
+                Benign::NeverRead => pair.iter().all(|instance| {
+                    questionable.contains(&(RemarkKind::DeadWrite, instance.clone()))
+                }),
+            };
+            if !holds {
+                let words = pair.each_ref().map(|instance| self.words(instance));
+                let message = format!("{arguments:?}: not {}: {words:?}", benign.word());
+                return wrong("benign", message);
+            }
+        }
+        let benign = (remarks.benign.iter()).any(|(benign, _)| *benign == Benign::SameValue);
+        Ok(Judged { races, benign })
     }
 
     /// Holds the brute force to the reference interpreter and the oracle.
@@ -386,10 +493,10 @@ fn judge(tree: &Program) -> Result<Judged, Wrong> {
     if families.vague || !families.doubtful.is_empty() {
         return wrong("vague", "something unknown is involved");
     }
-    let mut races = false;
+    let mut judged = Judged::default();
     for (arguments, graph) in &graphs {
         let found = subject.instances(graph);
-        races |= !found.races.is_empty();
+        judged.add(&subject.judge_remarks(arguments, graph, &found, true)?);
         match families.at(arguments) {
             Some(proved) => subject.compare(arguments, &proved, &found)?,
             None => return wrong("infinite", format!("{arguments:?}")),
@@ -398,7 +505,7 @@ fn judge(tree: &Program) -> Result<Judged, Wrong> {
     let answer = prove(&subject.hir, &OPTIONS);
     subject.judge_answer(&answer, &graphs)?;
     match answer.proof.verdict {
-        Verdict::Race | Verdict::Proved => Ok(Judged { races }),
+        Verdict::Race | Verdict::Proved => Ok(judged),
         _ => wrong("verdict", format!("{:?}", answer.proof.kernels)),
     }
 }
@@ -408,10 +515,12 @@ fn judge_claims(tree: &Program) -> Result<Judged, Wrong> {
     let subject = Subject::new(tree)?;
     let graphs = subject.runs()?;
     let families = &subject.families;
-    let mut races = false;
+    let mut judged = Judged::default();
     for (arguments, graph) in &graphs {
-        let found = subject.instances(graph).races;
-        races |= !found.is_empty();
+        let found = subject.instances(graph);
+        judged.add(&subject.judge_remarks(arguments, graph, &found, false)?);
+        subject.compare_claims(arguments, &found)?;
+        let found = found.races;
         let Some(certain) = families.races(arguments) else {
             return wrong("infinite", format!("{arguments:?}"));
         };
@@ -430,7 +539,7 @@ fn judge_claims(tree: &Program) -> Result<Judged, Wrong> {
         }
     }
     subject.judge_answer(&prove(&subject.hir, &OPTIONS), &graphs)?;
-    Ok(Judged { races })
+    Ok(judged)
 }
 
 /// Runs `work` on the numbers of a range, on all cores.
@@ -450,13 +559,14 @@ fn in_parallel(numbers: std::ops::Range<u64>, work: impl Fn(u64) + Sync) {
 /// Judges random programs, of which some shall race.
 fn campaign(settings: &Settings, count: u64, judge: fn(&Program) -> Result<Judged, Wrong>) {
     let first = setting("FINISHLINE_SEED", FIRST_SEED);
-    let (racy, skipped) = (AtomicU64::new(0), AtomicU64::new(0));
+    let [racy, benign, skipped] = [const { AtomicU64::new(0) }; 3];
     let failures = Mutex::new(Vec::new());
     in_parallel(first..first + count, |seed| {
         let program = affine::program(seed, settings);
         match judge(&program) {
             Ok(judged) => {
                 racy.fetch_add(u64::from(judged.races), Ordering::Relaxed);
+                benign.fetch_add(u64::from(judged.benign), Ordering::Relaxed);
             }
             Err(wrong) if wrong.kind == "does not run" && wrong.message.contains("too many") => {
                 skipped.fetch_add(1, Ordering::Relaxed);
@@ -478,13 +588,17 @@ fn campaign(settings: &Settings, count: u64, judge: fn(&Program) -> Result<Judge
     });
     let failures = failures.into_inner().expect("no panic");
     assert!(failures.is_empty(), "{}", failures.join("\n"));
-    let (racy, skipped) = (racy.into_inner(), skipped.into_inner());
+    let [racy, benign, skipped] = [racy, benign, skipped].map(AtomicU64::into_inner);
     assert!(skipped <= count / 20, "{skipped} of {count} are too large");
     // The programs must not all be of one kind, or the comparison shows little.
     if count >= 200 {
         assert!(
             racy > count / 4 && racy < count * 3 / 4,
             "{racy} of {count} race"
+        );
+        assert!(
+            benign >= count / 100,
+            "{benign} of {count} write the same value in a race"
         );
     }
 }

@@ -28,6 +28,8 @@ pub(crate) struct Access {
     pub(crate) unfolding: usize,
     pub(crate) counters: Vec<Counter>,
     pub(crate) location: (usize, usize),
+    /// What is read or written.
+    pub(crate) value: Value,
     pub(crate) step: usize,
 }
 
@@ -63,7 +65,7 @@ const MOST_STEPS: usize = 4000;
 const LONGEST_LOOP: i64 = 2000;
 
 #[derive(Clone, Copy, PartialEq, Debug)]
-enum Value {
+pub(crate) enum Value {
     Int(i64),
     Bool(bool),
     Reference(Option<usize>),
@@ -308,7 +310,13 @@ impl<'p> Machine<'p> {
         Ok(result)
     }
 
-    fn access(&mut self, at: Place, is_write: bool, location: (usize, usize)) -> Outcome<()> {
+    fn access(
+        &mut self,
+        at: Place,
+        is_write: bool,
+        location: (usize, usize),
+        value: Value,
+    ) -> Outcome<()> {
         if self.run.accesses.len() >= MOST_ACCESSES {
             return Err("too many accesses".to_string());
         }
@@ -319,18 +327,20 @@ impl<'p> Machine<'p> {
             unfolding: self.unfoldings[self.unfolding].number,
             counters: self.counters.clone(),
             location,
+            value,
             step: self.step,
         });
         Ok(())
     }
 
     fn load(&mut self, at: Place, location: (usize, usize)) -> Outcome<Value> {
-        self.access(at, false, location)?;
-        Ok(self.objects[location.0].values[location.1])
+        let value = self.objects[location.0].values[location.1];
+        self.access(at, false, location, value)?;
+        Ok(value)
     }
 
     fn store(&mut self, at: Place, location: (usize, usize), value: Value) -> Outcome<()> {
-        self.access(at, true, location)?;
+        self.access(at, true, location, value)?;
         self.objects[location.0].values[location.1] = value;
         Ok(())
     }

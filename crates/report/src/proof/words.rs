@@ -43,13 +43,23 @@ pub(super) fn instance(counters: &[(String, impl Display)]) -> String {
     }
 }
 
-/// `i = k, j = 2`. That something is itself goes without saying.
+/// `i = k, j' = j + 1`: a formula speaks of the other access, so a counter that both have needs two names. That something
+/// is itself goes without saying.
 fn equations(values: &[(String, impl Display)]) -> String {
     let told = values.iter().map(|(name, value)| (name, value.to_string()));
     (told.filter(|(name, value)| *name != value))
-        .map(|(name, value)| format!("{name} = {value}"))
+        .map(|(name, value)| match mentions(&value, name) {
+            true => format!("{name}' = {value}"),
+            false => format!("{name} = {value}"),
+        })
         .collect::<Vec<_>>()
         .join(", ")
+}
+
+/// Whether a name occurs in a formula.
+fn mentions(formula: &str, name: &str) -> bool {
+    let mut words = formula.split(|it: char| !it.is_alphanumeric() && it != '_');
+    words.any(|word| word.trim_start_matches(|it: char| it.is_ascii_digit()) == name)
 }
 
 /// `N = 1: B[1], (1) at i = 1, (2) at j = 1`.

@@ -153,8 +153,9 @@ fn producers_are_told_on_demand() {
     let asked = text(&proofs::proved());
     let expected = "\
 sources: B[k] at x.fin:9:20 reads
-  - x.fin:5:13           B[i] = C[i] at i = k    for 1 ≤ k ≤ N
-  - the starting value                           for k = 0
+  - x.fin:5:13           B[i] = C[i] at i = k               for 1 ≤ k ≤ N
+  - x.fin:9:13           B[k + 1] = B[k] at k' = -1 + 2k    for k > N
+  - the starting value                                      for k = 0
 ";
     assert!(asked.contains(expected), "{asked}");
     let selection = Selection {

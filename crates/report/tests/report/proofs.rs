@@ -75,6 +75,11 @@ pub(crate) fn proved() -> Proof {
                     condition: "1 ≤ k ≤ N".to_owned(),
                 },
                 Source {
+                    write: Some(place("x.fin", 9, 13, "B[k + 1] = B[k]")),
+                    instance: vec![("k".to_owned(), "-1 + 2k".to_owned())],
+                    condition: "k > N".to_owned(),
+                },
+                Source {
                     write: None,
                     instance: Vec::new(),
                     condition: "k = 0".to_owned(),
