@@ -54,10 +54,50 @@ pub struct Remarks {
     pub benign: Vec<(Benign, [Instance; 2])>,
 }
 
+/// Of each access in each unfolding: its id, and the how-manieth it is.
+pub(crate) struct Names(Vec<(AccessId, usize)>);
+
+impl Names {
+    pub(crate) fn new(facts: &Facts) -> Names {
+        let mut unfoldings: BTreeMap<AccessId, usize> = BTreeMap::new();
+        let names = facts.accesses.iter().map(|access| {
+            let unfolding = unfoldings.entry(access.id).or_default();
+            *unfolding += 1;
+            (access.id, *unfolding - 1)
+        });
+        Names(names.collect())
+    }
+
+    fn instance(&self, index: AccessIndex, counters: &[i64]) -> Instance {
+        let (access, unfolding) = self.0[index];
+        Instance {
+            access,
+            unfolding,
+            counters: counters.to_vec(),
+        }
+    }
+
+    /// All pairs of a family.
+    pub(crate) fn pairs(
+        &self,
+        (pair, points): &(Pair, Points),
+        arguments: &[i64],
+    ) -> Option<Vec<[Instance; 2]>> {
+        let points = points.at(arguments)?;
+        let pairs = points.iter().map(|point| {
+            let (first, second) = point.split_at(pair.loops);
+            [
+                self.instance(pair.first, first),
+                self.instance(pair.second, second),
+            ]
+        });
+        Some(pairs.collect())
+    }
+}
+
 /// All that is known of a program's instances.
 pub struct Families {
-    /// Of each access in each unfolding: its id, and the how-manieth it is.
-    names: Vec<(AccessId, usize)>,
+    names: Names,
     /// What counts the loops around it.
     counters: BTreeMap<(AccessId, usize), Vec<String>>,
     accesses: Vec<(AccessIndex, Points)>,
@@ -76,18 +116,28 @@ pub struct Families {
 }
 
 /// Two accesses, and of how many loops the first one's counters are.
-struct Pair {
-    first: AccessIndex,
-    second: AccessIndex,
-    loops: usize,
+pub(crate) struct Pair {
+    pub(crate) first: AccessIndex,
+    pub(crate) second: AccessIndex,
+    pub(crate) loops: usize,
 }
 
 /// Finds the instances of a program; or says why it could not.
 pub fn families(program: &Program, options: &Options) -> std::result::Result<Families, String> {
+    of_facts(program, options, find)
+}
+
+/// Takes a program apart and finds something out about it.
+pub(crate) fn of_facts<T: Send>(
+    program: &Program,
+    options: &Options,
+    find: impl FnOnce(&Objects) -> Result<T> + Send,
+) -> std::result::Result<T, String> {
     on_a_large_stack(|| {
         let isl = Isl::new();
         let _clock = isl.clock(options.timeout);
-        let found = walk::walk(&isl, program).and_then(|facts| find(&isl, program, &facts));
+        let facts = walk::walk(&isl, program);
+        let found = facts.and_then(|facts| find(&Objects::new(&isl, program, &facts)));
         found.map_err(|stop| match stop {
             Stop::OutOfTime => "out of time".to_string(),
             Stop::Failed(message) => message,
@@ -95,14 +145,14 @@ pub fn families(program: &Program, options: &Options) -> std::result::Result<Fam
     })
 }
 
-fn counters(access: &Access) -> Vec<Symbol> {
+pub(crate) fn counters(access: &Access) -> Vec<Symbol> {
     loops(&access.path).collect()
 }
 
-fn find(isl: &Isl, program: &Program, facts: &Facts) -> Result<Families> {
-    let objects = Objects::new(isl, program, facts);
+fn find(objects: &Objects) -> Result<Families> {
+    let facts = objects.facts;
     let mut families = Families {
-        names: Vec::new(),
+        names: Names::new(facts),
         counters: BTreeMap::new(),
         accesses: Vec::new(),
         races: Vec::new(),
@@ -114,25 +164,21 @@ fn find(isl: &Isl, program: &Program, facts: &Facts) -> Result<Families> {
         unsure: BTreeSet::new(),
         incomplete: facts.has_foreign(),
     };
-    let mut unfoldings: BTreeMap<AccessId, usize> = BTreeMap::new();
     for (index, access) in facts.accesses.iter().enumerate() {
-        let unfolding = unfoldings.entry(access.id).or_default();
-        families.names.push((access.id, *unfolding));
         let names = loops(&access.path).map(|it| facts.counters[it.index as usize].name.clone());
         families
             .counters
-            .insert((access.id, *unfolding), names.collect());
-        *unfolding += 1;
-        families.touched(&objects, index)?;
+            .insert(families.names.0[index], names.collect());
+        families.touched(objects, index)?;
         if access.kind == AccessKind::Read {
-            families.seen(&objects, index)?;
+            families.seen(objects, index)?;
         }
-        families.remarked(&objects, index)?;
+        families.remarked(objects, index)?;
     }
     for first in 0..facts.accesses.len() {
         for second in first..facts.accesses.len() {
             if conflict(&facts.accesses[first], &facts.accesses[second]) {
-                families.racing(&objects, first, second)?;
+                families.racing(objects, first, second)?;
             }
         }
     }
@@ -221,31 +267,6 @@ impl Families {
         Ok(())
     }
 
-    fn instance(&self, index: AccessIndex, counters: &[i64]) -> Instance {
-        let (access, unfolding) = self.names[index];
-        Instance {
-            access,
-            unfolding,
-            counters: counters.to_vec(),
-        }
-    }
-
-    fn pairs(
-        &self,
-        (pair, points): &(Pair, Points),
-        arguments: &[i64],
-    ) -> Option<Vec<[Instance; 2]>> {
-        let points = points.at(arguments)?;
-        let pairs = points.iter().map(|point| {
-            let (first, second) = point.split_at(pair.loops);
-            [
-                self.instance(pair.first, first),
-                self.instance(pair.second, second),
-            ]
-        });
-        Some(pairs.collect())
-    }
-
     /// What counts the loops around an access: a local of that name, or the `iteration`, from 0.
     pub fn counters(&self, access: AccessId, unfolding: usize) -> &[String] {
         let names = self.counters.get(&(access, unfolding));
@@ -256,7 +277,7 @@ impl Families {
     pub fn races(&self, arguments: &[i64]) -> Option<BTreeSet<(Instance, Instance)>> {
         let mut races = BTreeSet::new();
         for (_, family) in &self.races {
-            let pairs = self.pairs(family, arguments)?;
+            let pairs = self.names.pairs(family, arguments)?;
             races.extend(pairs.into_iter().map(|[one, other]| {
                 if one < other {
                     (one, other)
@@ -273,12 +294,14 @@ impl Families {
         let mut remarks = Remarks::default();
         for (kind, index, points) in &self.questionable {
             let points = points.at(arguments)?;
-            let found = points.iter().map(|it| (*kind, self.instance(*index, it)));
+            let found = points
+                .iter()
+                .map(|it| (*kind, self.names.instance(*index, it)));
             remarks.questionable.extend(found);
         }
         for (benign, family) in &self.races {
             if let Some(benign) = benign {
-                let pairs = self.pairs(family, arguments)?;
+                let pairs = self.names.pairs(family, arguments)?;
                 remarks
                     .benign
                     .extend(pairs.into_iter().map(|pair| (*benign, pair)));
@@ -295,7 +318,11 @@ impl Families {
         let mut accesses = BTreeSet::new();
         for (index, points) in &self.accesses {
             let points = points.at(arguments)?;
-            accesses.extend(points.iter().map(|point| self.instance(*index, point)));
+            accesses.extend(
+                points
+                    .iter()
+                    .map(|point| self.names.instance(*index, point)),
+            );
         }
         Some(accesses)
     }
@@ -308,12 +335,12 @@ impl Families {
         let mut sources: BTreeMap<Instance, Seen> = BTreeMap::new();
         for (index, points) in &self.initial {
             for point in points.at(arguments)? {
-                let read = self.instance(*index, &point);
+                let read = self.names.instance(*index, &point);
                 sources.entry(read).or_default().initial = true;
             }
         }
         for family in &self.sources {
-            for [read, write] in self.pairs(family, arguments)? {
+            for [read, write] in self.names.pairs(family, arguments)? {
                 sources.entry(read).or_default().writes.insert(write);
             }
         }
@@ -322,7 +349,7 @@ impl Families {
 
     /// Whether the sources that a read may have are those that it has.
     pub fn is_sure_of(&self, read: &Instance) -> bool {
-        let is = |index: &AccessIndex| self.names[*index] == (read.access, read.unfolding);
+        let is = |index: &AccessIndex| self.names.0[*index] == (read.access, read.unfolding);
         !self.unsure.iter().any(is)
     }
 

@@ -10,7 +10,7 @@
 //! - [`sources`]: which writes a read can see (array dataflow analysis, by instance).
 //! - [`races`]: the pairs of instances that conflict in parallel; [`remarks`]: what the sources tell besides.
 //! - [`kernels`], [`answer`], [`words`]: the parts of a program, what is known of each, and how it is told.
-//! - [`instances`], [`points`]: the same for given arguments, one by one, for those who compare it with a run.
+//! - [`instances`], [`relation`], [`points`]: the same for given arguments, one by one, for those who compare it with a run.
 //! - [`sets`], [`symbols`]: integer sets, by isl.
 //!
 //! **What is established.** The accesses that are found are a superset of those that happen, so a kernel without a racing
@@ -31,6 +31,7 @@ mod order;
 mod points;
 mod races;
 mod reach;
+mod relation;
 mod remarks;
 mod sets;
 mod sources;
@@ -41,6 +42,7 @@ mod words;
 pub use answer::Answer;
 use finishline_fin::hir::Program;
 pub use instances::{Families, Instance, Instances, Remarks, Seen, families};
+pub use relation::{Relation, relation};
 use std::thread;
 use std::time::Duration;
 

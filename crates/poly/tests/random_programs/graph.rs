@@ -41,7 +41,7 @@ impl Graph {
         &self.run.accesses[index]
     }
 
-    fn precedes(&self, first: usize, second: usize) -> bool {
+    pub(crate) fn precedes(&self, first: usize, second: usize) -> bool {
         let (one, other) = (self.access(first).step, self.access(second).step);
         if one == other {
             return first < second;
