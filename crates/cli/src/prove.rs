@@ -7,7 +7,7 @@ use crate::options::ProveOptions;
 use crate::outcome::{Problem, say};
 use crate::{program, progress};
 use finishline_engine::confirm::confirm;
-use finishline_poly::Options;
+use finishline_poly::{Budget, Detail, Options};
 use finishline_report::Format;
 use finishline_report::proof::{self as report, Selection};
 
@@ -18,8 +18,11 @@ pub(crate) fn prove(options: &ProveOptions) -> Result<u8, Problem> {
     let quiet = options.terminal.quiet;
     let proof = progress::timed(quiet, "proving", || {
         let prover = Options {
-            timeout: options.timeout,
-            dataflow: options.sources || options.format == Format::Json,
+            budget: Budget::Time(options.timeout),
+            detail: match options.sources || options.format == Format::Json {
+                true => Detail::Dataflow,
+                false => Detail::Races,
+            },
         };
         let mut proof = finishline_poly::prove(&program.hir, &prover).proof;
         confirm(&mut proof, &program.module);

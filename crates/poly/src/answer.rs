@@ -1,18 +1,18 @@
 //! From findings to an answer: each kernel judged, the same pair of accesses told once.
 
-use crate::Options;
 use crate::facts::Gap;
 use crate::kernels::{self, KernelId};
 use crate::objects::Objects;
 use crate::races::{Finding, conflict};
 use crate::reach::reach;
-use crate::sets::{Isl, Result, Stop};
+use crate::sets::{Clock, Isl, Result, Stop};
 use crate::symbols::{Kind, Symbol};
 use crate::walk;
 use crate::words::{Words, place};
+use crate::{Budget, Detail, Options};
 use finishline_fin::hir::Program;
 use finishline_model::proof::{Dataflow, Kernel, Proof, Reason, ReasonKind, StaticRace};
-use finishline_model::summary::Place;
+use finishline_model::summary::{Place, shell_word};
 use finishline_model::{AccessId, AccessKind, SiteId, Verdict};
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::{Duration, Instant};
@@ -70,11 +70,24 @@ impl Conflict {
     }
 }
 
+impl Budget {
+    /// Limits the time for what comes next, if time is limited.
+    fn clock<'i>(&self, isl: &'i Isl) -> Option<Clock<'i>> {
+        match self {
+            Budget::Time(limit) => Some(isl.clock(*limit)),
+            Budget::Operations(_) => None,
+        }
+    }
+}
+
 /// Proves what can be proved.
 pub(crate) fn answer(program: &Program, options: &Options) -> Answer {
     let start = Instant::now();
     let isl = Isl::new();
-    let clock = isl.clock(options.timeout);
+    if let Budget::Operations(operations) = options.budget {
+        isl.allow(operations);
+    }
+    let clock = options.budget.clock(&isl);
     let facts = walk::walk(&isl, program);
     drop(clock);
     let mut judge = Judge {
@@ -106,8 +119,8 @@ pub(crate) fn answer(program: &Program, options: &Options) -> Answer {
                 objects: &objects,
             };
             proof.kernels = judge.kernels(&words);
-            if options.dataflow {
-                let _clock = isl.clock(options.timeout);
+            if options.detail >= Detail::Dataflow {
+                let _clock = options.budget.clock(&isl);
                 proof.dataflow = match dataflow(&words, &mut proof) {
                     Ok(()) => Dataflow::Complete,
                     Err(_) => Dataflow::CutShort,
@@ -173,7 +186,8 @@ impl Judge<'_> {
         let mut kernels = Vec::new();
         self.compared = facts.accesses.iter().map(|access| access.id).collect();
         for (id, accesses) in kernels::divide(facts).list {
-            let clock = isl.clock(self.options.timeout);
+            let start = Instant::now();
+            let clock = self.options.budget.clock(isl);
             let judged = self.kernel(words, id, &accesses);
             drop(clock);
             kernels.push(match judged {
@@ -181,7 +195,10 @@ impl Judge<'_> {
                 Err(stop) => {
                     self.undecided
                         .extend(accesses.iter().map(|index| facts.accesses[*index].id));
-                    self.stopped(id, words, &stop)
+                    Kernel {
+                        time: start.elapsed(),
+                        ..self.stopped(id, words, &stop)
+                    }
                 }
             });
         }
@@ -196,9 +213,7 @@ impl Judge<'_> {
     /// A kernel that there was no time for.
     fn stopped(&self, id: KernelId, words: &Words, stop: &Stop) -> Kernel {
         let (construct, site) = self.construct(id, words);
-        let mut kernel = unknown_kernel(construct, reason_of(stop, words.place(site)));
-        kernel.time = self.options.timeout;
-        kernel
+        unknown_kernel(construct, reason_of(stop, words.place(site)))
     }
 
     fn construct(&self, id: KernelId, words: &Words) -> (&'static str, SiteId) {
@@ -293,6 +308,7 @@ impl Judge<'_> {
         Ok(kernel)
     }
 
+    /// What the findings say of a kernel.
     fn tell(&mut self, words: &Words, found: &[Finding], kernel: &mut Kernel) -> Result<()> {
         // What may wait was taken to wait for nothing: enough for a proof, but no race is certain then.
         if found.is_empty() {
@@ -301,19 +317,6 @@ impl Judge<'_> {
         }
         let is_ordered = kernel.reasons.is_empty();
         let facts = words.objects.facts;
-        let certain = |finding: &&Finding| finding.doubts.is_empty() && is_ordered;
-        let command = format!("finishline check {}", self.program.source.path);
-        let mut races: BTreeMap<[AccessId; 2], StaticRace> = BTreeMap::new();
-        for finding in found.iter().filter(certain) {
-            let race = words.race(finding, &command)?;
-            let mut ids = [finding.first, finding.second].map(|index| facts.accesses[index].id);
-            ids.sort_unstable();
-            let smaller = |other: &StaticRace| size(&race) < size(other);
-            if races.get(&ids).is_none_or(smaller) {
-                races.insert(ids, race);
-            }
-        }
-        let mut reasons: BTreeMap<(ReasonKind, SiteId), String> = BTreeMap::new();
         for finding in found {
             let parameters = finding
                 .set
@@ -322,36 +325,65 @@ impl Judge<'_> {
                 accesses: [finding.first, finding.second].map(|index| facts.accesses[index].id),
                 condition: format!("{parameters:?}"),
             });
-            for doubt in &finding.doubts {
-                reasons.entry(*doubt).or_insert_with(|| {
-                    let access = &facts.accesses[finding.second];
-                    let info = self.program.source.access(access.id);
-                    let place = words.place(info.site);
-                    format!(
-                        "the {} of {} at {}:{}",
-                        access.kind.word(),
-                        self.program.source.snippet(info.place),
-                        place.line,
-                        place.column
-                    )
-                });
+        }
+        let certain = |finding: &&Finding| finding.doubts.is_empty() && is_ordered;
+        let certain: Vec<&Finding> = found.iter().filter(certain).collect();
+        kernel.verdict = match certain.is_empty() {
+            true => Verdict::Unknown,
+            false => Verdict::Race,
+        };
+        if self.options.detail >= Detail::Races {
+            kernel.races = self.races(words, &certain)?;
+        }
+        kernel.reasons.extend(self.reasons(words, found));
+        Ok(())
+    }
+
+    /// The races in words, of each two accesses the one with the smallest case.
+    fn races(&self, words: &Words, found: &[&Finding]) -> Result<Vec<StaticRace>> {
+        let facts = words.objects.facts;
+        let command = format!("finishline check {}", shell_word(&self.program.source.path));
+        let mut races: BTreeMap<[AccessId; 2], StaticRace> = BTreeMap::new();
+        for finding in found {
+            let race = words.race(finding, &command)?;
+            let mut ids = [finding.first, finding.second].map(|index| facts.accesses[index].id);
+            ids.sort_unstable();
+            let smaller = |other: &StaticRace| size(&race) < size(other);
+            if races.get(&ids).is_none_or(smaller) {
+                races.insert(ids, race);
             }
         }
-        kernel.races = races.into_values().collect();
-        kernel.races.sort_by_key(size);
-        for ((kind, site), concerns) in reasons {
-            kernel.reasons.push(Reason {
+        let mut races: Vec<StaticRace> = races.into_values().collect();
+        races.sort_by_key(size);
+        Ok(races)
+    }
+
+    /// What leaves findings in doubt, each with an access that it concerns.
+    fn reasons(&self, words: &Words, found: &[Finding]) -> Vec<Reason> {
+        let mut reasons: BTreeMap<(ReasonKind, SiteId), &Finding> = BTreeMap::new();
+        for finding in found {
+            for doubt in &finding.doubts {
+                reasons.entry(*doubt).or_insert(finding);
+            }
+        }
+        let source = &self.program.source;
+        let reasons = reasons.into_iter().map(|((kind, site), finding)| {
+            let access = &words.objects.facts.accesses[finding.second];
+            let info = source.access(access.id);
+            let place = words.place(info.site);
+            Reason {
                 kind,
                 place: words.place(site),
-                concerns,
-            });
-        }
-        kernel.verdict = if kernel.races.is_empty() {
-            Verdict::Unknown
-        } else {
-            Verdict::Race
-        };
-        Ok(())
+                concerns: format!(
+                    "the {} of {} at {}:{}",
+                    access.kind.word(),
+                    source.snippet(info.place),
+                    place.line,
+                    place.column
+                ),
+            }
+        });
+        reasons.collect()
     }
 }
 

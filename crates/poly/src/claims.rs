@@ -10,7 +10,7 @@ use crate::order::loops;
 use crate::races::{Finding, conflict};
 use crate::sets::{Isl, Result, Set};
 use crate::symbols::{Kind, Naming, Symbol};
-use crate::{Options, walk};
+use crate::{Budget, Detail, Options, walk};
 use finishline_fin::hir::Program;
 use finishline_model::{AccessId, AccessKind};
 use isl_rs as isl;
@@ -46,8 +46,8 @@ fn complaints(text: &str) -> Vec<String> {
         return vec!["it is refused".to_string()];
     };
     let options = Options {
-        timeout: Duration::from_secs(60),
-        dataflow: false,
+        budget: Budget::Time(Duration::from_secs(60)),
+        detail: Detail::Races,
     };
     let answer = crate::prove(&program, &options);
     let isl = Isl::new();

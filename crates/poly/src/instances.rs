@@ -9,13 +9,14 @@ use crate::objects::Objects;
 use crate::order::loops;
 use crate::points::Points;
 use crate::races::conflict;
-use crate::sets::{Isl, Result, Set, Stop};
+use crate::sets::{Isl, Result, Set};
 use crate::symbols::{Naming, Symbol};
-use crate::{Options, on_a_large_stack, walk};
+use crate::{on_a_large_stack, walk};
 use finishline_fin::hir::Program;
 use finishline_model::proof::{Benign, RemarkKind};
 use finishline_model::{AccessId, AccessKind};
 use std::collections::{BTreeMap, BTreeSet};
+use std::time::Duration;
 
 /// One execution of an access.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -123,25 +124,23 @@ pub(crate) struct Pair {
 }
 
 /// Finds the instances of a program; or says why it could not.
-pub fn families(program: &Program, options: &Options) -> std::result::Result<Families, String> {
-    of_facts(program, options, find)
+pub fn families(program: &Program) -> std::result::Result<Families, String> {
+    of_facts(program, find)
 }
 
 /// Takes a program apart and finds something out about it.
 pub(crate) fn of_facts<T: Send>(
     program: &Program,
-    options: &Options,
     find: impl FnOnce(&Objects) -> Result<T> + Send,
 ) -> std::result::Result<T, String> {
+    /// Nobody waits longer for this.
+    const LIMIT: Duration = Duration::from_secs(60);
     on_a_large_stack(|| {
         let isl = Isl::new();
-        let _clock = isl.clock(options.timeout);
+        let _clock = isl.clock(LIMIT);
         let facts = walk::walk(&isl, program);
         let found = facts.and_then(|facts| find(&Objects::new(&isl, program, &facts)));
-        found.map_err(|stop| match stop {
-            Stop::OutOfTime => "out of time".to_string(),
-            Stop::Failed(message) => message,
-        })
+        found.map_err(|stop| format!("{stop:?}"))
     })
 }
 

@@ -49,10 +49,28 @@ use std::time::Duration;
 /// What the user may choose.
 #[derive(Clone, Debug)]
 pub struct Options {
+    pub budget: Budget,
+    pub detail: Detail,
+}
+
+/// How much to say of what was found.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Detail {
+    /// The verdicts, and which accesses are [harmless](Answer::harmless).
+    Verdicts,
+    /// Also the races, each with its condition and the smallest case.
+    Races,
+    /// Also who produces what each read reads, and what is questionable about writes and reads.
+    Dataflow,
+}
+
+/// What the prover may take. What it does not finish is unknown.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Budget {
     /// For each kernel.
-    pub timeout: Duration,
-    /// Also say who produces what each read reads, and what is questionable about writes and reads.
-    pub dataflow: bool,
+    Time(Duration),
+    /// Altogether, in steps of isl's innermost loops, so that the answer does not depend on the machine.
+    Operations(u64),
 }
 
 /// Calls are unfolded recursively, a hundred deep, with 200 nested statements each.

@@ -1,6 +1,5 @@
 //! The order of a program's accesses for given arguments, pair by pair: for tests, which compare it with that of a run.
 
-use crate::Options;
 use crate::facts::AccessIndex;
 use crate::instances::{Instance, Names, Pair, counters, of_facts};
 use crate::objects::Objects;
@@ -18,8 +17,8 @@ pub struct Relation {
 }
 
 /// Finds the order of a program's accesses; or says why it could not.
-pub fn relation(program: &Program, options: &Options) -> std::result::Result<Relation, String> {
-    of_facts(program, options, |objects| {
+pub fn relation(program: &Program) -> std::result::Result<Relation, String> {
+    of_facts(program, |objects| {
         let mut relation = Relation {
             names: Names::new(objects.facts),
             before: Vec::new(),

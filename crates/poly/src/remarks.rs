@@ -56,16 +56,15 @@ impl Objects<'_> {
         Ok(Some(dead.coalesce()?))
     }
 
-    /// The instances of a read that see the starting value in every schedule.
+    /// The instances of a read that see the starting value in every schedule. None if not all writes are known.
     fn never_written(&self, read: AccessIndex) -> Result<Option<Set>> {
-        let sources = self.sources(read)?;
-        if sources.vague || sources.incomplete {
+        if self.facts.has_foreign() || self.sources(read)?.incomplete {
             return Ok(None);
         }
         let mut unwritten = self.instances(read)?;
-        for (_, pairs) in &sources.writes {
+        for (_, pairs) in &self.sources(read)?.writes {
             let seen = |symbol: Symbol| symbol.copy == 1 || symbol.kind == Kind::Location;
-            unwritten = unwritten.subtract(&pairs.exists(seen)?)?;
+            unwritten = unwritten.subtract(&self.for_some_value(&pairs.exists(seen)?)?)?;
         }
         Ok(Some(unwritten.coalesce()?))
     }

@@ -100,10 +100,10 @@ impl Objects<'_> {
     /// may wait that was taken to wait for nothing, some that were found may be none; but not if it is the only one, since
     /// every read has one.
     pub(crate) fn knows_sources(&self, read: AccessIndex) -> Result<bool> {
-        let sources = self.sources(read)?;
-        if sources.incomplete {
+        if self.facts.has_foreign() || self.sources(read)?.incomplete {
             return Ok(false);
         }
+        let sources = self.sources(read)?;
         if !sources.vague && self.facts.gaps.is_empty() {
             return Ok(true);
         }

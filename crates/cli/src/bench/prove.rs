@@ -14,7 +14,7 @@ use finishline_fin::hir;
 use finishline_model::Verdict;
 use finishline_model::bench::{ProverRow, ProverTable, Target, Unit};
 use finishline_model::proof::Proof;
-use finishline_poly::Options;
+use finishline_poly::{Budget, Detail, Options};
 use finishline_report::bench::{self as report, Format};
 use std::collections::BTreeMap;
 use std::time::Duration;
@@ -128,9 +128,9 @@ fn proofs(
         }
     }
     let prover = Options {
-        timeout: options.timeout,
+        budget: Budget::Time(options.timeout),
         // The paper's verdict rests on dataflow, this one does not.
-        dataflow: false,
+        detail: Detail::Races,
     };
     for _ in 0..options.runs {
         for (program, proofs) in programs.values_mut() {

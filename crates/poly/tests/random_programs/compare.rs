@@ -1,9 +1,9 @@
 //! What the prover says of a program, held against runs; and the runs, held to the language.
 
+use crate::Judged;
 use crate::graph::Graph;
 use crate::run;
 use crate::subject::{Subject, Wrong, wrong};
-use crate::{Judged, OPTIONS};
 use finishline_detect::oracle::{Mode, Oracle};
 use finishline_engine::depth_first::{self, End};
 use finishline_ir::machine::{Datum, Limits};
@@ -81,7 +81,7 @@ impl Subject<'_> {
     pub(crate) fn compare_order(&self, graphs: &[(Vec<i64>, Graph)]) -> Result<(), Wrong> {
         /// More than these are not compared with each other.
         const MOST: usize = 60;
-        let relation = match relation(&self.hir, &OPTIONS) {
+        let relation = match relation(&self.hir) {
             Ok(relation) => relation,
             Err(message) => return wrong("prover", message),
         };

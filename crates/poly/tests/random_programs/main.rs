@@ -16,7 +16,7 @@ mod subject;
 use finishline_generate::affine::{self, Settings};
 use finishline_generate::{Program, render, shrink};
 use finishline_model::Verdict;
-use finishline_poly::{Instance, Options, prove};
+use finishline_poly::{Budget, Detail, Instance, Options, prove};
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
@@ -27,8 +27,8 @@ const PROGRAMS: u64 = 200;
 const MOST_FAILURES: usize = 3;
 const FIRST_SEED: u64 = 1;
 const OPTIONS: Options = Options {
-    timeout: Duration::from_secs(60),
-    dataflow: false,
+    budget: Budget::Time(Duration::from_secs(60)),
+    detail: Detail::Races,
 };
 
 fn setting(name: &str, default: u64) -> u64 {

@@ -1,6 +1,5 @@
 //! A random program, as the prover knows it and as runs do.
 
-use crate::OPTIONS;
 use crate::graph::Graph;
 use crate::run::{self, Access, Place, run};
 use finishline_fin::hir;
@@ -53,7 +52,7 @@ impl<'p> Subject<'p> {
                 }
             }
         }
-        let families = families(&hir, &OPTIONS).or_else(|message| wrong("prover", message))?;
+        let families = families(&hir).or_else(|message| wrong("prover", message))?;
         Ok(Subject {
             tree,
             hir,
