@@ -14,6 +14,7 @@ mod run;
 mod subject;
 
 use finishline_generate::affine::{self, Settings};
+use finishline_generate::small::Small;
 use finishline_generate::{Program, render, shrink};
 use finishline_model::Verdict;
 use finishline_poly::{Budget, Detail, Instance, Options, prove};
@@ -181,6 +182,24 @@ fn campaign(settings: &Settings, count: u64, judge: fn(&Program) -> Result<Judge
 fn the_prover_agrees_with_runs() {
     let count = setting("FINISHLINE_SEEDS", PROGRAMS);
     campaign(&Settings { beyond: false }, count, judge);
+}
+
+/// All programs of up to so many statements, over two globals.
+#[test]
+fn the_prover_agrees_with_runs_of_all_small_programs() {
+    const MOST_STATEMENTS: usize = 4;
+    for statements in 0..=MOST_STATEMENTS {
+        let all = Small::new(statements);
+        in_parallel(0..all.count(), |number| {
+            let program = all.program(number);
+            if let Err(Wrong { kind, message }) = judge(&program) {
+                panic!(
+                    "{number} of {statements} statements: {kind}: {message}\n{}",
+                    render(&program)
+                );
+            }
+        });
+    }
 }
 
 #[test]
