@@ -225,7 +225,6 @@ fn what_can_not_be_done_is_refused_with_status_2() {
         &["prove", "prove_bytes.fin"],
         // The answer is for all arguments.
         &["prove", &good, "3"],
-        &["prove", &good, "--format", "html"],
         &["prove", &good, "--format", "xml"],
         &["prove", &good, "--timeout", "soon"],
         &["prove", &good, "--timeout", "-1"],

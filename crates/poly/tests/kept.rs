@@ -236,6 +236,28 @@ fn main() {{
     }
 }
 
+/// What a variable holds after a loop is of some iteration, nobody knows which.
+#[test]
+fn an_object_of_the_last_iteration() {
+    let kept = kept(
+        "struct S { x: int }
+fn main(n: int) {
+    let all = new S[max(n, 0)];
+    var it = new S();
+    for i in 0..n {
+        it = new S();
+        all[i] = it;
+    }
+    let last = it;
+    async last.x = 1;
+    all[0].x = 2;
+}
+",
+    );
+    assert_eq!(kept.verdict(), Verdict::Unknown);
+    assert_eq!(kept.races(&[3]), BTreeSet::new());
+}
+
 /// Control does not come past a loop that returned, and a return after the one that ended the loop counts for nothing.
 #[test]
 fn returns_from_loops() {

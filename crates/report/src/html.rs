@@ -35,17 +35,22 @@ pub(crate) fn write(summary: &Summary, out: &mut dyn io::Write) -> io::Result<()
         env!("CARGO_PKG_VERSION"),
         escape(&words::statistics(&summary.statistics)),
     );
-    let title = escape(&format!("{}: {}", summary.verdict, words::command(summary)));
-    let page = format!(
+    let title = format!("{}: {}", summary.verdict, words::command(summary));
+    out.write_all(page(&title, &body).as_bytes())
+}
+
+/// A whole page; `body` is HTML already.
+pub(crate) fn page(title: &str, body: &str) -> String {
+    format!(
         "<!doctype html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n\
          <meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n\
          <meta name=\"color-scheme\" content=\"light dark\">\n\
          <meta http-equiv=\"Content-Security-Policy\" \
          content=\"default-src 'none'; style-src 'unsafe-inline'\">\n\
          <title>{title}</title>\n<style>\n{STYLE}</style>\n</head>\n\
-         <body>\n{body}</body>\n</html>\n"
-    );
-    out.write_all(page.as_bytes())
+         <body>\n{body}</body>\n</html>\n",
+        title = escape(title),
+    )
 }
 
 fn verdict(summary: &Summary) -> String {
@@ -73,7 +78,7 @@ fn verdict(summary: &Summary) -> String {
 }
 
 /// The class that colours a verdict.
-fn tone(verdict: Verdict) -> &'static str {
+pub(crate) fn tone(verdict: Verdict) -> &'static str {
     match verdict {
         Verdict::Proved | Verdict::Certified => "good",
         Verdict::CertifiedOrder | Verdict::Observed | Verdict::Apparent | Verdict::Unknown => {
@@ -163,7 +168,7 @@ fn access(access: &AccessSummary, common: usize) -> String {
     )
 }
 
-fn source(place: &Place, function: Option<&str>) -> String {
+pub(crate) fn source(place: &Place, function: Option<&str>) -> String {
     let function = function
         .map(|f| format!(" in {}", escape(f)))
         .unwrap_or_default();
@@ -197,11 +202,11 @@ fn path(task: &TaskPath, common: usize) -> String {
 }
 
 /// `value` is HTML already.
-fn definition(term: &str, value: &str) -> String {
+pub(crate) fn definition(term: &str, value: &str) -> String {
     format!("<dt>{term}</dt><dd>{value}</dd>\n")
 }
 
-fn paragraph(text: &str) -> String {
+pub(crate) fn paragraph(text: &str) -> String {
     format!("<p>{}</p>\n", escape(text))
 }
 

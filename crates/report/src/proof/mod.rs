@@ -1,8 +1,9 @@
-//! What `finishline prove` found out, as text, JSON or SARIF 2.1.0.
+//! What `finishline prove` found out, as text, JSON, SARIF 2.1.0 or HTML.
 //!
 //! A proof answers for every input, so a race is told with its condition and its smallest case instead of with tasks. As everywhere, whatever
 //! is left out of a list is counted, and a race that a run did not confirm says so wherever it is told.
 
+mod html;
 mod json;
 mod sarif;
 mod text;
@@ -18,11 +19,11 @@ use std::io;
 pub struct Selection {
     /// The most races.
     pub max_races: usize,
-    /// Whether text has the producers of every read; JSON always has them, SARIF never.
+    /// Whether text and HTML have the producers of every read; JSON always has them, SARIF never.
     pub sources: bool,
 }
 
-/// Writes the whole report, with a newline at its end. There is no HTML of it: an error of kind `Unsupported`.
+/// Writes the whole report, with a newline at its end.
 pub fn write(
     proof: &Proof,
     format: Format,
@@ -34,7 +35,7 @@ pub fn write(
         Format::Text => text::write(proof, selection, style, out),
         Format::Json => json::write(proof, selection, out),
         Format::Sarif => sarif::write(proof, selection, out),
-        Format::Html => Err(io::ErrorKind::Unsupported.into()),
+        Format::Html => html::write(proof, selection, out),
     }
 }
 

@@ -44,9 +44,7 @@ pub(super) fn write(
         }
     }
     if proof.dataflow == Dataflow::CutShort {
-        let text =
-            "the time allowed was over before all reads were followed; `--timeout` gives more";
-        page.labelled("", "cut short", YELLOW, text);
+        page.labelled("", "cut short", YELLOW, words::CUT_SHORT);
         page.blank();
     }
     page.kernels(proof);
@@ -91,13 +89,7 @@ impl Page {
             access(bottom, "", 2, &race.second),
         ]);
         if let Some(benign) = race.benign {
-            let meaning = benign.meaning();
-            self.labelled(
-                "  ",
-                "benign",
-                LABEL,
-                &format!("{meaning}; a race all the same"),
-            );
+            self.labelled("  ", "benign", LABEL, &words::benign(benign));
         }
         if let Some(witness) = &race.witness {
             let case = words::smallest_case(proof, witness);
@@ -120,10 +112,7 @@ impl Page {
         self.labelled("", "sources", BOLD, &format!("{location} at {at} reads"));
         let rows: Vec<Row> = (read.sources.iter())
             .map(|source| {
-                let condition = match source.condition.as_str() {
-                    "" => String::new(),
-                    some => format!("for {some}"),
-                };
+                let condition = words::when(&source.condition);
                 match &source.write {
                     Some(place) => {
                         let instance = words::instance(&source.instance);

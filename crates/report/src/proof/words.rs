@@ -2,7 +2,7 @@
 
 use crate::words::{access_at, conflict, count};
 use finishline_model::proof::{
-    Confirmation, Kernel, Proof, Reason, Remark, StaticAccess, StaticRace, Witness,
+    Benign, Confirmation, Kernel, Proof, Reason, Remark, StaticAccess, StaticRace, Witness,
 };
 use finishline_model::summary::shell_word;
 use finishline_model::verdict::{PROOF_GUARANTEE, Verdict};
@@ -16,10 +16,27 @@ pub(super) fn message(race: &StaticRace) -> String {
 
 /// `, for N ≥ 1`; empty for a condition that always holds.
 pub(super) fn for_which(condition: &str) -> String {
+    match when(condition).as_str() {
+        "" => String::new(),
+        when => format!(", {when}"),
+    }
+}
+
+/// `for k ≤ N`; empty for a condition that always holds.
+pub(super) fn when(condition: &str) -> String {
     match condition {
         "" => String::new(),
-        condition => format!(", for {condition}"),
+        condition => format!("for {condition}"),
     }
+}
+
+/// That not all reads could be followed.
+pub(super) const CUT_SHORT: &str =
+    "the time allowed was over before all reads were followed; `--timeout` gives more";
+
+/// What a harmless race is.
+pub(super) fn benign(benign: Benign) -> String {
+    format!("{}; a race all the same", benign.meaning())
 }
 
 /// `race`, or what is left of one that a run does not have.

@@ -4,7 +4,7 @@
 use crate::json::{DAMAGES, SCHEMA, damaged, words};
 use crate::sarif::{self, list};
 use crate::text::{check_snapshots, without_colors};
-use crate::{assert_valid, proofs, validator};
+use crate::{assert_valid, html, proofs, validator};
 use finishline_model::proof::{Benign, Confirmation, Proof, ReasonKind, RemarkKind};
 use finishline_model::verdict::{PROOF_GUARANTEE, Verdict};
 use finishline_report::proof::{Selection, exit_status, write};
@@ -325,18 +325,53 @@ fn text_is_safe_folded_and_the_same_in_colour() {
 }
 
 #[test]
-fn there_is_no_page_of_it() {
-    let written = write(
-        &proofs::racy(),
-        Format::Html,
-        ALL,
-        Style::default(),
-        &mut io::sink(),
-    );
-    assert_eq!(
-        written.map_err(|error| error.kind()),
-        Err(io::ErrorKind::Unsupported)
-    );
+fn a_page_has_all_that_the_text_has() {
+    let page = |proof: &Proof| render(proof, Format::Html, ALL, Style::default());
+    for (name, proof) in [
+        ("proof-racy", proofs::racy()),
+        ("proof-proved", proofs::proved()),
+    ] {
+        let page = page(&proof);
+        for expected in match name {
+            "proof-racy" => [
+                "<header class=\"bad\">\n<h1>race <code>x.fin</code></h1>",
+                "write and write to B[N] are not ordered, for N ≥ 1",
+                "<code>B[i] = C[i]</code> <span class=\"place\">x.fin:5:13 in main</span><div class=\"path\">at i = N</div>",
+                "<dt>smallest case</dt><dd>N = 1: B[1], (1) at i = 1, (2) at j = 1; confirmed by a run</dd>",
+                "<code>finishline check x.fin 1 --watch &#39;B[1]&#39;</code>",
+                "<tr class=\"good\"><td><span class=\"tag\">proved</span></td><td>forall@12:5</td>",
+            ],
+            _ => [
+                "<header class=\"good\">\n<h1>proved <code>x.fin</code></h1>",
+                "<dt>guarantee</dt><dd>every input and every schedule",
+                "no read can see what is written here (dead-write): B[N], for N ≥ 1",
+                "<summary>B[k] at x.fin:9:20 reads</summary>",
+                "<div class=\"path\">at k&#39; = -1 + 2k for k &gt; N</div>",
+                "the starting value<div class=\"path\">for k = 0</div>",
+            ],
+        } {
+            assert!(page.contains(expected), "{name}: {expected}\n{page}");
+        }
+    }
+    let unknown = page(&proofs::unknown());
+    assert!(unknown.contains("<span class=\"tag\">undecided</span>"));
+    assert!(unknown.contains("<dt>help</dt>"));
+    let selection = Selection {
+        max_races: 0,
+        sources: false,
+    };
+    let short = render(&proofs::racy(), Format::Html, selection, Style::default());
+    assert!(short.contains("and 1 more distinct pair</p>"), "{short}");
+}
+
+#[test]
+fn pages_are_sound() {
+    for (name, proof, _) in proofs::all() {
+        let page = render(&proof, Format::Html, ALL, Style::default());
+        html::assert_well_formed(name, &page);
+        html::assert_self_contained(name, &page);
+        html::assert_escaped(name, &page);
+    }
 }
 
 #[test]
