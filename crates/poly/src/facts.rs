@@ -120,7 +120,8 @@ pub(crate) enum Reference {
     },
     /// One of several, nobody knows which.
     Any(Vec<ReferenceIndex>),
-    /// A value from inside loops that have been left, of some iteration: only the first counters are still the same.
+    /// A value from inside loops that have been left, of some iteration: only the first counters are still the same. It is
+    /// always one of several in an `Any`.
     Outside {
         reference: ReferenceIndex,
         loops: Vec<Symbol>,

@@ -253,7 +253,6 @@ impl<'f> Objects<'f> {
                     _ => false,
                 };
                 held.add(&*self.held(*reference, ty)?, |set| set.exists(gone))?;
-                self.make_sure(&mut held)?;
             }
             Reference::Loaded(access) => {
                 let sources = self.sources(*access)?;
@@ -270,9 +269,6 @@ impl<'f> Objects<'f> {
                         let both = pairs.intersect(&set.rename(copied)?)?;
                         both.exists(|symbol| symbol.copy == 1 || symbol.kind == Kind::Location)
                     })?;
-                }
-                if sources.vague {
-                    held.vague = held.vague.or(Some((ReasonKind::Aliasing, NOWHERE)));
                 }
                 self.make_sure(&mut held)?;
             }
@@ -349,7 +345,7 @@ impl<'f> Objects<'f> {
             }
             Definition::Read(access) => {
                 let sources = self.sources(*access)?;
-                if sources.vague {
+                if sources.incomplete {
                     return Ok(None);
                 }
                 let initial = match self.facts.accesses[*access].place {

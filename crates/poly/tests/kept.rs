@@ -239,11 +239,11 @@ fn main() {{
 /// What a variable holds after a loop is of some iteration, nobody knows which.
 #[test]
 fn an_object_of_the_last_iteration() {
-    let kept = kept(
+    let made_there = kept(
         "struct S { x: int }
 fn main(n: int) {
     let all = new S[max(n, 0)];
-    var it = new S();
+    var it: S = null;
     for i in 0..n {
         it = new S();
         all[i] = it;
@@ -254,8 +254,51 @@ fn main(n: int) {
 }
 ",
     );
+    let chosen_there = kept(
+        "struct S { x: int }
+fn main(n: int) {
+    let flags = new int[max(n, 0)];
+    for i in 0..n { flags[i] = i % 2; }
+    let one = new S();
+    let other = new S();
+    var it: S = null;
+    for i in 0..n {
+        if flags[i] > 0 { it = one; } else { it = other; }
+    }
+    let last = it;
+    async last.x = 1;
+    one.x = 2;
+}
+",
+    );
+    for kept in [made_there, chosen_there] {
+        assert_eq!(kept.verdict(), Verdict::Unknown);
+        assert_eq!(kept.races(&[3]), BTreeSet::new());
+    }
+}
+
+/// A function that calls itself may have stored any reference, not only those that its first call stores.
+#[test]
+fn a_reference_from_a_function_that_calls_itself() {
+    let kept = kept(
+        "struct S { row: int[] }
+fn down(s: S, one: int[], other: int[], n: int) {
+    s.row = one;
+    if n > 0 { down(s, other, one, n - 1); }
+}
+fn main(n: int) {
+    let s = new S();
+    let a = new int[1];
+    let b = new int[1];
+    down(s, a, b, n);
+    finish {
+        async s.row[0] = 1;
+        b[0] = 2;
+    }
+}
+",
+    );
     assert_eq!(kept.verdict(), Verdict::Unknown);
-    assert_eq!(kept.races(&[3]), BTreeSet::new());
 }
 
 /// Control does not come past a loop that returned, and a return after the one that ended the loop counts for nothing.

@@ -10,7 +10,6 @@ use finishline_model::verdict::{PROOF_GUARANTEE, Verdict};
 use finishline_report::proof::{Selection, exit_status, write};
 use finishline_report::{Format, Style};
 use serde_json::{Value, json};
-use std::io;
 
 const GUIDE: &str = include_str!("../../../../docs/prove.md");
 const REPORT_GUIDE: &str = include_str!("../../../../docs/report.md");
