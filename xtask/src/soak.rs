@@ -24,8 +24,10 @@ const CAMPAIGNS: [&str; 12] = [
 ];
 
 /// For every input and by instance: a program takes as long as a hundred of the others.
-const OF_THE_PROVER: &str =
-    "cargo test --release --quiet --package finishline-poly --test random_programs";
+const OF_THE_PROVER: [&str; 2] = [
+    "cargo test --release --quiet --package finishline-poly --test random_programs",
+    "cargo test --release --quiet --package finishline-poly --test any_programs",
+];
 const AS_LONG_AS: u64 = 100;
 
 const DEFAULT_PROGRAMS: u64 = 1_000_000;
@@ -43,9 +45,9 @@ pub(crate) fn run(arguments: &[String]) -> Outcome {
     let seed = seed.unwrap_or_else(fresh_seed);
     println!("{programs} programs from seed {seed}");
     let mut failed = Vec::new();
-    let of_the_prover = (OF_THE_PROVER, programs.div_ceil(AS_LONG_AS));
+    let of_the_prover = OF_THE_PROVER.map(|line| (line, programs.div_ceil(AS_LONG_AS)));
     let campaigns = CAMPAIGNS.map(|line| (line, programs)).into_iter();
-    for (line, programs) in campaigns.chain([of_the_prover]) {
+    for (line, programs) in campaigns.chain(of_the_prover) {
         let campaign = CommandLine::new(line)
             .env("FINISHLINE_SEEDS", programs)
             .env("FINISHLINE_SEED", seed);

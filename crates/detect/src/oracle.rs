@@ -182,17 +182,28 @@ impl Oracle {
     /// The accesses of which some instance races with another, by task structure.
     pub fn racing_accesses(&self) -> BTreeSet<AccessId> {
         let mut racing = BTreeSet::new();
-        for accesses in self.accesses.values() {
+        self.each_race(|_, a, b| racing.extend([a.access, b.access]));
+        racing
+    }
+
+    /// Calls a function for all that race by task structure, in the order of the run. Quadratic in the accesses of a location.
+    pub fn each_race(&self, mut found: impl FnMut(Location, &Recorded, &Recorded)) {
+        for (&location, accesses) in &self.accesses {
             for (index, b) in accesses.iter().enumerate() {
                 for a in &accesses[..index] {
                     let may_meet = conflict(a, b) && !self.exclude(a, b);
                     if may_meet && !self.ordered(Mode::Structure, a, b) {
-                        racing.extend([a.access, b.access]);
+                        found(location, a, b);
                     }
                 }
             }
         }
-        racing
+    }
+
+    /// How many pairs of accesses there are that may be compared.
+    pub fn pairs(&self) -> u64 {
+        let counts = self.accesses.values().map(|accesses| accesses.len() as u64);
+        counts.map(|count| count * count / 2).sum()
     }
 
     /// The answer as a detector gives it, by task structure alone; racing locations in ascending order.

@@ -1,22 +1,22 @@
 //! Races that were found without running the program, held to runs of it.
 //!
-//! The smallest case of such a race has arguments for `main`. The program is run on them under a detector, and the race is *confirmed* if
-//! its location races in that run, or the same two accesses of the source do: a detector names every racing location, but not every pair. A race that a
-//! run does not have is not counted any longer: neither by its kernel's verdict nor by the program's.
+//! The smallest case of such a race has arguments for `main`. The program is run on them, and the race is *confirmed* if the same two accesses of the
+//! source race in that run, by definition: the [oracle](finishline_detect::oracle) knows every pair. The run also tells what the location is called, which depends on how many
+//! objects of that name there were before. A race that a run does not have is not counted any longer: neither by its kernel's verdict nor by the program's.
 //!
-//! Nobody asked for these runs, so they must be short. The program is interpreted, for a limited number of steps, before it is checked: what has ended so
-//! once ends again, since a depth-first run is deterministic. Arguments are small, and so is the memory.
+//! Nobody asked for these runs, so they must be short: arguments are small, and so are the steps and the memory that a run may take.
 
+use crate::arguments;
 use crate::depth_first::{self, End, Program};
-use crate::executor::{Executor, Forms};
-use crate::question::Question;
-use crate::{arguments, check};
+use crate::names::{Names, place};
+use crate::teller::replay;
+use finishline_detect::oracle::Oracle;
 use finishline_ir::Module;
-use finishline_ir::machine::{Limits, TrapKind};
+use finishline_ir::listener::{Allocated, Listener};
+use finishline_ir::machine::{Limits, Trap, TrapKind};
 use finishline_model::proof::{Confirmation, Kernel, Proof, StaticAccess, StaticRace};
-use finishline_model::summary::{AccessSummary, RaceSummary, Summary};
-use finishline_model::{Passes, Verdict};
-use std::collections::BTreeMap;
+use finishline_model::{Access, AccessId, Event, Location, Observer, Verdict};
+use std::collections::{BTreeMap, BTreeSet};
 use std::io;
 use std::sync::atomic::AtomicU64;
 
@@ -27,6 +27,11 @@ const MOST_RUNS: usize = 16;
 /// The instructions that a run may take, and the bytes.
 const STEPS: u64 = 2_000_000;
 const MEMORY: u64 = 64 << 20;
+/// The steps between which tasks are created and waited for, and the pairs of accesses to compare.
+const ORACLE_STEPS: usize = 4000;
+const MOST_PAIRS: u64 = 30_000_000;
+/// Two accesses may race at many locations; so many are named.
+const MOST_LOCATIONS: usize = 64;
 
 /// Runs the smallest cases of the races, notes in each what its run showed, and gives kernels whose races are all refuted the verdict
 /// that is left.
@@ -42,10 +47,7 @@ pub fn confirm(proof: &mut Proof, module: &Module) {
                 false if runs.len() == MOST_RUNS => continue,
                 _ => (runs.entry(arguments.clone())).or_insert_with(|| run(module, arguments)),
             };
-            let confirmation = run.says_to(race);
-            if let Some(witness) = &mut race.witness {
-                witness.confirmation = confirmation;
-            }
+            run.tell(module, race);
         }
         if kernel.verdict == Verdict::Race && !kernel.races.iter().any(StaticRace::stands) {
             kernel.verdict = Verdict::Unknown;
@@ -61,7 +63,16 @@ pub fn confirm(proof: &mut Proof, module: &Module) {
 enum Run {
     None,
     TooCostly,
-    Checked(Box<Summary>),
+    Judged(Judged),
+}
+
+/// A run that was judged.
+struct Judged {
+    /// The arguments as one would type them.
+    words: Vec<String>,
+    /// Of each two accesses that race, the smaller one first, what the locations are called.
+    races: BTreeMap<[AccessId; 2], Vec<String>>,
+    failure: Option<String>,
 }
 
 fn run(module: &Module, numbers: &[i64]) -> Run {
@@ -72,40 +83,51 @@ fn run(module: &Module, numbers: &[i64]) -> Run {
     let Ok(arguments) = arguments::parse(module, &words) else {
         return Run::None;
     };
-    let limits = Limits {
-        memory: MEMORY,
-        ..Limits::default()
-    };
-    let program = Program {
+    let program = || Program {
         module,
         arguments: &arguments,
-        limits,
+        limits: Limits {
+            memory: MEMORY,
+            ..Limits::default()
+        },
     };
     let progress = AtomicU64::new(0);
-    let alone = depth_first::run_for(STEPS, program, &mut (), &mut io::sink(), &progress);
-    match alone.result {
+    let mut judge = Judge(Oracle::new(ORACLE_STEPS));
+    let outcome = depth_first::run_for(STEPS, program(), &mut judge, &mut io::sink(), &progress);
+    let Judge(oracle) = judge;
+    let failure = match outcome.result {
         End::OutOfFuel => return Run::TooCostly,
         // Within the memory that `finishline check` allows it might have ended.
-        End::Trapped(trap) if is_of_memory(&trap.kind) => {
-            return Run::TooCostly;
-        }
-        End::Finished | End::Trapped(_) | End::OutputError(_) => {}
-    }
-    let question = Question {
-        module,
-        forms: Forms::new(module, Executor::Interpreted, Passes::NONE),
-        words,
-        arguments,
-        limits,
-        max_races: usize::MAX,
-        suppressions: None,
-        watch: None,
-        progress,
+        End::Trapped(trap) if is_of_memory(&trap.kind) => return Run::TooCostly,
+        End::Trapped(trap) => Some(failure(module, &trap)),
+        End::Finished | End::OutputError(_) => None,
     };
-    match check::check(&question, check::choose(module), &mut io::sink()) {
-        Ok(summary) => Run::Checked(Box::new(summary)),
-        Err(_) => Run::None,
+    if oracle.gave_up() || oracle.pairs() > MOST_PAIRS {
+        return Run::TooCostly;
     }
+    let mut locations: BTreeMap<[AccessId; 2], BTreeSet<Location>> = BTreeMap::new();
+    oracle.each_race(|location, a, b| {
+        let pair = [a.access.min(b.access), a.access.max(b.access)];
+        let locations = locations.entry(pair).or_default();
+        if locations.len() < MOST_LOCATIONS {
+            locations.insert(location);
+        }
+    });
+    let wanted: BTreeSet<Location> = locations.values().flatten().copied().collect();
+    let wanted: Vec<Location> = wanted.into_iter().collect();
+    let mut namer = Namer(Names::new(module, &wanted, None));
+    depth_first::run_for(STEPS, program(), &mut namer, &mut io::sink(), &progress);
+    let Namer(names) = namer;
+    let named = |locations: BTreeSet<Location>| {
+        let locations = locations.into_iter();
+        locations.map(|location| names.location(location)).collect()
+    };
+    let races = locations.into_iter().map(|(pair, at)| (pair, named(at)));
+    Run::Judged(Judged {
+        words,
+        races: races.collect(),
+        failure,
+    })
 }
 
 fn is_of_memory(kind: &TrapKind) -> bool {
@@ -115,44 +137,84 @@ fn is_of_memory(kind: &TrapKind) -> bool {
     )
 }
 
+fn failure(module: &Module, trap: &Trap) -> String {
+    let place = place(&module.source, trap.site);
+    let (file, line, column) = (place.file, place.line, place.column);
+    format!("{} at {file}:{line}:{column}", trap.kind.message())
+}
+
 impl Run {
-    fn says_to(&self, race: &StaticRace) -> Confirmation {
-        let summary = match self {
-            Run::None => return Confirmation::NotRun,
-            Run::TooCostly => return Confirmation::TooCostly,
-            Run::Checked(summary) => summary,
+    /// Notes in a race what the run says to it.
+    fn tell(&self, module: &Module, race: &mut StaticRace) {
+        let [first, second] = [&race.first, &race.second].map(|access| accesses(module, access));
+        let Some(witness) = &mut race.witness else {
+            return;
         };
-        if has(summary, race) {
-            return Confirmation::Confirmed;
-        }
-        match (&summary.failure, summary.verdict) {
-            (Some(failure), _) => {
-                let (message, place) = (&failure.message, &failure.place);
-                let (file, line, column) = (&place.file, place.line, place.column);
-                Confirmation::Failed(format!("{message} at {file}:{line}:{column}"))
+        let run = match self {
+            Run::None => return,
+            Run::TooCostly => {
+                witness.confirmation = Confirmation::TooCostly;
+                return;
             }
-            // The detector could not judge the run.
-            (None, Verdict::Unknown) => Confirmation::NotRun,
-            (None, _) => Confirmation::Contradicted,
+            Run::Judged(run) => run,
+        };
+        let mut pairs = (first.iter()).flat_map(|a| second.iter().map(|b| [*a.min(b), *a.max(b)]));
+        let Some(locations) = pairs.find_map(|pair| run.races.get(&pair)) else {
+            witness.confirmation = match &run.failure {
+                Some(failure) => Confirmation::Failed(failure.clone()),
+                None => Confirmation::Contradicted,
+            };
+            return;
+        };
+        witness.confirmation = Confirmation::Confirmed;
+        if !locations.contains(&witness.location)
+            && let Some(location) = locations.first()
+        {
+            witness.location.clone_from(location);
+            witness.replay = replay(&module.source.path, &run.words, location);
         }
     }
 }
 
-/// Whether the run has the race.
-fn has(summary: &Summary, race: &StaticRace) -> bool {
-    let location = race.witness.as_ref().map(|witness| &witness.location);
-    let racing = &summary.racing_locations.shown;
-    location.is_some_and(|location| racing.contains(location))
-        || (summary.races.iter()).any(|found| same_accesses(found, race))
+/// The accesses of the program that this may be: one, unless two are written at the same place.
+fn accesses(module: &Module, access: &StaticAccess) -> Vec<AccessId> {
+    let source = &module.source;
+    let is = |id: &AccessId| {
+        let info = source.access(*id);
+        let site = source.site(info.site);
+        info.kind == access.kind
+            && (site.line, site.column) == (access.place.line, access.place.column)
+    };
+    let all = (0..source.accesses.len()).map(AccessId::from_index);
+    all.filter(is).collect()
 }
 
-fn same_accesses(found: &RaceSummary, race: &StaticRace) -> bool {
-    let same = |found: &AccessSummary, expected: &StaticAccess| {
-        let (at, expected_at) = (&found.place, &expected.place);
-        found.kind == expected.kind
-            && (at.line, at.column) == (expected_at.line, expected_at.column)
-    };
-    let (first, second) = (&found.first, &found.second);
-    (same(first, &race.first) && same(second, &race.second))
-        || (same(first, &race.second) && same(second, &race.first))
+/// Judges a run as it goes.
+struct Judge(Oracle);
+
+impl Observer for Judge {
+    fn event(&mut self, event: &Event) {
+        self.0.event(event);
+    }
+
+    fn access(&mut self, access: &Access) {
+        self.0.access(access);
+    }
+}
+
+impl Listener for Judge {}
+
+/// Is told of the objects that have locations to be named.
+struct Namer<'m>(Names<'m>);
+
+impl Observer for Namer<'_> {
+    fn event(&mut self, _: &Event) {}
+
+    fn access(&mut self, _: &Access) {}
+}
+
+impl Listener for Namer<'_> {
+    fn allocated(&mut self, object: &Allocated<'_>) {
+        self.0.allocated(object);
+    }
 }

@@ -37,7 +37,7 @@ impl Teller<'_, '_> {
             why: self.why(race.first.task, race.second.task),
             allocated: self.names.allocated_at(race.location),
             may_follow: self.pairs.may_follow(number),
-            replay: self.replay(&location),
+            replay: replay(&self.names.source().path, &self.question.words, &location),
             location,
         }
     }
@@ -79,27 +79,22 @@ impl Teller<'_, '_> {
             join: story.join(branch),
         }
     }
+}
 
-    /// The command that lists every access to the location.
-    fn replay(&self, location: &str) -> String {
-        let path = &self.question.module.source.path;
-        let words = self.question.words.iter();
-        let program: Vec<String> = std::iter::once(path)
-            .chain(words)
-            .map(|word| shell_word(word))
-            .collect();
-        let (program, watch) = (program.join(" "), shell_word(location));
-        // A word with a dash is an option to the command line, unless it is a number.
-        let words = std::iter::once(path).chain(&self.question.words);
-        let like_option = |word: &String| {
-            let rest = word.strip_prefix('-');
-            rest.is_some_and(|rest| !rest.starts_with(|c: char| c.is_ascii_digit()))
-        };
-        if words.into_iter().any(like_option) {
-            return format!("finishline check --watch {watch} -- {program}");
-        }
-        format!("finishline check {program} --watch {watch}")
+/// The command that lists every access to a location, in a run of a program with these arguments.
+pub(crate) fn replay(path: &str, arguments: &[String], location: &str) -> String {
+    let words = || std::iter::once(path).chain(arguments.iter().map(String::as_str));
+    let program = words().map(shell_word).collect::<Vec<_>>().join(" ");
+    let watch = shell_word(location);
+    // A word with a dash is an option to the command line, unless it is a number.
+    let like_option = |word: &str| {
+        let rest = word.strip_prefix('-');
+        rest.is_some_and(|rest| !rest.starts_with(|c: char| c.is_ascii_digit()))
+    };
+    if words().any(like_option) {
+        return format!("finishline check --watch {watch} -- {program}");
     }
+    format!("finishline check {program} --watch {watch}")
 }
 
 /// Tasks of one loop that captured the same read the same, though they are two.

@@ -90,8 +90,6 @@ fn said(source: &str, claims: Vec<StaticRace>) -> (Vec<Confirmation>, Verdict) {
     (confirmations, proof.verdict)
 }
 
-const NOWHERE: [(u32, u32); 2] = [(9, 9), (9, 9)];
-
 /// `B[N]` races from `N = 1` on.
 const RACY: &str = "fn main(N: int) {
 let B = new int[N + 1];
@@ -103,33 +101,58 @@ B[N] = 2;
 const WRITES: [(u32, u32); 2] = [(4, 26), (5, 1)];
 
 #[test]
-fn a_race_is_known_by_its_location_or_by_its_accesses() {
+fn a_race_is_known_by_its_accesses() {
     let (one, three) = ([1], [3]);
     let claims = vec![
-        claim(&one, "B[1]", NOWHERE),
         claim(&three, "B[3]", WRITES),
         // However the location is called.
         claim(&one, "b[1]", WRITES),
         claim(&one, "b[1]", [WRITES[1], WRITES[0]]),
     ];
     let (confirmed, verdict) = said(RACY, claims);
-    assert_eq!(confirmed, vec![Confirmation::Confirmed; 4]);
+    assert_eq!(confirmed, vec![Confirmation::Confirmed; 3]);
     assert_eq!(verdict, Verdict::Race);
+}
+
+/// Of two objects called `B` the second one is `B#2`, which only a run knows.
+#[test]
+fn a_location_has_the_name_that_a_run_gives_it() {
+    let source = "fn main(N: int) {
+for k in 0..2 {
+let B = new int[N];
+finish { async { B[0] = k; B[1] = 1; } if k == 1 { B[0] = 2; } B[1] = k; }
+}
+}";
+    let module = compile(source).expect("a program");
+    let only_second = claim(&[2], "B[0]", [(4, 18), (4, 52)]);
+    let both = claim(&[2], "B#2[1]", [(4, 28), (4, 64)]);
+    let mut proof = proof(vec![vec![only_second, both]]);
+    confirm(&mut proof, &module);
+    let told = |index: usize| {
+        let witness = proof.kernels[0].races[index].witness.clone();
+        let witness = witness.expect("it had one");
+        assert_eq!(witness.confirmation, Confirmation::Confirmed);
+        (witness.location, witness.replay)
+    };
+    let replay = "finishline check test.fin 2 --watch 'B#2[0]'";
+    assert_eq!(told(0), ("B#2[0]".to_owned(), replay.to_owned()));
+    // A name that a run has is kept, and the command with it.
+    assert_eq!(told(1), ("B#2[1]".to_owned(), String::new()));
 }
 
 #[test]
 fn a_race_that_the_run_has_not_is_contradicted() {
     for wrong in [
         claim(&[0], "B[0]", WRITES),
-        claim(&[1], "B[0]", NOWHERE),
-        claim(&[1], "B[0]", [WRITES[0], WRITES[0]]),
+        claim(&[1], "B[1]", [(9, 9), (9, 9)]),
+        claim(&[1], "B[1]", [WRITES[0], WRITES[0]]),
     ] {
         let (said, verdict) = said(RACY, vec![wrong]);
         assert_eq!(said, [Confirmation::Contradicted]);
         assert_eq!(verdict, Verdict::Unknown);
     }
     // A read is not the write that stands there.
-    let mut read = claim(&[1], "b", WRITES);
+    let mut read = claim(&[1], "B[1]", WRITES);
     read.first.kind = AccessKind::Read;
     assert_eq!(said(RACY, vec![read]).0, [Confirmation::Contradicted]);
 }
@@ -163,10 +186,10 @@ finish { async { B[0] = 1; } B[0] = 2; assert(N > 1); }
 finish { async { B[1] = 1; } B[1] = 2; }
 }";
     let claims = vec![
-        claim(&[1], "B[0]", NOWHERE),
+        claim(&[1], "B[0]", [(3, 18), (3, 30)]),
         claim(&[1], "B[1]", [(4, 18), (4, 30)]),
         claim(&[0], "B[0]", [(3, 18), (3, 30)]),
-        claim(&[2], "B[1]", NOWHERE),
+        claim(&[2], "B[1]", [(4, 18), (4, 30)]),
     ];
     let (said, verdict) = said(source, claims);
     assert_eq!(said[0], Confirmation::Confirmed);
@@ -187,8 +210,11 @@ finish { async { B[1] = 1; } B[1] = 2; }
 fn nothing_runs_for_long_or_takes_much_memory() {
     let endless = "fn main(N: int) { var i = 0; while i < 10 { i = i * N; } }";
     let huge = "fn main(N: int) { let B = new int[100000000]; B[N] = 1; }";
-    for source in [endless, huge] {
-        let (said, verdict) = said(source, vec![claim(&[1], "x", NOWHERE)]);
+    let many_tasks = "fn main(N: int) { forall i in 0..9999 { } }";
+    let many_pairs =
+        "var x: int; fn main(N: int) { forall i in 0..3000 { x = x + x + x; x -= 1; } }";
+    for source in [endless, huge, many_tasks, many_pairs] {
+        let (said, verdict) = said(source, vec![claim(&[1], "x", WRITES)]);
         assert_eq!(said, [Confirmation::TooCostly]);
         // Nothing was seen, for it or against it.
         assert_eq!(verdict, Verdict::Race);
@@ -216,7 +242,7 @@ fn main(wait: bool, size: byte, by: float) {
 async { x = 1; }
 if !wait { x = 2; }
 }";
-    let case = |numbers: &[i64]| claim(numbers, "x", NOWHERE);
+    let case = |numbers: &[i64]| claim(numbers, "x", [(3, 9), (4, 12)]);
     let claims = vec![case(&[0, 1, 2]), case(&[1, 1, 2]), case(&[0, -1, 2])];
     let expected = [
         Confirmation::Confirmed,
@@ -237,7 +263,7 @@ isolated { flag = 2; }
 data = 2;
 }
 }";
-    let (said, verdict) = said(source, vec![claim(&[], "data", NOWHERE)]);
+    let (said, verdict) = said(source, vec![claim(&[], "data", [(5, 9), (7, 1)])]);
     assert_eq!(said, [Confirmation::Confirmed]);
     assert_eq!(verdict, Verdict::Race);
 }

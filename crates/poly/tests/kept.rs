@@ -277,6 +277,69 @@ fn main(n: int) {
     }
 }
 
+/// An index out of bounds ends the program, so no race is beyond. An array of unknown length has whatever is accessed.
+#[test]
+fn races_are_within_bounds() {
+    let known = kept(
+        "fn main(n: int) {
+    let a = new int[n];
+    finish { async a[5] = 1; a[5] = 2; }
+}
+",
+    );
+    assert_eq!(known.races(&[5]), BTreeSet::new());
+    assert_eq!(known.races(&[6]).len(), 1);
+    let unknown = kept(
+        "fn main() {
+    let x = 3.5;
+    let a = new int[int(x)];
+    finish { async a[0] = 1; a[0] = 2; }
+}
+",
+    );
+    assert_eq!(unknown.verdict(), Verdict::Race);
+}
+
+/// The length of an array is that of the iteration in which it was made, not of the one that looks at it.
+#[test]
+fn the_length_of_an_array_from_an_earlier_iteration() {
+    let kept = kept(
+        "fn main(n: int) {
+    let lengths = new int[n];
+    for i in 0..n {
+        if i == 0 { lengths[i] = 5; } else { lengths[i] = 1; }
+    }
+    let rows = new int[n][];
+    for i in 0..n {
+        rows[i] = new int[lengths[i]];
+        async rows[0][3] = i;
+    }
+}
+",
+    );
+    assert_eq!(kept.verdict(), Verdict::Race);
+    assert_eq!(
+        kept.races(&[2]),
+        BTreeSet::from([[(9, vec![0]), (9, vec![1])]])
+    );
+}
+
+/// Objects that are made deeper than calls are unfolded are objects all the same.
+#[test]
+fn an_object_from_very_deep() {
+    let mut text = String::from("struct S { x: int }\n");
+    for depth in 0..120 {
+        text += &format!("fn f{depth}(): S {{ return f{}(); }}\n", depth + 1);
+    }
+    text += "fn f120(): S { return new S(); }
+fn main() {
+    let p = f0();
+    finish { async p.x = 1; p.x = 2; }
+}
+";
+    assert_eq!(kept(&text).verdict(), Verdict::Unknown);
+}
+
 /// A function that calls itself may have stored any reference, not only those that its first call stores.
 #[test]
 fn a_reference_from_a_function_that_calls_itself() {

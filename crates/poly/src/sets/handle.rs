@@ -1,19 +1,14 @@
 //! How isl's objects are called: by handles that may be null, each operation with a result that says whether it failed.
 
-use super::{QUOTA, Result, SPENT, Stop, is_over};
+use super::{Result, Stop, is_over};
 use isl_rs as isl;
 
 pub(super) fn stop(context: &isl::Context, error: &isl::LibISLError) -> Stop {
     context.reset_error();
-    let error = error.to_string();
-    if error.contains(QUOTA) {
-        // Some operations fail without a word when there is no budget left. From now on all are known to.
-        context.set_max_operations(SPENT);
-    }
     if is_over(context) {
         Stop::OutOfTime
     } else {
-        Stop::Failed(error)
+        Stop::Failed(error.to_string())
     }
 }
 

@@ -8,11 +8,14 @@
 //! `FINISHLINE_SEEDS=n` runs n programs, `FINISHLINE_SEED=s` starts at seed s. A program on which something disagrees is
 //! shrunk and printed.
 
+#[path = "../common/mod.rs"]
+mod common;
 mod compare;
 mod graph;
 mod run;
 mod subject;
 
+use common::{in_parallel, setting};
 use finishline_generate::affine::{self, Settings};
 use finishline_generate::small::Small;
 use finishline_generate::{Program, render, shrink};
@@ -31,15 +34,6 @@ const OPTIONS: Options = Options {
     budget: Budget::Time(Duration::from_secs(60)),
     detail: Detail::Races,
 };
-
-fn setting(name: &str, default: u64) -> u64 {
-    let value = std::env::var(name).ok();
-    value.map_or(default, |value| {
-        value
-            .parse()
-            .unwrap_or_else(|_| panic!("{name} is not a number: {value}"))
-    })
-}
 
 /// What a program was like.
 #[derive(Default)]
@@ -115,20 +109,6 @@ fn judge_claims(tree: &Program) -> Result<Judged, Wrong> {
     }
     subject.judge_answer(&prove(&subject.hir, &OPTIONS), &graphs)?;
     Ok(judged)
-}
-
-/// Runs `work` on the numbers of a range, on all cores.
-fn in_parallel(numbers: std::ops::Range<u64>, work: impl Fn(u64) + Sync) {
-    let threads = std::thread::available_parallelism().map_or(1, |n| n.get() as u64);
-    std::thread::scope(|scope| {
-        for thread in 0..threads {
-            let (numbers, work) = (numbers.clone(), &work);
-            scope.spawn(move || {
-                let own = numbers.skip(thread as usize).step_by(threads as usize);
-                own.for_each(work);
-            });
-        }
-    });
 }
 
 /// Judges random programs, of which some shall race.

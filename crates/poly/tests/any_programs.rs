@@ -1,0 +1,138 @@
+//! Random programs with all constructs of the language, most of which are not affine: whatever the prover says of them is so.
+//!
+//! They have no parameters, so one run has every race there is. What is proved has none, what is harmless is part of none, and a
+//! race that is told is one of the run's, unless the program fails before.
+//!
+//! `FINISHLINE_SEEDS=n` runs n programs, `FINISHLINE_SEED=s` starts at seed s. A program on which something disagrees is
+//! shrunk and printed.
+
+mod common;
+
+use common::{in_parallel, setting};
+use finishline_detect::oracle::Oracle;
+use finishline_engine::confirm::confirm;
+use finishline_engine::depth_first::{self, End};
+use finishline_generate::random::Ownership;
+use finishline_generate::{Program, Settings, program, render, shrink};
+use finishline_ir::Module;
+use finishline_ir::machine::Limits;
+use finishline_model::event::{Record, replay};
+use finishline_model::proof::{Confirmation, ReasonKind};
+use finishline_model::{AccessId, Verdict};
+use finishline_poly::{Budget, Detail, Options, prove};
+use std::collections::BTreeSet;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+const PROGRAMS: u64 = 1000;
+const FIRST_SEED: u64 = 1;
+/// Far more than the generator lets a program execute.
+const FUEL: u64 = 10_000_000;
+/// Errors of one kind begin alike.
+const WORD: usize = 5;
+const STEPS: usize = 100_000;
+const OPTIONS: Options = Options {
+    budget: Budget::Operations(1_000_000),
+    detail: Detail::Dataflow,
+};
+
+/// Which programs a seed stands for: all constructs most of the time, and the corners.
+fn settings(seed: u64) -> Settings {
+    match seed % 6 {
+        0 => Settings::spawn_sync(),
+        1 => Settings::async_finish(),
+        2 => Settings {
+            data_dependent: true,
+            ..Settings::default()
+        },
+        3 => Settings {
+            data_dependent: true,
+            traps: true,
+            ..Settings::default()
+        },
+        4 => Settings {
+            ownership: Ownership::Kept,
+            ..Settings::default()
+        },
+        _ => Settings::default(),
+    }
+}
+
+/// The accesses that race in a run. None if that is too much to find out.
+fn racing(module: &Module) -> Option<BTreeSet<AccessId>> {
+    let program = depth_first::Program {
+        module,
+        arguments: &[],
+        limits: Limits::default(),
+    };
+    let mut records: Vec<Record> = Vec::new();
+    let output = &mut std::io::sink();
+    let outcome = depth_first::run_for(FUEL, program, &mut records, output, &AtomicU64::new(0));
+    let mut oracle = Oracle::new(STEPS);
+    replay(&records, &mut oracle);
+    let told = !oracle.gave_up() && !matches!(outcome.result, End::OutOfFuel);
+    told.then(|| oracle.racing_accesses())
+}
+
+/// What was said of a program; or what of that is wrong.
+fn judge(tree: &Program) -> Result<Option<Verdict>, String> {
+    let text = render(tree);
+    let hir = finishline_fin::analyse("random.fin", text.as_bytes());
+    let hir = hir.map_err(|errors| errors.render(false))?;
+    let compiled = finishline_fin::compile("random.fin", text.as_bytes());
+    let module = compiled.map_err(|errors| errors.render(false))?.module;
+    let Some(racing) = racing(&module) else {
+        return Ok(None);
+    };
+    let mut answer = prove(&hir, &OPTIONS);
+    if answer.proof.verdict == Verdict::Proved && !racing.is_empty() {
+        return Err(format!("proved, but {racing:?} race"));
+    }
+    if let Some(access) = answer.harmless(&[]).intersection(&racing).next() {
+        return Err(format!("not harmless: {access:?}"));
+    }
+    for kernel in &answer.proof.kernels {
+        let failed = |kind, concerns: &String| kind == ReasonKind::Timeout && !concerns.is_empty();
+        let mut reasons = kernel.reasons.iter();
+        if let Some(reason) = reasons.find(|it| failed(it.kind, &it.concerns)) {
+            return Err(format!("the prover failed: {}", reason.concerns));
+        }
+    }
+    confirm(&mut answer.proof, &module);
+    for race in answer.proof.kernels.iter().flat_map(|it| &it.races) {
+        let witness = race.witness.as_ref();
+        if witness.is_some_and(|it| it.confirmation == Confirmation::Contradicted) {
+            return Err(format!("no race: {race:?}"));
+        }
+    }
+    Ok(Some(answer.proof.verdict))
+}
+
+#[test]
+fn what_is_said_of_any_program_is_so() {
+    let first = setting("FINISHLINE_SEED", FIRST_SEED);
+    let count = setting("FINISHLINE_SEEDS", PROGRAMS);
+    let [proved, racy, unknown] = [const { AtomicU64::new(0) }; 3];
+    in_parallel(first..first + count, |seed| {
+        let program = program(seed, &settings(seed));
+        let counter = match judge(&program) {
+            Ok(Some(Verdict::Proved)) => &proved,
+            Ok(Some(Verdict::Race)) => &racy,
+            Ok(_) => &unknown,
+            Err(error) => {
+                let same = |other: &String| other[..WORD] == error[..WORD];
+                let small = shrink(&program, &mut |program| {
+                    judge(program).is_err_and(|other| same(&other))
+                });
+                let said = judge(&small).err().unwrap_or_default();
+                panic!("seed {seed}: {error}\nshrunk: {said}\n{}", render(&small));
+            }
+        };
+        counter.fetch_add(1, Ordering::Relaxed);
+    });
+    let [proved, racy, unknown] = [proved, racy, unknown].map(AtomicU64::into_inner);
+    println!("{proved} proved, {racy} race, {unknown} unknown");
+    // Of each kind there must be some, or the comparison shows little.
+    if count >= 1000 {
+        assert!(proved.min(racy).min(unknown) > count / 50);
+    }
+}
