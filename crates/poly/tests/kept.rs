@@ -324,20 +324,60 @@ fn the_length_of_an_array_from_an_earlier_iteration() {
     );
 }
 
+/// A program whose main calls this function, deeper than calls are unfolded.
+fn very_deep(declarations: &str, deepest: &str, result: &str, main: &str) -> Kept {
+    let mut text = format!("{declarations}\n");
+    let (ty, give) = match result {
+        "" => (String::new(), ""),
+        ty => (format!(": {ty}"), "return "),
+    };
+    for depth in 0..120 {
+        text += &format!("fn f{depth}(){ty} {{ {give}f{}(); }}\n", depth + 1);
+    }
+    text += &format!("fn f120(){ty} {{ {deepest} }}\nfn main() {{\n{main}\n}}\n");
+    kept(&text)
+}
+
 /// Objects that are made deeper than calls are unfolded are objects all the same.
 #[test]
 fn an_object_from_very_deep() {
-    let mut text = String::from("struct S { x: int }\n");
-    for depth in 0..120 {
-        text += &format!("fn f{depth}(): S {{ return f{}(); }}\n", depth + 1);
-    }
-    text += "fn f120(): S { return new S(); }
-fn main() {
-    let p = f0();
-    finish { async p.x = 1; p.x = 2; }
+    let object = "struct S { x: int }";
+    let main = "let p = f0(); finish { async p.x = 1; p.x = 2; }";
+    let kept = very_deep(object, "return new S();", "S", main);
+    assert_eq!(kept.verdict(), Verdict::Unknown);
 }
-";
-    assert_eq!(kept(&text).verdict(), Verdict::Unknown);
+
+/// So are tasks: those that are left behind run beside all that follows.
+#[test]
+fn a_task_from_very_deep() {
+    let main = "f0(); finish { async g = 2; }";
+    let left = very_deep("var g: int;", "async g = 1;", "", main);
+    let waited_for = very_deep("var g: int;", "finish { async g = 1; }", "", main);
+    let joined = very_deep("var g: int; fn one() { g = 1; }", "spawn one();", "", main);
+    for (kept, is_judged) in [(left, false), (waited_for, true), (joined, true)] {
+        let answer = prove(&kept.program, &OPTIONS);
+        assert_eq!(answer.proof.verdict, Verdict::Unknown);
+        let mut verdicts = answer.proof.kernels.iter().map(|kernel| kernel.verdict);
+        assert_eq!(verdicts.any(|it| it == Verdict::Proved), is_judged);
+        assert_eq!(!answer.harmless(&[]).is_empty(), is_judged);
+    }
+}
+
+/// What is proved of integers that don't wrap around says little about arguments near the largest.
+#[test]
+fn nothing_is_harmless_if_arguments_are_huge() {
+    let kept = kept(
+        "fn main(n: int) {
+    let a = new int[10];
+    forall i in 0..2 { a[i + n - n] = 1; }
+}
+",
+    );
+    let answer = prove(&kept.program, &OPTIONS);
+    assert_eq!(answer.proof.verdict, Verdict::Proved);
+    for (n, harmless) in [(5, 1), (-5, 1), (1 << 40, 0), (i64::MIN, 0)] {
+        assert_eq!(answer.harmless(&[Some(n)]).len(), harmless, "{n}");
+    }
 }
 
 /// A function that calls itself may have stored any reference, not only those that its first call stores.
