@@ -363,6 +363,116 @@ fn a_task_from_very_deep() {
     }
 }
 
+/// A condition that was assigned under another one is the old one elsewhere, and only there.
+#[test]
+fn a_condition_that_is_chosen() {
+    let kept = kept(
+        "fn main(n: int) {
+    let a = new int[1];
+    var both = n > 5;
+    if n > 7 { both = n > 9; }
+    if both {
+        async a[0] = 1;
+        a[0] = 2;
+    }
+}
+",
+    );
+    for n in 4..12 {
+        let expected = usize::from(n == 6 || n == 7 || n > 9);
+        assert_eq!(kept.races(&[n]).len(), expected, "{n}");
+    }
+}
+
+/// All operators on conditions.
+#[test]
+fn conditions_on_conditions() {
+    let operators: [(&str, fn(bool, bool) -> bool); 7] = [
+        ("&&", |a, b| a && b),
+        ("||", |a, b| a || b),
+        ("&", |a, b| a & b),
+        ("|", |a, b| a | b),
+        ("^", |a, b| a ^ b),
+        ("==", |a, b| a == b),
+        ("!=", |a, b| a != b),
+    ];
+    for (operator, holds) in operators {
+        let kept = kept(&format!(
+            "var g: int;
+fn main(n: int) {{
+    async g = 1;
+    if (n > 2) {operator} !(n > 5) {{ g = 2; }}
+}}
+"
+        ));
+        for n in 1..8 {
+            let expected = usize::from(holds(n > 2, n <= 5));
+            assert_eq!(kept.races(&[n]).len(), expected, "{operator} {n}");
+        }
+    }
+}
+
+/// The first `break` ends a loop, whichever it is.
+#[test]
+fn several_breaks() {
+    let kept = kept(
+        "var g: int;
+fn main(n: int) {
+    for i in 0..9 {
+        if i == n { break; }
+        if i == 4 { break; }
+        async g = i;
+    }
+}
+",
+    );
+    for n in -1_i64..7 {
+        let tasks = if (0..4).contains(&n) { n } else { 4 };
+        assert_eq!(
+            kept.races(&[n]).len() as i64,
+            tasks * (tasks - 1) / 2,
+            "{n}"
+        );
+    }
+}
+
+/// Operands that are not evaluated access nothing.
+#[test]
+fn operands_of_or() {
+    let kept = kept(
+        "fn main(n: int) {
+    let a = new int[1];
+    async a[0] = 1;
+    if n > 3 || a[0] == 1 { print(n); }
+}
+",
+    );
+    for n in 2..6 {
+        assert_eq!(kept.races(&[n]).len(), usize::from(n <= 3), "{n}");
+    }
+}
+
+/// A `sync` in an iteration that a `break` prevents waits for nothing.
+#[test]
+fn a_sync_behind_a_break() {
+    let kept = kept(
+        "fn one(a: int[]) { a[0] = 1; }
+fn main(n: int) {
+    let a = new int[1];
+    spawn one(a);
+    for i in 0..5 {
+        if i == n { break; }
+        sync;
+    }
+    a[0] = 2;
+}
+",
+    );
+    for n in -1..6 {
+        assert_eq!(kept.races(&[n]).len(), usize::from(n == 0), "{n}");
+    }
+}
+
 /// What is proved of integers that don't wrap around says little about arguments near the largest.
 #[test]
 fn nothing_is_harmless_if_arguments_are_huge() {
