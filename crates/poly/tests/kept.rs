@@ -436,6 +436,230 @@ fn main(n: int) {
     }
 }
 
+/// Nothing runs past an assertion that fails. One on data makes nothing doubtful: if it fails there is nothing to judge.
+#[test]
+fn behind_an_assertion() {
+    let kept = kept(
+        "var g: int;
+fn main(n: int) {
+    let x = 3.5;
+    assert(n > 3);
+    assert(x > 1.0);
+    async g = 1;
+    g = 2;
+}
+",
+    );
+    let in_a_function = self::kept(
+        "var g: int;
+fn positive(n: int): int { assert(n > 3); return n; }
+fn main(n: int) {
+    let m = positive(n);
+    async g = m;
+    g = 2;
+}
+",
+    );
+    for kept in [kept, in_a_function] {
+        assert_eq!(kept.verdict(), Verdict::Race);
+        for n in 2..6 {
+            assert_eq!(kept.races(&[n]).len(), usize::from(n > 3), "{n}");
+        }
+    }
+}
+
+/// One of two objects, nobody knows which: neither its length is known, nor what is chosen from it and another.
+#[test]
+fn one_of_two_objects() {
+    let length = kept(
+        "fn main(n: int) {
+    let one = new int[2];
+    let two = new int[3];
+    let far = new int[9];
+    var last = one;
+    for i in 0..n { last = two; }
+    let length = len(last);
+    async far[length] = 1;
+    far[2] = 2;
+}
+",
+    );
+    assert_eq!(length.verdict(), Verdict::Unknown);
+    assert_eq!(length.races(&[1]), BTreeSet::new());
+    let chosen = kept(
+        "struct S { x: int }
+fn main(n: int) {
+    let one = new S();
+    let two = new S();
+    var last = one;
+    for i in 0..n { last = two; }
+    let it = n > 0 ? last : one;
+    async it.x = 1;
+    one.x = 2;
+}
+",
+    );
+    assert_eq!(chosen.verdict(), Verdict::Unknown);
+    assert_eq!(chosen.races(&[1]), BTreeSet::new());
+}
+
+/// What a function returns from a loop is not followed.
+#[test]
+fn a_result_from_a_loop() {
+    let kept = kept(
+        "fn find(n: int): int {
+    for i in 0..5 { if i == n { return i; } }
+    return 9;
+}
+fn main(n: int) {
+    let a = new int[10];
+    let found = find(n);
+    async a[found] = 1;
+    a[9] = 2;
+}
+",
+    );
+    assert_eq!(kept.verdict(), Verdict::Unknown);
+    assert_eq!(kept.races(&[2]), BTreeSet::new());
+}
+
+/// A function that calls itself may do in a deeper call what it does not in the first.
+#[test]
+fn what_deeper_calls_do() {
+    let value = kept(
+        "var g: int;
+fn down(n: int, value: int) { g = value; if n > 0 { down(n - 1, value + 1); } }
+fn main(n: int) {
+    let a = new int[9];
+    down(n, 1);
+    let last = g;
+    finish { async a[last] = 1; a[1] = 2; }
+}
+",
+    );
+    let element = kept(
+        "fn down(n: int, a: int[], b: int[]) { a[0] = n; if n > 0 { down(n - 1, b, a); } }
+fn main(n: int) {
+    let a = new int[1];
+    let b = new int[1];
+    finish { async down(n, a, b); b[0] = 2; }
+}
+",
+    );
+    assert_eq!(value.verdict(), Verdict::Unknown);
+    assert_eq!(element.verdict(), Verdict::Unknown);
+}
+
+/// A finish opened and ended in one block may have others inside.
+#[test]
+fn dynamic_finishes_in_one_block() {
+    let kept = kept(
+        "var g: int;
+var h: int;
+fn main() {
+    begin_finish;
+    async g = 1;
+    begin_finish;
+    async h = 1;
+    end_finish;
+    h = 2;
+    end_finish;
+    g = 2;
+}
+",
+    );
+    assert_eq!(kept.verdict(), Verdict::Proved);
+}
+
+/// How often a loop runs whose step is a parameter is not known, nor whether it returns.
+#[test]
+fn a_step_that_is_a_parameter() {
+    for body in [
+        "async g = i;",
+        "if i == 3 { return; } } async g = 1; g = 2; {",
+    ] {
+        let kept = kept(&format!(
+            "var g: int;
+fn main(n: int, k: int) {{
+    for i in 0..n step k {{ {body} }}
+}}
+"
+        ));
+        assert_eq!(kept.verdict(), Verdict::Unknown, "{body}");
+        assert_eq!(kept.races(&[0, 1]), BTreeSet::new(), "{body}");
+    }
+}
+
+/// A variable that an iteration replaces has its old value in the first one.
+#[test]
+fn a_reference_in_the_first_iteration() {
+    let kept = kept(
+        "fn main(n: int) {
+    let one = new int[1];
+    let two = new int[1];
+    async one[0] = 1;
+    var it = one;
+    for i in 0..n {
+        let now = it;
+        if i == 0 { now[0] = 2; }
+        it = two;
+    }
+}
+",
+    );
+    assert_ne!(kept.verdict(), Verdict::Proved);
+}
+
+/// A `sync` that may not be reached may not wait: nothing is certain then, one way or the other.
+#[test]
+fn a_sync_that_may_not_be_reached() {
+    let kept = kept(
+        "fn one(a: int[]) { a[0] = 1; }
+fn main() {
+    let a = new int[1];
+    let x = 0.5;
+    for i in 0..5 {
+        if i == 2 { sync; }
+        if i == 1 {
+            spawn one(a);
+            if x > 1.0 { break; }
+        }
+    }
+    a[0] = 2;
+}
+",
+    );
+    assert_eq!(kept.verdict(), Verdict::Unknown);
+    assert_eq!(kept.races(&[]), BTreeSet::new());
+}
+
+/// A variable that is assigned once in each iteration counts, however that is written; one that is assigned twice does not.
+#[test]
+fn variables_that_count() {
+    let kept = |steps: &str| {
+        kept(&format!(
+            "fn main(n: int) {{
+    let a = new int[99];
+    var k = 0;
+    for i in 0..n {{ {steps} }}
+    let last = k;
+    async a[last] = 1;
+    a[4] = 2;
+}}
+"
+        ))
+    };
+    let once = kept("k = 2 + k;");
+    assert_eq!(once.verdict(), Verdict::Race);
+    for n in 0..6 {
+        assert_eq!(once.races(&[n]).len(), usize::from(n == 2), "{n}");
+    }
+    let twice = kept("k = k + 1; k = k + 1;");
+    for n in 0..6 {
+        assert_eq!(twice.races(&[n]).len(), 0, "{n}");
+    }
+}
+
 /// Operands that are not evaluated access nothing.
 #[test]
 fn operands_of_or() {

@@ -38,7 +38,6 @@ impl Walker<'_> {
             scope: 0,
         });
         let before = self.domain.clone();
-        let breaks = std::mem::take(&mut self.breaks);
         let ended = if function.body.sync_scope {
             self.inside_finish("sync scope", function.site, |walker| {
                 let scope = walker.path.len() - 1;
@@ -48,7 +47,6 @@ impl Walker<'_> {
         } else {
             self.block(&function.body.block)
         };
-        self.breaks = breaks;
         let frame = self.frames.pop().expect("it was pushed");
         ended?;
         self.domain = self.returned(&frame, before)?;

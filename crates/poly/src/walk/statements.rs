@@ -176,12 +176,10 @@ impl Walker<'_> {
         Ok(std::mem::replace(&mut self.domain, nothing))
     }
 
-    /// The body of a task: what it changes it changes for itself.
+    /// The body of a task. It can't change a local of its creator, or end a loop around it.
     fn task(&mut self, task: &Task) -> Result<()> {
         self.inside(Step::Task, |walker| {
-            let locals = walker.frame().locals.clone();
             let scope = walker.frame().scope;
-            let breaks = std::mem::take(&mut walker.breaks);
             let before = walker.domain.clone();
             if task.body.sync_scope {
                 walker.inside_finish("sync scope", task.site, |walker| {
@@ -193,9 +191,7 @@ impl Walker<'_> {
                 walker.block(&task.body.block)?;
             }
             walker.domain = before;
-            walker.breaks = breaks;
             walker.frame().scope = scope;
-            walker.frame().locals = locals;
             Ok(())
         })
     }
