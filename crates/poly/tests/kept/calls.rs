@@ -1,0 +1,116 @@
+//! Calls that are not unfolded, or not followed.
+
+use crate::{Kept, OPTIONS, kept};
+use finishline_model::Verdict;
+use finishline_poly::prove;
+use std::collections::BTreeSet;
+
+/// A program whose main calls this function, deeper than calls are unfolded.
+fn very_deep(declarations: &str, deepest: &str, result: &str, main: &str) -> Kept {
+    let mut text = format!("{declarations}\n");
+    let (ty, give) = match result {
+        "" => (String::new(), ""),
+        ty => (format!(": {ty}"), "return "),
+    };
+    for depth in 0..120 {
+        text += &format!("fn f{depth}(){ty} {{ {give}f{}(); }}\n", depth + 1);
+    }
+    text += &format!("fn f120(){ty} {{ {deepest} }}\nfn main() {{\n{main}\n}}\n");
+    kept(&text)
+}
+
+/// Objects that are made deeper than calls are unfolded are objects all the same.
+#[test]
+fn an_object_from_very_deep() {
+    let object = "struct S { x: int }";
+    let main = "let p = f0(); finish { async p.x = 1; p.x = 2; }";
+    let kept = very_deep(object, "return new S();", "S", main);
+    assert_eq!(kept.verdict(), Verdict::Unknown);
+}
+
+/// So are tasks: those that are left behind run beside all that follows.
+#[test]
+fn a_task_from_very_deep() {
+    let main = "f0(); finish { async g = 2; }";
+    let left = very_deep("var g: int;", "async g = 1;", "", main);
+    let waited_for = very_deep("var g: int;", "finish { async g = 1; }", "", main);
+    let joined = very_deep("var g: int; fn one() { g = 1; }", "spawn one();", "", main);
+    for (kept, is_judged) in [(left, false), (waited_for, true), (joined, true)] {
+        let answer = prove(&kept.program, &OPTIONS);
+        assert_eq!(answer.proof.verdict, Verdict::Unknown);
+        let mut verdicts = answer.proof.kernels.iter().map(|kernel| kernel.verdict);
+        assert_eq!(verdicts.any(|it| it == Verdict::Proved), is_judged);
+        assert_eq!(!answer.harmless(&[]).is_empty(), is_judged);
+    }
+}
+
+/// A function that calls itself may do in a deeper call what it does not in the first.
+#[test]
+fn what_deeper_calls_do() {
+    let value = kept(
+        "var g: int;
+fn down(n: int, value: int) { g = value; if n > 0 { down(n - 1, value + 1); } }
+fn main(n: int) {
+    let a = new int[9];
+    down(n, 1);
+    let last = g;
+    finish { async a[last] = 1; a[1] = 2; }
+}
+",
+    );
+    let element = kept(
+        "fn down(n: int, a: int[], b: int[]) { a[0] = n; if n > 0 { down(n - 1, b, a); } }
+fn main(n: int) {
+    let a = new int[1];
+    let b = new int[1];
+    finish { async down(n, a, b); b[0] = 2; }
+}
+",
+    );
+    assert_eq!(value.verdict(), Verdict::Unknown);
+    assert_eq!(element.verdict(), Verdict::Unknown);
+}
+
+/// A function that calls itself may have stored any reference, not only those that its first call stores.
+#[test]
+fn a_reference_from_a_function_that_calls_itself() {
+    let kept = kept(
+        "struct S { row: int[] }
+fn down(s: S, one: int[], other: int[], n: int) {
+    s.row = one;
+    if n > 0 { down(s, other, one, n - 1); }
+}
+fn main(n: int) {
+    let s = new S();
+    let a = new int[1];
+    let b = new int[1];
+    down(s, a, b, n);
+    finish {
+        async s.row[0] = 1;
+        b[0] = 2;
+    }
+}
+",
+    );
+    assert_eq!(kept.verdict(), Verdict::Unknown);
+}
+
+/// What a function returns from a loop is not followed.
+#[test]
+fn a_result_from_a_loop() {
+    let kept = kept(
+        "fn find(n: int): int {
+    for i in 0..5 { if i == n { return i; } }
+    return 9;
+}
+fn main(n: int) {
+    let a = new int[10];
+    let found = find(n);
+    async a[found] = 1;
+    a[9] = 2;
+}
+",
+    );
+    assert_eq!(kept.verdict(), Verdict::Unknown);
+    assert_eq!(kept.races(&[2]), BTreeSet::new());
+}

@@ -1,0 +1,204 @@
+//! Where control comes, and who waits.
+
+use crate::kept;
+use finishline_model::Verdict;
+use std::collections::BTreeSet;
+
+/// The first `break` ends a loop, whichever it is.
+#[test]
+fn several_breaks() {
+    let kept = kept(
+        "var g: int;
+fn main(n: int) {
+    for i in 0..9 {
+        if i == n { break; }
+        if i == 4 { break; }
+        async g = i;
+    }
+}
+",
+    );
+    for n in -1_i64..7 {
+        let tasks = if (0..4).contains(&n) { n } else { 4 };
+        assert_eq!(
+            kept.races(&[n]).len() as i64,
+            tasks * (tasks - 1) / 2,
+            "{n}"
+        );
+    }
+}
+
+/// Control does not come past a loop that returned, and a return after the one that ended the loop counts for nothing.
+#[test]
+fn returns_from_loops() {
+    let kept = kept(
+        "var g: int;
+fn f(n: int) {
+    for i in 0..4 {
+        if i == 1 { break; }
+        if i == n { return; }
+    }
+    async g = 1;
+    for i in 0..2 {
+        if i == n { return; }
+    }
+    g = 2;
+}
+fn main(n: int) {
+    finish f(n);
+}
+",
+    );
+    let race = BTreeSet::from([[(7, vec![]), (11, vec![])]]);
+    for n in -1..4 {
+        let returns = n == 0 || n == 1;
+        let expected = if returns {
+            BTreeSet::new()
+        } else {
+            race.clone()
+        };
+        assert_eq!(kept.races(&[n]), expected, "{n}");
+    }
+}
+
+/// A return that an inner loop never comes to does not end the outer one.
+#[test]
+fn a_return_after_a_break() {
+    let kept = kept(
+        "var g: int;
+fn f(n: int) {
+    for j in 0..2 {
+        for i in 0..4 {
+            if i == 1 { break; }
+            if i == n { return; }
+        }
+        async g = j;
+    }
+}
+fn main(n: int) {
+    finish f(n);
+}
+",
+    );
+    let race = BTreeSet::from([[(8, vec![0]), (8, vec![1])]]);
+    assert_eq!(kept.races(&[0]), BTreeSet::new());
+    for n in 1..4 {
+        assert_eq!(kept.races(&[n]), race, "{n}");
+    }
+}
+
+/// Nothing runs past an assertion that fails. One on data makes nothing doubtful: if it fails there is nothing to judge.
+#[test]
+fn behind_an_assertion() {
+    let kept = kept(
+        "var g: int;
+fn main(n: int) {
+    let x = 3.5;
+    assert(n > 3);
+    assert(x > 1.0);
+    async g = 1;
+    g = 2;
+}
+",
+    );
+    let in_a_function = self::kept(
+        "var g: int;
+fn positive(n: int): int { assert(n > 3); return n; }
+fn main(n: int) {
+    let m = positive(n);
+    async g = m;
+    g = 2;
+}
+",
+    );
+    for kept in [kept, in_a_function] {
+        assert_eq!(kept.verdict(), Verdict::Race);
+        for n in 2..6 {
+            assert_eq!(kept.races(&[n]).len(), usize::from(n > 3), "{n}");
+        }
+    }
+}
+
+/// How often a loop runs whose step is a parameter is not known, nor whether it returns.
+#[test]
+fn a_step_that_is_a_parameter() {
+    for body in [
+        "async g = i;",
+        "if i == 3 { return; } } async g = 1; g = 2; {",
+    ] {
+        let kept = kept(&format!(
+            "var g: int;
+fn main(n: int, k: int) {{
+    for i in 0..n step k {{ {body} }}
+}}
+"
+        ));
+        assert_eq!(kept.verdict(), Verdict::Unknown, "{body}");
+        assert_eq!(kept.races(&[0, 1]), BTreeSet::new(), "{body}");
+    }
+}
+
+/// A `sync` in an iteration that a `break` prevents waits for nothing.
+#[test]
+fn a_sync_behind_a_break() {
+    let kept = kept(
+        "fn one(a: int[]) { a[0] = 1; }
+fn main(n: int) {
+    let a = new int[1];
+    spawn one(a);
+    for i in 0..5 {
+        if i == n { break; }
+        sync;
+    }
+    a[0] = 2;
+}
+",
+    );
+    for n in -1..6 {
+        assert_eq!(kept.races(&[n]).len(), usize::from(n == 0), "{n}");
+    }
+}
+
+/// A `sync` that may not be reached may not wait: nothing is certain then, one way or the other.
+#[test]
+fn a_sync_that_may_not_be_reached() {
+    let kept = kept(
+        "fn one(a: int[]) { a[0] = 1; }
+fn main() {
+    let a = new int[1];
+    let x = 0.5;
+    for i in 0..5 {
+        if i == 2 { sync; }
+        if i == 1 {
+            spawn one(a);
+            if x > 1.0 { break; }
+        }
+    }
+    a[0] = 2;
+}
+",
+    );
+    assert_eq!(kept.verdict(), Verdict::Unknown);
+    assert_eq!(kept.races(&[]), BTreeSet::new());
+}
+
+/// A finish opened and ended in one block may have others inside.
+#[test]
+fn dynamic_finishes_in_one_block() {
+    let kept = kept(
+        "var g: int;
+var h: int;
+fn main() {
+    begin_finish;
+    async g = 1;
+    begin_finish;
+    async h = 1;
+    end_finish;
+    h = 2;
+    end_finish;
+    g = 2;
+}
+",
+    );
+    assert_eq!(kept.verdict(), Verdict::Proved);
+}

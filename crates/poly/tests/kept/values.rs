@@ -1,0 +1,290 @@
+//! What expressions and variables are worth.
+
+use crate::{OPTIONS, kept};
+use finishline_model::Verdict;
+use finishline_poly::prove;
+use std::collections::BTreeSet;
+
+/// What a read gives was defined only where the read happens, and a choice that takes it there lost all other instances.
+#[test]
+fn a_choice_that_reads_in_one_case() {
+    let kept = kept(
+        "var g: int;
+fn main(n: int) {
+    let a = new int[24];
+    async {
+        var w = 0;
+        if n > 0 {
+            w = g;
+        }
+        a[w + 12] = 0;
+    }
+    a[12] = 0;
+}
+",
+    );
+    assert_eq!(kept.verdict(), Verdict::Race);
+    for n in -1..=1 {
+        assert_eq!(
+            kept.races(&[n]),
+            BTreeSet::from([[(9, vec![]), (11, vec![])]])
+        );
+    }
+}
+
+/// The same for a result, and for a condition on what was read that came to nothing.
+#[test]
+fn a_result_and_a_condition_that_read_in_one_case() {
+    let result = kept(
+        "var g: int;
+fn f(i: int): int {
+    if 0 == i { return g; }
+    return i;
+}
+fn main(n: int) {
+    let a = new int[24];
+    async a[f(n) + 12] = 0;
+    a[n + 12] = 0;
+}
+",
+    );
+    assert_eq!(result.verdict(), Verdict::Race);
+    assert_eq!(
+        result.races(&[-1]),
+        BTreeSet::from([[(8, vec![]), (9, vec![])]])
+    );
+    let condition = kept(
+        "var g: int;
+fn main(n: int) {
+    let a = new int[1];
+    if 0 != n {
+        if abs(g % 3) >= n && n == 1 {}
+    }
+    for i in 1..-1 step -1 {
+        async a[0] = 0;
+    }
+}
+",
+    );
+    assert_eq!(condition.verdict(), Verdict::Race);
+    assert_eq!(
+        condition.races(&[0]),
+        BTreeSet::from([[(8, vec![0]), (8, vec![1])]])
+    );
+}
+
+/// A value computed from something unknown was taken for a constant, so that nobody doubted it.
+#[test]
+fn an_argument_that_is_read() {
+    let kept = kept(
+        "var g: int;
+fn f(i: int, p: int[]) {
+    async p[13] = 0;
+    p[0] = p[i + 12];
+}
+fn main() {
+    f(g % 3, new int[24]);
+}
+",
+    );
+    assert_eq!(kept.verdict(), Verdict::Proved);
+}
+
+/// Globals that start with a value other than 0 were taken to start with 0.
+#[test]
+fn a_global_with_a_literal() {
+    let kept = kept(
+        "var g: int = 5;
+fn main() {
+    let a = new int[9];
+    async a[g] = 1;
+    a[5] = 2;
+}
+",
+    );
+    assert_eq!(kept.verdict(), Verdict::Race);
+    assert_eq!(
+        kept.races(&[]),
+        BTreeSet::from([[(4, vec![]), (5, vec![])]])
+    );
+}
+
+/// Two symbols of a set became one: the counters of the second access had no bounds.
+#[test]
+fn a_value_that_tasks_of_a_loop_exchange() {
+    let kept = kept(
+        "var g: int;
+fn main(n: int) {
+    let a = new int[3];
+    for k in n..1 {
+        async {
+            g = n;
+            a[abs(g)] = 0;
+        }
+    }
+}
+",
+    );
+    let races = kept.races(&[-1]);
+    // All of one iteration that touch `g` or `a[1]` with all of the other, but two reads of `g`.
+    let expected = [(6, 6), (6, 7), (7, 6), (7, 7)]
+        .map(|(first, second)| [(first, vec![-1]), (second, vec![0])]);
+    let ordered = races.into_iter().map(|[one, other]| {
+        if one.1 < other.1 {
+            [one, other]
+        } else {
+            [other, one]
+        }
+    });
+    assert_eq!(ordered.collect::<BTreeSet<_>>(), BTreeSet::from(expected));
+}
+
+/// A condition that was assigned under another one is the old one elsewhere, and only there.
+#[test]
+fn a_condition_that_is_chosen() {
+    let kept = kept(
+        "fn main(n: int) {
+    let a = new int[1];
+    var both = n > 5;
+    if n > 7 { both = n > 9; }
+    if both {
+        async a[0] = 1;
+        a[0] = 2;
+    }
+}
+",
+    );
+    for n in 4..12 {
+        let expected = usize::from(n == 6 || n == 7 || n > 9);
+        assert_eq!(kept.races(&[n]).len(), expected, "{n}");
+    }
+}
+
+/// All operators on conditions.
+#[test]
+fn conditions_on_conditions() {
+    type Operator = (&'static str, fn(bool, bool) -> bool);
+    let operators: [Operator; 7] = [
+        ("&&", |a, b| a && b),
+        ("||", |a, b| a || b),
+        ("&", |a, b| a & b),
+        ("|", |a, b| a | b),
+        ("^", |a, b| a ^ b),
+        ("==", |a, b| a == b),
+        ("!=", |a, b| a != b),
+    ];
+    for (operator, holds) in operators {
+        let kept = kept(&format!(
+            "var g: int;
+fn main(n: int) {{
+    async g = 1;
+    if (n > 2) {operator} !(n > 5) {{ g = 2; }}
+}}
+"
+        ));
+        for n in 1..8 {
+            let expected = usize::from(holds(n > 2, n <= 5));
+            assert_eq!(kept.races(&[n]).len(), expected, "{operator} {n}");
+        }
+    }
+}
+
+/// Operands that are not evaluated access nothing.
+#[test]
+fn operands_of_or() {
+    let kept = kept(
+        "fn main(n: int) {
+    let a = new int[1];
+    async a[0] = 1;
+    if n > 3 || a[0] == 1 { print(n); }
+}
+",
+    );
+    for n in 2..6 {
+        assert_eq!(kept.races(&[n]).len(), usize::from(n <= 3), "{n}");
+    }
+}
+
+/// A variable that is assigned once in each iteration counts, however that is written; one that is assigned twice does not.
+#[test]
+fn variables_that_count() {
+    let kept = |steps: &str| {
+        kept(&format!(
+            "fn main(n: int) {{
+    let a = new int[99];
+    var k = 0;
+    for i in 0..n {{ {steps} }}
+    let last = k;
+    async a[last] = 1;
+    a[4] = 2;
+}}
+"
+        ))
+    };
+    let once = kept("k = 2 + k;");
+    assert_eq!(once.verdict(), Verdict::Race);
+    for n in 0..6 {
+        assert_eq!(once.races(&[n]).len(), usize::from(n == 2), "{n}");
+    }
+    let twice = kept("k = k + 1; k = k + 1;");
+    for n in 0..6 {
+        assert_eq!(twice.races(&[n]).len(), 0, "{n}");
+    }
+}
+
+/// How often a loop ran that may break is not known, and neither is what it left in a variable.
+#[test]
+fn a_variable_after_a_break() {
+    let kept = kept(
+        "fn main(n: int) {
+    let a = new int[12];
+    var k = 0;
+    for i in 0..4 {
+        if i == n { break; }
+        k += 1;
+    }
+    let w = k;
+    async a[w] = 1;
+    a[4] = 2;
+}
+",
+    );
+    assert_ne!(kept.verdict(), Verdict::Proved);
+    assert_eq!(kept.races(&[1]), BTreeSet::new());
+}
+
+/// A variable does not change in an iteration that goes on with the next before.
+#[test]
+fn a_variable_and_continue() {
+    let kept = kept(
+        "fn main(n: int) {
+    let a = new int[12];
+    var k = 0;
+    for i in 0..3 {
+        let w = k;
+        async a[w] = 1;
+        if i == n { continue; }
+        k += 1;
+    }
+}
+",
+    );
+    assert_ne!(kept.verdict(), Verdict::Proved);
+}
+
+/// What is proved of integers that don't wrap around says little about arguments near the largest.
+#[test]
+fn nothing_is_harmless_if_arguments_are_huge() {
+    let kept = kept(
+        "fn main(n: int) {
+    let a = new int[10];
+    forall i in 0..2 { a[i + n - n] = 1; }
+}
+",
+    );
+    let answer = prove(&kept.program, &OPTIONS);
+    assert_eq!(answer.proof.verdict, Verdict::Proved);
+    for (n, harmless) in [(5, 1), (-5, 1), (1 << 40, 0), (i64::MIN, 0)] {
+        assert_eq!(answer.harmless(&[Some(n)]).len(), harmless, "{n}");
+    }
+}
