@@ -27,6 +27,19 @@ pub(crate) struct Wrong {
     pub(crate) message: String,
 }
 
+impl Wrong {
+    /// It shows nothing, because it would take too long to look at.
+    pub(crate) fn is_too_large(&self) -> bool {
+        match self.kind {
+            "does not run" => self.message.contains("too many"),
+            "prover" | "verdict" => {
+                self.message.contains("OutOfTime") || self.message.contains("Timeout")
+            }
+            _ => false,
+        }
+    }
+}
+
 pub(crate) fn wrong<T>(kind: &'static str, message: impl Into<String>) -> Result<T, Wrong> {
     let message = message.into();
     Err(Wrong { kind, message })
