@@ -26,6 +26,8 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use subject::{Subject, Wrong, wrong};
 
 const PROGRAMS: u64 = 200;
+/// A long campaign tells how far it is.
+const TOLD_AFTER: u64 = 1000;
 /// So many are shrunk and printed.
 const MOST_FAILURES: usize = 3;
 const FIRST_SEED: u64 = 1;
@@ -113,9 +115,13 @@ fn judge_claims(tree: &Program) -> Result<Judged, Wrong> {
 /// Judges random programs, of which some shall race.
 fn campaign(settings: &Settings, count: u64, judge: fn(&Program) -> Result<Judged, Wrong>) {
     let first = setting("FINISHLINE_SEED", FIRST_SEED);
-    let [racy, benign, skipped] = [const { AtomicU64::new(0) }; 3];
+    let [racy, benign, skipped, done] = [const { AtomicU64::new(0) }; 4];
     let failures = Mutex::new(Vec::new());
     in_parallel(first..first + count, |seed| {
+        let before = done.fetch_add(1, Ordering::Relaxed);
+        if before > 0 && before.is_multiple_of(TOLD_AFTER) {
+            eprintln!("{before} of {count} programs");
+        }
         let program = affine::program(seed, settings);
         match judge(&program) {
             Ok(judged) => {
@@ -127,6 +133,8 @@ fn campaign(settings: &Settings, count: u64, judge: fn(&Program) -> Result<Judge
             }
             Err(_) if failures.lock().expect("no panic").len() >= MOST_FAILURES => {}
             Err(Wrong { kind, message }) => {
+                // It may take long to make it small.
+                eprintln!("seed {seed}: {kind}: {message}");
                 let small = shrink(&program, &mut |program| {
                     judge(program).is_err_and(|wrong| wrong.kind == kind)
                 });
