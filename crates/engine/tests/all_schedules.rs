@@ -4,8 +4,9 @@
 
 mod common;
 
-use common::{Judge, compile, in_parallel, run, setting};
+use common::{Judge, compile, run};
 use finishline_engine::interleavings::{Budget, Granularity, LocationName, explore};
+use finishline_generate::campaign::{in_parallel_with, setting};
 use finishline_generate::small::Small;
 use finishline_generate::{Program, Settings, program, render};
 use finishline_ir::Construct;
@@ -129,7 +130,7 @@ fn one_run_covers_every_schedule_of_random_programs() {
     // Trying every schedule takes a thousand times as long as one: a share of the seeds asked for.
     let count = setting("FINISHLINE_SEEDS", PROGRAMS * SHARE) / SHARE;
     let explored = AtomicU64::new(0);
-    in_parallel(first..first + count, Judge::new, |judge, seed| {
+    in_parallel_with(first..first + count, Judge::new, |judge, seed| {
         let program = program(seed, &Settings::tiny());
         match compare(judge, &program) {
             Ok(done) => {
@@ -149,7 +150,7 @@ fn one_run_covers_every_schedule_of_random_programs() {
 fn one_run_covers_every_schedule_of_all_small_programs() {
     for statements in 1..=4 {
         let small = Small::new(statements);
-        in_parallel(0..small.count(), Judge::new, |judge, number| {
+        in_parallel_with(0..small.count(), Judge::new, |judge, number| {
             let program = small.program(number);
             match compare(judge, &program) {
                 Ok(done) => assert!(done, "program {number} of {statements} statements is small"),

@@ -2,9 +2,10 @@
 
 mod common;
 
-use common::{compile, in_parallel, setting};
+use common::compile;
 use finishline_engine::depth_first::{self, End, Outcome, Program};
 use finishline_engine::interleavings::{self, Budget, Granularity, Interleavings, explore};
+use finishline_generate::campaign::{in_parallel, setting};
 use finishline_generate::{Settings, program, render};
 use finishline_ir::machine::{Limits, TrapKind};
 use finishline_ir::{Module, cost};
@@ -81,24 +82,20 @@ fn collections_change_nothing_in_random_programs() {
     let first = setting("FINISHLINE_SEED", 1);
     let count = setting("FINISHLINE_SEEDS", PROGRAMS * 10) / 10;
     let (compared, gave_way) = (AtomicU64::new(0), AtomicU64::new(0));
-    in_parallel(
-        first..first + count,
-        || (),
-        |(), seed| {
-            let source = render(&program(seed, &Settings::default()));
-            let result = compile(&source).and_then(|module| compare(&module));
-            match result {
-                Ok(done) => {
-                    compared.fetch_add(u64::from(done.is_some()), Ordering::Relaxed);
-                    gave_way.fetch_add(u64::from(done == Some(true)), Ordering::Relaxed);
-                }
-                Err(error) => panic!("seed {seed}: {error}\n{source}"),
+    in_parallel(first..first + count, |seed| {
+        let source = render(&program(seed, &Settings::default()));
+        let result = compile(&source).and_then(|module| compare(&module));
+        match result {
+            Ok(done) => {
+                compared.fetch_add(u64::from(done.is_some()), Ordering::Relaxed);
+                gave_way.fetch_add(u64::from(done == Some(true)), Ordering::Relaxed);
             }
-        },
-    );
+            Err(error) => panic!("seed {seed}: {error}\n{source}"),
+        }
+    });
     let (compared, gave_way) = (compared.into_inner(), gave_way.into_inner());
     assert!(compared > count * 9 / 10, "only {compared} of {count}");
-    assert!(gave_way > count / 50, "only in {gave_way} of {count}");
+    assert!(gave_way >= count / 50, "only in {gave_way} of {count}");
 }
 
 #[test]

@@ -5,7 +5,8 @@
 
 mod common;
 
-use common::{Judge, Judged, compile, in_parallel, record, setting};
+use common::{Judge, Judged, compile, record};
+use finishline_generate::campaign::{in_parallel_with, setting};
 use finishline_generate::random::Ownership;
 use finishline_generate::{Program, Settings, program, render, shrink};
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -14,33 +15,6 @@ const PROGRAMS: u64 = 100_000;
 const FIRST_SEED: u64 = 1;
 /// Far more than the generator lets a program execute.
 const FUEL: u64 = 10_000_000;
-
-/// Which programs a seed stands for: all constructs most of the time, and the corners.
-fn settings(seed: u64) -> Settings {
-    match seed % 8 {
-        0 => Settings::spawn_sync(),
-        1 => Settings::async_finish(),
-        2 => Settings {
-            data_dependent: true,
-            ..Settings::default()
-        },
-        3 => Settings {
-            data_dependent: true,
-            traps: true,
-            ..Settings::default()
-        },
-        4 => Settings {
-            ownership: Ownership::Ignored,
-            focus: 60,
-            ..Settings::default()
-        },
-        5 => Settings {
-            ownership: Ownership::Kept,
-            ..Settings::default()
-        },
-        _ => Settings::default(),
-    }
-}
 
 fn judge(judge: &mut Judge, program: &Program) -> Result<Judged, String> {
     let module = compile(&render(program))?;
@@ -55,8 +29,8 @@ fn detectors_agree_with_the_oracle() {
         setting("FINISHLINE_SEEDS", PROGRAMS),
     );
     let (racy, ordered) = (AtomicU64::new(0), AtomicU64::new(0));
-    in_parallel(first..first + count, Judge::new, |judges, seed| {
-        let settings = settings(seed);
+    in_parallel_with(first..first + count, Judge::new, |judges, seed| {
+        let settings = Settings::of_seed(seed);
         let program = program(seed, &settings);
         match judge(judges, &program) {
             Ok(judged) => {

@@ -8,12 +8,13 @@
 
 mod common;
 
-use common::{Judge, compile, setting};
+use common::{Judge, compile};
 use finishline_detect::Findings;
 use finishline_detect::history::{History, Isolated, WriteCoversReads};
 use finishline_detect::order::{EspBags, Order, SpBags};
 use finishline_detect::serial::Serial;
 use finishline_engine::depth_first::{self, End};
+use finishline_generate::campaign::setting;
 use finishline_generate::random::{Settings, program};
 use finishline_generate::render::render;
 use finishline_ir::machine::{Limits, Trap};

@@ -3,6 +3,7 @@
 //! 100,000 inputs from fixed seeds: damaged copies of the programs of the repository and of random programs, and bytes
 //! from nothing. `FINISHLINE_SEEDS` and `FINISHLINE_SEED` run more, or others.
 
+use finishline_generate::campaign::setting;
 use finishline_generate::mutate::{mutate, random_bytes};
 use finishline_generate::{Settings, program, render};
 use std::fs;
@@ -65,14 +66,6 @@ fn survives(seed: u64, bytes: &[u8]) {
         "seed {seed} takes {:?}",
         start.elapsed()
     );
-}
-
-fn setting(name: &str, default: u64) -> u64 {
-    let value = std::env::var(name).ok();
-    value.map_or(default, |value| {
-        let number = value.parse();
-        number.unwrap_or_else(|_| panic!("{name} is not a number: {value}"))
-    })
 }
 
 #[test]

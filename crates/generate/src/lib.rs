@@ -13,10 +13,12 @@
 //! | [`matrix`] | each construct inside and after each other, with what the front end must say |
 //! | [`mutate`] | damaged sources, for a front end that must survive any bytes |
 //! | [`shrink`](mod@shrink) | a smaller program that fails in the same way |
+//! | [`campaign`] | no program: many seeds, on all cores |
 
 #![forbid(unsafe_code)]
 
 pub mod affine;
+pub mod campaign;
 pub mod matrix;
 pub mod mutate;
 pub mod random;

@@ -5,7 +5,8 @@
 mod common;
 
 use common::nest::{Maker, Nest};
-use common::{compile, in_parallel, limits, same, setting};
+use common::{compile, limits, same};
+use finishline_generate::campaign::{in_parallel, setting};
 use finishline_ir::machine::Limits;
 use std::sync::atomic::{AtomicU64, Ordering};
 

@@ -5,7 +5,8 @@
 
 mod common;
 
-use common::{compile, in_parallel, limits, same, setting};
+use common::{compile, limits, same};
+use finishline_generate::campaign::{in_parallel, setting};
 use finishline_generate::random::Ownership;
 use finishline_generate::{Program, Settings, program, render, shrink};
 

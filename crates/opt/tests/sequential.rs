@@ -5,8 +5,9 @@
 
 mod common;
 
+use common::compile;
 use common::races::Checked;
-use common::{compile, in_parallel, setting};
+use finishline_generate::campaign::{in_parallel, setting};
 use finishline_generate::random::Ownership;
 use finishline_generate::{Program, Settings, program, render, shrink};
 use finishline_ir::machine::Limits;

@@ -6,7 +6,8 @@
 mod common;
 
 use common::nest::Maker;
-use common::{both_forms, compile, in_parallel, setting};
+use common::{both_forms, compile};
+use finishline_generate::campaign::{in_parallel, setting};
 use finishline_generate::random::Ownership;
 use finishline_generate::rng::Rng;
 use finishline_generate::{Settings, program, render, shrink};

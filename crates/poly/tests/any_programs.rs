@@ -6,13 +6,10 @@
 //! `FINISHLINE_SEEDS=n` runs n programs, `FINISHLINE_SEED=s` starts at seed s. A program on which something disagrees is
 //! shrunk and printed.
 
-mod common;
-
-use common::{in_parallel, setting};
 use finishline_detect::oracle::Oracle;
 use finishline_engine::confirm::confirm;
 use finishline_engine::depth_first::{self, End};
-use finishline_generate::random::Ownership;
+use finishline_generate::campaign::{in_parallel, setting};
 use finishline_generate::{Program, Settings, program, render, shrink};
 use finishline_ir::Module;
 use finishline_ir::machine::Limits;
@@ -34,28 +31,6 @@ const OPTIONS: Options = Options {
     budget: Budget::Operations(1_000_000),
     detail: Detail::Dataflow,
 };
-
-/// Which programs a seed stands for: all constructs most of the time, and the corners.
-fn settings(seed: u64) -> Settings {
-    match seed % 6 {
-        0 => Settings::spawn_sync(),
-        1 => Settings::async_finish(),
-        2 => Settings {
-            data_dependent: true,
-            ..Settings::default()
-        },
-        3 => Settings {
-            data_dependent: true,
-            traps: true,
-            ..Settings::default()
-        },
-        4 => Settings {
-            ownership: Ownership::Kept,
-            ..Settings::default()
-        },
-        _ => Settings::default(),
-    }
-}
 
 /// The accesses that race in a run. None if that is too much to find out.
 fn racing(module: &Module) -> Option<BTreeSet<AccessId>> {
@@ -113,7 +88,7 @@ fn what_is_said_of_any_program_is_so() {
     let count = setting("FINISHLINE_SEEDS", PROGRAMS);
     let [proved, racy, unknown] = [const { AtomicU64::new(0) }; 3];
     in_parallel(first..first + count, |seed| {
-        let program = program(seed, &settings(seed));
+        let program = program(seed, &Settings::of_seed(seed));
         let counter = match judge(&program) {
             Ok(Some(Verdict::Proved)) => &proved,
             Ok(Some(Verdict::Race)) => &racy,

@@ -108,6 +108,33 @@ impl Default for Settings {
 }
 
 impl Settings {
+    /// Which programs a seed stands for: all constructs most of the time, and the corners.
+    pub fn of_seed(seed: u64) -> Settings {
+        match seed % 8 {
+            0 => Settings::spawn_sync(),
+            1 => Settings::async_finish(),
+            2 => Settings {
+                data_dependent: true,
+                ..Settings::default()
+            },
+            3 => Settings {
+                data_dependent: true,
+                traps: true,
+                ..Settings::default()
+            },
+            4 => Settings {
+                ownership: Ownership::Ignored,
+                focus: 60,
+                ..Settings::default()
+            },
+            5 => Settings {
+                ownership: Ownership::Kept,
+                ..Settings::default()
+            },
+            _ => Settings::default(),
+        }
+    }
+
     /// Only `spawn` and `sync`.
     pub fn spawn_sync() -> Settings {
         Settings {

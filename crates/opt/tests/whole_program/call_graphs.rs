@@ -5,7 +5,8 @@
 //! `FINISHLINE_SEED` and `FINISHLINE_SEEDS` run other programs, or more. One on which a pass errs is shrunk and printed.
 
 use crate::common::statements::{Node, line, smaller, write_nodes};
-use crate::common::{both_forms, compile, in_parallel, setting};
+use crate::common::{both_forms, compile};
+use finishline_generate::campaign::{in_parallel, setting};
 use finishline_generate::rng::Rng;
 use finishline_ir::{Function, Module, Op};
 use finishline_model::{Pass, Passes, SiteId};

@@ -4,9 +4,10 @@
 //! objects that refer to each other, stored, loaded, passed, returned, chosen and captured, in tasks, finishes and functions that
 //! call each other. Names are never null, so nothing fails. `FINISHLINE_SEED` and `FINISHLINE_SEEDS` run other programs, or more.
 
+use crate::common::compile;
 use crate::common::races::Checked;
-use crate::common::{compile, in_parallel, setting};
 use crate::random::subsets;
+use finishline_generate::campaign::{in_parallel, setting};
 use finishline_generate::rng::Rng;
 use finishline_model::Pass;
 use std::fmt::Write;

@@ -4,7 +4,8 @@
 
 use crate::common::races::Checked;
 use crate::common::suite::{load, programs};
-use crate::common::{compile, in_parallel, limits, setting};
+use crate::common::{compile, limits};
+use finishline_generate::campaign::{in_parallel, setting};
 use finishline_generate::random::Ownership;
 use finishline_generate::{Program, Settings, program, render, shrink};
 use finishline_ir::machine::Limits;

@@ -8,15 +8,13 @@
 //! `FINISHLINE_SEEDS=n` runs n programs, `FINISHLINE_SEED=s` starts at seed s. A program on which something disagrees is
 //! shrunk and printed.
 
-#[path = "../common/mod.rs"]
-mod common;
 mod compare;
 mod graph;
 mod run;
 mod subject;
 
-use common::{in_parallel, setting};
 use finishline_generate::affine::{self, Settings};
+use finishline_generate::campaign::{in_parallel, setting};
 use finishline_generate::small::Small;
 use finishline_generate::{Program, render, shrink};
 use finishline_model::Verdict;
