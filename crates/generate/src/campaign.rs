@@ -1,6 +1,7 @@
 //! How the tests go through many seeds: how many, from which one on, and on all cores.
 
 use std::ops::Range;
+use std::sync::Mutex;
 
 /// A number from the environment: how many seeds, or the first one.
 pub fn setting(name: &str, default: u64) -> u64 {
@@ -23,13 +24,15 @@ pub fn in_parallel_with<S>(
     state: impl Fn() -> S + Sync,
     work: impl Fn(&mut S, u64) + Sync,
 ) {
-    let threads = std::thread::available_parallelism().map_or(1, |n| n.get() as u64);
+    let threads = std::thread::available_parallelism().map_or(1, |n| n.get());
+    // They differ much in what they cost, so each thread takes the next one when it is done.
+    let numbers = Mutex::new(numbers);
+    let next = || numbers.lock().expect("no panic").next();
     std::thread::scope(|scope| {
-        for thread in 0..threads {
-            let (numbers, state, work) = (numbers.clone(), &state, &work);
-            scope.spawn(move || {
+        for _ in 0..threads {
+            scope.spawn(|| {
                 let mut state = state();
-                for number in numbers.skip(thread as usize).step_by(threads as usize) {
+                while let Some(number) = next() {
                     work(&mut state, number);
                 }
             });

@@ -2,8 +2,9 @@
 //!
 //! A set is taken out of isl once, as [systems](System) of linear conditions. For given arguments each integer has a range,
 //! which the conditions narrow: in `c + Σ aₖxₖ ≥ 0` no term can be less than what the greatest values of the others leave
-//! to it. When nothing narrows further, one of the integers that are not determined yet is tried with each of its values.
-//! Every condition has been looked at with all its integers determined when a point is found, so the points are exact.
+//! to it. When nothing narrows further, one of the integers that are not determined yet is tried with each of its values,
+//! the wanted ones first: for the others one value that satisfies the conditions is enough. Every condition has been looked at
+//! with all its integers determined when a point is found, so the points are exact.
 
 use crate::sets::{Linear, Result, Set, System};
 use crate::symbols::{Kind, Symbol};
@@ -16,15 +17,22 @@ const FARTHEST: i64 = 1 << 10;
 pub(crate) struct Points {
     symbols: Vec<Symbol>,
     systems: Vec<System>,
-    wanted: Vec<Symbol>,
+    /// Places among the symbols.
+    wanted: Vec<usize>,
+    /// The set says nothing of one that is wanted, so every point stands for infinitely many.
+    is_infinite: bool,
 }
 
 impl Points {
     pub(crate) fn new(set: &Set, wanted: Vec<Symbol>) -> Result<Points> {
+        let symbols = set.symbols()?;
+        let place = |symbol| symbols.iter().position(|other| other == symbol);
+        let places: Vec<usize> = wanted.iter().filter_map(place).collect();
         Ok(Points {
-            symbols: set.symbols()?,
+            is_infinite: places.len() < wanted.len(),
+            wanted: places,
             systems: set.systems()?,
-            wanted,
+            symbols,
         })
     }
 
@@ -35,22 +43,27 @@ impl Points {
         for system in &self.systems {
             let mut ranges = vec![(-FARTHEST, FARTHEST); system.integers];
             for (at, range) in ranges.iter_mut().enumerate() {
-                let symbol = self.symbols.get(at);
-                let wanted = symbol.is_some_and(|symbol| self.wanted.contains(symbol));
+                let parameter = self
+                    .symbols
+                    .get(at)
+                    .filter(|symbol| symbol.kind == Kind::Parameter);
                 let mut conditions = system.conditions.iter();
-                if let Some(symbol) = symbol.filter(|symbol| symbol.kind == Kind::Parameter) {
+                if let Some(symbol) = parameter {
                     let value = *arguments.get(symbol.index as usize)?;
                     *range = (value, value);
-                } else if !wanted && conditions.all(|condition| condition.factors[at] == 0) {
+                } else if !self.wanted.contains(&at)
+                    && conditions.all(|condition| condition.factors[at] == 0)
+                {
                     // Anything will do.
                     *range = (0, 0);
                 }
             }
             self.search(system, ranges, &mut found)?;
         }
-        Some(found)
+        (found.is_empty() || !self.is_infinite).then_some(found)
     }
 
+    /// Finds the points within ranges, of which each has a value at least.
     fn search(
         &self,
         system: &System,
@@ -60,24 +73,31 @@ impl Points {
         if !narrow(system, &mut ranges) {
             return Some(());
         }
-        let open = ranges
-            .iter()
-            .enumerate()
-            .filter(|(_, (low, high))| low < high);
-        let Some((at, (low, high))) = open.min_by_key(|(_, (low, high))| high - low) else {
-            let place = |symbol: &Symbol| self.symbols.iter().position(|other| other == symbol);
-            let value = |symbol: &Symbol| Some(ranges[place(symbol)?].0);
-            found.insert(self.wanted.iter().map(value).collect::<Option<_>>()?);
+        let is_open = |at: &usize| ranges[*at].0 < ranges[*at].1;
+        let point = || self.wanted.iter().map(|at| ranges[*at].0).collect();
+        let is_determined = !self.wanted.iter().any(is_open);
+        if is_determined && found.contains(&point()) {
+            return Some(());
+        }
+        let is_unbounded = |at: usize| ranges[at].0 == -FARTHEST || ranges[at].1 == FARTHEST;
+        let preference = |at: &usize| {
+            let (low, high) = ranges[*at];
+            (is_unbounded(*at), !self.wanted.contains(at), high - low)
+        };
+        let Some(at) = (0..ranges.len()).filter(is_open).min_by_key(preference) else {
+            found.insert(point());
             return Some(());
         };
-        let (low, high) = (*low, *high);
-        if low == -FARTHEST || high == FARTHEST {
+        if is_unbounded(at) {
             return None;
         }
-        for value in low..=high {
-            let mut ranges = ranges.clone();
-            ranges[at] = (value, value);
-            self.search(system, ranges, found)?;
+        for value in ranges[at].0..=ranges[at].1 {
+            let mut tried = ranges.clone();
+            tried[at] = (value, value);
+            self.search(system, tried, found)?;
+            if is_determined && found.contains(&point()) {
+                break;
+            }
         }
         Some(())
     }
@@ -161,6 +181,16 @@ mod tests {
         let condition = "(c0 = 2c1 and 3 <= c0 <= p0) or (c1 = -1 and c0 = floor(p0 / 3))";
         let found = points(condition, 6);
         assert_eq!(found, Some(vec![vec![2, -1], vec![4, 2], vec![6, 3]]));
+    }
+
+    #[test]
+    fn one_value_of_what_is_not_wanted_is_enough() {
+        let isl = Isl::new();
+        let condition =
+            "[c0, c1, c2] -> { : 0 <= c0 <= 1 and c0 <= 2c1 + 3c2 and 0 <= c1, c2 <= 900 }";
+        let points = Points::new(&isl.condition(condition).expect("a set"), vec![I]);
+        let found = points.expect("in numbers").at(&[]);
+        assert_eq!(found, Some(BTreeSet::from([vec![0], vec![1]])));
     }
 
     #[test]

@@ -149,6 +149,7 @@ fn campaign(settings: &Settings, count: u64, judge: fn(&Program) -> Result<Judge
     let failures = failures.into_inner().expect("no panic");
     assert!(failures.is_empty(), "{}", failures.join("\n"));
     let [racy, benign, skipped] = [racy, benign, skipped].map(AtomicU64::into_inner);
+    eprintln!("{count} programs: {racy} race, {skipped} are too large and were not compared");
     assert!(skipped <= count / 20, "{skipped} of {count} are too large");
     // The programs must not all be of one kind, or the comparison shows little.
     if count >= 200 {
