@@ -60,10 +60,14 @@ impl Walker<'_> {
     fn returned(&self, frame: &Frame, before: Set) -> Result<Set> {
         let mut after = self.domain.clone();
         for (domain, _, loops) in &frame.returns {
-            if *loops > frame.loops {
+            let in_loop = *loops > frame.loops;
+            if in_loop && !self.is_known(domain)? {
                 return Ok(before);
             }
-            after = after.union(domain)?;
+            after = match in_loop {
+                true => after.union(&self.in_some_iteration(domain)?)?,
+                false => after.union(domain)?,
+            };
         }
         // Mostly everything comes back, and then the condition of before is the simpler one.
         if before.is_subset(&after)? {

@@ -364,9 +364,7 @@ impl Walker<'_> {
         let breaks = self.breaks.pop().expect("it was pushed");
         let mut returns = nothing;
         for (domain, _, _) in &self.frames.last().expect("main").returns[returned..] {
-            // From whichever iteration of the loops inside this one.
-            let gone = |it: Symbol| it.kind == Kind::Counter && !self.loops.contains(&it);
-            returns = returns.union(&domain.exists(gone)?)?;
+            returns = returns.union(&self.in_some_iteration(domain)?)?;
         }
         let turns = self.exchange(carried, number)?;
         Ok(Left {
@@ -376,6 +374,13 @@ impl Walker<'_> {
             returned,
             turns,
         })
+    }
+
+    /// That a condition held in some iteration of loops that have been left. Values that were computed in these are put in
+    /// first: what they were depends on the iteration.
+    pub(super) fn in_some_iteration(&self, condition: &Set) -> Result<Set> {
+        let left = |it: Symbol| it.kind == Kind::Counter && !self.loops.contains(&it);
+        self.in_full(condition)?.exists(left)
     }
 
     /// Says what the references that a loop changes are at the start of an iteration: if each iteration exchanges them

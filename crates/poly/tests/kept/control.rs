@@ -28,6 +28,63 @@ fn main(n: int) {
     }
 }
 
+/// Whether an inner loop returns depends on a value that each of its iterations computes anew.
+#[test]
+fn a_return_from_two_loops_by_a_value_of_the_inner_one() {
+    let kept = kept(
+        "var g: int;
+fn main(n: int) {
+    for i in 0..2 {
+        var u = n;
+        for j in n % 2..2 {
+            let v = u;
+            if v < n { return; }
+            u = u - 1;
+        }
+    }
+    async g = 1;
+    g = 2;
+}
+",
+    );
+    let race = BTreeSet::from([[(11, vec![]), (12, vec![])]]);
+    for n in -3..4 {
+        // The inner loop then runs once, and u is n there.
+        let comes_there = n % 2 == 1;
+        let expected = if comes_there {
+            race.clone()
+        } else {
+            BTreeSet::new()
+        };
+        assert_eq!(kept.races(&[n]), expected, "{n}");
+    }
+}
+
+/// Control comes back from a function that returns in a loop, but not if it failed before.
+#[test]
+fn a_return_from_a_loop_after_an_assertion() {
+    let kept = kept(
+        "var g: int;
+fn f(n: int) {
+    assert(n > 5);
+    for i in 0..n {
+        if i == 3 { return; }
+    }
+}
+fn main(n: int) {
+    f(n);
+    async g = 1;
+    g = 2;
+}
+",
+    );
+    let race = BTreeSet::from([[(10, vec![]), (11, vec![])]]);
+    for n in 3..8 {
+        let expected = if n > 5 { race.clone() } else { BTreeSet::new() };
+        assert_eq!(kept.races(&[n]), expected, "{n}");
+    }
+}
+
 /// Control does not come past a loop that returned, and a return after the one that ended the loop counts for nothing.
 #[test]
 fn returns_from_loops() {
