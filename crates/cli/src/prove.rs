@@ -1,6 +1,6 @@
 //! `finishline prove`: an answer for every input.
 //!
-//! The program is not run, but for the smallest cases of the races found: what a run does not confirm is not called a race.
+//! The program is not run, but for small cases of the races found: what a run does not confirm is not called a race.
 
 use crate::destination::Destination;
 use crate::options::ProveOptions;

@@ -2,7 +2,8 @@
 //!
 //! The smallest case of such a race has arguments for `main`. The program is run on them, and the race is *confirmed* if the same two accesses of the
 //! source race in that run, by definition: the [oracle](finishline_detect::oracle) knows every pair. The run also tells what the location is called, which depends on how many
-//! objects of that name there were before. A race that a run does not have is not counted any longer: neither by its kernel's verdict nor by the program's.
+//! objects of that name there were before. Small cases are prone to fail, by an index out of bounds of an empty array say: if the run fails before it gets
+//! there, larger cases are tried, and one that is confirmed takes the place of the smallest. A race that a run does not have is not counted any longer: neither by its kernel's verdict nor by the program's.
 //!
 //! Nobody asked for these runs, so they must be short: arguments are small, and so are the steps and the memory that a run may take.
 
@@ -14,7 +15,7 @@ use finishline_detect::oracle::Oracle;
 use finishline_ir::Module;
 use finishline_ir::listener::{Allocated, Listener};
 use finishline_ir::machine::{Limits, Trap, TrapKind};
-use finishline_model::proof::{Confirmation, Kernel, Proof, StaticAccess, StaticRace};
+use finishline_model::proof::{Confirmation, Kernel, Proof, StaticAccess, StaticRace, Witness};
 use finishline_model::{Access, AccessId, Event, Location, Observer, Verdict};
 use std::collections::{BTreeMap, BTreeSet};
 use std::io;
@@ -24,6 +25,8 @@ use std::sync::atomic::AtomicU64;
 const LARGEST_ARGUMENT: u64 = 64;
 /// So many different lists of arguments are tried.
 const MOST_RUNS: usize = 16;
+/// And so many more if smaller ones fail.
+const MOST_LARGER_RUNS: usize = 16;
 /// The instructions that a run may take, and the bytes.
 const STEPS: u64 = 2_000_000;
 const MEMORY: u64 = 64 << 20;
@@ -36,19 +39,19 @@ const MOST_LOCATIONS: usize = 64;
 /// Runs the smallest cases of the races, notes in each what its run showed, and gives kernels whose races are all refuted the verdict
 /// that is left.
 pub fn confirm(proof: &mut Proof, module: &Module) {
-    let mut runs: BTreeMap<Vec<i64>, Run> = BTreeMap::new();
-    for kernel in &mut proof.kernels {
-        for race in &mut kernel.races {
-            let Some(witness) = &race.witness else {
-                continue;
-            };
-            let arguments = &witness.arguments;
-            let run = match runs.contains_key(arguments) {
-                false if runs.len() == MOST_RUNS => continue,
-                _ => (runs.entry(arguments.clone())).or_insert_with(|| run(module, arguments)),
-            };
-            run.tell(module, race);
+    let mut runs = Runs {
+        module,
+        known: BTreeMap::new(),
+    };
+    for race in (proof.kernels.iter_mut()).flat_map(|kernel| &mut kernel.races) {
+        if let Some(witness) = &mut race.witness {
+            runs.tell([&race.first, &race.second], witness, MOST_RUNS);
         }
+    }
+    for race in (proof.kernels.iter_mut()).flat_map(|kernel| &mut kernel.races) {
+        runs.try_larger(race);
+    }
+    for kernel in &mut proof.kernels {
         if kernel.verdict == Verdict::Race && !kernel.races.iter().any(StaticRace::stands) {
             kernel.verdict = Verdict::Unknown;
         }
@@ -56,6 +59,40 @@ pub fn confirm(proof: &mut Proof, module: &Module) {
     let any = |verdict| (proof.kernels.iter()).any(|kernel: &Kernel| kernel.verdict == verdict);
     if proof.verdict == Verdict::Race && !any(Verdict::Race) {
         proof.verdict = Verdict::Unknown;
+    }
+}
+
+/// The runs made so far, by their arguments.
+struct Runs<'m> {
+    module: &'m Module,
+    known: BTreeMap<Vec<i64>, Run>,
+}
+
+impl Runs<'_> {
+    /// Notes in a case of a race what a run says to it, unless so many have been made already.
+    fn tell(&mut self, accesses: [&StaticAccess; 2], case: &mut Witness, most: usize) {
+        let (module, arguments) = (self.module, &case.arguments);
+        let run = match self.known.contains_key(arguments) {
+            false if self.known.len() >= most => return,
+            _ => (self.known.entry(arguments.clone())).or_insert_with(|| run(module, arguments)),
+        };
+        run.tell(module, accesses, case);
+    }
+
+    /// Looks for a larger case if the smallest one fails.
+    fn try_larger(&mut self, race: &mut StaticRace) {
+        let smallest = race.witness.as_ref().map(|case| &case.confirmation);
+        if !matches!(smallest, Some(Confirmation::Failed(_))) {
+            return;
+        }
+        for case in &mut race.larger {
+            let accesses = [&race.first, &race.second];
+            self.tell(accesses, case, MOST_RUNS + MOST_LARGER_RUNS);
+            if let Confirmation::Confirmed | Confirmation::Contradicted = case.confirmation {
+                race.witness = Some(case.clone());
+                return;
+            }
+        }
     }
 }
 
@@ -144,12 +181,9 @@ fn failure(module: &Module, trap: &Trap) -> String {
 }
 
 impl Run {
-    /// Notes in a race what the run says to it.
-    fn tell(&self, module: &Module, race: &mut StaticRace) {
-        let [first, second] = [&race.first, &race.second].map(|access| accesses(module, access));
-        let Some(witness) = &mut race.witness else {
-            return;
-        };
+    /// Notes in a case of a race between two accesses what the run says to it.
+    fn tell(&self, module: &Module, accesses: [&StaticAccess; 2], witness: &mut Witness) {
+        let [first, second] = accesses.map(|access| ids(module, access));
         let run = match self {
             Run::None => return,
             Run::TooCostly => {
@@ -177,7 +211,7 @@ impl Run {
 }
 
 /// The accesses of the program that this may be: one, unless two are written at the same place.
-fn accesses(module: &Module, access: &StaticAccess) -> Vec<AccessId> {
+fn ids(module: &Module, access: &StaticAccess) -> Vec<AccessId> {
     let source = &module.source;
     let is = |id: &AccessId| {
         let info = source.access(*id);

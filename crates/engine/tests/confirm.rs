@@ -40,6 +40,7 @@ fn claim(arguments: &[i64], location: &str, sites: [(u32, u32); 2]) -> StaticRac
         location: String::new(),
         condition: String::new(),
         witness: Some(Witness {
+            smallest: true,
             arguments: arguments.to_vec(),
             location: location.to_owned(),
             first: Vec::new(),
@@ -47,6 +48,7 @@ fn claim(arguments: &[i64], location: &str, sites: [(u32, u32); 2]) -> StaticRac
             replay: String::new(),
             confirmation: Confirmation::NotRun,
         }),
+        larger: Vec::new(),
         benign: None,
     }
 }
@@ -112,6 +114,39 @@ fn a_race_is_known_by_its_accesses() {
     let (confirmed, verdict) = said(RACY, claims);
     assert_eq!(confirmed, vec![Confirmation::Confirmed; 3]);
     assert_eq!(verdict, Verdict::Race);
+}
+
+/// Fails for an `N` below 2, before it gets to the race.
+const FAILS_IF_SMALL: &str = "var x = 0;
+fn main(N: int) {
+let B = new int[N];
+B[1] = 1;
+finish {
+async x = 1;
+x = 2;
+}
+}";
+
+/// The smallest case fails: a larger one that does not takes its place, unless all of them fail.
+#[test]
+fn larger_cases_are_tried() {
+    let module = compile(FAILS_IF_SMALL).unwrap_or_else(|errors| panic!("{errors}"));
+    let case = |size: i64| claim(&[size], "x", [(6, 7), (7, 1)]).witness;
+    let confirmed = |sizes: &[i64]| {
+        let race = StaticRace {
+            larger: sizes.iter().copied().filter_map(case).collect(),
+            ..claim(&[0], "x", [(6, 7), (7, 1)])
+        };
+        let mut proof = proof(vec![vec![race]]);
+        confirm(&mut proof, &module);
+        let race = proof.kernels.remove(0).races.remove(0);
+        (proof.verdict, race.witness.expect("a case").arguments)
+    };
+    assert_eq!(confirmed(&[1, 2, 3]), (Verdict::Race, vec![2]));
+    assert_eq!(confirmed(&[1]), (Verdict::Unknown, vec![0]));
+    assert_eq!(confirmed(&[]), (Verdict::Unknown, vec![0]));
+    let many: Vec<i64> = (-50..=50).collect();
+    assert_eq!(confirmed(&many), (Verdict::Unknown, vec![0]));
 }
 
 /// Of two objects called `B` the second one is `B#2`, which only a run knows.

@@ -56,14 +56,16 @@ pub struct StaticRace {
     pub location: String,
     /// For which parameters, and where it takes counters to say so, for which instances: `N ≥ 1`. Empty: always.
     pub condition: String,
-    /// The smallest case.
+    /// The smallest case, or a larger one that a run has confirmed.
     pub witness: Option<Witness>,
+    /// Larger cases, should runs on smaller ones fail before they get there.
+    pub larger: Vec<Witness>,
     /// The race can't change what the program computes; it is a race all the same.
     pub benign: Option<Benign>,
 }
 
 impl StaticRace {
-    /// Whether it is still to be called a race: not if a run on its smallest case does not have it.
+    /// Whether it is still to be called a race: not if the run on its case does not have it.
     pub fn stands(&self) -> bool {
         let refuted = |witness: &Witness| {
             matches!(
@@ -88,6 +90,8 @@ pub struct StaticAccess {
 /// Values for which the race occurs.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Witness {
+    /// There is none with smaller arguments.
+    pub smallest: bool,
     /// The arguments of main.
     pub arguments: Vec<i64>,
     pub location: String,

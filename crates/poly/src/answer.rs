@@ -343,17 +343,21 @@ impl Judge<'_> {
     fn races(&self, words: &Words, found: &[&Finding]) -> Result<Vec<StaticRace>> {
         let facts = words.objects.facts;
         let command = format!("finishline check {}", shell_word(&self.program.source.path));
-        let mut races: BTreeMap<[AccessId; 2], StaticRace> = BTreeMap::new();
+        let mut races: BTreeMap<[AccessId; 2], (StaticRace, &Finding)> = BTreeMap::new();
         for finding in found {
             let race = words.race(finding, &command)?;
             let mut ids = [finding.first, finding.second].map(|index| facts.accesses[index].id);
             ids.sort_unstable();
-            let smaller = |other: &StaticRace| size(&race) < size(other);
-            if races.get(&ids).is_none_or(smaller) {
-                races.insert(ids, race);
+            if (races.get(&ids)).is_none_or(|(other, _)| size(&race) < size(other)) {
+                races.insert(ids, (race, finding));
             }
         }
-        let mut races: Vec<StaticRace> = races.into_values().collect();
+        let mut races: Vec<StaticRace> = (races.into_values())
+            .map(|(mut race, finding)| {
+                race.larger = words.larger(finding, &command)?;
+                Ok(race)
+            })
+            .collect::<Result<_>>()?;
         races.sort_by_key(size);
         Ok(races)
     }

@@ -14,6 +14,9 @@ use finishline_model::proof::{
 };
 use finishline_model::summary::Place;
 
+/// How large parameters are in the larger cases of a race.
+const LARGER: [i64; 6] = [1, 2, 3, 4, 8, 16];
+
 /// The names of a program, to speak of its findings.
 pub(crate) struct Words<'f> {
     pub(crate) program: &'f Program,
@@ -90,18 +93,9 @@ impl Words<'_> {
     }
 
     pub(crate) fn race(&self, finding: &Finding, command: &str) -> Result<StaticRace> {
-        let facts = self.objects.facts;
-        let (first, second) = (
-            &facts.accesses[finding.first],
-            &facts.accesses[finding.second],
-        );
-        let parameters: Vec<Symbol> = (0..facts.parameters.len())
-            .map(|at| Symbol::new(Kind::Parameter, at))
-            .collect();
-        let counters: Vec<Symbol> = loops(&first.path).collect();
-        let others: Vec<Symbol> = loops(&second.path)
-            .map(|counter| finding.naming.name(counter))
-            .collect();
+        let second = &self.objects.facts.accesses[finding.second];
+        let parameters = self.parameters();
+        let [counters, others] = self.counters(finding);
         let mut known = parameters.clone();
         let mut instance = Vec::new();
         for counter in &counters {
@@ -144,7 +138,8 @@ impl Words<'_> {
             second: self.access(finding.second, other_instance),
             location,
             condition: self.condition(&condition)?,
-            witness: self.witness(finding, (&parameters, &counters, &others), command)?,
+            witness: self.witness(finding, &finding.set, command)?,
+            larger: Vec::new(),
             benign: self.objects.benign(finding)?,
         })
     }
@@ -279,23 +274,63 @@ impl Words<'_> {
         }
     }
 
-    /// The case with the smallest parameters.
-    fn witness(
-        &self,
-        finding: &Finding,
-        (parameters, counters, others): (&[Symbol], &[Symbol], &[Symbol]),
-        command: &str,
-    ) -> Result<Option<Witness>> {
+    fn parameters(&self) -> Vec<Symbol> {
+        let all = 0..self.objects.facts.parameters.len();
+        all.map(|at| Symbol::new(Kind::Parameter, at)).collect()
+    }
+
+    /// What counts the loops around both accesses, as the set of the finding calls it.
+    fn counters(&self, finding: &Finding) -> [Vec<Symbol>; 2] {
+        let accesses = &self.objects.facts.accesses;
+        let second = loops(&accesses[finding.second].path);
+        [
+            loops(&accesses[finding.first].path).collect(),
+            second.map(|it| finding.naming.name(it)).collect(),
+        ]
+    }
+
+    /// Cases of growing size: the smallest ones with all integers among the parameters so large.
+    pub(crate) fn larger(&self, finding: &Finding, command: &str) -> Result<Vec<Witness>> {
+        let isl = self.objects.isl;
+        let main = &self.program.functions[self.program.main.index()];
+        let is_int = |at: &usize| main.locals[main.parameters[*at].index()].ty == Type::Int;
+        let integers: Vec<usize> = (0..main.parameters.len()).filter(is_int).collect();
+        let mut cases: Vec<Witness> = Vec::new();
+        for least in LARGER {
+            let is_large = |at: &usize| (cases.last()).is_some_and(|it| it.arguments[*at] >= least);
+            if integers.iter().all(is_large) {
+                continue;
+            }
+            let mut set = finding.set.clone();
+            for at in &integers {
+                let parameter = isl.symbol(Symbol::new(Kind::Parameter, *at))?;
+                set = set.intersect(&isl.constant(least)?.at_most(&parameter)?)?;
+            }
+            let Some(case) = self.witness(finding, &set, command)? else {
+                break;
+            };
+            cases.push(Witness {
+                smallest: false,
+                ..case
+            });
+        }
+        Ok(cases)
+    }
+
+    /// The case with the smallest parameters in a part of a finding.
+    fn witness(&self, finding: &Finding, part: &Set, command: &str) -> Result<Option<Witness>> {
         if !finding.doubts.is_empty() {
             return Ok(None);
         }
         let isl = self.objects.isl;
         let facts = self.objects.facts;
+        let parameters = self.parameters();
+        let [counters, others] = self.counters(finding);
         // The largest magnitude comes first.
         let magnitude = Symbol::object(u16::MAX as usize);
         let size = isl.symbol(magnitude)?;
-        let mut set = finding.set.intersect(&isl.constant(0)?.at_most(&size)?)?;
-        for parameter in parameters {
+        let mut set = part.intersect(&isl.constant(0)?.at_most(&size)?)?;
+        for parameter in &parameters {
             let value = isl.symbol(*parameter)?;
             set = set.intersect(&value.at_most(&size)?)?;
             set = set.intersect(&value.neg()?.at_most(&size)?)?;
@@ -304,8 +339,8 @@ impl Words<'_> {
         let mut symbols = vec![magnitude];
         for symbol in parameters
             .iter()
-            .chain(counters)
-            .chain(others)
+            .chain(&counters)
+            .chain(&others)
             .chain(&coordinates)
         {
             if !symbols.contains(symbol) {
@@ -343,10 +378,11 @@ impl Words<'_> {
         let values = values.join(" ");
         let replay = format!("{command} {values} --watch '{location}'").replace("  ", " ");
         Ok(Some(Witness {
+            smallest: true,
             arguments,
             location,
-            first: instance(counters.to_vec()),
-            second: instance(others.to_vec()),
+            first: instance(counters),
+            second: instance(others),
             replay,
             confirmation: Confirmation::NotRun,
         }))

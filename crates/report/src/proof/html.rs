@@ -68,9 +68,12 @@ fn race_card(proof: &Proof, race: &StaticRace) -> String {
         details += &definition("benign", &escape(&words::benign(benign)));
     }
     if let Some(witness) = &race.witness {
-        let case = words::smallest_case(proof, witness);
+        let case = words::case(proof, witness);
         let run = words::confirmation(&witness.confirmation);
-        details += &definition("smallest case", &escape(&format!("{case}; {run}")));
+        details += &definition(
+            words::kind_of_case(witness),
+            &escape(&format!("{case}; {run}")),
+        );
         let replay = format!("<code>{}</code>", escape(&witness.replay));
         details += &definition("replay", &replay);
     }

@@ -156,9 +156,10 @@ fn race<'a>(proof: &Proof, race: &'a StaticRace) -> SarifResult<'a> {
         text += &format!(" Benign: {}.", benign.meaning());
     }
     if let Some(witness) = &race.witness {
-        let case = words::smallest_case(proof, witness);
+        let case = words::case(proof, witness);
         let run = words::confirmation(&witness.confirmation);
-        text += &format!(" Smallest case: {case}; {run}. Replay: {}", witness.replay);
+        let (kind, replay) = (words::kind_of_case(witness), &witness.replay);
+        text += &format!(" The {kind}: {case}; {run}. Replay: {replay}");
     }
     SarifResult {
         related_locations: vec![Location {

@@ -92,9 +92,14 @@ impl Page {
             self.labelled("  ", "benign", LABEL, &words::benign(benign));
         }
         if let Some(witness) = &race.witness {
-            let case = words::smallest_case(proof, witness);
+            let case = words::case(proof, witness);
             let run = words::confirmation(&witness.confirmation);
-            self.labelled("  ", "smallest case", LABEL, &format!("{case}; {run}"));
+            self.labelled(
+                "  ",
+                words::kind_of_case(witness),
+                LABEL,
+                &format!("{case}; {run}"),
+            );
             let replay = self.clean(&witness.replay);
             let label = self.painted(LABEL, "replay");
             self.line(&format!("  {label}: {replay}"));

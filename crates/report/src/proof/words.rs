@@ -79,8 +79,16 @@ fn mentions(formula: &str, name: &str) -> bool {
     words.any(|word| word.trim_start_matches(|it: char| it.is_ascii_digit()) == name)
 }
 
+/// What a case is called.
+pub(super) fn kind_of_case(witness: &Witness) -> &'static str {
+    match witness.smallest {
+        true => "smallest case",
+        false => "case",
+    }
+}
+
 /// `N = 1: B[1], (1) at i = 1, (2) at j = 1`.
-pub(super) fn smallest_case(proof: &Proof, witness: &Witness) -> String {
+pub(super) fn case(proof: &Proof, witness: &Witness) -> String {
     let names = proof.parameters.iter().cloned();
     let arguments: Vec<(String, i64)> = names.zip(witness.arguments.iter().copied()).collect();
     let mut text = match &arguments[..] {
@@ -96,7 +104,7 @@ pub(super) fn smallest_case(proof: &Proof, witness: &Witness) -> String {
     text
 }
 
-/// What a run with the arguments of the smallest case says to it.
+/// What a run with the arguments of a case says to it.
 pub(super) fn confirmation(confirmation: &Confirmation) -> String {
     match confirmation {
         Confirmation::NotRun => "no run was made to confirm it".to_owned(),

@@ -61,6 +61,16 @@ race: two conflicting accesses that nothing orders: the result may depend on the
 }
 
 #[test]
+fn only_the_smallest_case_is_called_so() {
+    let mut proof = proofs::racy();
+    let witness = proof.kernels[0].races[0].witness.as_mut();
+    witness.expect("a case").smallest = false;
+    assert!(text(&proof).contains("\n  case: N = 1: B[1]"));
+    let log = report(&proof, Format::Sarif).to_string();
+    assert!(log.contains(". The case: N = 1: B[1]"), "{log}");
+}
+
+#[test]
 fn a_counter_that_stands_for_itself_is_not_explained() {
     let mut proof = proofs::racy();
     let race = &mut proof.kernels[0].races[0];
@@ -280,7 +290,7 @@ fn a_log_has_races_reasons_and_remarks() {
     let result = &log["runs"][0]["results"][0];
     assert_eq!(
         result["message"]["text"],
-        "write and write to B[N] are not ordered, for N ≥ 1: (1) is here, [(2) is at x.fin:7:13](2). Smallest case: N = 1: B[1], \
+        "write and write to B[N] are not ordered, for N ≥ 1: (1) is here, [(2) is at x.fin:7:13](2). The smallest case: N = 1: B[1], \
          (1) at i = 1, (2) at j = 1; confirmed by a run. Replay: finishline check x.fin 1 --watch 'B[1]'"
     );
     assert_eq!(result["relatedLocations"][0]["id"], 2);

@@ -119,6 +119,7 @@ fn race() -> StaticRace {
         location: "B[N]".to_owned(),
         condition: "N ≥ 1".to_owned(),
         witness: Some(Witness {
+            smallest: true,
             arguments: vec![1],
             location: "B[1]".to_owned(),
             first: vec![("i".to_owned(), 1)],
@@ -126,6 +127,7 @@ fn race() -> StaticRace {
             replay: "finishline check x.fin 1 --watch 'B[1]'".to_owned(),
             confirmation: Confirmation::Confirmed,
         }),
+        larger: Vec::new(),
         benign: None,
     }
 }
@@ -154,6 +156,7 @@ pub(crate) fn benign() -> Proof {
         location: "flag".to_owned(),
         condition: String::new(),
         witness: Some(Witness {
+            smallest: true,
             arguments: Vec::new(),
             location: "flag".to_owned(),
             first: Vec::new(),
@@ -161,6 +164,7 @@ pub(crate) fn benign() -> Proof {
             replay: "finishline check x.fin --watch flag".to_owned(),
             confirmation: Confirmation::NotRun,
         }),
+        larger: Vec::new(),
         benign: Some(Benign::SameValue),
     };
     let never_read = StaticRace {
