@@ -2,7 +2,8 @@
 //!
 //! A set is taken out of isl once, as [systems](System) of linear conditions. For given arguments each integer has a range,
 //! which the conditions narrow: in `c + Σ aₖxₖ ≥ 0` no term can be less than what the greatest values of the others leave
-//! to it. When nothing narrows further, one of the integers that are not determined yet is tried with each of its values,
+//! to it. What no condition says by itself follows from several: where a range is still infinite, the other integers are
+//! eliminated. When nothing narrows further, one of the integers that are not determined yet is tried with each of its values,
 //! the wanted ones first: for the others one value that satisfies the conditions is enough. Every condition has been looked at
 //! with all its integers determined when a point is found, so the points are exact.
 
@@ -12,6 +13,8 @@ use std::collections::BTreeSet;
 
 /// Integers further from 0 are not looked for.
 const FARTHEST: i64 = 1 << 10;
+/// Eliminating stops at so many conditions.
+const MOST_CONDITIONS: usize = 1000;
 
 /// A set, as seen from some of its symbols.
 pub(crate) struct Points {
@@ -89,7 +92,15 @@ impl Points {
             return Some(());
         };
         if is_unbounded(at) {
-            return None;
+            let (low, high) = eliminate_others(system, &ranges, at)?;
+            if low == -FARTHEST || high == FARTHEST {
+                return None;
+            }
+            ranges[at] = (low, high);
+            return match low <= high {
+                true => self.search(system, ranges, found),
+                false => Some(()),
+            };
         }
         for value in ranges[at].0..=ranges[at].1 {
             let mut tried = ranges.clone();
@@ -152,6 +163,69 @@ fn narrow(system: &System, ranges: &mut [(i64, i64)]) -> bool {
     }
 }
 
+/// The range of an integer that all conditions together leave to it, by Fourier's and Motzkin's elimination of those not
+/// determined yet; none if that takes too many conditions.
+fn eliminate_others(system: &System, ranges: &[(i64, i64)], at: usize) -> Option<(i64, i64)> {
+    const NOTHING: (i64, i64) = (0, -1);
+    // A row is the constant and the factors of what is at least 0.
+    let mut rows = BTreeSet::new();
+    for condition in &system.conditions {
+        let mut row = vec![condition.constant];
+        row.extend(&condition.factors);
+        for (place, (low, high)) in ranges.iter().enumerate() {
+            if low == high {
+                row[0] += row[place + 1] * low;
+                row[place + 1] = 0;
+            }
+        }
+        if condition.is_zero {
+            rows.insert(row.iter().map(|factor| -factor).collect());
+        }
+        rows.insert(row);
+    }
+    for other in (0..ranges.len()).filter(|other| *other != at) {
+        let involved = |row: &Vec<i64>| row[other + 1] != 0;
+        let (with, mut without): (BTreeSet<Vec<i64>>, BTreeSet<_>) =
+            rows.into_iter().partition(involved);
+        for above in with.iter().filter(|row| row[other + 1] > 0) {
+            for below in with.iter().filter(|row| row[other + 1] < 0) {
+                let (up, down) = (above[other + 1], -below[other + 1]);
+                let sum =
+                    |(a, b): (&i64, &i64)| a.checked_mul(down)?.checked_add(b.checked_mul(up)?);
+                let mut row: Vec<i64> =
+                    (above.iter().zip(below)).map(sum).collect::<Option<_>>()?;
+                let divisor = row[1..].iter().copied().fold(0, gcd);
+                if divisor > 0 {
+                    // Rounded down, for the rest is an integer.
+                    row.iter_mut().for_each(|it| *it = it.div_euclid(divisor));
+                }
+                without.insert(row);
+            }
+        }
+        if without.len() > MOST_CONDITIONS {
+            return None;
+        }
+        rows = without;
+    }
+    let (mut low, mut high) = (-FARTHEST, FARTHEST);
+    for row in rows {
+        match row[at + 1] {
+            0 if row[0] < 0 => return Some(NOTHING),
+            0 => {}
+            factor if factor > 0 => low = low.max(-(row[0].div_euclid(factor))),
+            factor => high = high.min(row[0].div_euclid(-factor)),
+        }
+    }
+    Some((low, high))
+}
+
+fn gcd(a: i64, b: i64) -> i64 {
+    match b {
+        0 => a.abs(),
+        _ => gcd(b, a % b),
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -191,6 +265,53 @@ mod tests {
         let points = Points::new(&isl.condition(condition).expect("a set"), vec![I]);
         let found = points.expect("in numbers").at(&[]);
         assert_eq!(found, Some(BTreeSet::from([vec![0], vec![1]])));
+    }
+
+    /// Nothing bounds x, a or b alone.
+    #[test]
+    fn what_only_all_conditions_together_say() {
+        let conditions = [
+            [1, 0, -1, 2],
+            [0, 1, -2, 0],
+            [0, 1, 0, 2],
+            [0, -1, 2, -2],
+            [-1, 0, -1, 1],
+        ];
+        let system = |conditions: &[[i64; 4]]| System {
+            integers: 3,
+            conditions: (conditions.iter())
+                .map(|[constant, factors @ ..]| Linear {
+                    constant: *constant,
+                    factors: factors.to_vec(),
+                    is_zero: false,
+                })
+                .collect(),
+        };
+        let points = |conditions: &[[i64; 4]]| {
+            let points = Points {
+                symbols: vec![I],
+                systems: vec![system(conditions)],
+                wanted: vec![0],
+                is_infinite: false,
+            };
+            points.at(&[])
+        };
+        assert_eq!(points(&conditions), Some(BTreeSet::new()));
+        // Without the last one, the third and the fourth leave a ≥ 0, and the second and the fourth b ≤ 0; then b = 0 and a ≤ 1
+        // by the first, and x = 2a.
+        let two = BTreeSet::from([vec![0], vec![2]]);
+        assert_eq!(points(&conditions[..4]), Some(two));
+        assert_eq!(points(&conditions[..3]), None);
+        // x = a + b ≤ 2, 2x ≥ 3, and a and b differ by 3 at most.
+        let sum = [
+            [0, 1, -1, -1],
+            [0, -1, 1, 1],
+            [2, 0, -1, -1],
+            [-3, 2, 0, 0],
+            [3, 0, 1, -1],
+            [3, 0, -1, 1],
+        ];
+        assert_eq!(points(&sum), Some(BTreeSet::from([vec![2]])));
     }
 
     #[test]
