@@ -10,7 +10,7 @@ mod glance;
 mod pairs;
 
 use crate::baton;
-use crate::checker::{Here, Looking, Waits};
+use crate::checker::{Checker, Here, Looking, Waits};
 use crate::process::{self, checker};
 use crate::structure::{FINISHES_BY_NUMBER, TASKS_BY_NUMBER};
 use crate::synchronisation::{How, Operation};
@@ -65,32 +65,28 @@ const fn kind_of(write: bool) -> AccessKind {
     if write { Write } else { Read }
 }
 
-extern "C" fn access<const WRITE: bool, const BYTES: usize>(
-    address: u64,
-    place: u64,
-    stack_pointer: u64,
-) {
+/// Tells the checker something that happens at a place, if there is one.
+#[inline(always)]
+fn tell(place: u64, stack_pointer: u64, what: impl FnOnce(&mut Checker, Here)) {
     if let Some(checker) = checker() {
         let here = Here {
             place,
             stack_pointer,
         };
-        checker.access(kind_of(WRITE), address, BYTES, here);
+        what(checker, here);
     }
 }
 
-extern "C" fn unaligned<const WRITE: bool, const BYTES: usize>(
-    address: u64,
-    place: u64,
-    stack_pointer: u64,
-) {
-    if let Some(checker) = checker() {
-        let here = Here {
-            place,
-            stack_pointer,
-        };
-        checker.access_range(kind_of(WRITE), address, BYTES, here);
-    }
+extern "C" fn access<const WRITE: bool, const BYTES: usize>(at: u64, place: u64, top: u64) {
+    tell(place, top, |checker, here| {
+        checker.access(kind_of(WRITE), at, BYTES, here);
+    });
+}
+
+extern "C" fn unaligned<const WRITE: bool, const BYTES: usize>(at: u64, place: u64, top: u64) {
+    tell(place, top, |checker, here| {
+        checker.access_range(kind_of(WRITE), at, BYTES, here);
+    });
 }
 
 accesses! { access:
@@ -151,17 +147,13 @@ unsafe extern "C" fn copy(
     from: *const c_void,
     bytes: usize,
     place: u64,
-    stack_pointer: u64,
+    top: u64,
 ) -> *mut c_void {
-    if let Some(checker) = checker()
-        && bytes > 0
-    {
-        let here = Here {
-            place,
-            stack_pointer,
-        };
-        checker.access_range(Read, from as u64, bytes, here);
-        checker.access_range(Write, to as u64, bytes, here);
+    if bytes > 0 {
+        tell(place, top, |checker, here| {
+            checker.access_range(Read, from as u64, bytes, here);
+            checker.access_range(Write, to as u64, bytes, here);
+        });
     }
     // SAFETY: the program's own call.
     unsafe { memmove(to, from, bytes) }
@@ -172,16 +164,12 @@ unsafe extern "C" fn set(
     byte: c_int,
     bytes: usize,
     place: u64,
-    stack_pointer: u64,
+    top: u64,
 ) -> *mut c_void {
-    if let Some(checker) = checker()
-        && bytes > 0
-    {
-        let here = Here {
-            place,
-            stack_pointer,
-        };
-        checker.access_range(Write, to as u64, bytes, here);
+    if bytes > 0 {
+        tell(place, top, |checker, here| {
+            checker.access_range(Write, to as u64, bytes, here);
+        });
     }
     // SAFETY: the program's own call.
     unsafe { memset(to, byte, bytes) }
@@ -198,14 +186,10 @@ fn releases(order: u32) -> bool {
 
 /// An atomic operation that was made.
 fn atomic(operation: &Operation, bytes: usize, place: u64) {
-    if let Some(checker) = checker() {
-        let here = Here {
-            place,
-            // Atomics are shared: where the innermost frame is does not matter.
-            stack_pointer: u64::MAX,
-        };
+    // Atomics are shared: where the innermost frame is does not matter.
+    tell(place, u64::MAX, |checker, here| {
         checker.atomic(operation, bytes, here);
-    }
+    });
 }
 
 /// A look at an atomic variable that found this value. Nobody but the running task could change it, unless there are threads.

@@ -3,9 +3,9 @@
 //! These instructions do as [`Checker::access`](crate::checker::Checker::access) does for a variable with one cell; all others jump on to what it does
 //! next. A call of them may use the registers that every function may, and needs no frame, so the return address is on top of the stack.
 
-use super::kind_of;
-use crate::checker::{Glance, Here};
-use crate::process::{self, checker};
+use super::{kind_of, tell};
+use crate::checker::Glance;
+use crate::process;
 use crate::shadow::{GRAIN, PAGE, PAGE_BITS, PAGES};
 use finishline_detect::inline::SLOTS;
 use std::arch::naked_asm;
@@ -123,16 +123,8 @@ glances! {
     "jmp 4f": __tsan_read8 __tsan_write8 8;
 }
 
-extern "C" fn variable<const WRITE: bool, const BYTES: usize>(
-    address: u64,
-    place: u64,
-    stack_pointer: u64,
-) {
-    if let Some(checker) = checker() {
-        let here = Here {
-            place,
-            stack_pointer,
-        };
-        checker.access_variable(kind_of(WRITE), address, BYTES, here);
-    }
+extern "C" fn variable<const WRITE: bool, const BYTES: usize>(at: u64, place: u64, top: u64) {
+    tell(place, top, |checker, here| {
+        checker.access_variable(kind_of(WRITE), at, BYTES, here);
+    });
 }
