@@ -1,8 +1,8 @@
 //! Programs for the tests: random ones, all small ones, every construct in every other, mutilated ones;
 //! and the shrinker that makes a failing one readable.
 //!
-//! Everything here produces Fin as a tree ([`shape`]) or as text, knows nothing of the front end that will
-//! read it, and is a pure function of a seed or an index: what failed once can be made again from one number.
+//! All programs are made as a tree ([`shape`]) or as text, by what knows nothing of the front end that will
+//! read them and is a pure function of a seed or an index: what failed once can be made again from one number.
 //!
 //! | module | what it makes |
 //! |---|---|
@@ -13,7 +13,7 @@
 //! | [`matrix`] | each construct inside and after each other, with what the front end must say |
 //! | [`mutate`] | damaged sources, for a front end that must survive any bytes |
 //! | [`shrink`](mod@shrink) | a smaller program that fails in the same way |
-//! | [`campaign`] | no program: many seeds, on all cores |
+//! | [`campaign`] | nothing itself: goes through many seeds, on all cores |
 
 #![forbid(unsafe_code)]
 
