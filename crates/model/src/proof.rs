@@ -228,7 +228,7 @@ impl ReasonKind {
             ReasonKind::Recursive => "this function calls itself, so it can't be unfolded",
             ReasonKind::Unbounded => "how often this loop runs is not known",
             ReasonKind::DynamicFinish => {
-                "this `begin_finish` and its `end_finish` are not in one block"
+                "what this `begin_finish` or `end_finish` is paired with is not seen in the text"
             }
             ReasonKind::Aliasing => "these references may be to one object or to several",
             ReasonKind::Timeout => "the time allowed for this kernel was over",

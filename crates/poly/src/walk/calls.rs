@@ -1,6 +1,6 @@
 //! Calls, unfolded where they stand. A function that is being unfolded already is a gap: it may do anything.
 
-use super::{DEEPEST, Frame, Value, Walker};
+use super::{DEEPEST, Frame, MOST_CALLS, Value, Walker};
 use crate::sets::{Result, Set};
 use finishline_fin::hir::{FunctionId, Type};
 use finishline_model::SiteId;
@@ -21,6 +21,10 @@ impl Walker<'_> {
                 gap.callee = Some(id);
             }
             return Ok(nothing);
+        }
+        self.unfolded += 1;
+        if self.unfolded > MOST_CALLS {
+            self.cut_short(site);
         }
         if self.too_large {
             return Ok(nothing);

@@ -6,7 +6,7 @@
 //! iteration comes after one that breaks.
 
 use super::induction::{increment, literal};
-use super::{Value, Walker};
+use super::{Jumps, Value, Walker};
 use crate::facts::Reference;
 use crate::order::Step;
 use crate::sets::{Affine, Result, Set};
@@ -86,9 +86,9 @@ impl Walker<'_> {
                     walker.forget(counter, site)?;
                     walker.forget_all(&carried, site)?;
                     let returned = walker.frame().returns.len();
-                    walker.breaks.push(nothing);
+                    walker.jumps.push(Jumps::none(nothing));
                     walker.block(body)?;
-                    walker.breaks.pop();
+                    walker.jumps.pop();
                     returns = walker.frame().returns.len() > returned;
                     Ok(())
                 })?;
@@ -358,21 +358,22 @@ impl Walker<'_> {
         body: &[Statement],
     ) -> Result<Left> {
         let nothing = self.isl.nothing()?;
-        self.breaks.push(nothing.clone());
+        self.jumps.push(Jumps::none(nothing.clone()));
         let returned = self.frame().returns.len();
         self.block(body)?;
-        let breaks = self.breaks.pop().expect("it was pushed");
+        let jumps = self.jumps.pop().expect("it was pushed");
         let mut returns = nothing;
         for (domain, _, _) in &self.frames.last().expect("main").returns[returned..] {
             returns = returns.union(&self.in_some_iteration(domain)?)?;
         }
-        let turns = self.exchange(carried, number)?;
+        let turns = self.exchange(carried, number, &jumps)?;
         Ok(Left {
             symbol,
-            breaks_or_returns: breaks.union(&returns)?,
+            breaks_or_returns: jumps.breaks.union(&returns)?,
             returns,
             returned,
             turns,
+            jumps,
         })
     }
 
@@ -385,7 +386,12 @@ impl Walker<'_> {
 
     /// Says what the references that a loop changes are at the start of an iteration: if each iteration exchanges them
     /// among each other, that depends on its number; otherwise any of what they were or were set to.
-    fn exchange(&mut self, carried: &[Carried], number: &Affine) -> Result<Vec<Turn>> {
+    fn exchange(
+        &mut self,
+        carried: &[Carried],
+        number: &Affine,
+        jumps: &Jumps,
+    ) -> Result<Vec<Turn>> {
         let mut changed = Vec::new();
         for it in carried {
             let last = self.frame().locals[it.local.index()].clone();
@@ -402,25 +408,51 @@ impl Walker<'_> {
         for (local, placeholder, first, last) in &changed {
             let mut turn = vec![*first];
             let mut holder = *last;
-            while holder != *placeholder && turn.len() < LONGEST_TURN {
+            // One that ends before its time may not exchange them.
+            let every = jumps.at_continues.is_empty();
+            while every && holder != *placeholder && turn.len() < LONGEST_TURN {
                 let Some((_, _, first, last)) = changed.iter().find(|it| it.1 == holder) else {
                     break;
                 };
                 turn.push(*first);
                 holder = *last;
             }
-            self.facts.references[*placeholder] = if holder == *placeholder {
+            self.facts.references[*placeholder] = if every && holder == *placeholder {
                 let held = self.in_turn(&turn, number)?;
                 turns.push((*local, turn));
                 Reference::Any(vec![held])
             } else {
-                let loops = self.loops[..self.loops.len() - 1].to_vec();
-                let reference = *last;
-                let later = Reference::Outside { reference, loops };
-                Reference::Any(vec![*first, self.facts.new_reference(later)])
+                let outer = self.loops[..self.loops.len() - 1].to_vec();
+                let mut any = vec![*first];
+                any.extend(self.held_at(*local, *last, &jumps.at_continues, &outer));
+                Reference::Any(any)
             };
         }
         Ok(turns)
+    }
+
+    /// What a local may hold when an iteration of a loop has ended: at its end, or where it was left.
+    fn held_at(
+        &mut self,
+        local: LocalId,
+        at_end: usize,
+        where_left: &[Vec<Option<Value>>],
+        outer: &[Symbol],
+    ) -> Vec<usize> {
+        let mut held = vec![at_end];
+        for locals in where_left {
+            if let Some(value) = locals[local.index()].clone() {
+                held.push(self.reference(value));
+            }
+        }
+        held.sort_unstable();
+        held.dedup();
+        let outside = |reference| Reference::Outside {
+            reference,
+            loops: outer.to_vec(),
+        };
+        let held = held.into_iter().map(outside);
+        held.map(|it| self.facts.new_reference(it)).collect()
     }
 
     /// What a local holds after so many exchanges, if it holds these references in turn.
@@ -462,17 +494,20 @@ impl Walker<'_> {
                         Some(Value::Reference(last)) => last,
                         _ => placeholder,
                     };
-                    let loops = self.loops.clone();
+                    let outer = self.loops.clone();
                     let first = match it.before {
                         Value::Reference(first) => first,
                         _ => placeholder,
                     };
-                    let later = self.facts.new_reference(Reference::Outside {
-                        reference: last,
-                        loops,
-                    });
-                    let any = Reference::Any(vec![first, later]);
-                    let any = self.facts.new_reference(any);
+                    let Jumps {
+                        at_breaks,
+                        at_continues,
+                        ..
+                    } = &left.jumps;
+                    let where_left = [at_breaks.as_slice(), at_continues].concat();
+                    let mut any = vec![first];
+                    any.extend(self.held_at(it.local, last, &where_left, &outer));
+                    let any = self.facts.new_reference(Reference::Any(any));
                     self.set_local(it.local, Value::Reference(any));
                 }
                 _ => self.forget(it.local, site)?,
@@ -550,6 +585,17 @@ struct Left {
     /// How many returns there were before the loop.
     returned: usize,
     turns: Vec<Turn>,
+    jumps: Jumps,
+}
+
+impl Jumps {
+    fn none(nothing: Set) -> Jumps {
+        Jumps {
+            breaks: nothing,
+            at_breaks: Vec::new(),
+            at_continues: Vec::new(),
+        }
+    }
 }
 
 /// A local and the references that it holds in turn.

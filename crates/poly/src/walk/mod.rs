@@ -13,6 +13,7 @@ mod calls;
 mod expressions;
 mod induction;
 mod loops;
+mod nesting;
 mod statements;
 
 use crate::facts::{
@@ -28,8 +29,9 @@ use finishline_model::{AccessId, AccessKind, SiteId};
 
 /// More accesses than this are not compared with each other.
 const MOST_ACCESSES: usize = 20_000;
-/// Calls are unfolded this deep.
+/// Calls are unfolded this deep, and so many of them.
 const DEEPEST: usize = 100;
+const MOST_CALLS: usize = 100_000;
 
 /// What a local or an expression holds.
 #[derive(Clone, Debug)]
@@ -55,6 +57,15 @@ struct Frame {
     scope: usize,
 }
 
+/// How control left the iterations of a loop before their end.
+struct Jumps {
+    /// For which instances it left the loop by `break`.
+    breaks: Set,
+    /// What the locals were at each `break`, and at each `continue`.
+    at_breaks: Vec<Vec<Option<Value>>>,
+    at_continues: Vec<Vec<Option<Value>>>,
+}
+
 pub(crate) struct Walker<'p> {
     isl: &'p Isl,
     program: &'p Program,
@@ -64,8 +75,12 @@ pub(crate) struct Walker<'p> {
     domain: Set,
     isolated: bool,
     frames: Vec<Frame>,
-    /// Of the loops around, for which instances control left them by `break`.
-    breaks: Vec<Set>,
+    /// Of the loops around, how control left their iterations.
+    jumps: Vec<Jumps>,
+    /// Every `begin_finish` has its `end_finish` where the text shows it.
+    lexical: bool,
+    /// How many calls were unfolded.
+    unfolded: usize,
     /// The unfolding was cut short.
     too_large: bool,
 }
@@ -82,7 +97,9 @@ pub(crate) fn walk(isl: &Isl, program: &Program) -> Result<Facts> {
         domain: isl.everything()?,
         isolated: false,
         frames: Vec::new(),
-        breaks: Vec::new(),
+        jumps: Vec::new(),
+        lexical: nesting::is_lexical(program),
+        unfolded: 0,
         too_large: false,
     };
     let mut arguments = Vec::new();
@@ -178,10 +195,8 @@ impl Walker<'_> {
         place: Touched,
         stored: Stored,
     ) -> Result<AccessIndex> {
-        if self.facts.accesses.len() >= MOST_ACCESSES && !self.too_large {
-            self.too_large = true;
-            let site = self.program.source.access(id).site;
-            self.gap(ReasonKind::TooLarge, site);
+        if self.facts.accesses.len() >= MOST_ACCESSES {
+            self.cut_short(self.program.source.access(id).site);
         }
         let access = Access {
             id,
@@ -197,6 +212,13 @@ impl Walker<'_> {
             self.facts.accesses.push(access);
         }
         Ok(self.facts.accesses.len() - 1)
+    }
+
+    /// Unfolds nothing more, and notes why.
+    fn cut_short(&mut self, site: SiteId) {
+        if !std::mem::replace(&mut self.too_large, true) {
+            self.gap(ReasonKind::TooLarge, site);
+        }
     }
 
     /// Something that is not taken apart.

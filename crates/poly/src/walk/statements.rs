@@ -13,15 +13,13 @@ impl Walker<'_> {
         let mut at = 0;
         while let Some(statement) = block.get(at) {
             at += 1;
-            if let Statement::BeginFinish(site) = statement {
-                match ending(&block[at..]) {
-                    Some(length) => {
-                        let inner = &block[at..at + length];
-                        self.inside_finish("begin_finish", *site, |walker| walker.block(inner))?;
-                        at += length + 1;
-                    }
-                    None => self.gap(ReasonKind::DynamicFinish, *site),
-                }
+            if let Statement::BeginFinish(site) = statement
+                && self.lexical
+            {
+                let length = ending(&block[at..]);
+                let inner = &block[at..at + length];
+                self.inside_finish("begin_finish", *site, |walker| walker.block(inner))?;
+                at += length + 1;
             } else {
                 self.statement(statement)?;
             }
@@ -78,13 +76,19 @@ impl Walker<'_> {
                 body,
             } => self.for_loop(*counter, range, body),
             Statement::Break => {
+                let locals = self.frame().locals.clone();
                 let domain = self.leave()?;
-                if let Some(breaks) = self.breaks.last_mut() {
-                    *breaks = breaks.union(&domain)?;
-                }
+                let jumps = self.jumps.last_mut().expect("control is in a loop");
+                jumps.breaks = jumps.breaks.union(&domain)?;
+                jumps.at_breaks.push(locals);
                 Ok(())
             }
-            Statement::Continue => self.leave().map(drop),
+            Statement::Continue => {
+                let locals = self.frame().locals.clone();
+                let jumps = self.jumps.last_mut().expect("control is in a loop");
+                jumps.at_continues.push(locals);
+                self.leave().map(drop)
+            }
             Statement::Return { value, .. } => {
                 let value = match value {
                     Some(value) => Some(self.expression(value)?),
@@ -132,7 +136,7 @@ impl Walker<'_> {
                 self.isolated = before;
                 Ok(())
             }
-            // Its `begin_finish` was a gap already, or is in another block.
+            // Nobody knows what it is paired with, so it is taken to wait for nothing.
             Statement::BeginFinish(site) | Statement::EndFinish(site) => {
                 self.gap(ReasonKind::DynamicFinish, *site);
                 Ok(())
@@ -254,15 +258,15 @@ impl Walker<'_> {
 }
 
 /// How many statements there are before the `end_finish` of a `begin_finish` that they follow.
-fn ending(block: &[Statement]) -> Option<usize> {
+fn ending(block: &[Statement]) -> usize {
     let mut open = 0;
     for (at, statement) in block.iter().enumerate() {
         match statement {
             Statement::BeginFinish(_) => open += 1,
-            Statement::EndFinish(_) if open == 0 => return Some(at),
+            Statement::EndFinish(_) if open == 0 => return at,
             Statement::EndFinish(_) => open -= 1,
             _ => {}
         }
     }
-    None
+    unreachable!("all are paired where they stand")
 }

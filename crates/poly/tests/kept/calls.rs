@@ -114,3 +114,17 @@ fn main(n: int) {
     assert_eq!(kept.verdict(), Verdict::Unknown);
     assert_eq!(kept.races(&[2]), BTreeSet::new());
 }
+
+/// Calls that do nothing take time, too, if each makes two.
+#[test]
+fn a_fan_of_calls_is_cut_short() {
+    let mut text = "fn f0() { }\n".to_string();
+    for depth in 1..40 {
+        text += &format!(
+            "fn f{depth}() {{ f{before}(); f{before}(); }}\n",
+            before = depth - 1
+        );
+    }
+    text += "var g = 0;\nfn main() { f39(); finish { async { g = 1; } g = 2; } }\n";
+    assert_eq!(kept(&text).verdict(), Verdict::Unknown);
+}

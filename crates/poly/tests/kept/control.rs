@@ -259,3 +259,51 @@ fn main() {
     );
     assert_eq!(kept.verdict(), Verdict::Proved);
 }
+
+/// A `begin_finish` is paired with what comes at run time, however the text looks. Each of these races.
+#[test]
+fn finishes_that_are_not_what_they_look_like() {
+    let bodies = [
+        "f(A, n); A[0] = 2; if n == 1 { end_finish; }",
+        "begin_finish; { end_finish; } async { A[0] = 1; } { begin_finish; } end_finish; A[0] = 2;",
+        "begin_finish; async { A[0] = 1; } { begin_finish; } end_finish; A[0] = 2; { end_finish; }",
+        "begin_finish; close(); async { A[0] = 1; } open(); end_finish; A[0] = 2;",
+        "for i in 0..2 { begin_finish; async { A[0] = i; } if i == 0 { continue; } end_finish; } end_finish;",
+        "for i in 0..2 { begin_finish; async { A[0] = i; } if i == 0 { break; } end_finish; } A[0] = 2; end_finish;",
+    ];
+    for body in bodies {
+        let kept = kept(&format!(
+            "fn f(A: int[], n: int) {{
+    begin_finish;
+    async {{ A[0] = 1; }}
+    if n == 1 {{ return; }}
+    end_finish;
+}}
+fn open() {{ begin_finish; }}
+fn close() {{ end_finish; }}
+fn main(n: int) {{
+    let A = new int[1];
+    {body}
+}}
+"
+        ));
+        assert_ne!(kept.verdict(), Verdict::Proved, "{body}");
+    }
+}
+
+/// One that is closed where it was opened, in whatever loop or task that is, is a finish.
+#[test]
+fn finishes_that_are_what_they_look_like() {
+    let bodies = [
+        "begin_finish; async { A[0] = 1; } end_finish; A[0] = 2;",
+        "for i in 0..n { begin_finish; for j in 0..2 { if j == n { break; } async { A[j] = i; } } end_finish; }",
+        "finish async { begin_finish; async { begin_finish; async { A[0] = 1; } end_finish; A[0] = 2; } end_finish; A[0] = 3; }",
+        "for i in 0..n { if i == 2 { continue; } begin_finish; async { A[0] = i; } end_finish; }",
+    ];
+    for body in bodies {
+        let kept = kept(&format!(
+            "fn main(n: int) {{ let A = new int[2]; {body} A[1] = 1; }}"
+        ));
+        assert_eq!(kept.verdict(), Verdict::Proved, "{body}");
+    }
+}

@@ -169,3 +169,36 @@ fn the_length_of_an_array_from_an_earlier_iteration() {
         BTreeSet::from([[(9, vec![0]), (9, vec![1])]])
     );
 }
+
+/// What a reference held where an iteration was left is what the next one, or what comes after the loop, finds. Each of these races.
+#[test]
+fn references_where_iterations_are_left() {
+    let loops = [
+        "for i in 0..n { if i == 0 { p = B; continue; } p = A; }",
+        "for i in 0..3 { p = B; if i == 1 { break; } p = A; }",
+        "for i in 0..4 { if i == 3 { p = B; break; } }",
+        "var k = 0; while k < 4 { k = k + 1; if k == 3 { p = B; break; } }",
+        "var k = 0; while k < 4 { k = k + 1; if k == 4 { p = B; continue; } p = A; }",
+        "for i in 0..4 { if i == 3 { break; } let t = p; p = q; q = t; }",
+        "for i in 0..4 { if i == 1 { continue; } let t = p; p = q; q = t; }",
+        "for i in 0..2 { if i == 1 { p[0] = 2; } if i == 0 { p = B; continue; } p = A; }",
+        "for i in 0..4 { if i == 2 { p[0] = 2; } if i == 1 { continue; } let t = p; p = q; q = t; }",
+    ];
+    for body in loops {
+        let kept = kept(&format!(
+            "fn main(n: int) {{
+    let A = new int[1];
+    let B = new int[1];
+    var p = A;
+    var q = B;
+    finish {{
+        async {{ B[0] = 1; }}
+        {body}
+        p[0] = 3;
+    }}
+}}
+"
+        ));
+        assert_ne!(kept.verdict(), Verdict::Proved, "{body}");
+    }
+}

@@ -1,0 +1,73 @@
+//! Whether `begin_finish` and `end_finish` come in pairs that the text shows.
+//!
+//! They do if in every block each `begin_finish` has its `end_finish`, and control does not leave the block in between. Then what stands
+//! between the two is as good as in a `finish`. A single one that does not may be paired with any other at run time, in other functions as well.
+
+use finishline_fin::hir::{Block, Program, Statement};
+
+/// Whether all of a program do.
+pub(super) fn is_lexical(program: &Program) -> bool {
+    let mut functions = program.functions.iter();
+    functions.all(|function| is_balanced(&function.body.block))
+}
+
+fn is_balanced(block: &[Statement]) -> bool {
+    let mut open = 0;
+    for statement in block {
+        match statement {
+            Statement::BeginFinish(_) => open += 1,
+            Statement::EndFinish(_) if open == 0 => return false,
+            Statement::EndFinish(_) => open -= 1,
+            _ => {
+                let balanced = inner(statement).into_iter().all(|it| is_balanced(it));
+                if !balanced || (open > 0 && leaves(statement, false)) {
+                    return false;
+                }
+            }
+        }
+    }
+    open == 0
+}
+
+/// The blocks in a statement, those of tasks too.
+fn inner(statement: &Statement) -> Vec<&Block> {
+    match statement {
+        Statement::Block(block)
+        | Statement::Finish { block, .. }
+        | Statement::Isolated { block, .. } => vec![block],
+        Statement::If { arms, otherwise } => {
+            let arms = arms.iter().map(|(_, block)| block);
+            arms.chain([otherwise]).collect()
+        }
+        Statement::While { body, .. } | Statement::For { body, .. } => vec![body],
+        Statement::Async(task) | Statement::Forall { task, .. } => vec![&task.body.block],
+        Statement::SetLocal { .. }
+        | Statement::Store { .. }
+        | Statement::Update { .. }
+        | Statement::Call(_)
+        | Statement::Break
+        | Statement::Continue
+        | Statement::Return { .. }
+        | Statement::Print(_)
+        | Statement::Assert { .. }
+        | Statement::BeginFinish(_)
+        | Statement::EndFinish(_)
+        | Statement::Spawn { .. }
+        | Statement::Sync(_) => Vec::new(),
+    }
+}
+
+/// Whether control may leave the block that a statement is in; `looped` if it is in a loop of that block.
+fn leaves(statement: &Statement, looped: bool) -> bool {
+    let is_loop = matches!(statement, Statement::While { .. } | Statement::For { .. });
+    match statement {
+        Statement::Return { .. } => true,
+        Statement::Break | Statement::Continue => !looped,
+        // They end where they began.
+        Statement::Async(_) | Statement::Forall { .. } | Statement::Finish { .. } => false,
+        _ => {
+            let mut inside = inner(statement).into_iter().flatten();
+            inside.any(|it| leaves(it, looped || is_loop))
+        }
+    }
+}
