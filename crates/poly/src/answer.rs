@@ -84,9 +84,10 @@ impl Budget {
 pub(crate) fn answer(program: &Program, options: &Options) -> Answer {
     let start = Instant::now();
     let isl = Isl::new();
-    if let Budget::Operations(operations) = options.budget {
-        isl.allow(operations);
-    }
+    let _for_all = match options.budget {
+        Budget::Operations(operations) => Some(isl.allow(operations)),
+        Budget::Time(_) => None,
+    };
     let clock = options.budget.clock(&isl);
     let facts = walk::walk(&isl, program);
     drop(clock);

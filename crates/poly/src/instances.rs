@@ -136,7 +136,7 @@ pub(crate) fn of_facts<T: Send>(
     const OPERATIONS: u64 = 10_000_000;
     on_a_large_stack(|| {
         let isl = Isl::new();
-        isl.allow(OPERATIONS);
+        let _clock = isl.allow(OPERATIONS);
         let facts = walk::walk(&isl, program);
         let found = facts.and_then(|facts| find(&Objects::new(&isl, program, &facts)));
         found.map_err(|stop| format!("{stop:?}"))

@@ -2,7 +2,7 @@
 //!
 //! A set is taken out of isl once, as [systems](System) of linear conditions. For given arguments each integer has a range,
 //! which the conditions narrow: in `c + Σ aₖxₖ ≥ 0` no term can be less than what the greatest values of the others leave
-//! to it. What no condition says by itself follows from several: where a range is still infinite, the other integers are
+//! to it. What no condition says by itself follows from several: where a range is still wide, the other integers are
 //! eliminated. When nothing narrows further, one of the integers that are not determined yet is tried with each of its values,
 //! the wanted ones first: for the others one value that satisfies the conditions is enough. Every condition has been looked at
 //! with all its integers determined when a point is found, so the points are exact.
@@ -13,8 +13,13 @@ use std::collections::BTreeSet;
 
 /// Integers further from 0 are not looked for.
 const FARTHEST: i64 = 1 << 10;
+/// Where so many values of an integer are left, it is tried whether all conditions together leave fewer.
+const NARROW: i64 = 8;
 /// Eliminating stops at so many conditions.
 const MOST_CONDITIONS: usize = 1000;
+
+/// The least and the greatest value of each integer.
+type Ranges = Vec<(i64, i64)>;
 
 /// A set, as seen from some of its symbols.
 pub(crate) struct Points {
@@ -66,52 +71,87 @@ impl Points {
         (found.is_empty() || !self.is_infinite).then_some(found)
     }
 
-    /// Finds the points within ranges, of which each has a value at least.
+    /// Finds the points within ranges.
     fn search(
         &self,
         system: &System,
-        mut ranges: Vec<(i64, i64)>,
+        mut ranges: Ranges,
         found: &mut BTreeSet<Vec<i64>>,
     ) -> Option<()> {
         if !narrow(system, &mut ranges) {
             return Some(());
         }
-        let is_open = |at: &usize| ranges[*at].0 < ranges[*at].1;
-        let point = || self.wanted.iter().map(|at| ranges[*at].0).collect();
-        let is_determined = !self.wanted.iter().any(is_open);
-        if is_determined && found.contains(&point()) {
-            return Some(());
-        }
-        let is_unbounded = |at: usize| ranges[at].0 == -FARTHEST || ranges[at].1 == FARTHEST;
-        let preference = |at: &usize| {
-            let (low, high) = ranges[*at];
-            (is_unbounded(*at), !self.wanted.contains(at), high - low)
-        };
-        let Some(at) = (0..ranges.len()).filter(is_open).min_by_key(preference) else {
-            found.insert(point());
-            return Some(());
-        };
-        if is_unbounded(at) {
-            let (low, high) = eliminate_others(system, &ranges, at)?;
-            if low == -FARTHEST || high == FARTHEST {
-                return None;
+        let Some(at) = next(system, &mut ranges, &self.wanted)? else {
+            let point = self.wanted.iter().map(|at| ranges[*at].0).collect();
+            if !found.contains(&point) && is_possible(system, &ranges)? {
+                found.insert(point);
             }
-            ranges[at] = (low, high);
-            return match low <= high {
-                true => self.search(system, ranges, found),
-                false => Some(()),
-            };
-        }
+            return Some(());
+        };
         for value in ranges[at].0..=ranges[at].1 {
             let mut tried = ranges.clone();
             tried[at] = (value, value);
             self.search(system, tried, found)?;
-            if is_determined && found.contains(&point()) {
-                break;
-            }
         }
         Some(())
     }
+}
+
+/// Which of some integers to try next, its range as narrow as can be: none if all are determined. None at all if there are infinitely
+/// many values.
+fn next(system: &System, ranges: &mut Ranges, some: &[usize]) -> Option<Option<usize>> {
+    let is_unbounded = |(low, high): (i64, i64)| low == -FARTHEST || high == FARTHEST;
+    let open = some.iter().copied();
+    let open = open.filter(|at| ranges[*at].0 < ranges[*at].1);
+    let Some(at) = open.min_by_key(|at| (is_unbounded(ranges[*at]), ranges[*at].1 - ranges[*at].0))
+    else {
+        return Some(None);
+    };
+    let (low, high) = ranges[at];
+    if high - low > NARROW {
+        let (least, greatest) = eliminate_others(system, ranges, at)?;
+        ranges[at] = (low.max(least), high.min(greatest));
+    }
+    (!is_unbounded(ranges[at])).then_some(Some(at))
+}
+
+/// Whether some values within ranges satisfy all conditions. Those that no condition connects are looked for apart.
+fn is_possible(system: &System, ranges: &Ranges) -> Option<bool> {
+    let is_open = |at: &usize| ranges[*at].0 < ranges[*at].1;
+    let mut open: BTreeSet<usize> = (0..ranges.len()).filter(is_open).collect();
+    while let Some(first) = open.pop_first() {
+        let mut part = vec![first];
+        let mut seen = 0;
+        while let Some(at) = part.get(seen).copied() {
+            seen += 1;
+            for condition in &system.conditions {
+                if condition.factors[at] != 0 {
+                    part.extend(open.extract_if(.., |other| condition.factors[*other] != 0));
+                }
+            }
+        }
+        if !is_part_possible(system, ranges.clone(), &part)? {
+            return Some(false);
+        }
+    }
+    Some(true)
+}
+
+fn is_part_possible(system: &System, mut ranges: Ranges, part: &[usize]) -> Option<bool> {
+    if !narrow(system, &mut ranges) {
+        return Some(false);
+    }
+    let Some(at) = next(system, &mut ranges, part)? else {
+        return Some(true);
+    };
+    for value in ranges[at].0..=ranges[at].1 {
+        let mut tried = ranges.clone();
+        tried[at] = (value, value);
+        if is_part_possible(system, tried, part)? {
+            return Some(true);
+        }
+    }
+    Some(false)
 }
 
 /// Narrows ranges as far as the conditions do; false if none of their integers satisfy all conditions.

@@ -280,6 +280,7 @@ impl Generator {
         let counter = self.name("t");
         let context = Context {
             must_reach_end: true,
+            exchanged: Some(variables),
             ..self.loop_context(trips)
         };
         let inner = [self.name("b"), self.name("b")];
@@ -295,6 +296,11 @@ impl Generator {
                 generator.objects.push((name, Kind::Flat));
             }
         });
+        if self.beyond && self.rng.percent(50) {
+            let before = std::mem::replace(&mut self.context, context);
+            self.exit(&mut body);
+            self.context = before;
+        }
         let mut turn = Vec::new();
         for (variable, other) in variables.into_iter().zip([inner[1], inner[0]]) {
             turn.push(assign(Expression::Name(variable), Expression::Name(other)));

@@ -144,6 +144,8 @@ struct Context {
     isolated: bool,
     /// Between `begin_finish` and `end_finish`.
     in_open_finish: bool,
+    /// References that a loop around this exchanges.
+    exchanged: Option<[Name; 2]>,
 }
 
 impl Default for Context {
@@ -157,6 +159,7 @@ impl Default for Context {
             may_return: false,
             isolated: false,
             in_open_finish: false,
+            exchanged: None,
         }
     }
 }

@@ -231,7 +231,7 @@ impl Generator {
     }
 
     /// `break`, `continue` or `return` under a condition.
-    fn exit(&mut self, out: &mut Vec<Statement>) {
+    pub(super) fn exit(&mut self, out: &mut Vec<Statement>) {
         let mut exits = Vec::new();
         if self.context.may_break {
             exits.push(Statement::Break);
@@ -252,6 +252,14 @@ impl Generator {
         let mut then = Vec::new();
         if self.rng.percent(20) {
             self.access(&mut then);
+        }
+        if self.beyond
+            && let Some(references) = self.context.exchanged
+            && self.rng.percent(40)
+            && let Some((array, _)) = self.object(Kind::Flat)
+        {
+            let reference = self.rng.pick(&references);
+            then.push(assign(Expression::Name(reference), array));
         }
         then.push(exit);
         out.push(only_if(condition, then));
@@ -280,7 +288,7 @@ impl Generator {
             ..self.context
         };
         let statements = self.rng.between(2, 5) as u32;
-        if self.rng.percent(80) {
+        if self.rng.percent(if self.beyond { 50 } else { 80 }) {
             let body = self.block(context, statements, |_, _| {});
             out.push(Statement::scope(ScopeKind::Finish, body));
             return;
@@ -289,10 +297,26 @@ impl Generator {
             in_open_finish: true,
             ..context
         };
-        let body = self.block(context, statements, |_, _| {});
+        let part = |generator: &mut Self| {
+            let body = generator.block(context, statements, |_, _| {});
+            // Its names must not be seen after it, so that they can be the same as others.
+            Statement::scope(ScopeKind::Block, body)
+        };
         out.push(Statement::BeginFinish);
-        // Its names must not be seen after it, so that they can be the same as others.
-        out.push(Statement::scope(ScopeKind::Block, body));
+        out.push(part(self));
+        if self.beyond && self.rng.percent(40) {
+            // The text shows one finish, control goes through two.
+            out.push(Statement::scope(
+                ScopeKind::Block,
+                vec![Statement::EndFinish],
+            ));
+            out.push(part(self));
+            out.push(Statement::scope(
+                ScopeKind::Block,
+                vec![Statement::BeginFinish],
+            ));
+            out.push(part(self));
+        }
         out.push(Statement::EndFinish);
     }
 

@@ -93,9 +93,12 @@ impl Isl {
         &self.context
     }
 
-    /// From now on all operations together are no more than this.
-    pub(crate) fn allow(&self, operations: u64) {
+    /// From now on all operations together are no more than this, until the clock is dropped. Some take very long, so there is a
+    /// time limit too: it is for the few cases that would seem to hang.
+    pub(crate) fn allow(&self, operations: u64) -> Clock<'_> {
+        const LONGEST: Duration = Duration::from_secs(20);
         self.context.set_max_operations(operations.max(SPENT));
+        self.clock(LONGEST)
     }
 
     /// From now on all operations together take no longer than this, until the clock is dropped.
@@ -224,7 +227,7 @@ mod tests {
     fn a_budget_of_operations_is_spent_at_the_same_point() -> Result<()> {
         let done = |operations| {
             let isl = Isl::new();
-            isl.allow(operations);
+            let _clock = isl.allow(operations);
             let step = || isl.symbol(I)?.less(&isl.symbol(N)?)?.is_empty();
             (0..1000).find(|_| step() == Err(Stop::OutOfTime))
         };
