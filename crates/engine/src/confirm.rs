@@ -3,7 +3,7 @@
 //! The smallest case of such a race has arguments for `main`. The program is run on them, and the race is *confirmed* if the same two accesses of the
 //! source race in that run, by definition: the [oracle](finishline_detect::oracle) knows every pair. The run also tells what the location is called, which depends on how many
 //! objects of that name there were before. Small cases are prone to fail, by an index out of bounds of an empty array say: if the run fails before it gets
-//! there, larger cases are tried, and one that is confirmed takes the place of the smallest. A race that a run does not have is not counted any longer: neither by its kernel's verdict nor by the program's.
+//! there, or does not end, larger cases are tried, and one that is confirmed takes the place of the smallest. A race that a run does not have is not counted any longer: neither by its kernel's verdict nor by the program's.
 //!
 //! Nobody asked for these runs, so they must be short: arguments are small, and so are the steps and the memory that a run may take.
 
@@ -79,10 +79,14 @@ impl Runs<'_> {
         run.tell(module, accesses, case);
     }
 
-    /// Looks for a larger case if the smallest one fails.
+    /// Looks for a larger case if the smallest one fails or takes too long.
     fn try_larger(&mut self, race: &mut StaticRace) {
         let smallest = race.witness.as_ref().map(|case| &case.confirmation);
-        if !matches!(smallest, Some(Confirmation::Failed(_))) {
+        let is_open = matches!(
+            smallest,
+            Some(Confirmation::Failed(_) | Confirmation::TooCostly)
+        );
+        if !is_open {
             return;
         }
         for case in &mut race.larger {

@@ -293,6 +293,7 @@ impl<'s> Checker<'s> {
             name: global.name.text.to_owned(),
             ty,
             initial,
+            is_given: global.value.is_some(),
         });
         Some(Item::Global(id))
     }

@@ -99,6 +99,8 @@ pub struct Global {
     pub name: String,
     pub ty: Type,
     pub initial: Const,
+    /// The program says so, it is not just the one of its type.
+    pub is_given: bool,
 }
 
 pub struct Function {

@@ -37,7 +37,7 @@ pub struct Kernel {
     pub place: Place,
     /// `proved`, `race` or `unknown`.
     pub verdict: Verdict,
-    /// Distinct pairs of accesses of the source that race, most certain and then smallest witness first.
+    /// Distinct pairs of accesses of the source that race, by location, most certain and then smallest witness first.
     pub races: Vec<StaticRace>,
     /// Why nothing more is known. Empty if proved.
     pub reasons: Vec<Reason>,

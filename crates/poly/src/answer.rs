@@ -1,17 +1,19 @@
-//! From findings to an answer: each kernel judged, the same pair of accesses told once.
+//! From findings to an answer: each kernel judged, the same pair of accesses told once for a location.
 
-use crate::facts::Gap;
+use crate::facts::{Gap, Touched};
 use crate::kernels::{self, KernelId};
 use crate::objects::Objects;
 use crate::races::{Finding, conflict};
 use crate::reach::reach;
-use crate::sets::{Clock, Isl, Result, Stop};
+use crate::sets::{Clock, Isl, Result, Set, Stop};
 use crate::symbols::{Kind, Symbol};
 use crate::walk;
 use crate::words::{Words, place};
 use crate::{Budget, Detail, Options};
 use finishline_fin::hir::Program;
-use finishline_model::proof::{Dataflow, Kernel, Proof, Reason, ReasonKind, StaticRace};
+use finishline_model::proof::{
+    Dataflow, Kernel, Proof, Reason, ReasonKind, RemarkKind, StaticRace,
+};
 use finishline_model::summary::{Place, shell_word};
 use finishline_model::{AccessId, AccessKind, SiteId, Verdict};
 use std::collections::{BTreeMap, BTreeSet};
@@ -153,7 +155,9 @@ fn dataflow(words: &Words, proof: &mut Proof) -> Result<()> {
         let (kind, set) = words.objects.questionable(index)?;
         let Some(set) = set else { continue };
         // What is true of one call of a function may not be of another.
-        if !set.is_empty()? && others.count() == 1 {
+        let is_meant = kind == RemarkKind::NeverWritten
+            && matches!(access.place, Touched::Global(it) if words.program.globals[it.index()].is_given);
+        if !set.is_empty()? && others.count() == 1 && !is_meant {
             proof.remarks.push(words.remark(kind, index, &set)?);
         }
     }
@@ -319,9 +323,7 @@ impl Judge<'_> {
         let is_ordered = kernel.reasons.is_empty();
         let facts = words.objects.facts;
         for finding in found {
-            let parameters = finding
-                .set
-                .exists(|symbol| symbol.kind != Kind::Parameter)?;
+            let parameters = of_inputs(&finding.set)?;
             self.conflicts.push(Conflict {
                 accesses: [finding.first, finding.second].map(|index| facts.accesses[index].id),
                 condition: format!("{parameters:?}"),
@@ -340,25 +342,36 @@ impl Judge<'_> {
         Ok(())
     }
 
-    /// The races in words, of each two accesses the one with the smallest case.
+    /// The races in words. Two accesses that race at one location in several ways, as in several calls or iterations of several
+    /// loops, are told once: by the smallest case, a harmful one if there is any, and for the inputs of all of them.
     fn races(&self, words: &Words, found: &[&Finding]) -> Result<Vec<StaticRace>> {
         let facts = words.objects.facts;
         let command = format!("finishline check {}", shell_word(&self.program.source.path));
-        let mut races: BTreeMap<[AccessId; 2], (StaticRace, &Finding)> = BTreeMap::new();
+        let mut ways: BTreeMap<([AccessId; 2], String), Vec<Way>> = BTreeMap::new();
         for finding in found {
             let race = words.race(finding, &command)?;
             let mut ids = [finding.first, finding.second].map(|index| facts.accesses[index].id);
             ids.sort_unstable();
-            if (races.get(&ids)).is_none_or(|(other, _)| size(&race) < size(other)) {
-                races.insert(ids, (race, finding));
-            }
+            let way = (ids, race.location.clone());
+            ways.entry(way).or_default().push((race, finding));
         }
-        let mut races: Vec<StaticRace> = (races.into_values())
-            .map(|(mut race, finding)| {
-                race.larger = words.larger(finding, &command)?;
-                Ok(race)
-            })
-            .collect::<Result<_>>()?;
+        let mut races = Vec::new();
+        for ways in ways.into_values() {
+            let mut inputs = words.objects.isl.nothing()?;
+            for (_, finding) in &ways {
+                inputs = inputs.union(&of_inputs(&finding.set)?)?;
+            }
+            let told =
+                (ways.into_iter()).min_by_key(|(race, _)| (race.benign.is_some(), size(race)));
+            let Some((mut race, finding)) = told else {
+                continue;
+            };
+            if !inputs.is_subset(&of_inputs(&finding.set)?)? {
+                race.condition = words.condition(&inputs.coalesce()?)?;
+            }
+            race.larger = words.larger(finding, &command)?;
+            races.push(race);
+        }
         races.sort_by_key(size);
         Ok(races)
     }
@@ -390,6 +403,14 @@ impl Judge<'_> {
         });
         reasons.collect()
     }
+}
+
+/// A finding and the race that it is.
+type Way<'f> = (StaticRace, &'f Finding<'f>);
+
+/// The parameters for which there is something in a set.
+fn of_inputs(set: &Set) -> Result<Set> {
+    set.exists(|symbol| symbol.kind != Kind::Parameter)
 }
 
 /// That a kernel was not decided in time.

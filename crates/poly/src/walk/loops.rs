@@ -135,6 +135,14 @@ impl Walker<'_> {
         let Some(exits) = exits else { return Ok(()) };
         let fails = reached.subtract(&holds)?;
         self.end_early(made, &exits, &fails, descending, site)?;
+        let ends = exits.breaks_or_returns.union(&fails)?;
+        if self.is_known(&ends)? {
+            // Control comes past it only if it ends. One that depends on data is taken to end.
+            let ended = self.in_some_iteration(&ends)?;
+            if !self.domain.is_subset(&ended)? {
+                self.domain = self.domain.intersect(&ended)?;
+            }
+        }
         let trips = if self.is_known(&fails)? && exits.is_whole()? {
             let fails = self.in_full(&fails)?;
             let first = if descending {

@@ -2,6 +2,7 @@
 
 use crate::{Kept, OPTIONS, kept};
 use finishline_model::Verdict;
+use finishline_model::proof::Benign;
 use finishline_poly::prove;
 use std::collections::BTreeSet;
 
@@ -127,4 +128,51 @@ fn a_fan_of_calls_is_cut_short() {
     }
     text += "var g = 0;\nfn main() { f39(); finish { async { g = 1; } g = 2; } }\n";
     assert_eq!(kept(&text).verdict(), Verdict::Unknown);
+}
+
+/// The same two accesses race at two locations, at one without harm.
+#[test]
+fn a_harmful_race_beside_a_harmless_one() {
+    let kept = kept(
+        "fn set(A: int[], v: int) { A[0] = v; }
+fn main(n: int) {
+    let A = new int[1];
+    let B = new int[1];
+    finish {
+        async { set(A, 1); if n > 3 { set(B, 1); } }
+        set(A, 1);
+        if n > 3 { set(B, 2); }
+    }
+    print(A[0], B[0]);
+}
+",
+    );
+    let proof = prove(&kept.program, &OPTIONS).proof;
+    let told = (proof.kernels[0].races.iter())
+        .map(|race| (race.location.as_str(), race.condition.as_str(), race.benign));
+    assert_eq!(
+        told.collect::<Vec<_>>(),
+        [
+            ("A[0]", "", Some(Benign::SameValue)),
+            ("B[0]", "n ≥ 4", None)
+        ]
+    );
+}
+
+/// Iterations of the outer loop race, and those of the inner one: two ways, told together.
+#[test]
+fn a_race_is_told_for_the_inputs_of_all_ways() {
+    let kept = kept(
+        "var g: int;
+fn main(n: int, m: int) {
+    for i in 0..n { for j in 0..m { async g = i; } }
+}
+",
+    );
+    let proof = prove(&kept.program, &OPTIONS).proof;
+    let [race] = &proof.kernels[0].races[..] else {
+        panic!("{:?}", proof.kernels[0].races);
+    };
+    // At least one iteration of each, and at least two tasks.
+    assert_eq!(race.condition, "m > 0 and n > 0 and n ≥ 3 - m");
 }

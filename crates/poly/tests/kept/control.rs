@@ -307,3 +307,45 @@ fn finishes_that_are_what_they_look_like() {
         assert_eq!(kept.verdict(), Verdict::Proved, "{body}");
     }
 }
+
+/// Control does not come past a loop that never ends.
+#[test]
+fn loops_that_do_not_end() {
+    let kept = |body: &str| {
+        kept(&format!(
+            "var g: int;
+fn main(n: int) {{
+    {body}
+    async g = 1;
+    g = 2;
+}}
+"
+        ))
+    };
+    for body in [
+        "while true { }",
+        "var i = 0; while i != -1 { i = i + 2; }",
+        "while n == n { if n != n { break; } }",
+    ] {
+        assert_eq!(kept(body).verdict(), Verdict::Proved, "{body}");
+    }
+    let race = BTreeSet::from([[(4, vec![]), (5, vec![])]]);
+    let ends: [(&str, fn(i64) -> bool); 3] = [
+        ("while n > 2 { }", |n| n <= 2),
+        ("while true { if n == 3 { break; } }", |n| n == 3),
+        ("var i = n; while i != 4 { i = i + 2; }", |n| {
+            n <= 4 && n % 2 == 0
+        }),
+    ];
+    for (body, ends) in ends {
+        let kept = kept(body);
+        for n in -3..8 {
+            let expected = if ends(n) {
+                race.clone()
+            } else {
+                BTreeSet::new()
+            };
+            assert_eq!(kept.races(&[n]), expected, "{body} {n}");
+        }
+    }
+}
