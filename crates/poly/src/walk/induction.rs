@@ -1,7 +1,7 @@
-//! Locals that a loop changes by the same amount in every iteration, and references that it exchanges in turn.
+//! Locals that a loop changes by the same amount in every iteration.
 //!
-//! A local is an *induction variable* if the loop's body assigns it once, in every iteration, as itself plus or minus a
-//! constant. After k iterations it is its first value plus k times the constant.
+//! A local is an *induction variable* if the loop's body assigns it only in what every iteration comes through, each time as itself plus or
+//! minus a constant. After k iterations it is its first value plus k times the sum of these.
 
 use finishline_fin::hir::{Block, Expression, ExpressionKind, LocalId, Statement};
 use finishline_ir::{BinaryOp, Const};
@@ -12,21 +12,25 @@ pub(super) fn increment(
     local: LocalId,
     constant: impl Fn(&Expression) -> Option<i64>,
 ) -> Option<i64> {
-    if assignments(body, local) != 1 || continues(body) {
+    let mut values = Vec::new();
+    always_assigned(body, local, &mut values);
+    if values.is_empty() || values.len() != assignments(body, local) {
         return None;
     }
-    let value = assigned_value(body, local)?;
-    let ExpressionKind::Binary(op, left, right) = &value.kind else {
-        return None;
-    };
     let is_local =
         |side: &Expression| matches!(side.kind, ExpressionKind::Local(it) if it == local);
-    match op {
-        BinaryOp::Add if is_local(left) => constant(right),
-        BinaryOp::Add if is_local(right) => constant(left),
-        BinaryOp::Subtract if is_local(left) => constant(right)?.checked_neg(),
-        _ => None,
-    }
+    let step = |value: &Expression| {
+        let ExpressionKind::Binary(op, left, right) = &value.kind else {
+            return None;
+        };
+        match op {
+            BinaryOp::Add if is_local(left) => constant(right),
+            BinaryOp::Add if is_local(right) => constant(left),
+            BinaryOp::Subtract if is_local(left) => constant(right)?.checked_neg(),
+            _ => None,
+        }
+    };
+    values.into_iter().map(step).sum()
 }
 
 /// A literal.
@@ -37,12 +41,19 @@ pub(super) fn literal(expression: &Expression) -> Option<i64> {
     }
 }
 
-/// The value that is assigned in every iteration.
-fn assigned_value(body: &[Statement], local: LocalId) -> Option<&Expression> {
-    body.iter().find_map(|statement| match statement {
-        Statement::SetLocal { local: it, value } if *it == local => Some(value),
-        Statement::Block(block) => assigned_value(block, local),
-        _ => None,
+/// Collects the values that every iteration assigns, in order; whether every one comes to the end of the block.
+fn always_assigned<'s>(
+    body: &'s [Statement],
+    local: LocalId,
+    values: &mut Vec<&'s Expression>,
+) -> bool {
+    body.iter().all(|statement| {
+        match statement {
+            Statement::SetLocal { local: it, value } if *it == local => values.push(value),
+            Statement::Block(block) => return always_assigned(block, local, values),
+            _ => {}
+        }
+        !continues(statement)
     })
 }
 
@@ -74,11 +85,12 @@ fn assignments(body: &[Statement], local: LocalId) -> usize {
     count
 }
 
-/// Whether some iteration may end early. (A `continue` of an inner loop counts too.)
-fn continues(body: &[Statement]) -> bool {
-    body.iter().any(|statement| {
-        let mut found = matches!(statement, Statement::Continue);
-        blocks(statement, |block| found |= continues(block));
-        found
-    })
+/// Whether a statement may end the iteration that it is in, and another follow.
+fn continues(statement: &Statement) -> bool {
+    let mut found = matches!(statement, Statement::Continue);
+    // In a loop it is about that one.
+    if !matches!(statement, Statement::While { .. } | Statement::For { .. }) {
+        blocks(statement, |block| found |= block.iter().any(continues));
+    }
+    found
 }

@@ -290,13 +290,24 @@ impl Walker<'_> {
     /// The locals that a loop changes and that exist before it.
     fn carried(&mut self, body: &[Statement]) -> Result<Vec<Carried>> {
         let mut carried = Vec::new();
-        for local in assigned(body) {
+        let changed = assigned(body);
+        for local in changed.iter().copied() {
             let Some(before) = self.frame().locals[local.index()].clone() else {
                 continue;
             };
             let frame = self.frames.last().expect("main is being unfolded");
             let constant = |expression: &Expression| {
-                literal(expression).filter(|value| value.unsigned_abs() < 1 << 31)
+                let value = literal(expression).or_else(|| match &expression.kind {
+                    // Of one that the loop changes, this is not what it stays.
+                    ExpressionKind::Local(it) if !changed.contains(it) => {
+                        match &frame.locals[it.index()] {
+                            Some(Value::Int(value)) => value.as_constant().ok().flatten(),
+                            _ => None,
+                        }
+                    }
+                    _ => None,
+                });
+                value.filter(|value| value.unsigned_abs() < 1 << 31)
             };
             let ty = &self.program.functions[frame.function.index()].locals[local.index()].ty;
             let increment = match before {

@@ -349,3 +349,47 @@ fn main(n: int) {{
         }
     }
 }
+
+/// What counts a loop need not be changed once, at its end, by a literal. Task i of these writes `a[i]`, for i from 0 below n.
+#[test]
+fn loops_that_count_in_other_ways() {
+    let counts = [
+        "let one = 1; while i < n { async a[k] = 1; i = i + one; k = k + one; }",
+        "while i < 2 * n { i = i + 1; async a[k] = 1; k = k + 1; i = i + 1; }",
+        "while i < n { let at = k; i = i + 1; k = k + 1; if at == 7 { continue; } async a[at] = 1; }",
+        "while i < n { async a[k] = 1; for j in 0..3 { if j == i { continue; } } i = i + 1; k = k + 1; }",
+        "while i < n { async a[k] = 1; { k = k + 2; } k = k - 1; i = i + 1; }",
+    ];
+    let program = |body: &str, first: &str| {
+        kept(&format!(
+            "fn main(n: int) {{
+    let a = new int[n + 1];
+    var i = 0;
+    var k = {first};
+    finish {{
+        async a[3] = 2;
+        {}
+    }}
+}}
+",
+            body.replace("async a[k]", "let now = k; async a[now]")
+        ))
+    };
+    for body in counts {
+        let from_four = program(body, "4");
+        assert_eq!(from_four.verdict(), Verdict::Proved, "{body}");
+        let from_zero = program(body, "0");
+        for n in 0..6 {
+            let expected = usize::from(n > 3);
+            assert_eq!(from_zero.races(&[n]).len(), expected, "{body} {n}");
+        }
+    }
+    // A `continue` before it, a condition around it, or a step that changes: nobody knows how often.
+    for body in [
+        "while i < n { let now = k; async a[now] = 1; i = i + 1; if i == 2 { continue; } k = k + 1; }",
+        "while i < n { let now = k; async a[now] = 1; i = i + 1; if i == 2 { k = k + 1; } k = k + 1; }",
+        "var s = 1; while i < n { let now = k; async a[now] = 1; i = i + 1; k = k + s; s = 0; }",
+    ] {
+        assert_eq!(program(body, "4").verdict(), Verdict::Unknown, "{body}");
+    }
+}
