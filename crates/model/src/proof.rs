@@ -175,11 +175,13 @@ pub enum ReasonKind {
     NonAffine,
     /// A condition that depends on data.
     DataDependent,
+    /// A local that a loop changes, not by a constant in every iteration.
+    Carried,
     /// A function that calls itself.
     Recursive,
     /// A `while` loop of no counted shape, or a loop that `break` or `return` leaves.
     Unbounded,
-    /// `begin_finish` and `end_finish` that don't pair up in one block.
+    /// `begin_finish` and `end_finish` in a program in which some don't pair up in one block.
     DynamicFinish,
     /// References that may be to the same object.
     Aliasing,
@@ -190,10 +192,11 @@ pub enum ReasonKind {
 }
 
 impl ReasonKind {
-    pub const ALL: [ReasonKind; 9] = [
+    pub const ALL: [ReasonKind; 10] = [
         ReasonKind::Indirect,
         ReasonKind::NonAffine,
         ReasonKind::DataDependent,
+        ReasonKind::Carried,
         ReasonKind::Recursive,
         ReasonKind::Unbounded,
         ReasonKind::DynamicFinish,
@@ -208,6 +211,7 @@ impl ReasonKind {
             ReasonKind::Indirect => "indirect",
             ReasonKind::NonAffine => "non-affine",
             ReasonKind::DataDependent => "data-dependent",
+            ReasonKind::Carried => "carried",
             ReasonKind::Recursive => "recursive",
             ReasonKind::Unbounded => "unbounded",
             ReasonKind::DynamicFinish => "dynamic-finish",
@@ -225,6 +229,7 @@ impl ReasonKind {
                 "this is no sum of constant multiples of counters and parameters"
             }
             ReasonKind::DataDependent => "this condition depends on data",
+            ReasonKind::Carried => "what a loop makes of the variable set here is not known",
             ReasonKind::Recursive => "this function calls itself, so it can't be unfolded",
             ReasonKind::Unbounded => "how often this loop runs is not known",
             ReasonKind::DynamicFinish => {
@@ -247,6 +252,9 @@ impl ReasonKind {
             }
             ReasonKind::DataDependent => {
                 "access the same locations on both sides, or check this input with `finishline check`"
+            }
+            ReasonKind::Carried => {
+                "compute it from the counter of the loop, or change it by a constant in every iteration"
             }
             ReasonKind::Recursive => {
                 "write it as loops, or check this input with `finishline check`"

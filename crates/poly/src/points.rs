@@ -81,13 +81,16 @@ impl Points {
         if !narrow(system, &mut ranges) {
             return Some(());
         }
-        let Some(at) = next(system, &mut ranges, &self.wanted)? else {
+        let Some(at) = next(system, &mut ranges, &self.wanted) else {
             let point = self.wanted.iter().map(|at| ranges[*at].0).collect();
             if !found.contains(&point) && is_possible(system, &ranges)? {
                 found.insert(point);
             }
             return Some(());
         };
+        if is_unbounded(ranges[at]) {
+            return None;
+        }
         for value in ranges[at].0..=ranges[at].1 {
             let mut tried = ranges.clone();
             tried[at] = (value, value);
@@ -97,25 +100,26 @@ impl Points {
     }
 }
 
-/// Which of some integers to try next, its range as narrow as can be: none if all are determined. None at all if there are infinitely
-/// many values.
-fn next(system: &System, ranges: &mut Ranges, some: &[usize]) -> Option<Option<usize>> {
-    let is_unbounded = |(low, high): (i64, i64)| low == -FARTHEST || high == FARTHEST;
-    let open = some.iter().copied();
-    let open = open.filter(|at| ranges[*at].0 < ranges[*at].1);
-    let Some(at) = open.min_by_key(|at| (is_unbounded(ranges[*at]), ranges[*at].1 - ranges[*at].0))
-    else {
-        return Some(None);
-    };
-    let (low, high) = ranges[at];
-    if high - low > NARROW {
-        let (least, greatest) = eliminate_others(system, ranges, at)?;
-        ranges[at] = (low.max(least), high.min(greatest));
-    }
-    (!is_unbounded(ranges[at])).then_some(Some(at))
+fn is_unbounded((low, high): (i64, i64)) -> bool {
+    low == -FARTHEST || high == FARTHEST
 }
 
-/// Whether some values within ranges satisfy all conditions. Those that no condition connects are looked for apart.
+/// Which of some integers to try next, its range as narrow as can be: none if all are determined.
+fn next(system: &System, ranges: &mut Ranges, some: &[usize]) -> Option<usize> {
+    let open = some.iter().copied();
+    let open = open.filter(|at| ranges[*at].0 < ranges[*at].1);
+    let at = open.min_by_key(|at| (is_unbounded(ranges[*at]), ranges[*at].1 - ranges[*at].0))?;
+    let (low, high) = ranges[at];
+    if high - low > NARROW
+        && let Some((least, greatest)) = eliminate_others(system, ranges, at)
+    {
+        ranges[at] = (low.max(least), high.min(greatest));
+    }
+    Some(at)
+}
+
+/// Whether some values within ranges satisfy all conditions; none if that may be so only far from 0. Those that no condition connects
+/// are looked for apart.
 fn is_possible(system: &System, ranges: &Ranges) -> Option<bool> {
     let is_open = |at: &usize| ranges[*at].0 < ranges[*at].1;
     let mut open: BTreeSet<usize> = (0..ranges.len()).filter(is_open).collect();
@@ -141,7 +145,7 @@ fn is_part_possible(system: &System, mut ranges: Ranges, part: &[usize]) -> Opti
     if !narrow(system, &mut ranges) {
         return Some(false);
     }
-    let Some(at) = next(system, &mut ranges, part)? else {
+    let Some(at) = next(system, &mut ranges, part) else {
         return Some(true);
     };
     for value in ranges[at].0..=ranges[at].1 {
@@ -151,7 +155,7 @@ fn is_part_possible(system: &System, mut ranges: Ranges, part: &[usize]) -> Opti
             return Some(true);
         }
     }
-    Some(false)
+    (!is_unbounded(ranges[at])).then_some(false)
 }
 
 /// Narrows ranges as far as the conditions do; false if none of their integers satisfy all conditions.

@@ -33,6 +33,22 @@ pub(super) fn increment(
     values.into_iter().map(step).sum()
 }
 
+/// The value that a local is assigned first in a text.
+pub(super) fn first_value(body: &[Statement], local: LocalId) -> Option<&Expression> {
+    body.iter().find_map(|statement| {
+        if let Statement::SetLocal { local: it, value } = statement
+            && *it == local
+        {
+            return Some(value);
+        }
+        let mut found = None;
+        blocks(statement, |block| {
+            found = found.or_else(|| first_value(block, local));
+        });
+        found
+    })
+}
+
 /// A literal.
 pub(super) fn literal(expression: &Expression) -> Option<i64> {
     match &expression.kind {

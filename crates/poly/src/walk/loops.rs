@@ -5,7 +5,7 @@
 //! the first for which it fails. `break` ends a loop before its time: no
 //! iteration comes after one that breaks.
 
-use super::induction::{increment, literal};
+use super::induction::{first_value, increment, literal};
 use super::{Jumps, Value, Walker};
 use crate::facts::Reference;
 use crate::order::Step;
@@ -27,6 +27,8 @@ struct Carried {
     increment: Option<i64>,
     /// What stands for it at the start of an iteration, if it is a reference.
     placeholder: Option<usize>,
+    /// Where it is changed.
+    site: SiteId,
 }
 
 /// A range, evaluated.
@@ -48,7 +50,7 @@ impl Walker<'_> {
         match self.bounds(range)? {
             Some(bounds) => self.iterate(counter, &bounds, |walker, _| body(walker)),
             None => self.endlessly(site, |walker| {
-                walker.forget(counter, site)?;
+                walker.forget(counter, ReasonKind::Unbounded, site)?;
                 body(walker)
             }),
         }
@@ -70,7 +72,7 @@ impl Walker<'_> {
                 let mut exits = None;
                 self.iterate(counter, &bounds, |walker, symbol| {
                     let (_, number) = walker.progression(&bounds.start, bounds.step, symbol)?;
-                    exits = Some(walker.body(&carried, &number, body, site)?);
+                    exits = Some(walker.body(&carried, &number, body)?);
                     Ok(())
                 })?;
                 let Some(exits) = exits else { return Ok(()) };
@@ -78,13 +80,13 @@ impl Walker<'_> {
                 self.end_early(made, &exits, &nothing, descending, site)?;
                 let trips = self.trips(&bounds)?;
                 let trips = exits.is_whole()?.then_some(&trips);
-                self.after(&carried, &exits, trips, site)
+                self.after(&carried, &exits, trips)
             }
             None => {
                 let mut returns = false;
                 self.endlessly(site, |walker| {
-                    walker.forget(counter, site)?;
-                    walker.forget_all(&carried, site)?;
+                    walker.forget(counter, ReasonKind::Unbounded, site)?;
+                    walker.forget_all(&carried)?;
                     let returned = walker.frame().returns.len();
                     walker.jumps.push(Jumps::none(nothing));
                     walker.block(body)?;
@@ -95,7 +97,7 @@ impl Walker<'_> {
                 if returns {
                     self.domain = self.perhaps(ReasonKind::Unbounded, site)?;
                 }
-                self.forget_all(&carried, site)
+                self.forget_all(&carried)
             }
         }
     }
@@ -122,7 +124,7 @@ impl Walker<'_> {
             descending,
         };
         self.inside(inside, |walker| {
-            walker.start_iteration(&carried, &number, site)?;
+            walker.start_iteration(&carried, &number)?;
             let value = walker.expression(condition)?;
             holds = walker.condition(value)?;
             // Reached only while it held for all iterations so far, which is said of the whole loop below.
@@ -159,7 +161,7 @@ impl Walker<'_> {
         } else {
             None
         };
-        self.after(&carried, &exits, trips.as_ref(), site)
+        self.after(&carried, &exits, trips.as_ref())
     }
 
     /// The induction variable by which a `while` counts: its name, first value and increment.
@@ -324,36 +326,27 @@ impl Walker<'_> {
                 before,
                 increment,
                 placeholder,
+                site: first_value(body, local).map_or(SiteId(0), |value| value.site),
             });
         }
         Ok(carried)
     }
 
     /// The whole body of a loop, in the iteration of this number.
-    fn body(
-        &mut self,
-        carried: &[Carried],
-        number: &Affine,
-        body: &[Statement],
-        site: SiteId,
-    ) -> Result<Left> {
-        self.start_iteration(carried, number, site)?;
+    fn body(&mut self, carried: &[Carried], number: &Affine, body: &[Statement]) -> Result<Left> {
+        self.start_iteration(carried, number)?;
         let symbol = *self.loops.last().expect("control is in a loop");
         self.rest_of_body(carried, (symbol, number), body)
     }
 
     /// Sets the locals that the loop changes to what they are at the start of an iteration.
-    fn start_iteration(
-        &mut self,
-        carried: &[Carried],
-        number: &Affine,
-        site: SiteId,
-    ) -> Result<()> {
+    fn start_iteration(&mut self, carried: &[Carried], number: &Affine) -> Result<()> {
         for Carried {
             local,
             before,
             increment,
             placeholder,
+            site,
         } in carried
         {
             match (before, increment, placeholder) {
@@ -364,7 +357,7 @@ impl Walker<'_> {
                 (_, _, Some(placeholder)) => {
                     self.set_local(*local, Value::Reference(*placeholder));
                 }
-                _ => self.forget(*local, site)?,
+                _ => self.forget(*local, ReasonKind::Carried, *site)?,
             }
         }
         Ok(())
@@ -489,13 +482,7 @@ impl Walker<'_> {
     }
 
     /// The locals after a loop that ran `trips` times, if that is known.
-    fn after(
-        &mut self,
-        carried: &[Carried],
-        left: &Left,
-        trips: Option<&Affine>,
-        site: SiteId,
-    ) -> Result<()> {
+    fn after(&mut self, carried: &[Carried], left: &Left, trips: Option<&Affine>) -> Result<()> {
         for it in carried {
             match (&it.before, it.increment, trips, it.placeholder) {
                 (Value::Int(before), Some(by), Some(trips), _) => {
@@ -529,15 +516,15 @@ impl Walker<'_> {
                     let any = self.facts.new_reference(Reference::Any(any));
                     self.set_local(it.local, Value::Reference(any));
                 }
-                _ => self.forget(it.local, site)?,
+                _ => self.forget(it.local, ReasonKind::Carried, it.site)?,
             }
         }
         Ok(())
     }
 
-    fn forget_all(&mut self, carried: &[Carried], site: SiteId) -> Result<()> {
+    fn forget_all(&mut self, carried: &[Carried]) -> Result<()> {
         for it in carried {
-            self.forget(it.local, site)?;
+            self.forget(it.local, ReasonKind::Carried, it.site)?;
         }
         Ok(())
     }

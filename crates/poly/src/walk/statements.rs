@@ -247,10 +247,15 @@ impl Walker<'_> {
     }
 
     /// A fresh unknown of a local's type.
-    pub(super) fn forget(&mut self, local: LocalId, site: SiteId) -> Result<()> {
+    pub(super) fn forget(
+        &mut self,
+        local: LocalId,
+        reason: ReasonKind,
+        site: SiteId,
+    ) -> Result<()> {
         let function = self.frame().function;
         let ty = &self.program.functions[function.index()].locals[local.index()].ty;
-        let unknown = Value::Unknown(ReasonKind::DataDependent, site);
+        let unknown = Value::Unknown(reason, site);
         let unknown = self.keep(unknown, ty)?;
         self.set_local(local, unknown);
         Ok(())
