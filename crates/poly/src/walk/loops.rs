@@ -6,6 +6,7 @@
 //! iteration comes after one that breaks.
 
 use super::induction::{first_value, increment, literal};
+use super::references::Turn;
 use super::{Jumps, Value, Walker};
 use crate::facts::Reference;
 use crate::order::Step;
@@ -16,17 +17,14 @@ use finishline_fin::hir::{Expression, ExpressionKind, LocalId, Range, Statement,
 use finishline_model::SiteId;
 use finishline_model::proof::ReasonKind;
 
-/// References that take longer to come back are not followed.
-const LONGEST_TURN: usize = 5;
-
 /// A local that a loop changes.
-struct Carried {
-    local: LocalId,
-    before: Value,
+pub(super) struct Carried {
+    pub(super) local: LocalId,
+    pub(super) before: Value,
     /// By how much, if it is an induction variable.
     increment: Option<i64>,
     /// What stands for it at the start of an iteration, if it is a reference.
-    placeholder: Option<usize>,
+    pub(super) placeholder: Option<usize>,
     /// Where it is changed.
     site: SiteId,
 }
@@ -396,91 +394,6 @@ impl Walker<'_> {
         self.in_full(condition)?.exists(left)
     }
 
-    /// Says what the references that a loop changes are at the start of an iteration: if each iteration exchanges them
-    /// among each other, that depends on its number; otherwise any of what they were or were set to.
-    fn exchange(
-        &mut self,
-        carried: &[Carried],
-        number: &Affine,
-        jumps: &Jumps,
-    ) -> Result<Vec<Turn>> {
-        let mut changed = Vec::new();
-        for it in carried {
-            let last = self.frame().locals[it.local.index()].clone();
-            if let (Some(placeholder), Value::Reference(first), Some(Value::Reference(last))) =
-                (it.placeholder, &it.before, last)
-            {
-                changed.push((it.local, placeholder, *first, last));
-            } else if let Some(placeholder) = it.placeholder {
-                let unknown = Reference::Unknown(ReasonKind::Aliasing, SiteId(0));
-                self.facts.references[placeholder] = unknown;
-            }
-        }
-        let mut turns = Vec::new();
-        for (local, placeholder, first, last) in &changed {
-            let mut turn = vec![*first];
-            let mut holder = *last;
-            // One that ends before its time may not exchange them.
-            let every = jumps.at_continues.is_empty();
-            while every && holder != *placeholder && turn.len() < LONGEST_TURN {
-                let Some((_, _, first, last)) = changed.iter().find(|it| it.1 == holder) else {
-                    break;
-                };
-                turn.push(*first);
-                holder = *last;
-            }
-            self.facts.references[*placeholder] = if every && holder == *placeholder {
-                let held = self.in_turn(&turn, number)?;
-                turns.push((*local, turn));
-                Reference::Any(vec![held])
-            } else {
-                let outer = self.loops[..self.loops.len() - 1].to_vec();
-                let mut any = vec![*first];
-                any.extend(self.held_at(*local, *last, &jumps.at_continues, &outer));
-                Reference::Any(any)
-            };
-        }
-        Ok(turns)
-    }
-
-    /// What a local may hold when an iteration of a loop has ended: at its end, or where it was left.
-    fn held_at(
-        &mut self,
-        local: LocalId,
-        at_end: usize,
-        where_left: &[Vec<Option<Value>>],
-        outer: &[Symbol],
-    ) -> Vec<usize> {
-        let mut held = vec![at_end];
-        for locals in where_left {
-            if let Some(value) = locals[local.index()].clone() {
-                held.push(self.reference(value));
-            }
-        }
-        held.sort_unstable();
-        held.dedup();
-        let outside = |reference| Reference::Outside {
-            reference,
-            loops: outer.to_vec(),
-        };
-        let held = held.into_iter().map(outside);
-        held.map(|it| self.facts.new_reference(it)).collect()
-    }
-
-    /// What a local holds after so many exchanges, if it holds these references in turn.
-    fn in_turn(&mut self, turn: &[usize], number: &Affine) -> Result<usize> {
-        let phase = number.modulo(turn.len() as i64)?;
-        let mut held = turn[0];
-        for (at, reference) in turn.iter().enumerate().skip(1) {
-            held = self.facts.new_reference(Reference::Select {
-                condition: phase.equals(&self.isl.constant(at as i64)?)?,
-                yes: *reference,
-                no: held,
-            });
-        }
-        Ok(held)
-    }
-
     /// The locals after a loop that ran `trips` times, if that is known.
     fn after(&mut self, carried: &[Carried], left: &Left, trips: Option<&Affine>) -> Result<()> {
         for it in carried {
@@ -603,9 +516,6 @@ impl Jumps {
         }
     }
 }
-
-/// A local and the references that it holds in turn.
-type Turn = (LocalId, Vec<usize>);
 
 impl Left {
     fn turn(&self, local: LocalId) -> Option<&[usize]> {

@@ -14,6 +14,7 @@ mod expressions;
 mod induction;
 mod loops;
 mod nesting;
+mod references;
 mod statements;
 
 use crate::facts::{
