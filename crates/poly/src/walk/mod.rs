@@ -209,7 +209,7 @@ impl Walker<'_> {
             stored,
         };
         self.advance();
-        if !self.too_large {
+        if self.facts.accesses.len() < MOST_ACCESSES {
             self.facts.accesses.push(access);
         }
         Ok(self.facts.accesses.len() - 1)
