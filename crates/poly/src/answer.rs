@@ -369,11 +369,16 @@ impl Judge<'_> {
             if !inputs.is_subset(&of_inputs(&finding.set)?)? {
                 race.condition = words.condition(&inputs.coalesce()?)?;
             }
-            race.larger = words.larger(finding, &command)?;
-            races.push(race);
+            races.push((race, finding));
         }
-        races.sort_by_key(size);
-        Ok(races)
+        races.sort_by_key(|(race, _)| size(race));
+        let mut told = Vec::new();
+        for (mut race, finding) in races {
+            // If the budget is spent by now, the race is known all the same.
+            race.larger = words.larger(finding, &command).unwrap_or_default();
+            told.push(race);
+        }
+        Ok(told)
     }
 
     /// What leaves findings in doubt, each with an access that it concerns.

@@ -74,7 +74,7 @@ fn always_assigned<'s>(
 }
 
 /// Calls a function for every block that belongs to a statement and the same task.
-fn blocks<'s>(statement: &'s Statement, mut run: impl FnMut(&'s Block)) {
+pub(super) fn blocks<'s>(statement: &'s Statement, mut run: impl FnMut(&'s Block)) {
     match statement {
         Statement::Block(block)
         | Statement::Finish { block, .. }

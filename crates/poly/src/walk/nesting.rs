@@ -3,6 +3,7 @@
 //! They do if in every block each `begin_finish` has its `end_finish`, and control does not leave the block in between. Then what stands
 //! between the two is as good as in a `finish`. A single one that does not may be paired with any other at run time, in other functions as well.
 
+use super::induction::blocks;
 use finishline_fin::hir::{Block, Program, Statement};
 
 /// Whether all of a program do.
@@ -31,30 +32,12 @@ fn is_balanced(block: &[Statement]) -> bool {
 
 /// The blocks in a statement, those of tasks too.
 fn inner(statement: &Statement) -> Vec<&Block> {
-    match statement {
-        Statement::Block(block)
-        | Statement::Finish { block, .. }
-        | Statement::Isolated { block, .. } => vec![block],
-        Statement::If { arms, otherwise } => {
-            let arms = arms.iter().map(|(_, block)| block);
-            arms.chain([otherwise]).collect()
-        }
-        Statement::While { body, .. } | Statement::For { body, .. } => vec![body],
-        Statement::Async(task) | Statement::Forall { task, .. } => vec![&task.body.block],
-        Statement::SetLocal { .. }
-        | Statement::Store { .. }
-        | Statement::Update { .. }
-        | Statement::Call(_)
-        | Statement::Break
-        | Statement::Continue
-        | Statement::Return { .. }
-        | Statement::Print(_)
-        | Statement::Assert { .. }
-        | Statement::BeginFinish(_)
-        | Statement::EndFinish(_)
-        | Statement::Spawn { .. }
-        | Statement::Sync(_) => Vec::new(),
+    let mut inner = Vec::new();
+    blocks(statement, |block| inner.push(block));
+    if let Statement::Async(task) | Statement::Forall { task, .. } = statement {
+        inner.push(&task.body.block);
     }
+    inner
 }
 
 /// Whether control may leave the block that a statement is in; `looped` if it is in a loop of that block.
