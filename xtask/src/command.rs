@@ -1,11 +1,12 @@
 //! A command that xtask runs for the contributor, and how to type it by hand.
 //!
-//! Every command runs in the workspace's root. Its text is exactly what reproduces it from there, variables of the
-//! environment included: a failure can always be repeated without xtask.
+//! Every command runs in the root of the workspace. The text of a command includes its variables of
+//! the environment and repeats the command from there: a failure can be repeated without xtask.
 
 use crate::{Failure, Outcome, root};
 use std::fmt;
-use std::process::{Command, ExitStatus};
+use std::io::PipeWriter;
+use std::process::{Child, Command, ExitStatus, Stdio};
 
 pub(crate) struct CommandLine {
     environment: Vec<(&'static str, String)>,
@@ -34,19 +35,38 @@ impl CommandLine {
         self
     }
 
-    /// Runs it without a variable the contributor may have set.
+    /// Leaves out a variable that the contributor may have set.
     pub(crate) fn env_remove(mut self, name: &'static str) -> CommandLine {
         self.removed.push(name);
         self
     }
 
     pub(crate) fn status(&self) -> Result<ExitStatus, Failure> {
-        self.prepare()
-            .status()
-            .map_err(|error| Failure::Failed(format!("could not run `{self}`: {error}")))
+        self.prepare().status().map_err(|error| self.not_run(error))
     }
 
-    /// Runs it, and fails with the command to repeat if it does.
+    /// Starts the command. Both of its outputs go to `writer`.
+    pub(crate) fn start(&self, writer: &PipeWriter) -> Result<Child, Failure> {
+        let both = writer
+            .try_clone()
+            .and_then(|first| Ok((first, writer.try_clone()?)));
+        both.and_then(|(output, errors)| self.prepare().stdout(output).stderr(errors).spawn())
+            .map_err(|error| self.not_run(error))
+    }
+
+    /// The standard output of the command, if it succeeds. Its complaints are shown.
+    pub(crate) fn output(&self) -> Result<Option<String>, Failure> {
+        let output = self.prepare().stderr(Stdio::inherit()).output();
+        let output = output.map_err(|error| self.not_run(error))?;
+        let text = || String::from_utf8_lossy(&output.stdout).into_owned();
+        Ok(output.status.success().then(text))
+    }
+
+    fn not_run(&self, error: std::io::Error) -> Failure {
+        Failure::Failed(format!("could not run `{self}`: {error}"))
+    }
+
+    /// Runs the command. A failure names the command that repeats it.
     pub(crate) fn run(&self) -> Outcome {
         match self.status()? {
             status if status.success() => Ok(()),
@@ -54,7 +74,8 @@ impl CommandLine {
         }
     }
 
-    /// What it prints on its standard output, if it can be run and succeeds. Its complaints are dropped.
+    /// The standard output of the command, if it can be run and succeeds. Its complaints are
+    /// dropped.
     pub(crate) fn answer(&self) -> Option<String> {
         let output = self.prepare().output().ok()?;
         output
@@ -65,7 +86,7 @@ impl CommandLine {
 
     fn prepare(&self) -> Command {
         let mut command = match (self.program.as_str(), std::env::var_os("CARGO")) {
-            // The cargo that runs us, not the one that happens to be first in the path.
+            // The cargo that runs xtask. Another one may be first in the path.
             ("cargo", Some(cargo)) => Command::new(cargo),
             (program, _) => Command::new(program),
         };

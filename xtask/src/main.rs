@@ -11,6 +11,7 @@ mod command;
 mod demo;
 mod prerequisites;
 mod soak;
+mod suite;
 mod test;
 mod tidy;
 
