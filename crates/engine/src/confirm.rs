@@ -76,7 +76,7 @@ impl Runs<'_> {
             false if self.known.len() >= most => return,
             _ => (self.known.entry(arguments.clone())).or_insert_with(|| run(module, arguments)),
         };
-        run.tell(module, accesses, case);
+        run.tell(module, accesses.map(|access| access.id), case);
     }
 
     /// Looks for a larger case if the smallest one fails or takes too long.
@@ -186,8 +186,7 @@ fn failure(module: &Module, trap: &Trap) -> String {
 
 impl Run {
     /// Notes in a case of a race between two accesses what the run says to it.
-    fn tell(&self, module: &Module, accesses: [&StaticAccess; 2], witness: &mut Witness) {
-        let [first, second] = accesses.map(|access| ids(module, access));
+    fn tell(&self, module: &Module, [first, second]: [AccessId; 2], witness: &mut Witness) {
         let run = match self {
             Run::None => return,
             Run::TooCostly => {
@@ -196,8 +195,8 @@ impl Run {
             }
             Run::Judged(run) => run,
         };
-        let mut pairs = (first.iter()).flat_map(|a| second.iter().map(|b| [*a.min(b), *a.max(b)]));
-        let Some(locations) = pairs.find_map(|pair| run.races.get(&pair)) else {
+        let pair = [first.min(second), first.max(second)];
+        let Some(locations) = run.races.get(&pair) else {
             witness.confirmation = match &run.failure {
                 Some(failure) => Confirmation::Failed(failure.clone()),
                 None => Confirmation::Contradicted,
@@ -212,19 +211,6 @@ impl Run {
             witness.replay = replay(&module.source.path, &run.words, location);
         }
     }
-}
-
-/// The accesses of the program that this may be: one, unless two are written at the same place.
-fn ids(module: &Module, access: &StaticAccess) -> Vec<AccessId> {
-    let source = &module.source;
-    let is = |id: &AccessId| {
-        let info = source.access(*id);
-        let site = source.site(info.site);
-        info.kind == access.kind
-            && (site.line, site.column) == (access.place.line, access.place.column)
-    };
-    let all = (0..source.accesses.len()).map(AccessId::from_index);
-    all.filter(is).collect()
 }
 
 /// Judges a run as it goes.

@@ -4,11 +4,12 @@ mod common;
 
 use common::compile;
 use finishline_engine::confirm::confirm;
+use finishline_ir::Module;
 use finishline_model::proof::{
     Confirmation, Dataflow, Kernel, Proof, StaticAccess, StaticRace, Witness,
 };
 use finishline_model::summary::Place;
-use finishline_model::{AccessKind, Verdict};
+use finishline_model::{AccessId, AccessKind, Verdict};
 use std::time::Duration;
 
 fn place(line: u32, column: u32) -> Place {
@@ -20,9 +21,10 @@ fn place(line: u32, column: u32) -> Place {
     }
 }
 
-/// A write at this line and column.
+/// A write at this line and column, of the access that [`identify`] finds there.
 fn write((line, column): (u32, u32)) -> StaticAccess {
     StaticAccess {
+        id: AccessId::from_index(0),
         kind: AccessKind::Write,
         isolated: false,
         place: place(line, column),
@@ -72,6 +74,7 @@ fn proof(kernels: Vec<Vec<StaticRace>>) -> Proof {
         program: "test.fin".to_owned(),
         verdict: Verdict::Race,
         parameters: Vec::new(),
+        range: Vec::new(),
         kernels: kernels.into_iter().map(kernel).collect(),
         remarks: Vec::new(),
         sources: Vec::new(),
@@ -80,10 +83,33 @@ fn proof(kernels: Vec<Vec<StaticRace>>) -> Proof {
     }
 }
 
+/// Gives each access of the claims the id of the write at its place.
+fn identify(proof: &mut Proof, module: &Module) {
+    let source = &module.source;
+    let id_at = |place: &Place| {
+        let mut all = (0..source.accesses.len()).map(AccessId::from_index);
+        all.find(|id| {
+            let site = source.site(source.access(*id).site);
+            source.access(*id).kind == AccessKind::Write
+                && (site.line, site.column) == (place.line, place.column)
+        })
+    };
+    for race in proof
+        .kernels
+        .iter_mut()
+        .flat_map(|kernel| &mut kernel.races)
+    {
+        for access in [&mut race.first, &mut race.second] {
+            access.id = id_at(&access.place).unwrap_or(access.id);
+        }
+    }
+}
+
 /// What the runs say to claims about a program, all in one kernel; and the verdict that is left.
 fn said(source: &str, claims: Vec<StaticRace>) -> (Vec<Confirmation>, Verdict) {
     let module = compile(source).unwrap_or_else(|errors| panic!("{errors}"));
     let mut proof = proof(vec![claims]);
+    identify(&mut proof, &module);
     confirm(&mut proof, &module);
     let confirmations = (proof.kernels[0].races.iter())
         .filter_map(|race| Some(race.witness.as_ref()?.confirmation.clone()))
@@ -138,6 +164,7 @@ fn larger_cases_are_tried() {
             ..claim(&[0], "x", [(6, 7), (7, 1)])
         };
         let mut proof = proof(vec![vec![race]]);
+        identify(&mut proof, &module);
         confirm(&mut proof, &module);
         let race = proof.kernels.remove(0).races.remove(0);
         (proof.verdict, race.witness.expect("a case").arguments)
@@ -162,6 +189,7 @@ finish { async { B[0] = k; B[1] = 1; } if k == 1 { B[0] = 2; } B[1] = k; }
     let only_second = claim(&[2], "B[0]", [(4, 18), (4, 52)]);
     let both = claim(&[2], "B#2[1]", [(4, 28), (4, 64)]);
     let mut proof = proof(vec![vec![only_second, both]]);
+    identify(&mut proof, &module);
     confirm(&mut proof, &module);
     let told = |index: usize| {
         let witness = proof.kernels[0].races[index].witness.clone();
@@ -179,17 +207,48 @@ finish { async { B[0] = k; B[1] = 1; } if k == 1 { B[0] = 2; } B[1] = k; }
 fn a_race_that_the_run_has_not_is_contradicted() {
     for wrong in [
         claim(&[0], "B[0]", WRITES),
-        claim(&[1], "B[1]", [(9, 9), (9, 9)]),
         claim(&[1], "B[1]", [WRITES[0], WRITES[0]]),
     ] {
         let (said, verdict) = said(RACY, vec![wrong]);
         assert_eq!(said, [Confirmation::Contradicted]);
         assert_eq!(verdict, Verdict::Unknown);
     }
-    // A read is not the write that stands there.
-    let mut read = claim(&[1], "B[1]", WRITES);
-    read.first.kind = AccessKind::Read;
-    assert_eq!(said(RACY, vec![read]).0, [Confirmation::Contradicted]);
+}
+
+/// Both reads have one place and one kind. Only the first one races.
+#[test]
+fn two_accesses_at_one_place_are_told_apart_by_their_ids() {
+    let source = "var a = 0;
+var b = 0;
+var sum = 0;
+fn main() {
+finish {
+async a = 1;
+sum = a + b;
+}
+}";
+    let module = compile(source).unwrap_or_else(|errors| panic!("{errors}"));
+    let id_of = |text: &str, kind: AccessKind| {
+        let all = (0..module.source.accesses.len()).map(AccessId::from_index);
+        let mut those = all.filter(|id| {
+            let info = module.source.access(*id);
+            info.kind == kind && module.source.snippet(info.place) == text
+        });
+        those.next().expect("an access")
+    };
+    for (read, expected) in [
+        ("a", Confirmation::Confirmed),
+        ("b", Confirmation::Contradicted),
+    ] {
+        let mut race = claim(&[], "a", [(6, 7), (7, 1)]);
+        race.first.id = id_of("a", AccessKind::Write);
+        race.second.kind = AccessKind::Read;
+        race.second.id = id_of(read, AccessKind::Read);
+        let mut proof = proof(vec![vec![race]]);
+        confirm(&mut proof, &module);
+        let witness = proof.kernels[0].races[0].witness.as_ref();
+        assert_eq!(witness.expect("a case").confirmation, expected, "{read}");
+    }
 }
 
 #[test]
@@ -202,12 +261,14 @@ fn one_race_that_stands_is_enough() {
     let module = compile(RACY).expect("a program");
     let refuted = || vec![claim(&[0], "B[0]", WRITES)];
     let mut two = proof(vec![refuted(), vec![claim(&[1], "B[1]", WRITES)]]);
+    identify(&mut two, &module);
     confirm(&mut two, &module);
     let verdicts = [&two.kernels[0], &two.kernels[1]].map(|kernel| kernel.verdict);
     assert_eq!(verdicts, [Verdict::Unknown, Verdict::Race]);
     assert_eq!(two.verdict, Verdict::Race);
     // Others being proved does not make the program so.
     let mut beside = proof(vec![Vec::new(), refuted()]);
+    identify(&mut beside, &module);
     confirm(&mut beside, &module);
     assert_eq!(beside.kernels[0].verdict, Verdict::Proved);
     assert_eq!(beside.verdict, Verdict::Unknown);

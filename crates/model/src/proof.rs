@@ -5,6 +5,7 @@
 //! proved, refuted or left open with reasons. `poly` fills this in; a report only formats it.
 
 use crate::event::AccessKind;
+use crate::ids::AccessId;
 use crate::summary::Place;
 use crate::verdict::Verdict;
 use std::time::Duration;
@@ -18,6 +19,8 @@ pub struct Proof {
     pub verdict: Verdict,
     /// The parameters of main, in order.
     pub parameters: Vec<String>,
+    /// The inputs that the answer covers, a bound for each parameter that has one. Empty: every input.
+    pub range: Vec<ParameterRange>,
     /// In the order of the source.
     pub kernels: Vec<Kernel>,
     /// Questionable, but no race: dead writes, reads of what nobody wrote.
@@ -27,6 +30,16 @@ pub struct Proof {
     /// Whether remarks and sources are all there is to say.
     pub dataflow: Dataflow,
     pub time: Duration,
+}
+
+/// The values of a parameter for which an answer holds.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ParameterRange {
+    pub parameter: String,
+    /// None: however small.
+    pub least: Option<i64>,
+    /// None: however large.
+    pub greatest: Option<i64>,
 }
 
 /// A part of the program that was judged by itself.
@@ -79,6 +92,7 @@ impl StaticRace {
 
 #[derive(Clone, Debug, PartialEq)]
 pub struct StaticAccess {
+    pub id: AccessId,
     pub kind: AccessKind,
     pub isolated: bool,
     pub place: Place,

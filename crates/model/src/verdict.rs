@@ -71,11 +71,21 @@ impl Verdict {
         }
     }
 
-    /// The same of what was established without running the program.
+    /// The meaning of an answer that was established without running the program.
     pub const fn proof_meaning(self) -> &'static str {
         match self {
             Verdict::Unknown => "whether some input has a race was not established",
             _ => self.meaning(),
+        }
+    }
+
+    /// The meaning of a proof for a stated range of the parameters.
+    pub const fn ranged_proof_meaning(self) -> &'static str {
+        match self {
+            Verdict::Proved => {
+                "free of races in every schedule of every input in the stated range; without isolated blocks, the result does not depend on the schedule"
+            }
+            _ => self.proof_meaning(),
         }
     }
 

@@ -108,6 +108,7 @@ pub(crate) fn answer(program: &Program, options: &Options) -> Answer {
         parameters: names
             .map(|local| main.locals[local.index()].name.clone())
             .collect(),
+        range: Vec::new(),
         kernels: Vec::new(),
         remarks: Vec::new(),
         sources: Vec::new(),

@@ -221,6 +221,7 @@ impl Words<'_> {
         let access = &self.objects.facts.accesses[index];
         let info = self.program.source.access(access.id);
         StaticAccess {
+            id: access.id,
             kind: access.kind,
             isolated: access.isolated,
             place: self.place(info.site),

@@ -33,12 +33,24 @@ impl Page {
 
     /// `label: text`, its later lines aligned with the first.
     pub(crate) fn labelled(&mut self, indent: &str, label: &str, paint: Paint, text: &str) {
+        self.hanging(indent, label, ": ", paint, text);
+    }
+
+    /// `word: text`, or `word for n from 0 to 9: text`.
+    pub(crate) fn verdict(&mut self, word: &str, range: Option<&str>, paint: Paint, text: &str) {
+        match range {
+            Some(range) => self.hanging("", word, " ", paint, &format!("{range}: {text}")),
+            None => self.labelled("", word, paint, text),
+        }
+    }
+
+    fn hanging(&mut self, indent: &str, label: &str, between: &str, paint: Paint, text: &str) {
         let text = self.clean(text);
-        let hanging = indent.len() + label.len() + 2;
+        let hanging = indent.len() + label.len() + between.len();
         let painted = self.painted(paint, label);
         for (number, line) in fold(&text, hanging).into_iter().enumerate() {
             if number == 0 {
-                self.line(&format!("{indent}{painted}: {line}"));
+                self.line(&format!("{indent}{painted}{between}{line}"));
             } else {
                 self.line(&format!("{:hanging$}{line}", ""));
             }

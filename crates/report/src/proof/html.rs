@@ -42,7 +42,7 @@ pub(super) fn write(
         escape(&words::statistics(proof)),
         seconds(proof.time.as_secs_f64()),
     );
-    let title = format!("{}: {}", proof.verdict, proof.program);
+    let title = format!("{}: {}", words::verdict(proof), proof.program);
     out.write_all(page(&title, &body).as_bytes())
 }
 
@@ -56,9 +56,9 @@ fn header(proof: &Proof) -> String {
         "<header class=\"{tone}\">\n<h1>{word} <code>{program}</code></h1>\n\
          {meaning}<dl>\n{details}</dl>\n</header>\n",
         tone = tone(verdict),
-        word = escape(verdict.word()),
+        word = escape(&words::verdict(proof)),
         program = escape(&proof.program),
-        meaning = paragraph(verdict.proof_meaning()),
+        meaning = paragraph(words::meaning(proof)),
     )
 }
 

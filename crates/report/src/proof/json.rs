@@ -3,7 +3,8 @@
 use super::{Selection, exit_status, races, words};
 use crate::json::{SCHEMA_VERSION, SourcePlace, Tool, write_pretty};
 use finishline_model::proof::{
-    Kernel, Proof, ReadSources, Reason, Remark, Source, StaticAccess, StaticRace, Witness,
+    Kernel, ParameterRange, Proof, ReadSources, Reason, Remark, Source, StaticAccess, StaticRace,
+    Witness,
 };
 use serde::Serialize;
 use std::io;
@@ -22,6 +23,7 @@ struct Report<'a> {
     tool: Tool,
     program: &'a str,
     parameters: &'a [String],
+    range: Vec<Bounds<'a>>,
     verdict: &'static str,
     meaning: &'static str,
     guarantee: String,
@@ -34,6 +36,14 @@ struct Report<'a> {
     sources: Vec<Produced<'a>>,
     dataflow: &'static str,
     seconds: f64,
+}
+
+/// The values of a parameter for which the answer holds; SARIF has the same.
+#[derive(Serialize)]
+pub(super) struct Bounds<'a> {
+    parameter: &'a str,
+    least: Option<i64>,
+    greatest: Option<i64>,
 }
 
 #[derive(Serialize)]
@@ -132,8 +142,9 @@ impl<'a> Report<'a> {
             tool: Tool::THIS,
             program: &proof.program,
             parameters: &proof.parameters,
+            range: proof.range.iter().map(Bounds::new).collect(),
             verdict: proof.verdict.word(),
-            meaning: proof.verdict.proof_meaning(),
+            meaning: words::meaning(proof),
             guarantee: words::guarantee(proof),
             stronger: words::stronger(proof),
             exit_status: exit_status(proof),
@@ -144,6 +155,16 @@ impl<'a> Report<'a> {
             sources: proof.sources.iter().map(Produced::new).collect(),
             dataflow: proof.dataflow.word(),
             seconds: proof.time.as_secs_f64(),
+        }
+    }
+}
+
+impl<'a> Bounds<'a> {
+    pub(super) fn new(range: &'a ParameterRange) -> Self {
+        Bounds {
+            parameter: &range.parameter,
+            least: range.least,
+            greatest: range.greatest,
         }
     }
 }

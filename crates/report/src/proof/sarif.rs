@@ -3,6 +3,7 @@
 //! A race is a result at its first access, related to the second one. What leaves a kernel undecided is a result too, at the place that
 //! would have to change, and so is a remark. Verdict and guarantee are properties of the run, as in the other logs.
 
+use super::json::Bounds;
 use super::{Selection, exit_status, races, words};
 use crate::sarif;
 use crate::sarif::log::{
@@ -104,6 +105,7 @@ impl Rule {
 struct RunProperties<'a> {
     program: &'a str,
     parameters: &'a [String],
+    range: Vec<Bounds<'a>>,
     verdict: &'static str,
     meaning: &'static str,
     guarantee: String,
@@ -132,8 +134,9 @@ pub(super) fn write(
     let properties = RunProperties {
         program: &proof.program,
         parameters: &proof.parameters,
+        range: proof.range.iter().map(Bounds::new).collect(),
         verdict: proof.verdict.word(),
-        meaning: proof.verdict.proof_meaning(),
+        meaning: words::meaning(proof),
         guarantee: words::guarantee(proof),
         stronger: words::stronger(proof),
         distinct_races: races(proof).count(),

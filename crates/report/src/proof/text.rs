@@ -178,11 +178,12 @@ impl Page {
 
     fn proof_closing(&mut self, proof: &Proof) {
         let verdict = proof.verdict;
-        self.labelled(
-            "",
+        let range = words::stated_range(proof);
+        self.verdict(
             verdict.word(),
+            range.as_deref(),
             paint_of(verdict),
-            verdict.proof_meaning(),
+            words::meaning(proof),
         );
         self.labelled("", "guarantee", BOLD, &words::guarantee(proof));
         if let Some(stronger) = words::stronger(proof) {

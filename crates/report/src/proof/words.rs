@@ -2,7 +2,8 @@
 
 use crate::words::{access_at, conflict, count};
 use finishline_model::proof::{
-    Benign, Confirmation, Kernel, Proof, Reason, Remark, StaticAccess, StaticRace, Witness,
+    Benign, Confirmation, Kernel, ParameterRange, Proof, Reason, Remark, StaticAccess, StaticRace,
+    Witness,
 };
 use finishline_model::summary::shell_word;
 use finishline_model::verdict::{PROOF_GUARANTEE, Verdict};
@@ -153,13 +154,54 @@ pub(super) fn remark(remark: &Remark) -> String {
     )
 }
 
-/// What the answer is worth. Of an undecided program it is about the kernels that were decided.
+/// `proved`, or `proved for n from -4 to 4`.
+pub(super) fn verdict(proof: &Proof) -> String {
+    match stated_range(proof) {
+        Some(range) => format!("{} {range}", proof.verdict),
+        None => proof.verdict.to_string(),
+    }
+}
+
+/// The range that belongs to the verdict. The verdict `unknown` has none.
+pub(super) fn stated_range(proof: &Proof) -> Option<String> {
+    let decided = proof.verdict != Verdict::Unknown;
+    decided.then(|| range(&proof.range)).flatten()
+}
+
+/// `for n from -4 to 4 and m at most 9`; none for an answer about every input.
+fn range(range: &[ParameterRange]) -> Option<String> {
+    let bounds = range.iter().filter_map(|bound| {
+        let name = &bound.parameter;
+        match (bound.least, bound.greatest) {
+            (Some(least), Some(greatest)) => Some(format!("{name} from {least} to {greatest}")),
+            (Some(least), None) => Some(format!("{name} at least {least}")),
+            (None, Some(greatest)) => Some(format!("{name} at most {greatest}")),
+            (None, None) => None,
+        }
+    });
+    let bounds: Vec<String> = bounds.collect();
+    (!bounds.is_empty()).then(|| format!("for {}", bounds.join(" and ")))
+}
+
+/// What the verdict says.
+pub(super) fn meaning(proof: &Proof) -> &'static str {
+    match range(&proof.range) {
+        Some(_) => proof.verdict.ranged_proof_meaning(),
+        None => proof.verdict.proof_meaning(),
+    }
+}
+
+/// What the answer covers. For an undecided program, what the decided kernels cover.
 pub(super) fn guarantee(proof: &Proof) -> String {
     let any_proved = (proof.kernels.iter()).any(|kernel| kernel.verdict == Verdict::Proved);
+    let guarantee = match range(&proof.range) {
+        Some(range) => format!("{range}, {PROOF_GUARANTEE}"),
+        None => PROOF_GUARANTEE.to_owned(),
+    };
     match (proof.verdict, any_proved) {
         (Verdict::Unknown, false) => "none".to_owned(),
-        (Verdict::Unknown, true) => format!("for the proved kernels, {PROOF_GUARANTEE}"),
-        _ => PROOF_GUARANTEE.to_owned(),
+        (Verdict::Unknown, true) => format!("for the proved kernels, {guarantee}"),
+        _ => guarantee,
     }
 }
 

@@ -61,6 +61,41 @@ race: two conflicting accesses that nothing orders: the result may depend on the
 }
 
 #[test]
+fn a_range_is_part_of_the_verdict_everywhere() {
+    let verdict = "proved for n from -4611686018427387904 to 4611686018427387904 \
+                   and m at most 9 and k at least 0";
+    let proof = proofs::ranged();
+    let told = text(&proof);
+    let told: Vec<&str> = told.split_whitespace().collect();
+    let told = told.join(" ");
+    let meaning = Verdict::Proved.ranged_proof_meaning();
+    assert!(told.contains(&format!("{verdict}: {meaning}")), "{told}");
+    let range = verdict.trim_start_matches("proved ");
+    let guarantee = format!("guarantee: {range}, {PROOF_GUARANTEE}");
+    assert!(told.contains(&guarantee), "{told}");
+    let page = render(&proof, Format::Html, ALL, Style::default());
+    assert!(page.contains(&format!("<h1>{verdict} <code>")), "{page}");
+    let bounds = json!([
+        { "parameter": "n", "least": -(1_i64 << 62), "greatest": 1_i64 << 62 },
+        { "parameter": "m", "least": null, "greatest": 9 },
+        { "parameter": "k", "least": 0, "greatest": null },
+        { "parameter": "l", "least": null, "greatest": null },
+    ]);
+    let report_of = |format| report(&proof, format);
+    assert_eq!(report_of(Format::Json)["range"], bounds);
+    assert_eq!(report_of(Format::Json)["meaning"], meaning);
+    let log = report_of(Format::Sarif);
+    assert_eq!(log["runs"][0]["properties"]["range"], bounds);
+    // Of an undecided program nothing is known in any range.
+    let undecided = Proof {
+        range: proof.range,
+        ..proofs::unknown()
+    };
+    assert!(text(&undecided).contains("\nunknown: "));
+    assert!(text(&undecided).ends_with(&text(&proofs::unknown())));
+}
+
+#[test]
 fn only_the_smallest_case_is_called_so() {
     let mut proof = proofs::racy();
     let witness = proof.kernels[0].races[0].witness.as_mut();
@@ -121,7 +156,10 @@ fn every_proof_closes_with_verdict_and_guarantee() {
     let partly = format!("guarantee: for the proved kernels, {PROOF_GUARANTEE}");
     assert_eq!(last_words(&proofs::partly()), partly);
     for (name, proof, _) in proofs::all() {
-        let line = format!("{}: {}", proof.verdict, proof.verdict.proof_meaning());
+        let line = match proof.range.is_empty() {
+            true => format!("{}: {}", proof.verdict, proof.verdict.proof_meaning()),
+            false => proof.verdict.ranged_proof_meaning().to_owned(),
+        };
         let told = text(&proof);
         let flowing: Vec<&str> = told.split_whitespace().collect();
         assert!(flowing.join(" ").contains(&line), "{name}: {told}");

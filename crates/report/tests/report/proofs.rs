@@ -1,12 +1,12 @@
 //! Proofs as the prover would fill them in, one for each thing a report of them can say.
 
 use crate::summaries::{EVIL, place};
-use finishline_model::AccessKind;
 use finishline_model::proof::{
-    Benign, Confirmation, Dataflow, Kernel, Proof, ReadSources, Reason, ReasonKind, Remark,
-    RemarkKind, Source, StaticAccess, StaticRace, Witness,
+    Benign, Confirmation, Dataflow, Kernel, ParameterRange, Proof, ReadSources, Reason, ReasonKind,
+    Remark, RemarkKind, Source, StaticAccess, StaticRace, Witness,
 };
 use finishline_model::verdict::Verdict;
+use finishline_model::{AccessId, AccessKind};
 use std::time::Duration;
 
 /// Every proof with the name of its snapshot and the exit status that belongs to it.
@@ -21,6 +21,8 @@ pub(crate) fn all() -> Vec<(&'static str, Proof, u8)> {
         ("proof-contradicted", refuted(Confirmation::Contradicted), 4),
         ("proof-hostile", hostile(), 66),
         ("proof-empty", empty(), 0),
+        ("proof-ranged", ranged(), 0),
+        ("proof-ranged-race", ranged_race(), 66),
     ]
 }
 
@@ -46,6 +48,7 @@ fn proof(verdict: Verdict, kernels: Vec<Kernel>) -> Proof {
         program: "x.fin".to_owned(),
         verdict,
         parameters: vec!["N".to_owned()],
+        range: Vec::new(),
         kernels,
         remarks: Vec::new(),
         sources: Vec::new(),
@@ -104,6 +107,7 @@ pub(crate) fn proved() -> Proof {
 
 fn access(line: u32, text: &str, counter: &str) -> StaticAccess {
     StaticAccess {
+        id: AccessId::from_index(line as usize),
         kind: AccessKind::Write,
         isolated: false,
         place: place("x.fin", line, 13, text),
@@ -142,6 +146,35 @@ pub(crate) fn racy() -> Proof {
         Verdict::Race,
         vec![racy, kernel("forall", 12, Verdict::Proved)],
     )
+}
+
+pub(crate) fn range(parameter: &str, least: Option<i64>, greatest: Option<i64>) -> ParameterRange {
+    ParameterRange {
+        parameter: parameter.to_owned(),
+        least,
+        greatest,
+    }
+}
+
+/// Holds for a stated range: bounds on both sides, on one, on none.
+pub(crate) fn ranged() -> Proof {
+    Proof {
+        parameters: ["n", "m", "k", "l"].map(str::to_owned).into(),
+        range: vec![
+            range("n", Some(-(1 << 62)), Some(1 << 62)),
+            range("m", None, Some(9)),
+            range("k", Some(0), None),
+            range("l", None, None),
+        ],
+        ..proof(Verdict::Proved, vec![kernel("forall", 4, Verdict::Proved)])
+    }
+}
+
+pub(crate) fn ranged_race() -> Proof {
+    Proof {
+        range: vec![range("N", Some(i64::MIN), Some(7))],
+        ..racy()
+    }
 }
 
 /// Of two globals, in no loop, without parameters, nothing run.
@@ -250,6 +283,7 @@ fn hostile() -> Proof {
     let mut hostile = racy();
     hostile.program = EVIL.to_owned();
     hostile.parameters = vec![EVIL.to_owned()];
+    hostile.range = vec![range(EVIL, Some(1), None)];
     let race = &mut hostile.kernels[0].races[0];
     race.location = EVIL.to_owned();
     race.condition = EVIL.to_owned();
