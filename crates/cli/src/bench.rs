@@ -22,8 +22,8 @@ mod table;
 
 use crate::options::EspBagsOptions;
 use crate::outcome::{NOTHING_FOUND, PROGRAM_FAILED, Problem, RACE_FOUND, say, shown};
-use finishline_model::bench::{BenchFailure, BenchFailureKind, BenchTable};
 use finishline_model::{Pass, Passes};
+use finishline_report::bench::table::{BenchFailure, BenchFailureKind, BenchTable};
 use finishline_report::bench::{self as report, Format};
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use measure::Round;

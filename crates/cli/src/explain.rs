@@ -2,8 +2,8 @@
 
 use crate::options::ExplainOptions;
 use crate::outcome::{NOTHING_FOUND, Problem};
+use finishline_answer::Verdict;
 use finishline_fin::diagnostic::Code;
-use finishline_model::Verdict;
 use std::io::{self, Write};
 
 pub(crate) fn explain(options: &ExplainOptions) -> Result<u8, Problem> {

@@ -1,7 +1,8 @@
 //! What the documents show is what the tool says.
 
+use finishline_answer::Verdict;
 use finishline_fin::diagnostic::Code;
-use finishline_model::{Detector, Verdict};
+use finishline_model::Detector;
 use std::path::Path;
 
 fn read(path: &str) -> String {

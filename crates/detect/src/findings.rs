@@ -3,7 +3,7 @@
 use crate::Failure;
 use crate::locations::LocationSet;
 use finishline_model::Location;
-use finishline_model::summary::Statistics;
+use finishline_model::Statistics;
 
 /// What a first pass found.
 #[derive(Debug)]

@@ -21,7 +21,7 @@
 use crate::Failure;
 use crate::findings::Findings;
 use crate::locations::LocationSet;
-use finishline_model::summary::Statistics;
+use finishline_model::Statistics;
 use finishline_model::{
     Access, AccessId, AccessKind, Event, Location, LockId, LockMode, ObjectId, Observer, TaskId,
 };

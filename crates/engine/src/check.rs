@@ -15,12 +15,14 @@ use crate::second_pass::{MOST_FOLLOWED, Pairs, SecondPass};
 use crate::story::Story;
 use crate::suppressions::{Numbered, Sorted};
 use crate::teller::Teller;
+use finishline_answer::Verdict;
+use finishline_answer::summary::{self, Summary, Suppressed, Watch};
 use finishline_detect::{Failure, Findings, LocationSet};
 use finishline_ir::listener::EventsAlone;
 use finishline_ir::machine::Trap;
 use finishline_ir::{Construct, ConstructUse, Module};
-use finishline_model::summary::{self, Statistics, Summary, Suppressed, Watch};
-use finishline_model::{Detector, TaskId, Verdict};
+use finishline_model::Statistics;
+use finishline_model::{Detector, TaskId};
 use std::io::Write;
 
 /// The paths of a report have about so many tasks at most, all together: one path alone can have a million.

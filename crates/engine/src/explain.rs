@@ -8,8 +8,8 @@
 //! functions whose calls were all inlined. Linear in the program.
 
 use crate::executor::Forms;
+use finishline_answer::explain::{ExplainedAccess, Explanation, Fate};
 use finishline_ir::{Function, FunctionId, Module, Op, Operand};
-use finishline_model::explain::{ExplainedAccess, Explanation, Fate};
 use finishline_model::{AccessId, AccessKind, Pass, Passes};
 
 /// Explains the checks of what [`crate::check`] runs first.

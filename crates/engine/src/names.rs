@@ -7,11 +7,11 @@
 //! the start, or searched by its name. Memory is proportional to these and to the distinct names of the source. Cost of an
 //! allocation: one binary search.
 
+use finishline_answer::summary::Place;
 use finishline_ir::listener::{Allocated, Shape};
 use finishline_ir::machine::Datum;
 use finishline_ir::{Function, Module, Type};
 use finishline_model::source::SourceMap;
-use finishline_model::summary::Place;
 use finishline_model::{AllocationId, Location, SiteId};
 use rustc_hash::FxHashMap;
 use std::collections::BTreeMap;

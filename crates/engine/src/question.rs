@@ -10,7 +10,7 @@ use finishline_detect::detectors::Drive;
 use finishline_ir::listener::{EventsAlone, Listener};
 use finishline_ir::machine::{Datum, Limits, Trap};
 use finishline_ir::{ConstructUse, Module};
-use finishline_model::summary::Statistics;
+use finishline_model::Statistics;
 use finishline_model::{Detector, Observer, SiteId, TaskId};
 use std::fmt;
 use std::io;

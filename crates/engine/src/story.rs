@@ -7,10 +7,10 @@
 
 use crate::names::{place, shown_captures};
 use crate::question::Question;
+use finishline_answer::summary::{Creation, Failure, Join, TaskPath};
 use finishline_ir::listener::{self, Listener};
 use finishline_ir::machine::{Datum, Trap, TrapKind};
 use finishline_ir::{Construct, FunctionId, Module};
-use finishline_model::summary::{Creation, Failure, Join, TaskPath};
 use finishline_model::{Access, Event, FinishId, FinishKind, Observer, SiteId, TaskId};
 use rustc_hash::{FxHashMap, FxHashSet};
 

@@ -1,15 +1,15 @@
 //! The pairs of a run of Fin, sorted by the user's suppressions: those to report, and those to leave out.
 //!
-//! What an entry means is decided in `finishline_model::suppressions`; here pairs get the names that entries speak of.
+//! What an entry means is decided in `finishline_answer::suppressions`; here pairs get the names that entries speak of.
 
 use crate::names::Names;
+use finishline_answer::summary::SuppressionEntry;
+use finishline_answer::suppressions::{Accessed, Matcher, Named};
 use finishline_detect::RacePair;
 use finishline_model::AccessId;
 use finishline_model::source::SourceMap;
-use finishline_model::summary::SuppressionEntry;
-use finishline_model::suppressions::{Accessed, Matcher, Named};
 
-pub use finishline_model::suppressions::{Malformed, Suppressions};
+pub use finishline_answer::suppressions::{Malformed, Suppressions};
 
 /// A pair with its number in the order found.
 pub(crate) type Numbered<'p> = (usize, &'p RacePair);

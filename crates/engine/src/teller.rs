@@ -5,9 +5,8 @@ use crate::question::Question;
 use crate::second_pass::{MOST_FOLLOWED, Pairs};
 use crate::story::Story;
 use crate::suppressions::Numbered;
-use finishline_model::summary::{
-    self, AccessSummary, RaceSummary, TaskPath, WhyParallel, shell_word,
-};
+use finishline_answer::shell_word;
+use finishline_answer::summary::{self, AccessSummary, RaceSummary, TaskPath, WhyParallel};
 use finishline_model::{AccessPoint, Location, TaskId};
 
 /// How many names of locations a report carries at most, of each race and in all.

@@ -3,13 +3,14 @@
 mod common;
 
 use common::compile;
-use finishline_engine::confirm::confirm;
-use finishline_ir::Module;
-use finishline_model::proof::{
+use finishline_answer::Verdict;
+use finishline_answer::proof::{
     Confirmation, Dataflow, Kernel, Proof, StaticAccess, StaticRace, Witness,
 };
-use finishline_model::summary::Place;
-use finishline_model::{AccessId, AccessKind, Verdict};
+use finishline_answer::summary::Place;
+use finishline_engine::confirm::confirm;
+use finishline_ir::Module;
+use finishline_model::{AccessId, AccessKind};
 use std::time::Duration;
 
 fn place(line: u32, column: u32) -> Place {

@@ -3,14 +3,15 @@
 mod common;
 
 use common::compile;
+use finishline_answer::Verdict;
+use finishline_answer::summary::{Creation, Summary, TaskPath};
 use finishline_engine::check::{self, check};
 use finishline_engine::executor::{Executor, Forms};
 use finishline_engine::question::{CheckError, Question};
 use finishline_ir::Module;
 use finishline_ir::machine::Limits;
 use finishline_model::Detector;
-use finishline_model::summary::{Creation, Summary, TaskPath};
-use finishline_model::{Passes, Verdict};
+use finishline_model::Passes;
 use std::io;
 use std::sync::atomic::AtomicU64;
 

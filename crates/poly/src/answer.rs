@@ -10,12 +10,14 @@ use crate::symbols::{Kind, Symbol};
 use crate::walk;
 use crate::words::{Words, place};
 use crate::{Budget, Detail, Options};
-use finishline_fin::hir::Program;
-use finishline_model::proof::{
+use finishline_answer::Verdict;
+use finishline_answer::proof::{
     Dataflow, Kernel, Proof, Reason, ReasonKind, RemarkKind, StaticRace,
 };
-use finishline_model::summary::{Place, shell_word};
-use finishline_model::{AccessId, AccessKind, SiteId, Verdict};
+use finishline_answer::shell_word;
+use finishline_answer::summary::Place;
+use finishline_fin::hir::Program;
+use finishline_model::{AccessId, AccessKind, SiteId};
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::{Duration, Instant};
 

@@ -298,7 +298,7 @@ impl<'p> Claims<'p> {
                 let is = |a: AccessId, b: AccessId| first.contains(&a) && second.contains(&b);
                 if is(ids[0], ids[1]) || is(ids[1], ids[0]) {
                     let benign = self.objects.benign(finding)?;
-                    told.insert(benign.map_or("none", finishline_model::proof::Benign::word));
+                    told.insert(benign.map_or("none", finishline_answer::proof::Benign::word));
                 }
             }
             if !told.iter().eq([words[2]].iter()) {

@@ -8,8 +8,8 @@
 use crate::order::Path;
 use crate::sets::{Affine, Set};
 use crate::symbols::{Kind, Symbol};
+use finishline_answer::proof::ReasonKind;
 use finishline_fin::hir::{FunctionId, GlobalId, StructId, Type};
-use finishline_model::proof::ReasonKind;
 use finishline_model::{AccessId, AccessKind, AllocationId, SiteId};
 
 /// An index into [`Facts::accesses`].

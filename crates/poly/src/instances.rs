@@ -12,8 +12,8 @@ use crate::races::conflict;
 use crate::sets::{Isl, Result, Set};
 use crate::symbols::{Naming, Symbol};
 use crate::{on_a_large_stack, walk};
+use finishline_answer::proof::{Benign, RemarkKind};
 use finishline_fin::hir::Program;
-use finishline_model::proof::{Benign, RemarkKind};
 use finishline_model::{AccessId, AccessKind};
 use std::collections::{BTreeMap, BTreeSet};
 

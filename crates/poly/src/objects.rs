@@ -12,10 +12,10 @@ use crate::order::Order;
 use crate::sets::{Isl, Result, Set};
 use crate::sources::Sources;
 use crate::symbols::{Kind, Symbol};
+use finishline_answer::proof::ReasonKind;
 use finishline_fin::hir::{GlobalId, Program, Type};
 use finishline_ir::Const;
 use finishline_model::SiteId;
-use finishline_model::proof::ReasonKind;
 use std::cell::RefCell;
 use std::rc::Rc;
 

@@ -11,7 +11,7 @@ use crate::objects::{Objects, Slot, Target, Targets};
 use crate::order::{Divergence, divergences, is_parallel, loops};
 use crate::sets::{Result, Set};
 use crate::symbols::{Kind, Naming, Symbol};
-use finishline_model::proof::ReasonKind;
+use finishline_answer::proof::ReasonKind;
 use finishline_model::{AccessKind, SiteId};
 
 /// Instances of two accesses that race, or may.

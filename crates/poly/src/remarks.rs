@@ -9,8 +9,8 @@ use crate::objects::Objects;
 use crate::races::Finding;
 use crate::sets::{Result, Set};
 use crate::symbols::{Kind, Naming, Symbol};
+use finishline_answer::proof::{Benign, RemarkKind};
 use finishline_model::AccessKind;
-use finishline_model::proof::{Benign, RemarkKind};
 
 impl Objects<'_> {
     /// The instances of an access, in terms of counters, parameters and constants.

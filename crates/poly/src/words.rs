@@ -6,13 +6,13 @@ use crate::order::loops;
 use crate::races::Finding;
 use crate::sets::{Result, Set};
 use crate::symbols::{Kind, Naming, Symbol};
-use finishline_fin::hir::{LocalId, Program, Type};
-use finishline_model::SiteId;
-use finishline_model::proof::{
+use finishline_answer::proof::{
     Confirmation, ReadSources, Reason, Remark, RemarkKind, Source, StaticAccess, StaticRace,
     Witness,
 };
-use finishline_model::summary::Place;
+use finishline_answer::summary::Place;
+use finishline_fin::hir::{LocalId, Program, Type};
+use finishline_model::SiteId;
 
 /// How large parameters are in the larger cases of a race.
 const LARGER: [i64; 6] = [1, 2, 3, 4, 8, 16];

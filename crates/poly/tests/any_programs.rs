@@ -6,6 +6,8 @@
 //! `FINISHLINE_SEEDS=n` runs n programs, `FINISHLINE_SEED=s` starts at seed s. A program on which something disagrees is
 //! shrunk and printed.
 
+use finishline_answer::Verdict;
+use finishline_answer::proof::{Confirmation, ReasonKind};
 use finishline_detect::oracle::Oracle;
 use finishline_engine::confirm::confirm;
 use finishline_engine::depth_first::{self, End};
@@ -13,9 +15,8 @@ use finishline_generate::campaign::{in_parallel, setting};
 use finishline_generate::{Program, Settings, program, render, shrink};
 use finishline_ir::Module;
 use finishline_ir::machine::Limits;
+use finishline_model::AccessId;
 use finishline_model::event::{Record, replay};
-use finishline_model::proof::{Confirmation, ReasonKind};
-use finishline_model::{AccessId, Verdict};
 use finishline_poly::{Budget, Detail, Options, prove};
 use std::collections::BTreeSet;
 use std::sync::atomic::{AtomicU64, Ordering};

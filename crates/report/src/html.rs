@@ -5,10 +5,10 @@
 //! two task paths of a race the common ancestors are dimmed, so that the eye finds the fork.
 
 use crate::words::{self, Step};
-use finishline_model::summary::{
+use finishline_answer::summary::{
     AccessSummary, Failure, Place, RaceSummary, Summary, TaskPath, Watch,
 };
-use finishline_model::verdict::Verdict;
+use finishline_answer::verdict::Verdict;
 use std::io;
 
 const STYLE: &str = include_str!("html.css");

@@ -6,9 +6,10 @@
 //! that the summary cut short say how long they were.
 
 use crate::{exit_status, words};
-use finishline_model::summary::{
-    AccessSummary, Failure, Names, Place, RaceSummary, Statistics, Summary, TaskPath, Watch,
+use finishline_answer::summary::{
+    AccessSummary, Failure, Names, Place, RaceSummary, Summary, TaskPath, Watch,
 };
+use finishline_model::Statistics;
 use serde::Serialize;
 use std::io;
 

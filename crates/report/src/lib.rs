@@ -24,8 +24,8 @@ mod sarif;
 mod text;
 mod words;
 
-use finishline_model::summary::{Failure, Summary};
-use finishline_model::verdict::Verdict;
+use finishline_answer::summary::{Failure, Summary};
+use finishline_answer::verdict::Verdict;
 use std::io;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]

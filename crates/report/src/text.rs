@@ -8,10 +8,10 @@ use crate::page::{BOLD, DIM, GREEN, LABEL, Page, RED, YELLOW};
 use crate::rows::Row;
 use crate::{Style, words};
 use anstyle::Style as Paint;
-use finishline_model::summary::{
+use finishline_answer::summary::{
     AccessSummary, Failure, Place, RaceSummary, Summary, TaskPath, Watch,
 };
-use finishline_model::verdict::Verdict;
+use finishline_answer::verdict::Verdict;
 use std::io;
 
 /// Names listed before a list is cut short.

@@ -2,14 +2,15 @@
 //!
 //! Everything returned here may contain the user's text as it is: escaping is the format's duty,
 //! with [`printable`] for what a person looks at. Sentences about verdicts and guarantees are not
-//! written here but in `finishline_model::verdict`.
+//! written here but in `finishline_answer::verdict`.
 
-use finishline_model::event::AccessKind;
-use finishline_model::summary::{
-    AccessSummary, Creation, Failure, Names, Place, RaceSummary, Statistics, Summary, TaskPath,
-    shell_word,
+use finishline_answer::shell_word;
+use finishline_answer::summary::{
+    AccessSummary, Creation, Failure, Names, Place, RaceSummary, Summary, TaskPath,
 };
-use finishline_model::verdict::Verdict;
+use finishline_answer::verdict::Verdict;
+use finishline_model::Statistics;
+use finishline_model::event::AccessKind;
 
 /// A task path longer than this is shortened in the middle: a deep recursion has thousands.
 pub(crate) const LONGEST_PATH: usize = 9;

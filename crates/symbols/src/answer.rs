@@ -18,8 +18,8 @@
 
 use crate::findings::Findings;
 use crate::unseen::Unseen;
-use finishline_model::native::{ConflictClass, Limit};
-use finishline_model::verdict::{Extent, Verdict};
+use finishline_answer::native::{ConflictClass, Limit};
+use finishline_answer::verdict::{Extent, Verdict};
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Answer {
@@ -96,7 +96,7 @@ fn depends_on_synchronisation(findings: &Findings) -> bool {
 mod tests {
     use super::*;
     use crate::parse;
-    use finishline_model::native::UnseenAtomic;
+    use finishline_answer::native::UnseenAtomic;
     use serde_json::{Value, json};
 
     fn clean() -> Value {

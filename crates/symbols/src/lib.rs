@@ -27,12 +27,13 @@ mod unseen;
 pub use findings::{Findings, Unusable, parse, read};
 pub use unseen::{Executables, Unseen};
 
-use finishline_model::native::{
+use finishline_answer::native::{
     Conflict, ConflictClass, Frame, HeldLock, Limit, NativeAccess, NativeRun, NativeStatistics,
     Object, OrderedBy, Origin, Stack, Stopped, SuppressedConflicts, Synchroniser,
 };
-use finishline_model::suppressions::{Accessed, Matcher, Named, Suppressions};
-use finishline_model::verdict::{Detector, Extent, Verdict};
+use finishline_answer::suppressions::{Accessed, Matcher, Named, Suppressions};
+use finishline_answer::verdict::{Extent, Verdict};
+use finishline_model::Detector;
 use modules::Modules;
 use std::path::Path;
 use tasks::Tasks;

@@ -9,7 +9,7 @@ use crate::findings::Module;
 use crate::function_names::{demangled, origin};
 use crate::sources::Sources;
 use addr2line::Loader;
-use finishline_model::native::{Frame, Origin, Stack};
+use finishline_answer::native::{Frame, Origin, Stack};
 use rustc_hash::FxHashMap;
 use std::path::Path;
 
@@ -141,7 +141,7 @@ fn nameless(pc: u64, module: Option<&Module>) -> Frame {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use finishline_model::summary::Place;
+    use finishline_answer::summary::Place;
 
     fn frame(origin: Origin, line: u32) -> Frame {
         let place = Place {

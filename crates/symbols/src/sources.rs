@@ -3,7 +3,7 @@
 //! Debug information names files by the paths of the machine that compiled them. A file that is not there, is no plain file or is very
 //! large is not shown; so is a line that the file does not have (any more). Each file is read once.
 
-use finishline_model::summary::Place;
+use finishline_answer::summary::Place;
 use rustc_hash::FxHashMap;
 use std::path::{Path, PathBuf};
 

@@ -14,10 +14,10 @@
 use crate::findings::{Findings, Finish, Task};
 use crate::function_names::method;
 use crate::modules::Modules;
-use finishline_model::native::{
+use finishline_answer::native::{
     Frame, NativeJoin, NativeTask, NativeTaskKind, NativeWhy, Origin, Part, Relation, TaskStep,
 };
-use finishline_model::summary::Place;
+use finishline_answer::summary::Place;
 use rustc_hash::FxHashMap;
 
 /// A call of the user's that went into rayon.

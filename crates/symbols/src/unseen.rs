@@ -9,7 +9,7 @@ use crate::findings::{Findings, Module};
 use crate::function_names::last_part;
 use crate::locked::{self, Locked};
 use crate::modules::Modules;
-use finishline_model::native::{Frame, Limit, Origin, UnseenAtomic};
+use finishline_answer::native::{Frame, Limit, Origin, UnseenAtomic};
 use rustc_hash::{FxHashMap, FxHashSet};
 use std::path::{Path, PathBuf};
 use std::sync::{Mutex, PoisonError};

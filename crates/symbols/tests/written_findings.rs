@@ -1,6 +1,6 @@
 //! Findings written by hand, of a program that is not there: every kind of task and object, told by address.
 
-use finishline_model::verdict::{Extent, Verdict};
+use finishline_answer::verdict::{Extent, Verdict};
 use finishline_report::{Format, Style, native};
 use finishline_symbols::{Question, parse, read, symbolise, unheard};
 use std::path::Path;

@@ -1,6 +1,6 @@
 //! Medians, spreads, geometric means. Values are positive and there is at least one.
 
-use finishline_model::bench::Spread;
+use finishline_report::bench::table::Spread;
 
 /// The middle value; of an even number of them, the mean of the two in the middle.
 pub(crate) fn median(values: &[f64]) -> f64 {

@@ -7,7 +7,7 @@ use crate::bench::Column;
 use crate::bench::one::{Answer, Configuration, Measurement};
 use crate::bench::suite::{Benchmark, size_word};
 use finishline_baseline::Size;
-use finishline_model::bench::{BenchFailure, BenchFailureKind};
+use finishline_report::bench::table::{BenchFailure, BenchFailureKind};
 use std::path::Path;
 use std::process::{Command, Output, Stdio};
 

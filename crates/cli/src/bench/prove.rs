@@ -10,11 +10,11 @@ use crate::outcome::{
     NOTHING_ESTABLISHED, NOTHING_FOUND, PROGRAM_FAILED, Problem, RACE_FOUND, say,
 };
 use crate::progress;
+use finishline_answer::Verdict;
+use finishline_answer::proof::Proof;
 use finishline_fin::hir;
-use finishline_model::Verdict;
-use finishline_model::bench::{ProverRow, ProverTable, Target, Unit};
-use finishline_model::proof::Proof;
 use finishline_poly::{Budget, Detail, Options};
+use finishline_report::bench::table::{ProverRow, ProverTable, Target, Unit};
 use finishline_report::bench::{self as report, Format};
 use std::collections::BTreeMap;
 use std::time::Duration;

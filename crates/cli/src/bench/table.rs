@@ -7,7 +7,7 @@ use crate::bench::suite::{Benchmark, Elements, SUITE, find, size_word};
 use crate::bench::{Column, Rounds};
 use finishline_baseline::Size;
 use finishline_model::Passes;
-use finishline_model::bench::{
+use finishline_report::bench::table::{
     BenchTable, CheckColumn, Checked, ChecksMade, Cost, Overall, ProgramRow, RustRow, Target, Unit,
     Worst,
 };
@@ -309,7 +309,7 @@ fn memory_ratio(row: &ProgramRow, checked: &Checked) -> Option<Worst> {
 mod tests {
     use super::*;
     use crate::bench::columns;
-    use finishline_model::bench::{BenchFailure, BenchFailureKind, Spread};
+    use finishline_report::bench::table::{BenchFailure, BenchFailureKind, Spread};
 
     fn measurement(run_seconds: f64, megabytes: u64, compile_seconds: f64) -> Measurement {
         Measurement {

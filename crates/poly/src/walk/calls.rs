@@ -2,9 +2,9 @@
 
 use super::{DEEPEST, Frame, MOST_CALLS, Value, Walker};
 use crate::sets::{Result, Set};
+use finishline_answer::proof::ReasonKind;
 use finishline_fin::hir::{FunctionId, Type};
 use finishline_model::SiteId;
-use finishline_model::proof::ReasonKind;
 
 impl Walker<'_> {
     pub(super) fn unfold(

@@ -3,9 +3,9 @@
 use super::{Value, Walker};
 use crate::facts::{Allocation, Definition, Reference, Stored, Touched};
 use crate::sets::{Affine, Result, Set};
+use finishline_answer::proof::ReasonKind;
 use finishline_fin::hir::{Expression, ExpressionKind, Place, PlaceKind, StructId, Type};
 use finishline_ir::{BinaryOp, CompareOp, Const, MathFunction, UnaryOp};
-use finishline_model::proof::ReasonKind;
 use finishline_model::{AccessId, AccessKind, AllocationId, SiteId};
 
 /// Factors and divisors beyond this are not affine to us: the arithmetic of real programs would wrap around.

@@ -12,10 +12,10 @@ use crate::facts::Reference;
 use crate::order::Step;
 use crate::sets::{Affine, Result, Set};
 use crate::symbols::{Kind, Symbol};
+use finishline_answer::proof::ReasonKind;
 use finishline_fin::assigned::assigned;
 use finishline_fin::hir::{Expression, ExpressionKind, LocalId, Range, Statement, Type};
 use finishline_model::SiteId;
-use finishline_model::proof::ReasonKind;
 
 /// A local that a loop changes.
 pub(super) struct Carried {

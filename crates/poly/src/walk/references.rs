@@ -8,9 +8,9 @@ use super::{Jumps, Value, Walker};
 use crate::facts::Reference;
 use crate::sets::{Affine, Result};
 use crate::symbols::Symbol;
+use finishline_answer::proof::ReasonKind;
 use finishline_fin::hir::LocalId;
 use finishline_model::SiteId;
-use finishline_model::proof::ReasonKind;
 
 /// References that take longer to come back are not followed.
 const LONGEST_TURN: usize = 5;

@@ -3,9 +3,9 @@
 use super::{Value, Walker};
 use crate::order::Step;
 use crate::sets::{Result, Set};
+use finishline_answer::proof::ReasonKind;
 use finishline_fin::assigned::assigned;
 use finishline_fin::hir::{Argument, Block, Expression, LocalId, Statement, Task};
-use finishline_model::proof::ReasonKind;
 use finishline_model::{AccessKind, SiteId};
 
 impl Walker<'_> {

@@ -1,8 +1,8 @@
 //! Calls that are not unfolded, or not followed.
 
 use crate::{Kept, OPTIONS, kept};
-use finishline_model::Verdict;
-use finishline_model::proof::Benign;
+use finishline_answer::Verdict;
+use finishline_answer::proof::Benign;
 use finishline_poly::prove;
 use std::collections::BTreeSet;
 

@@ -1,7 +1,7 @@
 //! Where control comes, and who waits.
 
 use crate::kept;
-use finishline_model::Verdict;
+use finishline_answer::Verdict;
 use std::collections::BTreeSet;
 
 /// The first `break` ends a loop, whichever it is.

@@ -9,7 +9,7 @@ mod references;
 mod remarks;
 mod values;
 
-use finishline_model::Verdict;
+use finishline_answer::Verdict;
 use finishline_poly::{Budget, Detail, Families, Options, families, prove};
 use std::collections::BTreeSet;
 use std::time::Duration;

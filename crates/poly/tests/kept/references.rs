@@ -1,7 +1,7 @@
 //! Which object a reference refers to, and what it has.
 
 use crate::kept;
-use finishline_model::Verdict;
+use finishline_answer::Verdict;
 use std::collections::BTreeSet;
 
 /// A write that may not happen overwrites nothing. Which of two accesses is to what may have been replaced does not matter.

@@ -39,7 +39,7 @@ fn main(n: int) {{\n{body}\nprint(g);\n}}\n"
     let reads = prove(&kept(&text).program, &options).proof.sources;
     let reads = reads.into_iter().filter(|read| read.location == location);
     let producers = reads.flat_map(|read| read.sources);
-    let line = |place: finishline_model::summary::Place| place.line;
+    let line = |place: finishline_answer::summary::Place| place.line;
     let producers = producers.map(|it| (it.write.map(line), it.condition));
     producers.collect()
 }

@@ -1,7 +1,7 @@
 //! What expressions and variables are worth.
 
 use crate::{OPTIONS, kept};
-use finishline_model::Verdict;
+use finishline_answer::Verdict;
 use finishline_poly::prove;
 use std::collections::BTreeSet;
 

@@ -13,11 +13,11 @@ mod graph;
 mod run;
 mod subject;
 
+use finishline_answer::Verdict;
 use finishline_generate::affine::{self, Settings};
 use finishline_generate::campaign::{in_parallel, setting};
 use finishline_generate::small::Small;
 use finishline_generate::{Program, render, shrink};
-use finishline_model::Verdict;
 use finishline_poly::{Budget, Detail, Instance, Options, prove};
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicU64, Ordering};

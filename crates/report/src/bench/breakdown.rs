@@ -3,8 +3,8 @@
 
 use super::grid::Grid;
 use super::{grouped, times};
+use crate::bench::table::{BenchTable, Checked, ProgramRow};
 use finishline_model::Passes;
-use finishline_model::bench::{BenchTable, Checked, ProgramRow};
 
 pub(super) fn render(table: &BenchTable) -> String {
     let mut text = String::from("\nSlowdowns with the checks that are left by each pass alone\n\n");

@@ -3,7 +3,7 @@
 //! A kind of checks has its own columns, which begin with its name. What does not exist is an empty cell. No cell contains
 //! a comma, a quote or a line break: names are our own, and all else is numbers.
 
-use finishline_model::bench::{BenchTable, ProgramRow, Spread};
+use crate::bench::table::{BenchTable, ProgramRow, Spread};
 
 const PROGRAM: [&str; 10] = [
     "program",

@@ -4,8 +4,8 @@
 //! The shapes are spelled out, so that the model can change without the contract. Every field is always present; what is
 //! absent is `null`.
 
+use crate::bench::table::{BenchTable, CheckColumn, ProgramRow, Spread, Target, Unit, Worst};
 use crate::json::Tool;
-use finishline_model::bench::{BenchTable, CheckColumn, ProgramRow, Spread, Target, Unit, Worst};
 use serde::Serialize;
 
 /// Raised when a field is added, renamed or dropped.

@@ -6,9 +6,10 @@ mod grid;
 mod json;
 mod prover;
 mod svg;
+pub mod table;
 mod text;
 
-use finishline_model::bench::{BenchTable, ProverTable, Target, Unit};
+use crate::bench::table::{BenchTable, ProverTable, Target, Unit};
 use std::io;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -5,8 +5,8 @@ use super::grid::Grid;
 use super::json::{Held, Range, SCHEMA_VERSION};
 use super::seconds;
 use super::text::targets;
+use crate::bench::table::ProverTable;
 use crate::json::Tool;
-use finishline_model::bench::ProverTable;
 use serde::Serialize;
 
 pub(super) fn text(table: &ProverTable) -> String {

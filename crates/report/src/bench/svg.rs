@@ -6,8 +6,8 @@
 //! from elsewhere.
 
 use super::times;
+use crate::bench::table::{BenchTable, CheckColumn, Checked};
 use crate::html::escape;
-use finishline_model::bench::{BenchTable, CheckColumn, Checked};
 use finishline_model::{Pass, Passes};
 
 const STYLE: &str = include_str!("svg.css");

@@ -2,7 +2,7 @@
 
 use super::grid::Grid;
 use super::{breakdown, bytes, grouped, judgement, quantity, seconds, times};
-use finishline_model::bench::{BenchTable, CheckColumn, Checked, Cost, ProgramRow, Spread, Target};
+use crate::bench::table::{BenchTable, CheckColumn, Checked, Cost, ProgramRow, Spread, Target};
 
 pub(super) fn render(table: &BenchTable) -> String {
     let mut text = format!(

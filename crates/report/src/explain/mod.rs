@@ -4,7 +4,7 @@ mod json;
 mod text;
 
 use crate::Style;
-use finishline_model::Explanation;
+use finishline_answer::Explanation;
 use std::io;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -8,7 +8,7 @@ use crate::Style;
 use crate::page::{BOLD, DIM, FRAME, GREEN, Page, RED, YELLOW};
 use crate::words::count;
 use anstyle::Style as Paint;
-use finishline_model::explain::{ExplainedAccess, Explanation, Fate};
+use finishline_answer::explain::{ExplainedAccess, Explanation, Fate};
 use finishline_model::{AccessKind, Pass, Passes};
 
 pub(super) fn render(explanation: &Explanation, style: Style) -> String {

@@ -5,12 +5,12 @@
 
 use super::{exit_status, suite_exit_status, words};
 use crate::json::{SCHEMA_VERSION, SourcePlace, Tool, write_pretty};
-use finishline_model::native::{
+use finishline_answer::native::{
     self, Conflict, ConflictClass, Frame, HeldLock, NativeAccess, NativeRun, NativeSuite,
     NativeTask, Object, Stack, TaskStep,
 };
-use finishline_model::summary::Place;
-use finishline_model::verdict::Verdict;
+use finishline_answer::summary::Place;
+use finishline_answer::verdict::Verdict;
 use serde::Serialize;
 use std::collections::BTreeMap;
 use std::io;

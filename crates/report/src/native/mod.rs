@@ -9,8 +9,8 @@ mod text;
 mod words;
 
 use crate::{Format, Style};
-use finishline_model::native::{NativeRun, NativeSuite};
-use finishline_model::verdict::Verdict;
+use finishline_answer::native::{NativeRun, NativeSuite};
+use finishline_answer::verdict::Verdict;
 use std::io;
 
 /// Writes the report of one process. There is no HTML of it: an error of kind `Unsupported`.

@@ -12,11 +12,11 @@ use crate::sarif::log::{
     SarifResult, StackFrame, Suppression, ThreadFlow, link, message,
 };
 use crate::words::MAY_FOLLOW_REMARK;
-use finishline_model::native::{
+use finishline_answer::native::{
     Conflict, ConflictClass, NativeAccess, NativeRun, NativeSuite, Object, Stack, Stopped,
 };
-use finishline_model::summary::Place;
-use finishline_model::verdict::Verdict;
+use finishline_answer::summary::Place;
+use finishline_answer::verdict::Verdict;
 use serde::Serialize;
 use std::io;
 

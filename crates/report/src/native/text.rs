@@ -6,10 +6,10 @@ use crate::Style;
 use crate::page::{BOLD, DIM, FRAME, LABEL, Page, RED, YELLOW, fold};
 use crate::text::paint_of;
 use crate::words::{MAY_FOLLOW_REMARK, count};
-use finishline_model::native::{
+use finishline_answer::native::{
     Conflict, ConflictClass, NativeAccess, NativeRun, NativeSuite, Object, Stack,
 };
-use finishline_model::verdict::Verdict;
+use finishline_answer::verdict::Verdict;
 use std::io;
 
 pub(super) fn write(run: &NativeRun, style: Style, out: &mut dyn io::Write) -> io::Result<()> {

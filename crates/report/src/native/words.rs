@@ -1,13 +1,14 @@
 //! The phrases about a native run that more than one format prints. As in [`crate::words`], everything may contain the user's text as it is.
 
 use crate::words::{LONGEST_PATH, PATH_HEAD, PATH_TAIL, count, position, position_in, skipped};
-use finishline_model::native::{
+use finishline_answer::native::{
     Conflict, ConflictClass, Frame, Limit, NativeAccess, NativeAccessKind, NativeRun, NativeTask,
     NativeTaskKind, Object, OrderedBy, Origin, Relation, Stack, Stopped, Synchroniser,
     SynchroniserKind, TaskStep, UnseenAtomic,
 };
-use finishline_model::summary::{Place, shell_word};
-use finishline_model::verdict::{Extent, Verdict};
+use finishline_answer::shell_word;
+use finishline_answer::summary::Place;
+use finishline_answer::verdict::{Extent, Verdict};
 use std::collections::BTreeSet;
 
 /// Halves of one step listed before the list is cut in the middle.

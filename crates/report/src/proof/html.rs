@@ -7,7 +7,7 @@ use super::{Selection, races, words};
 use crate::bench::seconds;
 use crate::html::{definition, escape, page, paragraph, source, tone};
 use crate::words::{count, position};
-use finishline_model::proof::{
+use finishline_answer::proof::{
     Dataflow, Kernel, Proof, ReadSources, Reason, Remark, Source, StaticAccess, StaticRace,
 };
 use std::collections::BTreeSet;

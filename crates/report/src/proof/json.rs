@@ -2,7 +2,7 @@
 
 use super::{Selection, exit_status, races, words};
 use crate::json::{SCHEMA_VERSION, SourcePlace, Tool, write_pretty};
-use finishline_model::proof::{
+use finishline_answer::proof::{
     Kernel, ParameterRange, Proof, ReadSources, Reason, Remark, Source, StaticAccess, StaticRace,
     Witness,
 };

@@ -10,8 +10,8 @@ mod text;
 mod words;
 
 use crate::{Format, Style};
-use finishline_model::proof::{Proof, StaticRace};
-use finishline_model::verdict::Verdict;
+use finishline_answer::proof::{Proof, StaticRace};
+use finishline_answer::verdict::Verdict;
 use std::io;
 
 /// How much of a proof is told.

@@ -10,8 +10,8 @@ use crate::sarif::log::{
     Configuration, Descriptor, Invocation, Location, Log, SarifResult, link, message,
 };
 use crate::words::position;
-use finishline_model::proof::{Proof, Reason, Remark, RemarkKind, StaticAccess, StaticRace};
-use finishline_model::verdict::Verdict;
+use finishline_answer::proof::{Proof, Reason, Remark, RemarkKind, StaticAccess, StaticRace};
+use finishline_answer::verdict::Verdict;
 use serde::Serialize;
 use std::io;
 

@@ -8,10 +8,10 @@ use crate::page::{BOLD, DIM, LABEL, Page, RED, YELLOW};
 use crate::rows::Row;
 use crate::text::paint_of;
 use crate::words::{count, position};
-use finishline_model::proof::{
+use finishline_answer::proof::{
     Dataflow, Kernel, Proof, ReadSources, Remark, StaticAccess, StaticRace,
 };
-use finishline_model::summary::Place;
+use finishline_answer::summary::Place;
 use std::collections::BTreeSet;
 use std::io;
 

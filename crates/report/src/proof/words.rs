@@ -1,12 +1,12 @@
 //! The phrases about proofs that more than one format prints. As in [`crate::words`], escaping is the format's duty.
 
 use crate::words::{access_at, conflict, count};
-use finishline_model::proof::{
+use finishline_answer::proof::{
     Benign, Confirmation, Kernel, ParameterRange, Proof, Reason, Remark, StaticAccess, StaticRace,
     Witness,
 };
-use finishline_model::summary::shell_word;
-use finishline_model::verdict::{PROOF_GUARANTEE, Verdict};
+use finishline_answer::shell_word;
+use finishline_answer::verdict::{PROOF_GUARANTEE, Verdict};
 use std::fmt::Display;
 
 /// `write and write to B[N] are not ordered, for N ≥ 1`.

@@ -4,7 +4,7 @@
 //! left out, as the standard wants it. `P` are the properties of a run, `I` those of an invocation: whatever the report adds.
 
 use crate::json::write_pretty;
-use finishline_model::summary::Place;
+use finishline_answer::summary::Place;
 use serde::Serialize;
 use std::io;
 

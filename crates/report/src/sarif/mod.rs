@@ -11,8 +11,8 @@
 pub(crate) mod log;
 
 use crate::{exit_status, words};
-use finishline_model::summary::{AccessSummary, Failure, RaceSummary, Summary};
-use finishline_model::verdict::Verdict;
+use finishline_answer::summary::{AccessSummary, Failure, RaceSummary, Summary};
+use finishline_answer::verdict::Verdict;
 use log::{
     Configuration, Descriptor, Invocation, Location, Log, SarifResult, Suppression, link, message,
 };

@@ -1,10 +1,11 @@
 //! The table of a benchmark, made by hand, in each of its formats.
 
-use finishline_model::bench::{
+use finishline_answer::Verdict;
+use finishline_model::{Pass, Passes};
+use finishline_report::bench::table::{
     BenchFailure, BenchFailureKind, BenchTable, CheckColumn, Checked, ChecksMade, Cost, Overall,
     ProgramRow, ProverRow, ProverTable, RustRow, Spread, Target, Unit, Worst,
 };
-use finishline_model::{Pass, Passes, Verdict};
 use finishline_report::bench::{Format, write, write_prover};
 use serde_json::json;
 

@@ -33,13 +33,13 @@ fn every_kind_of_answer_has_its_exit_status() {
 #[test]
 fn a_suppressed_apparent_race_does_not_count() {
     let mut summary = summaries::all_suppressed();
-    summary.verdict = finishline_model::verdict::Verdict::Apparent;
+    summary.verdict = finishline_answer::verdict::Verdict::Apparent;
     assert_eq!(exit_status(&summary), 0);
 }
 
 #[test]
 fn a_race_counts_even_if_the_verdict_is_about_the_failure() {
     let mut summary = summaries::race_then_failed();
-    summary.verdict = finishline_model::verdict::Verdict::Trap;
+    summary.verdict = finishline_answer::verdict::Verdict::Trap;
     assert_eq!(exit_status(&summary), 66);
 }

@@ -1,7 +1,7 @@
 //! Explanations of checks made by hand: the text as people see it, the JSON against its schema, and the page about both.
 
 use crate::{assert_valid, validator};
-use finishline_model::explain::{ExplainedAccess, Explanation, Fate};
+use finishline_answer::explain::{ExplainedAccess, Explanation, Fate};
 use finishline_model::{AccessKind, Pass, Passes, Site};
 use finishline_report::Style;
 use finishline_report::explain::{Format, write};

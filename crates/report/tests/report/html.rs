@@ -1,7 +1,7 @@
 //! The HTML report: self-contained, well-formed, and nothing of the user's text is markup.
 
 use crate::{render, summaries};
-use finishline_model::summary::Summary;
+use finishline_answer::summary::Summary;
 use finishline_report::{Format, Style};
 
 fn page(summary: &Summary) -> String {

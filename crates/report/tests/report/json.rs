@@ -3,7 +3,8 @@
 
 use crate::summaries;
 use crate::{assert_valid, render, render_json, validator};
-use finishline_model::verdict::{Detector, Verdict};
+use finishline_answer::verdict::Verdict;
+use finishline_model::Detector;
 use finishline_report::{Format, Style};
 use serde_json::{Value, json};
 use std::collections::BTreeSet;
@@ -11,7 +12,7 @@ use std::collections::BTreeSet;
 pub(crate) const SCHEMA: &str = include_str!("../../../../docs/report.schema.json");
 const GUIDE: &str = include_str!("../../../../docs/report.md");
 
-fn report(summary: &finishline_model::summary::Summary) -> Value {
+fn report(summary: &finishline_answer::summary::Summary) -> Value {
     render_json(summary, Format::Json)
 }
 

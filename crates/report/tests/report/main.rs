@@ -13,7 +13,7 @@ mod sarif;
 mod summaries;
 mod text;
 
-use finishline_model::summary::Summary;
+use finishline_answer::summary::Summary;
 use finishline_report::{Format, Style};
 
 fn render(summary: &Summary, format: Format, style: Style) -> String {

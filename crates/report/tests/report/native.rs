@@ -4,8 +4,8 @@ use crate::json::{DAMAGES, SCHEMA, damaged};
 use crate::sarif::{self, list};
 use crate::text::check_snapshots;
 use crate::{assert_valid, native_runs, validator};
-use finishline_model::native::{ConflictClass, Limit, NativeRun, NativeSuite, NativeTaskKind};
-use finishline_model::verdict::{Extent, Verdict};
+use finishline_answer::native::{ConflictClass, Limit, NativeRun, NativeSuite, NativeTaskKind};
+use finishline_answer::verdict::{Extent, Verdict};
 use finishline_report::native::{
     exit_status, has_races, suite_exit_status, write, write_suite, write_summary,
 };

@@ -1,14 +1,15 @@
 //! Native runs as `finishline-symbols` would fill them in, one for each thing a report can say.
 
 use crate::summaries::EVIL;
-use finishline_model::native::{
+use finishline_answer::native::{
     Conflict, ConflictClass, Frame, HeldLock, Limit, NativeAccess, NativeAccessKind, NativeJoin,
     NativeRun, NativeStatistics, NativeSuite, NativeTask, NativeTaskKind, NativeWhy, Object,
     OrderedBy, Origin, Part, Relation, Stack, Stopped, SuppressedConflicts, Synchroniser,
     SynchroniserKind, TaskStep, UnseenAtomic,
 };
-use finishline_model::summary::Place;
-use finishline_model::verdict::{Detector, Extent, Verdict};
+use finishline_answer::summary::Place;
+use finishline_answer::verdict::{Extent, Verdict};
+use finishline_model::Detector;
 
 /// Every run with the name of its snapshot and the exit status it must have.
 pub(crate) fn all() -> Vec<(&'static str, NativeRun, u8)> {

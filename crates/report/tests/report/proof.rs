@@ -5,8 +5,8 @@ use crate::json::{DAMAGES, SCHEMA, damaged, words};
 use crate::sarif::{self, list};
 use crate::text::{check_snapshots, without_colors};
 use crate::{assert_valid, html, proofs, validator};
-use finishline_model::proof::{Benign, Confirmation, Proof, ReasonKind, RemarkKind};
-use finishline_model::verdict::{PROOF_GUARANTEE, Verdict};
+use finishline_answer::proof::{Benign, Confirmation, Proof, ReasonKind, RemarkKind};
+use finishline_answer::verdict::{PROOF_GUARANTEE, Verdict};
 use finishline_report::proof::{Selection, exit_status, write};
 use finishline_report::{Format, Style};
 use serde_json::{Value, json};
@@ -164,7 +164,7 @@ fn every_proof_closes_with_verdict_and_guarantee() {
         let flowing: Vec<&str> = told.split_whitespace().collect();
         assert!(flowing.join(" ").contains(&line), "{name}: {told}");
         let undecided =
-            |kernel: &finishline_model::proof::Kernel| kernel.verdict == Verdict::Unknown;
+            |kernel: &finishline_answer::proof::Kernel| kernel.verdict == Verdict::Unknown;
         assert_eq!(
             told.contains("\nstronger: "),
             proof.kernels.iter().any(undecided),

@@ -1,11 +1,11 @@
 //! Proofs as the prover would fill them in, one for each thing a report of them can say.
 
 use crate::summaries::{EVIL, place};
-use finishline_model::proof::{
+use finishline_answer::proof::{
     Benign, Confirmation, Dataflow, Kernel, ParameterRange, Proof, ReadSources, Reason, ReasonKind,
     Remark, RemarkKind, Source, StaticAccess, StaticRace, Witness,
 };
-use finishline_model::verdict::Verdict;
+use finishline_answer::verdict::Verdict;
 use finishline_model::{AccessId, AccessKind};
 use std::time::Duration;
 

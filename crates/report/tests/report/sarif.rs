@@ -2,7 +2,7 @@
 //! strict schema beside this file, and the rules a schema can't express.
 
 use crate::{assert_valid, render_json, summaries, validator};
-use finishline_model::summary::Summary;
+use finishline_answer::summary::Summary;
 use finishline_report::{Format, exit_status};
 use serde_json::{Value, json};
 

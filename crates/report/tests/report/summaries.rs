@@ -1,11 +1,13 @@
 //! Summaries as the engine would fill them in, one for each thing a report can say.
 
-use finishline_model::event::AccessKind;
-use finishline_model::summary::{
-    AccessSummary, Creation, Failure, Join, Names, Place, RaceSummary, Statistics, Summary,
-    Suppressed, SuppressionEntry, TaskPath, Watch, WhyParallel,
+use finishline_answer::summary::{
+    AccessSummary, Creation, Failure, Join, Names, Place, RaceSummary, Summary, Suppressed,
+    SuppressionEntry, TaskPath, Watch, WhyParallel,
 };
-use finishline_model::verdict::{Detector, Verdict};
+use finishline_answer::verdict::Verdict;
+use finishline_model::Detector;
+use finishline_model::Statistics;
+use finishline_model::event::AccessKind;
 
 /// Every summary with the name of its snapshot.
 pub(crate) fn all() -> Vec<(&'static str, Summary)> {

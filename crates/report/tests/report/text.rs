@@ -1,8 +1,9 @@
 //! The text report: snapshots, and the rules that hold for every one of them.
 
 use crate::{render, summaries};
-use finishline_model::summary::Summary;
-use finishline_model::verdict::{Detector, Verdict};
+use finishline_answer::summary::Summary;
+use finishline_answer::verdict::Verdict;
+use finishline_model::Detector;
 use finishline_report::{Format, Style};
 use std::path::Path;
 

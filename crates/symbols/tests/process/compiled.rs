@@ -1,6 +1,6 @@
 //! The program of these tests, compiled and run in several ways.
 
-use finishline_model::native::{Conflict, NativeRun};
+use finishline_answer::native::{Conflict, NativeRun};
 use finishline_symbols::{Findings, Question, read, symbolise};
 use std::path::Path;
 use std::process::Command;

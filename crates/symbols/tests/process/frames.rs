@@ -1,7 +1,7 @@
 //! Frames, inlining, names, sources, globals.
 
 use crate::compiled::{LINE_TABLES, findings, line, pair, symbolised};
-use finishline_model::native::{Object, Origin};
+use finishline_answer::native::{Object, Origin};
 use finishline_symbols::findings::Module;
 use finishline_symbols::{Question, symbolise};
 

@@ -1,8 +1,8 @@
 //! The user's suppressions, on a real program.
 
 use crate::compiled::findings;
-use finishline_model::suppressions::Suppressions;
-use finishline_model::verdict::Verdict;
+use finishline_answer::suppressions::Suppressions;
+use finishline_answer::verdict::Verdict;
 use finishline_symbols::{Question, symbolise};
 
 #[test]

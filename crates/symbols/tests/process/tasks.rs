@@ -1,13 +1,13 @@
 //! Task paths in rayon's words, and why two tasks are parallel.
 
 use crate::compiled::{findings, line, pair, symbolised};
-use finishline_model::native::{NativeTask, Relation};
-use finishline_model::verdict::Verdict;
+use finishline_answer::native::{NativeTask, Relation};
+use finishline_answer::verdict::Verdict;
 use finishline_symbols::{Question, symbolise};
 
 /// Each step as its operation, its line and the kinds of its parts.
 fn steps(task: &NativeTask) -> Vec<(String, u32, String)> {
-    let step = |step: &finishline_model::native::TaskStep| {
+    let step = |step: &finishline_answer::native::TaskStep| {
         let kinds: Vec<&str> = step.parts.iter().map(|part| part.kind.word()).collect();
         let line = step.place.as_ref().map_or(0, |place| place.line);
         (step.operation.clone(), line, kinds.join(" "))

@@ -3,8 +3,8 @@
 //! Times are in seconds and memory is in bytes. A [`Spread`] is over the rounds of one benchmark; a ratio is always taken
 //! within one round, so that a machine that is slow for a while does not distort it.
 
-use crate::checks::Passes;
-use crate::verdict::Verdict;
+use finishline_answer::Verdict;
+use finishline_model::Passes;
 
 /// The least, the median and the greatest value of all rounds.
 #[derive(Clone, Copy, Debug, PartialEq)]

@@ -2,8 +2,8 @@
 //!
 //! The engine fills it in; a report only formats it. Nothing here refers to ids any more.
 
-use crate::event::{Access, AccessKind, Event, Observer};
-use crate::verdict::{Detector, Verdict};
+use crate::verdict::Verdict;
+use finishline_model::{AccessKind, Detector, Statistics};
 
 /// What `finishline check` found out.
 #[derive(Clone, Debug, PartialEq)]
@@ -156,90 +156,4 @@ pub struct Watch {
     pub accesses: Vec<AccessSummary>,
     /// How many there were in all.
     pub count: u64,
-}
-
-/// What a run did. It counts by listening.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
-pub struct Statistics {
-    pub tasks: u64,
-    pub finishes: u64,
-    pub isolated_blocks: u64,
-    /// Checked accesses, one a location.
-    pub accesses: u64,
-    pub locations: u64,
-    /// Checks that covered several locations at once, and how many these were in all.
-    pub ranges: u64,
-    pub in_ranges: u64,
-}
-
-impl Statistics {
-    /// A check of `count` locations.
-    #[inline]
-    pub fn count_check(&mut self, count: u64) {
-        self.accesses += count;
-        if count > 1 {
-            self.ranges += 1;
-            self.in_ranges += count;
-        }
-    }
-}
-
-impl Observer for Statistics {
-    #[inline]
-    fn event(&mut self, event: &Event) {
-        match event {
-            Event::TaskBegin { .. } => self.tasks += 1,
-            Event::FinishBegin { .. } => self.finishes += 1,
-            Event::IsolatedBegin { .. } => self.isolated_blocks += 1,
-            Event::Alloc { count, .. } => self.locations += count,
-            Event::TaskEnd { .. }
-            | Event::FinishJoin { .. }
-            | Event::FinishEnd { .. }
-            | Event::IsolatedEnd { .. }
-            | Event::Lock { .. }
-            | Event::Unlock { .. }
-            | Event::Release { .. }
-            | Event::Acquire { .. }
-            | Event::Relay { .. }
-            | Event::Glimpse { .. }
-            | Event::GlimpseEnd { .. }
-            | Event::Suspend { .. }
-            | Event::Resume { .. } => {}
-        }
-    }
-
-    #[inline]
-    fn access(&mut self, access: &Access) {
-        self.count_check(access.count);
-    }
-}
-
-/// A word as a shell reads it.
-pub fn shell_word(word: &str) -> String {
-    let plain = |c: char| c.is_ascii_alphanumeric() || "-_./:=+,@%".contains(c);
-    if !word.is_empty() && word.chars().all(plain) {
-        word.to_owned()
-    } else if word.chars().any(is_invisible) {
-        // The only quoting in which such a character can be written so that it does not reach the terminal as it is.
-        let mut quoted = String::from("$'");
-        for c in word.chars() {
-            match c {
-                '\'' | '\\' => quoted.extend(['\\', c]),
-                c if is_invisible(c) => {
-                    let mut bytes = [0; 4];
-                    let bytes = c.encode_utf8(&mut bytes).bytes();
-                    quoted.extend(bytes.map(|byte| format!("\\x{byte:02x}")));
-                }
-                c => quoted.push(c),
-            }
-        }
-        quoted + "'"
-    } else {
-        format!("'{}'", word.replace('\'', r"'\''"))
-    }
-}
-
-/// A character that a report shows escaped.
-fn is_invisible(c: char) -> bool {
-    !matches!(c, '\\' | '\'' | '"') && c.escape_debug().len() > 1
 }

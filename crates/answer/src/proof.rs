@@ -4,10 +4,9 @@
 //! and after everything outside, and, if main leaves tasks to the end of the program, the program itself. Each kernel is
 //! proved, refuted or left open with reasons. `poly` fills this in; a report only formats it.
 
-use crate::event::AccessKind;
-use crate::ids::AccessId;
 use crate::summary::Place;
 use crate::verdict::Verdict;
+use finishline_model::{AccessId, AccessKind};
 use std::time::Duration;
 
 /// The whole answer.

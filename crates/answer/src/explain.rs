@@ -1,9 +1,8 @@
 //! What became of the checks of a program, access by access, in the user's words. The engine fills it in; a report only
 //! formats it.
 
-use crate::checks::Passes;
-use crate::event::AccessKind;
-use crate::source::Site;
+use finishline_model::source::Site;
+use finishline_model::{AccessKind, Passes};
 
 /// Which accesses of a program are checked.
 #[derive(Clone, Debug, PartialEq)]

@@ -1,0 +1,59 @@
+//! Counts of what a run did, for detectors to keep.
+
+use crate::event::{Access, Event, Observer};
+
+/// What a run did. It counts by listening.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
+pub struct Statistics {
+    pub tasks: u64,
+    pub finishes: u64,
+    pub isolated_blocks: u64,
+    /// Checked accesses, one a location.
+    pub accesses: u64,
+    pub locations: u64,
+    /// Checks that covered several locations at once, and how many these were in all.
+    pub ranges: u64,
+    pub in_ranges: u64,
+}
+
+impl Statistics {
+    /// A check of `count` locations.
+    #[inline]
+    pub fn count_check(&mut self, count: u64) {
+        self.accesses += count;
+        if count > 1 {
+            self.ranges += 1;
+            self.in_ranges += count;
+        }
+    }
+}
+
+impl Observer for Statistics {
+    #[inline]
+    fn event(&mut self, event: &Event) {
+        match event {
+            Event::TaskBegin { .. } => self.tasks += 1,
+            Event::FinishBegin { .. } => self.finishes += 1,
+            Event::IsolatedBegin { .. } => self.isolated_blocks += 1,
+            Event::Alloc { count, .. } => self.locations += count,
+            Event::TaskEnd { .. }
+            | Event::FinishJoin { .. }
+            | Event::FinishEnd { .. }
+            | Event::IsolatedEnd { .. }
+            | Event::Lock { .. }
+            | Event::Unlock { .. }
+            | Event::Release { .. }
+            | Event::Acquire { .. }
+            | Event::Relay { .. }
+            | Event::Glimpse { .. }
+            | Event::GlimpseEnd { .. }
+            | Event::Suspend { .. }
+            | Event::Resume { .. } => {}
+        }
+    }
+
+    #[inline]
+    fn access(&mut self, access: &Access) {
+        self.count_check(access.count);
+    }
+}
