@@ -5,6 +5,7 @@
 
 mod calls;
 mod control;
+mod corners;
 mod references;
 mod remarks;
 mod values;
