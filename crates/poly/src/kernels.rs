@@ -32,30 +32,46 @@ pub(crate) struct Kernels {
     pub(crate) list: Vec<(KernelId, Vec<AccessIndex>)>,
 }
 
-/// Divides the accesses of a program.
+/// Divides the accesses of a program. What was not taken apart may access anything, so it counts as well.
 pub(crate) fn divide(facts: &Facts) -> Kernels {
-    let mut list: Vec<(KernelId, Vec<AccessIndex>)> = Vec::new();
+    let mut parts: Vec<Part> = Vec::new();
     let mut escapes = false;
-    for (index, access) in facts.accesses.iter().enumerate() {
-        match outermost(&access.path) {
-            Some(finish) => match list
-                .iter_mut()
-                .find(|(id, _)| *id == KernelId::Finish(finish))
-            {
-                Some((_, accesses)) => accesses.push(index),
-                None => list.push((KernelId::Finish(finish), vec![index])),
-            },
-            None => escapes |= has_task(&access.path),
-        }
+    let accesses = facts.accesses.iter().enumerate();
+    let accesses = accesses.map(|(index, access)| (&access.path, Some(index)));
+    let foreign = facts.gaps.iter().filter(|gap| gap.is_foreign());
+    for (path, access) in accesses.chain(foreign.map(|gap| (&gap.path, None))) {
+        let Some(finish) = outermost(path) else {
+            escapes |= has_task(path);
+            continue;
+        };
+        let at = parts.iter().position(|part| part.finish == finish);
+        let at = at.unwrap_or_else(|| {
+            parts.push(Part {
+                finish,
+                accesses: Vec::new(),
+                is_parallel: false,
+            });
+            parts.len() - 1
+        });
+        parts[at].accesses.extend(access);
+        parts[at].is_parallel |= has_task(path);
     }
-    list.retain(|(_, accesses)| {
-        let mut paths = accesses.iter().map(|index| &facts.accesses[*index].path);
-        paths.any(|path| has_task(path))
-    });
+    let parallel = parts.into_iter().filter(|part| part.is_parallel);
+    let mut list: Vec<_> = parallel
+        .map(|part| (KernelId::Finish(part.finish), part.accesses))
+        .collect();
     if escapes {
         list.push((KernelId::Program, (0..facts.accesses.len()).collect()));
     }
     Kernels { list }
+}
+
+/// What is inside of an outermost finish.
+struct Part {
+    finish: usize,
+    accesses: Vec<AccessIndex>,
+    /// Some of it is in a task.
+    is_parallel: bool,
 }
 
 /// Whether a pair of paths is judged by this kernel.
