@@ -186,6 +186,8 @@ pub enum ReasonKind {
     Indirect,
     /// Arithmetic that is no sum of multiples of counters and parameters.
     NonAffine,
+    /// Arithmetic that may leave 64 bits.
+    Wraps,
     /// A condition that depends on data.
     DataDependent,
     /// A local that a loop changes, not by a constant in every iteration.
@@ -205,9 +207,10 @@ pub enum ReasonKind {
 }
 
 impl ReasonKind {
-    pub const ALL: [ReasonKind; 10] = [
+    pub const ALL: [ReasonKind; 11] = [
         ReasonKind::Indirect,
         ReasonKind::NonAffine,
+        ReasonKind::Wraps,
         ReasonKind::DataDependent,
         ReasonKind::Carried,
         ReasonKind::Recursive,
@@ -223,6 +226,7 @@ impl ReasonKind {
         match self {
             ReasonKind::Indirect => "indirect",
             ReasonKind::NonAffine => "non-affine",
+            ReasonKind::Wraps => "wraps",
             ReasonKind::DataDependent => "data-dependent",
             ReasonKind::Carried => "carried",
             ReasonKind::Recursive => "recursive",
@@ -241,6 +245,7 @@ impl ReasonKind {
             ReasonKind::NonAffine => {
                 "this is no sum of constant multiples of counters and parameters"
             }
+            ReasonKind::Wraps => "this may not fit 64 bits, and then it wraps around",
             ReasonKind::DataDependent => "this condition depends on data",
             ReasonKind::Carried => "what a loop makes of the variable set here is not known",
             ReasonKind::Recursive => "this function calls itself, so it can't be unfolded",
@@ -262,6 +267,9 @@ impl ReasonKind {
             }
             ReasonKind::NonAffine => {
                 "write it with additions and constant factors, e.g. a two-dimensional array instead of `i * n + j`"
+            }
+            ReasonKind::Wraps => {
+                "say by an assertion how large its operands are, or check this input with `finishline check`"
             }
             ReasonKind::DataDependent => {
                 "access the same locations on both sides, or check this input with `finishline check`"

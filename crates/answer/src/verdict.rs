@@ -100,8 +100,8 @@ impl Verdict {
 }
 
 /// What an answer of `finishline prove` is worth, in one sentence.
-pub const PROOF_GUARANTEE: &str = "every input and every schedule, up to where the program fails if it does; \
-     inputs on which 64-bit arithmetic overflows are not covered";
+pub const PROOF_GUARANTEE: &str = "every input and every schedule, up to where the program \
+     fails or exceeds 2^56 steps, 2^48 elements in an array or 2^30 tasks; integers wrap around at 64 bits";
 
 /// For which schedules the answer about a run of an instrumented program holds.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Hash)]

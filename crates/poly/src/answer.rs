@@ -28,6 +28,8 @@ pub struct Answer {
     compared: BTreeSet<AccessId>,
     /// Pairs that race, or may, with the parameters for which they do.
     conflicts: Vec<Conflict>,
+    /// Inputs of which nothing is claimed, in isl's syntax; none: no input.
+    excluded: Option<String>,
 }
 
 /// Two accesses that race for some parameters.
@@ -40,19 +42,16 @@ struct Conflict {
 impl Answer {
     /// The accesses that race with nothing when main gets these arguments. An argument that is no integer is `None`.
     pub fn harmless(&self, arguments: &[Option<i64>]) -> BTreeSet<AccessId> {
-        /// Beyond this, sums of counters and multiples of parameters may not fit into 64 bits.
-        const LARGEST: u64 = 1 << 31;
-        let in_range = |value: &Option<i64>| value.is_none_or(|it| it.unsigned_abs() <= LARGEST);
-        if !arguments.iter().all(in_range) {
+        let isl = Isl::new();
+        if !self.covers(&isl, arguments) {
             return BTreeSet::new();
         }
         let mut harmless = self.compared.clone();
-        let isl = Isl::new();
         for conflict in &self.conflicts {
             if harmless.contains(&conflict.accesses[0]) || harmless.contains(&conflict.accesses[1])
             {
                 // Whatever goes wrong, a check too many does no harm.
-                if conflict.occurs(&isl, arguments).unwrap_or(true) {
+                if may_be(&isl, &conflict.condition, arguments).unwrap_or(true) {
                     harmless.remove(&conflict.accesses[0]);
                     harmless.remove(&conflict.accesses[1]);
                 }
@@ -60,18 +59,23 @@ impl Answer {
         }
         harmless
     }
+
+    /// Whether anything is claimed of these arguments of main.
+    fn covers(&self, isl: &Isl, arguments: &[Option<i64>]) -> bool {
+        let excluded = self.excluded.as_ref();
+        !excluded.is_some_and(|inputs| may_be(isl, inputs, arguments).unwrap_or(true))
+    }
 }
 
-impl Conflict {
-    fn occurs(&self, isl: &Isl, arguments: &[Option<i64>]) -> Result<bool> {
-        let mut set = isl.condition(&self.condition)?;
-        for (at, value) in arguments.iter().enumerate() {
-            if let Some(value) = value {
-                set = set.intersect(&isl.fixed(Symbol::new(Kind::Parameter, at), *value)?)?;
-            }
+/// Whether a condition may hold for these arguments of main.
+fn may_be(isl: &Isl, condition: &str, arguments: &[Option<i64>]) -> Result<bool> {
+    let mut set = isl.condition(condition)?;
+    for (at, value) in arguments.iter().enumerate() {
+        if let Some(value) = value {
+            set = set.intersect(&isl.fixed(Symbol::new(Kind::Parameter, at), *value)?)?;
         }
-        Ok(!set.is_empty()?)
     }
+    Ok(!set.is_empty()?)
 }
 
 impl Budget {
@@ -102,6 +106,7 @@ pub(crate) fn answer(program: &Program, options: &Options) -> Answer {
         undecided: BTreeSet::new(),
         conflicts: Vec::new(),
     };
+    let mut excluded = None;
     let main = &program.functions[program.main.index()];
     let names = main.parameters.iter();
     let mut proof = Proof {
@@ -132,6 +137,15 @@ pub(crate) fn answer(program: &Program, options: &Options) -> Answer {
                     Err(_) => Dataflow::CutShort,
                 };
             }
+            let inputs = objects.excluded.borrow();
+            excluded = inputs.set().map(|inputs| format!("{inputs:?}"));
+            match inputs.ranges(&isl) {
+                Ok(ranges) => proof.range = words.ranges(&ranges),
+                Err(stop) => {
+                    let reason = reason_of(&stop, place(program, main.site));
+                    proof.kernels.push(unknown_kernel("program", reason));
+                }
+            }
         }
         Err(stop) => {
             let place = place(program, main.site);
@@ -144,6 +158,7 @@ pub(crate) fn answer(program: &Program, options: &Options) -> Answer {
         proof,
         compared: judge.compared,
         conflicts: judge.conflicts,
+        excluded,
     }
 }
 
@@ -308,6 +323,13 @@ impl Judge<'_> {
                 words.objects.races(*first, *second, &mut found)?;
                 if first != second {
                     words.objects.races(*second, *first, &mut found)?;
+                }
+            }
+        }
+        if let Some(excluded) = words.objects.excluded.borrow().set() {
+            for finding in std::mem::take(&mut found) {
+                if !of_inputs(&finding.set)?.is_subset(excluded)? {
+                    found.push(finding);
                 }
             }
         }

@@ -6,7 +6,8 @@
 //! instances that agree in the counters of the loops around the place where it was computed.
 
 use crate::order::Path;
-use crate::sets::{Affine, Set};
+use crate::range::Excluded;
+use crate::sets::{Affine, Result, Set};
 use crate::symbols::{Kind, Symbol};
 use finishline_answer::proof::ReasonKind;
 use finishline_fin::hir::{FunctionId, GlobalId, StructId, Type};
@@ -31,11 +32,15 @@ pub(crate) struct Facts {
     pub(crate) finishes: Vec<FinishFacts>,
     /// What could not be unfolded or taken apart at all.
     pub(crate) gaps: Vec<Gap>,
+    /// Inputs of which nothing is claimed, because integers wrap around there.
+    pub(crate) excluded: Excluded,
 }
 
 pub(crate) struct CounterFacts {
     /// As the user calls it.
     pub(crate) name: String,
+    /// The values that a run can reach, in terms of the counter and its first value.
+    pub(crate) reachable: Option<Set>,
 }
 
 /// A value that sets know by a symbol.
@@ -91,7 +96,11 @@ pub(crate) enum Touched {
 #[derive(Clone)]
 pub(crate) enum Stored {
     Nothing,
-    Number(Affine),
+    Number {
+        value: Affine,
+        /// What the arrays allocated so far say of their sizes.
+        sized: Set,
+    },
     Reference(ReferenceIndex),
     /// A constant of a type whose values are not followed.
     Literal(String),
@@ -162,6 +171,7 @@ impl Facts {
     pub(crate) fn new_counter(&mut self, name: &str) -> Symbol {
         self.counters.push(CounterFacts {
             name: name.to_string(),
+            reachable: None,
         });
         Symbol::new(Kind::Counter, self.counters.len() - 1)
     }
@@ -179,6 +189,36 @@ impl Facts {
     /// Whether something may access memory that nobody looked at.
     pub(crate) fn has_foreign(&self) -> bool {
         self.gaps.iter().any(Gap::is_foreign)
+    }
+
+    /// A condition with the definitions of values put in, as far as these don't depend on what reads see.
+    pub(crate) fn in_full(&self, condition: &Set) -> Result<Set> {
+        self.substituted(condition, |_| true)
+    }
+
+    /// A condition with the definitions of some values put in.
+    pub(crate) fn substituted(
+        &self,
+        condition: &Set,
+        wanted: impl Fn(&ValueFacts) -> bool,
+    ) -> Result<Set> {
+        let mut full = condition.clone();
+        loop {
+            let mut defined = None;
+            for symbol in full.symbols()? {
+                if symbol.kind == Kind::Value
+                    && wanted(self.value(symbol))
+                    && let Definition::Is(set) = &self.value(symbol).definition
+                {
+                    defined = Some((symbol, set));
+                    break;
+                }
+            }
+            let Some((symbol, set)) = defined else {
+                return Ok(full);
+            };
+            full = full.intersect(set)?.exists(|it| it == symbol)?;
+        }
     }
 
     pub(crate) fn value(&self, symbol: Symbol) -> &ValueFacts {

@@ -9,14 +9,16 @@
 //! - [`objects`]: which locations an access touches; aliasing is decided here.
 //! - [`sources`]: which writes a read can see (array dataflow analysis, by instance).
 //! - [`races`]: the pairs of instances that conflict in parallel; [`remarks`]: what the sources tell besides.
+//! - [`range`]: the inputs that an answer is about.
 //! - [`kernels`], [`answer`], [`words`]: the parts of a program, what is known of each, and how it is told.
 //! - [`instances`], [`relation`], [`points`]: the same for given arguments, one by one, for those who compare it with a run.
 //! - [`sets`], [`symbols`]: integer sets, by isl.
 //!
 //! **What is established.** The accesses that are found are a superset of those that happen, so a kernel without a racing
 //! pair is proved for every input. A pair that involves nothing unknown is a race. Anything else is
-//! unknown, with the reasons. Two things are taken for granted: the program does not fail before (an
-//! index out of bounds, a failed assertion), and its integers don't wrap around.
+//! unknown, with the reasons. Taken for granted is that the program does not fail before (an index out of bounds, a failed
+//! assertion). Sets speak of endless integers; [`walk`] makes sure that this holds for integers of 64 bits, for the inputs
+//! that [`range`] states.
 
 #![forbid(unsafe_code)]
 
@@ -30,6 +32,7 @@ mod objects;
 mod order;
 mod points;
 mod races;
+mod range;
 mod reach;
 mod relation;
 mod remarks;

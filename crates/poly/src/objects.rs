@@ -9,6 +9,7 @@ use crate::facts::{
     AccessIndex, AllocationIndex, Definition, Facts, Reference, ReferenceIndex, Stored, Touched,
 };
 use crate::order::Order;
+use crate::range::Excluded;
 use crate::sets::{Isl, Result, Set};
 use crate::sources::Sources;
 use crate::symbols::{Kind, Symbol};
@@ -73,6 +74,8 @@ pub(crate) struct Objects<'f> {
     definitions: RefCell<Vec<State<Option<Set>>>>,
     constants: RefCell<Vec<State<bool>>>,
     pub(crate) sources: RefCell<Vec<State<Sources>>>,
+    /// Inputs of which nothing is claimed, because integers wrap around there.
+    pub(crate) excluded: RefCell<Excluded>,
 }
 
 /// Whether something has been worked out.
@@ -101,6 +104,7 @@ impl<'f> Objects<'f> {
             definitions: unasked(facts.values.len()),
             constants: unasked(facts.values.len()),
             sources: unasked(facts.accesses.len()),
+            excluded: RefCell::new(facts.excluded.clone()),
         }
     }
 
@@ -358,9 +362,15 @@ impl<'f> Objects<'f> {
                 let initial = self.isl.constant(initial)?.bind(self.isl, symbol)?;
                 let mut values = sources.initial.intersect(&initial)?;
                 for (write, pairs) in &sources.writes {
-                    let Stored::Number(stored) = &self.facts.accesses[*write].stored else {
+                    let Stored::Number { value: stored, .. } = &self.facts.accesses[*write].stored
+                    else {
                         return Ok(None);
                     };
+                    if let Some(inputs) = self.facts.stores_misfit(self.isl, *write)?
+                        && !self.excluded.borrow_mut().add(self.isl, &inputs)?
+                    {
+                        return Ok(None);
+                    }
                     let stored = stored.rename(|symbol| self.in_copy(symbol, 1))?;
                     let both = pairs.intersect(&stored.bind(self.isl, symbol)?)?;
                     let known = both.exists(|it| it.copy == 1 || it.kind == Kind::Location)?;
@@ -392,14 +402,12 @@ impl<'f> Objects<'f> {
     /// A condition on the counters of the loops around an allocation as one on the coordinates of its objects; none if
     /// it depends on something that only those who allocated it know.
     fn at_allocation(&self, set: &Set, loops: &[Symbol], kind: Kind) -> Result<Option<Set>> {
+        // Whoever uses the array has other values of what was computed in these loops.
+        let set = (self.facts).substituted(set, |value| value.loops > 0)?;
         for symbol in set.symbols()? {
             if symbol.kind == Kind::Value
                 && self.facts.value(symbol).loops > 0
                 && set.involves(symbol)?
-                && matches!(
-                    self.facts.value(symbol).definition,
-                    Definition::Free | Definition::Read(_)
-                )
             {
                 return Ok(None);
             }

@@ -12,19 +12,20 @@ use crate::symbols::{Kind, Symbol};
 use std::collections::BTreeSet;
 
 /// Integers further from 0 are not looked for.
-const FARTHEST: i64 = 1 << 10;
+const FARTHEST: i128 = 1 << 10;
 /// Where so many values of an integer are left, it is tried whether all conditions together leave fewer.
-const NARROW: i64 = 8;
+const NARROW: i128 = 8;
 /// Eliminating stops at so many conditions.
 const MOST_CONDITIONS: usize = 1000;
 
 /// The least and the greatest value of each integer.
-type Ranges = Vec<(i64, i64)>;
+type Ranges = Vec<(i128, i128)>;
 
 /// A set, as seen from some of its symbols.
 pub(crate) struct Points {
     symbols: Vec<Symbol>,
-    systems: Vec<System>,
+    /// None: its numbers are too large to reckon with.
+    systems: Option<Vec<System>>,
     /// Places among the symbols.
     wanted: Vec<usize>,
     /// The set says nothing of one that is wanted, so every point stands for infinitely many.
@@ -48,7 +49,7 @@ impl Points {
     /// integers are too far from 0.
     pub(crate) fn at(&self, arguments: &[i64]) -> Option<BTreeSet<Vec<i64>>> {
         let mut found = BTreeSet::new();
-        for system in &self.systems {
+        for system in self.systems.as_ref()? {
             let mut ranges = vec![(-FARTHEST, FARTHEST); system.integers];
             for (at, range) in ranges.iter_mut().enumerate() {
                 let parameter = self
@@ -57,7 +58,7 @@ impl Points {
                     .filter(|symbol| symbol.kind == Kind::Parameter);
                 let mut conditions = system.conditions.iter();
                 if let Some(symbol) = parameter {
-                    let value = *arguments.get(symbol.index as usize)?;
+                    let value = i128::from(*arguments.get(symbol.index as usize)?);
                     *range = (value, value);
                 } else if !self.wanted.contains(&at)
                     && conditions.all(|condition| condition.factors[at] == 0)
@@ -82,7 +83,7 @@ impl Points {
             return Some(());
         }
         let Some(at) = next(system, &mut ranges, &self.wanted) else {
-            let point = self.wanted.iter().map(|at| ranges[*at].0).collect();
+            let point = self.wanted.iter().map(|at| ranges[*at].0 as i64).collect();
             if !found.contains(&point) && is_possible(system, &ranges)? {
                 found.insert(point);
             }
@@ -100,7 +101,7 @@ impl Points {
     }
 }
 
-fn is_unbounded((low, high): (i64, i64)) -> bool {
+fn is_unbounded((low, high): (i128, i128)) -> bool {
     low == -FARTHEST || high == FARTHEST
 }
 
@@ -159,7 +160,7 @@ fn is_part_possible(system: &System, mut ranges: Ranges, part: &[usize]) -> Opti
 }
 
 /// Narrows ranges as far as the conditions do; false if none of their integers satisfy all conditions.
-fn narrow(system: &System, ranges: &mut [(i64, i64)]) -> bool {
+fn narrow(system: &System, ranges: &mut [(i128, i128)]) -> bool {
     loop {
         let mut changed = false;
         for Linear {
@@ -173,11 +174,11 @@ fn narrow(system: &System, ranges: &mut [(i64, i64)]) -> bool {
                     continue;
                 }
                 let terms = || factors.iter().map(|factor| sign * factor).enumerate();
-                let greatest = |(at, factor): (usize, i64)| {
+                let greatest = |(at, factor): (usize, i128)| {
                     let (low, high) = ranges[at];
                     (factor * low).max(factor * high)
                 };
-                let sum = sign * constant + terms().map(greatest).sum::<i64>();
+                let sum = sign * constant + terms().map(greatest).sum::<i128>();
                 if sum < 0 {
                     return false;
                 }
@@ -209,8 +210,8 @@ fn narrow(system: &System, ranges: &mut [(i64, i64)]) -> bool {
 
 /// The range of an integer that all conditions together leave to it, by Fourier's and Motzkin's elimination of those not
 /// determined yet; none if that takes too many conditions.
-fn eliminate_others(system: &System, ranges: &[(i64, i64)], at: usize) -> Option<(i64, i64)> {
-    const NOTHING: (i64, i64) = (0, -1);
+fn eliminate_others(system: &System, ranges: &[(i128, i128)], at: usize) -> Option<(i128, i128)> {
+    const NOTHING: (i128, i128) = (0, -1);
     // A row is the constant and the factors of what is at least 0.
     let mut rows = BTreeSet::new();
     for condition in &system.conditions {
@@ -228,15 +229,15 @@ fn eliminate_others(system: &System, ranges: &[(i64, i64)], at: usize) -> Option
         rows.insert(row);
     }
     for other in (0..ranges.len()).filter(|other| *other != at) {
-        let involved = |row: &Vec<i64>| row[other + 1] != 0;
-        let (with, mut without): (BTreeSet<Vec<i64>>, BTreeSet<_>) =
+        let involved = |row: &Vec<i128>| row[other + 1] != 0;
+        let (with, mut without): (BTreeSet<Vec<i128>>, BTreeSet<_>) =
             rows.into_iter().partition(involved);
         for above in with.iter().filter(|row| row[other + 1] > 0) {
             for below in with.iter().filter(|row| row[other + 1] < 0) {
                 let (up, down) = (above[other + 1], -below[other + 1]);
                 let sum =
-                    |(a, b): (&i64, &i64)| a.checked_mul(down)?.checked_add(b.checked_mul(up)?);
-                let mut row: Vec<i64> =
+                    |(a, b): (&i128, &i128)| a.checked_mul(down)?.checked_add(b.checked_mul(up)?);
+                let mut row: Vec<i128> =
                     (above.iter().zip(below)).map(sum).collect::<Option<_>>()?;
                 let divisor = row[1..].iter().copied().fold(0, gcd);
                 if divisor > 0 {
@@ -263,7 +264,7 @@ fn eliminate_others(system: &System, ranges: &[(i64, i64)], at: usize) -> Option
     Some((low, high))
 }
 
-fn gcd(a: i64, b: i64) -> i64 {
+fn gcd(a: i128, b: i128) -> i128 {
     match b {
         0 => a.abs(),
         _ => gcd(b, a % b),
@@ -321,7 +322,7 @@ mod tests {
             [0, -1, 2, -2],
             [-1, 0, -1, 1],
         ];
-        let system = |conditions: &[[i64; 4]]| System {
+        let system = |conditions: &[[i128; 4]]| System {
             integers: 3,
             conditions: (conditions.iter())
                 .map(|[constant, factors @ ..]| Linear {
@@ -331,10 +332,10 @@ mod tests {
                 })
                 .collect(),
         };
-        let points = |conditions: &[[i64; 4]]| {
+        let points = |conditions: &[[i128; 4]]| {
             let points = Points {
                 symbols: vec![I],
-                systems: vec![system(conditions)],
+                systems: Some(vec![system(conditions)]),
                 wanted: vec![0],
                 is_infinite: false,
             };

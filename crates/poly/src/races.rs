@@ -107,7 +107,7 @@ impl<'f> Objects<'f> {
             return Ok(None);
         }
         set = self.with_constants(&set)?;
-        if set.is_empty()? {
+        if set.is_empty()? || self.facts.possible(self.isl, &set)?.is_empty()? {
             return Ok(None);
         }
         let mut doubts: Vec<_> = targets.vague.into_iter().chain(others.vague).collect();

@@ -4,11 +4,12 @@ use crate::facts::{AccessIndex, CounterFacts, Gap};
 use crate::objects::{Objects, Slot};
 use crate::order::loops;
 use crate::races::Finding;
+use crate::range::Range;
 use crate::sets::{Result, Set};
 use crate::symbols::{Kind, Naming, Symbol};
 use finishline_answer::proof::{
-    Confirmation, ReadSources, Reason, Remark, RemarkKind, Source, StaticAccess, StaticRace,
-    Witness,
+    Confirmation, ParameterRange, ReadSources, Reason, Remark, RemarkKind, Source, StaticAccess,
+    StaticRace, Witness,
 };
 use finishline_answer::summary::Place;
 use finishline_fin::hir::{LocalId, Program, Type};
@@ -44,6 +45,16 @@ impl Words<'_> {
         }
     }
 
+    /// The inputs that an answer is about.
+    pub(crate) fn ranges(&self, ranges: &[Range]) -> Vec<ParameterRange> {
+        let named = ranges.iter().map(|range| ParameterRange {
+            parameter: self.objects.facts.parameters[range.parameter].clone(),
+            least: range.least,
+            greatest: range.greatest,
+        });
+        named.collect()
+    }
+
     /// What a symbol is called.
     fn name(&self, symbol: Symbol) -> String {
         let facts = self.objects.facts;
@@ -51,7 +62,7 @@ impl Words<'_> {
         match symbol.kind {
             Kind::Parameter => facts.parameters[index].clone(),
             Kind::Counter => {
-                let CounterFacts { name } = &facts.counters[index];
+                let CounterFacts { name, .. } = &facts.counters[index];
                 if symbol.copy == 0 {
                     name.clone()
                 } else {
@@ -331,6 +342,9 @@ impl Words<'_> {
         let magnitude = Symbol::object(u16::MAX as usize);
         let size = isl.symbol(magnitude)?;
         let mut set = part.intersect(&isl.constant(0)?.at_most(&size)?)?;
+        if let Some(excluded) = self.objects.excluded.borrow().set() {
+            set = set.subtract(excluded)?;
+        }
         for parameter in &parameters {
             let value = isl.symbol(*parameter)?;
             set = set.intersect(&value.at_most(&size)?)?;

@@ -55,8 +55,8 @@ impl Isl {
             .map(Set)
     }
 
-    pub(crate) fn constant(&self, value: i64) -> Result<Affine> {
-        let text = format!("{{ [({value})] }}");
+    pub(crate) fn constant(&self, value: impl Into<i128>) -> Result<Affine> {
+        let text = format!("{{ [({})] }}", value.into());
         self.read(|context| isl::PwAff::read_from_str(context, &text))
             .map(Affine)
     }

@@ -145,14 +145,15 @@ pub(crate) struct System {
 
 /// A constant plus multiples of integers is 0, or at least 0.
 pub(crate) struct Linear {
-    pub(crate) constant: i64,
-    pub(crate) factors: Vec<i64>,
+    pub(crate) constant: i128,
+    pub(crate) factors: Vec<i128>,
     pub(crate) is_zero: bool,
 }
 
 impl Set {
-    /// The set in numbers: one of these systems holds.
-    pub(crate) fn systems(&self) -> Result<Vec<System>> {
+    /// The set in numbers: one of these systems holds. None if a number is so large that sums of products with 64-bit
+    /// integers may not fit 128 bits.
+    pub(crate) fn systems(&self) -> Result<Option<Vec<System>>> {
         let pieces = self.done(self.0.get_basic_set_list())?;
         let count = self.told(self.0.n_basic_set())?;
         (0..count)
@@ -160,7 +161,9 @@ impl Set {
             .collect()
     }
 
-    fn system(&self, piece: &isl::BasicSet) -> Result<System> {
+    fn system(&self, piece: &isl::BasicSet) -> Result<Option<System>> {
+        /// Products with 64-bit integers leave room for 64 terms.
+        const LARGEST: u128 = 1 << 57;
         use DimType::{Cst, Div, Param, Set};
         let mut system = System {
             integers: 0,
@@ -176,16 +179,24 @@ impl Set {
             for row in 0..rows {
                 let entry = |column| {
                     let value = self.done(matrix.get_element_val(row, column))?;
-                    self.told(value.get_num_si())
+                    let text = self.told(value.to_str())?;
+                    Ok(text.parse().ok())
                 };
+                let numbers = (0..columns).map(entry).collect::<Result<Option<Vec<i128>>>>()?;
+                let Some([constant, factors @ ..]) = numbers.as_deref() else {
+                    return Ok(None);
+                };
+                if factors.iter().any(|it| it.unsigned_abs() > LARGEST) {
+                    return Ok(None);
+                }
                 system.conditions.push(Linear {
-                    constant: entry(0)?,
-                    factors: (1..columns).map(entry).collect::<Result<_>>()?,
+                    constant: *constant,
+                    factors: factors.to_vec(),
                     is_zero,
                 });
             }
         }
-        Ok(system)
+        Ok(Some(system))
     }
 }
 

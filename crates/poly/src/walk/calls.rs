@@ -40,8 +40,10 @@ impl Walker<'_> {
             returns: Vec::new(),
             loops: self.loops.len(),
             scope: 0,
+            sized_at_returns: Vec::new(),
         });
         let before = self.domain.clone();
+        let sized = self.sized.clone();
         let ended = if function.body.sync_scope {
             self.inside_finish("sync scope", function.site, |walker| {
                 let scope = walker.path.len() - 1;
@@ -53,6 +55,12 @@ impl Walker<'_> {
         };
         let frame = self.frames.pop().expect("it was pushed");
         ended?;
+        match frame.sized_at_returns.as_slice() {
+            [] => {}
+            [only] if self.domain.is_empty()? => self.sized = only.clone(),
+            // Control came back in several ways.
+            _ => self.sized = sized,
+        }
         self.domain = self.returned(&frame, before)?;
         match &function.result {
             Some(ty) => self.result(frame, ty, site),

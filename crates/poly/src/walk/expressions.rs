@@ -8,7 +8,7 @@ use finishline_fin::hir::{Expression, ExpressionKind, Place, PlaceKind, StructId
 use finishline_ir::{BinaryOp, CompareOp, Const, MathFunction, UnaryOp};
 use finishline_model::{AccessId, AccessKind, AllocationId, SiteId};
 
-/// Factors and divisors beyond this are not affine to us: the arithmetic of real programs would wrap around.
+/// Factors and divisors beyond this are not affine to us.
 const LARGEST_FACTOR: i64 = 1 << 31;
 
 impl Walker<'_> {
@@ -88,9 +88,14 @@ impl Walker<'_> {
             } => {
                 let mut lengths = Vec::new();
                 for size in sizes {
-                    let size = self.expression(size)?;
-                    lengths.push(self.int(size)?);
+                    let length = self.expression(size)?;
+                    let length = self.int(length)?;
+                    lengths.push(match sizes.len() {
+                        1 => self.exact_number(length, site)?,
+                        _ => self.exact(length, site)?,
+                    });
                 }
+                self.allocated(&lengths)?;
                 Ok(self.allocate(*allocation, expression.ty.clone(), lengths))
             }
         }
@@ -152,8 +157,9 @@ impl Walker<'_> {
                 let array = self.reference(array);
                 let mut affine = Vec::new();
                 for index in indices {
-                    let index = self.expression(index)?;
-                    affine.push(self.int(index)?);
+                    let value = self.expression(index)?;
+                    let value = self.int(value)?;
+                    affine.push(self.exact_number(value, place.site)?);
                 }
                 Touched::Element {
                     array,
@@ -218,7 +224,7 @@ impl Walker<'_> {
             Type::Int => {
                 let left = self.int(left)?;
                 let right = self.int(right)?;
-                match self.arithmetic(op, &left, &right)? {
+                match self.arithmetic(op, left, right, site)? {
                     Some(value) => Ok(Value::Int(value)),
                     None => Ok(Value::Unknown(ReasonKind::NonAffine, site)),
                 }
@@ -236,38 +242,51 @@ impl Walker<'_> {
         }
     }
 
-    /// Integer arithmetic, where it is affine and nothing wraps around.
-    fn arithmetic(&self, op: BinaryOp, left: &Affine, right: &Affine) -> Result<Option<Affine>> {
+    /// Integer arithmetic, where it is affine.
+    fn arithmetic(
+        &mut self,
+        op: BinaryOp,
+        left: Affine,
+        right: Affine,
+        site: SiteId,
+    ) -> Result<Option<Affine>> {
         let small = |value: &Affine| {
             let constant = value.as_constant()?;
             Ok(constant.filter(|value| value.unsigned_abs() <= LARGEST_FACTOR.unsigned_abs()))
         };
         Ok(Some(match op {
-            BinaryOp::Add => left.add(right)?,
-            BinaryOp::Subtract => left.sub(right)?,
-            BinaryOp::Multiply => match (small(left)?, small(right)?) {
+            BinaryOp::Add => left.add(&right)?,
+            BinaryOp::Subtract => left.sub(&right)?,
+            BinaryOp::Multiply => match (small(&left)?, small(&right)?) {
                 (_, Some(factor)) => left.scale(factor)?,
                 (Some(factor), None) => right.scale(factor)?,
                 (None, None) => return Ok(None),
             },
-            BinaryOp::Divide => match small(right)? {
+            BinaryOp::Divide => match small(&right)? {
                 Some(0) | None => return Ok(None),
-                Some(by) => self.truncated(left, by)?,
+                Some(by) => {
+                    let left = self.exact(left, site)?;
+                    self.truncated(&left, by)?
+                }
             },
-            BinaryOp::Remainder => match small(right)? {
+            BinaryOp::Remainder => match small(&right)? {
                 Some(0) | None => return Ok(None),
-                Some(by) => left.sub(&self.truncated(left, by)?.scale(by)?)?,
+                Some(by) => {
+                    let left = self.exact(left, site)?;
+                    left.sub(&self.truncated(&left, by)?.scale(by)?)?
+                }
             },
+            // Shifts use the low 6 bits of the count.
             BinaryOp::ShiftLeft => match right.as_constant()? {
-                Some(by @ 0..=31) => left.scale(1 << by)?,
-                _ => return Ok(None),
+                Some(by) => left.scale(1 << (by & 63))?,
+                None => return Ok(None),
             },
-            BinaryOp::ShiftRight => match right.as_constant()? {
-                Some(by @ 0..=31) => left.floor_divide(1 << by)?,
-                _ => return Ok(None),
+            BinaryOp::ShiftRight => match right.as_constant()?.map(|by| by & 63) {
+                None | Some(63) => return Ok(None),
+                Some(by) => self.exact(left, site)?.floor_divide(1 << by)?,
             },
             // The low bits.
-            BinaryOp::And => match (small(left)?, small(right)?) {
+            BinaryOp::And => match (small(&left)?, small(&right)?) {
                 (_, Some(mask)) if mask >= 0 && (mask + 1) & mask == 0 => left.modulo(mask + 1)?,
                 (Some(mask), _) if mask >= 0 && (mask + 1) & mask == 0 => right.modulo(mask + 1)?,
                 _ => return Ok(None),
@@ -277,7 +296,12 @@ impl Walker<'_> {
     }
 
     /// The quotient, rounded towards zero.
-    fn truncated(&self, value: &Affine, by: i64) -> Result<Affine> {
+    fn truncated(&mut self, value: &Affine, by: i64) -> Result<Affine> {
+        if by == -1 {
+            // The least integer has no opposite: such a division fails.
+            let fails = value.at_most(&self.isl.constant(i64::MIN)?)?;
+            self.domain = self.domain.subtract(&fails)?;
+        }
         let (value, by) = if by < 0 {
             (value.neg()?, -by)
         } else {
@@ -294,14 +318,18 @@ impl Walker<'_> {
 
     fn compare(&mut self, op: CompareOp, left: Value, right: Value, site: SiteId) -> Result<Value> {
         Ok(match (left, right) {
-            (Value::Int(left), Value::Int(right)) => Value::Bool(match op {
-                CompareOp::Equal => left.equals(&right)?,
-                CompareOp::NotEqual => left.differs(&right)?,
-                CompareOp::Less => left.less(&right)?,
-                CompareOp::LessEqual => left.at_most(&right)?,
-                CompareOp::Greater => right.less(&left)?,
-                CompareOp::GreaterEqual => right.at_most(&left)?,
-            }),
+            (Value::Int(left), Value::Int(right)) => {
+                let left = self.exact(left, site)?;
+                let right = self.exact(right, site)?;
+                Value::Bool(match op {
+                    CompareOp::Equal => left.equals(&right)?,
+                    CompareOp::NotEqual => left.differs(&right)?,
+                    CompareOp::Less => left.less(&right)?,
+                    CompareOp::LessEqual => left.at_most(&right)?,
+                    CompareOp::Greater => right.less(&left)?,
+                    CompareOp::GreaterEqual => right.at_most(&left)?,
+                })
+            }
             (Value::Bool(left), Value::Bool(right)) => {
                 let differ = left.subtract(&right)?.union(&right.subtract(&left)?)?;
                 Value::Bool(match op {
@@ -325,7 +353,7 @@ impl Walker<'_> {
                 let (one, zero) = (self.isl.constant(1)?, self.isl.constant(0)?);
                 Value::Int(Affine::select(&condition, &one, &zero)?)
             }
-            (Value::Literal(text), Type::Int) => match text.parse() {
+            (Value::Literal(text), Type::Int) => match text.parse::<i64>() {
                 Ok(value) => Value::Int(self.isl.constant(value)?),
                 Err(_) => Value::Unknown(ReasonKind::NonAffine, site),
             },
@@ -348,25 +376,19 @@ impl Walker<'_> {
             return Ok(Value::Unknown(ReasonKind::NonAffine, site));
         };
         let last = self.int(last)?;
-        Ok(Value::Int(match (function, operands.pop()) {
+        let last = self.exact(last, site)?;
+        let first = match operands.pop() {
+            Some(first) => {
+                let first = self.int(first)?;
+                Some(self.exact(first, site)?)
+            }
+            None => None,
+        };
+        Ok(Value::Int(match (function, first) {
             (MathFunction::Abs, None) => last.max(&last.neg()?)?,
-            (MathFunction::Min, Some(first)) => self.int(first)?.min(&last)?,
-            (MathFunction::Max, Some(first)) => self.int(first)?.max(&last)?,
+            (MathFunction::Min, Some(first)) => first.min(&last)?,
+            (MathFunction::Max, Some(first)) => first.max(&last)?,
             _ => return Ok(Value::Unknown(ReasonKind::NonAffine, site)),
         }))
-    }
-
-    /// What a write of this value leaves behind.
-    pub(super) fn stored(&self, value: &Value) -> Result<Stored> {
-        Ok(match value {
-            Value::Int(value) => Stored::Number(value.clone()),
-            Value::Reference(reference) => Stored::Reference(*reference),
-            Value::Literal(text) => Stored::Literal(text.clone()),
-            Value::Bool(condition) if condition.is_empty()? => Stored::Literal("false".to_string()),
-            Value::Bool(condition) if condition.complement()?.is_empty()? => {
-                Stored::Literal("true".to_string())
-            }
-            Value::Bool(_) | Value::Unknown(..) => Stored::Unknown,
-        })
     }
 }

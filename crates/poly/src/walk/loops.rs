@@ -7,6 +7,7 @@
 
 use super::induction::{first_value, increment, literal};
 use super::references::Turn;
+use super::wrapping::{STEPS, TASKS};
 use super::{Jumps, Value, Walker};
 use crate::facts::Reference;
 use crate::order::Step;
@@ -37,7 +38,7 @@ struct Bounds {
 }
 
 impl Walker<'_> {
-    /// Runs the body for each value of a range. Nothing of what it does to locals outlives an iteration.
+    /// Runs the body, a task, for each value of a range. Nothing of what it does to locals outlives an iteration.
     pub(super) fn counted(
         &mut self,
         counter: LocalId,
@@ -46,7 +47,7 @@ impl Walker<'_> {
         body: impl FnOnce(&mut Self) -> Result<()>,
     ) -> Result<()> {
         match self.bounds(range)? {
-            Some(bounds) => self.iterate(counter, &bounds, |walker, _| body(walker)),
+            Some(bounds) => self.iterate((counter, TASKS), &bounds, |walker, _| body(walker)),
             None => self.endlessly(site, |walker| {
                 walker.forget(counter, ReasonKind::Unbounded, site)?;
                 body(walker)
@@ -68,7 +69,7 @@ impl Walker<'_> {
         match bounds {
             Some(bounds) => {
                 let mut exits = None;
-                self.iterate(counter, &bounds, |walker, symbol| {
+                self.iterate((counter, STEPS), &bounds, |walker, symbol| {
                     let (_, number) = walker.progression(&bounds.start, bounds.step, symbol)?;
                     exits = Some(walker.body(&carried, &number, body)?);
                     Ok(())
@@ -109,6 +110,7 @@ impl Walker<'_> {
             None => ("iteration".to_string(), self.isl.constant(0)?, 1),
         };
         let symbol = self.facts.new_counter(&name);
+        self.reaches(symbol, (&start, step), STEPS)?;
         let (reached, number) = self.progression(&start, step, symbol)?;
         let before = self.domain.clone();
         let descending = step < 0;
@@ -200,8 +202,10 @@ impl Walker<'_> {
     fn bounds(&mut self, range: &Range) -> Result<Option<Bounds>> {
         let start = self.expression(&range.start)?;
         let start = self.int(start)?;
+        let start = self.exact(start, range.site)?;
         let end = self.expression(&range.end)?;
         let end = self.int(end)?;
+        let end = self.exact(end, range.site)?;
         let step = match &range.step {
             Some(step) => {
                 let step = self.expression(step)?;
@@ -228,16 +232,17 @@ impl Walker<'_> {
         rounded.floor_divide(step)?.max(&self.isl.constant(0)?)
     }
 
-    /// Does something in every iteration of a counted loop, its counter set.
+    /// Does something in every iteration of a counted loop, its counter set. It iterates at most so often.
     fn iterate(
         &mut self,
-        counter: LocalId,
+        (counter, most): (LocalId, i128),
         bounds: &Bounds,
         run: impl FnOnce(&mut Self, Symbol) -> Result<()>,
     ) -> Result<()> {
         let function = self.frame().function;
         let local = &self.program.functions[function.index()].locals[counter.index()];
         let symbol = self.facts.new_counter(&local.name);
+        self.reaches(symbol, (&bounds.start, bounds.step), most)?;
         let value = self.isl.symbol(symbol)?;
         let descending = bounds.step < 0;
         let (reached, _) = self.progression(&bounds.start, bounds.step, symbol)?;
@@ -266,6 +271,7 @@ impl Walker<'_> {
     /// Does something in every iteration of a loop of which nobody knows how often it runs.
     fn endlessly(&mut self, site: SiteId, run: impl FnOnce(&mut Self) -> Result<()>) -> Result<()> {
         let symbol = self.facts.new_counter("iteration");
+        self.reaches(symbol, (&self.isl.constant(0)?, 1), STEPS)?;
         let number = self.isl.symbol(symbol)?;
         let before = self.domain.clone();
         let step = Step::Loop {

@@ -16,6 +16,7 @@ mod loops;
 mod nesting;
 mod references;
 mod statements;
+mod wrapping;
 
 use crate::facts::{
     Access, AccessIndex, Barrier, Definition, Facts, FinishFacts, Gap, Reference, Stored, Touched,
@@ -56,6 +57,8 @@ struct Frame {
     loops: usize,
     /// Where its sync scope begins, if control is in one.
     scope: usize,
+    /// What was known of the sizes of arrays at each `return`.
+    sized_at_returns: Vec<Set>,
 }
 
 /// How control left the iterations of a loop before their end.
@@ -74,6 +77,9 @@ pub(crate) struct Walker<'p> {
     path: Vec<Step>,
     loops: Vec<Symbol>,
     domain: Set,
+    /// What is known of the sizes of the arrays that control came past, apart from the domain, which it would make
+    /// unreadable.
+    sized: Set,
     isolated: bool,
     frames: Vec<Frame>,
     /// Of the loops around, how control left their iterations.
@@ -96,6 +102,7 @@ pub(crate) fn walk(isl: &Isl, program: &Program) -> Result<Facts> {
         path: vec![Step::Nth(0)],
         loops: Vec::new(),
         domain: isl.everything()?,
+        sized: isl.everything()?,
         isolated: false,
         frames: Vec::new(),
         jumps: Vec::new(),
@@ -150,8 +157,13 @@ impl Walker<'_> {
     /// Does something inside a construct.
     fn inside<T>(&mut self, step: Step, run: impl FnOnce(&mut Self) -> Result<T>) -> Result<T> {
         let outside = self.path.len();
+        let sized = self.sized.clone();
         self.path.extend([step, Step::Nth(0)]);
         let result = run(self);
+        // A loop may not run, and nobody here comes past what a task does.
+        if matches!(step, Step::Loop { .. } | Step::Task) {
+            self.sized = sized;
+        }
         self.path.truncate(outside);
         self.advance();
         result
@@ -170,18 +182,19 @@ impl Walker<'_> {
 
     /// Does something only where a condition holds; returns the domain at its end.
     fn under(&mut self, condition: &Set, run: impl FnOnce(&mut Self) -> Result<()>) -> Result<Set> {
-        let before = self.domain.clone();
-        self.domain = before.intersect(condition)?;
+        let before = (self.domain.clone(), self.sized.clone());
+        self.domain = before.0.intersect(condition)?;
         run(self)?;
-        Ok(std::mem::replace(&mut self.domain, before))
+        self.sized = before.1;
+        Ok(std::mem::replace(&mut self.domain, before.0))
     }
 
     /// Does something whose end is not followed by what comes next: a task, a part that only reads.
     fn aside<T>(&mut self, condition: &Set, run: impl FnOnce(&mut Self) -> Result<T>) -> Result<T> {
-        let before = self.domain.clone();
-        self.domain = before.intersect(condition)?;
+        let before = (self.domain.clone(), self.sized.clone());
+        self.domain = before.0.intersect(condition)?;
         let result = run(self);
-        self.domain = before;
+        (self.domain, self.sized) = before;
         result
     }
 
@@ -397,21 +410,6 @@ impl Walker<'_> {
 
     /// A condition with the definitions of values put in, as far as they are known by now.
     fn in_full(&self, condition: &Set) -> Result<Set> {
-        let mut full = condition.clone();
-        loop {
-            let mut defined = None;
-            for symbol in full.symbols()? {
-                if symbol.kind == Kind::Value
-                    && let Definition::Is(set) = &self.facts.value(symbol).definition
-                {
-                    defined = Some((symbol, set));
-                    break;
-                }
-            }
-            let Some((symbol, set)) = defined else {
-                return Ok(full);
-            };
-            full = full.intersect(set)?.exists(|it| it == symbol)?;
-        }
+        self.facts.in_full(condition)
     }
 }

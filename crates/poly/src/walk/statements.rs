@@ -97,6 +97,8 @@ impl Walker<'_> {
                 let domain = self.leave()?;
                 let loops = self.loops.len();
                 self.frame().returns.push((domain, value, loops));
+                let sized = self.sized.clone();
+                self.frame().sized_at_returns.push(sized);
                 Ok(())
             }
             Statement::Print(arguments) => self.message(arguments),
@@ -152,6 +154,7 @@ impl Walker<'_> {
                     None => None,
                 };
                 let arguments = self.arguments(arguments)?;
+                let creator = self.domain.clone();
                 self.inside(Step::Task, |walker| {
                     let result = walker.unfold(*function, arguments, *site)?;
                     if let Some((touched, access)) = place {
@@ -159,7 +162,10 @@ impl Walker<'_> {
                         walker.access(access, AccessKind::Write, touched, stored)?;
                     }
                     Ok(())
-                })
+                })?;
+                // The creator goes on, whether or not the callee comes to its end.
+                self.domain = creator;
+                Ok(())
             }
             Statement::Sync(site) => self.barrier(*site),
         }

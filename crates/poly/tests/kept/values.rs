@@ -274,19 +274,35 @@ fn a_variable_and_continue() {
     assert_ne!(kept.verdict(), Verdict::Proved);
 }
 
-/// What is proved of integers that don't wrap around says little about arguments near the largest.
+/// An access is harmless for the arguments of which something is claimed. Sums wrap around without harm,
+/// comparisons of what may have wrapped around don't.
 #[test]
-fn nothing_is_harmless_if_arguments_are_huge() {
-    let kept = kept(
+fn what_is_harmless_depends_on_the_arguments() {
+    let sum = kept(
         "fn main(n: int) {
     let a = new int[10];
     forall i in 0..2 { a[i + n - n] = 1; }
 }
 ",
     );
-    let answer = prove(&kept.program, &OPTIONS);
+    let answer = prove(&sum.program, &OPTIONS);
     assert_eq!(answer.proof.verdict, Verdict::Proved);
-    for (n, harmless) in [(5, 1), (-5, 1), (1 << 40, 0), (i64::MIN, 0)] {
+    assert!(answer.proof.range.is_empty());
+    for n in [5, -5, 1 << 40, i64::MIN, i64::MAX] {
+        assert_eq!(answer.harmless(&[Some(n)]).len(), 1, "{n}");
+    }
+    let comparison = kept(
+        "fn main(n: int) {
+    let a = new int[10];
+    forall i in 0..2 { a[i] = 1; if n + 1 < n { a[0] = 2; } }
+}
+",
+    );
+    let answer = prove(&comparison.program, &OPTIONS);
+    assert_eq!(answer.proof.verdict, Verdict::Proved);
+    let range = &answer.proof.range[0];
+    assert_eq!((range.least, range.greatest), (None, Some(1 << 62)));
+    for (n, harmless) in [(5, 2), (i64::MIN, 2), (i64::MAX - 1, 2), (i64::MAX, 0)] {
         assert_eq!(answer.harmless(&[Some(n)]).len(), harmless, "{n}");
     }
 }
