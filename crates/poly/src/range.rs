@@ -28,7 +28,10 @@ impl Excluded {
     /// Excludes inputs; false if some of them are near 0, then nothing changes.
     pub(crate) fn add(&mut self, isl: &Isl, inputs: &Set) -> Result<bool> {
         let parameters = parameters(inputs)?;
-        if !inputs.intersect(&within(isl, &parameters, NEAR)?)?.is_empty()? {
+        if !inputs
+            .intersect(&within(isl, &parameters, NEAR)?)?
+            .is_empty()?
+        {
             return Ok(false);
         }
         self.0 = Some(match &self.0 {

@@ -182,7 +182,9 @@ impl Set {
                     let text = self.told(value.to_str())?;
                     Ok(text.parse().ok())
                 };
-                let numbers = (0..columns).map(entry).collect::<Result<Option<Vec<i128>>>>()?;
+                let numbers = (0..columns)
+                    .map(entry)
+                    .collect::<Result<Option<Vec<i128>>>>()?;
                 let Some([constant, factors @ ..]) = numbers.as_deref() else {
                     return Ok(None);
                 };

@@ -28,9 +28,9 @@ use crate::facts::{AccessIndex, Definition, Facts, Stored};
 use crate::range::between;
 use crate::sets::{Affine, Isl, Result, Set};
 use crate::symbols::{Kind, Symbol};
+use finishline_answer::proof::ReasonKind;
 use finishline_fin::hir::Type;
 use finishline_model::SiteId;
-use finishline_answer::proof::ReasonKind;
 
 /// Runs make fewer steps.
 pub(super) const STEPS: i128 = 1 << 56;
