@@ -141,9 +141,7 @@ impl Walker<'_> {
         if self.is_known(&ends)? {
             // Control comes past it only if it ends. One that depends on data is taken to end.
             let ended = self.in_some_iteration(&ends)?;
-            if !self.domain.is_subset(&ended)? {
-                self.domain = self.domain.intersect(&ended)?;
-            }
+            self.stay(&self.domain.subtract(&ended)?)?;
         }
         let trips = if self.is_known(&fails)? && exits.is_whole()? {
             let fails = self.in_full(&fails)?;
@@ -386,6 +384,7 @@ impl Walker<'_> {
         Ok(Left {
             symbol,
             breaks_or_returns: jumps.breaks.union(&returns)?,
+            stays: jumps.stays.clone(),
             returns,
             returned,
             turns,
@@ -458,7 +457,7 @@ impl Walker<'_> {
         descending: bool,
         site: SiteId,
     ) -> Result<()> {
-        let ends = left.breaks_or_returns.union(fails)?;
+        let ends = left.breaks_or_returns.union(fails)?.union(&left.stays)?;
         if ends.is_empty()? {
             return Ok(());
         }
@@ -498,7 +497,9 @@ impl Walker<'_> {
                 self.perhaps(ReasonKind::DataDependent, site)?
             };
         }
-        Ok(())
+        // Those that an earlier iteration does not keep from being reached.
+        let stays = self.in_full(&left.stays)?.intersect(&going_on)?;
+        self.stay(&stays.exists(|it| it == symbol)?)
     }
 }
 
@@ -506,6 +507,8 @@ impl Walker<'_> {
 struct Left {
     symbol: Symbol,
     breaks_or_returns: Set,
+    /// The instances that stay in an iteration for ever.
+    stays: Set,
     returns: Set,
     /// How many returns there were before the loop.
     returned: usize,
@@ -516,6 +519,7 @@ struct Left {
 impl Jumps {
     fn none(nothing: Set) -> Jumps {
         Jumps {
+            stays: nothing.clone(),
             breaks: nothing,
             at_breaks: Vec::new(),
             at_continues: Vec::new(),

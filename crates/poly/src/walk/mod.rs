@@ -10,6 +10,7 @@
 //! superset of those that happen; where no unknown is involved they are exactly these.
 
 mod calls;
+mod endless;
 mod expressions;
 mod induction;
 mod loops;
@@ -26,6 +27,7 @@ use crate::order::{Path, Step};
 use crate::sets::{Affine, Isl, Result, Set};
 use crate::symbols::{Kind, Symbol};
 use finishline_answer::proof::ReasonKind;
+use endless::Endless;
 use finishline_fin::hir::{FunctionId, LocalId, Program, Type};
 use finishline_model::{AccessId, AccessKind, SiteId};
 
@@ -65,6 +67,8 @@ struct Frame {
 struct Jumps {
     /// For which instances it left the loop by `break`.
     breaks: Set,
+    /// For which instances it stays in the iteration for ever.
+    stays: Set,
     /// What the locals were at each `break`, and at each `continue`.
     at_breaks: Vec<Vec<Option<Value>>>,
     at_continues: Vec<Vec<Option<Value>>>,
@@ -84,6 +88,8 @@ pub(crate) struct Walker<'p> {
     frames: Vec<Frame>,
     /// Of the loops around, how control left their iterations.
     jumps: Vec<Jumps>,
+    /// Of the finishes around control in its task, the tasks that never end.
+    endless: Vec<Endless>,
     /// Every `begin_finish` has its `end_finish` where the text shows it.
     lexical: bool,
     /// How many calls were unfolded.
@@ -106,6 +112,7 @@ pub(crate) fn walk(isl: &Isl, program: &Program) -> Result<Facts> {
         isolated: false,
         frames: Vec::new(),
         jumps: Vec::new(),
+        endless: Vec::new(),
         lexical: nesting::is_lexical(program),
         unfolded: 0,
         too_large: false,
@@ -177,7 +184,11 @@ impl Walker<'_> {
         run: impl FnOnce(&mut Self) -> Result<T>,
     ) -> Result<T> {
         self.facts.finishes.push(FinishFacts { construct, site });
-        self.inside(Step::Finish(self.facts.finishes.len() - 1), run)
+        let index = self.facts.finishes.len() - 1;
+        self.begin_waiting()?;
+        let result = self.inside(Step::Finish(index), run);
+        self.end_waiting()?;
+        result
     }
 
     /// Does something only where a condition holds; returns the domain at its end.
@@ -382,7 +393,7 @@ impl Walker<'_> {
             domain: self.in_full(&self.domain)?,
         });
         self.advance();
-        Ok(())
+        self.wait(scope)
     }
 
     /// Notes that those since then may not be reached after all.

@@ -154,18 +154,16 @@ impl Walker<'_> {
                     None => None,
                 };
                 let arguments = self.arguments(arguments)?;
-                let creator = self.domain.clone();
                 self.inside(Step::Task, |walker| {
-                    let result = walker.unfold(*function, arguments, *site)?;
-                    if let Some((touched, access)) = place {
-                        let stored = walker.stored(&result)?;
-                        walker.access(access, AccessKind::Write, touched, stored)?;
-                    }
-                    Ok(())
-                })?;
-                // The creator goes on, whether or not the callee comes to its end.
-                self.domain = creator;
-                Ok(())
+                    walker.detached(|walker| {
+                        let result = walker.unfold(*function, arguments, *site)?;
+                        if let Some((touched, access)) = place {
+                            let stored = walker.stored(&result)?;
+                            walker.access(access, AccessKind::Write, touched, stored)?;
+                        }
+                        Ok(())
+                    })
+                })
             }
             Statement::Sync(site) => self.barrier(*site),
         }
@@ -188,9 +186,8 @@ impl Walker<'_> {
 
     /// The body of a task. It can't change a local of its creator, or end a loop around it.
     fn task(&mut self, task: &Task) -> Result<()> {
-        self.inside(Step::Task, |walker| {
+        let run = |walker: &mut Self| {
             let scope = walker.frame().scope;
-            let before = walker.domain.clone();
             if task.body.sync_scope {
                 walker.inside_finish("sync scope", task.site, |walker| {
                     let inner = walker.path.len() - 1;
@@ -200,10 +197,10 @@ impl Walker<'_> {
             } else {
                 walker.block(&task.body.block)?;
             }
-            walker.domain = before;
             walker.frame().scope = scope;
             Ok(())
-        })
+        };
+        self.inside(Step::Task, |walker| walker.detached(run))
     }
 
     fn branches(&mut self, arms: &[(Expression, Block)], otherwise: &Block) -> Result<()> {
