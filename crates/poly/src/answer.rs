@@ -328,7 +328,11 @@ impl Judge<'_> {
         }
         if let Some(excluded) = words.objects.excluded.borrow().set() {
             for finding in std::mem::take(&mut found) {
-                if !of_inputs(&finding.set)?.is_subset(excluded)? {
+                let inputs = of_inputs(&finding.set)?;
+                if !facts
+                    .possible(words.objects.isl, &inputs)?
+                    .is_subset(excluded)?
+                {
                     found.push(finding);
                 }
             }

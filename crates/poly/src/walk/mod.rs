@@ -26,8 +26,8 @@ use crate::facts::{
 use crate::order::{Path, Step};
 use crate::sets::{Affine, Isl, Result, Set};
 use crate::symbols::{Kind, Symbol};
-use finishline_answer::proof::ReasonKind;
 use endless::Endless;
+use finishline_answer::proof::ReasonKind;
 use finishline_fin::hir::{FunctionId, LocalId, Program, Type};
 use finishline_model::{AccessId, AccessKind, SiteId};
 
