@@ -37,7 +37,13 @@ pub struct ExplainedAccess {
     /// The instructions that check it alone, and those that check it with others.
     pub checks: usize,
     pub range_checks: usize,
+    /// The prover would call it free of races, if integers did not wrap around.
+    pub wraps: bool,
 }
+
+/// Why accesses are checked that integers which may wrap around keep from being proved.
+pub const WRAPS: &str =
+    "not proved: with these arguments integers may leave 64 bits and wrap around";
 
 /// What became of an access's check.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Hash)]

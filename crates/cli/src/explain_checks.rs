@@ -8,8 +8,8 @@ use crate::{program, proofs};
 use finishline_engine::executor::Forms;
 use finishline_engine::explain::explain;
 use finishline_fin::Program;
+use finishline_poly::Harmless;
 use finishline_report::{Style, explain as report};
-use std::collections::BTreeSet;
 use std::io::{self, Write};
 
 pub(crate) fn explain_checks(options: &ExplainChecksOptions) -> Result<u8, Problem> {
@@ -17,13 +17,14 @@ pub(crate) fn explain_checks(options: &ExplainChecksOptions) -> Result<u8, Probl
     let passes = options.checks.passes;
     let takes_any = !module.function(module.main).parameters.is_empty();
     let harmless = if takes_any && options.arguments.is_empty() {
-        BTreeSet::new()
+        Harmless::default()
     } else {
         let arguments = program::arguments(&module, &options.file, &options.arguments)?;
         proofs::harmless(hir, &arguments, passes)
     };
-    let forms = Forms::new(&module, options.executor(), passes).with_harmless(harmless);
-    let explanation = explain(&forms);
+    let Harmless { accesses, wrapping } = harmless;
+    let forms = Forms::new(&module, options.executor(), passes).with_harmless(accesses);
+    let explanation = explain(&forms, &wrapping);
     let write =
         |style, out: &mut dyn Write| report::write(&explanation, options.format, style, out);
     match &options.output {

@@ -28,7 +28,7 @@ pub(crate) fn question<'m>(
     passes: Passes,
 ) -> Result<Question<'m>, Problem> {
     let arguments = arguments(module, &options.file, &options.arguments)?;
-    let harmless = proofs::harmless(hir, &arguments, passes);
+    let harmless = proofs::harmless(hir, &arguments, passes).accesses;
     Ok(Question {
         module,
         forms: Forms::new(module, options.executor(), passes).with_harmless(harmless),

@@ -5,22 +5,18 @@
 
 use finishline_fin::hir;
 use finishline_ir::machine::Datum;
-use finishline_model::{AccessId, Pass, Passes};
-use finishline_poly::{Budget, Detail, Options};
-use std::collections::BTreeSet;
+use finishline_model::{Pass, Passes};
+use finishline_poly::{Budget, Detail, Harmless, Options};
 use std::thread;
 
 /// What the prover may take: about half a second. Counted in operations, it is the same checks that go, on any machine.
 const BUDGET: Budget = Budget::Operations(1_000_000);
 
-/// The accesses that can go unchecked in a run with these arguments. None if that is not asked for.
-pub(crate) fn harmless(
-    program: hir::Program,
-    arguments: &[Datum],
-    passes: Passes,
-) -> BTreeSet<AccessId> {
+/// The accesses that can go unchecked in a run with these arguments, and those that integers which may wrap around
+/// keep from it. None if that is not asked for.
+pub(crate) fn harmless(program: hir::Program, arguments: &[Datum], passes: Passes) -> Harmless {
     if !passes.contains(Pass::Proved) {
-        return BTreeSet::new();
+        return Harmless::default();
     }
     let integers: Vec<Option<i64>> = (arguments.iter())
         .map(|argument| match argument {
@@ -33,7 +29,7 @@ pub(crate) fn harmless(
         detail: Detail::Verdicts,
     };
     let prover = thread::Builder::new()
-        .spawn(move || finishline_poly::prove(&program, &options).harmless(&integers));
+        .spawn(move || finishline_poly::prove(&program, &options).for_arguments(&integers));
     let answer = prover.ok().and_then(|prover| prover.join().ok());
     answer.unwrap_or_default()
 }

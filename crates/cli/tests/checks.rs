@@ -334,3 +334,83 @@ fn the_counts_add_up_on_the_benchmarks() {
         }
     }
 }
+
+const HASHED: &str = "fn hash(k: int): int { return abs(k * 1000003 * 1000003 * 1000003) % 16; }
+fn main(n: int) { let bucket = new int[16]; forall k in 0..n { bucket[hash(k)] = k; } }
+";
+
+/// Endless integers have no two hashes in common that 64 bits have: a proof must not hide the race.
+#[test]
+fn a_proof_counts_with_integers_that_wrap_around() {
+    let program = scratch("hashed.fin", HASHED);
+    for checks in ["optimised", "unproved", "proved", "full"] {
+        let arguments = [
+            "check",
+            "--checks",
+            checks,
+            "--detector",
+            "all",
+            &program,
+            "16",
+        ];
+        let output = finishline(&arguments);
+        let said = text(&output.stderr);
+        assert_eq!(output.status.code(), Some(66), "{checks}: {said}");
+        assert!(said.contains("esp-bags: 6 racing locations"), "{said}");
+        assert!(said.contains("oracle: 6 racing locations"), "{said}");
+    }
+    let report = explained(&[&program, "16"]);
+    assert_eq!(with_fate(&report, "kept"), ["write bucket[hash(k)]"]);
+    assert_eq!(report["accesses"][0]["wraps"], true);
+}
+
+/// The bound of the loop wraps around for the largest argument alone.
+#[test]
+fn a_proof_is_used_for_the_arguments_that_it_covers() {
+    let program = scratch(
+        "bound.fin",
+        "fn main(n: int) {
+    let a = new int[4];
+    forall i in n - 1..n + 1 { a[i - n + 1] = 1; }
+}
+",
+    );
+    let last = i64::MAX.to_string();
+    for (argument, fate, wraps) in [
+        ("4", "removed", false),
+        ("-4611686018427387904", "removed", false),
+        (last.as_str(), "kept", true),
+        ("-9223372036854775808", "kept", true),
+    ] {
+        let report = explained(&[&program, "--", argument]);
+        assert_eq!(report["accesses"][0]["fate"], fate, "{argument}");
+        assert_eq!(report["accesses"][0]["wraps"], wraps, "{argument}");
+        let shown = finishline(&["explain-checks", &program, "--", argument]);
+        let shown = text(&shown.stdout);
+        assert_eq!(
+            shown.contains("integers may leave 64 bits"),
+            wraps,
+            "{shown}"
+        );
+        let output = finishline(&["check", "--detector", "all", &program, "--", argument]);
+        assert_eq!(output.status.code(), Some(0), "{}", text(&output.stderr));
+    }
+}
+
+/// A depth-first run never comes to the second write.
+#[test]
+fn a_creator_goes_on_when_its_callee_never_ends() {
+    let program = scratch(
+        "endless_callee.fin",
+        "fn f(A: int[], n: int) { A[0] = 1; while n < 0 {} }
+fn main(n: int) { let A = new int[4]; spawn f(A, n); if n < 0 { A[0] = 2; } }
+",
+    );
+    let output = finishline(&["prove", &program]);
+    let said = text(&output.stdout) + &text(&output.stderr);
+    assert_eq!(output.status.code(), Some(66), "{said}");
+    assert!(
+        said.contains("write and write to A[0] are not ordered, for n < 0"),
+        "{said}"
+    );
+}

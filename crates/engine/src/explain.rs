@@ -11,9 +11,11 @@ use crate::executor::Forms;
 use finishline_answer::explain::{ExplainedAccess, Explanation, Fate};
 use finishline_ir::{Function, FunctionId, Module, Op, Operand};
 use finishline_model::{AccessId, AccessKind, Pass, Passes};
+use std::collections::BTreeSet;
 
-/// Explains the checks of what [`crate::check`] runs first.
-pub fn explain(forms: &Forms) -> Explanation {
+/// Explains the checks of what [`crate::check`] runs first. Some accesses are not proved only because integers may
+/// wrap around.
+pub fn explain(forms: &Forms, wrapping: &BTreeSet<AccessId>) -> Explanation {
     let (written, run) = (forms.module(), forms.checked());
     let source = &written.source;
     let tallies = tallies(run);
@@ -40,6 +42,7 @@ pub fn explain(forms: &Forms) -> Explanation {
                 by,
                 checks: alone,
                 range_checks: in_range,
+                wraps: wrapping.contains(&AccessId::from_index(index)),
             }
         })
         .collect();

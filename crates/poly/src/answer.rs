@@ -37,27 +37,51 @@ struct Conflict {
     accesses: [AccessId; 2],
     /// The condition in isl's syntax, parameters in order; none: always.
     condition: String,
+    /// It is in doubt, because integers may wrap around.
+    wraps: bool,
+}
+
+/// What is known of the accesses for certain arguments of main.
+#[derive(Clone, Debug, Default)]
+pub struct Harmless {
+    /// Those that race with nothing.
+    pub accesses: BTreeSet<AccessId>,
+    /// Those of which that is not known only because integers may wrap around.
+    pub wrapping: BTreeSet<AccessId>,
 }
 
 impl Answer {
     /// The accesses that race with nothing when main gets these arguments. An argument that is no integer is `None`.
     pub fn harmless(&self, arguments: &[Option<i64>]) -> BTreeSet<AccessId> {
+        self.for_arguments(arguments).accesses
+    }
+
+    /// The same, with those that only wrapping around leaves in doubt.
+    pub fn for_arguments(&self, arguments: &[Option<i64>]) -> Harmless {
         let isl = Isl::new();
-        if !self.covers(&isl, arguments) {
-            return BTreeSet::new();
-        }
         let mut harmless = self.compared.clone();
-        for conflict in &self.conflicts {
-            if harmless.contains(&conflict.accesses[0]) || harmless.contains(&conflict.accesses[1])
+        let mut wrapping = BTreeSet::new();
+        // Those that other doubts are about come first.
+        let others = self.conflicts.iter().filter(|it| !it.wraps);
+        for conflict in others.chain(self.conflicts.iter().filter(|it| it.wraps)) {
+            let concerned = conflict.accesses.iter().filter(|it| harmless.contains(it));
+            let concerned: Vec<AccessId> = concerned.copied().collect();
+            // Whatever goes wrong, a check too many does no harm.
+            if !concerned.is_empty() && may_be(&isl, &conflict.condition, arguments).unwrap_or(true)
             {
-                // Whatever goes wrong, a check too many does no harm.
-                if may_be(&isl, &conflict.condition, arguments).unwrap_or(true) {
-                    harmless.remove(&conflict.accesses[0]);
-                    harmless.remove(&conflict.accesses[1]);
+                harmless.retain(|it| !concerned.contains(it));
+                if conflict.wraps {
+                    wrapping.extend(concerned);
                 }
             }
         }
-        harmless
+        if !self.covers(&isl, arguments) {
+            wrapping.append(&mut harmless);
+        }
+        Harmless {
+            accesses: harmless,
+            wrapping,
+        }
     }
 
     /// Whether anything is claimed of these arguments of main.
@@ -356,6 +380,10 @@ impl Judge<'_> {
             self.conflicts.push(Conflict {
                 accesses: [finding.first, finding.second].map(|index| facts.accesses[index].id),
                 condition: format!("{parameters:?}"),
+                wraps: finding
+                    .doubts
+                    .iter()
+                    .any(|doubt| doubt.0 == ReasonKind::Wraps),
             });
         }
         let certain = |finding: &&Finding| finding.doubts.is_empty() && is_ordered;

@@ -42,7 +42,7 @@ mod symbols;
 mod walk;
 mod words;
 
-pub use answer::Answer;
+pub use answer::{Answer, Harmless};
 use finishline_fin::hir::Program;
 pub use instances::{Families, Instance, Instances, Remarks, Seen, families};
 pub use relation::{Relation, relation};

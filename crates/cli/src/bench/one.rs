@@ -167,7 +167,7 @@ fn fin(benchmark: &Benchmark, size: Size, checks: Option<Passes>) -> Result<Answ
     };
     let passes = checks.unwrap_or(Passes::NONE);
     let arguments = vec![Datum::Int(size.argument())];
-    let harmless = proofs::harmless(hir, &arguments, passes);
+    let harmless = proofs::harmless(hir, &arguments, passes).accesses;
     let question = Question {
         module: &module,
         forms: Forms::new(&module, Executor::Compiled, passes).with_harmless(harmless),

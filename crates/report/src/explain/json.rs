@@ -6,7 +6,7 @@ use finishline_model::{Pass, Passes};
 use serde::Serialize;
 
 /// Raised when a field is added, renamed or dropped.
-const SCHEMA_VERSION: u32 = 1;
+const SCHEMA_VERSION: u32 = 2;
 
 pub(super) fn render(explanation: &Explanation) -> serde_json::Result<String> {
     let text = serde_json::to_string_pretty(&Report::new(explanation))?;
@@ -59,6 +59,7 @@ struct Access<'a> {
     by: Vec<&'static str>,
     checks: usize,
     range_checks: usize,
+    wraps: bool,
 }
 
 impl<'a> Report<'a> {
@@ -108,6 +109,7 @@ impl<'a> Access<'a> {
             by: names(access.by),
             checks: access.checks,
             range_checks: access.range_checks,
+            wraps: access.wraps,
         }
     }
 }

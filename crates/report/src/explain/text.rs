@@ -8,7 +8,7 @@ use crate::Style;
 use crate::page::{BOLD, DIM, FRAME, GREEN, Page, RED, YELLOW};
 use crate::words::count;
 use anstyle::Style as Paint;
-use finishline_answer::explain::{ExplainedAccess, Explanation, Fate};
+use finishline_answer::explain::{ExplainedAccess, Explanation, Fate, WRAPS};
 use finishline_model::{AccessKind, Pass, Passes};
 
 pub(super) fn render(explanation: &Explanation, style: Style) -> String {
@@ -204,6 +204,10 @@ fn summary(page: &mut Page, explanation: &Explanation) {
         page.line(&format!("  {number:numbers$} {word}: {meaning}"));
         if fate == Fate::Unreachable {
             continue;
+        }
+        let wrapping = of_these.clone().filter(|access| access.wraps).count();
+        if wrapping > 0 && fate.is_paid_for() {
+            page.line(&format!("    {wrapping:numbers$} {WRAPS}"));
         }
         for pass in Pass::ALL {
             let by = of_these.clone().filter(|access| access.by.contains(pass));

@@ -76,6 +76,7 @@ impl Line<'_> {
             by: by.iter().copied().collect(),
             checks,
             range_checks,
+            wraps: false,
         });
         self
     }
