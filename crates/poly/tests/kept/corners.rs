@@ -2,7 +2,9 @@
 //! are allowed.
 //!
 //! The programs are in `corners/*.txt`. An entry opens with `=== ` and its rule. Then come:
-//! - `answer:` the verdicts of `prove` that are right: `proved`, `race`, `not proved`, `not race`;
+//! - `answer:` the verdicts of `prove` that are right: `proved`, `race`, `not proved`, `not race`.
+//!   An answer may be for a stated range of the parameters. `proved` must then cover usual inputs,
+//!   and `not proved` allows a proof whose range has no input that races;
 //! - `races:` inputs that race, separated by `;`; `()` is the input of a `main` without parameters;
 //! - `free:` inputs that don't.
 //!
@@ -12,7 +14,7 @@
 //! entry, and `check` with proofs is held to the oracle on every input.
 
 use finishline_answer::Verdict;
-use finishline_answer::proof::Confirmation;
+use finishline_answer::proof::{Confirmation, Proof};
 use finishline_detect::oracle::{Mode, Oracle};
 use finishline_engine::arguments;
 use finishline_engine::compare::compare;
@@ -59,7 +61,8 @@ impl Allowed {
         match self {
             Allowed::Proved => verdict == Verdict::Proved,
             Allowed::Race => verdict == Verdict::Race,
-            Allowed::NotProved => verdict != Verdict::Proved,
+            // Which inputs a proof covers is asked for each input.
+            Allowed::NotProved => true,
             Allowed::NotRace => verdict != Verdict::Race,
         }
     }
@@ -125,6 +128,8 @@ const STEPS: usize = 20_000;
 /// How many states of a program are explored, by whether its depth-first run ends.
 const STATES_IF_IT_ENDS: u64 = 3_000;
 const STATES_IF_NOT: u64 = 20_000;
+/// A proof that is demanded covers at least these arguments.
+const USUAL: u64 = 1 << 31;
 /// Beyond these arguments instances are too many to be listed.
 const SMALL: u64 = 16;
 
@@ -176,6 +181,7 @@ fn truth(module: &Module, arguments: &[Datum]) -> Result<Truth, String> {
 
 /// A compiled program and the prover's answers.
 struct Judged {
+    answer: Allowed,
     hir: hir::Program,
     module: Module,
     /// As the user of `prove` is told.
@@ -212,6 +218,7 @@ fn judge(corner: &Corner) -> Vec<String> {
         }
     }
     let judged = Judged {
+        answer: corner.answer,
         used: prove(&hir, &FOR_CHECKS),
         hir,
         module,
@@ -233,6 +240,18 @@ impl Judged {
             return Err(format!("the judges say that it races: {}", truth.races));
         }
         let integers: Vec<Option<i64>> = data.iter().map(integer).collect();
+        let proof = &self.told.proof;
+        let covered = covers(proof, &integers);
+        if races && proof.verdict == Verdict::Proved && covered {
+            return Err(format!("it races, but it is proved for {:?}", proof.range));
+        }
+        let usual = integers
+            .iter()
+            .flatten()
+            .all(|it| it.unsigned_abs() <= USUAL);
+        if self.answer == Allowed::Proved && usual && !covered {
+            return Err(format!("it is proved for {:?} only", proof.range));
+        }
         if let Some((racing, end)) = truth.depth_first {
             for (answer, whose) in [(&self.told, "prove"), (&self.used, "check")] {
                 if let Some(access) = answer.harmless(&integers).intersection(&racing).next() {
@@ -296,6 +315,20 @@ impl Judged {
             None => Ok(()),
         }
     }
+}
+
+/// Whether an answer is about an input. A parameter that is no integer has no range.
+fn covers(proof: &Proof, arguments: &[Option<i64>]) -> bool {
+    let holds = |name: &String, value: i64| {
+        (proof.range.iter().filter(|it| it.parameter == *name)).all(|it| {
+            it.least.is_none_or(|least| least <= value)
+                && it.greatest.is_none_or(|greatest| value <= greatest)
+        })
+    };
+    let parameters = proof.parameters.iter().zip(arguments);
+    parameters
+        .filter_map(|(name, value)| Some((name, (*value)?)))
+        .all(|(name, value)| holds(name, value))
 }
 
 fn integer(datum: &Datum) -> Option<i64> {
