@@ -2,13 +2,14 @@
 //! whose fast path is inline must find what one finds that is told of every access.
 //!
 //! Every program of the repository is compared, and random ones: `FINISHLINE_SEEDS=n` runs a hundredth of n of them, each being
-//! compiled six times, instead of 1000; `FINISHLINE_SEED=s` starts at seed s.
+//! compiled six times, instead of 300; `FINISHLINE_SEED=s` starts at seed s.
 
 mod common;
 
 use common::comparison::{agrees, compiled, trap};
 use common::compile;
 use finishline_engine::arguments;
+use finishline_generate::campaign::within;
 use finishline_generate::random::{Settings, program};
 use finishline_generate::render::render;
 use finishline_ir::machine::{Datum, Limits};
@@ -16,6 +17,7 @@ use finishline_model::{Detector, Passes};
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::AtomicU64;
+use std::time::Duration;
 
 /// The `.fin` files under a directory.
 fn programs(under: &Path, found: &mut Vec<PathBuf>) {
@@ -92,7 +94,7 @@ fn random_programs() {
         Settings::spawn_sync(),
         Settings::async_finish(),
     ];
-    for seed in first..first + number("FINISHLINE_SEEDS", 100_000) / 100 {
+    for seed in first..first + number("FINISHLINE_SEEDS", 30_000) / 100 {
         let settings = &settings[seed as usize % settings.len()];
         let source = render(&program(seed, settings));
         let module = compile(&source).expect("the generator makes programs without errors");
@@ -241,10 +243,10 @@ fn a_very_long_function_is_compiled_in_seconds() {
     for i in 0..3000 {
         expected[i] = expected[7 * i % 4999] + 1;
     }
-    let start = std::time::Instant::now();
-    let printed = result(&source, 1, Limits::default(), true);
+    let printed = within(Duration::from_secs(60), "the long function", || {
+        result(&source, 1, Limits::default(), true)
+    });
     assert_eq!(printed, expected[2999].to_string());
-    assert!(start.elapsed().as_secs() < 60, "{:?}", start.elapsed());
 }
 
 #[test]

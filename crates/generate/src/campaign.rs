@@ -1,7 +1,9 @@
-//! How the tests go through many seeds: how many, from which one on, and on all cores.
+//! Tests over many seeds: the number of seeds, the first seed, all cores, and the time one may
+//! take.
 
 use std::ops::Range;
 use std::sync::Mutex;
+use std::time::Duration;
 
 /// A number from the environment: how many seeds, or the first one.
 pub fn setting(name: &str, default: u64) -> u64 {
@@ -38,4 +40,43 @@ pub fn in_parallel_with<S>(
             });
         }
     });
+}
+
+/// The answer of `work`, which must not take longer than `limit` on a processor. Other work on the
+/// machine does not count, nor do other threads. There is no limit on a system that does not tell.
+pub fn within<T>(limit: Duration, what: &str, work: impl FnOnce() -> T) -> T {
+    let before = processor_time();
+    let answer = work();
+    if let (Some(before), Some(after)) = (before, processor_time()) {
+        let time = after - before;
+        assert!(time <= limit, "{what} takes {time:?} of a processor");
+    }
+    answer
+}
+
+/// The time that this thread has spent on a processor.
+fn processor_time() -> Option<Duration> {
+    let statistics = std::fs::read_to_string("/proc/thread-self/schedstat").ok()?;
+    let nanoseconds = statistics.split(' ').next()?.parse().ok()?;
+    Some(Duration::from_nanos(nanoseconds))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_the_processor_is_counted() {
+        if processor_time().is_none() {
+            return;
+        }
+        let slept = Duration::from_millis(200);
+        within(slept / 2, "sleep", || std::thread::sleep(slept));
+        let spin = || {
+            let begun = processor_time();
+            while processor_time() <= begun.map(|time| time + slept) {}
+        };
+        let counted = std::panic::catch_unwind(|| within(slept, "spinning", spin));
+        assert!(counted.is_err());
+    }
 }

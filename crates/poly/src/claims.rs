@@ -46,7 +46,7 @@ fn complaints(text: &str) -> Vec<String> {
         return vec!["it is refused".to_string()];
     };
     let options = Options {
-        budget: Budget::Time(Duration::from_secs(60)),
+        budget: Budget::Time(Duration::from_secs(600)),
         detail: Detail::Races,
     };
     let answer = crate::prove(&program, &options);

@@ -16,7 +16,7 @@ use std::collections::BTreeSet;
 use std::time::Duration;
 
 const OPTIONS: Options = Options {
-    budget: Budget::Time(Duration::from_secs(60)),
+    budget: Budget::Time(Duration::from_secs(600)),
     detail: Detail::Races,
 };
 
