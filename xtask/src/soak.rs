@@ -1,29 +1,28 @@
 //! `cargo xtask soak`: long campaigns of random programs, from a seed nobody has tried.
 //!
-//! The tests of `engine`, `opt`, `detect`, `fin` and `poly` run as many random programs, event streams and damaged sources as
-//! `FINISHLINE_SEEDS` says, from the seed `FINISHLINE_SEED` on. `cargo xtask test` runs a fixed range; this
-//! runs many new ones, all campaigns even if one fails, and prints what repeats a failure.
+//! Some tests go through random programs, event streams or damaged sources. `FINISHLINE_SEEDS` is
+//! their number, `FINISHLINE_SEED` the first seed. `cargo xtask test` runs a fixed range of seeds.
+//! Soak runs many new seeds. All campaigns run, even if one fails. The last lines name each failed
+//! campaign by the command that repeats it.
 
 use crate::command::CommandLine;
 use crate::{Failure, Outcome, prerequisites};
 use std::time::{SystemTime, UNIX_EPOCH};
 
-const CAMPAIGNS: [&str; 12] = [
+const CAMPAIGNS: [&str; 9] = [
     "cargo test --release --quiet --package finishline-engine --test random_programs",
     "cargo test --release --quiet --package finishline-engine --test all_schedules",
     "cargo test --release --quiet --package finishline-engine --test compiled",
     "cargo test --release --quiet --package finishline-engine --test memory",
     "cargo test --release --quiet --package finishline-engine --test ranges",
-    "cargo test --release --quiet --package finishline-opt --test random_programs",
-    "cargo test --release --quiet --package finishline-opt --test nests",
-    "cargo test --release --quiet --package finishline-opt --test subsets",
-    "cargo test --release --quiet --package finishline-opt --test sequential",
-    "cargo test --release --quiet --package finishline-opt --test whole_program",
+    "cargo test --release --quiet --package finishline-opt --test opt",
+    "cargo test --release --quiet --package finishline-ir --test ir text::",
     "cargo test --release --quiet --package finishline-detect",
     "cargo test --release --quiet --package finishline-fin --test any_bytes",
 ];
 
-/// For every input and by instance: a program takes as long as a hundred of the others.
+/// Campaigns of the prover. It compares every access of all small inputs: a program takes as long
+/// as a hundred programs of the other campaigns.
 const OF_THE_PROVER: [&str; 2] = [
     "cargo test --release --quiet --package finishline-poly --test random_programs",
     "cargo test --release --quiet --package finishline-poly --test any_programs",

@@ -1,6 +1,6 @@
 //! Depth-first runs: the order of events, what ends a run, deep nesting.
 
-#[path = "../../ir/tests/builder/mod.rs"]
+#[path = "../../ir/tests/ir/builder.rs"]
 mod builder;
 
 use builder::Builder;

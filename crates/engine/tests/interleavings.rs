@@ -1,6 +1,6 @@
 //! The enumeration of interleavings, on programs small enough to list their conflicts and outcomes by hand.
 
-#[path = "../../ir/tests/builder/mod.rs"]
+#[path = "../../ir/tests/ir/builder.rs"]
 mod builder;
 
 use builder::{Body, Builder};

@@ -1,8 +1,10 @@
-//! What the memory budget counts, in bytes.
+//! The costs that the memory budget counts, in bytes.
 //!
-//! A program that runs out of memory must do so at the same place however it is executed, so the costs are fixed here
-//! and not what one executor happens to take. They are at least what the reference interpreter takes, and what compiled code
-//! takes that is only run; under a detector that takes more, since its cells are not counted. Objects have the budget for themselves, and frames, tasks and finishes as much again.
+//! A program that runs out of memory must do so at the same place in every executor. Hence the
+//! costs are fixed here, independent of an executor. The reference interpreter takes at most this
+//! much, and so does compiled code without a detector. Under a detector compiled code takes more:
+//! the cells are not counted. Objects have one budget. Frames, tasks and finishes have another one
+//! of the same size.
 
 use crate::module::{Function, Type};
 

@@ -1,8 +1,9 @@
 //! The dominator tree of a function, by the algorithm of Cooper, Harvey and Kennedy.
 //!
-//! Block a dominates block b if every path from the entry to b goes through a. Immediate dominators are found by intersecting
-//! those of the predecessors in reverse postorder until nothing changes: quadratic at worst, two rounds on the graphs that
-//! structured programs give. Intervals of a walk over the tree then answer [`Dominators::dominates`] in constant time.
+//! Block a dominates block b if every path from the entry to b goes through a. Immediate dominators
+//! are found by intersecting those of the predecessors in reverse postorder until nothing changes:
+//! quadratic at worst, two rounds on the graphs that structured programs give. Intervals of a walk
+//! over the tree then answer [`Dominators::dominates`] in constant time.
 
 use crate::module::{BlockId, Function};
 
@@ -41,8 +42,8 @@ impl Dominators {
         self.immediate[block.index()].filter(|_| block != Function::ENTRY)
     }
 
-    /// Whether every path from the entry to `b` goes through `a`. Every block dominates itself; an unreachable
-    /// block is dominated by all, for there is no path to it.
+    /// Whether every path from the entry to `b` goes through `a`. Every block dominates itself; an
+    /// unreachable block is dominated by all, for there is no path to it.
     pub fn dominates(&self, a: BlockId, b: BlockId) -> bool {
         if !self.is_reachable(b) {
             return true;
@@ -251,7 +252,8 @@ pub(crate) mod tests {
         check(&function);
     }
 
-    /// Every graph of four blocks: each has none, one or two successors among those that are not the entry.
+    /// Every graph of four blocks: each has none, one or two successors among those that are not
+    /// the entry.
     pub(crate) fn every_graph_of_four_blocks(check: impl Fn(&Function)) {
         let mut choices: Vec<Vec<u32>> = vec![vec![]];
         choices.extend((1..4).map(|a| vec![a]));

@@ -1,13 +1,13 @@
-//! The IR: what a Fin program is once names and types are gone, and what running it means.
+//! The IR: Fin programs without names and types, and the meaning of running them.
 //!
-//! - [`module`]: functions as control-flow graphs in SSA form with block parameters. A race check is an
-//!   instruction of its own, apart from the load or store it guards.
-//! - [`text`]: the printed form, for people and snapshot tests.
-//! - [`verify`]: what every pass may rely on and must keep.
+//! - [`module`]: functions as control-flow graphs in SSA form with block parameters. A race check
+//!   is an instruction of its own, apart from the load or store it guards.
+//! - [`text`]: the text form, for people and tests. It can be printed and read.
+//! - [`verify`]: the rules that every pass may rely on and must keep.
 //! - [`dominators`]: the dominator tree. [`loops`]: the natural loops.
-//! - [`range`]: what a check of several locations covers.
-//! - [`cost`]: what the memory budget counts.
-//! - [`listener`]: who hears what happens in a run.
+//! - [`range`]: the locations that a check of several locations covers.
+//! - [`cost`]: the costs that the memory budget counts.
+//! - [`listener`]: the interface by which an executor tells what happens in a run.
 //! - [`machine`]: the reference interpreter. It defines what a program means.
 //!
 //! This crate knows nothing of detectors: an executor tells a [`listener::Listener`] what happens.

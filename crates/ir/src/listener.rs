@@ -1,7 +1,9 @@
-//! What only an executor of the IR can tell, besides events: what a task captured, and the shape of an object.
+//! Facts that an executor of the IR tells besides events: the captures of a task and the shape of
+//! an object.
 //!
-//! Detectors need events alone and know nothing of the IR: they are plain [`Observer`]s, and [`EventsAlone`] lets one listen. Who
-//! makes names for people needs more, and must learn it while the program runs: nothing is left to ask afterwards.
+//! Detectors need events alone and know nothing of the IR. They are plain [`Observer`]s, and
+//! [`EventsAlone`] lets one listen. Names for people need more. A listener must note these facts
+//! while the program runs: afterwards they are gone.
 
 use crate::machine::Datum;
 use crate::module::{Construct, FunctionId, StructId};

@@ -1,9 +1,10 @@
 //! The natural loops of a function.
 //!
-//! A back edge leads to a block that dominates its source; the loop of that block, its header, is the header with every block that
-//! reaches one of its back edges without passing it. Loops of one header are one loop, so two loops are disjoint or nested. A cycle with
-//! several entries has no header and is not found: passes leave it alone. Linear but for the blocks of nested loops, which are listed
-//! once a loop.
+//! A back edge leads to a block that dominates the source of the edge. This block is the header of
+//! a loop. The loop consists of the header and of every block that reaches a back edge to the
+//! header without passing the header. Loops of one header are one loop, so two loops are disjoint
+//! or nested. A cycle with several entries has no header and is not found: passes leave it alone.
+//! The cost is linear, but for the blocks of nested loops, which are listed once for each loop.
 
 use crate::dominators::Dominators;
 use crate::module::{BlockId, Function};
@@ -60,7 +61,8 @@ impl Loops {
         found
     }
 
-    /// Walks from the back edges to the header. A loop met on the way is inside this one and passed in one stride.
+    /// Walks from the back edges to the header. A loop met on the way is inside this one and passed
+    /// in one stride.
     fn add(&mut self, header: BlockId, latches: Vec<BlockId>, predecessors: &[Vec<BlockId>]) {
         let id = LoopId::from_index(self.loops.len());
         let mut reached = latches.clone();
@@ -125,7 +127,8 @@ impl Loops {
         *self.innermost.get(block.index())?
     }
 
-    /// Whether a block is in a loop or in one inside it. Blocks added since the loops were found are in none.
+    /// Whether a block is in a loop or in one inside it. Blocks added since the loops were found
+    /// are in none.
     pub fn contains(&self, id: LoopId, block: BlockId) -> bool {
         let mut at = self.innermost(block);
         while let Some(inner) = at {
@@ -144,8 +147,8 @@ mod tests {
     use crate::dominators::tests::{every_graph_of_four_blocks, graph};
     use std::collections::BTreeSet;
 
-    /// The blocks of the loop of each header, by the definition: those the header dominates that reach a back edge to it
-    /// without passing it.
+    /// The blocks of the loop of each header, by the definition: those the header dominates that
+    /// reach a back edge to it without passing it.
     fn by_definition(function: &Function, dominators: &Dominators) -> Vec<(u32, BTreeSet<u32>)> {
         let successors = |b: BlockId| function.block(b).terminator.targets().map(|t| t.block);
         let blocks = || dominators.order().iter().copied();

@@ -1,16 +1,18 @@
 //! Modules, functions, blocks and instructions.
 //!
-//! Values are in SSA form; blocks have parameters instead of phi instructions. The bodies of `async` and
-//! `spawn` are outlined into functions whose parameters are the captures.
+//! Values are in SSA form. Blocks have parameters instead of phi instructions. The bodies of
+//! `async` and `spawn` are outlined into functions whose parameters are the captures.
 //!
-//! **Memory.** Only heap objects and globals are shared. Every access is `base` (a reference) plus an `offset`
-//! in locations: a field's offset is its index, a global's the index of the variable in the object of
-//! all globals, an element's the result of [`Op::Index`], which has checked for null and bounds, or of arithmetic that a pass
-//! put in its place. A field and a global are always given by an [`Operand::Constant`] and an element never is, which
-//! tells them apart. The order at run time is always: null and bounds, race check, access.
+//! **Memory.** Only heap objects and globals are shared. Every access has a `base`, a reference,
+//! and an `offset` in locations. The offset of a field is its index. The offset of a global is its
+//! index in the object of all globals. The offset of an element is the result of [`Op::Index`],
+//! which has checked for null and bounds, or of arithmetic that a pass put in its place. The offset
+//! of a field or a global is always an [`Operand::Constant`], that of an element never is. The
+//! order at run time is always: null and bounds, race check, access.
 //!
-//! **Checks.** [`Op::Check`] stands before the [`Op::Load`] or [`Op::Store`] with the same [`AccessId`]. A pass that
-//! removes or moves one is named in [`Module::unchecked`]; the verifier accepts nothing else.
+//! **Checks.** [`Op::Check`] stands before the [`Op::Load`] or [`Op::Store`] with the same
+//! [`AccessId`]. [`Module::unchecked`] names the passes that removed or moved a check. The verifier
+//! accepts nothing else.
 
 pub use finishline_model::Construct;
 use finishline_model::entity;
@@ -167,15 +169,17 @@ pub struct Function {
     /// As the user wrote it; an outlined body has the name of the function it was cut from.
     pub name: String,
     pub role: Role,
-    /// Names of the parameters (captures, for an outlined body), as many as the entry block has parameters.
+    /// Names of the parameters (captures, for an outlined body), as many as the entry block has
+    /// parameters.
     pub parameters: Vec<String>,
     pub result: Option<Type>,
     /// Block 0 is the entry; nothing jumps to it.
     pub blocks: Vec<Block>,
     /// The type of each value.
     pub values: Vec<Type>,
-    /// How many registers a call of it costs, as the memory budget counts them: the values that the front end gave it.
-    /// Passes add and remove values but leave this alone, so that no program fails earlier or later for them.
+    /// How many registers a call of it costs, as the memory budget counts them: the values that the
+    /// front end gave it. Passes add and remove values but leave this alone, so that no program
+    /// fails earlier or later for them.
     pub frame: u32,
     pub site: SiteId,
     /// Where its body ends.
@@ -269,8 +273,8 @@ pub enum Op {
         dimension: u32,
     },
 
-    /// The race check of `count` locations of `base` from `first`, `stride` apart, as far as there are such locations
-    /// ([`crate::range`]).
+    /// The race check of `count` locations of `base` from `first`, `stride` apart, as far as there
+    /// are such locations ([`crate::range`]).
     Check {
         kind: AccessKind,
         base: Value,
@@ -295,8 +299,9 @@ pub enum Op {
         function: FunctionId,
         arguments: Vec<Value>,
     },
-    /// What is left of a call that was inlined: fails as the call of the last of these functions would, from the first
-    /// ones nested in each other, for want of call depth or memory. Changes nothing.
+    /// What is left of a call that was inlined: fails as the call of the last of these functions
+    /// would, from the first ones nested in each other, for want of call depth or memory. Changes
+    /// nothing.
     CallRoom(Vec<FunctionId>),
     Print(Vec<PrintPart>),
     /// Fails if the condition is false, with the message.
@@ -316,7 +321,8 @@ pub enum Op {
     FinishBegin(FinishKind),
     /// Waits and closes. Fails if the innermost finish this task has open is of another kind.
     FinishEnd(FinishKind),
-    /// Waits for the innermost finish of this task, which stays open. Fails if that is a `begin_finish`.
+    /// Waits for the innermost finish of this task, which stays open. Fails if that is a
+    /// `begin_finish`.
     Sync,
     IsolatedBegin,
     IsolatedEnd,

@@ -1,8 +1,9 @@
-//! What a race check of several locations covers.
+//! The locations that a race check of several locations covers.
 //!
-//! A pass puts such a check in front of a loop, for all the accesses the loop will make, before the bounds checks of the loop
-//! have been passed. If one of these fails, the accesses behind it never happen. So what lies outside the object is left out
-//! here, and nothing is asked of a null reference; the run that fails later is judged again without such checks.
+//! A pass puts such a check in front of a loop, for all accesses of the loop, before the bounds
+//! checks of the loop. If a bounds check fails, the accesses behind it never happen. Hence
+//! locations outside the object are left out, and a null reference has none. A run that fails later
+//! is judged again without such checks.
 
 /// Locations of an object: `count` of them from `first`, `stride` apart.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -12,9 +13,10 @@ pub struct Covered {
     pub stride: u64,
 }
 
-/// Those of `first + k · stride`, 0 ≤ k < `count`, that are locations of an object with `size` of them, in rising order; none if
-/// there are none. The count is unsigned, as [`crate::Op::RangeCount`] gives it; the stride may be negative or 0. One location
-/// alone has the stride 1.
+/// Those of `first + k · stride`, 0 ≤ k < `count`, that are locations of an object with `size` of
+/// them, in rising order; none if there are none. The count is unsigned, as
+/// [`crate::Op::RangeCount`] gives it; the stride may be negative or 0. One location alone has the
+/// stride 1.
 pub fn covered(first: i64, count: u64, stride: i64, size: u64) -> Option<Covered> {
     inside(first, count, stride, size).or_else(|| clipped(first, count, stride, size))
 }

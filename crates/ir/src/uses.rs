@@ -4,8 +4,8 @@
 
 use crate::module::{Op, Operand, PrintPart, Terminator, Value};
 
-/// Calls `$visit` with a reference to every operand of an operation. `$iter` is `iter` or `iter_mut`, as the operation is shared
-/// or not.
+/// Calls `$visit` with a reference to every operand of an operation. `$iter` is `iter` or
+/// `iter_mut`, as the operation is shared or not.
 macro_rules! visit_operands {
     ($op:expr, $visit:ident, $iter:ident) => {
         match $op {

@@ -1,15 +1,17 @@
-//! What every pass may rely on and must keep.
+//! The rules that every pass may rely on and must keep.
 //!
-//! A module is checked in rounds, each relying on the one before; the first round with violations is the last.
+//! A module is checked in rounds. Each round relies on the one before, and the first round with
+//! violations is the last.
 //!
 //! 1. `ids`: every id is in range.
-//! 2. `types`: operands, results, block arguments, calls and creations have the right types and numbers; every
-//!    value is defined once, and its uses are dominated by the definition.
-//! 3. `structure`: finishes and isolated blocks nest within each function, nothing parallel happens inside an isolated
-//!    block, every construct used is announced.
+//! 2. `types`: operands, results, block arguments, calls and creations have the right types and
+//!    numbers. Every value is defined once, and its definition dominates its uses.
+//! 3. `structure`: finishes and isolated blocks nest within each function, nothing parallel happens
+//!    inside an isolated block, every construct used is announced.
 //! 4. `checks`: every load and store has its race check, or a reason why not.
 //!
-//! Whether an object has the location that a load or store names is known to the front end alone and not checked here.
+//! Only the front end knows whether an object has the location that a load or store names. The
+//! verifier does not check that.
 
 mod checks;
 mod ids;
@@ -26,7 +28,8 @@ pub struct Violation {
     pub message: String,
 }
 
-/// As far as it is known: a function, a block in it, an instruction there (past the last one, the terminator).
+/// As far as it is known: a function, a block in it, an instruction there (past the last one, the
+/// terminator).
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct Place {
     pub function: Option<FunctionId>,

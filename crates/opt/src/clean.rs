@@ -1,9 +1,11 @@
-//! Takes away what other passes and the front end leave behind: blocks nobody reaches, empty blocks, jumps to the only successor,
-//! block parameters that are always the same value, and values that nobody needs.
+//! Removes leftovers of other passes and of the front end: unreachable blocks, empty blocks, jumps
+//! to the only successor, block parameters that are always the same value, and values that nobody
+//! needs.
 //!
-//! Nothing that tells an event, fails or changes memory is touched or moved. Linear, but for a pass more over the function for
-//! each block parameter that shows to be constant only because another one is: as many as parameters in the worst case, two or three
-//! in programs.
+//! The pass neither changes nor moves an instruction that tells an event, fails or changes memory.
+//! The cost is linear, with one more pass over the function for each block parameter that is
+//! constant only because another one is. In the worst case these are all parameters, in programs
+//! two or three.
 
 use crate::edit::{Definition, Definitions, Predecessors, Renaming};
 use crate::effects::is_droppable;
@@ -219,7 +221,8 @@ fn thread_empty_blocks(function: &mut Function) {
                 };
             }
         }
-        // A block whose own jump was redirected stays where it was for those that pass through it later.
+        // A block whose own jump was redirected stays where it was for those that pass through it
+        // later.
         if let (Terminator::Jump(target), Some(next)) = (&terminator, &mut onward[index]) {
             *next = target.clone();
         }
@@ -340,7 +343,8 @@ fn drop_unused(function: &mut Function) {
     drop_parameters(function, &dropped);
 }
 
-/// Numbers the values anew, in order of their definitions, so that frames are no larger than needed.
+/// Numbers the values anew, in order of their definitions, so that frames are no larger than
+/// needed.
 fn number_values(function: &mut Function) {
     let mut renumbered = vec![None; function.values.len()];
     let mut types = Vec::new();

@@ -1,4 +1,5 @@
-//! What passes share to change a function: new values and blocks, renaming, who defines and who precedes.
+//! Tools that passes share to change a function: new values and blocks, renaming, definitions and
+//! predecessors.
 
 use finishline_ir::{
     Block, BlockId, Const, Function, Instruction, Op, Target, Terminator, Type, Value,

@@ -1,17 +1,20 @@
-//! What an operation depends on and what it does, as far as passes ask.
+//! The dependences and effects of an operation.
 //!
-//! **Memory.** Two accesses may touch one location only if they are of one [`Region`]: a global variable is known by its
-//! number, a field by its number and type, an element by its type. That holds because a field and a global are always given by
-//! a constant and an element never is, and because a location has one type for its life.
+//! **Memory.** Two accesses may touch one location only if they are of one [`Region`]. The region
+//! of a global variable is its number, that of a field its number and type, that of an element its
+//! type. This is exact: the offset of a field or a global is always a constant, that of an element
+//! never is, and a location has one type for its life.
 //!
-//! **Other tasks.** Passes assume the depth-first, serial run: another task can change memory only at an operation that creates tasks or
-//! waits, or in a call. All of these, and the ends of isolated blocks, end what is known about memory
-//! ([`ends_memory`]), so in a parallel run of a program without races the values are right as well.
+//! **Other tasks.** Passes assume the depth-first, serial run. There another task can change memory
+//! only at an operation that creates tasks or waits, or in a call. All of these, and the ends of
+//! isolated blocks, end what is known about memory ([`ends_memory`]). Hence the values are also
+//! right in a parallel run of a program without races.
 
 use crate::edit::Definitions;
 use finishline_ir::{BinaryOp, Const, Function, MathFunction, Op, Operand, Type, Value};
 
-/// Computes its result from its operands alone and can't fail: may be run earlier, more often or not at all.
+/// Computes its result from its operands alone and can't fail: may be run earlier, more often or
+/// not at all.
 pub(crate) fn is_pure(function: &Function, definitions: &Definitions, op: &Op) -> bool {
     match op {
         Op::Const(_)

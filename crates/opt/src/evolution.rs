@@ -1,15 +1,17 @@
-//! How the values of a loop change from one iteration to the next.
+//! The change of values from one iteration of a loop to the next.
 //!
-//! An int is *linear* in a loop if in the body of the k-th iteration, counted from 0, it is `start + k · step` for two values known
-//! before the loop, in the wrapping arithmetic of the language: sums, differences and products by invariants of linear values are linear
-//! without any condition, because integers modulo 2⁶⁴ are a ring. An *invariant* has no step. A load or a length can be an
-//! invariant too: then it may be made before the loop once its reference is known not to be null there, if nothing in the loop can
-//! change the location.
+//! An int is *linear* in a loop if it is `start + k · step` in the body of the k-th iteration,
+//! counted from 0, for two values known before the loop. The arithmetic is the wrapping one of the
+//! language. Sums and differences of linear values and their products with invariants are linear
+//! without any condition, because integers modulo 2⁶⁴ are a ring. An *invariant* has no step. A
+//! load or a length can be an invariant too. It may then be made before the loop, if its reference
+//! is known not to be null there and nothing in the loop can change the location.
 //!
-//! The number of iterations is known before the loop if the header leaves it when a count has gone down to 0, as the front end writes
-//! `for` loops, or when a linear value passes a bound, as in most `while` loops ([`Trips`]).
+//! The number of iterations is known before the loop in two cases ([`Trips`]). The header leaves
+//! the loop when a count has gone down to 0, as in the `for` loops of the front end. Or it leaves
+//! the loop when a linear value passes a bound, as in most `while` loops.
 //!
-//! Classes are found in one walk over the loop in reverse postorder, so nothing recurs. Nothing is emitted here.
+//! One walk over the loop in reverse postorder finds all classes. This file emits nothing.
 
 use crate::edit::{Definition, Definitions};
 use crate::effects::{Region, ends_memory, is_pure, region};
@@ -20,7 +22,8 @@ use finishline_ir::{
 };
 use rustc_hash::{FxHashMap, FxHashSet};
 
-/// What is known about a function when one of its loops is looked at. Blocks and values added since are outside every loop.
+/// What is known about a function when one of its loops is looked at. Blocks and values added since
+/// are outside every loop.
 #[derive(Clone, Copy)]
 pub(crate) struct Context<'a> {
     pub(crate) function: &'a Function,
@@ -51,7 +54,8 @@ pub(crate) struct Counter {
 pub(crate) enum Trips {
     /// As often as the header parameter says on entry, as an unsigned number.
     Count { at: usize },
-    /// While the counter compares like that with the bound. The step is a constant in the direction of the bound.
+    /// While the counter compares like that with the bound. The step is a constant in the direction
+    /// of the bound.
     Bound {
         counter: Counter,
         step: i64,
@@ -318,7 +322,8 @@ pub(crate) fn is_unconditional(context: Context<'_>, block: BlockId) -> bool {
         .all(|latch| context.dominators.dominates(block, *latch))
 }
 
-/// A field or global exists once its object does; an element only behind the bounds check that gave the offset.
+/// A field or global exists once its object does; an element only behind the bounds check that gave
+/// the offset.
 fn offset_is_checked(context: Context<'_>, base: Value, offset: Operand) -> bool {
     match offset {
         Operand::Constant(_) => true,

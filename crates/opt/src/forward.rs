@@ -1,10 +1,12 @@
-//! What was just stored or read is not read again.
+//! Removes loads of values that were just stored or loaded.
 //!
-//! Within a block, and on into a block that only that one leads to, the value of a location is known from its last load or store until a
-//! store that may be to the same location ([`Region`]) or an operation that may change memory unseen. A load of a known location is
-//! replaced by the value; its race check stays. Depends on the serial run as [`crate::effects`] says.
+//! The value of a location is known from its last load or store until a store that may be to the
+//! same location ([`Region`]), or until an operation that may change memory unseen. This holds
+//! within a block, and in a following block that only this one leads to. A known value replaces the
+//! load. The race check of the load stays. The pass depends on the serial run, see
+//! [`crate::effects`].
 //!
-//! Linear, as what is known is limited in number.
+//! The cost is linear: the number of known locations is limited.
 
 use crate::edit::{Definitions, Predecessors, Renaming};
 use crate::effects::{Region, ends_memory, region};

@@ -1,19 +1,23 @@
 //! The conditions in front of the fast copy of a loop.
 //!
-//! A guard is a chain of blocks that computes what the fast copy needs and asks whether it is allowed; a "no" leads to the original
-//! loop, which does everything itself, failures included. So a guard may compute only what can't fail: before a reference is
-//! used for a length or a load, the chain has branched on its not being null.
+//! A guard is a chain of blocks that computes what the fast copy needs and asks whether it is
+//! allowed; a "no" leads to the original loop, which does everything itself, failures included. So
+//! a guard may compute only what can't fail: before a reference is used for a length or a load, the
+//! chain has branched on its not being null.
 //!
-//! **Bounds.** An index of the loop's body is `start + k · step` modulo 2⁶⁴ with 0 ≤ k < n, where n ≥ 1 is the number of iterations. Let
-//! `last = start + (n − 1) · step`, wrapping. The guard demands n ≤ 2³¹ and |step| ≤ 2³¹, so the true product fits 2⁶², and
-//! 0 ≤ start < size and 0 ≤ last < size. The true sum of a start in [0, 2⁶³) and a product in [−2⁶², 2⁶²] is in [−2⁶², 2⁶³ + 2⁶²); where it does not
-//! fit an int it wraps to a negative one. As `last` is not negative it is the true sum, and every index between, being between
-//! two true values on a line, lies in bounds and never wrapped. If the sign of the step is known, one of the four
-//! comparisons follows from `start ≤ last`, or `last ≤ start`, which excludes the wrapped case just as well.
+//! **Bounds.** An index of the loop's body is `start + k · step` modulo 2⁶⁴ with 0 ≤ k < n, where n
+//! ≥ 1 is the number of iterations. Let `last = start + (n − 1) · step`, wrapping. The guard
+//! demands n ≤ 2³¹ and |step| ≤ 2³¹, so the true product fits 2⁶², and 0 ≤ start < size and 0 ≤
+//! last < size. The true sum of a start in [0, 2⁶³) and a product in [−2⁶², 2⁶²] is in [−2⁶², 2⁶³ +
+//! 2⁶²); where it does not fit an int it wraps to a negative one. As `last` is not negative it is
+//! the true sum, and every index between, being between two true values on a line, lies in bounds
+//! and never wrapped. If the sign of the step is known, one of the four comparisons follows from
+//! `start ≤ last`, or `last ≤ start`, which excludes the wrapped case just as well.
 //!
-//! **Trips.** A count is asked for 1 ≤ n ≤ 2³¹ as it stands. A `while` loop that runs as long as its counter is below a bound runs as often as
-//! the range from the counter's first value to the bound, unless the counter passes the largest int and comes out below the
-//! bound again; the guard demands that the bound is at least one step away from the end of the ints, so it does not.
+//! **Trips.** A count is asked for 1 ≤ n ≤ 2³¹ as it stands. A `while` loop that runs as long as
+//! its counter is below a bound runs as often as the range from the counter's first value to the
+//! bound, unless the counter passes the largest int and comes out below the bound again; the guard
+//! demands that the bound is at least one step away from the end of the ints, so it does not.
 
 use crate::edit::{new_block, target};
 use crate::linear::{Front, Linear, Sum};
@@ -36,7 +40,8 @@ pub(crate) struct Guard<'f> {
     demanded: FxHashSet<(u8, Sum, Sum)>,
     /// Where a "no" leads.
     refused: Target,
-    /// References that are not null, each with whether that has been asked before the current block.
+    /// References that are not null, each with whether that has been asked before the current
+    /// block.
     not_null: FxHashMap<Value, bool>,
     lengths: FxHashMap<(Value, u32), Value>,
     /// n − 1.
@@ -157,8 +162,8 @@ impl<'f> Guard<'f> {
         self.front.emit(op, ty)
     }
 
-    /// Demands that there are iterations, and not too many. `count` is unsigned. The first question is the loop's own, so that the
-    /// copy need not ask it again.
+    /// Demands that there are iterations, and not too many. `count` is unsigned. The first question
+    /// is the loop's own, so that the copy need not ask it again.
     pub(crate) fn trips(&mut self, count: Sum) {
         self.require(CompareOp::NotEqual, count, Sum::ZERO);
         self.require(CompareOp::GreaterEqual, count, Sum::ZERO);
@@ -167,7 +172,8 @@ impl<'f> Guard<'f> {
         self.last_trip = Some(last);
     }
 
-    /// The iterations of a loop that goes on while its counter has not passed a bound. `step` is not 0.
+    /// The iterations of a loop that goes on while its counter has not passed a bound. `step` is
+    /// not 0.
     pub(crate) fn trips_to_bound(&mut self, start: Sum, step: i64, bound: Sum, inclusive: bool) {
         // Past the bound, or past the last value that it lets through, by less than a step.
         let (compare, limit) = if step > 0 {
@@ -193,7 +199,8 @@ impl<'f> Guard<'f> {
         self.trips(Sum::of(count));
     }
 
-    /// Demands that an index is in bounds in every iteration. One that changes needs the trips first.
+    /// Demands that an index is in bounds in every iteration. One that changes needs the trips
+    /// first.
     pub(crate) fn require_in_bounds(&mut self, index: Linear, size: Sum) {
         let Linear { start, step } = index;
         if index.is_invariant() {

@@ -1,15 +1,19 @@
-//! Loop-invariant code motion: what every iteration would compute alike is computed before the loop.
+//! Loop-invariant code motion: what every iteration would compute alike is computed before the
+//! loop.
 //!
-//! An instruction moves to the block in front of a loop, and on from there, as long as all its operands are defined outside the
-//! loop it leaves and it can do no harm there, where it may run although the loop would not have got to it:
+//! An instruction moves to the block in front of a loop, and on from there, as long as all its
+//! operands are defined outside the loop it leaves and it can do no harm there, where it may run
+//! although the loop would not have got to it:
 //!
 //! - an operation that can't fail; a costly one only if every iteration makes it;
 //! - a length, where the array is known not to be null: the sizes of an array never change;
-//! - a load, if nothing in the loop can change its location ([`Changes`]), of a field or element whose object is known not to
-//!   be null, the offset of an element having passed its bounds check before the loop. Its race check stays: it is an event.
+//! - a load, if nothing in the loop can change its location ([`Changes`]), of a field or element
+//!   whose object is known not to be null, the offset of an element having passed its bounds check
+//!   before the loop. Its race check stays: it is an event.
 //!
-//! Nothing that fails, tells an event or writes moves. One walk over the function decides where each instruction goes, the operands before
-//! the users; a second one moves them. Linear, times the depth of nesting.
+//! Nothing that fails, tells an event or writes moves. One walk over the function decides where
+//! each instruction goes, the operands before the users; a second one moves them. Linear, times the
+//! depth of nesting.
 
 use crate::edit::Definitions;
 use crate::effects::{is_costly, is_pure, region};
@@ -20,7 +24,8 @@ use finishline_ir::loops::LoopId;
 use finishline_ir::{BlockId, Function, Instruction, Op, Operand, Value};
 use finishline_model::AccessId;
 
-/// Moves invariant instructions out of loops. Loads that were moved away from their checks are noted.
+/// Moves invariant instructions out of loops. Loads that were moved away from their checks are
+/// noted.
 pub(crate) fn hoist(function: &mut Function, nest: &Nest, moved: &mut Vec<AccessId>) {
     let definitions = Definitions::of(function);
     let Nest {

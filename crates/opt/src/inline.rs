@@ -1,11 +1,13 @@
-//! Inlining: a call of a small function that calls nothing, creates no task and has no loop is replaced by its body.
+//! Inlining: a call of a small function that calls nothing, creates no task and has no loop is
+//! replaced by its body.
 //!
-//! [`Op::CallRoom`] stays where the call was, with its site: it fails exactly as the call would for want of call depth or memory, and the
-//! callee's frame itself holds nothing that anyone could miss. A room inside the callee, left from an earlier inlining, gets the
-//! callee in front of its list. Everything else in the callee keeps its site, so failures and events are the same.
+//! [`Op::CallRoom`] stays where the call was, with its site: it fails exactly as the call would for
+//! want of call depth or memory, and the callee's frame itself holds nothing that anyone could
+//! miss. A room inside the callee, left from an earlier inlining, gets the callee in front of its
+//! list. Everything else in the callee keeps its site, so failures and events are the same.
 //!
-//! Callees come before their callers, so that a function whose calls are all inlined can be inlined in turn. Functions that are not called any
-//! more are left: other places may name them.
+//! Callees come before their callers, so that a function whose calls are all inlined can be inlined
+//! in turn. Functions that are not called any more are left: other places may name them.
 
 use crate::edit::{new_block, new_value, target};
 use crate::effects::ends_memory;
@@ -21,7 +23,8 @@ const LARGEST_ELSEWHERE: usize = 24;
 /// Instructions that a function may become by inlining.
 const LARGEST_CALLER: usize = 2_500;
 
-/// Inlines small leaves everywhere in a module, and tidies every function up: what is clean is small.
+/// Inlines small leaves everywhere in a module, and tidies every function up: what is clean is
+/// small.
 pub(crate) fn inline(module: &mut Module) {
     // By function, callers last: its size, if it can be inlined.
     let mut leaves: Vec<Option<usize>> = vec![None; module.functions.len()];

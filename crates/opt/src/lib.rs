@@ -1,21 +1,23 @@
 //! Passes from IR to IR.
 //!
-//! `checks` has those that do without race checks. [`for_speed`] leaves every other event and every
-//! failure of a program as they are and makes it a program from which a simple code generator makes fast code. It is for what such a
-//! generator does not do itself: folding constants here only serves the passes behind it. Per function, callees first:
+//! The passes in `checks` leave out race checks. [`for_speed`] prepares a program for a simple code
+//! generator, and keeps every other event and every failure. It does only what such a generator
+//! does not do itself: it folds constants only for the passes behind it. Per function, callees
+//! first:
 //!
-//! | pass | what goes |
+//! | pass | what it removes |
 //! |---|---|
 //! | `inline` | calls of small functions |
-//! | `numbering`, `clean` | what is computed twice, never used, or always the same; blocks that only lead on |
+//! | `numbering`, `clean` | repeated, unused and constant computations; blocks that only lead on |
 //! | `forward` | loads of what was just stored or loaded |
 //! | `hoist` | invariant operations, lengths and loads in loops |
 //! | `version` | bounds and null checks in counted loops, behind a `guard`, after a `plan` |
 //! | `strength` | multiplications in the offsets of elements |
 //! | `rotate` | a jump an iteration |
 //!
-//! `evolution` says how values change in a loop, `linear` computes such values in front of it, `not_null` knows which references are objects,
-//! `effects` what an operation may do, `loop_form` and `edit` have the tools.
+//! `evolution` knows how values change in a loop. `linear` computes such values in front of it.
+//! `not_null` knows which references are objects. `effects` knows what an operation may do.
+//! `loop_form` and `edit` are tools.
 
 #![forbid(unsafe_code)]
 
@@ -63,9 +65,10 @@ pub fn reduce(module: &Module, passes: Passes) -> Module {
 
 /// Rewrites a program for speed, and leaves checks out.
 ///
-/// Apart from the checks, the events with their ids, order and tasks, the output, and every failure with its site, task and
-/// values are exactly those of the program as it was, in a depth-first run; only the number of instructions differs. A load may
-/// stand away from its check; then [`Module::unchecked`] says so, although the check is still made.
+/// Apart from the checks, the events with their ids, order and tasks, the output, and every failure
+/// with its site, task and values are exactly those of the program as it was, in a depth-first run;
+/// only the number of instructions differs. A load may stand away from its check; then
+/// [`Module::unchecked`] says so, although the check is still made.
 pub fn for_speed(module: &Module, passes: Passes) -> Module {
     let mut module = module.clone();
     checks::whole_program(&mut module, passes);

@@ -1,7 +1,8 @@
-//! Linear values as two sums known before a loop, and the code in front of the loop that computes them.
+//! Linear values as two sums known before a loop, and the code in front of the loop that computes
+//! them.
 //!
-//! All in the wrapping arithmetic of the language, in which every step below is exact. Constants are kept apart, so that values that differ
-//! by a constant are recognised as such, and nothing is computed twice.
+//! All arithmetic wraps, as in the language, and every step below is exact in it. Constants are
+//! kept apart: values that differ by a constant are recognised, and nothing is computed twice.
 
 use crate::edit::{append, constant};
 use finishline_ir::{BinaryOp, BlockId, Const, Function, Op, Type, UnaryOp, Value};
@@ -59,7 +60,8 @@ impl Linear {
     }
 }
 
-/// A place in front of a loop where sums are computed. It may move on, to blocks that only lead on from each other.
+/// A place in front of a loop where sums are computed. It may move on, to blocks that only lead on
+/// from each other.
 pub(crate) struct Front<'f> {
     pub(crate) function: &'f mut Function,
     pub(crate) block: BlockId,
@@ -146,7 +148,8 @@ impl<'f> Front<'f> {
         }
     }
 
-    /// What an operation on ints computes from linear operands, if they are known and it is one that keeps them linear.
+    /// What an operation on ints computes from linear operands, if they are known and it is one
+    /// that keeps them linear.
     pub(crate) fn follow(
         &mut self,
         op: &Op,

@@ -1,4 +1,5 @@
-//! What passes over loops need before they can change one: a single way in, values that leave by the front door, and copies.
+//! What passes over loops need before they can change one: a single way in, values that leave by
+//! the front door, and copies.
 
 use crate::edit::{Definitions, Predecessors, Renaming, append, new_block, new_value, target};
 use finishline_ir::dominators::Dominators;
@@ -6,8 +7,8 @@ use finishline_ir::loops::{Loop, LoopId, Loops};
 use finishline_ir::{BinaryOp, Block, BlockId, Function, Op, Terminator, Type, Value};
 use rustc_hash::FxHashMap;
 
-/// The loops of a function, each with a block in front of it that jumps to its header and nowhere else and is the only one outside
-/// the loop to lead there.
+/// The loops of a function, each with a block in front of it that jumps to its header and nowhere
+/// else and is the only one outside the loop to lead there.
 pub(crate) struct Nest {
     pub(crate) dominators: Dominators,
     pub(crate) loops: Loops,
@@ -154,8 +155,9 @@ pub(crate) fn add_counter(
     parameter
 }
 
-/// Makes every value of some disjoint loops that is used behind its loop a parameter of the block by which control leaves, so that
-/// the loop can have a second copy. The loops for which that was possible: not if a use can be reached by several exits.
+/// Makes every value of some disjoint loops that is used behind its loop a parameter of the block
+/// by which control leaves, so that the loop can have a second copy. The loops for which that was
+/// possible: not if a use can be reached by several exits.
 pub(crate) fn close(
     function: &mut Function,
     nest: &Nest,
@@ -289,7 +291,8 @@ impl Copy {
     }
 }
 
-/// Copies blocks; every value defined in them gets a new one. Edges between them lead to copies, all others where they led.
+/// Copies blocks; every value defined in them gets a new one. Edges between them lead to copies,
+/// all others where they led.
 pub(crate) fn copy(function: &mut Function, blocks: &[BlockId]) -> Copy {
     let mut copy = Copy {
         blocks: FxHashMap::default(),

@@ -1,8 +1,9 @@
 //! Where a reference is known not to be null.
 //!
-//! It is not null behind its allocation, behind an operation that fails on null ([`Op::NonNull`], [`Op::Index`], [`Op::Length`]), and
-//! where control only gets if a comparison with null said so, also as one part of a conjunction. Facts are kept by
-//! block: what holds somewhere in a block holds at its end and in every block it dominates.
+//! It is not null behind its allocation, behind an operation that fails on null ([`Op::NonNull`],
+//! [`Op::Index`], [`Op::Length`]), and where control only gets if a comparison with null said so,
+//! also as one part of a conjunction. Facts are kept by block: what holds somewhere in a block
+//! holds at its end and in every block it dominates.
 
 use crate::edit::{Definitions, Predecessors};
 use finishline_ir::dominators::Dominators;
@@ -58,7 +59,8 @@ impl NotNull {
         }
     }
 
-    /// What holds on entry of a block that only one edge leads to: from a block that ends like this.
+    /// What holds on entry of a block that only one edge leads to: from a block that ends like
+    /// this.
     pub(crate) fn enter<'f>(
         &mut self,
         block: BlockId,
@@ -83,8 +85,8 @@ impl NotNull {
         }
     }
 
-    /// Whether a reference is known not to be null at the end of a block, or, while facts are being gathered in
-    /// the order of dominators, at the place reached in it.
+    /// Whether a reference is known not to be null at the end of a block, or, while facts are being
+    /// gathered in the order of dominators, at the place reached in it.
     pub(crate) fn holds(&self, reference: Value, block: BlockId, dominators: &Dominators) -> bool {
         self.always.contains(&reference)
             || self.known.get(&reference).is_some_and(|blocks| {
@@ -95,11 +97,13 @@ impl NotNull {
     }
 }
 
-/// Conditions of one branch that are looked at: one condition may be part of many conjunctions that are parts of each other.
+/// Conditions of one branch that are looked at: one condition may be part of many conjunctions that
+/// are parts of each other.
 const MOST_CONDITIONS: usize = 64;
 
-/// The conditions that are known on the edge to a block from one that ends like this, each with whether it holds: if a conjunction
-/// holds both parts do, if a disjunction does not neither part does.
+/// The conditions that are known on the edge to a block from one that ends like this, each with
+/// whether it holds: if a conjunction holds both parts do, if a disjunction does not neither part
+/// does.
 pub(crate) fn conditions<'f>(
     block: BlockId,
     from: &Terminator,
@@ -129,8 +133,9 @@ pub(crate) fn conditions<'f>(
     found
 }
 
-/// By block: where control comes from on entry, if that is one edge only. Back edges don't count: they are taken after that one, and a
-/// fact about a value that dominates the block does not change.
+/// By block: where control comes from on entry, if that is one edge only. Back edges don't count:
+/// they are taken after that one, and a fact about a value that dominates the block does not
+/// change.
 pub(crate) fn entered_by_one_edge(
     function: &Function,
     dominators: &Dominators,

@@ -1,15 +1,18 @@
 //! Value numbering: what was computed before from the same operands is not computed again.
 //!
-//! Blocks are visited in an order in which those that dominate a block come before it. An operation whose result is decided by its operands
-//! alone is replaced by an equal one that dominates it. That holds for operations that can fail as well: the sizes of an array never
-//! change, so behind an [`Op::Index`] that did not fail an equal one does not fail either, and a null check behind another one is
-//! void. Operations on constants are computed, and those with a neutral operand are that operand; float arithmetic is left alone, so that
-//! no bit of a result changes. Where control only gets if a condition held, it holds: another branch on it is a jump. A
-//! [`Op::CallRoom`] is void behind an equal one in a function in which nothing changes the depth of calls or the memory
+//! Blocks are visited in an order in which those that dominate a block come before it. An operation
+//! whose result is decided by its operands alone is replaced by an equal one that dominates it.
+//! That holds for operations that can fail as well: the sizes of an array never change, so behind
+//! an [`Op::Index`] that did not fail an equal one does not fail either, and a null check behind
+//! another one is void. Operations on constants are computed, and those with a neutral operand are
+//! that operand; float arithmetic is left alone, so that no bit of a result changes. Where control
+//! only gets if a condition held, it holds: another branch on it is a jump. A [`Op::CallRoom`] is
+//! void behind an equal one in a function in which nothing changes the depth of calls or the memory
 //! of frames. Constants are moved to the front of the entry block, one of each: they are at hand
 //! everywhere, and a code generator makes them anew where they are used.
 //!
-//! Linear in the function, times the number of places that compute one thing without dominating each other.
+//! Linear in the function, times the number of places that compute one thing without dominating
+//! each other.
 
 use crate::edit::{NO_SITE, Renaming};
 use crate::effects::ends_memory;
@@ -118,8 +121,8 @@ struct Key {
     operands: [u32; 4],
 }
 
-/// Whether the depth of calls and the memory that frames take are the same all the time that a call of the function lasts. Objects have a
-/// budget of their own.
+/// Whether the depth of calls and the memory that frames take are the same all the time that a call
+/// of the function lasts. Objects have a budget of their own.
 fn keeps_its_room(function: &Function) -> bool {
     let mut instructions = function.blocks.iter().flat_map(|block| &block.instructions);
     instructions.all(|instruction| !ends_memory(&instruction.op))
@@ -163,7 +166,8 @@ impl Numbering<'_> {
         false
     }
 
-    /// Whether an instruction, its operands already renamed, has to stay. If not, its result is renamed.
+    /// Whether an instruction, its operands already renamed, has to stay. If not, its result is
+    /// renamed.
     fn must_stay(
         &mut self,
         function: &mut Function,

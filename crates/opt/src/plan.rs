@@ -1,8 +1,8 @@
-//! Which checks of a loop its guard can make, and what it needs for that.
+//! The checks of a loop that its guard can make, and the values that the guard needs.
 //!
-//! Looked for are bounds and null checks that every iteration makes, of references that are invariant and indices that are linear, and
-//! invariant loads and lengths beside them. From these, what they are computed of is followed back to the counters of the loop and to
-//! what is defined before it.
+//! The plan looks for bounds and null checks that every iteration makes, whose references are
+//! invariant and whose indices are linear. It adds invariant loads and lengths beside them. It
+//! follows their operands back to the counters of the loop and to definitions before the loop.
 
 use crate::evolution::{
     Changes, Class, Context, Evolution, Trips, compared_with_null, header_parameter, is_outside,

@@ -1,8 +1,9 @@
 //! Loop rotation: one branch an iteration instead of a branch and a jump.
 //!
-//! The front end tests at the top of a loop, and control jumps back there. If the header only computes the test, which nothing can
-//! observe, a copy of it at the end of each way around decides there whether to go around again; the header itself is passed once, on
-//! entry. What the header defines becomes parameters of the block behind it.
+//! The front end tests at the top of a loop, and control jumps back there. If the header only
+//! computes the test, nothing can observe it. A copy of the header at the end of each way around
+//! then decides whether to go around again. The header itself is passed once, on entry. Its
+//! definitions become parameters of the block behind it.
 
 use crate::edit::{Definitions, new_value};
 use crate::effects::is_pure;
@@ -14,8 +15,8 @@ use rustc_hash::FxHashMap;
 /// Instructions of a test that is still copied.
 const LARGEST_TEST: usize = 6;
 
-/// Rotates the loops of a function. Blocks stay what they are and where they are, so inner loops do not disturb what is known about
-/// those around them.
+/// Rotates the loops of a function. Blocks stay what they are and where they are, so inner loops do
+/// not disturb what is known about those around them.
 pub(crate) fn rotate(function: &mut Function, nest: &Nest) {
     for height in 0..nest.heights() {
         let definitions = Definitions::of(function);

@@ -1,12 +1,15 @@
 //! Strength reduction: offsets that are linear in a loop grow by addition.
 //!
-//! The offset of an element in a loop is `start + k · step` for two values known before it ([`crate::evolution`]), in wrapping
-//! arithmetic and so without conditions. It becomes a parameter of the header that starts at `start` and grows by `step` on every way
-//! around: no multiplication is left in the loop, and often the counter itself is of no use any more. Offsets that differ by a constant, as
-//! in a stencil, share a parameter. So do other linear values that cost a multiplication.
+//! The offset of an element in a loop is `start + k · step` for two values known before it
+//! ([`crate::evolution`]), in wrapping arithmetic and so without conditions. It becomes a parameter
+//! of the header that starts at `start` and grows by `step` on every way around: no multiplication
+//! is left in the loop, and often the counter itself is of no use any more. Offsets that differ by
+//! a constant, as in a stencil, share a parameter. So do other linear values that cost a
+//! multiplication.
 //!
-//! The parameter has the same value in all of an iteration, and as it is defined in the header it is at hand wherever the value
-//! that it replaces was. Loops of one height are done in one round, inner ones first; linear.
+//! The parameter has the same value in all of an iteration, and as it is defined in the header it
+//! is at hand wherever the value that it replaces was. Loops of one height are done in one round,
+//! inner ones first; linear.
 
 use crate::edit::{Definitions, Renaming, new_value};
 use crate::evolution::{Changes, Class, Context, Evolution};

@@ -1,16 +1,19 @@
 //! Loop versioning: bounds and null checks leave counted loops.
 //!
-//! In front of a loop goes a [`Guard`]: the references that the loop uses in every iteration are not null, and the indices that are
-//! linear in it stay in bounds from the first to the last iteration. If it holds, control enters a fast copy of the loop in which
-//! [`Op::Index`] is plain arithmetic on sizes read before the loop, null checks are gone, and invariant lengths and loads are made once, in
-//! the guard. If not, control enters the original loop, which fails when and where it must. Race checks stay in both, with
-//! their ids, in their order.
+//! In front of a loop goes a [`Guard`]: the references that the loop uses in every iteration are
+//! not null, and the indices that are linear in it stay in bounds from the first to the last
+//! iteration. If it holds, control enters a fast copy of the loop in which [`Op::Index`] is plain
+//! arithmetic on sizes read before the loop, null checks are gone, and invariant lengths and loads
+//! are made once, in the guard. If not, control enters the original loop, which fails when and
+//! where it must. Race checks stay in both, with their ids, in their order.
 //!
-//! Asked about are only checks that every iteration makes: those of a branch might refuse a loop for something it never does. Checks in
-//! the header, which is passed once more than the body, only if they are invariant.
+//! Asked about are only checks that every iteration makes: those of a branch might refuse a loop
+//! for something it never does. Checks in the header, which is passed once more than the body, only
+//! if they are invariant.
 //!
-//! Innermost loops come first, all of one height in one round; then the loops around them, whose guards settle that the
-//! references of inner guards are not null. A loop is copied if it is small and the function has not grown too much for it.
+//! Innermost loops come first, all of one height in one round; then the loops around them, whose
+//! guards settle that the references of inner guards are not null. A loop is copied if it is small
+//! and the function has not grown too much for it.
 
 use crate::edit::{Definitions, Renaming, new_value, target};
 use crate::evolution::{Context, Trips};
@@ -24,7 +27,8 @@ use finishline_ir::{BinaryOp, BlockId, Const, Function, Instruction, Op, Termina
 use finishline_model::AccessId;
 use rustc_hash::{FxHashMap, FxHashSet};
 
-/// Instructions of a loop that is still copied; of a loop around others, where there is less to win.
+/// Instructions of a loop that is still copied; of a loop around others, where there is less to
+/// win.
 const LARGEST_LOOP: usize = 400;
 const LARGEST_NEST: usize = 150;
 /// Loops with so many loops nested in them are left alone.
@@ -51,7 +55,8 @@ impl Budget {
     }
 }
 
-/// Versions the loops of one height. Whether any was; loads that were moved away from their checks are noted.
+/// Versions the loops of one height. Whether any was; loads that were moved away from their checks
+/// are noted.
 pub(crate) fn version(
     function: &mut Function,
     height: u32,

@@ -1,8 +1,8 @@
-//! What the operators compute.
+//! The results of the operators.
 //!
-//! Ints wrap around, bytes wrap at 256, shifts use the low 6 bits of the count, integer division truncates and can
-//! fail, floats follow IEEE 754 and never fail. `min` and `max` of floats are NaN if either operand is, and order −0
-//! below +0.
+//! Ints wrap around. Bytes wrap at 256. Shifts use the low 6 bits of the count. Integer division
+//! truncates and can fail. Floats follow IEEE 754 and never fail. `min` and `max` of floats are NaN
+//! if either operand is NaN, and order −0 below +0.
 
 use super::datum::{Datum, mistyped};
 use super::trap::TrapKind;
@@ -185,8 +185,8 @@ fn minimum(a: f64, b: f64) -> f64 {
     }
 }
 
-/// How many iterations a range has, as an unsigned number in an int. The one count that does not fit, 2⁶⁴ of the range over all
-/// ints, is cut to 2⁶⁴ − 1: nobody sees the last iteration.
+/// How many iterations a range has, as an unsigned number in an int. The one count that does not
+/// fit, 2⁶⁴ of the range over all ints, is cut to 2⁶⁴ − 1: nobody sees the last iteration.
 pub fn range_count(start: i64, end: i64, step: i64, inclusive: bool) -> Result<i64, TrapKind> {
     let (start, end, step) = (i128::from(start), i128::from(end), i128::from(step));
     if step == 0 {

@@ -1,8 +1,8 @@
 //! The state of a machine in names that do not depend on the schedule.
 //!
-//! Ids of tasks, objects and locations count in the order in which things happened. Here a task is named by its path of spawn
-//! indices, and an object by the task that made it and how many that task had made before; so two schedules that lead to the same
-//! state give the same words.
+//! Ids of tasks, objects and locations count in the order of events. Here the name of a task is its
+//! path of spawn indices. The name of an object is the task that made it and the number of objects
+//! that this task had made before. Two schedules that lead to the same state give the same words.
 
 use super::*;
 use std::collections::BTreeMap;
@@ -30,8 +30,8 @@ impl Machine<'_> {
         words
     }
 
-    /// Everything that decides how the run can go on, short of the limits, and the heap, as words. The output is not in it; who is in
-    /// an isolated block follows from where the tasks are.
+    /// Everything that decides how the run can go on, short of the limits, and the heap, as words.
+    /// The output is not in it; who is in an isolated block follows from where the tasks are.
     pub fn canonical_state(&self) -> Vec<u64> {
         let names = self.names();
         let mut words = Vec::new();

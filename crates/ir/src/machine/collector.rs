@@ -1,15 +1,18 @@
 //! Gives back the objects that nothing refers to any more: mark and sweep.
 //!
-//! **What is reachable**: the globals, what a register of a live task refers to, and what a field or an element of a
-//! reachable object refers to. Registers and locations are typed, so nothing is guessed. A register keeps its value until it is
-//! written again or its function returns, whether or not the program still reads it; what it refers to counts as reachable.
+//! **What is reachable**: the globals, what a register of a live task refers to, and what a field
+//! or an element of a reachable object refers to. Registers and locations are typed, so nothing is
+//! guessed. A register keeps its value until it is written again or its function returns, whether
+//! or not the program still reads it; what it refers to counts as reachable.
 //!
-//! **When**: before an object is refused for the budget, so the budget bounds what is reachable at that moment, no matter
-//! when collections came before; and when as much was allocated since the last one as it left alive, at least some megabytes.
+//! **When**: before an object is refused for the budget, so the budget bounds what is reachable at
+//! that moment, no matter when collections came before; and when as much was allocated since the
+//! last one as it left alive, at least some megabytes.
 //!
-//! **Cost**: a collection looks at every register, every place of the table of objects and every reference in a live object. The
-//! distance between two of them makes that constant for each byte allocated. Close to the budget it can't be kept: a program
-//! whose live objects leave only one n-th of the budget free pays n times as much.
+//! **Cost**: a collection looks at every register, every place of the table of objects and every
+//! reference in a live object. The distance between two of them makes that constant for each byte
+//! allocated. Close to the budget it can't be kept: a program whose live objects leave only one
+//! n-th of the budget free pays n times as much.
 
 use super::datum::Datum;
 use super::heap::{Handle, Heap, Object, Storage};
@@ -18,12 +21,13 @@ use std::collections::TryReserveError;
 
 /// At least this many bytes are allocated between two collections, unless the budget is smaller.
 const LEAST_BETWEEN: u64 = 4 << 20;
-/// And so many for each place of the table: it may be mostly vacant, but sweeping looks at all of it.
+/// And so many for each place of the table: it may be mostly vacant, but sweeping looks at all of
+/// it.
 const BETWEEN_FOR_A_PLACE: u64 = 32;
 
 impl Heap {
-    /// Finds out what can be reached from the roots and vacates all other places, unless the dead are kept. Returns what the
-    /// reachable objects cost.
+    /// Finds out what can be reached from the roots and vacates all other places, unless the dead
+    /// are kept. Returns what the reachable objects cost.
     #[cold]
     pub(super) fn collect(&mut self, roots: impl Iterator<Item = Handle>) -> Result<u64, TrapKind> {
         self.vacant.clear();

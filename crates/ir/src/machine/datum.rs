@@ -71,8 +71,9 @@ impl From<Const> for Datum {
     }
 }
 
-/// What `print` shows. A float is the shortest decimal that reads back as the same number, always with
-/// a point or an exponent. References show no identity: places of objects depend on the schedule.
+/// What `print` shows. A float is the shortest decimal that reads back as the same number, always
+/// with a point or an exponent. References show no identity: places of objects depend on the
+/// schedule.
 impl fmt::Display for Datum {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {

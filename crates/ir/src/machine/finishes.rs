@@ -1,8 +1,9 @@
 //! Finishes and isolated blocks: who waits for whom.
 //!
-//! Each open finish counts the live tasks whose immediately enclosing finish it is; its owner passes the end, or a `sync`, when there
-//! are none. While the owner waits only tasks that are counted can add to the count, so once it is 0 it stays so. A closed finish
-//! gives its place back: no live task refers to it.
+//! Each open finish counts the live tasks whose immediately enclosing finish it is. Its owner
+//! passes the end, or a `sync`, when the count is 0. While the owner waits, only counted tasks can
+//! add to the count: once it is 0, it stays 0. A closed finish gives its place back: no live task
+//! refers to it.
 //!
 //! At most one task is inside an isolated block.
 

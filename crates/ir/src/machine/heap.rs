@@ -1,11 +1,12 @@
 //! Objects and their locations.
 //!
-//! Every object owns a range of consecutive locations from a counter that only grows, so a location means one thing for the
-//! whole run. The place of an object in the table, its [`Handle`], is used again when the object is gone ([`super::collector`]).
-//! Arrays keep their elements flat and typed, in row-major order.
+//! Every object owns a range of consecutive locations from a counter that only grows: a location
+//! means one thing for the whole run. The place of an object in the table is its [`Handle`]. A
+//! handle is used again when its object is gone ([`super::collector`]). Arrays keep their elements
+//! flat and typed, in row-major order.
 //!
-//! The budget counts objects as [`cost`] says, those that can still be reached. It is checked before anything is allocated, and
-//! sizes that overflow exceed it by definition.
+//! The budget counts the objects that can still be reached, each with its [`cost`]. It is checked
+//! before anything is allocated. Sizes that overflow exceed it by definition.
 
 use super::datum::{Datum, mistyped};
 use super::trap::TrapKind;
@@ -24,8 +25,8 @@ impl Handle {
     pub const GLOBALS: Handle = Handle(0);
 }
 
-// The budget counts at least what is really taken: an object's place in a table that may be half empty, and what the
-// allocator keeps for itself.
+// The budget counts at least what is really taken: an object's place in a table that may be half
+// empty, and what the allocator keeps for itself.
 const _: () = {
     assert!(2 * size_of::<Option<Object>>() as u64 + 32 <= cost::OBJECT);
     assert!(size_of::<Datum>() as u64 <= cost::FIELD);
@@ -51,8 +52,8 @@ pub struct Heap {
 pub struct Object {
     first: Location,
     pub allocation: AllocationId,
-    /// The task that made it, and how many objects that task had made before: the same in every schedule
-    /// in which the task does the same.
+    /// The task that made it, and how many objects that task had made before: the same in every
+    /// schedule in which the task does the same.
     pub creator: TaskId,
     pub ordinal: u32,
     sizes: Box<[u64]>,
@@ -98,7 +99,8 @@ impl Heap {
         self.limit = self.budget;
     }
 
-    /// What the objects cost that are there, those included that can't be reached and are not yet given back.
+    /// What the objects cost that are there, those included that can't be reached and are not yet
+    /// given back.
     pub fn used(&self) -> u64 {
         self.used
     }
@@ -170,7 +172,8 @@ impl Heap {
         self.add(request, shape.into_boxed_slice(), storage, cost)
     }
 
-    /// What an object of that many bytes costs, if the budget allows it. What can't be reached gives way.
+    /// What an object of that many bytes costs, if the budget allows it. What can't be reached
+    /// gives way.
     #[inline]
     fn admit(
         &mut self,

@@ -1,17 +1,22 @@
 //! The reference interpreter: what a program means.
 //!
-//! Tasks are data. An executor picks a task and lets it make one [`Machine::step`]; the machine keeps the frames, the
-//! heap, the open finishes and who is in an isolated block, and tells a [`Listener`] what happens. It never chooses a task
-//! itself, so one machine serves depth-first runs, cooperative runs and the enumeration of all interleavings.
+//! Tasks are data. An executor picks a task and lets it make one [`Machine::step`]; the machine
+//! keeps the frames, the heap, the open finishes and who is in an isolated block, and tells a
+//! [`Listener`] what happens. It never chooses a task itself, so one machine serves depth-first
+//! runs, cooperative runs and the enumeration of all interleavings.
 //!
-//! - A step is one instruction or terminator. One that fails or blocks changes nothing that the program can see.
-//! - A [`Op::Check`] is told to the listener; a [`Op::Load`] or [`Op::Store`] is the access itself and tells nothing.
+//! - A step is one instruction or terminator. One that fails or blocks changes nothing that the
+//!   program can see.
+//! - A [`Op::Check`] is told to the listener; a [`Op::Load`] or [`Op::Store`] is the access itself
+//!   and tells nothing.
 //! - A task's frames and registers are freed when it ends; what stays is a record of its name.
 //!
 //! The module must have passed [`crate::verify`]; on one that has not, a step may panic.
 //!
-//! `tasks` has frames, calls and the creation and end of tasks, `finishes` waiting and isolation, [`heap`] the objects,
-//! `collector` what becomes of those that nothing refers to, `arithmetic` the operators, [`trap`] the failures, `canonical` the state as it is in every schedule that leads to it.
+//! `tasks` has frames, calls and the creation and end of tasks, `finishes` waiting and isolation,
+//! [`heap`] the objects, `collector` what becomes of those that nothing refers to, `arithmetic` the
+//! operators, [`trap`] the failures, `canonical` the state as it is in every schedule that leads to
+//! it.
 
 pub mod arithmetic;
 mod canonical;
@@ -43,7 +48,8 @@ use tasks::{Record, Task};
 /// What a program may use up.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Limits {
-    /// Bytes of objects that can be reached, and as many again for frames, registers and records of tasks.
+    /// Bytes of objects that can be reached, and as many again for frames, registers and records of
+    /// tasks.
     pub memory: u64,
     /// Calls nested in one task.
     pub call_depth: u32,
@@ -119,7 +125,8 @@ pub struct Machine<'m> {
 }
 
 impl<'m> Machine<'m> {
-    /// A program about to run `main`. Tells of the task `main`, the root finish and the object of globals, in this order.
+    /// A program about to run `main`. Tells of the task `main`, the root finish and the object of
+    /// globals, in this order.
     ///
     /// The arguments must be as many as the parameters of `main`, and of their types.
     pub fn new<L: Listener>(
@@ -158,8 +165,8 @@ impl<'m> Machine<'m> {
         &self.heap
     }
 
-    /// From now on objects stay that nothing refers to, so that states can be compared with all their objects. The budget
-    /// bounds what can be reached all the same.
+    /// From now on objects stay that nothing refers to, so that states can be compared with all
+    /// their objects. The budget bounds what can be reached all the same.
     pub fn keep_dead_objects(&mut self) {
         self.heap.keep_dead();
     }

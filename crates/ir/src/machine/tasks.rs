@@ -1,8 +1,8 @@
 //! Live tasks: their creation and end, their frames and registers.
 //!
-//! A live task holds its frames, one flat file of registers for all of them, and the finishes it has open, innermost last. An ended
-//! task gives its place back. Live frames and registers count against the memory budget, so that a recursion of calls or of
-//! tasks ends in an error of the program.
+//! A live task holds its frames, one flat file of registers for all of them, and its open finishes,
+//! innermost last. An ended task gives its place back. Live frames and registers count against the
+//! memory budget: endless recursion of calls or of tasks ends in an error of the program.
 
 use super::*;
 use crate::cost;
@@ -129,7 +129,8 @@ impl<'m> Task<'m> {
         }
     }
 
-    /// Enters a function: its registers, and a frame at the start of its entry block. The caller fills in the parameters.
+    /// Enters a function: its registers, and a frame at the start of its entry block. The caller
+    /// fills in the parameters.
     fn push_frame(
         &mut self,
         module: &'m Module,
@@ -375,7 +376,8 @@ impl<'m> Machine<'m> {
         Ok(Progress::Continue)
     }
 
-    /// Whether the task may call the last of these functions, from the first ones nested in each other.
+    /// Whether the task may call the last of these functions, from the first ones nested in each
+    /// other.
     pub(super) fn call_room(&self, slot: usize, nested: &[FunctionId]) -> Result<(), TrapKind> {
         if self.tasks[slot].frames.len() + nested.len() - 1 > self.limits.call_depth as usize {
             return Err(TrapKind::CallDepth {
@@ -410,7 +412,8 @@ impl<'m> Machine<'m> {
         }
     }
 
-    /// The outermost function of a task returns. `main` waits for the root finish and closes it first.
+    /// The outermost function of a task returns. `main` waits for the root finish and closes it
+    /// first.
     pub(super) fn end_task<L: Listener>(
         &mut self,
         slot: usize,

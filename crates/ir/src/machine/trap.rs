@@ -12,8 +12,8 @@ pub struct Trap {
 }
 
 impl Trap {
-    /// A failure at `site`. What was never ended is shown where it began: that is the mistake, not the end of what is
-    /// around it.
+    /// A failure at `site`. What was never ended is shown where it began: that is the mistake, not
+    /// the end of what is around it.
     pub fn new(kind: TrapKind, site: SiteId, task: TaskId) -> Trap {
         let site = match kind {
             TrapKind::BeginFinishNeverEnded { begin, .. } => begin,

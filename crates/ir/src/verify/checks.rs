@@ -1,7 +1,8 @@
-//! Every shared access is checked, in its own step, or has a reason not to be.
+//! Every shared access is checked in its own step, or has a reason not to be.
 //!
-//! A check guards a load or store behind it in the same block if it has the same access id, base and offset, covers at least that
-//! location, and no operation stands between them that could begin another step: then both happen in one step.
+//! A check guards a load or store behind it in the same block if it has the same access id, base
+//! and offset, and covers at least that location. No operation between them may begin another step:
+//! both happen in one step.
 
 use super::structure::is_task_operation;
 use super::{Place, Violations};

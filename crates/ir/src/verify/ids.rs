@@ -1,4 +1,5 @@
-//! Every id is in range: of values, blocks, functions, structs, sites, accesses, allocations. Later rounds index without asking.
+//! Every id is in range: of values, blocks, functions, structs, sites, accesses, allocations. Later
+//! rounds index without checks.
 
 use super::{Place, Violations};
 use crate::module::*;

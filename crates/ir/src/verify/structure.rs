@@ -1,8 +1,9 @@
-//! Parallel structure: what lexical nesting in the source promises.
+//! Parallel structure: the promises of lexical nesting in the source.
 //!
-//! On every path through a function, lexical finishes and sync scopes are opened and closed in nested order, at a place
-//! always the same ones are open, and none is when it returns; `begin_finish` is dynamic and checked at run time. Isolated
-//! blocks do not nest, and nothing parallel happens inside one, also not in a function called there.
+//! On every path through a function, lexical finishes and sync scopes are opened and closed in
+//! nested order. At each place the same ones are open on every path, and none is open at a return.
+//! `begin_finish` is dynamic and checked at run time. Isolated blocks do not nest. Nothing parallel
+//! happens inside one, nor in a function called there.
 
 use super::{Place, Violations};
 use crate::dominators::Dominators;

@@ -1,9 +1,11 @@
-//! Checks of a loop made where control leaves it.
+//! Checks of a loop made where control leaves the loop.
 //!
-//! Of a loop that can end in the middle, or whose condition is anything, it is not known in front how often it will run; behind it is.
-//! A counter k of iterations goes along. At an exit whose every way from the header of the last iteration passes the check, it has been
-//! made k + 1 times; at one that no way from the check leads to but around, k times; at others that is not known, and the check stays.
-//! All of it is in one step, so what is checked behind the loop is checked in the step of the accesses.
+//! In front of a loop with an exit in the middle, or with any condition, the number of iterations
+//! is not known. Behind the loop it is known: a counter k of iterations goes along. At an exit,
+//! every way from the header of the last iteration may pass the check: then the check has been made
+//! k + 1 times. Or no way from the check leads to the exit, except around the loop: then it has
+//! been made k times. At other exits the number is not known, and the check stays in the loop. All
+//! of the loop is in one step, so the checks behind the loop are made in the step of the accesses.
 
 use super::loops::Check;
 use crate::edit::{append, constant, new_block, target};
@@ -75,7 +77,8 @@ pub(super) fn exits(
     leaving.iter().map(exit).collect()
 }
 
-/// A check that leaves a loop: of what begins at `first` in the first iteration and `step` further on in each later one.
+/// A check that leaves a loop: of what begins at `first` in the first iteration and `step` further
+/// on in each later one.
 pub(super) struct Moved {
     pub(super) check: Check,
     pub(super) first: Operand,
@@ -110,7 +113,8 @@ pub(super) fn add(function: &mut Function, this: &Loop, entry: BlockId, moved: V
 }
 
 impl Moved {
-    /// Adds the check to a block that control passes after so many iterations, and perhaps a part of one.
+    /// Adds the check to a block that control passes after so many iterations, and perhaps a part
+    /// of one.
     fn add_to(&self, function: &mut Function, block: BlockId, passed: bool, iterations: Value) {
         let mut compute = |op, ty| append(function, block, op, ty);
         let (count, stride) = match (self.step, passed) {

@@ -1,9 +1,9 @@
-//! What an analysis of the whole program may cost, so that no program is too much for one.
+//! The limit on the cost of an analysis of the whole program. Beyond it the analysis has no result.
 
 use finishline_ir::Module;
 
-/// Words of sets that may be looked at: enough for any program of a few thousand lines, then in proportion to its size, and in
-/// the end about a second's work.
+/// Words of sets that may be looked at: enough for any program of a few thousand lines, then in
+/// proportion to its size, and in the end about a second's work.
 const AT_LEAST: usize = 1 << 20;
 const PER_INSTRUCTION: usize = 40;
 const AT_MOST: usize = 1 << 24;

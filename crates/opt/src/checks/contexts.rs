@@ -1,24 +1,29 @@
-//! Functions specialised by calling context: a function that is called in sequential code and in a parallel region, or in several regions,
-//! has a copy for each, so that the passes behind this one need not find a reason that holds in all of them.
+//! Functions specialised by calling context: a function that is called in sequential code and in a
+//! parallel region, or in several regions, has a copy for each, so that the passes behind this one
+//! need not find a reason that holds in all of them.
 //!
-//! **What it does.** A *context* is whether another task may be live where the function is called or created, and in which region
-//! ([`super::regions`]). Regions are told apart by the instruction that opens them in the original function, so there are finitely many
-//! contexts, also with recursion. If no other task is live at a call, and the function leaves none behind, the region does not matter.
-//! Starting with `main`, every call and creation gets the copy of its callee for the context it makes. No check is removed
-//! here. After the other passes, copies that came out alike become one function again: what did not pay is undone.
+//! **What it does.** A *context* is whether another task may be live where the function is called
+//! or created, and in which region ([`super::regions`]). Regions are told apart by the instruction
+//! that opens them in the original function, so there are finitely many contexts, also with
+//! recursion. If no other task is live at a call, and the function leaves none behind, the region
+//! does not matter. Starting with `main`, every call and creation gets the copy of its callee for
+//! the context it makes. No check is removed here. After the other passes, copies that came out
+//! alike become one function again: what did not pay is undone.
 //!
-//! **Why that changes nothing.** A copy is the same function: the same sites, access and allocation ids, name, role and frame. Only which
-//! of several equal functions is called differs, and no event or failure tells that. What the other passes may rely on they find out from
-//! the copies themselves.
+//! **Why that changes nothing.** A copy is the same function: the same sites, access and allocation
+//! ids, name, role and frame. Only which of several equal functions is called differs, and no event
+//! or failure tells that. What the other passes may rely on they find out from the copies
+//! themselves.
 //!
-//! **Cost.** The program at most triples on the way; a context beyond that shares the first one's copy. Functions from which no check
-//! can be reached are never copied.
+//! **Cost.** The program at most triples on the way; a context beyond that shares the first one's
+//! copy. Functions from which no check can be reached are never copied.
 
 use super::liveness::{Enclosing, Flow, Liveness, Position, operations};
 use finishline_ir::{Construct, Function, FunctionId, Module, Op};
 use rustc_hash::FxHashMap;
 
-/// How many times the instructions of the program may be added to it, and how many instructions in any case.
+/// How many times the instructions of the program may be added to it, and how many instructions in
+/// any case.
 const GROWTH: usize = 2;
 const MOST: usize = 100_000;
 
@@ -26,7 +31,8 @@ const MOST: usize = 100_000;
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 struct Context {
     live: bool,
-    /// The original function that opens the region, and where. None: the region of `main`, or it does not matter.
+    /// The original function that opens the region, and where. None: the region of `main`, or it
+    /// does not matter.
     region: Option<(FunctionId, Position)>,
 }
 
@@ -132,7 +138,8 @@ impl Copies {
     /// Makes copies that are alike one function again.
     pub(super) fn merge(&self, module: &mut Module) {
         let classes = self.classes(module);
-        // Those that stay move up. A copy has a higher number than the one it is like, so the number of that is known.
+        // Those that stay move up. A copy has a higher number than the one it is like, so the
+        // number of that is known.
         let mut numbers: Vec<FunctionId> = Vec::with_capacity(classes.len());
         let mut count = 0;
         for (index, like) in classes.iter().enumerate() {
@@ -156,8 +163,8 @@ impl Copies {
         }
     }
 
-    /// By function, the first that is like it. At first all copies with the same checks count as alike; those that call functions
-    /// that are not alike are separated until nothing changes.
+    /// By function, the first that is like it. At first all copies with the same checks count as
+    /// alike; those that call functions that are not alike are separated until nothing changes.
     fn classes(&self, module: &Module) -> Vec<FunctionId> {
         let functions = || (0..self.0.len()).map(FunctionId::from_index);
         let mut of_original = vec![Vec::new(); self.0.len()];

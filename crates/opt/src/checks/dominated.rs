@@ -1,28 +1,31 @@
-//! Read/write check elimination [ESP-bags §6.5]: of two checks of one location in one task, one is enough where it covers the other.
+//! Read/write check elimination [ESP-bags §6.5]: of two checks of one location in one task, one is
+//! enough where it covers the other.
 //!
-//! A check *covers* another one if both are of the same locations, both inside isolated blocks or both outside, and it is a write or both
-//! are reads. The paper speaks of dominance; asked here is a little more, by two data-flow analyses, as the paper leaves out what may
-//! stand in between:
+//! A check *covers* another one if both are of the same locations, both inside isolated blocks or
+//! both outside, and it is a write or both are reads. The paper speaks of dominance; asked here is
+//! a little more, by two data-flow analyses, as the paper leaves out what may stand in between:
 //!
-//! 1. **Before.** A check goes if on every way to it a covering check was made and no task has been created since that may still be
-//!    running. Let a be the covering access, c the covered one, and b any access parallel to c that conflicts with it. If b is of a task that the
-//!    task of a and c created, directly or not, that task was created before a, for it was not created between, and it was not
-//!    waited for before c, hence not before a: b is parallel to a. Otherwise b's relation to the whole task from a to c is the same. As a
-//!    covers c, b conflicts with a: the location races without c. What stands in between may wait for tasks: that takes
-//!    accesses away that are parallel to c, none that are parallel to a.
-//! 2. **Behind.** A check goes if on every way from it a covering check is made and nothing before that waits for a task. By the same
-//!    argument, the other way round: what is parallel to c has not been waited for at c, so not at a either. What stands in
-//!    between may create tasks.
+//! 1. **Before.** A check goes if on every way to it a covering check was made and no task has been
+//!    created since that may still be running. Let a be the covering access, c the covered one, and
+//!    b any access parallel to c that conflicts with it. If b is of a task that the task of a and c
+//!    created, directly or not, that task was created before a, for it was not created between, and
+//!    it was not waited for before c, hence not before a: b is parallel to a. Otherwise b's
+//!    relation to the whole task from a to c is the same. As a covers c, b conflicts with a: the
+//!    location races without c. What stands in between may wait for tasks: that takes accesses away
+//!    that are parallel to c, none that are parallel to a.
+//! 2. **Behind.** A check goes if on every way from it a covering check is made and nothing before
+//!    that waits for a task. By the same argument, the other way round: what is parallel to c has
+//!    not been waited for at c, so not at a either. What stands in between may create tasks.
 //!
-//! The first rule is carried out before the second looks, so that no two checks remove each other. A check inside an isolated block says
-//! nothing about one outside: two isolated accesses never race.
-//! Between c and a the program may fail; see [`super`].
+//! The first rule is carried out before the second looks, so that no two checks remove each other.
+//! A check inside an isolated block says nothing about one outside: two isolated accesses never
+//! race. Between c and a the program may fail; see [`super`].
 //!
-//! A check that is made once or not at all, as [`super::loop_invariant`] leaves them, is covered by one of the same location that surely is made, but
-//! covers only those that are made if it is.
+//! A check that is made once or not at all, as [`super::loop_invariant`] leaves them, is covered by
+//! one of the same location that surely is made, but covers only those that are made if it is.
 //!
-//! Locations are known by the values that name them. A value in a loop is another one in each iteration, so where a value is defined,
-//! what is known by it is forgotten.
+//! Locations are known by the values that name them. A value in a loop is another one in each
+//! iteration, so where a value is defined, what is known by it is forgotten.
 //!
 //! Linear in blocks times checks, by bit sets; a function in which that is too much is left alone.
 
@@ -60,7 +63,8 @@ enum Direction {
     Behind,
 }
 
-/// What a check is of: the base, first, count and stride, and whether it is made inside an isolated block.
+/// What a check is of: the base, first, count and stride, and whether it is made inside an isolated
+/// block.
 type Name = (Value, Operand, Operand, Operand, bool);
 
 /// The distinct names of a function's checks, numbered.
@@ -118,7 +122,8 @@ impl Names {
     }
 }
 
-/// By block, whether it starts inside an isolated block; the same on every way to it, as the verifier demands.
+/// By block, whether it starts inside an isolated block; the same on every way to it, as the
+/// verifier demands.
 fn isolation(function: &Function) -> Vec<bool> {
     let mut isolated = vec![false; function.blocks.len()];
     for &id in Dominators::of(function).order() {
@@ -278,7 +283,8 @@ impl Flow<'_> {
         found
     }
 
-    /// By block: what is covered where the walk through it starts, which is its end if the analysis looks behind.
+    /// By block: what is covered where the walk through it starts, which is its end if the analysis
+    /// looks behind.
     fn starts(&self) -> Vec<Covered> {
         let (function, names) = (self.function, self.names.numbers.len());
         let predecessors = Predecessors::of(function);
@@ -373,7 +379,8 @@ impl Flow<'_> {
         }
     }
 
-    /// Whether an operation is a check that is covered; if it is a check, it covers others from now on.
+    /// Whether an operation is a check that is covered; if it is a check, it covers others from now
+    /// on.
     fn pass(&self, op: &Op, isolated: bool, state: &mut Covered) -> bool {
         let Some(Named { kind, name, surely }) = self.names.counts.named(op, isolated) else {
             return false;

@@ -1,13 +1,15 @@
 //! Where another task may be live, and which finishes are open there.
 //!
-//! A data-flow analysis of each function with one fact, *another task may be live*, and with what the fact was
-//! when each open finish was opened. A creation sets it. The end of a finish, and a `sync`, join what was created inside it, so
-//! they restore what was when the finish was opened; with an async outside every finish nothing ever does, as the footnote in the
-//! paper says. A call adds what the callee leaves running. A `begin_finish` is followed within its function; where control joins with
-//! different ones open, or a callee may open or close one, they are forgotten, and the `end_finish` of a forgotten one restores
-//! nothing.
+//! A data-flow analysis of each function with one fact, *another task may be live*, and with what
+//! the fact was when each open finish was opened. A creation sets it. The end of a finish, and a
+//! `sync`, join what was created inside it, so they restore what was when the finish was opened;
+//! with an async outside every finish nothing ever does, as the footnote in the paper says. A call
+//! adds what the callee leaves running. A `begin_finish` is followed within its function; where
+//! control joins with different ones open, or a callee may open or close one, they are forgotten,
+//! and the `end_finish` of a forgotten one restores nothing.
 //!
-//! Linear in the program, times the depth of the finishes and the number of rounds until summaries of recursive functions settle.
+//! Linear in the program, times the depth of the finishes and the number of rounds until summaries
+//! of recursive functions settle.
 
 use finishline_ir::{BlockId, Function, Module, Op, Terminator};
 use finishline_model::FinishKind;
@@ -34,8 +36,8 @@ struct Open {
 pub(super) struct State {
     /// Another task may be live.
     pub(super) live: bool,
-    /// The finishes this function has open. Of `begin_finish`es there may be more than these below the listed ones, but never among
-    /// or above them.
+    /// The finishes this function has open. Of `begin_finish`es there may be more than these below
+    /// the listed ones, but never among or above them.
     open: Vec<Open>,
 }
 
@@ -101,7 +103,8 @@ impl State {
         }
     }
 
-    /// Forgets the `begin_finish`es inside the innermost lexical finish: only these can be closed next.
+    /// Forgets the `begin_finish`es inside the innermost lexical finish: only these can be closed
+    /// next.
     fn forget_dynamic(&mut self) {
         while self.open.pop_if(|open| is_dynamic(open)).is_some() {}
     }
@@ -264,7 +267,8 @@ impl Flow {
         }
     }
 
-    /// Calls `visit` with every operation that can run, in the order of the function's text, and with what is known there.
+    /// Calls `visit` with every operation that can run, in the order of the function's text, and
+    /// with what is known there.
     pub(super) fn for_each_op(
         &self,
         function: &Function,

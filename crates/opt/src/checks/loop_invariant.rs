@@ -1,13 +1,17 @@
-//! Loop-invariant check motion [ESP-bags §6.4]: a check of the same location in every iteration is made once, before the loop.
+//! Loop-invariant check motion [ESP-bags §6.4]: a check of the same location in every iteration is
+//! made once, before the loop.
 //!
-//! It is made before the loop if and only if there is an iteration, the zero-trip test of the paper: otherwise the count of the new check
-//! is 0. All iterations are in one step, which the paper leaves out: with a task created or waited for in the loop, other accesses
-//! would be parallel to it before than behind. In one step the first check covers those that repeat it, as [`super::dominated`] proves.
-//! A check of a range that an inner loop had moves as well, if it is invariant.
+//! It is made before the loop if and only if there is an iteration, the zero-trip test of the
+//! paper: otherwise the count of the new check is 0. All iterations are in one step, which the
+//! paper leaves out: with a task created or waited for in the loop, other accesses would be
+//! parallel to it before than behind. In one step the first check covers those that repeat it, as
+//! [`super::dominated`] proves. A check of a range that an inner loop had moves as well, if it is
+//! invariant.
 //!
-//! As long as checks move, one that is made once or not at all has a count that is a bool as an int, so that it stands in no branch. In the end it gets
-//! its branch, which costs less than a range. That is for locations that surely exist: the check may stand before the loop asks
-//! for null and bounds now, and only a check whose count is a value looks whether its locations exist.
+//! As long as checks move, one that is made once or not at all has a count that is a bool as an
+//! int, so that it stands in no branch. In the end it gets its branch, which costs less than a
+//! range. That is for locations that surely exist: the check may stand before the loop asks for
+//! null and bounds now, and only a check whose count is a value looks whether its locations exist.
 
 use super::loops::{Candidate, Made};
 use super::place::Place;
@@ -28,8 +32,8 @@ pub(super) fn add_in_front(candidate: &Candidate, place: &mut Place<'_, '_>) {
     place.add(check.of(first, count, stride));
 }
 
-/// Makes every check of one location that surely exists a single one, behind a branch if it may not be made at all. What has moved stands behind all
-/// that its block asks.
+/// Makes every check of one location that surely exists a single one, behind a branch if it may not
+/// be made at all. What has moved stands behind all that its block asks.
 pub(super) fn settle(function: &mut Function) {
     let definitions = Definitions::of(function);
     let dominators = Dominators::of(function);

@@ -1,23 +1,29 @@
 //! Checks that a loop makes in every iteration, made in front of it or behind it.
 //!
-//! Looked for are checks of objects known before the loop, in loops that stay within one step ([`super::steps`]): then it does not
-//! matter at which moment of the step a check is made, only that it is made if and only if the access is. In iteration k the locations
-//! are those from `start + k · step` on ([`crate::evolution`]). [`super::loop_invariant`] is about a step of 0, [`super::ranges`] about others.
+//! Looked for are checks of objects known before the loop, in loops that stay within one step
+//! ([`super::steps`]): then it does not matter at which moment of the step a check is made, only
+//! that it is made if and only if the access is. In iteration k the locations are those from
+//! `start + k · step` on ([`crate::evolution`]). [`super::loop_invariant`] is about a step of 0,
+//! [`super::ranges`] about others.
 //!
-//! **In front**, if it is known there how often the check will be made. A check in a block that every way around passes is made in
-//! each of the n iterations, unless one of them leaves the loop before. So a check that is made once needs that the only exit from which it
-//! has not been made is the header's ([`Made::Once`]); a range, that the header's is the only exit ([`Made::Always`]). n is
-//! known from the count that a `for` has, or from a counter and its bound. With a bound, n is too small if the counter passes the largest int
-//! before it. After that, with a step of at most 2²⁰, the loop would go on for 2⁴³ iterations and each of these would access another
-//! element, for which no array is large enough; if all access the same one, once is enough.
+//! **In front**, if it is known there how often the check will be made. A check in a block that
+//! every way around passes is made in each of the n iterations, unless one of them leaves the loop
+//! before. So a check that is made once needs that the only exit from which it has not been made is
+//! the header's ([`Made::Once`]); a range, that the header's is the only exit ([`Made::Always`]). n
+//! is known from the count that a `for` has, or from a counter and its bound. With a bound, n is
+//! too small if the counter passes the largest int before it. After that, with a step of at most
+//! 2²⁰, the loop would go on for 2⁴³ iterations and each of these would access another element, for
+//! which no array is large enough; if all access the same one, once is enough.
 //!
 //! **Behind** otherwise ([`super::behind`]).
 //!
-//! **Wrapping.** Locations are computed in wrapping arithmetic. If no bounds check of the loop fails, consecutive locations, which differ by the step, both
-//! lie in the object, so the step is small, and no sum of them wraps without passing through locations outside. If one fails, see [`super`].
+//! **Wrapping.** Locations are computed in wrapping arithmetic. If no bounds check of the loop
+//! fails, consecutive locations, which differ by the step, both lie in the object, so the step is
+//! small, and no sum of them wraps without passing through locations outside. If one fails, see
+//! [`super`].
 //!
-//! All loops of one height are done before those around them, for which what stands in front of an inner loop is a check of its own.
-//! Linear, times the depth of nesting.
+//! All loops of one height are done before those around them, for which what stands in front of an
+//! inner loop is a check of its own. Linear, times the depth of nesting.
 
 use super::place::Place;
 use super::steps::Steps;
@@ -334,7 +340,8 @@ fn changes_more(a: Class, b: Class) -> Class {
     }
 }
 
-/// The values of a loop that can be computed in front of it whatever the loop does: counters, and what operations that can't fail make of them.
+/// The values of a loop that can be computed in front of it whatever the loop does: counters, and
+/// what operations that can't fail make of them.
 fn computable(context: Context<'_>, evolution: &Evolution) -> FxHashSet<Value> {
     let Context {
         function,

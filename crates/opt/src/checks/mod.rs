@@ -1,6 +1,6 @@
 //! Passes that remove, move or merge race checks. None changes which locations race.
 //!
-//! | pass | which checks go |
+//! | pass | the checks that it removes |
 //! |---|---|
 //! | `proved` | those of accesses that somebody else proved to be in no race, before all others |
 //! | | |
@@ -10,19 +10,21 @@
 //! | `task_local` | those of objects that one task alone can reach [§6.3] |
 //! | | |
 //! | `ranges` | those of `a[c·i + d]` in a loop: one check of a range before it |
-//! | `loop_invariant` | those of the same location in every iteration: one check before the loop [§6.4] |
+//! | `loop_invariant` | those of one location in every iteration: one check before it [§6.4] |
 //! | `dominated` | those that another one in the same task covers [§6.5] |
 //!
-//! The ones between the lines look at the whole program and never move a check: `whole_program` makes them. The ones below look at a
-//! function at a time: `steps` says where a task's accesses have the same relation to all others, `loops` finds the checks of a
-//! loop, which are made in the `place` in front of it or `behind` it.
+//! The passes between the empty rows look at the whole program and never move a check:
+//! `whole_program` runs them. The passes below look at one function at a time. `steps` knows where
+//! the accesses of a task have the same relation to all others. `loops` finds the checks of a loop.
+//! They are made in the `place` in front of the loop or `behind` it.
 //!
-//! **Steps.** The run under the detector is depth-first, so what is proved about an order of accesses in one task is proved for
-//! all schedules.
+//! **Steps.** The run under the detector is depth-first, so what is proved about an order of
+//! accesses in one task is proved for all schedules.
 //!
-//! **Failures.** The passes below the lines let one check stand for accesses before or behind it. If the program fails in between, it has
-//! been made for accesses that never happened, or not been made for some that did. So of a run that fails, only what a
-//! detector finds without them counts ([`HOLD_IN_FAILED_RUNS`]). In return no pass has to ask what may fail.
+//! **Failures.** The passes in the last rows let one check stand for accesses before or behind it.
+//! If the program fails in between, the check was made for accesses that never happened, or not
+//! made for some that did. Hence a run that fails is judged without these passes
+//! ([`HOLD_IN_FAILED_RUNS`]). In return no pass has to ask what may fail.
 
 mod behind;
 mod budget;
@@ -60,7 +62,8 @@ pub const HOLD_IN_FAILED_RUNS: Passes = Passes::SEQUENTIAL
     .with(Pass::ReadOnly)
     .with(Pass::TaskLocal);
 
-/// Whether some of the passes look at functions one at a time, for which equal values must have one name.
+/// Whether some of the passes look at functions one at a time, for which equal values must have one
+/// name.
 pub(crate) fn look_at_functions(passes: Passes) -> bool {
     passes.intersection(HOLD_IN_FAILED_RUNS) != passes
 }

@@ -1,4 +1,5 @@
-//! The place in front of a loop, where checks of the loop are made before it starts: what the loop's values will be is known there as lines.
+//! The place in front of a loop for checks of the loop. The values of the loop are known there as
+//! lines.
 
 use super::loops::{Candidate, Offset};
 use crate::evolution::Trips;
@@ -40,7 +41,8 @@ impl<'f, 'p> Place<'f, 'p> {
         }
     }
 
-    /// Computes values of the loop: its counters, and what is made of them, in the order of the loop.
+    /// Computes values of the loop: its counters, and what is made of them, in the order of the
+    /// loop.
     pub(super) fn follow(
         &mut self,
         counters: &[(Value, usize, Value, bool)],
@@ -58,7 +60,8 @@ impl<'f, 'p> Place<'f, 'p> {
         }
     }
 
-    /// Adds a check. The loop has not asked yet whether its locations exist. So its count is a value, if a constant one: then the check asks.
+    /// Adds a check. The loop has not asked yet whether its locations exist. So its count is a
+    /// value, if a constant one: then the check asks.
     pub(super) fn add(&mut self, mut check: Instruction) {
         if let Op::Check { count, .. } = &mut check.op
             && let Operand::Constant(constant) = *count

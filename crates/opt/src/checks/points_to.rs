@@ -1,16 +1,21 @@
-//! Which objects a reference can refer to: an inclusion-based points-to analysis of the whole program.
+//! Which objects a reference can refer to: an inclusion-based points-to analysis of the whole
+//! program.
 //!
-//! **What it computes.** An *abstract object* stands for all objects that one instruction makes; one more is the object of globals. Its
-//! *abstract locations* are its fields or global variables, and one for all elements of an array. For each value, and for each
-//! abstract location that holds a reference, there is a set of abstract objects: the least sets such that an allocation is in
-//! the set of its result, and along every way a reference can take (a block argument, a call, a return, a creation, a load, a
-//! store) the set at the end includes the one at the start. So whatever a value refers to in any run, its abstract object is in the value's set. The order of
+//! **What it computes.** An *abstract object* stands for all objects that one instruction makes;
+//! one more is the object of globals. Its *abstract locations* are its fields or global variables,
+//! and one for all elements of an array. For each value, and for each abstract location that holds
+//! a reference, there is a set of abstract objects: the least sets such that an allocation is in
+//! the set of its result, and along every way a reference can take (a block argument, a call, a
+//! return, a creation, a load, a store) the set at the end includes the one at the start. So
+//! whatever a value refers to in any run, its abstract object is in the value's set. The order of
 //! instructions and the values of conditions play no role.
 //!
-//! **How.** Each way is an edge between sets, and an object that is new in a set goes along the edges once. Loads and stores add edges as
-//! objects arrive at their bases. [Andersen's analysis, with difference propagation.]
+//! **How.** Each way is an edge between sets, and an object that is new in a set goes along the
+//! edges once. Loads and stores add edges as objects arrive at their bases. [Andersen's analysis,
+//! with difference propagation.]
 //!
-//! **Cost.** Cubic at worst, near linear in programs that people write. Beyond a [`Budget`] there is no result.
+//! **Cost.** Cubic at worst, near linear in programs that people write. Beyond a [`Budget`] there
+//! is no result.
 
 use super::budget::Budget;
 use super::regions::Regions;

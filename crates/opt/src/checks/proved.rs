@@ -1,20 +1,26 @@
 //! Proofs: no check for an access that was proved to race with nothing.
 //!
-//! **What is removed.** The checks of a set of accesses, outside isolated blocks. Somebody else has proved these *harmless* for the very
-//! arguments of the run: no instance of one, whichever is made, races with any access, another instance of itself included.
+//! **What is removed.** The checks of a set of accesses, outside isolated blocks. Somebody else has
+//! proved these *harmless* for the very arguments of the run: no instance of one, whichever is
+//! made, races with any access, another instance of itself included.
 //!
-//! **Why that is exact.** No harmless access is half of a racing pair, so to leave it out takes no pair of racing accesses away, adds
-//! none and reorders none: the racing locations are by definition the same.
+//! **Why that is exact.** No harmless access is half of a racing pair, so to leave it out takes no
+//! pair of racing accesses away, adds none and reorders none: the racing locations are by
+//! definition the same.
 //!
-//! In isolated blocks there is more at stake than races. Two accesses there that conflict never race, but the result may depend on
-//! which block runs first, and the verdict says so. So what can be made in an isolated block is checked, in functions that are called there as well.
+//! In isolated blocks there is more at stake than races. Two accesses there that conflict never
+//! race, but the result may depend on which block runs first, and the verdict says so. So what can
+//! be made in an isolated block is checked, in functions that are called there as well.
 //!
-//! A history that forgets does not err for it. What is left are the events of the same tasks with fewer accesses, and detectors are
-//! exact on those as on any. To see it at a cell: a harmless write w would have taken the place of an earlier writer v, which now
-//! stays. Both write, so v precedes w; every later access x conflicts with w, so w precedes x, and so does v: nothing later finds v
-//! parallel. A harmless read takes the place of a reader only if that precedes it, and so both precede every later write.
+//! A history that forgets does not err for it. What is left are the events of the same tasks with
+//! fewer accesses, and detectors are exact on those as on any. To see it at a cell: a harmless
+//! write w would have taken the place of an earlier writer v, which now stays. Both write, so v
+//! precedes w; every later access x conflicts with w, so w precedes x, and so does v: nothing later
+//! finds v parallel. A harmless read takes the place of a reader only if that precedes it, and so
+//! both precede every later write.
 //!
-//! **Failures.** A proof is about every instance that the program could make, so it holds for those made before a failure.
+//! **Failures.** A proof is about every instance that the program could make, so it holds for those
+//! made before a failure.
 //!
 //! It is made before all other passes, which have less to do then. Linear in the program.
 
@@ -24,7 +30,8 @@ use finishline_ir::{Function, Module, Op};
 use finishline_model::{AccessId, Pass};
 use std::collections::BTreeSet;
 
-/// The program without the checks of harmless accesses, for [`reduce`](crate::reduce) or [`for_speed`](crate::for_speed) to go on with.
+/// The program without the checks of harmless accesses, for [`reduce`](crate::reduce) or
+/// [`for_speed`](crate::for_speed) to go on with.
 pub fn without_proved(module: &Module, harmless: &BTreeSet<AccessId>) -> Module {
     let mut module = module.clone();
     let called = called_in_isolated_blocks(&module);
@@ -62,7 +69,8 @@ fn isolated_behind(op: &Op, before: bool) -> bool {
     }
 }
 
-/// By block, whether control comes to it inside an isolated block: always or never, as the verifier demands.
+/// By block, whether control comes to it inside an isolated block: always or never, as the verifier
+/// demands.
 fn isolated_on_entry(function: &Function) -> Vec<bool> {
     let mut isolated = vec![None; function.blocks.len()];
     let mut waiting = vec![(Function::ENTRY, false)];

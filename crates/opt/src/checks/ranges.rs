@@ -1,16 +1,20 @@
 //! Range checks: a loop that accesses `a[c·i + d]` checks all these elements at once.
 //!
-//! The paper has no such rule. The loop makes the access in every iteration, and all of it is in one step. So the elements that it
-//! accesses, a first one, a number and a distance, can be checked together where the number is known, in front of the loop or
-//! behind it, and that is checking them in their step. A detector goes through the cells of a range without going through the program for each.
-//! Elements of arrays with several dimensions are linear in each counter, so columns and diagonals are ranges as rows are.
+//! The paper has no such rule. The loop makes the access in every iteration, and all of it is in
+//! one step. So the elements that it accesses, a first one, a number and a distance, can be checked
+//! together where the number is known, in front of the loop or behind it, and that is checking them
+//! in their step. A detector goes through the cells of a range without going through the program
+//! for each. Elements of arrays with several dimensions are linear in each counter, so columns and
+//! diagonals are ranges as rows are.
 //!
-//! In a nest of loops, the innermost one that changes the element makes the range. A loop around it that always has the same number of them in a
-//! range has rows: if each begins where the last one would have gone on, which the program asks before the loop, all are one range. Rows that leave
+//! In a nest of loops, the innermost one that changes the element makes the range. A loop around it
+//! that always has the same number of them in a range has rows: if each begins where the last one
+//! would have gone on, which the program asks before the loop, all are one range. Rows that leave
 //! elements out, and those of triangles, stay a range each.
 //!
-//! Ranges of one object that go along with each other, as those of `a[i - 1]` and `a[i + 1]` in a loop over every other i, become one: that of
-//! the one shifted by a step begins where the other has its second element, so both together are the other and one more element.
+//! Ranges of one object that go along with each other, as those of `a[i - 1]` and `a[i + 1]` in a
+//! loop over every other i, become one: that of the one shifted by a step begins where the other
+//! has its second element, so both together are the other and one more element.
 
 use super::loops::{Candidate, Check};
 use super::place::Place;
@@ -68,7 +72,8 @@ pub(super) fn add_in_front(candidates: &[&Candidate], place: &mut Place<'_, '_>)
     }
 }
 
-/// Adds the check of all rows at once in front of the loop, if they are one range. How many elements the check of each row is still of.
+/// Adds the check of all rows at once in front of the loop, if they are one range. How many
+/// elements the check of each row is still of.
 pub(super) fn join_rows(row: &Candidate, place: &mut Place<'_, '_>) -> Operand {
     let line = place.line_of(row);
     let (count, stride) = (

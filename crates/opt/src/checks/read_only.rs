@@ -1,19 +1,24 @@
-//! Read-only check elimination [ESP-bags §6.2]: no check for a read of what nobody writes meanwhile.
+//! Read-only check elimination [ESP-bags §6.2]: no check for a read of what nobody writes
+//! meanwhile.
 //!
-//! **What is removed.** A read made while another task may be live, if in none of its regions ([`super::regions`]) any operation made
-//! while another task may be live writes to one of the abstract locations ([`super::points_to`]) it can mean. A write in an isolated block
-//! is a write.
+//! **What is removed.** A read made while another task may be live, if in none of its regions
+//! ([`super::regions`]) any operation made while another task may be live writes to one of the
+//! abstract locations ([`super::points_to`]) it can mean. A write in an isolated block is a write.
 //!
-//! **Why that is exact.** A write that races with the read is made while another task is live, for otherwise it is ordered with
-//! everything, and can run at the same time, so it belongs to the same region; and it writes to the same location, so some of its abstract
-//! locations are the read's. There is no such write. So the read races with nothing, and to leave it out takes no pair of racing
-//! accesses away, adds none and reorders none. Writes of other regions, and those made when nothing else is live, are ordered
-//! with the read. This is why the paper's condition, no write in the whole parallel part of the program, can be weakened to one region.
+//! **Why that is exact.** A write that races with the read is made while another task is live, for
+//! otherwise it is ordered with everything, and can run at the same time, so it belongs to the same
+//! region; and it writes to the same location, so some of its abstract locations are the read's.
+//! There is no such write. So the read races with nothing, and to leave it out takes no pair of
+//! racing accesses away, adds none and reorders none. Writes of other regions, and those made when
+//! nothing else is live, are ordered with the read. This is why the paper's condition, no write in
+//! the whole parallel part of the program, can be weakened to one region.
 //!
-//! A write to an object that only one task can reach ([`super::task_local`]) races with nothing either. If that pass is
-//! made too, such writes don't count, so that a function may read objects of both kinds.
+//! A write to an object that only one task can reach ([`super::task_local`]) races with nothing
+//! either. If that pass is made too, such writes don't count, so that a function may read objects
+//! of both kinds.
 //!
-//! **Cost.** For each function and region it is called in, the set of what is written there; beyond a [`Budget`] no check is removed.
+//! **Cost.** For each function and region it is called in, the set of what is written there; beyond
+//! a [`Budget`] no check is removed.
 
 use super::budget::Budget;
 use super::points_to::{Part, PointsTo};

@@ -1,22 +1,26 @@
 //! Which operations can run beside which: by parallel regions.
 //!
-//! **What a region is.** A finish that the main task opens when no other task is live, or the implicit one around `main`. An
-//! operation belongs to the innermost of the open ones; so does everything that a task does that was created there.
+//! **What a region is.** A finish that the main task opens when no other task is live, or the
+//! implicit one around `main`. An operation belongs to the innermost of the open ones; so does
+//! everything that a task does that was created there.
 //!
-//! **Why it helps.** Two operations that can run at the same time belong to the same dynamic instance of a region. For let each
-//! belong to an instance, G and H. Only the main task opens regions, so one of G and H encloses the other or ends before it
-//! begins. In the second case the end orders the two operations. If G encloses H and they differ, then no task was live when H
-//! was opened, and all that were created in it had ended when it was closed: what belongs to G and not to H is before the one or behind the
-//! other.
-//! And an operation made when no other task is live is ordered with everything ([`super::sequential`]).
+//! **Why it helps.** Two operations that can run at the same time belong to the same dynamic
+//! instance of a region. For let each belong to an instance, G and H. Only the main task opens
+//! regions, so one of G and H encloses the other or ends before it begins. In the second case the
+//! end orders the two operations. If G encloses H and they differ, then no task was live when H was
+//! opened, and all that were created in it had ended when it was closed: what belongs to G and not
+//! to H is before the one or behind the other. And an operation made when no other task is live is
+//! ordered with everything ([`super::sequential`]).
 //!
-//! That a finish is a region is decided for the instruction that opens it, not for each of its instances, so where another task
-//! *may* be live none is. That makes regions larger and the argument stays the same: a finish that could have been one counts as none
-//! for everything inside it.
+//! That a finish is a region is decided for the instruction that opens it, not for each of its
+//! instances, so where another task *may* be live none is. That makes regions larger and the
+//! argument stays the same: a finish that could have been one counts as none for everything inside
+//! it.
 //!
-//! **How they are found.** [`super::liveness`] gives the innermost region that a function opened itself; where there is none, that
-//! of the place it was called or created from holds, and a function has those of all such places. With a `begin_finish`, whose end is
-//! not seen, and where control comes from different finishes, the whole program is one region.
+//! **How they are found.** [`super::liveness`] gives the innermost region that a function opened
+//! itself; where there is none, that of the place it was called or created from holds, and a
+//! function has those of all such places. With a `begin_finish`, whose end is not seen, and where
+//! control comes from different finishes, the whole program is one region.
 //!
 //! Linear in the program, plus for each call the number of regions of the caller.
 
@@ -196,7 +200,8 @@ impl Regions {
     }
 }
 
-/// By function, what is known in it with another task live where it starts if that may be, unless it never runs.
+/// By function, what is known in it with another task live where it starts if that may be, unless
+/// it never runs.
 fn starts(module: &Module, liveness: &Liveness) -> Vec<Option<Start>> {
     let mut starts: Vec<Option<Start>> = (0..module.functions.len()).map(|_| None).collect();
     let mut waiting = vec![(module.main, false)];

@@ -1,6 +1,7 @@
 //! Sets of small numbers, most of them with few members that lie close together.
 //!
-//! Members are kept as words of 64 bits, those that are not empty, in order. A union costs the words of both sets.
+//! Members are kept as words of 64 bits, those that are not empty, in order. A union costs the
+//! words of both sets.
 
 /// A set of numbers.
 #[derive(Clone, Default, PartialEq, Eq, Debug)]
@@ -98,7 +99,8 @@ mod tests {
     use super::*;
     use std::collections::BTreeSet;
 
-    /// Against the set of the standard library, with numbers from a generator that is random enough.
+    /// Against the set of the standard library, with numbers from a generator that is random
+    /// enough.
     #[test]
     fn does_what_a_set_does() {
         let mut state = 1_u64;

@@ -1,7 +1,8 @@
 //! What a call does to the steps of its caller.
 //!
-//! A *step* is what a task does between two operations on tasks. Within a step of one task, whatever is parallel to one access is
-//! parallel to all. A *quiet* function has no operation on tasks, also not in what it calls, so a call of it stays within the step.
+//! A *step* is what a task does between two operations on tasks. Within a step of one task,
+//! whatever is parallel to one access is parallel to all. A *quiet* function has no operation on
+//! tasks, also not in what it calls, so a call of it stays within the step.
 
 use super::liveness::{Liveness, operations};
 use finishline_ir::{Module, Op};

@@ -1,18 +1,22 @@
-//! Escape analysis [ESP-bags §6.3]: no check for an object that only the task that made it can reach.
+//! Escape analysis [ESP-bags §6.3]: no check for an object that only the task that made it can
+//! reach.
 //!
-//! **What is removed.** An abstract object ([`super::points_to`]) is *shared* if an argument of a creation can refer to it, or a global
-//! variable, or a field or element of a shared object. The check of an access is removed if its base can only refer to
-//! objects that are not shared.
+//! **What is removed.** An abstract object ([`super::points_to`]) is *shared* if an argument of a
+//! creation can refer to it, or a global variable, or a field or element of a shared object. The
+//! check of an access is removed if its base can only refer to objects that are not shared.
 //!
-//! **Why that is exact.** If a task that did not make an object gets hold of it, the object is shared. For take the first moment of a
-//! run that contradicts this: task t gets hold of c, which it did not make. If it gets c from its creator, as an argument, c is
-//! shared. Otherwise it loads c from an object d. If d is the object of globals, c is shared. If t did not make d, it got hold of d
-//! before, so d is shared, and so is c. If t made d, another task stored c there, for t itself did not hold c before; that task
-//! did not make d and had got hold of it, so again d is shared, and so is c.
-//! A result that `place = spawn f()` stores is stored by the new task like any other, in a place it has from its creator.
+//! **Why that is exact.** If a task that did not make an object gets hold of it, the object is
+//! shared. For take the first moment of a run that contradicts this: task t gets hold of c, which
+//! it did not make. If it gets c from its creator, as an argument, c is shared. Otherwise it loads
+//! c from an object d. If d is the object of globals, c is shared. If t did not make d, it got hold
+//! of d before, so d is shared, and so is c. If t made d, another task stored c there, for t itself
+//! did not hold c before; that task did not make d and had got hold of it, so again d is shared,
+//! and so is c. A result that `place = spawn f()` stores is stored by the new task like any other,
+//! in a place it has from its creator.
 //!
-//! So all accesses to an object that is not shared are made by one task, in the order of its program. They race with nothing, and to
-//! leave them out takes no pair of racing accesses away, adds none and reorders none.
+//! So all accesses to an object that is not shared are made by one task, in the order of its
+//! program. They race with nothing, and to leave them out takes no pair of racing accesses away,
+//! adds none and reorders none.
 //!
 //! **Cost.** The sets of what is shared, once each.
 
@@ -61,7 +65,8 @@ impl Shared {
         self.0.contains(object)
     }
 
-    /// How many objects of a set are not shared. Of an empty set nothing is said: what has it as its base always fails.
+    /// How many objects of a set are not shared. Of an empty set nothing is said: what has it as
+    /// its base always fails.
     pub(super) fn locality(&self, objects: &SparseSet) -> Locality {
         let is_local = |object| !self.contains(object);
         if !objects.iter().any(is_local) {

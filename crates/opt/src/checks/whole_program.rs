@@ -1,8 +1,9 @@
 //! The passes that look at the whole program, together.
 //!
-//! They share what is known of it: where tasks may be live ([`liveness`](super::liveness)), which operations can run beside which ([`regions`](super::regions)),
-//! which objects a reference can refer to ([`points_to`](super::points_to)). None of them moves a check, so whether one goes is
-//! decided once, by whatever pass has a reason.
+//! They share their facts: where tasks may be live ([`liveness`](super::liveness)), which
+//! operations can run beside which ([`regions`](super::regions)), and which objects a reference can
+//! refer to ([`points_to`](super::points_to)). None of them moves a check. A check goes if one of
+//! these passes has a reason.
 
 use super::liveness::Position;
 use super::points_to::{Part, PointsTo};
@@ -94,7 +95,8 @@ impl Known {
         }
     }
 
-    /// The checks of a function that can go, in the order of the text, each with the passes that say so.
+    /// The checks of a function that can go, in the order of the text, each with the passes that
+    /// say so.
     fn unneeded_in(&self, module: &Module, id: FunctionId) -> Vec<(Position, Passes)> {
         let mut unneeded = Vec::new();
         self.regions.for_each_op(module, id, |op, at, beside| {
