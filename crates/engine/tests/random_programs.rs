@@ -11,7 +11,7 @@ use finishline_generate::random::Ownership;
 use finishline_generate::{Program, Settings, program, render, shrink};
 use std::sync::atomic::{AtomicU64, Ordering};
 
-const PROGRAMS: u64 = 100_000;
+const PROGRAMS: u64 = 25_000;
 const FIRST_SEED: u64 = 1;
 /// Far more than the generator lets a program execute.
 const FUEL: u64 = 10_000_000;

@@ -378,7 +378,7 @@ fn random_programs_with_ranges() {
     ];
     let mut judge = Judge::new();
     let (mut compared, mut ranges) = (0, 0);
-    let seeds = setting("FINISHLINE_SEEDS", 100_000) / 400;
+    let seeds = setting("FINISHLINE_SEEDS", 40_000) / 400;
     for seed in first..first + seeds {
         let settings = &settings[seed as usize % settings.len()];
         let source = render(&program(seed, settings));
