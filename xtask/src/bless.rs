@@ -1,7 +1,7 @@
-//! `cargo xtask bless`: the tests rewrite their expected outputs instead of comparing with them.
+//! `cargo xtask bless`: tests rewrite their expected outputs instead of comparing with them.
 //!
-//! All of them run, also after a failure: a test that still fails has an expectation nobody can bless, such as a
-//! `//~ race` annotation.
+//! All tests run, also after a failure. A test that still fails has an expectation that nobody can
+//! bless, such as a `//~ race` annotation.
 
 use crate::command::CommandLine;
 use crate::{Outcome, prerequisites};

@@ -1,7 +1,7 @@
 //! `cargo xtask demo`: from a fresh checkout to a first race report.
 //!
-//! Builds `finishline`, checks a program that races and its repaired twin, and says what is to be seen. The exit
-//! statuses are part of the demonstration: any others than the expected ones fail it.
+//! Builds `finishline`, checks a program that races and its repaired twin, and explains the output.
+//! An unexpected exit status fails the demonstration.
 
 use crate::command::CommandLine;
 use crate::{Failure, Outcome, prerequisites};

@@ -1,7 +1,8 @@
 //! `cargo xtask <command>`: everything a contributor runs, in one place and without dependencies.
 //!
-//! Each command is one file and one row of [`COMMANDS`]. Exit status: 0, it went well; 1, it did not; 2, it was
-//! called wrongly. A command that runs others prints them as they can be typed, and on failure the one to repeat.
+//! Each command is one file and one row of [`COMMANDS`]. Exit status: 0, the command succeeded; 1,
+//! it failed; 2, the call was wrong. A command prints the commands that it runs as one types them,
+//! and after a failure the command that repeats it.
 
 #![forbid(unsafe_code)]
 
@@ -21,9 +22,9 @@ use std::process::ExitCode;
 /// Why a command did not succeed.
 #[derive(Debug, PartialEq, Eq)]
 enum Failure {
-    /// It was called wrongly; the help follows.
+    /// The call was wrong; the help follows.
     Usage(String),
-    /// What it checks is not so.
+    /// A check failed.
     Failed(String),
 }
 
@@ -46,7 +47,7 @@ const COMMANDS: [Command; 7] = [
     Command {
         name: "test",
         arguments: "",
-        about: "formatting, lints, tidy and every test: what must pass before a change lands",
+        about: "formatting, lints, tidy and every test: must pass before a change lands",
         run: test::run,
     },
     Command {

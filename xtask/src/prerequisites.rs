@@ -1,10 +1,12 @@
-//! The programs the build needs from the system, [`PREREQUISITES`], and how to get those that are missing.
+//! The programs that the build needs from the system, [`PREREQUISITES`], and the way to install
+//! them.
 //!
-//! As root, or where `sudo` asks for no password, packages are installed with apt; anyone else is told the exact command.
-//! Components of the Rust toolchain are never installed unasked: the toolchain is the contributor's.
+//! As root, or where `sudo` asks for no password, xtask installs packages with apt. Anyone else
+//! gets the exact command. Components of the Rust toolchain are never installed unasked: the
+//! toolchain belongs to the contributor.
 //!
-//! Cargo links xtask itself with `cc` unless another linker is configured, so on most machines without one cargo
-//! stops before this file can help; README.md has the command for them.
+//! Cargo links xtask itself with `cc` unless another linker is configured. On most machines without
+//! a linker cargo stops before this file can help. README.md has the command for them.
 
 use crate::command::CommandLine;
 use crate::{Failure, Outcome};
@@ -100,7 +102,7 @@ fn rights() -> Rights {
     }
 }
 
-/// The commands that install `packages`, or, if they are not ours to run, a failure that tells them.
+/// The commands that install `packages`. If xtask may not run them, a failure that names them.
 fn install_commands(
     has_apt: bool,
     rights: Rights,

@@ -1,7 +1,7 @@
 //! `cargo xtask tidy`: the habits of the source that no compiler checks.
 //!
-//! Every rule is a function from text to [`Finding`]s, tested on small strings that break it; here the files are read once
-//! and each rule is given the ones it is about. A finding is an error unless it says otherwise.
+//! Every rule is a function from text to [`Finding`]s, tested on small strings that break it. This
+//! file reads all files once and gives each rule its files. A finding is an error or a warning.
 
 mod files;
 mod layers;
@@ -10,6 +10,7 @@ mod modules;
 mod rust_source;
 mod text;
 mod unsafety;
+mod width;
 
 use crate::{Failure, Outcome, root};
 use files::TextFile;
@@ -83,7 +84,10 @@ fn findings(files: &[TextFile]) -> Vec<Finding> {
         }
         match file.extension() {
             "rs" if file.is_ours() => sources.push((file, RustSource::new(&file.text))),
-            "md" => findings.extend(links::broken(file, |target| root().join(target).exists())),
+            "md" => {
+                findings.extend(links::broken(file, |target| root().join(target).exists()));
+                findings.extend(width::of_markdown(file));
+            }
             "toml" => findings.extend(layers::violations(file)),
             _ => {}
         }
@@ -93,6 +97,7 @@ fn findings(files: &[TextFile]) -> Vec<Finding> {
         findings.extend(text::opening(file));
         findings.extend(text::unfinished(file, source));
         findings.extend(unsafety::violations(file, source));
+        findings.extend(width::of_rust(file, source));
     }
     findings.extend(modules::unreachable(&sources));
     findings
@@ -139,6 +144,12 @@ mod tests {
                 "no-such-file.md",
             ),
             ("docs/x.md", format!("see /{}/jo\n", "home"), "home"),
+            ("CONTRIBUTING.md", "a ".repeat(51), "columns"),
+            (
+                "xtask/src/x.rs",
+                format!("//! {}", "a".repeat(97)),
+                "columns",
+            ),
         ];
         assert_eq!(findings(&[file("crates/fin/src/lib.rs", clean)]), []);
         for (path, text, message) in broken {

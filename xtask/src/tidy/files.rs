@@ -1,7 +1,7 @@
 //! The project's files, read once.
 //!
-//! Build directories carry a `CACHEDIR.TAG`, wherever they are and whatever they are called; they and `.git` are not
-//! the project's. Files that are not UTF-8 text are left out: no rule is about them.
+//! Build directories and `.git` do not belong to the project. A build directory has a
+//! `CACHEDIR.TAG`. Files that are not UTF-8 text are left out: no rule is about them.
 
 use std::io;
 use std::path::Path;

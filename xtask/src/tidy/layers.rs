@@ -1,7 +1,7 @@
 //! Which room may use which: the arrows of ARCHITECTURE.md, read from the manifests.
 //!
-//! Counted are dependencies and build dependencies. Tests may reach across, to compare a room with another one, so
-//! development dependencies are free.
+//! The rule is about dependencies and build dependencies. Development dependencies are free: tests
+//! may compare a room with another one.
 
 use super::Finding;
 use super::files::TextFile;
@@ -62,9 +62,10 @@ pub(super) fn violations(file: &TextFile) -> Vec<Finding> {
         .collect()
 }
 
-/// The rooms a manifest depends on, each with its line. Reads TOML by lines: a section's header decides whether its
-/// lines count, and any mention of a package in a line that counts is a dependency, however it is written
-/// (`finishline-ir.workspace = true`, `ir = { package = "finishline-ir" }`, `[dependencies.finishline-ir]`).
+/// The rooms that a manifest depends on, each with its line. TOML is read by lines: the header of a
+/// section decides whether its lines count. A line that counts and mentions a package is a
+/// dependency in any form, for example `finishline-ir.workspace = true`,
+/// `ir = { package = "finishline-ir" }` or `[dependencies.finishline-ir]`.
 fn dependencies(manifest: &str) -> Vec<(usize, &str)> {
     let mut found = Vec::new();
     let mut counts = false;

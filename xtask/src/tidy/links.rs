@@ -1,7 +1,8 @@
 //! Links between the project's own pages lead somewhere.
 //!
-//! Looks at inline links `[text](target)` and definitions `[name]: target`, outside of code. Addresses with a scheme and
-//! anchors within a page are left alone; a target's own anchor is cut off.
+//! The rule is about inline links `[text](target)` and definitions `[name]: target`, outside of
+//! code. Addresses with a scheme and anchors within a page are free. The anchor of a target is cut
+//! off.
 
 use super::Finding;
 use super::files::TextFile;

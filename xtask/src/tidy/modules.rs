@@ -1,7 +1,8 @@
 //! Every Rust file is part of some crate: no dead twin of a file that nothing builds.
 //!
-//! From the roots cargo finds by itself (libraries, binaries, tests, benches, examples, build scripts) it follows
-//! `mod name;` to `name.rs` or `name/mod.rs`, as rustc does. `#[path]` is not understood: it hides where a module is.
+//! The search begins at the roots that cargo finds by itself: libraries, binaries, tests, benches,
+//! examples, build scripts. It follows `mod name;` to `name.rs` or `name/mod.rs`, as rustc does. It
+//! does not follow `#[path]`, which hides the place of a module.
 
 use super::Finding;
 use super::files::TextFile;

@@ -1,7 +1,9 @@
-//! A Rust file taken apart into code and comments, so that a rule about one never fires on the other, nor on a string.
+//! A Rust file taken apart into code and comments: a rule about one never fires on the other, nor
+//! on a string.
 //!
-//! Not a parser: it knows comments (nested ones too), string, byte, raw string and character literals, and that `'a` may
-//! be a lifetime. Literals belong to neither part. Lines keep their numbers.
+//! This is no parser. It knows comments (nested ones too), string, byte, raw string and character
+//! literals, and tells lifetimes from characters. Literals belong to neither part. Each character
+//! keeps its line and column.
 
 pub(super) struct RustSource {
     /// Line by line, without comments and literals.
@@ -95,7 +97,8 @@ fn next_piece(characters: &[char], at: usize) -> (Part, usize) {
         ['/', '*', ..] => (Part::Comment, block_comment(rest)),
         ['"', ..] => (Part::Literal, quoted(rest, '"')),
         ['\'', '\\', ..] | ['\'', _, '\'', ..] => (Part::Literal, quoted(rest, '\'')),
-        // The `b` or `c` before a quote or an `r` stays behind as a word of code, which harms no rule.
+        // The `b` or `c` before a quote or an `r` stays behind as a word of code, which harms no
+        // rule.
         ['r', ..] => raw_string(rest).map_or((Part::Code, 1), |length| (Part::Literal, length)),
         _ => (Part::Code, 1),
     }

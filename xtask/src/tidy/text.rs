@@ -1,4 +1,4 @@
-//! Rules about one file's text: how it opens, how long it is, what must not be in it.
+//! Rules about the text of one file: its opening, its length, and words that must not be in it.
 
 use super::Finding;
 use super::files::TextFile;
@@ -104,7 +104,7 @@ pub(super) fn own_machine(file: &TextFile) -> Vec<Finding> {
     findings
 }
 
-/// Whether `/directory` occurs as the beginning of an absolute path. Below it, `me` is nobody: a path for examples.
+/// Whether an absolute path begins with `/directory`. The user `me` is free, for examples.
 fn names_directory(line: &str, directory: &str) -> bool {
     let part_of_name = |c: char| c.is_alphanumeric() || "._-~/*})>]<".contains(c);
     line.match_indices('/').any(|(slash, _)| {

@@ -1,18 +1,20 @@
 //! `unsafe` lives in a few rooms, and every use says why it is sound.
 //!
-//! Every other crate forbids it in its root, so that the compiler refuses it; this rule also covers tests and benches,
-//! which are crates of their own. Declarations (`unsafe fn`, `unsafe trait`, `unsafe extern`) ask something of their
-//! callers and are documented there; blocks, `unsafe impl` and `#[unsafe(…)]` promise something and need a note.
+//! Every other crate forbids `unsafe` in its root, and the compiler refuses it. This rule also
+//! covers tests and benches, which are crates of their own. Declarations (`unsafe fn`,
+//! `unsafe trait`, `unsafe extern`) ask something of their callers and are documented there.
+//! Blocks, `unsafe impl` and `#[unsafe(…)]` promise something and need a note.
 
 use super::Finding;
 use super::files::TextFile;
 use super::rust_source::RustSource;
 
-/// Rooms that may use `unsafe`: `detect` for its shadow memory, `jit` for the memory and the code of compiled programs, `native` and
-/// `rayon-core` for what is linked into native ones.
+/// Rooms that may use `unsafe`: `detect` for its shadow memory, `jit` for the memory and the code
+/// of compiled programs, `native` and `rayon-core`, which are linked into native programs.
 const ALLOWED: [&str; 4] = ["detect", "jit", "native", "rayon-core"];
 
-/// What may follow an `unsafe` that asks for no note: declarations, whose callers have one, and attributes that give a symbol its name.
+/// Words after an `unsafe` without a note: declarations, whose callers have a note, and attributes
+/// that give a symbol its name.
 const WITHOUT_NOTE: [&str; 4] = ["fn", "trait", "extern", "("];
 
 pub(super) fn violations(file: &TextFile, source: &RustSource) -> Vec<Finding> {
