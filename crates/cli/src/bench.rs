@@ -1,4 +1,4 @@
-//! `finishline bench`: the tables of papers, for our own system.
+//! `finishline bench`: the tables of two papers, measured on this machine.
 //!
 //! `esp-bags` is the ESP-bags paper's Table 3, and with `--breakdown` its Fig. 14:
 //!
@@ -9,8 +9,8 @@
 //!
 //! `prove` is a table of how long proving takes.
 //!
-//! Formats are those of `finishline_report::bench`. A program in which something goes wrong has no row; the others are
-//! measured all the same, and the exit status tells.
+//! `finishline_report::bench` has the formats. A program that fails has no row. The others are measured
+//! all the same, and the exit status tells of the failure.
 
 mod arithmetic;
 mod measure;

@@ -1,7 +1,8 @@
-//! The rounds of a benchmark: every configuration once a round, one after the other, each in a process of its own.
+//! The rounds of a benchmark: every configuration once a round, one after the other, each in a process
+//! of its own.
 //!
-//! Interleaved so, what slows the machine down for a while slows down all configurations of a round, and the ratios within
-//! a round stay what they are.
+//! A machine that is slow for a while slows down all configurations of a round. So the ratios within a
+//! round stay the same.
 
 use crate::bench::Column;
 use crate::bench::one::{Answer, Configuration, Measurement};

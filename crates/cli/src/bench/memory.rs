@@ -1,8 +1,12 @@
 //! How much memory of this process is resident, from Linux.
+//!
+//! Recent kernels know exactly what is resident now. Their record of the peak is rougher, by some 100 KiB
+//! for each processor that the process ran on. So the peak is also read while the memory of a run is
+//! still there: when the program prints. The benchmarks print once, at their end.
 
 use crate::outcome::Problem;
 use std::fs;
-use std::io;
+use std::io::{self, Write};
 use std::path::PathBuf;
 
 const STATUS: &str = "/proc/self/status";
@@ -22,9 +26,43 @@ impl Resident {
         })
     }
 
-    /// The most bytes resident since. The system counts roughly, some 100 KiB more or less.
+    /// The most bytes resident since, as far as the system knows: at least what is resident now.
     pub(crate) fn peak(&self) -> io::Result<u64> {
         Ok(status_bytes("VmHWM:")?.max(self.start))
+    }
+}
+
+/// Keeps what a program prints, and the peak of its memory whenever it prints.
+pub(crate) struct Printed<'r> {
+    resident: &'r Resident,
+    pub(crate) text: Vec<u8>,
+    peak: u64,
+}
+
+impl<'r> Printed<'r> {
+    pub(crate) fn nothing(resident: &'r Resident) -> Self {
+        let (text, peak) = (Vec::new(), 0);
+        Printed {
+            resident,
+            text,
+            peak,
+        }
+    }
+
+    /// The most bytes resident until now.
+    pub(crate) fn peak(&self) -> io::Result<u64> {
+        Ok(self.peak.max(self.resident.peak()?))
+    }
+}
+
+impl Write for Printed<'_> {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        self.peak = self.peak()?;
+        self.text.write(bytes)
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        Ok(())
     }
 }
 
@@ -50,6 +88,7 @@ fn parse(status: &str, label: &str) -> Option<u64> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use std::sync::Mutex;
 
     #[test]
     fn lines_are_found_by_their_label() {
@@ -60,8 +99,28 @@ mod tests {
         assert_eq!(parse("VmHWM: many kB", "VmHWM:"), None);
     }
 
+    /// The tests that touch much memory see that of each other, so they run one after the other.
+    static ALONE: Mutex<()> = Mutex::new(());
+
+    /// What was there when the program printed counts, even if the system forgets it.
+    #[test]
+    fn printing_sees_what_is_there() {
+        let _alone = ALONE.lock();
+        let resident = Resident::before().expect("the status");
+        let mut printed = Printed::nothing(&resident);
+        let touched = vec![1_u8; 64 << 20];
+        assert!(touched.iter().all(|byte| *byte == 1));
+        printed.write_all(b"line\n").expect("room");
+        drop(touched);
+        let _ = fs::write("/proc/self/clear_refs", "5");
+        let grown = printed.peak().expect("the status") - resident.start;
+        assert!(grown >= 60 << 20, "{grown}");
+        assert_eq!(printed.text, b"line\n");
+    }
+
     #[test]
     fn the_peak_sees_what_was_touched() {
+        let _alone = ALONE.lock();
         let resident = Resident::before().expect("the status");
         let touched = vec![1_u8; 64 << 20];
         assert!(touched.iter().all(|byte| *byte == 1));

@@ -1,13 +1,14 @@
 //! `finishline bench-one`: one measurement, in a process of its own, told as one line of JSON.
 //!
-//! A process of its own has clean memory: nothing is resident yet, no allocator has pages to spare, and the peak is that of
-//! this run. Time is taken around the run alone; what it prints is kept in memory. Compiling is timed from the source text
-//! to machine code, in a process that has compiled nothing before, as a user meets it.
+//! A new process has clean memory: nothing is resident yet, no allocator has pages to spare, and the
+//! peak is that of this run. Time is taken around the run alone; the output is kept in memory. Compiling
+//! is timed from the source text to machine code. The process has compiled nothing before, as a user
+//! meets it.
 //!
-//! Times are the processor's, of this process: all work is done by one thread that never waits, so on an idle machine they
-//! are those of a clock on the wall, and on a busy one the others' work does not count.
+//! Times are processor times of this process. One thread does all work and never waits. So on an idle
+//! machine processor time is wall-clock time, and on a busy machine the work of others does not count.
 
-use crate::bench::memory::{self, Resident};
+use crate::bench::memory::{self, Printed, Resident};
 use crate::bench::suite::{self, Benchmark};
 use crate::options::BenchOneOptions;
 use crate::outcome::{NOTHING_FOUND, Problem};
@@ -189,12 +190,12 @@ fn fin(benchmark: &Benchmark, size: Size, checks: Option<Passes>) -> Result<Answ
     };
     let compile_seconds = processor_seconds() - start;
 
-    let mut printed = Vec::new();
     let resident = Resident::before().map_err(memory::problem)?;
+    let mut printed = Printed::nothing(&resident);
     let start = processor_seconds();
     let ran = ready.run(&mut printed);
     let run_seconds = processor_seconds() - start;
-    let peak_bytes = resident.peak().map_err(memory::problem)?;
+    let peak_bytes = printed.peak().map_err(memory::problem)?;
 
     match ran.end {
         End::Finished | End::OutOfFuel => {}
@@ -229,7 +230,7 @@ fn fin(benchmark: &Benchmark, size: Size, checks: Option<Passes>) -> Result<Answ
         single_checks: made.single,
         range_checks: made.ranges,
         in_ranges: made.in_ranges,
-        printed: String::from_utf8_lossy(&printed).into_owned(),
+        printed: String::from_utf8_lossy(&printed.text).into_owned(),
     }))
 }
 

@@ -1,4 +1,5 @@
-//! The programs of the ESP-bags paper's Table 3, part of the tool so that it can measure itself anywhere.
+//! The programs of the ESP-bags paper's Table 3. They are part of the tool, so it can measure itself
+//! anywhere.
 
 use finishline_baseline::{Size, crypt, matmul, series, sor};
 
