@@ -14,7 +14,7 @@ use crate::rerun::{Depths, Rerun};
 use crate::second_pass::{MOST_FOLLOWED, Pairs, SecondPass};
 use crate::story::Story;
 use crate::suppressions::{Numbered, Sorted};
-use crate::teller::Teller;
+use crate::teller::RaceTeller;
 use finishline_answer::Verdict;
 use finishline_answer::summary::{self, Summary, Suppressed, Watch};
 use finishline_detect::{Failure, Findings, LocationSet};
@@ -142,7 +142,7 @@ impl<'m> Answer<'_, 'm> {
         let tasks = cast.tasks;
         drop(depths);
 
-        let teller = Teller {
+        let teller = RaceTeller {
             question,
             names: &names,
             story: &Story::of(question, tasks),

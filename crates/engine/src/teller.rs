@@ -9,17 +9,17 @@ use finishline_answer::shell_word;
 use finishline_answer::summary::{self, AccessSummary, RaceSummary, TaskPath, WhyParallel};
 use finishline_model::{AccessPoint, Location, TaskId};
 
-/// How many names of locations a report carries at most, of each race and in all.
+/// The most names of locations that a report carries, for each race and in all.
 const MOST_NAMES: usize = 1000;
 
-pub(crate) struct Teller<'a, 'm> {
+pub(crate) struct RaceTeller<'a, 'm> {
     pub(crate) question: &'a Question<'m>,
     pub(crate) names: &'a Names<'m>,
     pub(crate) story: &'a Story<'m>,
     pub(crate) pairs: &'a Pairs,
 }
 
-impl Teller<'_, '_> {
+impl RaceTeller<'_, '_> {
     /// The race of this number among those of the run.
     pub(crate) fn race(&self, (number, pair): Numbered<'_>) -> RaceSummary {
         let race = &pair.race;
@@ -41,7 +41,7 @@ impl Teller<'_, '_> {
         }
     }
 
-    /// By the order of their allocation, in which they don't depend on which checks found them.
+    /// In the order of their allocation, which does not depend on the checks that found them.
     pub(crate) fn locations(&self, racing: &[Location]) -> summary::Names {
         let mut named: Vec<Location> = racing.iter().take(MOST_FOLLOWED).copied().collect();
         named.sort_unstable();
@@ -64,8 +64,9 @@ impl Teller<'_, '_> {
         }
     }
 
-    /// The task of the first access, or the ancestor of it, that branched off from the path to the second: its join comes too
-    /// late. The first task is never an ancestor of the second: what it did before creating it is ordered.
+    /// The first task, or its ancestor, that branched off from the path to the second: its join comes
+    /// too late. The first task is never an ancestor of the second, because what it did before creating
+    /// the second is ordered.
     fn why(&self, first: TaskId, second: TaskId) -> WhyParallel {
         let story = self.story;
         let (first_path, second_path) = (story.ancestry(first), story.ancestry(second));
@@ -96,7 +97,7 @@ pub(crate) fn replay(path: &str, arguments: &[String], location: &str) -> String
     format!("finishline check {program} --watch {watch}")
 }
 
-/// Tasks of one loop that captured the same read the same, though they are two.
+/// Two tasks of one loop that captured the same values look the same. Then indices tell them apart.
 fn tell_apart(first: &mut TaskPath, second: &mut TaskPath) {
     let mut steps = first.creations.iter_mut().zip(&mut second.creations);
     let Some((a, b)) = steps.find(|(a, b)| a.index != b.index) else {

@@ -137,14 +137,14 @@ pub enum Statement {
     },
     /// A write of a shared place.
     Store {
-        place: Place,
+        place: SharedPlace,
         access: AccessId,
         value: Expression,
         site: SiteId,
     },
     /// `place op= value`: a read, the operation, a write.
     Update {
-        place: Place,
+        place: SharedPlace,
         read: AccessId,
         write: AccessId,
         op: BinaryOp,
@@ -201,7 +201,7 @@ pub enum Statement {
     Spawn {
         function: FunctionId,
         arguments: Vec<Expression>,
-        target: Option<(Place, AccessId)>,
+        target: Option<(SharedPlace, AccessId)>,
         site: SiteId,
     },
     Sync(SiteId),
@@ -230,7 +230,7 @@ pub enum Argument {
 }
 
 /// A shared location.
-pub struct Place {
+pub struct SharedPlace {
     pub kind: PlaceKind,
     pub ty: Type,
     /// What an error of it, null or out of bounds, points at.
@@ -261,7 +261,7 @@ pub enum ExpressionKind {
     Local(LocalId),
     /// A read of a shared place.
     Load {
-        place: Box<Place>,
+        place: Box<SharedPlace>,
         access: AccessId,
     },
     Unary(UnaryOp, Box<Expression>),

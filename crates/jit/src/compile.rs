@@ -2,7 +2,7 @@
 
 use crate::CompileError;
 use crate::checker::{Checker, Style};
-use crate::code::{self, Program, register, signature};
+use crate::code::{self, Compilation, register, signature};
 use crate::heard;
 use crate::runtime::Executable;
 use crate::runtime::context::Context;
@@ -56,7 +56,7 @@ pub(crate) fn compile<C: Checker>(
         let name = format!("fn{index}");
         ids.push(jit.declare_function(&name, Linkage::Local, &signature(function))?);
     }
-    let mut program = Program {
+    let mut program = Compilation {
         module,
         limits,
         style: C::STYLE,
@@ -255,7 +255,7 @@ fn frame_bytes(scratch: &Scratch) -> u64 {
 
 /// A function that calls `main` with arguments from memory.
 fn entry(
-    program: &Program,
+    program: &Compilation,
     jit: &mut JITModule,
     builder_scratch: &mut FunctionBuilderContext,
     scratch: &mut Scratch,

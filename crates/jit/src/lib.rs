@@ -10,10 +10,10 @@
 //!   ([`finishline_ir::machine`]) says; the suites compare them.
 //! - [`prepare`], [`prepare_check`]: compiled now and run later, for whoever measures the two apart.
 //! - `checker`: what a check is compiled to, and for whom. `heard`: the tasks that a detector is told of.
-//! - `native`: all these. `code`: from the IR to Cranelift's. `compile`: the module as a whole.
+//! - `prepared`: all these. `code`: from the IR to Cranelift's. `compile`: the module as a whole.
 //! - `runtime`: what compiled code calls. `heap`: objects, their shadow cells, and the collector.
 //!
-//! It needs x86-64 and Linux. For another processor none of this is built: `absent` takes the place of `native`, and
+//! It needs x86-64 and Linux. For another processor none of this is built: `absent` takes the place of `prepared`, and
 //! refuses every program.
 
 #[cfg(not(target_arch = "x86_64"))]
@@ -29,7 +29,7 @@ mod heap;
 #[cfg(target_arch = "x86_64")]
 mod heard;
 #[cfg(target_arch = "x86_64")]
-mod native;
+mod prepared;
 #[cfg(target_arch = "x86_64")]
 mod runtime;
 #[cfg(all(test, target_arch = "x86_64"))]
@@ -38,7 +38,7 @@ mod tests;
 #[cfg(not(target_arch = "x86_64"))]
 pub use absent::{prepare, prepare_check, tell};
 #[cfg(target_arch = "x86_64")]
-pub use native::{prepare, prepare_check, tell};
+pub use prepared::{prepare, prepare_check, tell};
 
 use finishline_detect::{Failure, Findings};
 use finishline_ir::Module;

@@ -1,8 +1,8 @@
 //! What a call may do that is not unfolded: which functions it reaches, and whether tasks are involved.
 
 use finishline_fin::hir::{
-    Argument, Block, Body, Expression, ExpressionKind, FunctionId, Place, PlaceKind, Program,
-    Range, Statement,
+    Argument, Block, Body, Expression, ExpressionKind, FunctionId, PlaceKind, Program, Range,
+    SharedPlace, Statement,
 };
 use std::collections::BTreeSet;
 
@@ -144,7 +144,7 @@ impl Visitor<'_> {
         }
     }
 
-    fn place(&mut self, place: &Place) {
+    fn place(&mut self, place: &SharedPlace) {
         match &place.kind {
             PlaceKind::Global(_) => {}
             PlaceKind::Field { object, .. } => self.expression(object),

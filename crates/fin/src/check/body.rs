@@ -48,7 +48,7 @@ pub(super) enum Enclosing {
 
 /// A function or task body that is being checked.
 #[derive(Default)]
-struct Frame {
+struct OpenBody {
     captures: Vec<LocalId>,
     sync_scope: bool,
 }
@@ -65,8 +65,8 @@ pub(super) struct BodyChecker<'c, 's> {
     /// The names declared in each open block.
     scopes: Vec<Vec<&'s str>>,
     pub(super) enclosing: Vec<Enclosing>,
-    /// The function's frame, then one for each task around the current statement.
-    frames: Vec<Frame>,
+    /// The function, then each task around the current statement.
+    bodies: Vec<OpenBody>,
 }
 
 /// Checks the body of a function whose signature is declared.
@@ -86,7 +86,7 @@ pub(super) fn check_function<'s>(
         visible: FxHashMap::default(),
         scopes: vec![Vec::new()],
         enclosing: Vec::new(),
-        frames: vec![Frame::default()],
+        bodies: vec![OpenBody::default()],
         checker,
     };
     let mut parameters = Vec::new();
@@ -114,7 +114,7 @@ pub(super) fn check_function<'s>(
             .label(ty, "because of this result type"),
         );
     }
-    let frame = body.frames.pop().unwrap_or_default();
+    let open = body.bodies.pop().unwrap_or_default();
     let (locals, result) = (body.locals, body.result);
     let end = checker.end_of(function.body.span);
     let site = checker.site(function.name.span);
@@ -125,7 +125,7 @@ pub(super) fn check_function<'s>(
         result,
         body: hir::Body {
             block,
-            sync_scope: frame.sync_scope,
+            sync_scope: open.sync_scope,
             end,
         },
         site,
@@ -183,7 +183,7 @@ impl<'s> BodyChecker<'_, 's> {
             local,
             binds,
             name: name.span,
-            task_level: self.frames.len(),
+            task_level: self.bodies.len(),
             scope,
         };
         self.visible.entry(name.text).or_default().push(binding);
@@ -223,15 +223,15 @@ impl<'s> BodyChecker<'_, 's> {
         head: Span,
         block: &ast::Block<'s>,
     ) -> hir::Task {
-        self.frames.push(Frame::default());
+        self.bodies.push(OpenBody::default());
         let statements = self.enclosed(Enclosing::Task(construct), |body| body.block(block));
-        let frame = self.frames.pop().unwrap_or_default();
+        let open = self.bodies.pop().unwrap_or_default();
         let end = self.checker.end_of(block.span);
         hir::Task {
-            captures: frame.captures,
+            captures: open.captures,
             body: hir::Body {
                 block: statements,
-                sync_scope: frame.sync_scope,
+                sync_scope: open.sync_scope,
                 end,
             },
             site: self.site(head),
@@ -246,9 +246,9 @@ impl<'s> BodyChecker<'_, 's> {
             .rev()
             .find(|by| matches!(by, Enclosing::Task(_) | Enclosing::Finish));
         if innermost != Some(&Enclosing::Finish)
-            && let Some(frame) = self.frames.last_mut()
+            && let Some(open) = self.bodies.last_mut()
         {
-            frame.sync_scope = true;
+            open.sync_scope = true;
         }
     }
 
@@ -284,7 +284,7 @@ impl<'s> BodyChecker<'_, 's> {
     /// Looks a local up. A use inside a task makes it a capture, which a `var` can't be.
     pub(super) fn local(&mut self, name: &str, span: Span, used: Use) -> Option<Binding> {
         let binding = *self.visible.get(name)?.last()?;
-        if binding.task_level == self.frames.len() {
+        if binding.task_level == self.bodies.len() {
             return Some(binding);
         }
         if binding.binds == Binds::Var {
@@ -316,9 +316,9 @@ impl<'s> BodyChecker<'_, 's> {
             });
         }
         if let Some(local) = binding.local {
-            for frame in &mut self.frames[binding.task_level..] {
-                if !frame.captures.contains(&local) {
-                    frame.captures.push(local);
+            for open in &mut self.bodies[binding.task_level..] {
+                if !open.captures.contains(&local) {
+                    open.captures.push(local);
                 }
             }
         }

@@ -3,7 +3,7 @@
 use super::body::{Binding, BodyChecker, Use};
 use super::{Item, assignable, constant_type};
 use crate::diagnostic::{Code, Diagnostic};
-use crate::hir::{Expression, ExpressionKind, Place, Type};
+use crate::hir::{Expression, ExpressionKind, SharedPlace, Type};
 use crate::span::Span;
 use crate::syntax::ast::{self, ExpressionKind as E};
 use finishline_ir::Const;
@@ -125,7 +125,7 @@ impl<'s> BodyChecker<'_, 's> {
         Some(Expression { kind, ty, site })
     }
 
-    fn load(&mut self, place: Place) -> Expression {
+    fn load(&mut self, place: SharedPlace) -> Expression {
         let (ty, site) = (place.ty.clone(), place.site);
         let access = self.checker.access(site, site, AccessKind::Read, self.name);
         Expression {

@@ -3,14 +3,14 @@
 use super::Item;
 use super::body::{Binding, Binds, BodyChecker, Use};
 use crate::diagnostic::{Code, Diagnostic};
-use crate::hir::{GlobalId, LocalId, Place, PlaceKind, Type};
+use crate::hir::{GlobalId, LocalId, PlaceKind, SharedPlace, Type};
 use crate::span::Span;
 use crate::syntax::ast::{self, ExpressionKind as E};
 
 /// The left side of an assignment.
 pub(super) enum Target {
     Local(LocalId),
-    Shared(Place),
+    Shared(SharedPlace),
 }
 
 impl<'s> BodyChecker<'_, 's> {
@@ -91,8 +91,8 @@ impl<'s> BodyChecker<'_, 's> {
         }
     }
 
-    pub(super) fn global_place(&mut self, global: GlobalId, span: Span) -> Place {
-        Place {
+    pub(super) fn global_place(&mut self, global: GlobalId, span: Span) -> SharedPlace {
+        SharedPlace {
             kind: PlaceKind::Global(global),
             ty: self.checker.globals[global.index()].ty.clone(),
             site: self.site(span),
@@ -100,7 +100,7 @@ impl<'s> BodyChecker<'_, 's> {
     }
 
     /// An element or a field.
-    pub(super) fn place(&mut self, expression: &ast::Expression<'s>) -> Option<Place> {
+    pub(super) fn place(&mut self, expression: &ast::Expression<'s>) -> Option<SharedPlace> {
         let span = expression.span;
         match &expression.kind {
             E::Index { array, indices } => {
@@ -144,7 +144,7 @@ impl<'s> BodyChecker<'_, 's> {
                 }
                 let ty = (**element).clone();
                 let site = self.site(span);
-                Some(Place {
+                Some(SharedPlace {
                     kind: PlaceKind::Element {
                         array: Box::new(checked),
                         indices,
@@ -193,7 +193,7 @@ impl<'s> BodyChecker<'_, 's> {
                 };
                 let ty = fields[field].1.clone();
                 let site = self.site(span);
-                Some(Place {
+                Some(SharedPlace {
                     kind: PlaceKind::Field {
                         object: Box::new(checked),
                         field: field as u32,

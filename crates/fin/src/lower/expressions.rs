@@ -1,7 +1,7 @@
 //! Expressions and places.
 
 use super::FunctionLowering;
-use crate::hir::{self, Expression, ExpressionKind, Place, PlaceKind};
+use crate::hir::{self, Expression, ExpressionKind, PlaceKind, SharedPlace};
 use finishline_ir::{Const, Op, Operand, Type, Value};
 use finishline_model::{AccessId, AccessKind, SiteId};
 
@@ -152,7 +152,7 @@ impl FunctionLowering<'_> {
     }
 
     /// Evaluates what a place is made of, from left to right.
-    pub(super) fn evaluate(&mut self, place: &Place) -> Evaluated {
+    pub(super) fn evaluate(&mut self, place: &SharedPlace) -> Evaluated {
         match &place.kind {
             PlaceKind::Global(global) => Evaluated::Global(global.0),
             PlaceKind::Field { object, field } => Evaluated::Field {

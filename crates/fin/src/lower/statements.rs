@@ -408,7 +408,7 @@ impl FunctionLowering<'_> {
         &mut self,
         function: hir::FunctionId,
         arguments: &[hir::Expression],
-        target: Option<&(hir::Place, AccessId)>,
+        target: Option<&(hir::SharedPlace, AccessId)>,
         site: SiteId,
     ) {
         let callee = &self.program.functions[function.index()];

@@ -40,7 +40,7 @@ use finishline_model::SiteId;
 use regions::Regions;
 
 /// What the code of all functions of a module has in common.
-pub(crate) struct Program<'m> {
+pub(crate) struct Compilation<'m> {
     pub(crate) module: &'m Module,
     pub(crate) limits: Limits,
     pub(crate) style: Style,
@@ -81,7 +81,7 @@ pub(crate) fn signature(function: &Function) -> Signature {
 
 /// A function in the making.
 pub(crate) struct Code<'a, 'm> {
-    program: &'a mut Program<'m>,
+    program: &'a mut Compilation<'m>,
     jit: &'a mut JITModule,
     function: &'m Function,
     builder: FunctionBuilder<'a>,
@@ -105,7 +105,7 @@ pub(crate) struct Code<'a, 'm> {
 
 /// Compiles the body of a function into `into`.
 pub(crate) fn compile<'m>(
-    program: &mut Program<'m>,
+    program: &mut Compilation<'m>,
     jit: &mut JITModule,
     scratch: &mut FunctionBuilderContext,
     into: &mut clif::Function,

@@ -55,7 +55,7 @@ use finishline_model::Location;
 use kinds::{KindId, Kinds, Slot};
 use layout::{CELL_BYTES, CELLS_OFFSET, Extent, FIRST_LOCATION_OFFSET, HEADER_BYTES, WORD_BYTES};
 use space::Space;
-use spans::{Place, Spans, own_span_bytes};
+use spans::{Room, Spans, own_span_bytes};
 use std::fmt;
 
 /// An object: the address of its first byte of data, never null.
@@ -273,22 +273,22 @@ impl Heap {
         {
             self.make_room(cost, roots)?;
         }
-        let place = match self.place(kind, slot, extent.bytes) {
-            Some(place) => place,
+        let room = match self.room(kind, slot, extent.bytes) {
+            Some(room) => room,
             None => {
                 self.collect(roots)?;
-                self.place(kind, slot, extent.bytes)
+                self.room(kind, slot, extent.bytes)
                     .ok_or(TrapKind::SystemMemory { request: cost })?
             }
         };
         self.used += cost;
         self.taken += bytes;
 
-        let words = self.space.words_mut(place.address, extent.bytes);
-        if !place.zeroed {
+        let words = self.space.words_mut(room.address, extent.bytes);
+        if !room.zeroed {
             words.fill(0);
         }
-        let data = place.address + extent.prefix;
+        let data = room.address + extent.prefix;
         let cells = extent.cells.map_or(0, |cells| data + cells);
         let (before, _) = words.split_at_mut(extent.prefix / WORD_BYTES);
         let (before, header) = before.split_at_mut(before.len() - HEADER_BYTES / WORD_BYTES);
@@ -301,7 +301,7 @@ impl Heap {
     }
 
     #[inline]
-    fn place(&mut self, kind: KindId, slot: Option<Slot>, bytes: usize) -> Option<Place> {
+    fn room(&mut self, kind: KindId, slot: Option<Slot>, bytes: usize) -> Option<Room> {
         match slot {
             Some(slot) => self.spans.take_slot(&mut self.space, kind, slot),
             None => self.spans.take_own_span(&mut self.space, kind, bytes),

@@ -62,9 +62,9 @@ struct Cursor {
     next: Option<SpanId>,
 }
 
-/// A place for an object.
+/// Memory for a new object.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(super) struct Place {
+pub(super) struct Room {
     pub(super) address: usize,
     /// Its memory is zero.
     pub(super) zeroed: bool,
@@ -105,14 +105,14 @@ impl Spans {
         space: &mut Space,
         kind: KindId,
         slot: Slot,
-    ) -> Option<Place> {
+    ) -> Option<Room> {
         if self.cursors.get(kind.index()).is_none_or(|c| c.free == 0) {
             self.find_free_slots(space, kind, slot)?;
         }
         let cursor = &mut self.cursors[kind.index()];
         let index = cursor.free.trailing_zeros();
         cursor.free &= cursor.free - 1;
-        Some(Place {
+        Some(Room {
             address: cursor.base + (index * slot.bytes) as usize,
             zeroed: cursor.zeroed,
         })
@@ -162,12 +162,12 @@ impl Spans {
         space: &mut Space,
         kind: KindId,
         bytes: usize,
-    ) -> Option<Place> {
+    ) -> Option<Room> {
         let units = bytes.div_ceil(UNIT_BYTES);
         let (id, zeroed) = self.add(space, units, Holds::One(kind))?;
         let span = &mut self.spans[id.index()];
         span.allocated[0] = 1;
-        Some(Place {
+        Some(Room {
             address: span.base,
             zeroed,
         })

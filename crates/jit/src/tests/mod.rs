@@ -5,7 +5,7 @@ mod heard;
 mod registers;
 
 use crate::checker::Checker;
-use crate::native::Code;
+use crate::prepared::Code;
 use crate::{End, Program};
 use finishline_ir::Module;
 use finishline_ir::machine::Limits;

@@ -4,7 +4,7 @@ use super::{Value, Walker};
 use crate::facts::{Allocation, Definition, Reference, Stored, Touched};
 use crate::sets::{Affine, Result, Set};
 use finishline_answer::proof::ReasonKind;
-use finishline_fin::hir::{Expression, ExpressionKind, Place, PlaceKind, StructId, Type};
+use finishline_fin::hir::{Expression, ExpressionKind, PlaceKind, SharedPlace, StructId, Type};
 use finishline_ir::{BinaryOp, CompareOp, Const, MathFunction, UnaryOp};
 use finishline_model::{AccessId, AccessKind, AllocationId, SiteId};
 
@@ -136,7 +136,7 @@ impl Walker<'_> {
     }
 
     /// Evaluates the object and the indices of a place.
-    pub(super) fn place(&mut self, place: &Place) -> Result<Touched> {
+    pub(super) fn place(&mut self, place: &SharedPlace) -> Result<Touched> {
         Ok(match &place.kind {
             PlaceKind::Global(global) => Touched::Global(*global),
             PlaceKind::Field { object, field } => {
