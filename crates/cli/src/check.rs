@@ -1,8 +1,9 @@
 //! `finishline check`: one run that answers for every schedule of this input.
 //!
-//! The text report goes to standard error and the program's output to standard output. Other forms of the report go to
-//! standard output, so that they can be piped, and the program's output to standard error. Once there is a verdict, it
-//! decides the exit status, also if whoever reads the report has closed it early.
+//! The text report goes to standard error and the program's output to standard output. Other forms of
+//! the report go to standard output, so that they can be piped; then the program's output goes to
+//! standard error. Once there is a verdict, it decides the exit status, also if the reader of the report
+//! has closed it early.
 
 use crate::destination::Destination;
 use crate::options::{CheckOptions, Choice};
@@ -10,7 +11,7 @@ use crate::outcome::{DISAGREEMENT, Problem, say};
 use crate::{program, progress};
 use finishline_answer::summary::{Summary, SuppressionEntry};
 use finishline_engine::check;
-use finishline_engine::compare::{self, Said};
+use finishline_engine::compare::{self, Comparison, Said};
 use finishline_engine::question::{CheckError, Question};
 use finishline_engine::suppressions::Suppressions;
 use finishline_fin::Program;
@@ -48,6 +49,14 @@ pub(crate) fn check(options: &CheckOptions) -> Result<u8, Problem> {
     // Standard error must be free again for the report.
     let lost = output.end();
     let summary = summary.map_err(|error| problem(error, &question))?;
+    let comparison = match options.detector {
+        Choice::All => Some(compare(&question)?),
+        Choice::Auto | Choice::One(_) => None,
+    };
+    if let Some(disagreement) = comparison.as_ref().and_then(disagreement) {
+        say(&disagreement);
+        return Ok(DISAGREEMENT);
+    }
     report.write(|style, out| finishline_report::write(&summary, options.format, style, out))?;
     if let Some(error) = lost {
         say(&format!(
@@ -59,8 +68,8 @@ pub(crate) fn check(options: &CheckOptions) -> Result<u8, Problem> {
         note_unmatched(&summary);
         note_left_out(&summary, options);
     }
-    if options.detector == Choice::All && !agreed(&question)? {
-        return Ok(DISAGREEMENT);
+    if let Some(comparison) = &comparison {
+        say(&agreement(comparison));
     }
     Ok(exit_status(&summary))
 }
@@ -163,26 +172,70 @@ impl Write for Lenient {
     }
 }
 
-/// Asks every detector and the oracle; tells on standard error what each said.
-fn agreed(question: &Question) -> Result<bool, Problem> {
-    let comparison = compare::compare(question).map_err(|error| problem(error, question))?;
-    for (detector, said) in &comparison.answers {
-        say(&match said {
-            Said::Racing(count) => format!("{detector}: {count} racing locations"),
+fn compare(question: &Question) -> Result<Comparison, Problem> {
+    compare::compare(question).map_err(|error| problem(error, question))
+}
+
+/// Where detectors disagree, in words. No report goes with it: nobody knows which verdict is right.
+fn disagreement(comparison: &Comparison) -> Option<String> {
+    let disagreements = &comparison.disagreements;
+    (!disagreements.is_empty()).then(|| {
+        format!(
+            "error: detectors disagree, so there is no verdict: {}\n{}\n\
+             help: this is a bug of Finishline, please report it with the program",
+            disagreements.join("\nerror: detectors disagree: "),
+            answers(comparison),
+        )
+    })
+}
+
+fn agreement(comparison: &Comparison) -> String {
+    let answers = answers(comparison);
+    match comparison.judged {
+        true => format!("{answers}\nthe detectors agree"),
+        false => format!("{answers}\nthe detectors could not be compared with the oracle"),
+    }
+}
+
+/// What each detector said, a line each.
+fn answers(comparison: &Comparison) -> String {
+    let lines: Vec<String> = (comparison.answers.iter())
+        .map(|(detector, said)| match said {
+            Said::Racing(count) => format!("{detector}: {}", compare::racing_locations(*count)),
             Said::NotApplicable(used) => {
                 format!("{detector}: has no rule for {}", used.construct.word())
             }
             Said::GaveUp(failure) => format!("{detector}: gave up, {failure}"),
-        });
+        })
+        .collect();
+    lines.join("\n")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use finishline_model::Detector;
+
+    fn comparison(disagreements: &[&str]) -> Comparison {
+        Comparison {
+            answers: vec![
+                (Detector::EspBags, Said::Racing(1)),
+                (Detector::Oracle, Said::Racing(6)),
+            ],
+            disagreements: disagreements.iter().map(|it| (*it).to_owned()).collect(),
+            judged: true,
+        }
     }
-    for disagreement in &comparison.disagreements {
-        say(&format!("error: {disagreement}"));
+
+    #[test]
+    fn a_disagreement_opens_what_is_said() {
+        let told = disagreement(&comparison(&["one", "two"])).expect("a disagreement");
+        let expected = "error: detectors disagree, so there is no verdict: one\n\
+                        error: detectors disagree: two\n\
+                        esp-bags: 1 racing location\n\
+                        oracle: 6 racing locations\n\
+                        help: this is a bug of Finishline, please report it with the program";
+        assert_eq!(told, expected);
+        assert!(disagreement(&comparison(&[])).is_none());
     }
-    let agree = comparison.disagreements.is_empty();
-    say(match (agree, comparison.judged) {
-        (true, true) => "the detectors agree",
-        (true, false) => "the detectors could not be compared with the oracle",
-        (false, _) => "detectors disagree: this is a bug of Finishline, please report the program",
-    });
-    Ok(agree)
 }

@@ -1,4 +1,5 @@
-//! Where a report goes: text to standard error, other forms to standard output, so that they can be piped, or any form to a file.
+//! Where a report goes: text to standard error, other forms to standard output, so that they can be
+//! piped, or any form to a file.
 
 use crate::options::When;
 use crate::outcome::Problem;
@@ -7,7 +8,8 @@ use std::fs::File;
 use std::io::{self, BufWriter, Write};
 use std::path::Path;
 
-/// A file is opened before the work begins: after hours of checking is too late to find that it can't be written.
+/// A file is opened before the work begins: after hours of checking it is too late to find that it can't
+/// be written.
 pub(crate) enum Destination<'o> {
     File(&'o Path, File),
     StandardError(Style),

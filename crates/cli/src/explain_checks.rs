@@ -1,6 +1,8 @@
-//! `finishline explain-checks`: which accesses of a program a check still pays for. The program is compiled and not run.
+//! `finishline explain-checks`: which accesses of a program are still checked. The program is compiled
+//! and not run.
 //!
-//! What is proved depends on the arguments of `main`. Without them nothing is, unless it has none.
+//! Proofs depend on the arguments of `main`. Without arguments nothing is proved, unless `main` has no
+//! parameters.
 
 use crate::options::ExplainChecksOptions;
 use crate::outcome::{NOTHING_FOUND, Problem};

@@ -1,7 +1,8 @@
 //! The command `finishline`.
 //!
-//! Only this crate reads arguments, the environment and the files the user names. Each command is a file; they share
-//! [`options`], [`program`] (a file read and compiled), [`destination`] (where reports go) and [`outcome`] (exit statuses).
+//! Only this crate reads arguments, the environment and the files the user names. Each command is a
+//! file. The commands share [`options`], [`program`] (a file read and compiled), [`destination`] (where
+//! reports go) and [`outcome`] (exit statuses).
 
 #![forbid(unsafe_code)]
 
@@ -22,10 +23,11 @@ mod run;
 use clap::Parser;
 use options::{BenchTable, Cli, Command};
 use outcome::Problem;
+use std::ffi::OsString;
 use std::process::ExitCode;
 
 fn main() -> ExitCode {
-    let cli = Cli::parse();
+    let cli = Cli::parse_from(std::env::args_os().map(plain_if_negative));
     let result = match cli.command {
         Command::Run(options) => run::run(&options),
         Command::Check(options) => check::check(&options),
@@ -47,4 +49,12 @@ fn main() -> ExitCode {
             ExitCode::from(outcome::BAD_USAGE)
         }
     }
+}
+
+/// A negative number as Fin writes it, `-0x10` for example, in plain digits. Otherwise it would be
+/// taken for options.
+fn plain_if_negative(word: OsString) -> OsString {
+    let text = word.to_str().filter(|text| text.starts_with('-'));
+    let plain = text.and_then(finishline_fin::plain_number);
+    plain.map_or(word, OsString::from)
 }

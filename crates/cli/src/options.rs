@@ -74,7 +74,7 @@ pub(crate) struct ProgramOptions {
     pub(crate) arguments: Vec<String>,
 
     /// Memory the program may use, e.g. 512M or 4G
-    #[arg(long, value_name = "SIZE", default_value = "4G", value_parser = parse_size)]
+    #[arg(long, value_name = "SIZE", default_value = "4G", allow_hyphen_values = true, value_parser = parse_size)]
     pub(crate) memory: u64,
 
     /// Run the program by the reference interpreter, instead of compiling it
@@ -82,7 +82,7 @@ pub(crate) struct ProgramOptions {
     pub(crate) interpret: bool,
 
     /// Threads to run on; programs run on one so far
-    #[arg(long, value_name = "N", default_value_t = 1, value_parser = clap::value_parser!(u32).range(1..=1))]
+    #[arg(long, value_name = "N", default_value = "1", allow_hyphen_values = true, value_parser = parse_threads)]
     pub(crate) threads: u32,
 
     #[command(flatten)]
@@ -127,7 +127,7 @@ pub(crate) struct CheckOptions {
     pub(crate) checks: ChecksOptions,
 
     /// The most distinct races to report
-    #[arg(long, value_name = "N", default_value_t = 20)]
+    #[arg(long, value_name = "N", default_value = "20", allow_hyphen_values = true, value_parser = parse_count)]
     pub(crate) max_races: usize,
 
     /// Leave out the races listed in this file, by race:FUNCTION, FILE:LINE or the name of a location or object
@@ -153,8 +153,12 @@ pub(crate) struct ProveOptions {
     #[arg(value_name = "FILE.fin")]
     pub(crate) file: PathBuf,
 
+    /// There are none: `prove` refuses them with a reason
+    #[arg(hide = true, allow_negative_numbers = true)]
+    pub(crate) arguments: Vec<String>,
+
     /// The time for each kernel; one that takes longer is unknown
-    #[arg(long, value_name = "SECONDS", default_value = "10", value_parser = parse_seconds)]
+    #[arg(long, value_name = "SECONDS", default_value = "10", allow_hyphen_values = true, value_parser = parse_seconds)]
     pub(crate) timeout: Duration,
 
     /// Also list who wrote what each read reads, writes that nobody reads and reads of what nobody wrote; json always does
@@ -162,7 +166,7 @@ pub(crate) struct ProveOptions {
     pub(crate) sources: bool,
 
     /// The most distinct races to report
-    #[arg(long, value_name = "N", default_value_t = 20)]
+    #[arg(long, value_name = "N", default_value = "20", allow_hyphen_values = true, value_parser = parse_count)]
     pub(crate) max_races: usize,
 
     /// The form of the report: text, json, sarif or html
@@ -239,11 +243,11 @@ pub(crate) struct BenchProveOptions {
     pub(crate) only: Vec<&'static Block>,
 
     /// How often everything is measured
-    #[arg(long, value_name = "N", default_value_t = 11, value_parser = clap::value_parser!(u32).range(1..))]
+    #[arg(long, value_name = "N", default_value_t = 11, allow_hyphen_values = true, value_parser = clap::value_parser!(u32).range(1..))]
     pub(crate) runs: u32,
 
     /// The time for each kernel; one that takes longer is unknown
-    #[arg(long, value_name = "SECONDS", default_value = "10", value_parser = parse_seconds)]
+    #[arg(long, value_name = "SECONDS", default_value = "10", allow_hyphen_values = true, value_parser = parse_seconds)]
     pub(crate) timeout: Duration,
 
     /// Write the figures to this file, as a table for spreadsheets
@@ -270,7 +274,7 @@ pub(crate) struct EspBagsOptions {
     pub(crate) only: Vec<&'static Benchmark>,
 
     /// How often everything is measured
-    #[arg(long, value_name = "N", default_value_t = 5, value_parser = clap::value_parser!(u32).range(1..))]
+    #[arg(long, value_name = "N", default_value_t = 5, allow_hyphen_values = true, value_parser = clap::value_parser!(u32).range(1..))]
     pub(crate) runs: u32,
 
     /// Also measure what each pass that leaves checks out does alone: the paper's Fig. 14, with counts of checks
@@ -352,11 +356,24 @@ fn parse_format(word: &str) -> Result<Format, String> {
     })
 }
 
+/// How many: 0, 20.
+fn parse_count(word: &str) -> Result<usize, String> {
+    let count = word.parse();
+    count.map_err(|_| format!("a whole number from 0 to {} is needed", usize::MAX))
+}
+
+fn parse_threads(word: &str) -> Result<u32, String> {
+    match word.parse() {
+        Ok(1) => Ok(1),
+        _ => Err("programs run on 1 thread so far".to_owned()),
+    }
+}
+
 /// A time in seconds: 10, 0.5.
 fn parse_seconds(word: &str) -> Result<Duration, String> {
     let seconds: Option<f64> = word.parse().ok();
     (seconds.and_then(|seconds| Duration::try_from_secs_f64(seconds).ok()))
-        .ok_or_else(|| "a time is a number of seconds, e.g. 10 or 0.5".to_owned())
+        .ok_or_else(|| "a time is a number of seconds, 0 or more, e.g. 10 or 0.5".to_owned())
 }
 
 fn parse_explain_format(word: &str) -> Result<explain::Format, String> {
@@ -395,12 +412,15 @@ fn parse_size(word: &str) -> Result<u64, String> {
         Some((at, 'G' | 'g')) => (&word[..at], 30),
         _ => (word, 0),
     };
+    if digits.is_empty() || !digits.bytes().all(|digit| digit.is_ascii_digit()) {
+        let message = "a size is a number of bytes, e.g. 1000000, 64K, 512M or 4G";
+        return Err(message.to_owned());
+    }
+    // What can still be wrong with digits is that they are too many.
     let number: Option<u64> = digits.parse().ok();
     number
         .and_then(|number| number.checked_mul(1 << shift))
-        .ok_or_else(|| {
-            "a size is a number of bytes, with K, M or G for the multiples of 1024".to_owned()
-        })
+        .ok_or_else(|| format!("a size is at most {}G", u64::MAX >> 30))
 }
 
 impl ProgramOptions {

@@ -1,4 +1,4 @@
-//! Exit statuses, and what goes wrong before a program can be judged.
+//! Exit statuses, and the problems that keep a program from being judged.
 
 use std::fmt;
 use std::io::{self, Write};
@@ -19,7 +19,7 @@ pub(crate) const DISAGREEMENT: u8 = 70;
 
 /// Why a command could not do its work.
 pub(crate) enum Problem {
-    /// What was asked makes no sense; a sentence.
+    /// A question that makes no sense; a sentence.
     Usage(String),
     /// The source has errors, already put into words.
     Source(String),
@@ -30,7 +30,7 @@ pub(crate) enum Problem {
 }
 
 impl Problem {
-    /// Whoever reads our output has enough: no reason to complain, and no failure.
+    /// The reader of our output has seen enough. That is no failure.
     pub(crate) fn is_broken_pipe(&self) -> bool {
         matches!(self, Problem::Output(error) if error.kind() == io::ErrorKind::BrokenPipe)
     }

@@ -20,7 +20,7 @@ pub(crate) fn compile(path: &Path, color: When) -> Result<Program, Problem> {
         .map_err(|diagnostics| Problem::Source(diagnostics.render(color.on_standard_error().color)))
 }
 
-/// The question about a compiled program, and what it was compiled from, that the options put.
+/// The question that the options put about a compiled program; `hir` is the tree it was compiled from.
 pub(crate) fn question<'m>(
     module: &'m Module,
     hir: hir::Program,
@@ -45,17 +45,19 @@ pub(crate) fn question<'m>(
     })
 }
 
-/// The arguments of a file's `main`.
+/// The arguments of a file's `main`. Numbers may be written as in Fin: `1_000`, `0xff`.
 pub(crate) fn arguments(
     module: &Module,
     file: &Path,
     words: &[String],
 ) -> Result<Vec<Datum>, Problem> {
-    arguments::parse(module, words)
+    let plain = |word: &String| finishline_fin::plain_number(word).unwrap_or_else(|| word.clone());
+    let plain: Vec<String> = words.iter().map(plain).collect();
+    arguments::parse(module, &plain)
         .map_err(|error| Problem::Usage(format!("{}: {error}", shown(file))))
 }
 
-/// What was to be compiled may have been interpreted, and then takes its time.
+/// Says so if the program was interpreted because it could not be compiled.
 pub(crate) fn note_interpreted(question: &Question) {
     if let Some(error) = question.forms.not_compiled() {
         let error = error.to_string();

@@ -1,7 +1,9 @@
-//! What proofs spare a checked run: the accesses that the prover says race with nothing, for the arguments at hand.
+//! The accesses that a checked run need not check, because the prover says that they race with nothing
+//! for the arguments at hand.
 //!
-//! The prover is asked whenever the pass `proved` is made, with a budget so small that no check takes noticeably longer. What it
-//! has not proved with that is checked as without it; so is everything, should it fail.
+//! The prover is asked if the pass `proved` is among the passes. Its budget is so small that no check
+//! takes noticeably longer. Accesses that it has not proved within the budget are checked. If it fails,
+//! all are.
 
 use finishline_fin::hir;
 use finishline_ir::machine::Datum;
@@ -9,7 +11,8 @@ use finishline_model::{Pass, Passes};
 use finishline_poly::{Budget, Detail, Harmless, Options};
 use std::thread;
 
-/// What the prover may take: about half a second. Counted in operations, it is the same checks that go, on any machine.
+/// The prover's budget: about half a second. It is counted in operations, so the same checks go on any
+/// machine.
 const BUDGET: Budget = Budget::Operations(1_000_000);
 
 /// The accesses that can go unchecked in a run with these arguments, and those that integers which may wrap around

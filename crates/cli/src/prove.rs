@@ -1,10 +1,10 @@
 //! `finishline prove`: an answer for every input.
 //!
-//! The program is not run, but for small cases of the races found: what a run does not confirm is not called a race.
+//! Only small cases of the races found are run. A race that a run does not confirm is not called one.
 
 use crate::destination::Destination;
 use crate::options::ProveOptions;
-use crate::outcome::{Problem, say};
+use crate::outcome::{Problem, say, shown};
 use crate::{program, progress};
 use finishline_engine::confirm::confirm;
 use finishline_poly::{Budget, Detail, Options};
@@ -12,6 +12,14 @@ use finishline_report::Format;
 use finishline_report::proof::{self as report, Selection};
 
 pub(crate) fn prove(options: &ProveOptions) -> Result<u8, Problem> {
+    if !options.arguments.is_empty() {
+        let (file, words) = (shown(&options.file), options.arguments.join(" "));
+        let words = words.escape_debug();
+        return Err(Problem::Usage(format!(
+            "`prove` answers for all inputs, so it takes no arguments of main: `{words}`\n\
+             help: `finishline check {file} {words}` answers for this input"
+        )));
+    }
     let color = options.terminal.color;
     let program = program::compile(&options.file, color)?;
     let destination = Destination::open(options.output.as_deref(), options.format, color)?;

@@ -173,6 +173,107 @@ fn what_can_not_be_done_is_refused_with_status_2() {
     }
 }
 
+/// What is wrong with a word is said of that word, and what would be right.
+#[test]
+fn what_is_refused_is_refused_with_the_reason() {
+    let cases: &[(&[&str], &str)] = &[
+        (&["prove", FIG2, "3"], "`prove` answers for all inputs"),
+        (
+            &["prove", FIG2, "3"],
+            "`finishline check programs/esp-bags/figures/fig2.fin 3`",
+        ),
+        (
+            &["prove", FIG2, "-3", "x"],
+            "takes no arguments of main: `-3 x`",
+        ),
+        (
+            &["check", "--max-races", "-1", FIG2, "3"],
+            "'-1' for '--max-races <N>': a whole number from 0",
+        ),
+        (
+            &["prove", "--max-races", "-1", FIG2],
+            "'-1' for '--max-races <N>': a whole number from 0",
+        ),
+        (
+            &["prove", "--timeout", "-1", FIG2],
+            "'-1' for '--timeout <SECONDS>': a time is a number of seconds, 0 or more",
+        ),
+        (
+            &["check", "--threads", "-1", FIG2, "3"],
+            "'-1' for '--threads <N>': programs run on 1 thread",
+        ),
+        (&["bench", "esp-bags", "--runs", "-2"], "-2 is not in 1.."),
+        (&["bench", "prove", "--runs", "-2"], "-2 is not in 1.."),
+        (
+            &["run", "--memory", "-1G", FIG2, "3"],
+            "'-1G' for '--memory <SIZE>': a size is a number of bytes",
+        ),
+        (
+            &["run", "--memory", "G", FIG2, "3"],
+            "'G' for '--memory <SIZE>': a size is a number of bytes",
+        ),
+        (
+            &["run", "--memory", "17179869184G", FIG2, "3"],
+            "a size is at most 17179869183G",
+        ),
+        (
+            &["run", "--memory", "18446744073709551616", FIG2, "3"],
+            "a size is at most 17179869183G",
+        ),
+        (
+            &["check", FIG2, "0xfg"],
+            "`size: int` is a whole number of 64 bits, not `0xfg`",
+        ),
+        (
+            &["check", FIG2, "9223372036854775808"],
+            "is a whole number of 64 bits, not `9223372036854775808`",
+        ),
+        (
+            &["check", FIG2, " 3"],
+            "is a whole number of 64 bits, not ` 3`",
+        ),
+    ];
+    for (case, reason) in cases {
+        let output = finishline(case);
+        assert_eq!(status(&output), 2, "{case:?}");
+        let told = stderr(&output);
+        assert!(told.contains(reason), "{case:?}: {told}");
+    }
+}
+
+#[test]
+fn arguments_are_written_as_numbers_in_fin() {
+    let program = scratch(
+        "numbers.fin",
+        "fn main(a: int, b: int, c: float, d: byte) { print(a, b, c, d); }\n",
+    );
+    for (words, printed) in [
+        (
+            ["0x10", "1_000", "1_000.5e1", "0b11"],
+            "16 1000 10005.0 3\n",
+        ),
+        (
+            ["-0x8000_0000_0000_0000", "-1_0", "-1_0.5", "7"],
+            "-9223372036854775808 -10 -10.5 7\n",
+        ),
+    ] {
+        let output = finishline(&[&["run", &program], &words[..]].concat());
+        assert_eq!(stdout(&output), printed, "{}", stderr(&output));
+    }
+    // The most that can be asked for is no limit at all.
+    let most = [
+        "run",
+        "--memory",
+        "17179869183G",
+        &program,
+        "1",
+        "2",
+        "3",
+        "4",
+    ];
+    assert_eq!(stdout(&finishline(&most)), "1 2 3.0 4\n");
+}
+
 #[test]
 fn a_program_that_fails_ends_with_status_3_and_says_where() {
     let source = "fn main(n: int) {\n    let a = new int[2];\n    finish async { a[n] = 1; }\n}\n";

@@ -114,6 +114,36 @@ fn a_race_comes_with_its_smallest_case_which_a_run_confirms() {
     assert!(shown.contains("watch: B[0], 2 accesses"), "{shown}");
 }
 
+/// A condition speaks of the inputs first. Counters follow that the location speaks of.
+#[test]
+fn a_condition_on_inputs_comes_before_the_counters() {
+    let loops = |parameters: &str, n: &str| {
+        format!(
+            "fn main({parameters}) {{
+                let bucket = new int[16];
+                forall k in 0..{n} {{ bucket[k % 16] = k; }}
+            }}"
+        )
+    };
+    for (name, program, condition) in [
+        // k and k + 16 race, and both are below n.
+        (
+            "prove_inputs.fin",
+            loops("n: int", "n"),
+            "n ≥ 17, and every k with 0 ≤ k ≤ -17 + n",
+        ),
+        (
+            "prove_counters.fin",
+            loops("", "20"),
+            "every k with 0 ≤ k ≤ 3",
+        ),
+    ] {
+        let (report, status) = prove(&scratch(name, &program), &[]);
+        assert_eq!(status, 66);
+        assert_eq!(report["races"][0]["condition"], condition);
+    }
+}
+
 #[test]
 fn a_text_report_goes_to_standard_error() {
     let file = scratch("prove_text.fin", RACY);

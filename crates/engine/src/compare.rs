@@ -1,11 +1,13 @@
 //! One question to every detector and to the oracle. They must agree; if not, one of them has a bug.
 //!
-//! Compared are the set of racing locations and whether parallel isolated blocks conflict, of every detector against the
-//! oracle's structure; and the locations with a race that is not only apparent, against the oracle with the
-//! observed order of isolated blocks.
+//! Every detector is held to the oracle in three respects:
+//! - the set of racing locations, by the structure of tasks;
+//! - whether parallel isolated blocks conflict;
+//! - the locations with a race that is not only apparent, by the observed order of isolated blocks.
 
 use crate::check::{first_pass, unsupported};
 use crate::question::{Again, CheckError, Ending, Question};
+use crate::rerun::Rerun;
 use finishline_detect::detectors::ORACLE_STEPS;
 use finishline_detect::oracle::{Mode, Oracle};
 use finishline_detect::{Failure, Findings, second_pass};
@@ -18,7 +20,7 @@ use std::io;
 /// What one detector said.
 #[derive(Debug)]
 pub enum Said {
-    /// It found so many locations racing.
+    /// The number of racing locations.
     Racing(usize),
     /// It has no rule for this construct.
     NotApplicable(ConstructUse),
@@ -77,12 +79,18 @@ impl Comparison {
     ) {
         let found: BTreeSet<Location> = findings.racing.in_order().iter().copied().collect();
         let expected = oracle.racing_locations(Mode::Structure);
-        if found != expected {
+        if let Some(first) = found.symmetric_difference(&expected).next() {
+            let mut objects = Rerun::new(question.module, &[*first], None);
+            question.again(&mut objects);
+            let (says, denies) = match found.contains(first) {
+                true => (detector.name(), "the oracle"),
+                false => ("the oracle", detector.name()),
+            };
             self.disagreements.push(format!(
-                "{detector} finds {} racing locations, the oracle {}; first difference: {:?}",
-                found.len(),
+                "{detector} finds {}, the oracle {}: by {says} {} races, by {denies} not",
+                racing_locations(found.len()),
                 expected.len(),
-                found.symmetric_difference(&expected).next()
+                objects.names.location(*first),
             ));
         }
         // Without isolated blocks there is nothing more to say, and SP-bags knows none.
@@ -115,12 +123,18 @@ impl Comparison {
                 let expected = oracle.racing_locations(Mode::Observed);
                 if found != expected {
                     self.disagreements.push(format!(
-                        "in the observed order of isolated blocks {detector} finds {} racing locations, the oracle {}",
-                        found.len(),
+                        "in the observed order of isolated blocks {detector} finds {}, the oracle {}",
+                        racing_locations(found.len()),
                         expected.len()
                     ));
                 }
             }
         }
     }
+}
+
+/// `3 racing locations`.
+pub fn racing_locations(count: usize) -> String {
+    let plural = if count == 1 { "" } else { "s" };
+    format!("{count} racing location{plural}")
 }

@@ -26,6 +26,7 @@ pub mod syntax;
 use diagnostic::{Code, Diagnostic, Diagnostics};
 use finishline_ir::Module;
 use span::Span;
+pub use syntax::plain_number;
 
 /// A program that has passed all static checks.
 pub struct Program {

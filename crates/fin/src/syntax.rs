@@ -11,6 +11,7 @@ mod statements;
 pub mod token;
 
 use crate::diagnostic::{Code, Diagnostic};
+pub use literals::plain_number;
 use token::LexError;
 
 /// Statements and expressions may be nested this deep; every later walk relies on it.

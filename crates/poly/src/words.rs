@@ -78,6 +78,34 @@ impl Words<'_> {
         Ok(text.replace(">=", "≥").replace("<=", "≤"))
     }
 
+    /// For which parameters a set has points, and then for which values of the counters that are
+    /// told: `n ≥ 17, and every k with 0 ≤ k ≤ n - 17`. Counters that are not told would be a riddle.
+    fn inputs_and_counters(&self, set: &Set, told: &[Symbol]) -> Result<String> {
+        let set = set.exists(|symbol| !told.contains(&symbol))?;
+        let inputs = set.exists(|symbol| symbol.kind != Kind::Parameter)?;
+        let instances = set.gist(&inputs)?;
+        let mut counters: Vec<String> = Vec::new();
+        for symbol in told.iter().filter(|symbol| symbol.kind == Kind::Counter) {
+            let name = self.name(*symbol);
+            if instances.involves(*symbol)? && !counters.contains(&name) {
+                counters.push(name);
+            }
+        }
+        let inputs = self.condition(&inputs)?;
+        if counters.is_empty() {
+            return Ok(inputs);
+        }
+        let every = format!(
+            "every {} with {}",
+            counters.join(", "),
+            self.condition(&instances)?
+        );
+        Ok(match inputs.as_str() {
+            "" => every,
+            inputs => format!("{inputs}, and {every}"),
+        })
+    }
+
     /// A symbol in terms of others, if they determine it by one formula.
     fn determined(&self, set: &Set, symbol: Symbol, by: &[Symbol]) -> Result<Option<Formula>> {
         let set = set.exists(|other| other != symbol && !by.contains(&other))?;
@@ -142,13 +170,11 @@ impl Words<'_> {
                 self.program.source.snippet(self.site_of(finding.first))
             }
         };
-        // Counters that nothing else speaks of would be a riddle in the condition.
-        let condition = finding.set.exists(|symbol| !told.contains(&symbol))?;
         Ok(StaticRace {
             first: self.access(finding.first, instance),
             second: self.access(finding.second, other_instance),
             location,
-            condition: self.condition(&condition)?,
+            condition: self.inputs_and_counters(&finding.set, &told)?,
             witness: self.witness(finding, &finding.set, command)?,
             larger: Vec::new(),
             benign: self.objects.benign(finding)?,

@@ -1,7 +1,32 @@
 //! The values of literals.
 
+use super::token::TokenKind;
 use crate::diagnostic::{Code, Diagnostic};
 use crate::span::Span;
+use logos::Logos;
+
+/// A number literal in plain decimal digits, for those who read numbers from elsewhere. It may stand
+/// behind a minus: `-0x10` is `-16`. None for all other words.
+pub fn plain_number(word: &str) -> Option<String> {
+    let (sign, literal) = match word.strip_prefix('-') {
+        Some(literal) => ("-", literal),
+        None => ("", word),
+    };
+    let mut tokens = TokenKind::lexer(literal);
+    let kind = tokens.next()?.ok()?;
+    if tokens.span() != (0..literal.len()) {
+        return None;
+    }
+    let digits = match kind {
+        TokenKind::Int => {
+            let value = int(literal, Span::new(0, 0)).ok()?;
+            value.map_or(1 << 63, i64::cast_unsigned).to_string()
+        }
+        TokenKind::Float => literal.replace('_', ""),
+        _ => return None,
+    };
+    Some(sign.to_owned() + &digits)
+}
 
 /// An int literal. 2⁶³ itself is allowed only behind a minus, as `None` within `Ok`.
 pub(super) fn int(text: &str, span: Span) -> Result<Option<i64>, Diagnostic> {
