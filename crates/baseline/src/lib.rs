@@ -1,8 +1,9 @@
-//! Four of the benchmarks of `programs/esp-bags` in plain, safe, sequential Rust: what compiled Fin is measured against.
+//! Four of the benchmarks of `programs/esp-bags` in plain, safe, sequential Rust. Compiled Fin is
+//! measured against them.
 //!
-//! Each module is the Fin program of its name, with the same data, the same loops in the same order and the same
-//! validation, so that the two do the same work. `run` returns the line that the Fin program prints; it panics if the result is
-//! wrong. A test compares the lines at size small.
+//! Each module is the Fin program of its name, with the same data, the same loops in the same order
+//! and the same validation. So the two do the same work. `run` returns the line that the Fin program
+//! prints, and panics if the result is wrong. A test compares the lines at size small.
 
 #![forbid(unsafe_code)]
 

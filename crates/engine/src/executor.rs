@@ -1,14 +1,14 @@
 //! How a program is run: as machine code, or by the reference interpreter.
 //!
-//! Both do the same, tell the same and fail by the same. If a program can't be compiled, the interpreter takes the compiler's place,
-//! and [`Forms::not_compiled`] tells why: it is much slower.
+//! Both do the same, tell the same and fail in the same way. If a program can't be compiled, the
+//! interpreter takes the compiler's place, which is much slower. [`Forms::not_compiled`] says why.
 //!
-//! Forms of the program are made when they are first needed: for a detector's first pass checks are left out
-//! ([`finishline_opt::reduce`]), also when it is interpreted; and what is compiled is optimised first
-//! ([`finishline_opt::for_speed`]).
+//! Forms of the program are made when they are first needed. For a detector's first pass, checks are
+//! left out ([`finishline_opt::reduce`]), also if the program is interpreted. A program that is compiled
+//! is optimised first ([`finishline_opt::for_speed`]).
 //!
-//! Some of the passes that leave checks out rely on the program's not failing. After a run that failed, the first pass is made again
-//! without these, in silence, and only that is believed.
+//! Some of the passes that leave checks out hold only if the program does not fail. After a failed run
+//! the first pass is made again without these passes, in silence. Only the second run is believed.
 
 use crate::depth_first::{self, End, Outcome};
 use finishline_detect::detectors::{self, Drive};
@@ -70,19 +70,19 @@ impl<'m> Forms<'m> {
         }
     }
 
-    /// With accesses that were proved to race with nothing in a run with the arguments at hand. They go unchecked if
-    /// [`Pass::Proved`] is among the passes.
+    /// With accesses that were proved to race with nothing in a run with the arguments at hand. They go
+    /// unchecked if [`Pass::Proved`] is among the passes.
     #[must_use]
     pub fn with_harmless(self, harmless: BTreeSet<AccessId>) -> Self {
         Forms { harmless, ..self }
     }
 
-    /// Why the program was interpreted though it was to be compiled, if it was.
+    /// Why the program was interpreted instead of compiled, if it was.
     pub fn not_compiled(&self) -> Option<&CompileError> {
         self.not_compiled.get()
     }
 
-    /// What came of a compiled run, if the program could be compiled.
+    /// The result of a compiled run. None if the program could not be compiled.
     fn noted<T>(&self, run: Result<T, CompileError>) -> Option<T> {
         run.map_err(|error| self.not_compiled.get_or_init(|| error))
             .ok()
@@ -96,7 +96,7 @@ impl<'m> Forms<'m> {
         self.passes
     }
 
-    /// What a first pass runs.
+    /// The program that a first pass runs.
     pub(crate) fn checked(&self) -> &Module {
         match self.executor {
             Executor::Compiled => self.fast_reduced(),
@@ -215,7 +215,7 @@ impl<'m> Forms<'m> {
         let isolated = self.module.uses(Construct::Isolated).is_some();
         let findings = detectors::first_pass(detector, isolated, run);
         let findings = findings.map(|((), findings)| findings);
-        // A detector that could not even start has not run the program: run without it, so that its outcome is known.
+        // A detector that could not even start has not run the program. Run without it to know the outcome.
         let outcome = heard.unwrap_or_else(|| self.run(input, output));
         (outcome, findings)
     }
@@ -228,10 +228,11 @@ enum Form {
     Reduced,
 }
 
-/// A first pass that is told of every access. A detector that fails keeps what the run gave, so it is put aside.
+/// A first pass that is told of every access. A detector that fails does not return the outcome of the
+/// run, so the outcome is put aside.
 struct Heard<'a, 'm> {
     forms: &'a Forms<'m>,
-    /// The oracle hears of every access, so that it also judges what is left out for the others.
+    /// The oracle hears of every access. So it also judges accesses that are left out for the others.
     form: Form,
     input: Input<'a>,
     output: &'a mut dyn Write,

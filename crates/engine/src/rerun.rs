@@ -1,5 +1,6 @@
-//! What a second run is asked besides the accesses that race: names of locations, the accesses to a watched location, and how
-//! deep the tasks are nested, which decides how many of their paths a report has room for.
+//! What a second run finds out besides the accesses that race: names of locations, the accesses to a
+//! watched location, and the nesting depth of tasks. The depth decides how many paths of tasks a report
+//! has room for.
 
 use crate::names::Names;
 use crate::watch::Watcher;
@@ -15,7 +16,7 @@ pub(crate) struct Rerun<'m> {
 }
 
 impl<'m> Rerun<'m> {
-    /// Is to name these locations, and to list the accesses to the one of the name `watch`.
+    /// Names these locations, and lists the accesses to the location called `watch`.
     pub(crate) fn new(module: &'m Module, to_name: &[Location], watch: Option<&str>) -> Self {
         Rerun {
             names: Names::new(module, to_name, watch),
@@ -53,7 +54,7 @@ impl Listener for Rerun<'_> {
     }
 }
 
-/// By task, how many tasks led to it, itself included and `main` left out. Four bytes a task.
+/// By task, the length of the path of tasks that led to it, without `main`. Four bytes a task.
 #[derive(Default)]
 pub(crate) struct Depths(Vec<u32>);
 

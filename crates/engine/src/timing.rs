@@ -1,7 +1,8 @@
-//! One compiled run with its compilation apart, for whoever measures them.
+//! One compiled run with its compilation apart, so that the two can be measured.
 //!
-//! What is compiled and run is exactly what [`crate::check`] compiles and runs first: the plain program, or the program
-//! under a detector with the checks that are left. There is no fallback: what can't be compiled can't be measured.
+//! The program is the one that [`crate::check`] compiles and runs first: the plain program, or the
+//! program under a detector with the checks that are left. There is no fallback: a program that can't be
+//! compiled can't be measured.
 
 use crate::depth_first::End;
 use crate::executor::{compiled, outcome};
@@ -46,7 +47,7 @@ impl fmt::Display for NotReady {
 
 impl std::error::Error for NotReady {}
 
-/// Makes the form of the program that [`prepare`] compiles, for whoever times the two apart.
+/// Makes the form of the program that [`prepare`] compiles, so that the two can be timed apart.
 pub fn optimise(question: &Question, detector: Option<Detector>) {
     match detector {
         None => question.forms.fast(),

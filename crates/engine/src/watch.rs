@@ -7,11 +7,11 @@ const MOST_REMEMBERED: usize = 1000;
 
 #[derive(Default)]
 pub(crate) struct Watcher {
-    /// None as long as it does not exist.
+    /// None as long as the location does not exist.
     pub(crate) location: Option<Location>,
     isolated: bool,
     pub(crate) seen: Vec<AccessPoint>,
-    /// How many there were in all.
+    /// The number of all accesses.
     pub(crate) count: u64,
 }
 
