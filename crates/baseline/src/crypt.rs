@@ -64,8 +64,9 @@ fn cipher(keys: &Subkeys, from: &Block) -> Block {
     [a, b, c, d, e, f, g, h]
 }
 
-/// The product modulo 65,537, a prime, where 0 stands for 65,536. As 65,536 is -1, the upper half of a product is
-/// subtracted from the lower one; what is lost below zero is 65,537, of which 16 bits show 1.
+/// The product modulo 65,537, a prime, where 0 stands for 65,536. As 65,536 is -1, the upper half
+/// of a product is subtracted from the lower one; what is lost below zero is 65,537, of which 16
+/// bits show 1.
 fn multiply(a: u16, b: u16) -> u16 {
     let factor = |word: u16| i64::from(word.wrapping_sub(1)) + 1;
     let product = factor(a) * factor(b);
@@ -86,8 +87,9 @@ fn subkeys(key: [u16; 8]) -> Subkeys {
     keys
 }
 
-/// The subkeys of encryption from the last round to the first, inverted where they are multiplied with or added. The
-/// rounds in the middle exchange their two inner words, hence the two keys that are added to these.
+/// The subkeys of encryption from the last round to the first, inverted where they are multiplied
+/// with or added. The rounds in the middle exchange their two inner words, hence the two keys that
+/// are added to these.
 fn inverses(keys: &Subkeys) -> Subkeys {
     let mut inverted = [0; 52];
     for round in 0..9 {

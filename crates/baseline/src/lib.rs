@@ -2,8 +2,8 @@
 //! measured against them.
 //!
 //! Each module is the Fin program of its name, with the same data, the same loops in the same order
-//! and the same validation. So the two do the same work. `run` returns the line that the Fin program
-//! prints, and panics if the result is wrong. A test compares the lines at size small.
+//! and the same validation. So the two do the same work. `run` returns the line that the Fin
+//! program prints, and panics if the result is wrong. A test compares the lines at size small.
 
 #![forbid(unsafe_code)]
 

@@ -1,4 +1,5 @@
-//! Fourier coefficients of (x + 1)^x on the interval from 0 to 2; see `programs/esp-bags/series.fin`.
+//! Fourier coefficients of (x + 1)^x on the interval from 0 to 2; see
+//! `programs/esp-bags/series.fin`.
 
 use crate::Size;
 use std::f64::consts::PI;
@@ -77,8 +78,8 @@ fn check_published(a: &[f64], b: &[f64]) {
     }
 }
 
-/// The sum of the squares of all pairs that differ is that of the integrated values, up to a factor. The two ends are
-/// one point of the period, with the mean of their values.
+/// The sum of the squares of all pairs that differ is that of the integrated values, up to a
+/// factor. The two ends are one point of the period, with the mean of their values.
 fn check_parseval(a: &[f64], b: &[f64]) {
     let width = 2.0 / STEPS as f64;
     let value = |x| integrand(Factor::Constant, 0.0, x);
@@ -95,8 +96,8 @@ fn check_parseval(a: &[f64], b: &[f64]) {
     check(coefficients, values * width * 2.0, 1e-9);
 }
 
-/// A sine of a frequency that is higher by 1000 has the same values at the points of integration. These are rounded,
-/// which counts the more the higher the frequency.
+/// A sine of a frequency that is higher by 1000 has the same values at the points of integration.
+/// These are rounded, which counts the more the higher the frequency.
 fn check_aliases(a: &[f64], b: &[f64]) {
     for i in STEPS..a.len() {
         let first = i % STEPS;

@@ -1,5 +1,6 @@
-//! The Rust and the Fin version of a benchmark print the same line at size small. The line ends in what was computed, in
-//! full precision, so it is the same only if the data and the order of the floating-point operations are.
+//! The Rust and the Fin version of a benchmark print the same line at size small. The line ends in
+//! what was computed, in full precision, so it is the same only if the data and the order of the
+//! floating-point operations are.
 
 use finishline_baseline::{Size, crypt, matmul, series, sor};
 use finishline_engine::depth_first::{self, End, Program};

@@ -9,8 +9,8 @@
 //!
 //! `prove` is a table of how long proving takes.
 //!
-//! `finishline_report::bench` has the formats. A program that fails has no row. The others are measured
-//! all the same, and the exit status tells of the failure.
+//! `finishline_report::bench` has the formats. A program that fails has no row. The others are
+//! measured all the same, and the exit status tells of the failure.
 
 mod arithmetic;
 mod measure;
@@ -43,11 +43,12 @@ pub(crate) struct Column {
     paper_slowdown: Option<fn(&Benchmark) -> f64>,
 }
 
-/// The columns of the paper's table; between them, for a breakdown, each pass alone. Behind them what proofs add, which the paper
-/// has none of.
+/// The columns of the paper's table; between them, for a breakdown, each pass alone. Behind them
+/// what proofs add, which the paper has none of.
 ///
-/// [ESP-bags §7] The paper leaves the checks of sequential code out everywhere, since they cost much and are easily left out, and so
-/// do the columns here, but for the one that says how many accesses there are.
+/// [ESP-bags §7] The paper leaves the checks of sequential code out everywhere, since they cost
+/// much and are easily left out, and so do the columns here, but for the one that says how many
+/// accesses there are.
 fn columns(breakdown: bool) -> Vec<Column> {
     let mut columns = vec![Column {
         key: "all_checks".to_owned(),
@@ -187,8 +188,8 @@ fn exit_status(table: &BenchTable) -> u8 {
     }
 }
 
-/// The files to write. They are opened before anything is measured, since afterwards is too late to find that one can't
-/// be written; what is in them stays until there is something new.
+/// The files to write. They are opened before anything is measured, since afterwards is too late to
+/// find that one can't be written; what is in them stays until there is something new.
 struct Files<'o>(Vec<(&'o PathBuf, Format, File)>);
 
 impl<'o> Files<'o> {
@@ -235,8 +236,8 @@ impl<'o> Files<'o> {
     }
 }
 
-/// Whether what is written to one would be lost by writing to the other, whatever they are called. Devices and pipes lose
-/// nothing.
+/// Whether two names stand for one file: then writing to the one loses what was written to the
+/// other. Devices and pipes lose nothing.
 fn same(one: &File, other: &File) -> io::Result<bool> {
     let (one, other) = (one.metadata()?, other.metadata()?);
     Ok(one.is_file() && (one.dev(), one.ino()) == (other.dev(), other.ino()))

@@ -1,9 +1,9 @@
 //! `finishline check`: one run that answers for every schedule of this input.
 //!
-//! The text report goes to standard error and the program's output to standard output. Other forms of
-//! the report go to standard output, so that they can be piped; then the program's output goes to
-//! standard error. Once there is a verdict, it decides the exit status, also if the reader of the report
-//! has closed it early.
+//! The text report goes to standard error and the program's output to standard output. Other forms
+//! of the report go to standard output, so that they can be piped; then the program's output goes
+//! to standard error. Once there is a verdict, it decides the exit status, also if the reader of
+//! the report has closed it early.
 
 use crate::destination::Destination;
 use crate::options::{CheckOptions, Choice};
@@ -121,7 +121,8 @@ fn problem(error: CheckError, question: &Question) -> Problem {
     }
 }
 
-/// What the program prints. If it can't be written, the run goes on: the verdict does not depend on it.
+/// What the program prints. If it can't be written, the run goes on: the verdict does not depend on
+/// it.
 struct Lenient {
     output: Box<dyn Write>,
     failed: Option<io::Error>,

@@ -8,8 +8,8 @@ use std::fs::File;
 use std::io::{self, BufWriter, Write};
 use std::path::Path;
 
-/// A file is opened before the work begins: after hours of checking it is too late to find that it can't
-/// be written.
+/// A file is opened before the work begins: after hours of checking it is too late to find that it
+/// can't be written.
 pub(crate) enum Destination<'o> {
     File(&'o Path, File),
     StandardError(Style),

@@ -1,8 +1,8 @@
-//! `finishline explain-checks`: which accesses of a program are still checked. The program is compiled
-//! and not run.
+//! `finishline explain-checks`: which accesses of a program are still checked. The program is
+//! compiled and not run.
 //!
-//! Proofs depend on the arguments of `main`. Without arguments nothing is proved, unless `main` has no
-//! parameters.
+//! Proofs depend on the arguments of `main`. Without arguments nothing is proved, unless `main` has
+//! no parameters.
 
 use crate::options::ExplainChecksOptions;
 use crate::outcome::{NOTHING_FOUND, Problem};

@@ -1,8 +1,8 @@
 //! The command `finishline`.
 //!
 //! Only this crate reads arguments, the environment and the files the user names. Each command is a
-//! file. The commands share [`options`], [`program`] (a file read and compiled), [`destination`] (where
-//! reports go) and [`outcome`] (exit statuses).
+//! file. The commands share [`options`], [`program`] (a file read and compiled), [`destination`]
+//! (where reports go) and [`outcome`] (exit statuses).
 
 #![forbid(unsafe_code)]
 

@@ -119,7 +119,8 @@ pub(crate) struct CheckOptions {
     #[command(flatten)]
     pub(crate) program: ProgramOptions,
 
-    /// The detector: sp-bags, esp-bags or oracle; auto takes the cheapest with the strongest guarantee, all compares them with the oracle
+    /// The detector: sp-bags, esp-bags or oracle; auto takes the cheapest with the strongest
+    /// guarantee, all compares them with the oracle
     #[arg(long, value_name = "D", default_value = "auto", value_parser = parse_choice)]
     pub(crate) detector: Choice,
 
@@ -130,7 +131,8 @@ pub(crate) struct CheckOptions {
     #[arg(long, value_name = "N", default_value = "20", allow_hyphen_values = true, value_parser = parse_count)]
     pub(crate) max_races: usize,
 
-    /// Leave out the races listed in this file, by race:FUNCTION, FILE:LINE or the name of a location or object
+    /// Leave out the races listed in this file, by race:FUNCTION, FILE:LINE or the name of a
+    /// location or object
     #[arg(long, value_name = "FILE")]
     pub(crate) suppressions: Option<PathBuf>,
 
@@ -142,7 +144,8 @@ pub(crate) struct CheckOptions {
     #[arg(long, value_name = "FORMAT", default_value = "text", value_parser = parse_format)]
     pub(crate) format: Format,
 
-    /// Write the report to this file; otherwise text goes to standard error, other forms to standard output
+    /// Write the report to this file; otherwise text goes to standard error, other forms to
+    /// standard output
     #[arg(long, short, value_name = "FILE")]
     pub(crate) output: Option<PathBuf>,
 }
@@ -161,7 +164,8 @@ pub(crate) struct ProveOptions {
     #[arg(long, value_name = "SECONDS", default_value = "10", allow_hyphen_values = true, value_parser = parse_seconds)]
     pub(crate) timeout: Duration,
 
-    /// Also list who wrote what each read reads, writes that nobody reads and reads of what nobody wrote; json always does
+    /// Also list who wrote what each read reads, writes that nobody reads and reads of what nobody
+    /// wrote; json always does
     #[arg(long)]
     pub(crate) sources: bool,
 
@@ -173,7 +177,8 @@ pub(crate) struct ProveOptions {
     #[arg(long, value_name = "FORMAT", default_value = "text", value_parser = parse_format)]
     pub(crate) format: Format,
 
-    /// Write the report to this file; otherwise text goes to standard error, other forms to standard output
+    /// Write the report to this file; otherwise text goes to standard error, other forms to
+    /// standard output
     #[arg(long, short, value_name = "FILE")]
     pub(crate) output: Option<PathBuf>,
 
@@ -184,8 +189,9 @@ pub(crate) struct ProveOptions {
 /// Which checks are left out.
 #[derive(Args)]
 pub(crate) struct ChecksOptions {
-    /// Which accesses are checked: full (every one), sequential (not those of sequential code), optimised (none that can be done
-    /// without), unproved (the same without proofs), or some of the passes, with commas between. Only the cost differs
+    /// Which accesses are checked: full (every one), sequential (not those of sequential code),
+    /// optimised (none that can be done without), unproved (the same without proofs), or some of
+    /// the passes, with commas between. Only the cost differs
     #[arg(long = "checks", value_name = "CHECKS", default_value = "optimised", value_parser = parse_passes)]
     pub(crate) passes: Passes,
 }
@@ -196,7 +202,8 @@ pub(crate) struct ExplainChecksOptions {
     #[arg(value_name = "FILE.fin")]
     pub(crate) file: PathBuf,
 
-    /// Arguments of the program's `main`, for which accesses may be proved free of races; without them none is
+    /// Arguments of the program's `main`, for which accesses may be proved free of races; without
+    /// them none is
     #[arg(value_name = "ARGS", allow_negative_numbers = true)]
     pub(crate) arguments: Vec<String>,
 
@@ -228,10 +235,12 @@ pub(crate) struct BenchOptions {
 
 #[derive(Subcommand)]
 pub(crate) enum BenchTable {
-    /// The slowdowns of the ESP-bags paper's Table 3: its twelve programs, with all checks, with those that are needed and with none, and four of them in Rust
+    /// The slowdowns of the ESP-bags paper's Table 3: its twelve programs, with all checks, with
+    /// those that are needed and with none, and four of them in Rust
     #[command(after_help = EXIT_STATUSES)]
     EspBags(EspBagsOptions),
-    /// Table 1 of the paper on the polyhedral model for finish and async: how long proving its programs and their parallel blocks takes
+    /// Table 1 of the paper on the polyhedral model for finish and async: how long proving its
+    /// programs and their parallel blocks takes
     #[command(after_help = EXIT_STATUSES)]
     Prove(BenchProveOptions),
 }
@@ -277,7 +286,8 @@ pub(crate) struct EspBagsOptions {
     #[arg(long, value_name = "N", default_value_t = 5, allow_hyphen_values = true, value_parser = clap::value_parser!(u32).range(1..))]
     pub(crate) runs: u32,
 
-    /// Also measure what each pass that leaves checks out does alone: the paper's Fig. 14, with counts of checks
+    /// Also measure what each pass that leaves checks out does alone: the paper's Fig. 14, with
+    /// counts of checks
     #[arg(long)]
     pub(crate) breakdown: bool,
 

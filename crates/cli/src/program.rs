@@ -20,7 +20,8 @@ pub(crate) fn compile(path: &Path, color: When) -> Result<Program, Problem> {
         .map_err(|diagnostics| Problem::Source(diagnostics.render(color.on_standard_error().color)))
 }
 
-/// The question that the options put about a compiled program; `hir` is the tree it was compiled from.
+/// The question that the options put about a compiled program; `hir` is the tree it was compiled
+/// from.
 pub(crate) fn question<'m>(
     module: &'m Module,
     hir: hir::Program,

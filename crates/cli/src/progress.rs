@@ -10,8 +10,8 @@ use std::time::{Duration, Instant};
 const PATIENCE: Duration = Duration::from_secs(1);
 const TICK: Duration = Duration::from_millis(100);
 
-/// Does `work` while the number of what it has done is shown, if standard error is a terminal. As soon as the program prints to a
-/// terminal, its output is the sign of life.
+/// Does `work`, and shows meanwhile how much is done, if standard error is a terminal. As soon as
+/// the program prints to a terminal, its output is the sign of life.
 pub(crate) fn shown<R>(
     quiet: bool,
     what: &str,

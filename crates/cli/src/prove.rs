@@ -1,6 +1,7 @@
 //! `finishline prove`: an answer for every input.
 //!
-//! Only small cases of the races found are run. A race that a run does not confirm is not called one.
+//! Only small cases of the races found are run. A race that a run does not confirm is not called
+//! one.
 
 use crate::destination::Destination;
 use crate::options::ProveOptions;

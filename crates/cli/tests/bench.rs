@@ -1,4 +1,5 @@
-//! `finishline bench esp-bags` on the real binary, at size small: the tables, the files, and what is refused.
+//! `finishline bench esp-bags` on the real binary, at size small: the tables, the files, and what
+//! is refused.
 
 use serde_json::Value;
 use std::path::{Path, PathBuf};

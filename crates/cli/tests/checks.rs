@@ -1,4 +1,5 @@
-//! `--checks` and `explain-checks` on the real binary: what is left out changes what is paid, and nothing that is said.
+//! `--checks` and `explain-checks` on the real binary: what is left out changes what is paid, and
+//! nothing that is said.
 
 use finishline_model::{Pass, Passes};
 use serde_json::Value;
@@ -81,7 +82,8 @@ fn some_sets() -> Vec<Passes> {
         .collect()
 }
 
-/// Only the number of checked accesses differs, and the order in which a range of locations was found racing.
+/// Only the number of checked accesses differs, and the order in which a range of locations was
+/// found racing.
 #[test]
 fn what_is_left_out_changes_nothing_that_is_said() {
     for (program, arguments) in [
@@ -136,7 +138,8 @@ fn programs(folder: &Path, found: &mut Vec<PathBuf>) {
     }
 }
 
-/// What is proved of any program of the repository changes the number of checked accesses alone, of many to none.
+/// What is proved of any program of the repository changes the number of checked accesses alone, of
+/// many to none.
 #[test]
 fn proofs_change_nothing_that_is_said() {
     let mut paths = Vec::new();
@@ -304,7 +307,8 @@ fn the_text_marks_what_is_paid_for() {
     assert_eq!(std::fs::read_to_string(&file).expect("the file"), listing);
 }
 
-/// What it says of the whole suite adds up, and a program whose accesses are all checked has none removed.
+/// What it says of the whole suite adds up, and a program whose accesses are all checked has none
+/// removed.
 #[test]
 fn the_counts_add_up_on_the_benchmarks() {
     let folder = root().join("programs/esp-bags");

@@ -436,7 +436,8 @@ fn the_most_races_are_named_where_they_matter() {
     assert!(!told.contains("--max-races"), "{told}");
 }
 
-/// With little address space a program is still compiled, and what its ended tasks leave behind has nothing to do with the stack.
+/// With little address space a program is still compiled, and what its ended tasks leave behind has
+/// nothing to do with the stack.
 #[test]
 fn little_address_space_is_enough_for_code_and_for_many_tasks() {
     let program = scratch(
@@ -476,8 +477,8 @@ fn detectors_and_verdicts_are_explained() {
     }
 }
 
-/// Where address space is short the program's stack is smaller than the budget would have it. Who nests too deeply for it is told
-/// that the system has no more, and the others notice nothing.
+/// Where address space is short the program's stack is smaller than the budget would have it. Who
+/// nests too deeply for it is told that the system has no more, and the others notice nothing.
 #[test]
 fn little_address_space_is_no_reason_to_crash() {
     let names: Vec<String> = (0..60).map(|k| format!("a{k}")).collect();
@@ -529,7 +530,8 @@ fn a_closed_pipe_is_no_error_to_report() {
     assert_eq!((status(&output), stderr(&output)), (0, String::new()));
 }
 
-/// Of the races that are not apparent the first is surely possible; later ones may be its consequences.
+/// Of the races that are not apparent the first is surely possible; later ones may be its
+/// consequences.
 #[test]
 fn later_races_may_follow_from_the_first() {
     let source = "var x: int; var a: int; var y: int; var z: int;\n\

@@ -52,7 +52,8 @@ fn the_page_about_checks_shows_a_real_listing() {
     assert_eq!(shown, listing, "put this into docs/checks.md:\n{shown}");
 }
 
-/// The chapter about proofs has a program, and what is said about it and its repaired twin. Times differ.
+/// The chapter about proofs has a program, and what is said about it and its repaired twin. Times
+/// differ.
 #[test]
 fn the_pages_about_proofs_show_real_reports() {
     let page = read("docs/prove.md");

@@ -1,10 +1,12 @@
-//! Every program under `programs/` is a test: the real binary must say about it what the program itself says.
+//! Every program under `programs/` is a test: the real binary must say about it what the program
+//! itself says.
 //!
 //! What a program claims is written in it, by reasoning from the definitions in `docs/language.md`:
-//! `//@` directives at its top and `//~` marks on its lines; `programs/README.md` has the list. The claims
-//! are compared with the JSON report of the default detector and with that of the oracle, exactly, in both
-//! directions; all detectors together must agree. Beside each program `x.stderr` holds the text report, which is
-//! compared too, without proofs, and rewritten if `FINISHLINE_BLESS=1`, unless a claim is wrong.
+//! `//@` directives at its top and `//~` marks on its lines; `programs/README.md` has the list. The
+//! claims are compared with the JSON report of the default detector and with that of the oracle,
+//! exactly, in both directions; all detectors together must agree. Beside each program `x.stderr`
+//! holds the text report, which is compared too, without proofs, and rewritten if
+//! `FINISHLINE_BLESS=1`, unless a claim is wrong.
 
 use libtest_mimic::{Arguments, Failed, Trial};
 use serde_json::Value;

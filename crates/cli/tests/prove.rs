@@ -1,4 +1,5 @@
-//! `finishline prove` and `finishline bench prove` on the real binary: answers, options, formats and exit statuses.
+//! `finishline prove` and `finishline bench prove` on the real binary: answers, options, formats
+//! and exit statuses.
 
 use serde_json::{Value, json};
 use std::path::{Path, PathBuf};
@@ -314,7 +315,8 @@ fn races_are_listed_as_far_as_wanted_and_all_are_counted() {
     assert!(!text(&quiet.stderr).contains("note:"));
 }
 
-/// What is proved for every input is clean on the one that its test has, and what races there is not proved.
+/// What is proved for every input is clean on the one that its test has, and what races there is
+/// not proved.
 #[test]
 fn proofs_agree_with_the_expected_verdicts_of_programs() {
     let mut proved = 0;

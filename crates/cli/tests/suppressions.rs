@@ -1,7 +1,8 @@
 //! `finishline check --suppressions FILE`, end to end.
 //!
-//! The program is the paper's second figure with `size` 3. It has two distinct races, both in `main` and on `B`, and both with
-//! the write at line 27: one with line 17, at `B[0]`, and one with line 21, at `B[1]` and `B[2]`.
+//! The program is the paper's second figure with `size` 3. It has two distinct races, both in
+//! `main` and on `B`, and both with the write at line 27: one with line 17, at `B[0]`, and one with
+//! line 21, at `B[1]` and `B[2]`.
 
 use serde_json::{Value, json};
 use std::fs;

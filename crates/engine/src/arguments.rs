@@ -38,7 +38,8 @@ pub fn parse(module: &Module, words: &[String]) -> Result<Vec<Datum>, BadArgumen
         .collect()
 }
 
-/// The words for arguments that are given as integers. For a `bool`, 0 is false and all others are true.
+/// The words for arguments that are given as integers. For a `bool`, 0 is false and all others are
+/// true.
 pub fn words(module: &Module, numbers: &[i64]) -> Vec<String> {
     let main = module.function(module.main);
     let parameters = main.block(Function::ENTRY).parameters.iter();

@@ -1,4 +1,5 @@
-//! One question to every detector and to the oracle. They must agree; if not, one of them has a bug.
+//! One question to every detector and to the oracle. They must agree; if not, one of them has a
+//! bug.
 //!
 //! Every detector is held to the oracle in three respects:
 //! - the set of racing locations, by the structure of tasks;

@@ -1,9 +1,9 @@
 //! The serial, depth-first run: a new task runs to its end before its creator goes on.
 //!
-//! This is the order of the program with its parallel statements erased. The bags detectors need this
-//! run. It is deterministic: the same program and arguments give the same events. A child has always
-//! ended before its creator can wait for it, so nothing ever blocks. The tasks under way are a stack of
-//! ids, so nesting is bounded by memory, not by the stack of this process.
+//! This is the order of the program with its parallel statements erased. The bags detectors need
+//! this run. It is deterministic: the same program and arguments give the same events. A child has
+//! always ended before its creator can wait for it, so nothing ever blocks. The tasks under way are
+//! a stack of ids, so nesting is bounded by memory, not by the stack of this process.
 
 use finishline_ir::Module;
 use finishline_ir::listener::Listener;
@@ -51,8 +51,8 @@ pub struct Program<'a> {
 /// The number of steps between two reports of progress.
 const PULSE: u64 = 1 << 16;
 
-/// Runs a program to its end. Its output goes to `output` as it is printed. The steps made are added to
-/// `progress` now and then.
+/// Runs a program to its end. Its output goes to `output` as it is printed. The steps made are
+/// added to `progress` now and then.
 pub fn run(
     program: Program<'_>,
     listener: &mut impl Listener,

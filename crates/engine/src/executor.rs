@@ -3,12 +3,13 @@
 //! Both do the same, tell the same and fail in the same way. If a program can't be compiled, the
 //! interpreter takes the compiler's place, which is much slower. [`Forms::not_compiled`] says why.
 //!
-//! Forms of the program are made when they are first needed. For a detector's first pass, checks are
-//! left out ([`finishline_opt::reduce`]), also if the program is interpreted. A program that is compiled
-//! is optimised first ([`finishline_opt::for_speed`]).
+//! Forms of the program are made when they are first needed. For a detector's first pass, checks
+//! are left out ([`finishline_opt::reduce`]), also if the program is interpreted. A program that is
+//! compiled is optimised first ([`finishline_opt::for_speed`]).
 //!
-//! Some of the passes that leave checks out hold only if the program does not fail. After a failed run
-//! the first pass is made again without these passes, in silence. Only the second run is believed.
+//! Some of the passes that leave checks out hold only if the program does not fail. After a failed
+//! run the first pass is made again without these passes, in silence. Only the second run is
+//! believed.
 
 use crate::depth_first::{self, End, Outcome};
 use finishline_detect::detectors::{self, Drive};
@@ -70,8 +71,8 @@ impl<'m> Forms<'m> {
         }
     }
 
-    /// With accesses that were proved to race with nothing in a run with the arguments at hand. They go
-    /// unchecked if [`Pass::Proved`] is among the passes.
+    /// With accesses that were proved to race with nothing in a run with the arguments at hand.
+    /// They go unchecked if [`Pass::Proved`] is among the passes.
     #[must_use]
     pub fn with_harmless(self, harmless: BTreeSet<AccessId>) -> Self {
         Forms { harmless, ..self }
@@ -168,7 +169,8 @@ impl<'m> Forms<'m> {
         interpret(plain, input, listener, output)
     }
 
-    /// Runs the program under a detector: how it ended, and what the detector found or why it failed.
+    /// Runs the program under a detector: how it ended, and what the detector found or why it
+    /// failed.
     pub(crate) fn first_pass(
         &self,
         detector: Detector,
@@ -215,7 +217,8 @@ impl<'m> Forms<'m> {
         let isolated = self.module.uses(Construct::Isolated).is_some();
         let findings = detectors::first_pass(detector, isolated, run);
         let findings = findings.map(|((), findings)| findings);
-        // A detector that could not even start has not run the program. Run without it to know the outcome.
+        // A detector that could not even start has not run the program. Run without it to know the
+        // outcome.
         let outcome = heard.unwrap_or_else(|| self.run(input, output));
         (outcome, findings)
     }
@@ -228,11 +231,12 @@ enum Form {
     Reduced,
 }
 
-/// A first pass that is told of every access. A detector that fails does not return the outcome of the
-/// run, so the outcome is put aside.
+/// A first pass that is told of every access. A detector that fails does not return the outcome of
+/// the run, so the outcome is put aside.
 struct Heard<'a, 'm> {
     forms: &'a Forms<'m>,
-    /// The oracle hears of every access. So it also judges accesses that are left out for the others.
+    /// The oracle hears of every access. So it also judges accesses that are left out for the
+    /// others.
     form: Form,
     input: Input<'a>,
     output: &'a mut dyn Write,

@@ -1,27 +1,28 @@
-//! Every interleaving of a small program: the oracle that knows nothing of task structure or race checks.
+//! Every interleaving of a small program: the oracle that knows nothing of task structure or race
+//! checks.
 //!
-//! It answers by brute force two questions that the detectors answer by inference. At which locations
-//! can two tasks be about to make conflicting accesses at the same time? In which ways can the program
-//! end? A state in which both accesses come next is a race by definition. Mutual exclusion keeps two
-//! isolated accesses from racing. Race checks are ignored: only loads and stores count, and each is one
-//! indivisible access.
+//! It answers by brute force two questions that the detectors answer by inference. At which
+//! locations can two tasks be about to make conflicting accesses at the same time? In which ways
+//! can the program end? A state in which both accesses come next is a race by definition. Mutual
+//! exclusion keeps two isolated accesses from racing. Race checks are ignored: only loads and
+//! stores count, and each is one indivisible access.
 //!
-//! **What is a choice.** With [`Granularity::Instruction`] the next instruction of any task is a choice;
-//! this is the definition. With [`Granularity::Visible`] only loads, stores and the entry of an isolated
-//! block are choices; everything else is done at once. That loses nothing:
-//! - Arithmetic, control, calls and allocation touch nothing that another task sees. Names of objects do
-//!   not depend on the order.
+//! **What is a choice.** With [`Granularity::Instruction`] the next instruction of any task is a
+//! choice; this is the definition. With [`Granularity::Visible`] only loads, stores and the entry
+//! of an isolated block are choices; everything else is done at once. That loses nothing:
+//! - Arithmetic, control, calls and allocation touch nothing that another task sees. Names of
+//!   objects do not depend on the order.
 //! - Some operations only ever enable other tasks: creating a task, ending one, opening, leaving or
-//!   waiting for a finish, and leaving an isolated block. While the creator is alive its finish can't
-//!   close, and once the last task of a finish has ended none can join it.
+//!   waiting for a finish, and leaving an isolated block. While the creator is alive its finish
+//!   can't close, and once the last task of a finish has ended none can join it.
 //! - Prints commute, since an outcome has the lines of the output as a multiset.
-//! - A failure ends the program and keeps others from going on. So it **is** a choice: the others may
-//!   come first.
+//! - A failure ends the program and keeps others from going on. So it **is** a choice: the others
+//!   may come first.
 //!
-//! States are compared in names that do not depend on the schedule. They are remembered by a 128-bit
-//! hash, so each is explored once. The cost is exponential all the same; over the budget the answer is
-//! marked incomplete. Objects that nothing refers to any more are kept, because their contents tell
-//! schedules apart. If they exceed the memory limit, the answer is incomplete too.
+//! States are compared in names that do not depend on the schedule. They are remembered by a
+//! 128-bit hash, so each is explored once. The cost is exponential all the same; over the budget
+//! the answer is marked incomplete. Objects that nothing refers to any more are kept, because their
+//! contents tell schedules apart. If they exceed the memory limit, the answer is incomplete too.
 
 use finishline_ir::Module;
 use finishline_ir::machine::{
@@ -90,7 +91,8 @@ pub enum Outcome {
     },
 }
 
-/// Explores every interleaving of a verified program. A state is copied for each choice, so a small memory limit is wise.
+/// Explores every interleaving of a verified program. A state is copied for each choice, so a small
+/// memory limit is wise.
 pub fn explore(
     module: &Module,
     arguments: &[Datum],

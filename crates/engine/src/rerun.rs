@@ -1,6 +1,6 @@
-//! What a second run finds out besides the accesses that race: names of locations, the accesses to a
-//! watched location, and the nesting depth of tasks. The depth decides how many paths of tasks a report
-//! has room for.
+//! What a second run finds out besides the accesses that race: names of locations, the accesses to
+//! a watched location, and the nesting depth of tasks. The depth decides how many paths of tasks a
+//! report has room for.
 
 use crate::names::Names;
 use crate::watch::Watcher;

@@ -64,9 +64,9 @@ impl RaceTeller<'_, '_> {
         }
     }
 
-    /// The first task, or its ancestor, that branched off from the path to the second: its join comes
-    /// too late. The first task is never an ancestor of the second, because what it did before creating
-    /// the second is ordered.
+    /// The first task, or its ancestor, that branched off from the path to the second: its join
+    /// comes too late. The first task is never an ancestor of the second, because what it did
+    /// before creating the second is ordered.
     fn why(&self, first: TaskId, second: TaskId) -> WhyParallel {
         let story = self.story;
         let (first_path, second_path) = (story.ancestry(first), story.ancestry(second));

@@ -1,8 +1,8 @@
 //! One compiled run with its compilation apart, so that the two can be measured.
 //!
 //! The program is the one that [`crate::check`] compiles and runs first: the plain program, or the
-//! program under a detector with the checks that are left. There is no fallback: a program that can't be
-//! compiled can't be measured.
+//! program under a detector with the checks that are left. There is no fallback: a program that
+//! can't be compiled can't be measured.
 
 use crate::depth_first::End;
 use crate::executor::{compiled, outcome};
@@ -55,7 +55,8 @@ pub fn optimise(question: &Question, detector: Option<Detector>) {
     };
 }
 
-/// Optimises the program, unless that is done, and compiles it, for a plain run or for one under a detector.
+/// Optimises the program, unless that is done, and compiles it, for a plain run or for one under a
+/// detector.
 pub fn prepare<'q>(
     question: &'q Question,
     detector: Option<Detector>,

@@ -1,6 +1,7 @@
 //! How long a 100,000-line program takes to parse and check, and to lower.
 //!
-//! The program is made of functions like those of `programs/`, so that all kinds of statements occur.
+//! The program is made of functions like those of `programs/`, so that all kinds of statements
+//! occur.
 
 use std::fmt::Write;
 use std::time::{Duration, Instant};

@@ -1,9 +1,9 @@
 //! Names, types, and what the parallel constructs forbid.
 //!
-//! Items are declared first, so that their order does not matter; then each function body is checked by a
-//! [`body::BodyChecker`]; last, what needs the whole call graph: a call inside `isolated` must not reach a parallel
-//! statement. An expression that fails to check is `None` and silences what depends on it, so that one
-//! mistake is one error.
+//! Items are declared first, so that their order does not matter; then each function body is
+//! checked by a [`body::BodyChecker`]; last, what needs the whole call graph: a call inside
+//! `isolated` must not reach a parallel statement. An expression that fails to check is `None` and
+//! silences what depends on it, so that one mistake is one error.
 
 mod body;
 mod calls;

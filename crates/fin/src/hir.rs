@@ -1,8 +1,9 @@
 //! The typed tree: names resolved, types known, parallel structure explicit.
 //!
-//! This is the level at which a program can still be reasoned about as written: loops have ranges, tasks have bodies
-//! and captures, every shared access has its [`AccessId`]. Compound assignments of locals are already plain
-//! assignments; `forall` is kept, because its iterations are known to be tasks of one finish.
+//! This is the level at which a program can still be reasoned about as written: loops have ranges,
+//! tasks have bodies and captures, every shared access has its [`AccessId`]. Compound assignments
+//! of locals are already plain assignments; `forall` is kept, because its iterations are known to
+//! be tasks of one finish.
 
 use finishline_ir::{BinaryOp, CompareOp, Const, Construct, ConstructUse, MathFunction, UnaryOp};
 use finishline_model::source::SourceMap;

@@ -10,8 +10,8 @@
 //! - [`lower`]: control flow in SSA form; async bodies become functions.
 //! - [`diagnostic`]: errors for people, each kind with a code that `finishline explain` knows.
 //!
-//! All errors of a file are reported at once. No input makes this crate panic: nesting is limited, and what is
-//! not UTF-8 is refused with its position. `docs/language.md` defines the language.
+//! All errors of a file are reported at once. No input makes this crate panic: nesting is limited,
+//! and what is not UTF-8 is refused with its position. `docs/language.md` defines the language.
 
 #![forbid(unsafe_code)]
 

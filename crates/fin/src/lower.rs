@@ -1,9 +1,9 @@
 //! From the typed tree to the IR.
 //!
-//! Control flow becomes blocks; locals become SSA values. The language is structured, so no general algorithm for SSA
-//! is needed: a join takes a block parameter for each variable assigned on the way to it, a loop one for each
-//! variable its body assigns ([`assigned`](crate::assigned)). The bodies of tasks become functions of their own, their captures
-//! parameters.
+//! Control flow becomes blocks; locals become SSA values. The language is structured, so no general
+//! algorithm for SSA is needed: a join takes a block parameter for each variable assigned on the
+//! way to it, a loop one for each variable its body assigns ([`assigned`](crate::assigned)). The
+//! bodies of tasks become functions of their own, their captures parameters.
 //!
 //! Each shared access becomes: null or bounds check, race check, load or store, in this order.
 

@@ -24,8 +24,8 @@ impl Span {
     }
 }
 
-/// Where each line starts, and which characters take more than one byte. A look-up is two binary searches, however long
-/// the line.
+/// Where each line starts, and which characters take more than one byte. A look-up is two binary
+/// searches, however long the line.
 pub struct LineIndex {
     starts: Vec<u32>,
     /// The end of each such character, with the bytes that exceed one a character up to there.

@@ -1,7 +1,8 @@
 //! From text to the syntax tree.
 //!
-//! The parser is recursive descent, one function a rule of the grammar in `docs/language.md`. After an error it skips
-//! to the next place where a statement or an item can start and goes on, so that one run shows all errors.
+//! The parser is recursive descent, one function a rule of the grammar in `docs/language.md`. After
+//! an error it skips to the next place where a statement or an item can start and goes on, so that
+//! one run shows all errors.
 
 pub mod ast;
 mod expressions;

@@ -1,4 +1,5 @@
-//! Each kind of mistake has a program under `programs/errors/static` that shows it; each code is explained.
+//! Each kind of mistake has a program under `programs/errors/static` that shows it; each code is
+//! explained.
 
 use finishline_fin::diagnostic::Code;
 use std::collections::BTreeSet;

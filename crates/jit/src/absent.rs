@@ -1,4 +1,5 @@
-//! In place of a compiler, for processors that there is none for: every program is refused, and whoever asked interprets it.
+//! In the place of a compiler, for processors without one. Every program is refused, and the caller
+//! interprets it.
 
 use crate::{Checked, CompileError, End, Prepared, Program};
 use finishline_ir::listener::Listener;

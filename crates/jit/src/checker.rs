@@ -1,4 +1,4 @@
-//! Who listens to a compiled run, and what a check is compiled to for them.
+//! The listeners of a compiled run, and the code of a check for each.
 //!
 //! ```text
 //! Unchecked   nothing is compiled                    finishline run
@@ -28,11 +28,12 @@ impl Style {
     }
 }
 
-/// Whoever listens to a compiled run.
+/// A listener of a compiled run.
 pub(crate) trait Checker {
     const STYLE: Style;
 
-    /// The run is about to begin; compiled code compares cells with this. It stays valid until [`Checker::ended`].
+    /// The run is about to begin. Compiled code compares cells with `fast`, which stays valid until
+    /// [`Checker::ended`].
     fn attach(&mut self, fast: NonNull<FastPath>);
 
     fn event(&mut self, event: &Event);
@@ -106,7 +107,8 @@ impl<O: Order> Checker for Inlined<O> {
     const STYLE: Style = Style::Inline;
 
     fn attach(&mut self, fast: NonNull<FastPath>) {
-        // SAFETY: valid until `ended`, which detaches it, and compiled code never runs while the runtime does.
+        // SAFETY: valid until `ended`, which detaches it, and compiled code never runs while the
+        // runtime does.
         unsafe { self.detector.attach(fast) };
     }
 

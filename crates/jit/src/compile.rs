@@ -130,8 +130,8 @@ fn reachable(module: &Module) -> Vec<FunctionId> {
     found
 }
 
-/// Address space reserved for the code of a program; pages are committed as they are needed. If the system refuses it, ever less
-/// is tried.
+/// Address space reserved for the code of a program; pages are committed as they are needed. If the
+/// system refuses it, ever less is tried.
 const CODE_BYTES: usize = 256 << 20;
 const LEAST_CODE_BYTES: usize = 1 << 20;
 const AFTER_REFUSAL_DIVIDE_BY: usize = 4;
@@ -139,14 +139,15 @@ const AFTER_REFUSAL_DIVIDE_BY: usize = 4;
 /// How values get their registers.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Registers {
-    /// With second thoughts, for fast code. Takes more than linear time: minutes for thousands of statements.
+    /// With second thoughts, for fast code. Takes more than linear time: minutes for thousands of
+    /// statements.
     Thorough,
     /// In one go from the end of a function to its beginning.
     Quick,
 }
 
-/// The longest function whose registers are allocated thoroughly, in instructions. An inlined check makes several blocks, which
-/// weigh as much as some instructions do.
+/// The longest function whose registers are allocated thoroughly, in instructions. An inlined check
+/// makes several blocks, which weigh as much as some instructions do.
 const LONGEST_THOROUGH: usize = 6000;
 const WEIGHT_OF_INLINE_CHECK: usize = 5;
 
@@ -244,11 +245,13 @@ fn addresses<C: Checker>() -> [usize; Helper::COUNT] {
     Helper::ALL.map(Helper::address::<C>)
 }
 
-/// Bytes of machine stack that a call of the compiled function takes, its return address and saved registers included.
+/// Bytes of machine stack that a call of the compiled function takes, its return address and saved
+/// registers included.
 fn frame_bytes(scratch: &Scratch) -> u64 {
     let code = scratch.compiled_code();
     let layout = code.and_then(|code| code.buffer.frame_layout());
-    /// The return address and the frame pointer. Arguments on the stack are part of the caller's frame.
+    /// The return address and the frame pointer. Arguments on the stack are part of the caller's
+    /// frame.
     const AROUND: u64 = 16;
     AROUND + layout.map_or(0, |layout| u64::from(layout.frame_to_fp_offset))
 }

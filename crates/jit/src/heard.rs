@@ -1,14 +1,17 @@
 //! Which tasks a detector hears of: those in which something is checked.
 //!
-//! **What is left out.** In a depth-first run everything between the beginning and the end of a task is done by the task and its
-//! descendants. If none of them can make a check, as far as calls and creations in the code tell, the detector is not told that they
-//! begin, end, open finishes and wait. It only counts them. If `main` is such a task, objects have no cells either.
+//! **What is left out.** In a depth-first run everything between the beginning and the end of a
+//! task is done by the task and its descendants. If none of them can make a check, by the calls and
+//! creations in the code, the detector is not told that they begin, end, open finishes and wait. It
+//! only counts them. If `main` is such a task, objects have no cells either.
 //!
-//! **Why nobody can tell.** Let x be such a task. What happens before x is what its creator did before, and what happens after x is what
-//! follows the end of the finish that waits for it. The creator's own steps lead from the one to the other: it has opened
-//! that finish itself or is waited for by it, or by one inside it. So the tasks that are left have the same relations without x and its
-//! descendants, and none of these has left a stamp in a cell. The limits on tasks and memory, ids, and the tasks that failures
-//! name are the runtime's affair and stay as they are.
+//! **Why the answer is the same.** Let x be such a task. The steps before x are those that its
+//! creator made before it. The steps after x are those after the end of the finish that waits for
+//! x. The creator's own steps lead from the one to the other: the creator has opened that finish
+//! itself, or is waited for by it or by one inside it. So the other tasks have the same relations
+//! without x and its descendants, and none of these has left a stamp in a cell. The runtime alone
+//! cares for the limits on tasks and memory, for ids, and for the tasks that failures name; these
+//! stay the same.
 //!
 //! Linear in the code.
 

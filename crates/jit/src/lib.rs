@@ -5,16 +5,19 @@
 //!                            runtime ◄─ calls ──────────┴─ checks inline ─► cells in the heap
 //! ```
 //!
-//! - [`run`], [`check`], [`tell`]: a program compiled and run depth-first, unchecked, under a detector, or told to a
-//!   listener in every detail. What a program does, tells and fails by is what the reference interpreter
-//!   ([`finishline_ir::machine`]) says; the suites compare them.
-//! - [`prepare`], [`prepare_check`]: compiled now and run later, for whoever measures the two apart.
-//! - `checker`: what a check is compiled to, and for whom. `heard`: the tasks that a detector is told of.
+//! - [`run`], [`check`], [`tell`]: a program compiled and run depth-first, unchecked, under a
+//!   detector, or told to a listener in every detail. The reference interpreter
+//!   ([`finishline_ir::machine`]) defines what a program does, tells and fails by. The suites
+//!   compare the two.
+//! - [`prepare`], [`prepare_check`]: compiled now and run later, so that the two can be measured
+//!   apart.
 //! - `prepared`: all these. `code`: from the IR to Cranelift's. `compile`: the module as a whole.
+//! - `checker`: the code of a check for each listener. `heard`: the tasks that a detector is told
+//!   of.
 //! - `runtime`: what compiled code calls. `heap`: objects, their shadow cells, and the collector.
 //!
-//! It needs x86-64 and Linux. For another processor none of this is built: `absent` takes the place of `prepared`, and
-//! refuses every program.
+//! The compiler needs x86-64 and Linux. For another processor none of this is built: `absent` takes
+//! the place of `prepared`, and refuses every program.
 
 #[cfg(not(target_arch = "x86_64"))]
 mod absent;
@@ -48,13 +51,13 @@ use std::fmt;
 use std::io::{self, Write};
 use std::sync::atomic::AtomicU64;
 
-/// A verified program with its arguments, as many as `main` has parameters and of their types.
+/// A verified program with its arguments: one for each parameter of `main`, of its type.
 #[derive(Clone, Copy)]
 pub struct Program<'a> {
     pub module: &'a Module,
     pub arguments: &'a [Datum],
     pub limits: Limits,
-    /// The tasks created so far, for whoever shows progress.
+    /// The tasks created so far, to show progress.
     pub progress: &'a AtomicU64,
 }
 

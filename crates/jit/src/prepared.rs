@@ -47,7 +47,8 @@ pub fn prepare(program: Program) -> Result<Prepared<End>, CompileError> {
     })))
 }
 
-/// Compiles a program for a run under a detector, its fast path inline. None if the detector has no such form.
+/// Compiles a program for a run under a detector, its fast path inline. None if the detector has no
+/// such form.
 pub fn prepare_check(
     program: Program,
     detector: Detector,

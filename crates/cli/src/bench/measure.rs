@@ -1,8 +1,8 @@
-//! The rounds of a benchmark: every configuration once a round, one after the other, each in a process
-//! of its own.
+//! The rounds of a benchmark: every configuration once a round, one after the other, each in a
+//! process of its own.
 //!
-//! A machine that is slow for a while slows down all configurations of a round. So the ratios within a
-//! round stay the same.
+//! A machine that is slow for a while slows down all configurations of a round. So the ratios
+//! within a round stay the same.
 
 use crate::bench::Column;
 use crate::bench::one::{Answer, Configuration, Measurement};

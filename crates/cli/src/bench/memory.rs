@@ -1,8 +1,8 @@
 //! How much memory of this process is resident, from Linux.
 //!
-//! Recent kernels know exactly what is resident now. Their record of the peak is rougher, by some 100 KiB
-//! for each processor that the process ran on. So the peak is also read while the memory of a run is
-//! still there: when the program prints. The benchmarks print once, at their end.
+//! Recent kernels know exactly what is resident now. Their record of the peak is rougher, by some
+//! 100 KiB for each processor that the process ran on. So the peak is also read while the memory of
+//! a run is still there: when the program prints. The benchmarks print once, at their end.
 
 use crate::outcome::Problem;
 use std::fs;
@@ -19,7 +19,8 @@ pub(crate) struct Resident {
 
 impl Resident {
     pub(crate) fn before() -> io::Result<Resident> {
-        // 5 sets the peak back to what is resident now. Where it can't be, the peak of compiling counts too, which is small.
+        // 5 sets the peak back to what is resident now. Where it can't be, the peak of compiling
+        // counts too, which is small.
         let _ = fs::write("/proc/self/clear_refs", "5");
         Ok(Resident {
             start: status_bytes("VmRSS:")?,

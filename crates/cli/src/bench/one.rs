@@ -1,12 +1,13 @@
 //! `finishline bench-one`: one measurement, in a process of its own, told as one line of JSON.
 //!
-//! A new process has clean memory: nothing is resident yet, no allocator has pages to spare, and the
-//! peak is that of this run. Time is taken around the run alone; the output is kept in memory. Compiling
-//! is timed from the source text to machine code. The process has compiled nothing before, as a user
-//! meets it.
+//! A new process has clean memory: nothing is resident yet, no allocator has pages to spare, and
+//! the peak is that of this run. Time is taken around the run alone; the output is kept in memory.
+//! Compiling is timed from the source text to machine code. The process has compiled nothing
+//! before, as a user meets it.
 //!
-//! Times are processor times of this process. One thread does all work and never waits. So on an idle
-//! machine processor time is wall-clock time, and on a busy machine the work of others does not count.
+//! Times are processor times of this process. One thread does all work and never waits. So on an
+//! idle machine processor time is wall-clock time, and on a busy machine the work of others does
+//! not count.
 
 use crate::bench::memory::{self, Printed, Resident};
 use crate::bench::suite::{self, Benchmark};
@@ -34,7 +35,8 @@ use std::sync::atomic::AtomicU64;
 pub(crate) enum Configuration {
     /// Compiled, without checks.
     Run,
-    /// Compiled with the checks that these passes leave, under ESP-bags: what `finishline check` does.
+    /// Compiled with the checks that these passes leave, under ESP-bags: what `finishline check`
+    /// does.
     Check(Passes),
     /// The same algorithm in Rust.
     Rust,

@@ -1,11 +1,11 @@
-//! `finishline bench prove`: Table 1 of the paper on the polyhedral model for finish and async, measured
-//! on this machine.
+//! `finishline bench prove`: Table 1 of the paper on the polyhedral model for finish and async,
+//! measured on this machine.
 //!
-//! The paper proves three whole programs of the Java Grande suite, and ten of their parallel blocks one
-//! by one. The programs here are those of `esp-bags`. The blocks are their `forall` loops, in the order
-//! of the source. The time of a program is that of the whole proof, the time of a block that of its
-//! kernel. Programs are proved in turn, `--runs` times, so a machine that is slow for a while slows down
-//! all of them.
+//! The paper proves three whole programs of the Java Grande suite, and ten of their parallel blocks
+//! one by one. The programs here are those of `esp-bags`. The blocks are their `forall` loops, in
+//! the order of the source. The time of a program is that of the whole proof, the time of a block
+//! that of its kernel. Programs are proved in turn, `--runs` times, so a machine that is slow for a
+//! while slows down all of them.
 
 use super::{Files, arithmetic, suite};
 use crate::options::BenchProveOptions;

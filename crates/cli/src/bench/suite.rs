@@ -1,5 +1,5 @@
-//! The programs of the ESP-bags paper's Table 3. They are part of the tool, so it can measure itself
-//! anywhere.
+//! The programs of the ESP-bags paper's Table 3. They are part of the tool, so it can measure
+//! itself anywhere.
 
 use finishline_baseline::{Size, crypt, matmul, series, sor};
 
@@ -7,18 +7,22 @@ use finishline_baseline::{Size, crypt, matmul, series, sor};
 pub(crate) struct Benchmark {
     pub(crate) name: &'static str,
     pub(crate) source: &'static str,
-    /// [ESP-bags Table 3] The slowdown that the paper measured, with the checks of sequential code left out and no others.
+    /// [ESP-bags Table 3] The slowdown that the paper measured, with the checks of sequential code
+    /// left out and no others.
     pub(crate) paper_slowdown: f64,
     /// [ESP-bags Table 3] The same with all static optimisations of the paper.
     pub(crate) paper_optimised: f64,
     pub(crate) elements: Elements,
-    /// Whether loops, conditions and elements are affine, but for data that decides nothing: the prover's home ground.
+    /// Whether loops, conditions and elements are affine, but for data that decides nothing: the
+    /// prover's home ground.
     pub(crate) affine: bool,
-    /// The same algorithm in Rust, where there is one; it returns the line that the Fin program prints.
+    /// The same algorithm in Rust, where there is one; it returns the line that the Fin program
+    /// prints.
     pub(crate) rust: Option<fn(Size) -> String>,
 }
 
-/// What most of a program's memory consists of. A cell of a detector has 8 bytes, whatever it stands for.
+/// What most of a program's memory consists of. A cell of a detector has 8 bytes, whatever it
+/// stands for.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Elements {
     Bytes,

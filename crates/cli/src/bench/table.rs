@@ -158,7 +158,8 @@ fn worst(values: impl Iterator<Item = Worst>) -> Option<Worst> {
     values.max_by(|a, b| a.value.total_cmp(&b.value))
 }
 
-/// The targets that these measurements say something about. What no column is named for is about all checks.
+/// The targets that these measurements say something about. What no column is named for is about
+/// all checks.
 fn targets(
     size: Size,
     columns: &[CheckColumn],
@@ -333,7 +334,8 @@ mod tests {
         }
     }
 
-    /// Optimised, a program takes half as long and twice the time to compile; with proofs, a quarter and three times.
+    /// Optimised, a program takes half as long and twice the time to compile; with proofs, a
+    /// quarter and three times.
     fn round(baseline: f64, checked: f64, rust: Option<f64>) -> Round {
         Round {
             baseline: measurement(baseline, 2, 0.01),

@@ -238,7 +238,8 @@ impl<'s> BodyChecker<'_, 's> {
         }
     }
 
-    /// Marks the sync scope that a `spawn` or `sync` belongs to. A lexical finish needs no mark: it is one itself.
+    /// Marks the sync scope that a `spawn` or `sync` belongs to. A lexical finish needs no mark: it
+    /// is one itself.
     pub(super) fn in_sync_scope(&mut self) {
         let innermost = self
             .enclosing

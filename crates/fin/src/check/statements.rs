@@ -81,7 +81,8 @@ impl<'s> BodyChecker<'_, 's> {
                 let (counter, task) = self.scoped(|checker| {
                     let counter = checker.declare(*name, Some(Type::Int), Binds::Counter);
                     let mut task = checker.task(Construct::Forall, *head, body);
-                    // The counter names the task in reports, so it is captured even where it is not used.
+                    // The counter names the task in reports, so it is captured even where it is not
+                    // used.
                     if let Some(counter) =
                         counter.filter(|counter| !task.captures.contains(counter))
                     {
@@ -162,8 +163,8 @@ impl<'s> BodyChecker<'_, 's> {
         }
     }
 
-    /// A condition. If it is wrong, which has been said, the statement is kept with another one, so that it still counts
-    /// for which paths return.
+    /// A condition. If it is wrong, which has been said, the statement is kept with another one, so
+    /// that it still counts for which paths return.
     fn condition(&mut self, condition: &ast::Expression<'s>) -> Expression {
         match self.expected(condition, &Type::Bool) {
             Some(condition) => condition,
@@ -228,7 +229,7 @@ impl<'s> BodyChecker<'_, 's> {
         })
     }
 
-    /// An object is called what it is first bound to.
+    /// An object has the name of what it is first bound to.
     fn name_allocation(&mut self, value: &Expression, name: String) {
         if let ExpressionKind::NewStruct { allocation, .. }
         | ExpressionKind::NewArray { allocation, .. } = value.kind
@@ -531,7 +532,8 @@ impl<'s> BodyChecker<'_, 's> {
     }
 }
 
-/// Whether an object can be called by the place it is first put into: `a.b`, `m[i]`, not `rows[f(x) + 1].next`.
+/// Whether an object can be called by the place it is first put into: `a.b`, `m[i]`, not `rows[f(x)
+/// + 1].next`.
 fn is_short_path(place: &ast::Expression, text: &str) -> bool {
     const LONGEST: usize = 30;
     let named = match &place.kind {

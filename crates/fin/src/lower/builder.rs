@@ -1,7 +1,7 @@
 //! A function under construction: blocks, and the current value of each local.
 //!
-//! Assignments are logged, so that the branches of an `if` can each start from the same values and the join finds
-//! out what they changed, at a cost of the changes and not of all locals.
+//! Assignments are logged, so that the branches of an `if` can each start from the same values and
+//! the join finds out what they changed, at a cost of the changes and not of all locals.
 
 use crate::hir::LocalId;
 use finishline_ir::{Block, BlockId, Function, Instruction, Role, Target, Terminator, Type, Value};
@@ -128,8 +128,8 @@ impl Builder {
         Mark(self.log.len())
     }
 
-    /// Undoes the assignments since the mark; returns what they amounted to, sorted by local. Locals without a value
-    /// at the mark, being declared since, are left out.
+    /// Undoes the assignments since the mark, and returns the values that they gave, sorted by
+    /// local. Locals that were declared since the mark are left out.
     pub(super) fn undo(&mut self, mark: Mark) -> Vec<(LocalId, Value)> {
         let logged = self.log[mark.0..].iter();
         let mut changed: Vec<_> = logged
@@ -144,7 +144,8 @@ impl Builder {
         changed
     }
 
-    /// The finished function. Blocks that nothing leads to, such as the exit of an endless loop, are left out.
+    /// The finished function. Blocks that nothing leads to, such as the exit of an endless loop,
+    /// are left out.
     pub(super) fn finish(
         self,
         name: String,

@@ -258,7 +258,8 @@ impl FunctionLowering<'_> {
         self.end_loop();
     }
 
-    /// Counts down the number of iterations, which is known before the first, so that no counter can overflow.
+    /// Counts down the number of iterations, which is known before the first, so that no counter
+    /// can overflow.
     fn for_loop(
         &mut self,
         counter: LocalId,
@@ -345,7 +346,8 @@ impl FunctionLowering<'_> {
         self.builder.jump(exit, self.current(carried));
     }
 
-    /// The end of a loop's body goes around; behind the loop control goes on, if something leads there.
+    /// The end of a loop's body goes around; behind the loop control goes on, if something leads
+    /// there.
     fn end_loop(&mut self) {
         let Some(Loop {
             exit,
@@ -402,8 +404,8 @@ impl FunctionLowering<'_> {
         );
     }
 
-    /// Outlines the call of a spawn and the store of its result. The parts of the place come first, as parameters
-    /// without a name; the arguments are named as the function's parameters are.
+    /// Outlines the call of a spawn and the store of its result. The parts of the place come first,
+    /// as parameters without a name; the arguments are named as the function's parameters are.
     fn spawn(
         &mut self,
         function: hir::FunctionId,

@@ -1,4 +1,5 @@
-//! Expressions, by precedence climbing. Rust's precedences: comparisons bind looser than bit operations.
+//! Expressions, by precedence climbing. Rust's precedences: comparisons bind looser than bit
+//! operations.
 
 use super::DEEPEST;
 use super::ast::*;

@@ -5,8 +5,8 @@ use crate::diagnostic::{Code, Diagnostic};
 use crate::span::Span;
 use logos::Logos;
 
-/// A number literal in plain decimal digits, for those who read numbers from elsewhere. It may stand
-/// behind a minus: `-0x10` is `-16`. None for all other words.
+/// A number literal in plain decimal digits, for those who read numbers from elsewhere. It may
+/// stand behind a minus: `-0x10` is `-16`. None for all other words.
 pub fn plain_number(word: &str) -> Option<String> {
     let (sign, literal) = match word.strip_prefix('-') {
         Some(literal) => ("-", literal),

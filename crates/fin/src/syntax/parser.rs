@@ -85,7 +85,8 @@ impl<'s> Parser<'s> {
         self.errors.push(diagnostic);
     }
 
-    /// Whether an error here would only repeat one: at the same token, or beside text that is no token.
+    /// Whether an error here would only repeat one: at the same token, or beside text that is no
+    /// token.
     fn is_echo(&mut self) -> bool {
         let invalid = |at: usize| self.tokens[at].kind == T::Invalid;
         if invalid(self.at) || invalid(self.at.saturating_sub(1)) {
@@ -108,7 +109,8 @@ impl<'s> Parser<'s> {
         found
     }
 
-    /// The `;` after a statement. A missing one is reported where it belongs: after the previous token.
+    /// The `;` after a statement. A missing one is reported where it belongs: after the previous
+    /// token.
     pub(super) fn expect_semicolon(&mut self) {
         if self.eat(T::Semicolon) || self.is_echo() {
             return;
@@ -138,7 +140,8 @@ impl<'s> Parser<'s> {
         Some(result)
     }
 
-    /// Reports the nesting and gives up on the rest of the file: what follows can't be told from echoes.
+    /// Reports the nesting and gives up on the rest of the file: what follows can't be told from
+    /// echoes.
     pub(super) fn too_deep(&mut self, span: Span) {
         if self.peek() == T::EndOfFile && self.is_echo() {
             return;
@@ -183,8 +186,8 @@ impl<'s> Parser<'s> {
         None
     }
 
-    /// Skips to behind the next `;`, or to the `}`, the keyword or the item that ends the statement. Brackets
-    /// inside are skipped as wholes.
+    /// Skips to behind the next `;`, or to the `}`, the keyword or the item that ends the
+    /// statement. Brackets inside are skipped as wholes.
     pub(super) fn skip_statement(&mut self) {
         let mut open = 0usize;
         loop {

@@ -1,8 +1,9 @@
-//! A race check: nothing, a call that tells of the access, or the fast path inline. A check of a range of locations is always
-//! a call; how many there are is found there.
+//! A race check: nothing, a call that tells of the access, or the fast path inline. A check of a
+//! range of locations is always a call, which also counts the locations.
 //!
-//! The fast path is the table in [`finishline_detect::inline`], instruction by instruction. Where it decides nothing, a cold block calls
-//! the detector by a convention that preserves all registers.
+//! The fast path is the table in [`finishline_detect::inline`], instruction by instruction. Where
+//! the table decides nothing, a cold block calls the detector by a convention that preserves all
+//! registers.
 
 use super::Code;
 use crate::checker::Style;
@@ -18,7 +19,8 @@ use finishline_ir::{Operand, Value};
 use finishline_model::{AccessId, AccessKind};
 use std::mem::offset_of;
 
-/// The count of a check of the one location behind it, which is there: null and bounds have been checked.
+/// The count of a check of the one location behind it, which is there: null and bounds have been
+/// checked.
 const ONE: Operand = Operand::Constant(1);
 
 impl Code<'_, '_> {
@@ -64,7 +66,8 @@ impl Code<'_, '_> {
         }
     }
 
-    /// Adds the accesses counted here to the context's: before anything that may end the function or read the number.
+    /// Adds the accesses counted here to the context's: before anything that may end the function
+    /// or read the number.
     pub(super) fn add_accesses(&mut self) {
         if let Some(accesses) = self.accesses {
             let own = self.builder.use_var(accesses);
@@ -188,7 +191,8 @@ impl Code<'_, '_> {
         self.builder.switch_to_block(next);
     }
 
-    /// Where the cell of a location is: an address, an index of cells from there, and a number of bytes.
+    /// Where the cell of a location is: an address, an index of cells from there, and a number of
+    /// bytes.
     fn cell(&mut self, base: Value, offset: Operand) -> (clif::Value, Option<clif::Value>, i32) {
         let object = self.get(base);
         match offset {

@@ -1,6 +1,7 @@
 //! Objects: null, bounds, lengths, loads and stores.
 //!
-//! A field or global is given by a constant offset, an element by a value that is known to be in bounds.
+//! A field or global is given by a constant offset, an element by a value that is known to be in
+//! bounds.
 
 use super::Code;
 use crate::heap::layout::{field_offset, size_offset};

@@ -1,14 +1,17 @@
 //! From the IR to machine code, one function at a time.
 //!
-//! A compiled function takes, before its own parameters, the [`Context`](crate::runtime::context::Context), its call
-//! depth, and the bytes that live frames and tasks take as the budget counts them, itself included. The last two travel in
-//! registers, so that a call is checked against the limits with two comparisons and nothing has to be undone at its end.
+//! A compiled function has three parameters before its own: the
+//! [`Context`](crate::runtime::context::Context), its call depth, and the bytes of live frames and
+//! tasks as the budget counts them, itself included. The last two travel in registers. So a call is
+//! checked against the limits with two comparisons, and nothing has to be undone at its end.
 //!
-//! Ints are 64-bit, floats 64-bit, bools and bytes 8-bit values; a reference is the address of an object's data, null is 0.
-//! What can fail branches to a cold block that calls the runtime with the values, and never comes back.
+//! Ints are 64-bit, floats 64-bit, bools and bytes 8-bit values. A reference is the address of an
+//! object's data; null is 0. An operation that can fail branches to a cold block, which calls the
+//! runtime with the values and never comes back.
 //!
-//! Memory is told apart by alias regions: elements and fields by type, cells, headers (which never change) and the
-//! context. So the compiler keeps what it has loaded where nothing can have changed it.
+//! Memory is divided into alias regions: elements and fields by type, cells, headers (which never
+//! change) and the context. So the compiler keeps a loaded value for as long as nothing can have
+//! changed its region.
 
 mod arithmetic;
 mod checks;
@@ -95,7 +98,8 @@ pub(crate) struct Code<'a, 'm> {
     context: clif::Value,
     depth: clif::Value,
     stack: clif::Value,
-    /// Checked accesses that are not yet added to the context's; only where checks are inline, and there are any.
+    /// Checked accesses that are not yet added to the context's; only where checks are inline, and
+    /// there are any.
     accesses: Option<Variable>,
     /// The place of the next read in the memo of the fast path.
     next_slot: usize,
@@ -171,7 +175,8 @@ impl<'m> Code<'_, 'm> {
             let zero = self.int(0);
             self.builder.def_var(accesses, zero);
         }
-        // A value is compiled before its uses if blocks are taken in an order in which dominators come first.
+        // A value is compiled before its uses if blocks are taken in an order in which dominators
+        // come first.
         for block in self.dominators_first() {
             if block != Function::ENTRY {
                 self.builder.switch_to_block(self.blocks[block.index()]);
@@ -477,13 +482,15 @@ impl<'m> Code<'_, 'm> {
         }
     }
 
-    /// Goes on if the condition holds; otherwise does `cold`, which must not fall through, in a block apart.
+    /// Goes on if the condition holds; otherwise does `cold`, which must not fall through, in a
+    /// block apart.
     fn go_on_if(&mut self, condition: clif::Value, cold: impl FnOnce(&mut Self)) {
         let (apart, next) = (self.builder.create_block(), self.builder.create_block());
         self.builder.set_cold_block(apart);
-        // The order in which blocks get registers has the second way of a branch at once, and the first way behind all that the
-        // second leads to; as the first way a block that leads nowhere comes behind the whole function. There it is out of the
-        // way when registers are allocated thoroughly. In one go it must be near: what it needs would be alive until there.
+        // Blocks get registers in this order: the second way of a branch at once, the first way
+        // behind all that the second leads to. As the first way, a block that leads nowhere comes
+        // behind the whole function. There it is out of the way of a thorough allocation. For one
+        // in one go it must be near: its operands would be alive until there.
         let ins = self.builder.ins();
         match self.program.registers {
             Registers::Quick => ins.brif(condition, next, &[], apart, &[]),

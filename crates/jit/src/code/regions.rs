@@ -51,7 +51,8 @@ impl Regions {
         self.plain().with_alias_region(Some(self.context))
     }
 
-    /// Headers of objects never change, but are there only where the reference is known not to be null.
+    /// Headers of objects never change, but are there only where the reference is known not to be
+    /// null.
     pub(super) fn header(&self) -> MemFlagsData {
         self.plain().with_readonly()
     }

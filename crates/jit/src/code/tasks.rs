@@ -1,7 +1,8 @@
 //! Calls, and the creation and waiting of tasks.
 //!
-//! A call is checked against the depth that tasks may nest calls and against the budget, as the interpreter does it: before it
-//! happens, at its site. Creating a task is telling the runtime, calling the body, telling the runtime.
+//! Before a call happens it is checked at its site, as the interpreter does it: against the depth
+//! that calls of a task may nest, and against the budget. To create a task, code tells the runtime,
+//! calls the body, and tells the runtime again.
 
 use super::{Code, HIDDEN};
 use crate::checker::Style;
@@ -28,7 +29,8 @@ impl Code<'_, '_> {
         self.enter(function, [self.context, depth, stack], arguments)
     }
 
-    /// Whether the last of these functions could be called from the first ones nested in each other.
+    /// Whether the last of these functions could be called from the first ones nested in each
+    /// other.
     pub(super) fn call_room(&mut self, nested: &[FunctionId], site: SiteId) {
         let (mut stack, mut depth) = (self.stack, self.depth);
         let Some((last, entered)) = nested.split_last() else {

@@ -1,9 +1,10 @@
 //! Kinds of objects: all that objects of one span have in common.
 //!
-//! A struct is a kind, the globals are one, and so are the arrays of one element type and number of dimensions whose
-//! bytes round up to the same size. So a span knows where in a slot the data begins, which words are references and
-//! what an object costs, and only arrays need a look at the header for it. Kinds of arrays come into being when they
-//! are first needed.
+//! A struct is a kind, and the globals are one. Arrays are of one kind if they have the same
+//! element type and number of dimensions, and their bytes round up to the same size. So a span
+//! knows where in a slot the data begins, which words are references and what an object costs; only
+//! for the cost of an array the header is needed. Kinds of arrays are made when they are first
+//! needed.
 
 use super::layout::{Extent, SMALLEST_OBJECT, WORD_BYTES};
 use super::spans::SPAN_BYTES;
@@ -65,8 +66,9 @@ impl Slot {
         }
     }
 
-    /// `offset / bytes` for an offset in a span. The reciprocal is too big by less than 1, so the product by less than
-    /// 2¹⁶, which is less than the 2³²/bytes that lie between the largest remainder and the next quotient.
+    /// `offset / bytes` for an offset in a span. The reciprocal is too big by less than 1, so the
+    /// product by less than 2¹⁶, which is less than the 2³²/bytes that lie between the largest
+    /// remainder and the next quotient.
     #[inline]
     pub(super) fn index(self, offset: usize) -> usize {
         ((offset as u64 * u64::from(self.reciprocal)) >> 32) as usize

@@ -1,26 +1,29 @@
 //! How an object lies in memory: the contract between the heap and compiled code.
 //!
-//! A reference points at the first byte of the data; null is 0. Everything else is found from there:
+//! A reference points at the first byte of the data; null is 0. Everything else is found from
+//! there:
 //!
 //! ```text
-//!  array:   [ size of dimension k at −24 − 8(k+1) ]  [ header ]  [ elements ]  [ cells, 8 bytes an element ]
+//!  array:   [ size of dimension k at −24 − 8(k+1) ]  [ header ]  [ elements ]  [ cells, 8 bytes each ]
 //!  struct:  [ cell of field k at −24 − 8(k+1) ]      [ header ]  [ fields, 8 bytes each ]
 //! ```
 //!
-//! Cells are the race detector's; without one there are none. The cells of a struct lie before it because their places
-//! then depend on the field alone; an array's lie behind it because its elements are as many as it likes, and the
-//! header says where. Everything is aligned to 8 bytes, and a new object is zero but for its header and sizes.
+//! Cells belong to the race detector; without one there are none. The cells of a struct lie before
+//! it, so their places depend on the field alone. The cells of an array lie behind its elements, of
+//! which there may be any number, and the header says where. Everything is aligned to 8 bytes. A
+//! new object is zero, except for its header and sizes.
 
 use finishline_ir::Type;
 
-/// A place of 8 bytes: a field, a size, a part of the header, and an element that is no `bool` or `byte`.
+/// A place of 8 bytes: a field, a size, a part of the header, and an element that is no `bool` or
+/// `byte`.
 pub(crate) const WORD_BYTES: usize = 8;
 /// What the detector remembers of one location.
 pub(crate) const CELL_BYTES: usize = 8;
 pub(crate) const HEADER_BYTES: usize = 24;
 
-// The header, from a reference. It does not say what the object is: compiled code knows, and the collector is told by
-// the span.
+// The header, from a reference. It does not say what the object is: compiled code knows, and the
+// collector is told by the span.
 pub(crate) const FIRST_LOCATION_OFFSET: i32 = -8;
 /// Where the cells of an array begin: an address, or 0 without cells and in structs.
 pub(crate) const CELLS_OFFSET: i32 = -16;
@@ -57,7 +60,8 @@ pub(super) struct Extent {
     pub(super) bytes: usize,
 }
 
-/// Data takes a word even if there is none: a reference then lies inside its object and not at the start of the next.
+/// Data takes a word even if there is none: a reference then lies inside its object and not at the
+/// start of the next.
 const LEAST_DATA: usize = WORD_BYTES;
 /// What the smallest object takes.
 pub(super) const SMALLEST_OBJECT: usize = HEADER_BYTES + LEAST_DATA;

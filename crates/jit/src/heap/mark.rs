@@ -1,9 +1,10 @@
 //! Marking: finds every object that can still be reached.
 //!
-//! Words of the roots are taken for pointers if they could be ones. Inside objects nothing is guessed: the kind of an
-//! object says which of its words are references. What is still to be looked at waits on a stack of its own, so that a
-//! list of any length is marked without recursion. The stack has at most one entry for each object with references in
-//! it; arrays are looked at piece by piece, so that a long one does not put all that it refers to there at once.
+//! Words of the roots are taken for pointers if they could be pointers. Inside objects nothing is
+//! guessed: the kind of an object says which of its words are references. Objects that are still to
+//! be looked at wait on an explicit stack, so a list of any length is marked without recursion. The
+//! stack has at most one entry for each object with references in it. Arrays are looked at piece by
+//! piece, so a long one does not push all that it refers to at once.
 
 use super::Reference;
 use super::kinds::{KindId, Kinds, References};
@@ -22,7 +23,7 @@ pub(super) struct Live {
     pub(super) root_bytes: u64,
 }
 
-/// There was no memory for a longer stack, of so many bytes.
+/// There was no memory for a longer stack, of `request` bytes.
 pub(super) struct OutOfMemory {
     pub(super) request: u64,
 }
@@ -76,8 +77,8 @@ pub(super) fn mark(
 }
 
 impl Marker<'_> {
-    /// A word that may be a pointer into an object or right behind one. It may also be both: the end of one object and the
-    /// first byte of the next.
+    /// A word that may be a pointer into an object or right behind one. It may also be both: the
+    /// end of one object and the first byte of the next.
     #[inline]
     fn follow_anything(&mut self, word: u64) {
         let address = word as usize;

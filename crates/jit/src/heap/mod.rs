@@ -1,41 +1,47 @@
-//! The heap of a compiled program: objects with their shadow cells, reclaimed when nobody can reach them any more.
+//! The heap of a compiled program: objects with their shadow cells, reclaimed when nobody can reach
+//! them any more.
 //!
-//! **The technique** is mark and sweep, run at allocation: precise inside objects, conservative on stacks and in
-//! registers, and it moves nothing.
+//! **The technique** is mark and sweep, run at allocation: precise inside objects, conservative on
+//! stacks and in registers, and it moves nothing.
 //!
-//! - *Not reference counts.* They cost two updates of memory for each reference that is stored, in inner loops that
-//!   otherwise only load and compare, they are contended as soon as tasks run in parallel, and they never free a cycle.
-//! - *Not stack maps.* Compiled loops walk arrays and their cells by pointers into the middle, and keep no other. A map
-//!   would have to say for every call which register is derived from which; the guess asks nothing of the code
-//!   generator but that some word points into the object or right behind it ([`Roots`]).
-//! - *Not moving.* What a guessed word points at can't be moved, for the word may be a number. So fragmentation is the
-//!   price; objects of one size share a span, big ones get a best fit.
-//! - *What a false root retains.* A word that only looks like a pointer keeps one object and all that it reaches, until
-//!   the word changes: most often a little, at worst a structure that the program has dropped, and with a dead link of
-//!   a chain all that is appended to the chain meanwhile. References inside objects are exact: an `int` with the bits
-//!   of an address keeps nothing.
+//! - *Not reference counts.* They cost two updates of memory for each reference that is stored, in
+//!   inner loops that otherwise only load and compare, they are contended as soon as tasks run in
+//!   parallel, and they never free a cycle.
+//! - *Not stack maps.* Compiled loops walk arrays and their cells by pointers into the middle, and
+//!   keep no other. A map would have to say for every call which register is derived from which;
+//!   the guess asks nothing of the code generator but that some word points into the object or
+//!   right behind it ([`Roots`]).
+//! - *Not moving.* What a guessed word points at can't be moved, for the word may be a number. So
+//!   fragmentation is the price; objects of one size share a span, big ones get a best fit.
+//! - *What a false root retains.* A word that only looks like a pointer keeps one object and all
+//!   that it reaches, until the word changes: most often a little, at worst a structure that the
+//!   program has dropped, and with a dead link of a chain all that is appended to the chain
+//!   meanwhile. References inside objects are exact: an `int` with the bits of an address keeps
+//!   nothing.
 //!
-//! **Invariants.** A reference in an object is null or the address of the data of an object in this heap. An object
-//! never moves, and is zero when it is new. Its locations have numbers that no other object ever had. Its cells lie in
-//! the same piece of memory as its data, so they live and die with it ([`layout`] is the picture). The object of
-//! globals is always alive.
+//! **Invariants.** A reference in an object is null or the address of the data of an object in this
+//! heap. An object never moves, and is zero when it is new. Its locations have numbers that no
+//! other object ever had. Its cells lie in the same piece of memory as its data, so they live and
+//! die with it ([`layout`] is the picture). The object of globals is always alive.
 //!
-//! **The budget** counts objects as [`cost`] says, like the interpreter's, with one difference: what can't be reached
-//! is given back. A request that does not fit is refused only after a collection. What that collection could keep for a
-//! false root counts as used.
+//! **The budget** counts objects as [`cost`] says, like the interpreter's, with one difference:
+//! what can't be reached is given back. A request that does not fit is refused only after a
+//! collection. What that collection could keep for a false root counts as used.
 //!
-//! **Cost.** A small object: two comparisons, the next bit of a word, and clearing the slot; some 15 ns,
-//! collections included, if little is alive. A big one: a search among the free runs, an entry in a table for each 8
-//! KiB, and clearing what was in use before; a very big one takes fresh pages instead and is not touched at all. A
-//! collection: the roots, the live objects that have references in them or are arrays, and for all others a bit; dead
-//! objects are not looked at. It comes when as much was allocated since the last one as was alive after it and had to
-//! be scanned for roots, or some megabytes if that is more. So the cost of marking is constant for each byte allocated,
-//! and memory is usually twice what was alive and at most about three times, if all that is kept for reuse has the
-//! wrong shape. Near the budget that can't hold: a program whose live objects leave only one n-th of it free collects n
-//! times as often.
+//! **Cost.** A small object: two comparisons, the next bit of a word, and clearing the slot; some
+//! 15 ns, collections included, if little is alive. A big one: a search among the free runs, an
+//! entry in a table for each 8 KiB, and clearing what was in use before; a very big one takes fresh
+//! pages instead and is not touched at all. A collection: the roots, the live objects that have
+//! references in them or are arrays, and for all others a bit; dead objects are not looked at. It
+//! comes when as much was allocated since the last one as was alive after it and had to be scanned
+//! for roots, or some megabytes if that is more. So the cost of marking is constant for each byte
+//! allocated, and memory is usually twice what was alive and at most about three times, if all that
+//! is kept for reuse has the wrong shape. Near the budget that can't hold: a program whose live
+//! objects leave only one n-th of it free collects n times as often.
 //!
-//! The files: [`layout`] what an object looks like, `kinds` what objects of a sort have in common, `runs` and `space`
-//! the address range, `spans` where in it objects are, `roots` and `mark` what is alive.
+//! The files: [`layout`] what an object looks like, `kinds` what objects of a sort have in common,
+//! `runs` and `space` the address range, `spans` where in it objects are, `roots` and `mark` what
+//! is alive.
 
 mod kinds;
 pub(crate) mod layout;
@@ -75,11 +81,13 @@ impl fmt::Debug for Reference {
     }
 }
 
-/// At least this many bytes are allocated between two collections, by the budget's count and by what is really taken.
+/// At least this many bytes are allocated between two collections, by the budget's count and by
+/// what is really taken.
 const LEAST_BETWEEN_COLLECTIONS: u64 = 4 << 20;
 
-/// How much address space is reserved for each byte of the budget: an array of bytes takes another eight a byte for its
-/// cells, sizes are rounded up, and the holes between big objects may be too short for the next.
+/// How much address space is reserved for each byte of the budget: an array of bytes takes another
+/// eight a byte for its cells, sizes are rounded up, and the holes between big objects may be too
+/// short for the next.
 const PER_BUDGET_BYTE: u64 = 4;
 const PER_BUDGET_BYTE_SHADOWED: u64 = 9 * PER_BUDGET_BYTE;
 /// And this much is there for the smallest of budgets.
@@ -97,7 +105,8 @@ pub(crate) struct Heap {
     /// The number of the next location.
     next_location: u64,
     budget: u64,
-    /// What was alive after the last collection and all that was allocated since: by the budget's count, and in bytes taken.
+    /// What was alive after the last collection and all that was allocated since: by the budget's
+    /// count, and in bytes taken.
     used: u64,
     taken: u64,
     /// A collection comes before `used` or `taken` get past these.
@@ -108,7 +117,8 @@ pub(crate) struct Heap {
 impl Heap {
     /// A heap with nothing in it but the object of globals, all zero.
     ///
-    /// `budget` is what objects may cost together, as [`cost`] counts; with `shadow` every location has a cell.
+    /// `budget` is what objects may cost together, as [`cost`] counts; with `shadow` every location
+    /// has a cell.
     pub(crate) fn new(
         layouts: &[StructLayout],
         globals: &[Type],
@@ -326,7 +336,8 @@ impl Heap {
         }
     }
 
-    /// Decides when the next collection comes, and returns how many bytes will be taken until then at most.
+    /// Decides when the next collection comes, and returns how many bytes will be taken until then
+    /// at most.
     fn pace(&mut self, root_bytes: u64) -> u64 {
         let ahead = |live: u64| (live + root_bytes).max(LEAST_BETWEEN_COLLECTIONS);
         self.used_limit = (self.used + ahead(self.used)).min(self.budget);

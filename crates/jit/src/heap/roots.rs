@@ -4,14 +4,16 @@ use std::ops::Range;
 
 /// The stacks of a running program, with its registers spilled to them.
 ///
-/// A collection reads every aligned word of them and keeps the objects these words point into, whatever the words really are.
-/// So compiled code may keep a reference as any pointer into its object, from its first byte to right behind its last one.
+/// A collection reads every aligned word of them and keeps the objects that these words point into,
+/// even if the words are numbers. So compiled code may keep a reference as any pointer into its
+/// object, from its first byte to right behind its last one.
 ///
 /// # Safety
 ///
 /// Every range must be readable, and nobody may write to it meanwhile.
 pub(crate) unsafe trait Roots {
-    /// Calls `visit` with each range of addresses. What is left and right of the aligned words in it is ignored.
+    /// Calls `visit` with each range of addresses. Bytes before the first and behind the last
+    /// aligned word of a range are ignored.
     fn visit(&self, visit: &mut dyn FnMut(Range<usize>));
 }
 
@@ -20,8 +22,9 @@ pub(super) fn each_word(roots: &dyn Roots, mut visit: impl FnMut(u64)) -> u64 {
     let mut bytes = 0;
     roots.visit(&mut |range| {
         for address in (range.start.next_multiple_of(8)..range.end & !7).step_by(8) {
-            // SAFETY: an aligned word of a range that `Roots` promises to be readable. It may belong to a variable of some
-            // function of ours, hence the volatile read, of which the compiler assumes nothing.
+            // SAFETY: an aligned word of a range that `Roots` promises to be readable. It may
+            // belong to a variable of some function of ours, hence the volatile read, of which the
+            // compiler assumes nothing.
             visit(unsafe { std::ptr::with_exposed_provenance::<u64>(address).read_volatile() });
             bytes += 8;
         }

@@ -1,8 +1,9 @@
 //! Free runs of units in an address space that only grows at its end.
 //!
-//! Best fit: the shortest run that is long enough, the one with the lowest address of those; the rest of it stays free.
-//! What is given back joins its free neighbours, so no two free runs touch, and none touches the end. Both operations
-//! take a logarithm of the number of free runs.
+//! Best fit: the shortest run that is long enough is taken, and among equals the one with the
+//! lowest address. The rest of it stays free. A run that is given back joins its free neighbours,
+//! so no two free runs touch, and none touches the end. Both operations take a logarithm of the
+//! number of free runs.
 
 use std::collections::{BTreeMap, BTreeSet};
 

@@ -1,14 +1,17 @@
 //! The address range objects live in, and the only place that reads and writes it.
 //!
-//! The range is reserved once and never moves; the system commits a page when it is touched, as zeros. It is handed out
-//! in runs of units. If the system refuses the reservation, ever smaller ones are tried.
+//! The range is reserved once and never moves. The system commits a page of zeros when the page is
+//! touched. The range is handed out in runs of units. If the system refuses the reservation, ever
+//! smaller ones are tried.
 //!
-//! A unit that comes back is *dirty*: its memory is still there, with what was last in it. Clearing it costs less than
-//! a page fault for each of its pages, so some of it waits for the next user; the rest is given back to the system,
-//! from the highest address down, so that what is in use gathers at the lowest.
+//! A unit that comes back is *dirty*: its memory still has its last contents. Clearing a unit costs
+//! less than a page fault for each of its pages, so some dirty units wait for the next user. The
+//! rest is given back to the system, from the highest address down, so that units in use gather at
+//! the lowest.
 //!
-//! Compiled code reads and writes the same memory by address, while no code of the heap runs. So no Rust reference into
-//! it outlives a borrow of the space, and every access is checked against the range.
+//! Compiled code reads and writes the same memory by address, while no code of the heap runs. So no
+//! Rust reference into it outlives a borrow of the space, and every access is checked against the
+//! range.
 
 use super::runs::Runs;
 use rustix::mm::{Advice, MapFlags, ProtFlags, madvise, mmap_anonymous, munmap};
@@ -17,20 +20,21 @@ use std::ptr::{with_exposed_provenance, with_exposed_provenance_mut};
 /// Runs are multiples of this.
 pub(super) const UNIT_BYTES: usize = 8 << 10;
 
-/// The most and the least that is asked for, and how much less is asked for after a refusal: much less, so that a process
-/// whose address space is limited keeps some for itself.
+/// The largest and the smallest reservation. After a refusal a much smaller one is tried, so that a
+/// process whose address space is limited keeps some for itself.
 const MOST_BYTES: usize = 16 << 40;
 const LEAST_BYTES: usize = 1 << 20;
 const AFTER_REFUSAL_DIVIDE_BY: usize = 4;
 
-/// What lies behind this many bytes is put into huge pages: a program that needs as much would spend more on page faults
-/// than on the objects in the pages. Small programs stay small.
+/// Memory beyond this is put into huge pages: a program that needs more would spend more time on
+/// page faults than on the objects in the pages. Small programs stay small.
 const HUGE_PAGES_FROM_BYTES: usize = 8 << 20;
 const HUGE_PAGE_BYTES: usize = 2 << 20;
 
-/// A longer run is zero when it is taken, at the price of page faults: its user may never touch most of it.
+/// A longer run is zero when it is taken, at the price of page faults: its user may never touch
+/// most of it.
 const LONGEST_DIRTY: usize = (16 << 20) / UNIT_BYTES;
-/// So much may be dirty and free in any case.
+/// The dirty and free memory that is always kept.
 const LEAST_KEPT_BYTES: usize = 32 << 20;
 
 pub(super) struct Space {
@@ -53,7 +57,8 @@ pub(super) struct Taken {
 }
 
 impl Space {
-    /// A range of about `bytes`; of less if the system does not grant that. `Err` is what it refused at last.
+    /// A range of about `bytes`, or less if the system does not grant that. `Err` is the last
+    /// refused size.
     pub(super) fn reserve(bytes: usize) -> Result<Space, usize> {
         let mut bytes = bytes
             .clamp(LEAST_BYTES, MOST_BYTES)
@@ -78,10 +83,11 @@ impl Space {
         }
     }
 
-    /// Asks for huge pages for units that were never in use before. Many small runs will fill the page that the last of them begins. A
-    /// long run may be the last there is: the end of it that fills no huge page of its own stays in small ones.
+    /// Asks for huge pages for units that were never in use before. Small runs come in numbers, so
+    /// they will fill the page that the last of them begins. A long run may be the last: its end
+    /// that fills no huge page stays in small pages.
     ///
-    /// A wish: a system that knows no huge pages refuses it, and nothing is lost.
+    /// A system without huge pages refuses, and nothing is lost.
     fn ask_for_huge_pages(&mut self, start: usize, units: usize) {
         let end = self.address(start + units);
         let wanted = if units * UNIT_BYTES < HUGE_PAGE_BYTES {
@@ -109,7 +115,7 @@ impl Space {
         address.wrapping_sub(self.base) / UNIT_BYTES
     }
 
-    /// So many units; `None` if there is no room for them.
+    /// Hands out units. `None` if there is no room for them.
     pub(super) fn take(&mut self, units: usize) -> Option<Taken> {
         let start = self.runs.take(units)?;
         let end = start + units;
@@ -133,7 +139,7 @@ impl Space {
         Some(Taken { start, zeroed })
     }
 
-    /// Takes units back, with whatever is in them.
+    /// Takes units back, with their contents.
     pub(super) fn give_back(&mut self, start: usize, units: usize) {
         self.dirty[start..start + units].fill(true);
         self.dirty_units += units;
@@ -145,7 +151,7 @@ impl Space {
         self.give_back_all_but(needed.max(LEAST_KEPT_BYTES));
     }
 
-    /// Gives memory back to the system until at most so many bytes are free and dirty.
+    /// Gives memory back to the system until at most `bytes` are free and dirty.
     fn give_back_all_but(&mut self, bytes: usize) {
         let mut excess = self.dirty_units.saturating_sub(bytes / UNIT_BYTES);
         let mut end = self.dirty.len();
@@ -181,7 +187,8 @@ impl Space {
         let (address, bytes) = (self.address(start), units * UNIT_BYTES);
         self.check(address, bytes);
         let pages = with_exposed_provenance_mut(address);
-        // SAFETY: the pages are this space's own and nobody uses them; they read as zeros from now on.
+        // SAFETY: the pages are this space's own and nobody uses them; they read as zeros from now
+        // on.
         if unsafe { madvise(pages, bytes, Advice::LinuxDontNeed) }.is_err() {
             // Memory locked by the process stays with it; zero it must be.
             self.words_mut(address, bytes).fill(0);
@@ -191,7 +198,8 @@ impl Space {
     #[inline]
     pub(super) fn word(&self, address: usize) -> u64 {
         self.check(address, 8);
-        // SAFETY: 8 aligned bytes of the mapping, which the system made zeros, and no mutable borrow of the space is there.
+        // SAFETY: 8 aligned bytes of the mapping, which the system made zeros, and no mutable
+        // borrow of the space is there.
         unsafe { with_exposed_provenance::<u64>(address).read() }
     }
 
@@ -199,8 +207,9 @@ impl Space {
     #[inline]
     pub(super) fn words_mut(&mut self, address: usize, bytes: usize) -> &mut [u64] {
         self.check(address, bytes);
-        // SAFETY: aligned words of the mapping, which the system made zeros. This borrow of the space keeps all other access
-        // away: Rust code has no other way to them, and compiled code does not run.
+        // SAFETY: aligned words of the mapping, which the system made zeros. This borrow of the
+        // space keeps all other access away: Rust code has no other way to them, and compiled code
+        // does not run.
         unsafe { std::slice::from_raw_parts_mut(with_exposed_provenance_mut(address), bytes / 8) }
     }
 
@@ -225,7 +234,8 @@ fn map(bytes: usize) -> Option<usize> {
 
 impl Drop for Space {
     fn drop(&mut self) {
-        // SAFETY: the space made this mapping and owns it; compiled code does not outlive the heap it runs on.
+        // SAFETY: the space made this mapping and owns it; compiled code does not outlive the heap
+        // it runs on.
         let unmapped = unsafe { munmap(with_exposed_provenance_mut(self.base), self.bytes) };
         debug_assert!(unmapped.is_ok());
     }

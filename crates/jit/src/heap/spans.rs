@@ -1,13 +1,13 @@
 //! Where objects are: spans of the address range, each with objects of one kind.
 //!
-//! Small objects share a span of 64 KiB, cut into equal slots; a bigger object has a span of its own, just long enough.
-//! For any address a table by unit leads to the span and a multiplication to the slot, so an interior pointer finds its
-//! object in constant time. Beside each span are two bits a slot: whether an object is there, and whether this
-//! collection has reached it. Sweeping makes the second the first and looks at no object; what no bit is set for is
-//! free.
+//! Small objects share a span of 64 KiB, cut into equal slots. A bigger object has a span of its
+//! own, just long enough. For any address, a table by unit leads to the span and a multiplication
+//! to the slot. So an interior pointer finds its object in constant time. Beside each span are two
+//! bits a slot: whether an object is there, and whether this collection has reached it. Sweeping
+//! makes the second bit the first, and looks at no object. A slot without a bit is free.
 //!
-//! A free slot is found by scanning a word of bits at a time. The words that a cursor has taken are marked as taken as
-//! a whole, and what is left of the last one goes back when a collection begins.
+//! A free slot is found by scanning a word of bits at a time. A word that a cursor has taken is
+//! marked as taken as a whole. Its unused slots go back when a collection begins.
 
 use super::kinds::{KindId, Kinds, Slot};
 use super::layout::SMALLEST_OBJECT;
@@ -76,7 +76,7 @@ pub(super) struct Found {
     span: SpanId,
     slot: usize,
     pub(super) kind: KindId,
-    /// Where the object begins, and what it takes.
+    /// Where the object begins, and its size.
     pub(super) address: usize,
     pub(super) bytes: usize,
 }
@@ -92,13 +92,13 @@ pub(super) struct Spans {
     cursors: Vec<Cursor>,
 }
 
-/// What an object of so many bytes takes if it has a span of its own.
+/// The size of a span for one object.
 pub(super) fn own_span_bytes(bytes: usize) -> u64 {
     (bytes.div_ceil(UNIT_BYTES) as u64).saturating_mul(UNIT_BYTES as u64)
 }
 
 impl Spans {
-    /// A place for a small object of that kind. `None` if there is no more room.
+    /// Room for a small object of that kind. `None` if there is no more.
     #[inline]
     pub(super) fn take_slot(
         &mut self,
@@ -239,7 +239,8 @@ impl Spans {
         is_new
     }
 
-    /// Gives back what the cursors hold, so that exactly the slots with objects are taken. A collection begins with it.
+    /// Gives back what the cursors hold, so that exactly the slots with objects are taken. A
+    /// collection begins with it.
     pub(super) fn settle(&mut self, kinds: &Kinds) {
         for cursor in &mut self.cursors {
             if let Some(id) = cursor.span
@@ -255,8 +256,9 @@ impl Spans {
     /// Frees every object that was not marked.
     pub(super) fn sweep(&mut self, space: &mut Space) {
         self.idle.clear();
-        // From the last to the first, so that each kind's list of spans begins with its first, and the last idle place is the
-        // first to be used again: the table gets shorter when there are fewer spans.
+        // From the last to the first, so that each kind's list of spans begins with its first, and
+        // the last idle place is the first to be used again: the table gets shorter when there are
+        // fewer spans.
         for index in (0..self.spans.len()).rev() {
             let id = SpanId::from_index(index);
             let span = &mut self.spans[index];

@@ -1,8 +1,9 @@
 //! The slow half of a check, and checks of several locations.
 //!
-//! Compiled code calls it from the middle of its hottest loops, where everything it knows is in registers. So the entry
-//! points of the slow half preserve all of them, floating-point ones included, and the compiler keeps its values where they are: a check that
-//! is decided inline costs no spill. Compiled code has no vectors: the low half of a vector register is all of it.
+//! Compiled code calls the slow half from the middle of its hottest loops, where all values are in
+//! registers. So the entry points preserve all registers, floating-point ones included, and the
+//! compiler keeps its values where they are: a check that is decided inline costs no spill.
+//! Compiled code has no vectors, so it suffices to preserve the low half of a vector register.
 
 use super::Runtime;
 use super::context::Context;
@@ -15,10 +16,12 @@ use finishline_model::{Access, AccessId, AccessKind, Location};
 use std::arch::naked_asm;
 use std::mem::offset_of;
 
-/// Saves every register that a call may change, calls `$function` with the same arguments, restores them.
+/// Saves every register that a call may change, calls `$function` with the same arguments, restores
+/// them.
 macro_rules! preserving_all {
     ($name:ident calls $function:ident $(after $quick:literal where $($known:ident = $offset:expr),+)?) => {
-        // SAFETY: the body keeps to the convention that compiled code calls it by: it returns with every register as it was.
+        // SAFETY: the body keeps to the convention that compiled code calls it by: it returns with
+        // every register as it was.
         #[unsafe(naked)]
         pub(super) unsafe extern "C" fn $name<C: Checker>() {
             naked_asm!(
@@ -85,8 +88,9 @@ macro_rules! preserving_all {
     };
 }
 
-// The last line for reads in the table of `finishline_detect::inline` that decides something: the memo knows the reader, and the writer is
-// serial. Programs whose tasks nest come here often; the others have no use for it in every check.
+// The last line for reads in the table of `finishline_detect::inline` that decides something: the
+// memo knows the reader, and the writer is serial. Programs whose tasks nest come here often; the
+// others have no use for it in every check.
 preserving_all!(undecided_read calls read after "
     push rax
     mov rax, [rsi + 8 * rdx]
@@ -133,7 +137,8 @@ unsafe fn undecided<C: Checker>(
     index: u64,
     slot: u64,
 ) {
-    // SAFETY: compiled code passes its context, the address of cells of a live object and the index of one of them.
+    // SAFETY: compiled code passes its context, the address of cells of a live object and the index
+    // of one of them.
     let (runtime, cell) = unsafe { (Runtime::<C>::of(context), &mut *cells.add(index as usize)) };
     let address = (&raw const *cell).addr();
     let Runtime { checker, heap, .. } = runtime;
@@ -156,7 +161,8 @@ pub(super) unsafe extern "C" fn tell_access<C: Checker>(
     unsafe { tell::<C>(context, object, one, packed) };
 }
 
-/// Tells of accesses to those of `count` locations from `first` on, `stride` apart, that the object has.
+/// Tells of accesses to those of `count` locations from `first` on, `stride` apart, that the object
+/// has.
 pub(super) unsafe extern "C" fn tell_range<C: Checker>(
     context: *mut Context,
     object: *const u8,
@@ -197,7 +203,8 @@ unsafe fn tell<C: Checker>(
     runtime.checker.access(&access);
 }
 
-/// Checks accesses to those of `count` locations from `first` on, `stride` apart, that the object has.
+/// Checks accesses to those of `count` locations from `first` on, `stride` apart, that the object
+/// has.
 unsafe extern "C" fn range<C: Checker>(
     context: *mut Context,
     object: *const u8,
@@ -224,8 +231,8 @@ unsafe extern "C" fn range<C: Checker>(
         let cells = cells as *mut u64;
         (cells.wrapping_add(covered.first as usize), stride)
     };
-    // SAFETY: these are cells of the object, which has all locations that are covered; compiled code passes its context, and nobody
-    // else uses cells while the runtime runs.
+    // SAFETY: these are cells of the object, which has all locations that are covered; compiled
+    // code passes its context, and nobody else uses cells while the runtime runs.
     let (runtime, cells) = unsafe {
         let cells = std::slice::from_raw_parts_mut(lowest, extent as usize);
         (Runtime::<C>::of(context), cells)

@@ -1,8 +1,8 @@
 //! New objects, and where references may hide when the heap is collected.
 //!
-//! The collector looks for references in the heap, which it knows precisely, and on the program's stack and in the registers
-//! that a call preserves, which it scans as words. Registers that a call does not preserve hold nothing that the program
-//! still needs: the compiler has saved it on the stack.
+//! The collector looks for references in the heap, which it knows precisely. It also scans the
+//! words of the program's stack, and of the registers that a call preserves. The other registers
+//! hold nothing that the program still needs: the compiler has saved their values on the stack.
 
 use super::Runtime;
 use super::context::Context;
@@ -44,8 +44,8 @@ struct Registers {
     stack: Range<usize>,
 }
 
-// SAFETY: the array is borrowed with the value, and the stack between its pointer and its base is in use by the functions
-// that are waiting for this one.
+// SAFETY: the array is borrowed with the value, and the stack between its pointer and its base is
+// in use by the functions that are waiting for this one.
 unsafe impl Roots for Registers {
     fn visit(&self, visit: &mut dyn FnMut(Range<usize>)) {
         let registers = self.preserved.as_ptr_range();
@@ -128,8 +128,8 @@ pub(super) unsafe extern "C" fn new_array<C: Checker>(
     site: u32,
 ) -> u64 {
     let (preserved, stack_pointer) = preserved_registers();
-    // SAFETY: compiled code passes its context and the address of so many sizes on its stack. Sizes are told only of an
-    // array that was made, and then they are not negative.
+    // SAFETY: compiled code passes its context and the address of `dimensions` sizes on its stack.
+    // Sizes are told only of an array that was made, and then they are not negative.
     let (runtime, requested, sizes) = unsafe {
         let dimensions = dimensions as usize;
         let requested = std::slice::from_raw_parts(sizes, dimensions);
@@ -159,11 +159,12 @@ mod tests {
     use std::arch::naked_asm;
 
     const VALUES: [usize; 6] = [0x1d1, 0x2d2, 0x3d3, 0x4d4, 0x5d5, 0x6d6];
-    /// So many words are looked at, at most.
+    /// The most words that are looked at.
     const WORDS: usize = 64;
 
     /// Calls `look` with these values in the registers that a call preserves, and restores them.
-    // SAFETY: the body keeps to the convention for calls: it restores what it changes and aligns the stack.
+    // SAFETY: the body keeps to the convention for calls: it restores what it changes and aligns
+    // the stack.
     #[unsafe(naked)]
     unsafe extern "C" fn look_with(values: *const [usize; 6], into: *mut [usize; WORDS]) {
         naked_asm!(
@@ -195,15 +196,15 @@ mod tests {
         )
     }
 
-    /// Notes what the collector would look at if it were called from here, up to `base` on the stack. It calls nothing, so that
-    /// registers are still where they were.
+    /// Notes what the collector would look at if it were called from here, up to `base` on the
+    /// stack. It calls nothing, so that registers are still where they were.
     unsafe extern "C" fn look(into: *mut [usize; WORDS], base: usize) {
         let (preserved, stack_pointer) = preserved_registers();
         let stack = (stack_pointer..base).step_by(size_of::<usize>());
         // SAFETY: between the stack pointer and the caller's frame is the stack.
         let stack = stack.map(|address| unsafe { (address as *const usize).read_volatile() });
         for (index, word) in preserved.into_iter().chain(stack).take(WORDS).enumerate() {
-            // SAFETY: there is room for so many words.
+            // SAFETY: there is room for `WORDS` words.
             unsafe { into.cast::<usize>().add(index).write_volatile(word) };
         }
     }

@@ -1,12 +1,15 @@
-//! What compiled code calls: tasks, finishes, objects, output, failures, and the slow half of a check.
+//! What compiled code calls: tasks, finishes, objects, output, failures, and the slow half of a
+//! check.
 //!
-//! A program runs depth-first on a stack of its own ([`stack`]): creating a task is calling its body. The code of a function
-//! calls the runtime by address; the functions it can call are listed in [`helpers`], one file a subject. They are compiled
-//! for each kind of [`Checker`], so that a plain run pays nothing for those who listen.
+//! A program runs depth-first on a stack of its own ([`stack`]): creating a task is calling its
+//! body. The code of a function calls the runtime by address. [`helpers`] lists the functions that
+//! it can call; each subject has a file. They are compiled for each kind of [`Checker`], so that a
+//! plain run pays nothing for listeners.
 //!
-//! A failure of the program is a call that never returns: it notes the [`Trap`] and switches back to the stack of whoever
-//! runs the program. Nothing is unwound, and nothing on the program's stack needs it: compiled frames own nothing, and the
-//! runtime's functions own nothing at the point where they leave.
+//! A failure of the program is a call that never returns: it notes the [`Trap`] and switches back
+//! to the stack of the caller who runs the program. Nothing is unwound, and nothing on the
+//! program's stack needs it: compiled frames own nothing, and the runtime's functions own nothing
+//! where they leave.
 
 pub(crate) mod checks;
 pub(crate) mod context;
@@ -73,7 +76,8 @@ pub(crate) struct Runtime<'a, C> {
     stack_base: usize,
     /// The budget for frames, tasks and finishes, less what ended tasks and open finishes take.
     budget_left: u64,
-    /// What fits on the stack, as the budget counts it: less than the budget if the system refused so much.
+    /// What fits on the stack, as the budget counts it: less than the budget if the system refused
+    /// so much.
     stack_room: u64,
     failed: Option<End>,
 }
@@ -187,19 +191,22 @@ impl<C: Checker> Runtime<'_, C> {
         let this: *mut Self = self;
         let (entry, arguments) = (executable.entry, arguments.as_ptr());
         let body = move |yielder: &Yielder<(), ()>, ()| {
-            // SAFETY: the runtime outlives the coroutine, and nobody else uses it while the coroutine runs.
+            // SAFETY: the runtime outlives the coroutine, and nobody else uses it while the
+            // coroutine runs.
             unsafe { (*this).yielder = yielder };
-            // SAFETY: the code was compiled for this checker and module; the context is the runtime's first field; there are as
-            // many arguments as `main` has parameters.
+            // SAFETY: the code was compiled for this checker and module; the context is the
+            // runtime's first field; there are as many arguments as `main` has parameters.
             unsafe { entry(this.cast(), arguments) };
             // SAFETY: as above; the code has returned.
             unsafe { (*this).end_main() };
         };
-        // SAFETY: the coroutine does not outlive what the closure borrows: it is gone at the end of this function.
+        // SAFETY: the coroutine does not outlive what the closure borrows: it is gone at the end of
+        // this function.
         let mut coroutine =
             unsafe { Coroutine::<(), (), (), _>::with_stack_unchecked(stack, body) };
         if let CoroutineResult::Yield(()) = coroutine.resume(()) {
-            // SAFETY: the program has failed. Neither its compiled frames nor the runtime's function that left own anything.
+            // SAFETY: the program has failed. Neither its compiled frames nor the runtime's
+            // function that left own anything.
             unsafe { coroutine.force_reset() };
         }
     }
@@ -219,7 +226,8 @@ impl<C: Checker> Runtime<'_, C> {
 
     /// # Safety
     ///
-    /// The context must be that of a runtime with this kind of checker, and nothing else may be using the runtime.
+    /// The context must be that of a runtime with this kind of checker, and nothing else may be
+    /// using the runtime.
     unsafe fn of<'r>(context: *mut Context) -> &'r mut Self {
         // SAFETY: the context is the first field of the runtime.
         unsafe { &mut *context.cast() }

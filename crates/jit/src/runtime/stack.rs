@@ -1,10 +1,11 @@
-//! The stack that a compiled program runs on: address space for the deepest nesting that its budget allows, committed
-//! page by page as it is used.
+//! The stack that a compiled program runs on: address space for the deepest nesting that its budget
+//! allows, committed page by page as it is used.
 //!
-//! Calls and creations of tasks are counted against the memory budget before they happen, so the stack can't overflow: it is
-//! as big as the budget times the most that a frame of compiled code takes for each byte the budget counts for it. Where the
-//! system has no room for so much it is smaller, and the program may nest less deeply: it fails then for want of the system's
-//! memory, not of its budget. The lowest page is never accessible, should that reasoning ever be wrong.
+//! Calls and creations of tasks are counted against the memory budget before they happen, so the
+//! stack can't overflow. Its size is the budget times the most bytes that a frame of compiled code
+//! takes for each byte the budget counts for it. Where the system has no room for that, the stack
+//! is smaller, and the program may nest less deeply: it then fails for want of the system's memory,
+//! not of its budget. The lowest page is never accessible, should that reasoning ever be wrong.
 
 use corosensei::stack::{Stack, StackPointer};
 use rustix::mm::{MapFlags, MprotectFlags, ProtFlags, mmap_anonymous, mprotect, munmap};
@@ -13,8 +14,8 @@ use std::ops::Range;
 
 const PAGE: usize = 4096;
 
-/// The least that is asked for, and how much less is asked for after a refusal: much less, so that a process whose address
-/// space is limited keeps most of it for the heap.
+/// The least that is asked for, and how much less is asked for after a refusal: much less, so that
+/// a process whose address space is limited keeps most of it for the heap.
 const SMALLEST_BYTES: usize = 4 << 20;
 const AFTER_REFUSAL_DIVIDE_BY: usize = 8;
 
@@ -23,7 +24,7 @@ pub(crate) struct ProgramStack {
 }
 
 impl ProgramStack {
-    /// As many bytes, or fewer if the system has no room for so many. None if it has none at all.
+    /// A stack of `bytes`, or fewer if the system has no room. None if it has no room at all.
     pub(crate) fn new(mut bytes: usize) -> Option<ProgramStack> {
         loop {
             if let Some(stack) = ProgramStack::exactly(bytes) {
@@ -64,7 +65,7 @@ impl ProgramStack {
 
 impl Drop for ProgramStack {
     fn drop(&mut self) {
-        // SAFETY: the mapping is the stack's own, and whoever ran on it is gone.
+        // SAFETY: the mapping is the stack's own, and nothing runs on it any more.
         let _ = unsafe { munmap(self.bounds.start as *mut _, self.bounds.len()) };
     }
 }
@@ -73,7 +74,8 @@ fn pointer(address: usize) -> StackPointer {
     NonZeroUsize::new(address).expect("the system maps nothing at 0")
 }
 
-// SAFETY: the range is mapped for as long as the value lives, page-aligned, and has a guard page at its low end.
+// SAFETY: the range is mapped for as long as the value lives, page-aligned, and has a guard page at
+// its low end.
 unsafe impl Stack for ProgramStack {
     fn base(&self) -> StackPointer {
         pointer(self.bounds.end)

@@ -1,7 +1,8 @@
 //! Tasks, finishes and isolated blocks of a depth-first run, as compiled code calls for them.
 //!
-//! Live tasks and open finishes are two stacks: a task under way is 16 bytes, an open finish 12. What has ended costs nothing.
-//! The rules, the order of events and the failures are those of the reference interpreter.
+//! Live tasks and open finishes are two stacks: a task under way takes 16 bytes, an open finish 12.
+//! Ended ones take nothing. The rules, the order of events and the failures are those of the
+//! reference interpreter.
 
 use super::context::Context;
 use super::{Runtime, datum};
@@ -60,7 +61,8 @@ pub(crate) struct SpawnSite {
 pub(super) const ALL_HEARD: usize = usize::MAX;
 
 impl<C: Checker> Runtime<'_, C> {
-    /// Tells of what the running task does, or only counts it, if the checker does not hear of that task.
+    /// Tells of an event of the running task, or only counts it, if the checker does not hear of
+    /// that task.
     #[inline]
     pub(super) fn tell(&mut self, event: &Event) {
         if self.tasks.len() <= self.heard_tasks {
@@ -76,7 +78,8 @@ impl<C: Checker> Runtime<'_, C> {
         self.finishes[own..].last().copied()
     }
 
-    /// Counts bytes that are not on the stack, for good or while something is open, against the budget that live frames share.
+    /// Counts bytes that are not on the stack, for good or while something is open, against the
+    /// budget that live frames share.
     fn charge(&mut self, bytes: u64) {
         self.budget_left -= bytes;
         self.limit_stack();
@@ -92,7 +95,7 @@ impl<C: Checker> Runtime<'_, C> {
         self.context.stack_limit = self.budget_left.min(self.stack_room);
     }
 
-    /// There is no room for so many bytes: not in the budget, or else not in the stack that the system gave us.
+    /// There is no room for `request` bytes in the budget, or in the stack that the system gave us.
     pub(super) fn over_budget(&mut self, request: u64, stack: u64, site: SiteId) -> ! {
         if stack + request <= self.budget_left {
             self.fail(TrapKind::SystemMemory { request }, site);
@@ -154,7 +157,8 @@ impl<C: Checker> Runtime<'_, C> {
             let parameters = &function.block(Function::ENTRY).parameters;
             let captured = || {
                 let parameters = parameters.iter().enumerate();
-                // SAFETY: code whose checks are calls passes the address of as many words as the body has parameters.
+                // SAFETY: code whose checks are calls passes the address of as many words as the
+                // body has parameters.
                 let word = |index| unsafe { captures.add(index).read() };
                 let captured = parameters.map(|(index, p)| datum(function.ty(*p), word(index)));
                 captured.collect()

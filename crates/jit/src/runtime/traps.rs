@@ -51,7 +51,7 @@ pub(super) unsafe extern "C" fn call_depth<C: Checker>(context: *mut Context, si
     runtime.fail(TrapKind::CallDepth { limit }, SiteId(site))
 }
 
-/// A frame of so many bytes does not fit on top of those that live frames take.
+/// A frame of `request` bytes does not fit on top of the live frames.
 pub(super) unsafe extern "C" fn call_memory<C: Checker>(
     context: *mut Context,
     site: u32,

@@ -1,9 +1,10 @@
-//! Compiled checks against [`FastPath::decide`], which defines them: every combination of a cell and a fast path, for every kind
-//! of access and of location.
+//! Compiled checks against [`FastPath::decide`], which defines them: every combination of a cell
+//! and a fast path, for every kind of access and of location.
 //!
-//! A program accesses one location three times in each iteration of a loop. The first access decides nothing inline, so the
-//! checker is asked, and puts a cell and a fast path of its choice in place. The second access is the one in question. The end
-//! of the finish behind it is the occasion to switch the fast path off again, so that the third access shows the cell.
+//! A program accesses one location three times in each iteration of a loop. The first access
+//! decides nothing inline, so the checker is asked, and puts a cell and a fast path of its choice
+//! in place. The second access is the one in question. The end of the finish behind it is the
+//! occasion to switch the fast path off again, so that the third access shows the cell.
 
 use super::run;
 use crate::checker::{Checker, Style};
@@ -38,7 +39,8 @@ const STAMPS: [u32; 17] = [
     u32::MAX,
 ];
 
-/// As it is between phases with tasks, in the first phase, where all is serial, and in isolated blocks.
+/// As it is between phases with tasks, in the first phase, where all is serial, and in isolated
+/// blocks.
 fn fast_paths() -> [FastPath; 5] {
     let mut usual = FastPath::IDLE;
     usual.me = ME;

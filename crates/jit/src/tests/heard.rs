@@ -73,8 +73,8 @@ fn hear(source: &str) -> Hearing {
     hearing
 }
 
-/// A task counts as a whole, with what it creates and waits for. The one behind it is heard again, also if the check is made by a
-/// function that it calls, or by a task of its own.
+/// A task counts as a whole, with its tasks and finishes. The task behind it is heard again, also
+/// if its check is made by a function that it calls, or by a task of its own.
 #[test]
 fn tasks_that_check_nothing_are_only_counted() {
     let hearing = hear(

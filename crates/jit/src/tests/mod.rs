@@ -1,4 +1,5 @@
-//! The code of a check, the functions it calls in the middle of everything, and what is told, under checkers made to look at them.
+//! The code of a check, the functions it calls in the middle of everything, and what is told, under
+//! checkers made to look at them.
 
 mod fast_path;
 mod heard;

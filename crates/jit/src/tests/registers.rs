@@ -1,5 +1,5 @@
-//! What compiled code keeps in registers while a check calls the runtime is there when it comes back, whatever the runtime does with
-//! them, and the runtime finds the stack as a call must leave it.
+//! A check that calls the runtime preserves the registers of compiled code, even if the runtime
+//! uses all of them, and the runtime finds the stack as a call must leave it.
 
 use super::{compile, run, run_module};
 use crate::checker::{Checker, Style};
@@ -10,7 +10,8 @@ use std::arch::asm;
 use std::hint::black_box;
 use std::ptr::NonNull;
 
-/// So many values of each type at a time: about as many as there are registers, so that now this one is in use, now that one.
+/// How many values of each type are alive at a time: about as many as there are registers, so that
+/// each register is in use in some program.
 const VALUES: std::ops::RangeInclusive<usize> = 8..=18;
 
 fn int(k: usize) -> i64 {
@@ -26,7 +27,8 @@ fn weight(k: usize) -> usize {
     2 * k + 1
 }
 
-/// Loads all values, each behind a check, and uses them behind two more, with no other call in between.
+/// Loads all values, each behind a check, and uses them behind two more, with no other call in
+/// between.
 fn program(values: usize) -> String {
     let each = |text: &dyn Fn(usize) -> String| (0..values).map(text).collect::<String>();
     let sum = |term: &dyn Fn(usize) -> String| {
@@ -98,7 +100,8 @@ fn spoil_registers() {
 #[repr(align(16))]
 struct Aligned(u8);
 
-/// Spoils registers in every call, or is never called: then the memo decides all reads after the first finish.
+/// Spoils registers in every call, or is never called: then the memo decides all reads after the
+/// first finish.
 struct Spoiling {
     memo_decides: bool,
     fast: Option<NonNull<FastPath>>,

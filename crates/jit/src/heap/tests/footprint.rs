@@ -90,7 +90,8 @@ fn a_big_array_takes_no_memory_until_it_is_used_and_none_when_it_is_dropped() {
     }
 }
 
-/// Which location a cell belongs to is asked between any two allocations, while the next object's place is chosen already.
+/// Which location a cell belongs to is asked between any two allocations, while the next object's
+/// place is chosen already.
 #[test]
 fn asking_for_a_location_takes_no_memory() {
     let node: &[Type] = &[Type::Ref, Type::Int];

@@ -43,7 +43,8 @@ impl Heap {
         self.space.word(object.at(offset))
     }
 
-    /// Bytes of the address range that objects are in; what of it was never touched takes no memory.
+    /// Bytes of the address range that objects are in; what of it was never touched takes no
+    /// memory.
     fn held(&self) -> usize {
         self.spans.bytes()
     }

@@ -1,7 +1,8 @@
 //! Random programs on objects, compared with a model that knows what can be reached.
 //!
-//! The model keeps every object as a vector of values and finds what is reachable by walking. After each collection the
-//! heap must cost exactly what the reachable objects cost, and each of them must hold what was stored.
+//! The model keeps every object as a vector of values and finds what is reachable by walking. After
+//! each collection the heap must cost exactly what the reachable objects cost, and each of them
+//! must hold what was stored.
 
 use super::*;
 use finishline_generate::rng::Rng;
