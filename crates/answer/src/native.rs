@@ -6,7 +6,7 @@
 use crate::summary::{Place, SuppressionEntry};
 use crate::verdict::{Extent, Verdict};
 use finishline_model::Detector;
-pub use finishline_model::native::{
+pub use finishline_model::kinds::{
     ConflictClass, NativeAccessKind, NativeFinishKind, NativeTaskKind, SynchroniserKind,
 };
 

@@ -1,15 +1,16 @@
 //! What a check of many locations costs, and how much faster it is than a check of each.
 //!
-//! `cargo bench -p finishline-detect --bench ranges`. A row is a state of the cells and an access to them; columns are numbers
-//! of cells, from a short loop to more than the near caches hold. Each is measured as ranges and one location at a time, taking
-//! turns; told are the least picoseconds a location of several rounds, and the ratio of the two. Times of
-//! cells that are serial include the events of a task, as only another task finds them so again.
+//! `cargo bench -p finishline-detect --bench ranges`. A row is a state of the cells and an access
+//! to them; columns are numbers of cells, from a short loop to more than the near caches hold. Each
+//! is measured as ranges and one location at a time, taking turns; told are the least picoseconds a
+//! location of several rounds, and the ratio of the two. Times of cells that are serial include the
+//! events of a task, as only another task finds them so again.
 
 use AccessKind::{Read, Write};
 use finishline_detect::inline::{FastPath, Inline};
 use finishline_detect::order::EspBags;
 use finishline_model::{
-    AccessKind, Event, FinishId, FinishKind, Location, Observer, SiteId, TaskId, TaskKind,
+    AccessKind, Event, FinishId, FinishKind, Location, SiteId, TaskId, TaskKind,
 };
 use std::hint::black_box;
 use std::ptr::NonNull;
@@ -74,7 +75,8 @@ impl Program {
     fn new(cells: usize) -> Program {
         let mut fast = Box::new(FastPath::IDLE);
         let mut detector = Inline::new().expect("memory");
-        // SAFETY: the box lives as long as the detector and does not move, and is read only between calls of the detector.
+        // SAFETY: the box lives as long as the detector and does not move, and is read only between
+        // calls of the detector.
         unsafe { detector.attach(NonNull::from(&mut *fast)) };
         let mut program = Program {
             fast,

@@ -1,8 +1,10 @@
-//! What the fast path decides and what it leaves to the detector, counted in small programs and worked out by hand from its table.
+//! What the fast path decides and what it leaves to the detector, counted in small programs and
+//! worked out by hand from its table.
 //!
-//! That it never decides wrongly is compared with the oracle elsewhere; here, that it decides what it is made for. The stamp of
-//! `main` is 1, and tasks have the next ones in the order in which they begin. In this notation the sites of accesses are three in
-//! turn, so every third access has the same place in the memo.
+//! That it never decides wrongly is compared with the oracle elsewhere; here, that it decides what
+//! it is made for. The stamp of `main` is 1, and tasks have the next ones in the order in which
+//! they begin. In this notation the sites of accesses are three in turn, so every third access has
+//! the same place in the memo.
 
 mod common;
 
@@ -57,7 +59,8 @@ fn what_the_tasks_of_a_loop_read_is_decided() {
     leaves(1, "async{ ra } async{ wa }");
 }
 
-/// Task 4 is parallel to 5 but not of the tasks from 2 on that are known to be: 3, between them, is not.
+/// Task 4 is parallel to 5 but not of the tasks from 2 on that are known to be: 3, between them, is
+/// not.
 #[test]
 fn a_parallel_reader_is_asked_about_once_a_site_and_step() {
     leaves(
@@ -72,7 +75,8 @@ fn a_parallel_reader_is_asked_about_once_a_site_and_step() {
         2,
         "async{ } finish{ finish{ async{ } } async{ ra } async{ ra rb rb finish{ } ra } }",
     );
-    // The place is taken by another parallel reader in between, but not by one that is found to be serial.
+    // The place is taken by another parallel reader in between, but not by one that is found to be
+    // serial.
     leaves(
         3,
         "async{ } finish{ finish{ async{ } } async{ ra } async{ rb } async{ rc rc ra rc rc rb rc rc ra } }",
@@ -108,7 +112,8 @@ fn a_parallel_reader_is_known_across_allocations() {
     assert_eq!(checks.undecided, 1);
 }
 
-/// In the first run the fifth task learns that the fourth is parallel; in the second main must learn that it is not.
+/// In the first run the fifth task learns that the fourth is parallel; in the second main must
+/// learn that it is not.
 #[test]
 fn a_run_that_was_cut_short_leaves_nothing_behind() {
     let mut checks = InlineChecks::<EspBags>::new(LOCATIONS);
@@ -131,9 +136,15 @@ fn a_fast_path_is_made_true() {
     let mut fast = Box::new(FastPath::IDLE);
     fast.beside = [3; SLOTS];
     let mut detector = Inline::<EspBags>::new().expect("memory for a detector");
-    // SAFETY: the box lives as long as the detector and does not move, and is read only between calls of the detector.
+    // SAFETY: the box lives as long as the detector and does not move, and is read only between
+    // calls of the detector.
     unsafe { detector.attach(NonNull::from(&mut *fast)) };
-    tell(&parse(""), 0, &mut detector);
+    for record in recorded("") {
+        match record {
+            Record::Event(event) => detector.event(&event),
+            Record::Access(_) => unreachable!("an empty program makes no access"),
+        }
+    }
     // SAFETY: the detector is not running.
     let fast = unsafe { (&raw const *fast).read_volatile() };
     assert!(!fast.beside.contains(&3));

@@ -1,4 +1,5 @@
-//! Programs with tasks that escape, locks, atomic accesses, releases and acquires, each with its answer worked out by hand.
+//! Programs with tasks that escape, locks, atomic accesses, releases and acquires, each with its
+//! answer worked out by hand.
 
 mod common;
 
@@ -9,13 +10,14 @@ use finishline_detect::inline::Inline;
 use finishline_detect::locks::Held;
 use finishline_detect::order::{Order, Synchronised};
 use finishline_model::{
-    AccessKind, Event, FinishId, FinishKind, Location, LockId, LockMode, ObjectId, Observer,
-    SiteId, TaskId, TaskKind,
+    AccessKind, Event, FinishId, FinishKind, Location, LockId, LockMode, ObjectId, SiteId, TaskId,
+    TaskKind,
 };
 
 const LOCATIONS: u64 = 26;
 
-/// What is expected of a program: locations that race, those that overlap, by which lock, and whether a conflict is excused.
+/// What is expected of a program: locations that race, those that overlap, by which lock, and
+/// whether a conflict is excused.
 fn check(program: &str, racing: &str, overlaps: &[(char, LockId)], synchronised: bool) {
     let mut checks = ContextChecks::new(LOCATIONS);
     tell(&parse(program), LOCATIONS, &mut checks);
@@ -135,8 +137,9 @@ fn releases_that_are_continued_stay_in_effect() {
     );
 }
 
-/// Of two readers beside each other the writer knows the first only.
-/// As a fence does: what came before it is passed on by what is written behind it, and what was read before it is acquired by it.
+/// Of two readers beside each other the writer knows the first only. As a fence does: what came
+/// before it is passed on by what is written behind it, and what was read before it is acquired by
+/// it.
 #[test]
 fn what_an_object_holds_can_be_relayed() {
     check(
@@ -157,7 +160,8 @@ fn what_an_object_holds_can_be_relayed() {
         &[],
         true,
     );
-    // What is released later is not held by what was relayed before, not even if the same step does it.
+    // What is released later is not held by what was relayed before, not even if the same step does
+    // it.
     check(
         "relay0to1 async{ wa release0 } async{ acquire1 ra }",
         "a",
@@ -258,7 +262,8 @@ fn a_suspended_thread_knows_its_own_past() {
     assert!(!order.parallel(own) && !order.structurally_parallel(own));
 }
 
-/// A thread that waits is parallel to all that happens meanwhile, and its own parts and its creation are in order without any excuse.
+/// A thread that waits is parallel to all that happens meanwhile, and its own parts and its
+/// creation are in order without any excuse.
 #[test]
 fn a_suspended_thread_goes_on_from_where_it_was() {
     check("wa thread{ wa pause wa } resume0", "", &[], false);
@@ -285,7 +290,8 @@ fn a_suspended_thread_goes_on_from_where_it_was() {
     );
 }
 
-/// What joins the earlier of two readers joins the later one too only as long as nobody was suspended in between.
+/// What joins the earlier of two readers joins the later one too only as long as nobody was
+/// suspended in between.
 #[test]
 fn a_reader_of_another_piece_stands_for_nobody() {
     check("thread{ pause ra } ra resume0 wa", "a", &[], false);
@@ -410,7 +416,8 @@ fn atomic_accesses_exclude_each_other_only() {
     );
 }
 
-/// A counter with acquire and release in each step, and a plain read by the last: no race, by the observed order.
+/// A counter with acquire and release in each step, and a plain read by the last: no race, by the
+/// observed order.
 #[test]
 fn overlaps_go_by_structure_and_races_by_what_was_observed() {
     let step = "acquire0 atomic{ wa } update0";
@@ -422,7 +429,8 @@ fn overlaps_go_by_structure_and_races_by_what_was_observed() {
     );
 }
 
-/// Whoever holds a lock while a finish lasts protects its tasks from others, not from each other nor from itself.
+/// Whoever holds a lock while a finish lasts protects its tasks from others, not from each other
+/// nor from itself.
 #[test]
 fn a_lock_protects_the_tasks_of_a_finish_that_began_under_it() {
     check(
@@ -610,7 +618,8 @@ fn a_location_can_be_used_again_in_isolated_blocks() {
     assert_eq!(detector.racing().in_order(), [Location(5)]);
 }
 
-/// What a thousand tasks read that tell each other when they are done: memory by tasks, not by locations.
+/// What a thousand tasks read that tell each other when they are done: memory by tasks, not by
+/// locations.
 #[test]
 fn locations_with_the_same_readers_share_them() {
     let mut detector = Inline::<Synchronised>::new().unwrap();

@@ -10,7 +10,7 @@ use finishline_detect::inline::{FastPath, Inline};
 use finishline_detect::order::Order;
 use finishline_detect::{Failure, Findings};
 use finishline_ir::listener::{Allocated, Creation, Listener};
-use finishline_model::{Access, AccessKind, Event, Location, Observer, TaskId};
+use finishline_model::{Access, AccessKind, Event, Location, TaskId};
 use std::ptr::NonNull;
 
 /// What a check is compiled to.

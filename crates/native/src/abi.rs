@@ -1,18 +1,21 @@
 //! The symbols that instrumented programs and the drop-in call.
 //!
-//! An access is told by its address; where it happens is the return address of the call. So each of these functions is a few
-//! instructions that add the return address, and the stack pointer, to the arguments and jump on to a function here.
+//! An instrumented program passes the address of an access; the place of the access is the return
+//! address of the call. So each function here consists of a few instructions that add the return
+//! address and the stack pointer to the arguments, and then jump to a function of the runtime.
 //!
-//! The orders of atomic operations are those of C: 0 relaxed, 1 consume, 2 acquire, 3 release, 4 both, 5 sequentially
-//! consistent.
+//! The orders of atomic operations are numbered as in C: 0 relaxed, 1 consume, 2 acquire, 3
+//! release, 4 acquire and release, 5 sequentially consistent.
 
 mod glance;
 mod pairs;
 
 use crate::baton;
-use crate::checker::{Checker, Here, Looking, Waits};
-use crate::process::{self, checker};
-use crate::structure::{FINISHES_BY_NUMBER, TASKS_BY_NUMBER};
+use crate::calls::Calls;
+use crate::checker::{Checker, Here, Looking};
+use crate::options::Options;
+use crate::process::{self, with_calls, with_checker};
+use crate::structure::{FinishKind, TaskKind};
 use crate::synchronisation::{How, Operation};
 use finishline_model::AccessKind::{Read, Write};
 use finishline_model::{AccessKind, FinishId};
@@ -34,25 +37,26 @@ extern "C" fn __tsan_func_entry(place: u64) {
 }
 
 extern "C" fn enter(place: u64, frame: u64) {
-    if let Some(checker) = checker() {
-        checker.calls.enter(place, frame);
-    }
+    // SAFETY: one method of the calls.
+    unsafe { with_calls(|calls| calls.enter(place, frame)) }
 }
 
 #[unsafe(no_mangle)]
 extern "C" fn __tsan_func_exit() {
-    if let Some(checker) = checker() {
-        checker.calls.leave();
-    }
+    // SAFETY: one method of the calls.
+    unsafe { with_calls(Calls::leave) }
 }
 
-/// Functions of one address that tell an access of so many bytes.
+/// Functions that take an address, and tell an access of a fixed size.
 macro_rules! accesses {
     ($does:ident: $($symbol:ident $kind:ident $bytes:literal;)*) => {$(
         #[unsafe(no_mangle)]
         #[unsafe(naked)]
         extern "C" fn $symbol(_address: u64) {
-            naked_asm!("mov rsi, [rsp]", "mov rdx, rsp", "jmp {}", sym $does::<{ is_write($kind) }, $bytes>)
+            naked_asm!(
+                "mov rsi, [rsp]", "mov rdx, rsp", "jmp {}",
+                sym $does::<{ is_write($kind) }, $bytes>
+            )
         }
     )*};
 }
@@ -68,13 +72,11 @@ const fn kind_of(write: bool) -> AccessKind {
 /// Tells the checker something that happens at a place, if there is one.
 #[inline(always)]
 fn tell(place: u64, stack_pointer: u64, what: impl FnOnce(&mut Checker, Here)) {
-    if let Some(checker) = checker() {
-        let here = Here {
-            place,
-            stack_pointer,
-        };
-        what(checker, here);
-    }
+    let here = Here {
+        place,
+        stack_pointer,
+    };
+    with_checker(|checker| what(checker, here));
 }
 
 extern "C" fn access<const WRITE: bool, const BYTES: usize>(at: u64, place: u64, top: u64) {
@@ -95,22 +97,22 @@ accesses! { access:
     __tsan_volatile_read8 Read 8; __tsan_volatile_read16 Read 16;
     __tsan_volatile_write1 Write 1; __tsan_volatile_write2 Write 2; __tsan_volatile_write4 Write 4;
     __tsan_volatile_write8 Write 8; __tsan_volatile_write16 Write 16;
-    __tsan_read_write1 Write 1; __tsan_read_write2 Write 2; __tsan_read_write4 Write 4; __tsan_read_write8 Write 8;
-    __tsan_read_write16 Write 16;
+    __tsan_read_write1 Write 1; __tsan_read_write2 Write 2; __tsan_read_write4 Write 4;
+    __tsan_read_write8 Write 8; __tsan_read_write16 Write 16;
     __tsan_vptr_read Read 8;
 }
 
 accesses! { unaligned:
     __tsan_unaligned_read2 Read 2; __tsan_unaligned_read4 Read 4; __tsan_unaligned_read8 Read 8;
     __tsan_unaligned_read16 Read 16;
-    __tsan_unaligned_write2 Write 2; __tsan_unaligned_write4 Write 4; __tsan_unaligned_write8 Write 8;
-    __tsan_unaligned_write16 Write 16;
+    __tsan_unaligned_write2 Write 2; __tsan_unaligned_write4 Write 4;
+    __tsan_unaligned_write8 Write 8; __tsan_unaligned_write16 Write 16;
     __tsan_unaligned_volatile_read2 Read 2; __tsan_unaligned_volatile_read4 Read 4;
     __tsan_unaligned_volatile_read8 Read 8; __tsan_unaligned_volatile_read16 Read 16;
     __tsan_unaligned_volatile_write2 Write 2; __tsan_unaligned_volatile_write4 Write 4;
     __tsan_unaligned_volatile_write8 Write 8; __tsan_unaligned_volatile_write16 Write 16;
-    __tsan_unaligned_read_write2 Write 2; __tsan_unaligned_read_write4 Write 4; __tsan_unaligned_read_write8 Write 8;
-    __tsan_unaligned_read_write16 Write 16;
+    __tsan_unaligned_read_write2 Write 2; __tsan_unaligned_read_write4 Write 4;
+    __tsan_unaligned_read_write8 Write 8; __tsan_unaligned_read_write16 Write 16;
 }
 
 /// A write of a table of virtual functions' address.
@@ -192,22 +194,23 @@ fn atomic(operation: &Operation, bytes: usize, place: u64) {
     });
 }
 
-/// A look at an atomic variable that found this value. Nobody but the running task could change it, unless there are threads.
+/// The program has read this value of an atomic variable. Only the running task could change it,
+/// unless there are threads.
 fn looked(address: u64, value: u64, place: u64) {
-    let Some(checker) = checker() else { return };
-    match checker.looks_at(address, value, place) {
-        Looking::Perhaps => {}
-        Looking::Waiting => baton::give_way(),
-        Looking::WaitingForEver => {
-            let stopped = checker.would_stop(Waits::Spin, address, place);
-            baton::spins_for_ever(stopped);
-        }
+    match with_checker(|checker| checker.looks_at(address, value, place)) {
+        None | Some(Looking::Perhaps) => {}
+        Some(Looking::Waiting) => baton::give_way(),
+        Some(Looking::WaitingForEver(stopped)) => baton::spins_for_ever(stopped),
     }
 }
 
-/// The function `$symbol` adds the return address as sixth argument and jumps to `$does`.
+/// The functions of one width. Each adds the return address as the sixth argument, and jumps on.
 macro_rules! atomics {
-    ($integer:ty, $atomic:ty, $bytes:literal; $load:ident $store:ident $exchange:ident $add:ident $sub:ident $and:ident $or:ident $xor:ident $nand:ident $cas:ident $module:ident) => {
+    (
+        $integer:ty, $atomic:ty, $bytes:literal, $module:ident;
+        $load:ident $store:ident $exchange:ident $add:ident $sub:ident $and:ident $or:ident
+        $xor:ident $nand:ident $cas:ident
+    ) => {
         mod $module {
             use super::*;
 
@@ -232,9 +235,14 @@ macro_rules! atomics {
             symbol!($nand, nand);
             symbol!($cas, compare_exchange);
 
-            type Place = u64;
-
-            unsafe extern "C" fn load(at: *const $atomic, order: u32, _: u64, _: u64, _: u64, place: Place) -> $integer {
+            unsafe extern "C" fn load(
+                at: *const $atomic,
+                order: u32,
+                _: u64,
+                _: u64,
+                _: u64,
+                place: u64,
+            ) -> $integer {
                 // SAFETY: the program's own operation, here and below.
                 let value = unsafe { &*at }.load(SeqCst);
                 let operation = Operation {
@@ -250,7 +258,14 @@ macro_rules! atomics {
                 value
             }
 
-            unsafe extern "C" fn store(at: *const $atomic, value: $integer, order: u32, _: u64, _: u64, place: Place) {
+            unsafe extern "C" fn store(
+                at: *const $atomic,
+                value: $integer,
+                order: u32,
+                _: u64,
+                _: u64,
+                place: u64,
+            ) {
                 let operation = Operation {
                     address: at as u64,
                     before: None,
@@ -266,7 +281,14 @@ macro_rules! atomics {
 
             macro_rules! modify {
                 ($does:ident $method:ident $how:ident $result:expr) => {
-                    unsafe extern "C" fn $does(at: *const $atomic, value: $integer, order: u32, _: u64, _: u64, place: Place) -> $integer {
+                    unsafe extern "C" fn $does(
+                        at: *const $atomic,
+                        value: $integer,
+                        order: u32,
+                        _: u64,
+                        _: u64,
+                        place: u64,
+                    ) -> $integer {
                         // SAFETY: see `load`.
                         let before = unsafe { &*at }.$method(value, SeqCst);
                         let result: fn($integer, $integer) -> $integer = $result;
@@ -301,7 +323,7 @@ macro_rules! atomics {
                 new: $integer,
                 order: u32,
                 failed: u32,
-                place: Place,
+                place: u64,
             ) -> $integer {
                 // SAFETY: see `load`.
                 let result = unsafe { &*at }.compare_exchange(expected, new, SeqCst, SeqCst);
@@ -325,23 +347,49 @@ macro_rules! atomics {
     };
 }
 
-atomics!(u8, AtomicU8, 1; __tsan_atomic8_load __tsan_atomic8_store __tsan_atomic8_exchange __tsan_atomic8_fetch_add __tsan_atomic8_fetch_sub __tsan_atomic8_fetch_and __tsan_atomic8_fetch_or __tsan_atomic8_fetch_xor __tsan_atomic8_fetch_nand __tsan_atomic8_compare_exchange_val bytes);
-atomics!(u16, AtomicU16, 2; __tsan_atomic16_load __tsan_atomic16_store __tsan_atomic16_exchange __tsan_atomic16_fetch_add __tsan_atomic16_fetch_sub __tsan_atomic16_fetch_and __tsan_atomic16_fetch_or __tsan_atomic16_fetch_xor __tsan_atomic16_fetch_nand __tsan_atomic16_compare_exchange_val shorts);
-atomics!(u32, AtomicU32, 4; __tsan_atomic32_load __tsan_atomic32_store __tsan_atomic32_exchange __tsan_atomic32_fetch_add __tsan_atomic32_fetch_sub __tsan_atomic32_fetch_and __tsan_atomic32_fetch_or __tsan_atomic32_fetch_xor __tsan_atomic32_fetch_nand __tsan_atomic32_compare_exchange_val words);
-atomics!(u64, AtomicU64, 8; __tsan_atomic64_load __tsan_atomic64_store __tsan_atomic64_exchange __tsan_atomic64_fetch_add __tsan_atomic64_fetch_sub __tsan_atomic64_fetch_and __tsan_atomic64_fetch_or __tsan_atomic64_fetch_xor __tsan_atomic64_fetch_nand __tsan_atomic64_compare_exchange_val longs);
+atomics!(
+    u8, AtomicU8, 1, bytes;
+    __tsan_atomic8_load __tsan_atomic8_store
+    __tsan_atomic8_exchange __tsan_atomic8_fetch_add
+    __tsan_atomic8_fetch_sub __tsan_atomic8_fetch_and
+    __tsan_atomic8_fetch_or __tsan_atomic8_fetch_xor
+    __tsan_atomic8_fetch_nand __tsan_atomic8_compare_exchange_val
+);
+atomics!(
+    u16, AtomicU16, 2, shorts;
+    __tsan_atomic16_load __tsan_atomic16_store
+    __tsan_atomic16_exchange __tsan_atomic16_fetch_add
+    __tsan_atomic16_fetch_sub __tsan_atomic16_fetch_and
+    __tsan_atomic16_fetch_or __tsan_atomic16_fetch_xor
+    __tsan_atomic16_fetch_nand __tsan_atomic16_compare_exchange_val
+);
+atomics!(
+    u32, AtomicU32, 4, words;
+    __tsan_atomic32_load __tsan_atomic32_store
+    __tsan_atomic32_exchange __tsan_atomic32_fetch_add
+    __tsan_atomic32_fetch_sub __tsan_atomic32_fetch_and
+    __tsan_atomic32_fetch_or __tsan_atomic32_fetch_xor
+    __tsan_atomic32_fetch_nand __tsan_atomic32_compare_exchange_val
+);
+atomics!(
+    u64, AtomicU64, 8, longs;
+    __tsan_atomic64_load __tsan_atomic64_store
+    __tsan_atomic64_exchange __tsan_atomic64_fetch_add
+    __tsan_atomic64_fetch_sub __tsan_atomic64_fetch_and
+    __tsan_atomic64_fetch_or __tsan_atomic64_fetch_xor
+    __tsan_atomic64_fetch_nand __tsan_atomic64_compare_exchange_val
+);
 
 #[unsafe(no_mangle)]
 extern "C" fn __tsan_atomic_thread_fence(order: u32) {
     fence(SeqCst);
-    if let Some(checker) = checker() {
-        checker.fence(acquires(order), releases(order));
-    }
+    with_checker(|checker| checker.fence(acquires(order), releases(order)));
 }
 
 #[unsafe(no_mangle)]
 extern "C" fn __tsan_atomic_signal_fence(_order: u32) {}
 
-/// What the thread does from here on is not to be told, until as many ends as beginnings have come.
+/// Accesses of the thread are ignored until as many ends as beginnings have come.
 #[unsafe(no_mangle)]
 extern "C" fn __tsan_ignore_thread_begin() {
     process::ignore();
@@ -354,14 +402,15 @@ extern "C" fn __tsan_ignore_thread_end() {
 
 /// The drop-in is there. Answers the logical number of threads.
 #[unsafe(no_mangle)]
-extern "C" fn __finishline_attach(_version: u32) -> u32 {
-    process::attach();
-    checker().map_or(16, |checker| checker.options.logical_threads)
+extern "C" fn __finishline_attach(version: u32) -> u32 {
+    process::attach(version);
+    let threads = with_checker(|checker| checker.options.logical_threads);
+    threads.unwrap_or_else(|| Options::default().logical_threads)
 }
 
 #[unsafe(no_mangle)]
 extern "C" fn __finishline_right_first() -> u32 {
-    checker().map_or(0, |checker| u32::from(checker.options.right_first))
+    with_checker(|checker| u32::from(checker.options.right_first)).unwrap_or(0)
 }
 
 #[unsafe(no_mangle)]
@@ -371,19 +420,16 @@ extern "C" fn __finishline_finish_begin(_kind: u32) -> u64 {
 }
 
 extern "C" fn begin_finish(kind: u32, place: u64) -> u64 {
-    let kind = FINISHES_BY_NUMBER.get(kind as usize);
-    match (checker(), kind) {
-        (Some(checker), Some(kind)) => u64::from(checker.begin_finish(*kind, place).0),
-        _ => 0,
-    }
+    let Some(kind) = FinishKind::from_number(kind) else {
+        return 0;
+    };
+    with_checker(|checker| u64::from(checker.begin_finish(kind, place).0)).unwrap_or(0)
 }
 
 #[unsafe(no_mangle)]
 extern "C" fn __finishline_finish_end(finish: u64) {
-    if let Some(checker) = checker()
-        && finish != 0
-    {
-        checker.end_finish(FinishId(finish as u32));
+    if finish != 0 {
+        with_checker(|checker| checker.end_finish(FinishId(finish as u32)));
     }
 }
 
@@ -406,19 +452,13 @@ unsafe extern "C" fn task(
     place: u64,
     entry: u64,
 ) {
-    let kind = TASKS_BY_NUMBER.get(kind as usize);
-    let begun = match (checker(), kind) {
-        (Some(checker), Some(kind)) => {
-            checker.begin_task(*kind, FinishId(finish as u32), place, entry);
-            true
-        }
-        _ => false,
-    };
+    let begun = TaskKind::from_number(kind).and_then(|kind| {
+        let finish = FinishId(finish as u32);
+        with_checker(|checker| checker.begin_task(kind, finish, place, entry))
+    });
     // SAFETY: the drop-in's own function and data; it does not unwind.
     unsafe { body(data) };
-    if let Some(checker) = checker()
-        && begun
-    {
-        checker.end_task();
+    if begun.is_some() {
+        with_checker(Checker::end_task);
     }
 }

@@ -1,12 +1,13 @@
 //! Memory that the program's allocator hands out and takes back, whichever allocator that is.
 //!
-//! Rust code allocates by four functions that the compiler makes for each program; behind them is the system's allocator or the one that
-//! the program names by `#[global_allocator]`. They are told here, and what happens inside them is not: an allocator uses the same memory for one
-//! task after the other, by agreements with itself that nobody else needs to know. Memory that comes from the C library's functions without
-//! passing here is told there ([`crate::interpose`]).
+//! Rust code allocates by four functions that the compiler makes for each program. Behind them is
+//! the system's allocator, or the one that the program names by `#[global_allocator]`. The calls of
+//! these four functions are checked, and what happens inside them is not: an allocator uses the
+//! same memory for one task after the other, by rules of its own. Memory that comes from the C
+//! library directly is seen in [`crate::interpose`].
 
 use crate::interpose::{allocated, freed, reallocated};
-use crate::process::{self, checker};
+use crate::process;
 use std::ffi::c_void;
 
 unsafe extern "C" {
@@ -25,7 +26,7 @@ unsafe extern "C" {
 #[inline(always)]
 fn unheard<R>(call: impl FnOnce() -> R) -> R {
     // Another thread's, or the allocator's own.
-    if checker().is_none() {
+    if !process::is_checked() {
         return call();
     }
     process::hand_over();
@@ -36,8 +37,8 @@ fn unheard<R>(call: impl FnOnce() -> R) -> R {
 
 #[unsafe(no_mangle)]
 unsafe extern "C" fn __finishline_wrap_rust_alloc(bytes: usize, alignment: usize) -> *mut c_void {
-    // SAFETY: the program's own call, here and below. These functions have plain words for arguments, so how they are called is
-    // the same in Rust and C.
+    // SAFETY: the program's own call, here and below. These functions have plain words for
+    // arguments, so how they are called is the same in Rust and C.
     let block = unheard(|| unsafe { __finishline_real_rust_alloc(bytes, alignment) });
     allocated(block, bytes)
 }

@@ -1,22 +1,26 @@
-//! The baton: of the threads that are followed, the one that has it runs.
+//! The baton: of the threads that are followed, the one that has the baton runs.
 //!
-//! A thread that would wait, for a lock, a message, the end of another thread, or for some time, gives the baton away, waits as the program meant to, and queues for the
-//! baton when that is over. So nothing of what threads wait by is imitated here, and threads interleave only where they wait. A creator gives
-//! the baton to the thread that it creates and queues at once.
+//! A thread that would wait, for a lock, a message, the end of another thread or for some time,
+//! gives the baton away. It waits as the program meant to, and then queues for the baton. So no way
+//! of waiting is imitated here, and threads interleave only where they wait. A creator gives the
+//! baton to the thread that it creates, and queues at once.
 //!
-//! **Who is next.** Creators come before others, the latest one first, so that a run is depth-first as far as it can be; then it goes round in the order of
-//! creation. Whoever is being woken is waited for, as long as that takes to arrive here, so that it does not depend on the kernel who is
-//! there when the choice is made. Not all that want to can run ([`Checker::can_run`]).
+//! **Who is next.** Creators come before others, the latest first, so that a run is depth-first as
+//! far as possible. The others follow in the order of creation, round and round. A thread that is
+//! being woken is waited for until it arrives in the queue, so the choice does not depend on the
+//! kernel. Not every thread in the queue can run ([`Checker::can_run`]).
 //!
-//! **Nobody is.** If all threads wait, and none for a limited time only, that is for ever: the run is stopped. If one could go on but for a thread that can't be suspended,
-//! all go on at once and unchecked.
+//! **When nobody can run.** If all threads wait, and none for a limited time only, they wait for
+//! ever: the run is stopped. If a thread could go on but for another one that can't be suspended,
+//! all go on at once, unchecked.
 //!
-//! **Memory order.** The list is used under a lock of its own. The checker is used by whoever has the baton, which is handed on under that lock, and by
-//! those who look for the next one, while nobody has it.
+//! **Memory order.** The queue is used under a lock of its own. The thread that has the baton owns
+//! the checker; ownership is handed on under the same lock ([`crate::process`]).
 
-use crate::checker::{Checker, Stopped, Waits};
+use crate::checker::{Checker, Stopped};
 use crate::process;
 use finishline_model::TaskId;
+use finishline_model::kinds::WaitKind;
 use std::arch::asm;
 use std::cell::UnsafeCell;
 use std::sync::atomic::{AtomicU32, Ordering};
@@ -113,16 +117,17 @@ fn with<T>(does: impl FnOnce(&mut Baton) -> T) -> T {
     done
 }
 
-/// How long whoever was woken may take to arrive before others go on without.
+/// How long a woken thread may take to arrive before others go on without it.
 const ARRIVAL: Time = Time::milliseconds(100);
-/// How long it may seem as if nobody would ever run again, in steps. Machines may be slow, and somebody may have been woken by other means
-/// than those that are seen.
+/// How many steps it may seem that no thread will ever run again. The machine may be slow, and a
+/// thread may have been woken by means that are not seen.
 const STEP: Time = Time::milliseconds(1);
 const STEPS: u32 = 500;
-/// If somebody seems to have been woken.
-const STEPS_TO_ARRIVE: u32 = 10_000;
+/// The same if a thread seems to have been woken: two minutes at least, for a machine with much
+/// other work.
+const STEPS_TO_ARRIVE: u32 = 120_000;
 
-/// The thread that runs has the baton, as this task.
+/// Gives the running thread the baton, as this task.
 pub(crate) fn begin(task: TaskId) {
     with(|baton| {
         baton.taken = true;
@@ -136,7 +141,7 @@ pub(crate) fn begin(task: TaskId) {
     });
 }
 
-/// The thread that runs, called so, has ended and gives the baton away.
+/// Ends the running thread, of this name, and gives its baton away.
 pub(crate) fn end(name: u64) {
     let joined = with(|baton| {
         let own = process::thread_pointer();
@@ -157,7 +162,8 @@ pub(crate) fn end(name: u64) {
     }
 }
 
-/// The thread that runs gives the baton to one that it is about to create; `create` tells if that has failed.
+/// Gives the baton from the running thread to one that it is about to create; `create` returns
+/// whether that failed.
 pub(crate) fn create(create: impl FnOnce() -> bool) {
     let turn = with(|baton| {
         process::hand_over();
@@ -175,7 +181,7 @@ pub(crate) fn create(create: impl FnOnce() -> bool) {
     }
 }
 
-/// The thread that runs gives the baton away while it waits.
+/// Gives the running thread's baton away while that thread waits.
 pub(crate) fn wait<T>(what: For, limited: bool, stopped: Stopped, wait: impl FnOnce() -> T) -> T {
     let own = with(|baton| {
         baton.waits += 1;
@@ -207,13 +213,13 @@ pub(crate) fn wait<T>(what: For, limited: bool, stopped: Stopped, wait: impl FnO
     result
 }
 
-/// The thread that runs lets another one run, if there is one that wants to.
+/// Lets another thread run instead of the running one, if one is ready.
 pub(crate) fn give_way() {
     let turn = with(|baton| {
         let others = baton.followers.iter();
         let mut ready = others.filter(|other| other.is_ready());
-        let checker = process::checker()?;
-        ready.find(|other| checker.can_run(other.task))?;
+        let one_can_run = |checker: &mut Checker| ready.any(|other| checker.can_run(other.task));
+        process::with_checker(one_can_run).filter(|can_run| *can_run)?;
         let own = baton.own()?;
         own.state = State::Ready { creator: false };
         let turn = own.turn;
@@ -225,7 +231,8 @@ pub(crate) fn give_way() {
     }
 }
 
-/// The thread that runs looks for another value, and all that could run as well have had their turn.
+/// The running thread waits for another value, and all threads that could run as well have had
+/// their turn.
 pub(crate) fn spins_for_ever(stopped: Stopped) {
     with(|baton| {
         let others = || {
@@ -237,26 +244,26 @@ pub(crate) fn spins_for_ever(stopped: Stopped) {
         if !process::nobody_else_runs() || others().any(limited) {
             return;
         }
-        let Some(checker) = process::checker() else {
-            return;
-        };
-        if others()
-            .filter(|other| other.could_help())
-            .any(|other| !checker.can_run(other.task))
-        {
-            checker.stopped = Some(Stopped {
-                waits: Waits::Creator,
-                ..stopped
-            });
-            give_up(baton);
-        } else {
-            checker.stopped = Some(stopped);
-            process::end_unanswered();
+        let stuck = process::with_checker(|checker| {
+            let mut could_help = others().filter(|other| other.could_help());
+            let stuck = could_help.any(|other| !checker.can_run(other.task));
+            let waits = if stuck {
+                WaitKind::Creator
+            } else {
+                stopped.waits
+            };
+            checker.found.stopped = Some(Stopped { waits, ..stopped });
+            stuck
+        });
+        match stuck {
+            Some(true) => give_up(baton),
+            Some(false) => process::end_unanswered(),
+            None => {}
         }
     });
 }
 
-/// Some of those who wait for a word are woken.
+/// Notes that some of the threads that wait for a word are woken.
 pub(crate) fn wakes(address: u64, count: u64) {
     with(|baton| {
         for _ in 0..count.min(baton.followers.len() as u64) {
@@ -272,7 +279,7 @@ pub(crate) fn wakes(address: u64, count: u64) {
     });
 }
 
-/// All threads go on, unchecked.
+/// Lets all threads go on, unchecked.
 fn give_up(baton: &mut Baton) {
     process::give_up();
     for follower in &baton.followers {
@@ -286,7 +293,8 @@ impl Follower {
         matches!(self.state, State::Waits(wait) if wait.coming)
     }
 
-    /// Whether it is ready, and may do what another one waits for: who created a test's thread does nothing for it.
+    /// Whether the thread is ready, and may do what another one waits for. The thread that created
+    /// a test's thread does nothing for it.
     fn could_help(&self) -> bool {
         self.is_ready() && !(process::is_test() && self.task == TaskId::MAIN)
     }
@@ -336,18 +344,16 @@ impl Baton {
         }
     }
 
-    /// Whoever had the baton has it no more.
+    /// Takes the baton from the thread that had it, and gives it to the next one.
     fn pass_on(&mut self) {
         process::hand_over();
         self.taken = false;
         if self.followers.iter().any(Follower::is_coming) {
             return;
         }
-        // SAFETY: nobody has the baton, so nobody uses the checker, and nobody else gets it while the list is locked.
-        let Some(checker) = (unsafe { process::idle_checker() }) else {
-            return;
-        };
-        if let Some(next) = self.next(checker) {
+        // Nobody has the baton, so nobody owns the checker.
+        let next = process::with_unowned_checker(|checker| self.next(checker));
+        if let Some(next) = next.flatten() {
             next.state = State::Runs;
             next.turn.store(1, Ordering::Release);
             process::hand_over_to(next.pointer);
@@ -394,8 +400,8 @@ fn wait_for_turn(turn: &AtomicU32) {
         });
     }
     let task = with(|baton| baton.own().map(|own| own.task));
-    if let (Some(checker), Some(task)) = (process::checker(), task) {
-        checker.run_thread(task);
+    if let Some(task) = task {
+        process::with_checker(|checker| checker.run_thread(task));
     }
 }
 
@@ -440,7 +446,8 @@ fn outlook(baton: &Baton) -> Outlook {
     }
 }
 
-/// Ends the run if nobody will ever run again; `still_waits` tells whether the one that asks is going to wait.
+/// Ends the run if no thread will ever run again; `still_waits` returns whether the calling thread
+/// is going to wait.
 fn look_for_others(still_waits: impl Fn() -> bool) {
     for step in 0.. {
         if !still_waits() {
@@ -452,7 +459,7 @@ fn look_for_others(still_waits: impl Fn() -> bool) {
             _ if baton.own().is_some_and(|own| own.is_coming()) => true,
             Outlook::Stuck(stopped) => {
                 stop(Stopped {
-                    waits: Waits::Creator,
+                    waits: WaitKind::Creator,
                     ..stopped
                 });
                 give_up(baton);
@@ -475,10 +482,8 @@ fn look_for_others(still_waits: impl Fn() -> bool) {
 }
 
 fn stop(stopped: Stopped) {
-    // SAFETY: nobody has the baton, and the list is locked.
-    if let Some(checker) = unsafe { process::idle_checker() } {
-        checker.stopped = Some(stopped);
-    }
+    // Nobody has the baton, so nobody owns the checker.
+    process::with_unowned_checker(|checker| checker.found.stopped = Some(stopped));
 }
 
 const FUTEX: i64 = 202;

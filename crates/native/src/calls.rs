@@ -1,8 +1,9 @@
 //! The stacks of calls, one for each thread, and stacks as small numbers.
 //!
-//! Entering a function pushes where it was called from and where its frame is; leaving pops. That is all most calls cost. A
-//! stack that must be remembered becomes a node of a tree whose edges are call sites: [`Calls::node`] goes down from the
-//! innermost call that has a node already, so a loop that remembers the same stack over and over looks up one edge.
+//! Entering a function pushes the place of the call and the function's frame; leaving pops. Most
+//! calls cost no more than that. A stack that must be remembered becomes a node of a tree whose
+//! edges are places of calls. [`Calls::node`] goes down from the innermost call that has a node
+//! already, so a loop that remembers the same stack over and over looks up one edge.
 
 use finishline_detect::Failure;
 use finishline_detect::hash::IdMap;
@@ -10,9 +11,9 @@ use finishline_detect::table::Table;
 
 /// A stack of calls. The empty stack is [`ROOT`].
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
-pub struct Node(pub u32);
+pub struct CallNode(pub u32);
 
-pub const ROOT: Node = Node(0);
+pub const ROOT: CallNode = CallNode(0);
 
 /// Deeper recursion than any program's stack allows.
 const MOST_CALLS: usize = 1 << 28;
@@ -39,13 +40,13 @@ pub struct Calls {
     /// The running thread's.
     stack: CallStack,
     /// By node: the node of the caller, and the place of the call.
-    parents: Vec<Node>,
+    parents: Vec<CallNode>,
     places: Vec<u64>,
-    children: IdMap<(u32, u64), Node>,
+    children: IdMap<(u32, u64), CallNode>,
 }
 
 impl CallStack {
-    /// For as many calls as there is room for in a stack of so many bytes.
+    /// For as many calls as have room in a stack of this size.
     pub fn new(bytes: u64) -> Result<CallStack, Failure> {
         let most = (bytes / LEAST_FRAME) as usize;
         let most = most.clamp(1, MOST_CALLS);
@@ -84,7 +85,8 @@ impl CallStack {
         self.active().get(call).copied()
     }
 
-    /// How many of the calls that were active when [`Calls::node`] was last asked have been so all the time.
+    /// How many of the calls that were active at the last [`Calls::node`] have been active ever
+    /// since.
     pub fn left_since(&self) -> usize {
         self.known
     }
@@ -105,12 +107,12 @@ impl Calls {
         &self.stack
     }
 
-    /// Another thread runs, which has this stack. That of the one before.
+    /// Exchanges the stack for that of another thread, and returns the stack of the one before.
     pub fn exchange(&mut self, stack: CallStack) -> CallStack {
         std::mem::replace(&mut self.stack, stack)
     }
 
-    /// A function is entered that was called from `place`; `frame` is the lowest address of its frame.
+    /// Enters a function that was called from `place`; `frame` is the lowest address of its frame.
     #[inline]
     pub fn enter(&mut self, place: u64, frame: u64) {
         // The last entry stands for all deeper calls.
@@ -143,21 +145,21 @@ impl Calls {
 
     /// The number of the present stack.
     #[inline(always)]
-    pub fn node(&mut self) -> Node {
+    pub fn node(&mut self) -> CallNode {
         match self.stack.depth.checked_sub(1) {
             Some(innermost) if self.stack.known == self.stack.depth => {
-                Node(self.stack.nodes[innermost])
+                CallNode(self.stack.nodes[innermost])
             }
             _ => self.number_calls(),
         }
     }
 
-    /// Gives the calls that have none their nodes, and tells the innermost one's.
-    fn number_calls(&mut self) -> Node {
+    /// Gives every call a node, and returns the innermost one's.
+    fn number_calls(&mut self) -> CallNode {
         let depth = self.stack.depth.min(self.stack.active.len());
         let mut node = match self.stack.known.min(depth) {
             0 => ROOT,
-            known => Node(self.stack.nodes[known - 1]),
+            known => CallNode(self.stack.nodes[known - 1]),
         };
         for at in self.stack.known..depth {
             node = self.child(node, self.stack.active[at][CALLED_FROM]);
@@ -167,16 +169,16 @@ impl Calls {
         node
     }
 
-    fn child(&mut self, parent: Node, place: u64) -> Node {
+    fn child(&mut self, parent: CallNode, place: u64) -> CallNode {
         *self.children.entry((parent.0, place)).or_insert_with(|| {
             self.parents.push(parent);
             self.places.push(place);
-            Node(self.parents.len() as u32 - 1)
+            CallNode(self.parents.len() as u32 - 1)
         })
     }
 
     /// The places of the calls of a stack, innermost first.
-    pub fn places(&self, node: Node) -> impl Iterator<Item = u64> {
+    pub fn places(&self, node: CallNode) -> impl Iterator<Item = u64> {
         std::iter::successors(Some(node), |node| Some(self.parents[node.0 as usize]))
             .take_while(|node| *node != ROOT)
             .map(|node| self.places[node.0 as usize])

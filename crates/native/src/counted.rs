@@ -1,7 +1,8 @@
-//! Where the code of `Arc::drop_slow` is: the functions of this name in the executable's table of symbols.
+//! Where the code of `Arc::drop_slow` is: the functions of this name in the executable's symbol
+//! table.
 //!
-//! The table is read once, when it is first asked for. An executable without one has no such functions, and what its counts of references order
-//! is then taken as it is observed.
+//! The table is read once, when it is first needed. In an executable without a table no such
+//! function is found, and what its counts of references order is taken as observed.
 
 use std::fs::File;
 use std::ops::Range;
@@ -84,8 +85,9 @@ fn word(bytes: &[u8], at: usize) -> Option<u64> {
     Some(u64::from_le_bytes(bytes.get(at..at + 8)?.try_into().ok()?))
 }
 
-/// Whether a mangled name, by the old scheme or the new one, is that of the method of `Arc`. The type comes before the method and its path before
-/// its arguments, so what these are called does not matter.
+/// Whether a mangled name, by the old scheme or the new one, is that of the method of `Arc`. The
+/// type comes before the method and its path before its arguments, so what these are called does
+/// not matter.
 fn is_name_of_drop_slow(name: &[u8]) -> bool {
     let Ok(name) = str::from_utf8(name) else {
         return false;

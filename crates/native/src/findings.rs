@@ -1,18 +1,28 @@
-//! The findings file: what was found, in addresses, as JSON. A tool outside gives the addresses names.
+//! From the checker to the findings file: which pairs, tasks, finishes and stacks are listed.
 //!
-//! One object. `stacks` are lists of addresses inside the calling instructions, innermost first; tasks, finishes and races name
-//! theirs by number. Only the tasks that take part in a race are listed, with all that created them, and the finishes that wait for them.
+//! The format is [`finishline_model::findings`]. The file names places by address; a tool outside
+//! the process looks up names. Only tasks that take part in a listed pair are listed, with all
+//! their ancestors and the finishes that wait for them.
 
-use crate::checker::{Checker, Waits};
+use crate::checker::Checker;
 use crate::holding::Taken;
-use crate::races::{Access, Manner, Object, OrderedBy, Race};
+use crate::races::{ConflictingAccess, ConflictingPair, Manner, Object, OrderedBy};
 use crate::structure::{Position, TaskKind};
 use crate::synchronisation::{Nature, Synchroniser};
 use finishline_detect::hash::IdMap;
 use finishline_detect::history::Meeting;
-use finishline_model::{AccessKind, FinishId, TaskId};
+use finishline_model::findings::{
+    FindingsFile, FindingsStatistics, ListedAccess, ListedFinish, ListedLock, ListedModule,
+    ListedObject, ListedOrder, ListedPair, ListedSynchroniser, ListedTask, ListedWait,
+};
+use finishline_model::kinds::{
+    ConflictClass, FirstHalf, INTERFACE_VERSION, NativeAccessKind, SynchroniserKind,
+};
+use finishline_model::{AccessKind, Detector, FinishId, TaskId};
 use std::collections::{BTreeMap, BTreeSet};
-use std::fmt::Write;
+
+/// The detector of native programs. Its order is ESP-bags with releases and acquires added.
+const DETECTOR: Detector = Detector::EspBags;
 
 /// What the operating system knows of the process.
 #[derive(Clone, Default, Debug)]
@@ -20,133 +30,95 @@ pub struct Process {
     pub executable: String,
     pub arguments: Vec<String>,
     pub directory: String,
-    pub modules: Vec<Module>,
-    pub drop_in: bool,
+    pub modules: Vec<ListedModule>,
+    /// The version of the drop-in's interface, if the drop-in was used.
+    pub drop_in: Option<u32>,
     pub threads: u64,
-    /// It goes on, and these are its findings so far.
+    /// The process goes on, and these are its findings so far.
     pub goes_on: bool,
 }
 
-/// A file mapped into the process.
-#[derive(Clone, PartialEq, Eq, Debug)]
-pub struct Module {
-    pub path: String,
-    /// An address less this is the one in the file.
-    pub bias: u64,
-    pub start: u64,
-    pub end: u64,
-}
-
-/// The file's text.
-pub fn write(checker: &Checker, process: &Process) -> String {
-    let mut teller = Teller {
+/// The findings so far.
+pub fn findings(checker: &Checker, process: &Process) -> FindingsFile {
+    let mut listing = Listing {
         checker,
         process,
         stacks: Stacks::default(),
         tasks: BTreeSet::new(),
     };
-    let overlaps = checker
-        .overlaps
-        .iter()
-        .filter(|_| checker.options.determinacy);
-    let pairs = checker.races.iter().chain(overlaps);
-    let races: Vec<String> = pairs.map(|race| teller.pair(race)).collect();
-    let Teller {
-        mut stacks,
-        mut tasks,
-        ..
-    } = teller;
-    let stopped = match &checker.stopped {
-        Some(stopped) => {
-            tasks.insert(stopped.task);
-            let what = match stopped.waits {
-                Waits::Futex => "futex",
-                Waits::Spin => "spin",
-                Waits::Join => "join",
-                Waits::Creator => "creator",
-            };
-            format!(
-                r#"{{"why":"waits","what":"{what}","task":{},"stack":{},"address":{}}}"#,
-                stopped.task.0,
-                stacks.number(checker, stopped.at),
-                stopped.address
-            )
+    let found = &checker.found;
+    let overlaps = found.overlaps.iter();
+    let overlaps = overlaps.filter(|_| checker.options.determinacy);
+    let pairs = found.races.iter().chain(overlaps);
+    let races: Vec<ListedPair> = pairs.map(|pair| listing.pair(pair)).collect();
+    let stopped = found.stopped.map(|stopped| {
+        listing.tasks.insert(stopped.task);
+        ListedWait {
+            what: stopped.waits,
+            task: u64::from(stopped.task.0),
+            stack: listing.stacks.number(checker, stopped.at),
         }
-        None => "null".to_owned(),
-    };
-    let (tasks, finishes) = structure(checker, tasks, &mut stacks);
-    let modules = process.modules.iter().map(|module| {
-        format!(
-            r#"{{"path":{},"bias":{},"start":{},"end":{}}}"#,
-            quoted(&module.path),
-            module.bias,
-            module.start,
-            module.end
-        )
     });
-    let arguments = process.arguments.iter().map(|argument| quoted(argument));
-    let first = if checker.options.right_first {
-        "right"
-    } else {
-        "left"
+    let (tasks, finishes) = listing.structure();
+    let ordered_by = |class: ConflictClass| {
+        let pairs = found.overlaps.iter();
+        pairs
+            .filter(|pair| conflict_class(checker, pair) == class)
+            .count() as u64
     };
-    let ordered = |atomics: bool| {
-        let overlaps = checker.overlaps.iter();
-        let by_atomics = |race: &&Race| class(checker, race) == ATOMIC_ORDERED;
-        overlaps.filter(|race| by_atomics(race) == atomics).count()
-    };
-    format!(
-        concat!(
-            r#"{{"format":1,"complete":{},"executable":{},"arguments":[{}],"directory":{},"modules":[{}],"#,
-            r#""drop_in":{},"logical_threads":{},"first":"{}","#,
-            r#""statistics":{{"accesses":{},"atomic_accesses":{},"tasks":{},"finishes":{},"racing_bytes":{},"lock_ordered":{},"atomic_ordered":{}}},"#,
-            r#""threads":{},"synchronised":{},"stopped":{},"distinct_races":{},"#,
-            r#""stacks":[{}],"tasks":[{}],"finishes":[{}],"races":[{}]}}"#,
-            "\n"
-        ),
-        checker.failure().is_none() && !process.goes_on,
-        quoted(&process.executable),
-        joined(arguments),
-        quoted(&process.directory),
-        joined(modules),
-        process.drop_in,
-        checker.options.logical_threads,
-        first,
-        checker.glance.accesses,
-        checker.atomic_accesses,
-        checker.structure.tasks(),
-        checker.structure.finishes(),
-        checker.races.addresses().count(),
-        ordered(false),
-        ordered(true),
-        process.threads,
-        checker.synchronised(),
+    FindingsFile {
+        complete: checker.failure().is_none() && !process.goes_on && is_understood(process.drop_in),
+        executable: process.executable.clone(),
+        arguments: process.arguments.clone(),
+        directory: process.directory.clone(),
+        modules: process.modules.clone(),
+        drop_in: process.drop_in.is_some(),
+        logical_threads: checker.options.logical_threads,
+        first: match checker.options.right_first {
+            true => FirstHalf::Right,
+            false => FirstHalf::Left,
+        },
+        statistics: FindingsStatistics {
+            accesses: checker.glance.accesses(),
+            atomic_accesses: found.atomic_accesses,
+            tasks: checker.structure.tasks() as u64,
+            finishes: checker.structure.finishes() as u64,
+            racing_bytes: found.races.addresses().count(),
+            lock_ordered: ordered_by(ConflictClass::LockOrdered),
+            atomic_ordered: ordered_by(ConflictClass::AtomicOrdered),
+        },
+        threads: process.threads,
+        synchronised: checker.synchronised(),
         stopped,
-        checker.races.distinct(),
-        joined(stacks.texts.into_iter()),
-        joined(tasks.into_iter()),
-        joined(finishes.into_iter()),
-        joined(races.into_iter()),
-    )
-}
-
-const ATOMIC_ORDERED: &str = "atomic-ordered";
-
-/// Whether the two accesses race, or what keeps them from it: a lock that both hold or that one gave up and the other took, or atomic
-/// operations.
-fn class(checker: &Checker, race: &Race) -> &'static str {
-    if race.meeting == Meeting::Race {
-        return "race";
-    }
-    match synchroniser(checker, race).map(|(by, _)| by.nature) {
-        Some(Nature::Lock | Nature::ReaderWriterLock) => "lock-ordered",
-        Some(Nature::Atomic) | None => ATOMIC_ORDERED,
+        distinct_races: found.races.distinct() as u64,
+        stacks: listing.stacks.addresses,
+        tasks,
+        finishes,
+        races,
+        ..FindingsFile::new(DETECTOR)
     }
 }
 
-/// What orders the two accesses, as it is known by now.
-fn synchroniser(checker: &Checker, race: &Race) -> Option<(Synchroniser, Object)> {
-    let (by, object) = race.names.ordered_by?;
+/// Whether what the drop-in told means what the runtime takes it for.
+fn is_understood(drop_in: Option<u32>) -> bool {
+    drop_in.is_none_or(|version| version == INTERFACE_VERSION)
+}
+
+/// Whether the two accesses race, or what keeps them from racing: a lock that both hold, a lock
+/// that one released and the other then took, or atomic operations.
+fn conflict_class(checker: &Checker, pair: &ConflictingPair) -> ConflictClass {
+    if pair.meeting == Meeting::Race {
+        return ConflictClass::Race;
+    }
+    match synchroniser(checker, pair).map(|(by, _)| by.nature) {
+        Some(Nature::Lock | Nature::ReaderWriterLock) => ConflictClass::LockOrdered,
+        Some(Nature::Atomic) | None => ConflictClass::AtomicOrdered,
+    }
+}
+
+/// What orders the two accesses, as far as is known by now.
+fn synchroniser(checker: &Checker, pair: &ConflictingPair) -> Option<(Synchroniser, Object)> {
+    let (by, object) = pair.names.ordered_by?;
     let by = match by {
         OrderedBy::Lock(lock) => checker.synchronisation.lock(lock),
         OrderedBy::Object(object) => checker.synchronisation.variable_of(object)?,
@@ -154,81 +126,78 @@ fn synchroniser(checker: &Checker, race: &Race) -> Option<(Synchroniser, Object)
     Some((by, object))
 }
 
-/// Tells pairs, and collects the stacks and tasks that they name.
-struct Teller<'a> {
+/// Lists pairs, and collects the stacks and tasks that the pairs name.
+struct Listing<'a> {
     checker: &'a Checker,
     process: &'a Process,
     stacks: Stacks,
     tasks: BTreeSet<TaskId>,
 }
 
-impl Teller<'_> {
-    fn pair(&mut self, race: &Race) -> String {
-        let class = class(self.checker, race);
-        let object = self.object(&race.names.object, race.overlap.start);
-        let ordered_by = match synchroniser(self.checker, race) {
-            Some((by, object)) => {
-                let excludes = matches!(race.meeting, Meeting::Overlap(_));
-                let by = self.synchroniser(by, &object);
-                format!(r#"{{{by},"excludes":{excludes}}}"#)
-            }
-            None => "null".to_owned(),
-        };
-        let [first_locks, second_locks] = &race.names.locks;
-        let first = self.access(race, &race.first, first_locks);
-        let second = self.access(race, &race.second, second_locks);
-        format!(
-            r#"{{"class":"{class}","address":{},"bytes":{},"object":{object},"ordered_by":{ordered_by},"first":{first},"second":{second},"locations":{}}}"#,
-            race.overlap.start,
-            race.overlap.end - race.overlap.start,
-            race.addresses.count()
-        )
+impl Listing<'_> {
+    fn pair(&mut self, pair: &ConflictingPair) -> ListedPair {
+        let [first_locks, second_locks] = &pair.names.locks;
+        ListedPair {
+            class: conflict_class(self.checker, pair),
+            address: pair.overlap.start,
+            bytes: pair.overlap.end - pair.overlap.start,
+            object: self.object(&pair.names.object, pair.overlap.start),
+            ordered_by: synchroniser(self.checker, pair).map(|(by, object)| ListedOrder {
+                synchroniser: self.synchroniser(by, &object),
+                excludes: matches!(pair.meeting, Meeting::Overlap(_)),
+            }),
+            first: self.access(pair, &pair.first, first_locks),
+            second: self.access(pair, &pair.second, second_locks),
+            locations: pair.addresses.count(),
+        }
     }
 
-    fn access(&mut self, race: &Race, access: &Access, locks: &[(Taken, Object)]) -> String {
+    fn access(
+        &mut self,
+        pair: &ConflictingPair,
+        access: &ConflictingAccess,
+        locks: &[(Taken, Object)],
+    ) -> ListedAccess {
         self.tasks.insert(access.task);
-        let kind = match (access.manner, access.kind) {
-            (Manner::Free, _) => "free",
-            (_, AccessKind::Read) => "read",
-            (_, AccessKind::Write) => "write",
-        };
         let mut held = Vec::new();
         for (taken, object) in locks {
             let lock = self.checker.synchronisation.lock(taken.lock);
-            // What was never given up as a lock is given up was none.
+            // A variable that was never released as a lock is released was no lock.
             if lock.nature != Nature::Atomic {
-                let stack = self.stacks.number(self.checker, taken.at);
-                let lock = self.synchroniser(lock, object);
-                held.push(format!(r#"{{{lock},"stack":{stack}}}"#));
+                held.push(ListedLock {
+                    stack: self.stacks.number(self.checker, taken.at),
+                    lock: self.synchroniser(lock, object),
+                });
             }
         }
-        let stack = self.stacks.number(self.checker, access.at);
-        format!(
-            r#"{{"kind":"{kind}","atomic":{},"address":{},"size":{},"stack":{stack},"task":{},"locks":[{}]}}"#,
-            access.manner == Manner::Atomic,
-            race.overlap.start,
-            access.bytes,
-            access.task.0,
-            held.join(",")
-        )
+        ListedAccess {
+            kind: match (access.manner, access.kind) {
+                (Manner::Free, _) => NativeAccessKind::Free,
+                (_, AccessKind::Read) => NativeAccessKind::Read,
+                (_, AccessKind::Write) => NativeAccessKind::Write,
+            },
+            atomic: access.manner == Manner::Atomic,
+            address: pair.overlap.start,
+            size: u64::from(access.bytes),
+            stack: self.stacks.number(self.checker, access.at),
+            task: u64::from(access.task.0),
+            locks: held,
+        }
     }
 
-    /// The fields that tell what a lock or an atomic variable is.
-    fn synchroniser(&mut self, by: Synchroniser, object: &Object) -> String {
-        let kind = match by.nature {
-            Nature::Atomic => "atomic",
-            Nature::Lock => "lock",
-            Nature::ReaderWriterLock => "rwlock",
-        };
-        let object = self.object(object, by.address);
-        format!(
-            r#""kind":"{kind}","address":{},"object":{object}"#,
-            by.address
-        )
+    fn synchroniser(&mut self, by: Synchroniser, object: &Object) -> ListedSynchroniser {
+        ListedSynchroniser {
+            kind: match by.nature {
+                Nature::Atomic => SynchroniserKind::Atomic,
+                Nature::Lock => SynchroniserKind::Lock,
+                Nature::ReaderWriterLock => SynchroniserKind::Rwlock,
+            },
+            address: by.address,
+            object: self.object(object, by.address),
+        }
     }
 
-    /// What the address belongs to.
-    fn object(&mut self, object: &Object, address: u64) -> String {
+    fn object(&mut self, object: &Object, address: u64) -> ListedObject {
         match *object {
             Object::Heap {
                 start,
@@ -237,123 +206,84 @@ impl Teller<'_> {
                 task,
             } => {
                 self.tasks.insert(task);
-                let stack = self.stacks.number(self.checker, allocated);
-                format!(
-                    r#"{{"kind":"heap","start":{start},"size":{bytes},"stack":{stack},"task":{}}}"#,
-                    task.0
-                )
+                ListedObject::Heap {
+                    start,
+                    size: bytes,
+                    stack: self.stacks.number(self.checker, allocated),
+                    task: u64::from(task.0),
+                }
             }
             Object::Stack { place, task } => {
                 self.tasks.insert(task);
-                format!(r#"{{"kind":"stack","function":{place},"task":{}}}"#, task.0)
+                ListedObject::Stack {
+                    function: place,
+                    task: u64::from(task.0),
+                }
             }
-            Object::Other if in_module(self.process, address) => r#"{"kind":"global"}"#.to_owned(),
-            Object::Other => r#"{"kind":"unknown"}"#.to_owned(),
+            Object::Other if in_module(self.process, address) => ListedObject::Global {},
+            Object::Other => ListedObject::Unknown {},
         }
+    }
+
+    /// The named tasks with all their ancestors, and the finishes that wait for one of them or that
+    /// one of them runs inside.
+    fn structure(&mut self) -> (Vec<ListedTask>, Vec<ListedFinish>) {
+        let structure = &self.checker.structure;
+        let mut tasks = BTreeMap::new();
+        let mut finishes = BTreeMap::new();
+        for mut id in std::mem::take(&mut self.tasks) {
+            while !tasks.contains_key(&id) {
+                let task = structure.task(id);
+                let stack = self.stacks.number(self.checker, task.created);
+                let listed = ListedTask {
+                    id: u64::from(id.0),
+                    kind: task.kind,
+                    parent: u64::from(task.parent.0),
+                    finish: u64::from(task.finish.0),
+                    stack: (task.kind != TaskKind::Main).then_some(stack),
+                };
+                tasks.insert(id, listed);
+                let mut finish = task.finish;
+                while finish != FinishId::ROOT && !finishes.contains_key(&finish) {
+                    let opened = structure.finish(finish);
+                    let listed = ListedFinish {
+                        id: u64::from(finish.0),
+                        kind: opened.kind,
+                        task: u64::from(opened.task.0),
+                        stack: Some(self.stacks.number(self.checker, opened.created)),
+                    };
+                    finishes.insert(finish, listed);
+                    finish = opened.parent;
+                }
+                id = task.parent;
+            }
+        }
+        let tasks = tasks.into_values().collect();
+        (tasks, finishes.into_values().collect())
     }
 }
 
 fn in_module(process: &Process, address: u64) -> bool {
-    let inside = |module: &Module| (module.start..module.end).contains(&address);
+    let inside = |module: &ListedModule| (module.start..module.end).contains(&address);
     process.modules.iter().any(inside)
-}
-
-/// These tasks with all that created them, and the finishes that wait for one of them or that one of them is inside of.
-fn structure(
-    checker: &Checker,
-    named: BTreeSet<TaskId>,
-    stacks: &mut Stacks,
-) -> (Vec<String>, Vec<String>) {
-    let mut tasks = BTreeMap::new();
-    let mut finishes = BTreeMap::new();
-    for mut id in named {
-        while !tasks.contains_key(&id) {
-            let task = checker.structure.task(id);
-            let stack = stacks.number(checker, task.created);
-            let text = match task.kind {
-                TaskKind::Main => format!(r#"{{"id":{},"kind":"main"}}"#, id.0),
-                kind => format!(
-                    r#"{{"id":{},"kind":"{}","parent":{},"finish":{},"stack":{stack}}}"#,
-                    id.0,
-                    kind.word(),
-                    task.parent.0,
-                    task.finish.0
-                ),
-            };
-            tasks.insert(id, text);
-            let mut finish = task.finish;
-            while finish != FinishId::ROOT && !finishes.contains_key(&finish) {
-                let record = checker.structure.finish(finish);
-                let stack = stacks.number(checker, record.created);
-                let parent = match record.parent {
-                    FinishId::ROOT => "null".to_owned(),
-                    parent => parent.0.to_string(),
-                };
-                let text = format!(
-                    r#"{{"id":{},"kind":"{}","task":{},"parent":{parent},"stack":{stack}}}"#,
-                    finish.0,
-                    record.kind.word(),
-                    record.task.0
-                );
-                finishes.insert(finish, text);
-                finish = record.parent;
-            }
-            id = task.parent;
-        }
-    }
-    (
-        tasks.into_values().collect(),
-        finishes.into_values().collect(),
-    )
 }
 
 /// Stacks by number, each listed once.
 #[derive(Default)]
 struct Stacks {
     numbers: IdMap<Position, usize>,
-    texts: Vec<String>,
+    addresses: Vec<Vec<u64>>,
 }
 
 impl Stacks {
     fn number(&mut self, checker: &Checker, position: Position) -> usize {
         *self.numbers.entry(position).or_insert_with(|| {
-            let places =
-                std::iter::once(position.place).chain(checker.calls.places(position.calls));
-            // What is told is the address behind the call.
-            let places = places.map(|place| place.saturating_sub(1).to_string());
-            self.texts.push(format!("[{}]", joined(places)));
-            self.texts.len() - 1
+            let calls = checker.calls.places(position.calls);
+            let places = std::iter::once(position.place).chain(calls);
+            // A place is the address behind the call.
+            let inside = places.map(|place| place.saturating_sub(1));
+            self.addresses.push(inside.collect());
+            self.addresses.len() - 1
         })
-    }
-}
-
-fn joined(items: impl Iterator<Item = String>) -> String {
-    items.collect::<Vec<_>>().join(",")
-}
-
-/// A string of JSON.
-fn quoted(text: &str) -> String {
-    let mut quoted = String::with_capacity(text.len() + 2);
-    quoted.push('"');
-    for character in text.chars() {
-        match character {
-            '"' | '\\' => quoted.extend(['\\', character]),
-            control if control < ' ' => {
-                let _ = write!(quoted, "\\u{:04x}", control as u32);
-            }
-            other => quoted.push(other),
-        }
-    }
-    quoted.push('"');
-    quoted
-}
-
-#[cfg(test)]
-mod tests {
-    use super::quoted;
-
-    #[test]
-    fn strings_are_escaped() {
-        assert_eq!(quoted("a\"b\\c\n\u{1}é"), r#""a\"b\\c\u000a\u0001é""#);
     }
 }

@@ -1,11 +1,12 @@
-//! The blocks of the heap, and where they were allocated. A block that was freed is known until another one begins at its address.
+//! The blocks of the heap, and where they were allocated. A freed block stays known until another
+//! one begins at its address.
 
 use crate::structure::Position;
 use finishline_detect::hash::{IdMap, IdSet};
 use finishline_model::TaskId;
 
 #[derive(Clone, Copy, Debug)]
-pub struct Block {
+pub struct HeapBlock {
     pub start: u64,
     pub bytes: u64,
     pub allocated: Position,
@@ -14,9 +15,9 @@ pub struct Block {
 
 #[derive(Debug, Default)]
 pub struct Heap {
-    blocks: IdMap<u64, Block>,
+    blocks: IdMap<u64, HeapBlock>,
     /// As `blocks`, of those that are no more.
-    freed: IdMap<u64, Block>,
+    freed: IdMap<u64, HeapBlock>,
     /// Those that turned out to belong to a thread and not to a task.
     private: IdSet<u64>,
     /// Those that a thread-local variable was seen to point to.
@@ -24,7 +25,7 @@ pub struct Heap {
 }
 
 impl Heap {
-    pub fn allocate(&mut self, block: Block) {
+    pub fn allocate(&mut self, block: HeapBlock) {
         self.private.remove(&block.start);
         self.thread_local.remove(&block.start);
         self.freed.remove(&block.start);
@@ -40,7 +41,7 @@ impl Heap {
     }
 
     /// The block that begins at an address, if there is one.
-    pub fn live(&self, start: u64) -> Option<Block> {
+    pub fn live(&self, start: u64) -> Option<HeapBlock> {
         self.blocks.get(&start).copied()
     }
 
@@ -71,19 +72,19 @@ impl Heap {
     /// Whether an address lies in a block that belongs to a thread. There are few of these.
     pub fn is_private(&self, address: u64) -> bool {
         let block = |start: &u64| self.blocks.get(start);
-        let inside = |block: &Block| address.wrapping_sub(block.start) < block.bytes;
+        let inside = |block: &HeapBlock| address.wrapping_sub(block.start) < block.bytes;
         self.private.iter().filter_map(block).any(inside)
     }
 
     /// Those that are alive.
-    pub fn blocks(&self) -> impl Iterator<Item = &Block> {
+    pub fn blocks(&self) -> impl Iterator<Item = &HeapBlock> {
         self.blocks.values()
     }
 
-    /// The block that an address lies in or, if there is none, lay in before it was freed. Asked for once a pair of racing places, so it may look
-    /// at them all.
-    pub fn around(&self, address: u64) -> Option<&Block> {
-        let inside = |block: &&Block| address.wrapping_sub(block.start) < block.bytes;
+    /// The block that an address lies in or, if there is none, lay in before it was freed. Asked
+    /// for once a pair of racing places, so it may look at them all.
+    pub fn around(&self, address: u64) -> Option<&HeapBlock> {
+        let inside = |block: &&HeapBlock| address.wrapping_sub(block.start) < block.bytes;
         let live = self.blocks.values().find(inside);
         live.or_else(|| self.freed.values().find(inside))
     }

@@ -1,7 +1,8 @@
-//! The locks that a task holds and where it took each, as one small number, which the accesses that are remembered carry.
+//! The locks that a task holds, and where it took each, as one small number.
 //!
-//! A holding is the one before the last lock was taken, and that lock. Each is kept once, so a loop that takes the same locks over and over
-//! at the same places has one number; there are at most as many as nestings of places times locks taken there.
+//! Remembered accesses carry this number. A holding is an earlier holding plus one lock taken at
+//! one place. Each is kept once, so a loop that takes the same locks at the same places has one
+//! number. There are at most as many holdings as nestings of places, times the locks taken there.
 
 use crate::structure::Position;
 use finishline_detect::hash::IdMap;

@@ -1,13 +1,14 @@
-//! Functions of the C library that are told before they do their work: memory that is allocated and freed, threads that begin and
-//! are joined, and whatever a thread may wait by, so that others can run meanwhile.
+//! Functions of the C library that the runtime stands before: those that allocate and free, that
+//! begin and join threads, and that a thread may wait by.
 //!
-//! The program's calls come here because a symbol of the executable goes before those of libraries; the library's own functions
-//! are called by their other names.
+//! The program's calls arrive here because a symbol of the executable precedes those of libraries.
+//! The library's own functions are called by their other names.
 
 use crate::baton::{self, For};
-use crate::checker::{Checker, Waits};
-use crate::process::checker;
+use crate::checker::Checker;
+use crate::process::{self, with_checker};
 use crate::threads::{self, Start};
+use finishline_model::kinds::WaitKind;
 use std::arch::{asm, naked_asm};
 use std::ffi::{c_int, c_long, c_void};
 use std::ops::Range;
@@ -24,8 +25,9 @@ unsafe extern "C" {
 /// How many calls there can be between an instrumented function and the allocator.
 const MOST_CALLS_BETWEEN: usize = 64;
 
-/// Where the innermost instrumented function is. Between it and here are functions of std that are not instrumented; they keep frame
-/// pointers, and so the chain of frames leads to the one whose return address the instrumented function told when it was entered.
+/// The place in the innermost instrumented function. The functions of std between it and the
+/// runtime are not instrumented, but keep frame pointers. So the chain of frames leads to the frame
+/// whose return address the instrumented function told when it was entered.
 #[inline(always)]
 fn innermost_place(frame: u64, stack: &Range<u64>, called_from: Option<u64>) -> u64 {
     let (mut frame, mut place) = (frame, 0);
@@ -34,7 +36,8 @@ fn innermost_place(frame: u64, stack: &Range<u64>, called_from: Option<u64>) -> 
         if frame % 8 != 0 || !stack.contains(&frame) || !stack.contains(&(frame + 8)) {
             break;
         }
-        // SAFETY: a frame begins with the caller's frame and the return address; the addresses are above ours, in the stack.
+        // SAFETY: a frame begins with the caller's frame and the return address; the addresses are
+        // above ours, in the stack.
         let [outer, returns_to] = unsafe { *(frame as *const [u64; 2]) };
         if Some(returns_to) == called_from || outer <= frame {
             break;
@@ -56,38 +59,42 @@ pub(crate) fn frame_pointer() -> u64 {
 /// The caller's place, as [`innermost_place`] tells it.
 #[inline(always)]
 fn place_in(checker: &Checker) -> u64 {
-    innermost_place(frame_pointer(), &checker.stack, checker.calls.innermost())
+    innermost_place(
+        frame_pointer(),
+        &checker.thread.stack,
+        checker.calls.innermost(),
+    )
 }
 
 #[inline(always)]
 pub(crate) fn allocated(block: *mut c_void, bytes: usize) -> *mut c_void {
-    if let Some(checker) = checker()
-        && !block.is_null()
-    {
-        let place = place_in(checker);
-        checker.allocated(block as u64, bytes as u64, place);
+    if !block.is_null() {
+        with_checker(|checker| {
+            let place = place_in(checker);
+            checker.allocated(block as u64, bytes as u64, place);
+        });
     }
     block
 }
 
 #[inline(always)]
 pub(crate) fn freed(block: *mut c_void) {
-    if let Some(checker) = checker()
-        && !block.is_null()
-    {
-        let place = place_in(checker);
-        checker.freed(block as u64, place);
+    if !block.is_null() {
+        with_checker(|checker| {
+            let place = place_in(checker);
+            checker.freed(block as u64, place);
+        });
     }
 }
 
 /// A block was moved, or has another size; nothing was done if there is none now.
 #[inline(always)]
 pub(crate) fn reallocated(block: *mut c_void, moved: *mut c_void, bytes: usize) {
-    if let Some(checker) = checker()
-        && !moved.is_null()
-    {
-        let place = place_in(checker);
-        checker.reallocated(block as u64, moved as u64, bytes as u64, place);
+    if !moved.is_null() {
+        with_checker(|checker| {
+            let place = place_in(checker);
+            checker.reallocated(block as u64, moved as u64, bytes as u64, place);
+        });
     }
 }
 
@@ -162,7 +169,7 @@ unsafe extern "C" fn posix_memalign(
 /// Where the thread that runs calls a function of the C library from.
 #[inline(always)]
 fn place_of_call() -> u64 {
-    checker().map_or(0, |checker| place_in(checker))
+    with_checker(|checker| place_in(checker)).unwrap_or(0)
 }
 
 #[unsafe(no_mangle)]
@@ -180,7 +187,7 @@ unsafe extern "C" fn pthread_join(thread: usize, result: *mut *mut c_void) -> c_
     threads::join(thread, result, place_of_call())
 }
 
-/// The C library's own function, looked up once. There are no such words as threads can make different.
+/// The C library's own function, looked up once. All threads find the same.
 fn found(function: &AtomicUsize, name: &std::ffi::CStr) -> usize {
     if function.load(Ordering::Relaxed) == 0 {
         function.store(threads::original(name) as usize, Ordering::Relaxed);
@@ -207,7 +214,7 @@ macro_rules! pauses {
             let original = found(&ORIGINAL, $text);
             // SAFETY: the C library has this function, of this type.
             let original = unsafe { std::mem::transmute::<usize, unsafe extern "C" fn($($type),*) -> $result>(original) };
-            threads::waits(For::Something, true, Waits::Futex, 0, || {
+            threads::waits(For::Something, true, WaitKind::Futex, 0, || {
                 // SAFETY: the program's own call.
                 unsafe { original($($argument),*) }
             })
@@ -229,7 +236,8 @@ const FUTEX_WAIT_BITSET: u64 = 9;
 const FUTEX_WAKE_BITSET: u64 = 10;
 const FUTEX_COMMAND: u64 = 0x7f;
 
-/// Locks, channels and condition variables wait by this call. It has up to seven arguments, which are handed on as they are.
+/// Locks, channels and condition variables wait by this call. It has up to seven arguments, which
+/// are handed on as they are.
 #[unsafe(no_mangle)]
 #[unsafe(naked)]
 unsafe extern "C" fn syscall() {
@@ -259,7 +267,7 @@ unsafe extern "C" fn syscall() {
 extern "C" fn before_syscall(number: u64, address: u64, operation: u64, value: u64) -> usize {
     if number == FUTEX {
         match operation & FUTEX_COMMAND {
-            FUTEX_WAIT | FUTEX_WAIT_BITSET if checker().is_some() => {
+            FUTEX_WAIT | FUTEX_WAIT_BITSET if process::is_checked() => {
                 return futex_wait as *const () as usize;
             }
             FUTEX_WAKE | FUTEX_WAKE_BITSET => baton::wakes(address, value),
@@ -281,7 +289,7 @@ unsafe extern "C" fn futex_wait(
     other: u64,
     mask: u64,
 ) -> c_long {
-    // SAFETY: the C library has this function, of this type, for so many arguments.
+    // SAFETY: the C library has this function, of this type, for seven arguments.
     let original: Syscall = unsafe { std::mem::transmute(found(&SYSCALL, c"syscall")) };
     let what = For::Word {
         address,
@@ -297,17 +305,15 @@ unsafe extern "C" fn futex_wait(
     let (place, limited, mut error) = (place_of_call(), timeout != 0, 0);
     // SAFETY: the frame begins with the caller's frame and the return address.
     let [_, called_from] = unsafe { *(frame_pointer() as *const [u64; 2]) };
-    let result = threads::waits(what, limited, Waits::Futex, place, || {
+    let result = threads::waits(what, limited, WaitKind::Futex, place, || {
         let result = original();
         // SAFETY: this thread's own variable.
         error = unsafe { *__errno_location() };
         result
     });
-    // Whoever is not instrumented itself looks at the word again, and acquires.
-    if let Some(checker) = checker()
-        && called_from != place
-    {
-        checker.relied_on(address);
+    // A caller that is not instrumented reads the word again, and acquires.
+    if called_from != place {
+        with_checker(|checker| checker.relied_on(address));
     }
     // SAFETY: as above. What came after the call has left something else there, perhaps.
     unsafe { *__errno_location() = error };

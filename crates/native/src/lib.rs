@@ -1,29 +1,33 @@
 //! The runtime inside a checked native program.
 //!
-//! The compiler's ThreadSanitizer pass makes every memory access of a program a call; here is what it calls ([`abi`]), and
-//! behind it the same detector that checks Fin ([`finishline_detect::inline`]). The program runs depth-first on one thread and
-//! its tasking library, a drop-in, tells which parts are logically parallel.
+//! The compiler's ThreadSanitizer pass makes every memory access of a program a call. This crate is
+//! what is called ([`abi`]); behind it is the same detector that checks Fin
+//! ([`finishline_detect::inline`]). The program runs depth-first on one thread. Its tasking
+//! library, a drop-in, tells which parts are logically parallel.
 //!
 //! ```text
-//! abi, allocator, interpose
-//!            └──── checker ─┬─ shadow     a cell for every byte of the address space, coarser where that is exact
-//!                           ├─ calls      the stack of calls, and trees of them as small numbers
-//!                           ├─ structure  tasks and finishes, where they were created
-//!                           ├─ heap       blocks and where they were allocated
-//!                           ├─ races      what was found, a pair of places each
-//!                           ├─ synchronisation  which atomic operations are locks, releases, acquires
-//!                           ├─ holding    the locks that a task holds, as a small number
-//!                           └─ detect     orders and histories
+//! abi, allocator, interpose, standard
+//!            └─ process ─ checker ─┬─ shadow     a cell for every byte of the address space, coarser where exact
+//!                                  ├─ calls      the stack of calls, and stacks as small numbers
+//!                                  ├─ structure  tasks and finishes, and where they were created
+//!                                  ├─ heap       blocks, and where they were allocated
+//!                                  ├─ races      conflicting accesses, one entry for each pair of places
+//!                                  ├─ synchronisation  which atomic operations are locks, releases, acquires
+//!                                  ├─ holding    the locks that a task holds, as a small number
+//!                                  └─ detect     orders and histories
 //! ```
 //!
-//! **Speed.** Most accesses repeat what the running step did before, and end in the first instructions of what the compiler calls ([`checker::Glance`]); of
-//! what the program does while nothing runs beside it not even that is done. A variable that nothing parallel has touched takes some more, and
-//! only the rest goes the whole way through `checker`.
+//! **Speed.** Most accesses repeat what the running step did before, and end in the first
+//! instructions of the called function ([`checker::Glance`]). While nothing runs in parallel,
+//! accesses are not checked. An access of a variable that nothing parallel has touched takes some
+//! more instructions. Only the rest goes all the way through `checker`.
 //!
-//! At the end of the process one file is written ([`findings`]); a tool outside gives it names and makes the report.
+//! At the end of the process one file is written ([`findings`]). A tool outside gives its addresses
+//! names and makes the report.
 //!
-//! It is compiled from its sources alone, with its own allocator ([`memory`]), and linked as one object that shows nothing but
-//! the ABI: the program's allocator, its copy of std and its symbols never meet ours.
+//! The runtime is compiled from its sources alone, with its own allocator ([`memory`]), and linked
+//! as one object that shows only the ABI. So the program's allocator, its copy of std and its
+//! symbols never meet the runtime's.
 
 #![deny(unsafe_code)]
 

@@ -1,7 +1,8 @@
-//! The runtime's own allocator: memory from the operating system, never from the program's allocator, which may be inside a call of it.
+//! The runtime's own allocator. Its memory comes from the operating system, never from the
+//! program's allocator, which may be the caller.
 //!
-//! Sizes are rounded up to powers of two; freed pieces are kept in a list for each size and used again. Pieces of a page and more
-//! are mapped one by one.
+//! Sizes are rounded up to powers of two. Freed pieces are kept in a list for each size and used
+//! again. Pieces of more than a megabyte are mapped one by one.
 
 use finishline_detect::pages;
 use std::alloc::{GlobalAlloc, Layout};
@@ -62,8 +63,8 @@ fn class(layout: Layout) -> (usize, usize) {
     (bytes, (bytes / SMALLEST).ilog2() as usize)
 }
 
-// SAFETY: pieces of a power of two are cut from aligned chunks so that each is aligned to its size up to a page; a piece is in a
-// list or in use, never both.
+// SAFETY: pieces of a power of two are cut from aligned chunks so that each is aligned to its size
+// up to a page; a piece is in a list or in use, never both.
 unsafe impl GlobalAlloc for Allocator {
     unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
         let (bytes, list) = class(layout);

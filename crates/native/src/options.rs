@@ -1,5 +1,5 @@
-//! What the environment asks for: `FINISHLINE_OPTIONS`, words `key=value` separated by spaces. The word `output=…` is the last one and goes on
-//! to the end, spaces included.
+//! What the environment asks for: `FINISHLINE_OPTIONS`, words `key=value` separated by spaces. The
+//! word `output=…` is the last one and extends to the end, spaces included.
 
 use std::path::PathBuf;
 
@@ -10,7 +10,7 @@ pub struct Options {
     pub logical_threads: u32,
     /// The right half of a join runs first.
     pub right_first: bool,
-    /// So many pairs of places are kept with details.
+    /// How many pairs of places are kept with details.
     pub max_races: usize,
     pub determinacy: bool,
     /// The first thread that is created is a test's, and the program is that test.

@@ -1,15 +1,38 @@
-//! The one checker of the process, and its life: from the first instrumented module's initialisation to the end of the process.
+//! The one checker of the process, and its life: from the initialisation of the first instrumented
+//! module to the end of the process.
 //!
-//! It belongs to one thread at a time: the one that initialised it, or the one that has the baton ([`crate::baton`]). Whatever threads do
-//! that are not followed passes unseen, and they are counted, so that the report can say that not all was covered.
+//! **Who may use the checker.** [`OWNER`] tells, and is all that decides it:
+//!
+//! | `OWNER` | who may use the checker | who may change `OWNER` |
+//! |---|---|---|
+//! | a thread pointer | nobody yet | that thread: to [`IN_USE`], or to [`NOBODY`] |
+//! | [`IN_USE`] | the closure that put it there | the same, when it has returned |
+//! | [`NOBODY`] | nobody yet | any thread, by compare-and-exchange |
+//!
+//! A reference to the checker is made only while `OWNER` is [`IN_USE`], and is lent to a closure:
+//! [`with_checker`] goes there from the thread's own pointer, [`with_unowned_checker`] and [`end`]
+//! from [`NOBODY`]. So there is at most one reference at a time, also if the runtime, while it has
+//! one, calls a function of the C library that calls the runtime: that call finds no owner, and its
+//! events are not the program's.
+//!
+//! **Which thread.** The owner is the thread that initialised the checker, or the one that has the
+//! baton ([`crate::baton`]). Threads that are not followed are counted, so the report can say that
+//! not everything was covered.
+//!
+//! **Memory order.** A thread that finds its own pointer in `OWNER` has put it there itself, or has
+//! it from the thread that used the checker before. Storing a pointer releases and loading it
+//! acquires, so the owner sees all that the one before did to the checker.
 
 use crate::baton;
-use crate::checker::{Checker, Glance};
+use crate::calls::Calls;
+use crate::checker::{Checker, Glance, GlanceHandle, Host};
 use crate::counted;
-use crate::findings::{self, Module, Process};
+use crate::findings::{self, Process};
 use crate::options::Options;
 use crate::reach::{self, Globals};
 use finishline_model::TaskId;
+use finishline_model::findings::ListedModule;
+use finishline_model::kinds::INTERFACE_VERSION;
 use std::arch::asm;
 use std::cell::UnsafeCell;
 use std::ffi::{CStr, c_char, c_int, c_void};
@@ -17,27 +40,35 @@ use std::fs::File;
 use std::io::ErrorKind;
 use std::ops::Range;
 use std::path::{Path, PathBuf};
-use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
+use std::ptr::NonNull;
+use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, AtomicUsize, Ordering};
 use std::sync::{Mutex, PoisonError};
 
-struct Slot(UnsafeCell<Option<Checker>>);
+struct CheckerSlot(UnsafeCell<Option<Checker>>);
 
-// SAFETY: only the owning thread uses it, see `checker`.
-unsafe impl Sync for Slot {}
+// SAFETY: it is used while `OWNER` is `IN_USE`, by who put that there; see above.
+unsafe impl Sync for CheckerSlot {}
 
-static CHECKER: Slot = Slot(UnsafeCell::new(None));
+static CHECKER: CheckerSlot = CheckerSlot(UnsafeCell::new(None));
 
-/// Of the checker.
-pub(crate) struct Glanced(UnsafeCell<Glance>);
+/// The memory of the checker's glance.
+pub(crate) struct GlanceSlot(UnsafeCell<Glance>);
 
-// SAFETY: only the owning thread uses it.
-unsafe impl Sync for Glanced {}
+// SAFETY: the checker uses it while `OWNER` is `IN_USE`, and a thread's accesses use it while
+// `OWNER` is that thread's pointer.
+unsafe impl Sync for GlanceSlot {}
 
-pub(crate) static GLANCE: Glanced = Glanced(UnsafeCell::new(Glance::NOTHING));
+pub(crate) static GLANCE: GlanceSlot = GlanceSlot(UnsafeCell::new(Glance::NOTHING));
 
-/// The thread pointer of the owner while the checker is to be used, else zero.
-pub(crate) static OWNER: AtomicUsize = AtomicUsize::new(0);
-static ATTACHED: AtomicBool = AtomicBool::new(false);
+/// The thread pointer of the owner, [`IN_USE`] or [`NOBODY`].
+pub(crate) static OWNER: AtomicUsize = AtomicUsize::new(NOBODY);
+
+const NOBODY: usize = 0;
+/// No thread pointer, as these are aligned.
+const IN_USE: usize = 1;
+
+/// The version of the drop-in's interface, or 0 if the drop-in was not used.
+static ATTACHED: AtomicU32 = AtomicU32::new(0);
 /// Threads that are not followed.
 static UNFOLLOWED: AtomicU64 = AtomicU64::new(0);
 /// The program is a test, which runs in a thread of its own.
@@ -53,15 +84,60 @@ pub(crate) fn thread_pointer() -> usize {
     pointer
 }
 
-/// The checker, if this is the thread that is checked and it is not busy.
+/// Whether this thread is the checked one, and the checker is not in use.
 #[inline]
-pub(crate) fn checker() -> Option<&'static mut Checker> {
-    if OWNER.load(Ordering::Relaxed) != thread_pointer() {
+pub(crate) fn is_checked() -> bool {
+    OWNER.load(Ordering::Acquire) == thread_pointer()
+}
+
+/// Lends the checker to `does`, if this thread owns it and it is not in use.
+#[inline(always)]
+pub(crate) fn with_checker<T>(does: impl FnOnce(&mut Checker) -> T) -> Option<T> {
+    if !is_checked() {
         return None;
     }
-    // SAFETY: one thread gets here, and what it calls while it has the checker never comes back here: the runtime is not
-    // instrumented and does not allocate by `malloc`. There is an owner only while there is a checker.
-    unsafe { Some((*CHECKER.0.get()).as_mut().unwrap_unchecked()) }
+    // Nobody else changes it while it is this thread's pointer, so a store will do.
+    OWNER.store(IN_USE, Ordering::Relaxed);
+    // SAFETY: `OWNER` was this thread's pointer, so there is a checker and nobody had a reference
+    // to it. From here to the store below it is `IN_USE`, so nobody gets another one.
+    let done = does(unsafe { (*CHECKER.0.get()).as_mut().unwrap_unchecked() });
+    OWNER.store(thread_pointer(), Ordering::Release);
+    Some(done)
+}
+
+/// Lends the calls in progress to `does`, if this thread is the checked one: as [`with_checker`],
+/// for the two functions that are called most often.
+///
+/// # Safety
+///
+/// `does` must call nothing but methods of [`Calls`], which call nothing outside the runtime. Then
+/// nothing else of this thread can ask for the checker meanwhile, and `OWNER` need not say so. The
+/// exception is an instrumented signal handler that interrupts one of these methods: programs with
+/// such handlers are not supported.
+#[inline(always)]
+pub(crate) unsafe fn with_calls(does: impl FnOnce(&mut Calls)) {
+    if is_checked() {
+        // SAFETY: there is a checker, nobody has a reference to it, and no other thread can get one
+        // as long as `OWNER` is this thread's pointer. This thread does not, by contract.
+        does(unsafe { &mut (*CHECKER.0.get()).as_mut().unwrap_unchecked().calls });
+    }
+}
+
+/// Lends the checker to `does`, if there is one that nobody owns or uses.
+pub(crate) fn with_unowned_checker<T>(does: impl FnOnce(&mut Checker) -> T) -> Option<T> {
+    if !claim(NOBODY) {
+        return None;
+    }
+    // SAFETY: `OWNER` is `IN_USE`, by this call.
+    let done = (unsafe { (*CHECKER.0.get()).as_mut() }).map(does);
+    OWNER.store(NOBODY, Ordering::Release);
+    done
+}
+
+/// Puts the checker in use, if `OWNER` has this value.
+fn claim(owner: usize) -> bool {
+    let (now, then) = (Ordering::Acquire, Ordering::Relaxed);
+    OWNER.compare_exchange(owner, IN_USE, now, then).is_ok()
 }
 
 pub(crate) fn unfollowed_thread() {
@@ -73,29 +149,22 @@ pub(crate) fn nobody_else_runs() -> bool {
     UNFOLLOWED.load(Ordering::Relaxed) == 0
 }
 
-/// The checker, whoever has it.
-///
-/// # Safety
-///
-/// Nobody may use it meanwhile.
-pub(crate) unsafe fn idle_checker() -> Option<&'static mut Checker> {
-    // SAFETY: by contract.
-    unsafe { (*CHECKER.0.get()).as_mut() }
-}
-
-/// The checked thread leaves the checker to another one.
+/// If this thread is the checked one, it leaves the checker to another one.
 pub(crate) fn hand_over() {
-    OWNER.store(0, Ordering::Release);
-}
-
-/// The thread of this control block is the checked one from now on, unless that has been given up.
-pub(crate) fn hand_over_to(pointer: usize) {
-    if !has_given_up() {
-        OWNER.store(pointer, Ordering::Release);
+    if is_checked() {
+        OWNER.store(NOBODY, Ordering::Release);
     }
 }
 
-/// This thread is the checked one from now on, unless that has been given up.
+/// Makes the thread of this control block the checked one, unless there is one, or none any more.
+pub(crate) fn hand_over_to(pointer: usize) {
+    if !has_given_up() {
+        let (now, then) = (Ordering::Release, Ordering::Relaxed);
+        let _ = OWNER.compare_exchange(NOBODY, pointer, now, then);
+    }
+}
+
+/// Makes this thread the checked one, unless there is one, or none any more.
 pub(crate) fn take_over() {
     hand_over_to(thread_pointer());
 }
@@ -119,10 +188,10 @@ pub(crate) fn executable_bias() -> u64 {
     modules().first().map_or(0, |mapped| mapped.module.bias)
 }
 
-/// Nothing is checked from now on.
+/// Ends checking. If a thread is the checked one, it is this one.
 pub(crate) fn give_up() {
     GIVEN_UP.store(true, Ordering::Release);
-    OWNER.store(0, Ordering::Release);
+    hand_over();
 }
 
 /// The checked thread, while it is ignored, and how many times it was asked to be.
@@ -132,7 +201,7 @@ static IGNORED: (AtomicUsize, AtomicU64) = (AtomicUsize::new(0), AtomicU64::new(
 pub(crate) fn ignore() {
     let (thread, times) = &IGNORED;
     let this = thread_pointer();
-    if OWNER.load(Ordering::Relaxed) == this {
+    if is_checked() {
         thread.store(this, Ordering::Relaxed);
         hand_over();
     }
@@ -184,20 +253,27 @@ pub(crate) fn start() {
         eprintln!("finishline: FINISHLINE_OPTIONS: '{word}' is not understood");
     }
     IS_TEST.store(options.test_thread, Ordering::Relaxed);
-    let (stack, private) = ranges();
-    match Checker::new(options, stack, private) {
-        Ok(mut checker) => {
-            checker.is_private = |checker, block| Globals::of_process().is_private(checker, block);
-            checker.find_left_over = reach::left_over;
-            // SAFETY: asked for words of thread-local variables of the thread that is checked.
-            checker.read_word = |address| unsafe { (address as *const u64).read() };
-            checker.is_drop_slow = counted::is_drop_slow;
-            // Whatever ends the process next: what was found is not lost.
-            checker.new_race = |checker| save(checker, true);
-            // SAFETY: nobody else has it, and nobody has the checker yet.
-            checker.glance_at(unsafe { &mut *GLANCE.0.get() });
-            // SAFETY: as above.
+    let host = Host {
+        is_private: |checker, block| Globals::of_process().is_private(checker, block),
+        find_left_over: reach::left_over,
+        // SAFETY: only asked for words of thread-local variables of the checked thread.
+        read_word: |address| unsafe { (address as *const u64).read() },
+        is_drop_slow: counted::is_drop_slow,
+        // Saved at once, so that nothing that ends the process can lose the race.
+        new_race: |checker| save(checker, true),
+    };
+    // SAFETY: a static is valid for ever, and never null. Accesses of the program use it only while
+    // their thread owns the checker, hence not while a method of the checker runs.
+    let glance = unsafe { GlanceHandle::new(NonNull::new_unchecked(GLANCE.0.get())) };
+    let (stack, thread_locals) = ranges();
+    match Checker::hosted(options, host, glance, stack, thread_locals) {
+        Ok(checker) => {
+            if !claim(NOBODY) {
+                return;
+            }
+            // SAFETY: `OWNER` is `IN_USE`, by this call.
             unsafe { *CHECKER.0.get() = Some(checker) };
+            OWNER.store(NOBODY, Ordering::Release);
             take_over();
             baton::begin(TaskId::MAIN);
             // SAFETY: the handler is a function without captures.
@@ -207,9 +283,18 @@ pub(crate) fn start() {
     }
 }
 
-/// The drop-in was used.
-pub(crate) fn attach() {
-    ATTACHED.store(true, Ordering::Relaxed);
+/// The drop-in was used, and speaks this version of the interface.
+pub(crate) fn attach(version: u32) {
+    let known = ATTACHED.load(Ordering::Relaxed);
+    if known == 0 || known == INTERFACE_VERSION {
+        ATTACHED.store(version, Ordering::Relaxed);
+    }
+    if version != INTERFACE_VERSION {
+        eprintln!(
+            "finishline: the drop-in for rayon-core speaks version {version} of its interface, and \
+             the runtime version {INTERFACE_VERSION}: what is found does not count"
+        );
+    }
 }
 
 /// The program would wait for ever: ends the process.
@@ -225,15 +310,21 @@ const UNKNOWN: c_int = 4;
 
 /// Ends checking and writes the findings.
 pub(crate) extern "C" fn end() {
-    OWNER.store(0, Ordering::Relaxed);
-    // SAFETY: with no owner nobody else uses it.
+    GIVEN_UP.store(true, Ordering::Release);
+    if !claim(thread_pointer()) && !claim(NOBODY) {
+        eprintln!(
+            "finishline: a thread that is not followed ended the process; its findings are lost"
+        );
+        return;
+    }
+    // SAFETY: `OWNER` is `IN_USE`, by this call, and stays so.
     let Some(checker) = (unsafe { (*CHECKER.0.get()).as_ref() }) else {
         return;
     };
     if let Some(failure) = checker.failure() {
         eprintln!("finishline: from some point on this process was not checked: {failure}");
     }
-    let races = checker.races.iter().count();
+    let races = checker.found.races.iter().count();
     if checker.options.output.is_none() && races > 0 {
         eprintln!("finishline: {races} races; run by `cargo finishline` to see them");
     }
@@ -256,11 +347,11 @@ fn save(checker: &Checker, goes_on: bool) {
             .collect(),
         directory: text(std::env::current_dir()),
         modules: modules().into_iter().map(|mapped| mapped.module).collect(),
-        drop_in: ATTACHED.load(Ordering::Relaxed),
+        drop_in: Some(ATTACHED.load(Ordering::Relaxed)).filter(|version| *version != 0),
         threads: UNFOLLOWED.load(Ordering::Relaxed) + checker.other_threads(),
         goes_on,
     };
-    if let Err(error) = replace(output, &findings::write(checker, &process)) {
+    if let Err(error) = replace(output, &findings::findings(checker, &process).text()) {
         eprintln!("finishline: cannot write {}: {error}", output.display());
     }
 }
@@ -282,7 +373,8 @@ fn replace(output: &Path, text: &str) -> std::io::Result<()> {
     Ok(())
 }
 
-/// Takes the file that was named, or one beside it if that is taken: by a process that this one started, or that started it.
+/// Takes the file that was named, or one beside it if that is taken: by a process that this one
+/// started, or that started it.
 fn new_file(output: &Path, process: u32) -> std::io::Result<PathBuf> {
     match File::create_new(output) {
         Ok(_) => Ok(output.to_owned()),
@@ -326,7 +418,7 @@ const TLS: u32 = 7;
 const WRITABLE: u32 = 2;
 
 struct Mapped {
-    module: Module,
+    module: ListedModule,
     thread_local: Range<u64>,
     writable: Vec<Range<u64>>,
 }
@@ -374,7 +466,7 @@ fn modules() -> Vec<Mapped> {
             start..start + header.in_memory
         };
         modules.push(Mapped {
-            module: Module {
+            module: ListedModule {
                 path,
                 bias: info.bias,
                 start: info.bias + start,

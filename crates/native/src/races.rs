@@ -1,7 +1,7 @@
-//! What was found: conflicts counted by their two places in the program.
+//! What was found: conflicts, counted by the places of their two accesses.
 //!
-//! A loop can race a million times between the same two lines. One race is kept for each distinct pair of places and kinds of access, with
-//! its first occurrence and the addresses.
+//! A loop can race a million times between the same two lines. One pair is kept for each distinct
+//! pair of places and kinds of access, with its first occurrence and all its addresses.
 
 use crate::addresses::Addresses;
 use crate::holding::{Holding, Taken};
@@ -21,7 +21,7 @@ pub enum Manner {
 }
 
 #[derive(Clone, Copy, Debug)]
-pub struct Access {
+pub struct ConflictingAccess {
     pub kind: AccessKind,
     pub manner: Manner,
     /// How long it is.
@@ -32,7 +32,7 @@ pub struct Access {
     pub holding: Holding,
 }
 
-impl Access {
+impl ConflictingAccess {
     fn key(&self) -> Key {
         (self.at.place, self.kind, self.manner)
     }
@@ -71,14 +71,14 @@ pub struct Names {
 }
 
 #[derive(Clone, Debug)]
-pub struct Race {
+pub struct ConflictingPair {
     /// The first conflict: where the two accesses overlap.
     pub overlap: Range<u64>,
     pub names: Names,
     /// Whether the two race, or what keeps them from it.
     pub meeting: Meeting,
-    pub first: Access,
-    pub second: Access,
+    pub first: ConflictingAccess,
+    pub second: ConflictingAccess,
     /// All addresses at which this pair races.
     pub addresses: Addresses,
 }
@@ -86,8 +86,8 @@ pub struct Race {
 type Key = (u64, AccessKind, Manner);
 
 #[derive(Debug, Default)]
-pub struct Races {
-    races: Vec<Race>,
+pub struct ConflictingPairs {
+    pairs: Vec<ConflictingPair>,
     numbers: IdMap<[Key; 2], usize>,
     /// Pairs that were not kept.
     dropped: IdSet<[Key; 2]>,
@@ -95,25 +95,25 @@ pub struct Races {
     addresses: Addresses,
 }
 
-impl Races {
-    /// Keeps so many pairs.
-    pub fn new(most: usize) -> Races {
-        Races {
+impl ConflictingPairs {
+    /// Keeps at most this number of pairs.
+    pub fn new(most: usize) -> ConflictingPairs {
+        ConflictingPairs {
             most,
-            ..Races::default()
+            ..ConflictingPairs::default()
         }
     }
 
     /// Whether a conflict of these two is known.
-    pub fn contains(&self, first: &Access, second: &Access) -> bool {
+    pub fn contains(&self, first: &ConflictingAccess, second: &ConflictingAccess) -> bool {
         self.numbers.contains_key(&[first.key(), second.key()])
     }
 
     /// Counts a conflict at these addresses; its names are asked for when the pair is new.
     pub fn add(
         &mut self,
-        first: Access,
-        second: Access,
+        first: ConflictingAccess,
+        second: ConflictingAccess,
         at: Range<u64>,
         meeting: Meeting,
         names: impl FnOnce() -> Names,
@@ -121,14 +121,14 @@ impl Races {
         let key = [first.key(), second.key()];
         let number = match self.numbers.get(&key) {
             Some(number) => *number,
-            None if self.races.len() >= self.most => {
+            None if self.pairs.len() >= self.most => {
                 self.dropped.insert(key);
                 self.addresses.insert(at);
                 return;
             }
             None => {
-                let number = self.races.len();
-                self.races.push(Race {
+                let number = self.pairs.len();
+                self.pairs.push(ConflictingPair {
                     overlap: at.clone(),
                     names: names(),
                     meeting,
@@ -140,7 +140,7 @@ impl Races {
                 number
             }
         };
-        let race = &mut self.races[number];
+        let race = &mut self.pairs[number];
         if race.overlap.end == at.start
             && race.addresses.count() == race.overlap.end - race.overlap.start
         {
@@ -157,16 +157,16 @@ impl Races {
         &self.addresses
     }
 
-    pub fn iter(&self) -> impl Iterator<Item = &Race> {
-        self.races.iter()
+    pub fn iter(&self) -> impl Iterator<Item = &ConflictingPair> {
+        self.pairs.iter()
     }
 
     pub fn is_empty(&self) -> bool {
-        self.races.is_empty()
+        self.pairs.is_empty()
     }
 
     /// How many pairs were found, those that were not kept included.
     pub fn distinct(&self) -> usize {
-        self.races.len() + self.dropped.len()
+        self.pairs.len() + self.dropped.len()
     }
 }

@@ -1,16 +1,20 @@
-//! Functions of the precompiled standard library that the runtime stands before, as what they do to atomic variables is not told.
+//! Functions of the precompiled standard library that the runtime stands before, because their
+//! atomic operations are not instrumented.
 //!
-//! A program's calls of such a function come here by the linker's `--wrap`; `crates/native/symbols.txt` lists them. Each is told before and
-//! after it has done its work, or one of these, by the address of what it works on and, if it is called with two, the other.
+//! The linker's `--wrap` leads a program's calls here; `crates/native/symbols.txt` lists the
+//! functions. The runtime acts before or after the function itself, or both, and gets its first two
+//! arguments.
 
-use crate::process::checker;
+use crate::checker::Checker;
+use crate::process::with_checker;
 use crate::reach;
 use crate::synchronisation::{How, Operation};
 use std::arch::naked_asm;
 use std::sync::atomic::{AtomicU32, Ordering};
 
-/// `__finishline_wrap_$name` tells `$before` the first two arguments, calls the function with all, and tells `$after` these two, what `$before` answered, and the
-/// result. It keeps to the frame that unwinding needs.
+/// `__finishline_wrap_$name` tells `$before` the first two arguments, calls the function with all,
+/// and tells `$after` these two, what `$before` answered, and the result. It keeps to the frame
+/// that unwinding needs.
 macro_rules! wrap {
     ($($wrap:ident $real:ident $before:path, $after:path;)*) => {
         $(
@@ -84,25 +88,23 @@ extern "C" fn nothing(_: u64, _: u64) -> u64 {
 
 extern "C" fn nothing_more(_: u64, _: u64, _: u64, _: u64) {}
 
-/// An initialiser has run once, in this call or before, and it is told what it did to whoever finds it done. The first argument is the address of
-/// the state.
+/// An initialiser has run, in this call or before. What it did happens before this call returns.
+/// The first argument is the address of the state.
 extern "C" fn once_is_done(state: u64, _: u64, _: u64, _: u64) {
-    if let Some(checker) = checker() {
-        checker.done_once(state);
-    }
+    with_checker(|checker| checker.done_once(state));
 }
 
-/// A count, a flag and a reference: which of them is the count is the compiler's choice.
+/// The scope's data are a count, a flag and a reference, in an order that the compiler chooses.
 const WORDS_OF_SCOPE: u64 = 3;
 
-/// A thread of a scope says that it has ended: what it did happens before whatever finds that. The first argument is the scope's data, in which the count
-/// of threads is.
+/// A thread of a scope says that it has ended. What it did happens before the scope finds that. The
+/// first argument is the scope's data, which has the count of threads.
 extern "C" fn thread_of_scope_ends(scope: u64, _: u64) -> u64 {
-    if let Some(checker) = checker() {
+    with_checker(|checker| {
         for word in 0..WORDS_OF_SCOPE {
             checker.published(scope + 8 * word);
         }
-    }
+    });
     0
 }
 
@@ -115,16 +117,15 @@ fn value(futex: u64) -> u64 {
 
 /// Takes, or gives up, a lock by replacing one value by another.
 fn replaced(futex: u64, before: u64, after: u64, takes: bool) {
-    if let Some(checker) = checker() {
-        checker.unseen(&Operation {
-            address: futex,
-            before: Some(before),
-            after: Some(after),
-            how: How::Replaced,
-            acquires: takes,
-            releases: !takes,
-        });
-    }
+    let operation = Operation {
+        address: futex,
+        before: Some(before),
+        after: Some(after),
+        how: How::Replaced,
+        acquires: takes,
+        releases: !takes,
+    };
+    with_checker(|checker| checker.unseen(&operation));
 }
 
 const UNLOCKED: u64 = 0;
@@ -134,7 +135,8 @@ extern "C" fn mutex_is_locked(mutex: u64, _: u64, _: u64, _: u64) {
     replaced(mutex, UNLOCKED, value(mutex), true);
 }
 
-/// The bits of a reader-writer lock's state that count its readers, all of them set for a writer; the others say who waits.
+/// The bits of a reader-writer lock's state that count its readers, all of them set for a writer;
+/// the others say who waits.
 const READERS: u64 = 0x3fff_ffff;
 
 extern "C" fn rwlock_is_read(lock: u64, _: u64, _: u64, _: u64) {
@@ -147,7 +149,7 @@ extern "C" fn rwlock_is_written(lock: u64, _: u64, _: u64, _: u64) {
     replaced(lock, state & !READERS, state, true);
 }
 
-/// A condition variable gives the mutex, the second argument, up for the time that it waits.
+/// A condition variable releases the mutex, its second argument, while it waits.
 extern "C" fn condition_waits(_: u64, mutex: u64) -> u64 {
     replaced(mutex, value(mutex), UNLOCKED, false);
     0
@@ -159,14 +161,12 @@ extern "C" fn condition_waited(_: u64, mutex: u64, _: u64, _: u64) {
 
 /// What is before a barrier in one thread happens before what is behind it in each.
 extern "C" fn barrier_waits(barrier: u64, _: u64) -> u64 {
-    checker().map_or(0, |checker| checker.arrives_at_barrier(barrier))
+    with_checker(|checker| checker.arrives_at_barrier(barrier)).unwrap_or(0)
 }
 
 /// The result tells whether this thread was the last, with which the barrier begins anew.
 extern "C" fn barrier_waited(barrier: u64, _: u64, round: u64, result: u64) {
-    if let Some(checker) = checker() {
-        checker.leaves_barrier(barrier, round, result & 0xff != 0);
-    }
+    with_checker(|checker| checker.leaves_barrier(barrier, round, result & 0xff != 0));
 }
 
 /// A thread's description is shared: its block begins with two counts.
@@ -174,13 +174,15 @@ const BYTES_OF_COUNTS: u64 = 16;
 /// They are followed by a name, a number and the word by which the thread parks.
 const MOST_BYTES_OF_THREAD: u64 = 64;
 
-/// The thread has taken the token that another one had put there, perhaps without waiting for it. To put it there is seen: it is a release of a word in the
-/// thread's description, which one of its thread-local variables refers to. A token that is taken leaves a zero.
+/// The thread has taken the token that another thread put there, perhaps without waiting. Putting
+/// the token there was seen: it is a release of a word in the thread's description, which a
+/// thread-local variable refers to. A token that is taken leaves a zero.
 extern "C" fn has_parked(_: u64, _: u64, _: u64, _: u64) {
-    let Some(checker) = checker() else {
-        return;
-    };
-    for description in reach::references(&checker.private) {
+    with_checker(takes_token);
+}
+
+fn takes_token(checker: &mut Checker) {
+    for description in reach::references(&checker.thread.thread_locals) {
         let block = description.checked_sub(BYTES_OF_COUNTS);
         let block = block.and_then(|start| checker.heap.live(start));
         let Some(block) = block.filter(|block| block.bytes <= MOST_BYTES_OF_THREAD) else {

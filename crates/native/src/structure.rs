@@ -1,43 +1,21 @@
 //! Tasks and finishes as they were created, for the report.
 //!
-//! The detector needs of a task nothing but its stamp; this is what a reader wants to know: what kind of task it was, who created
-//! it, where, and which finish waits for it.
+//! The detector needs only the stamp of a task. A reader of the report wants to know what kind of
+//! task it was, who created it, where, and which finish waits for it.
 
-use crate::calls::Node;
-pub use finishline_model::native::{NativeFinishKind as FinishKind, NativeTaskKind as TaskKind};
+use crate::calls::CallNode;
+pub use finishline_model::kinds::{NativeFinishKind as FinishKind, NativeTaskKind as TaskKind};
 use finishline_model::{FinishId, TaskId};
-
-/// The kinds of tasks by the numbers that the drop-in uses.
-pub const TASKS_BY_NUMBER: [TaskKind; 8] = [
-    TaskKind::JoinLeft,
-    TaskKind::JoinRight,
-    TaskKind::ScopeSpawn,
-    TaskKind::Spawn,
-    TaskKind::Broadcast,
-    TaskKind::SpawnBroadcast,
-    TaskKind::ScopeSpawnFifo,
-    TaskKind::SpawnFifo,
-];
-
-/// The kinds of finishes by the numbers that the drop-in uses.
-pub const FINISHES_BY_NUMBER: [FinishKind; 6] = [
-    FinishKind::Join,
-    FinishKind::Scope,
-    FinishKind::ScopeFifo,
-    FinishKind::InPlaceScope,
-    FinishKind::InPlaceScopeFifo,
-    FinishKind::Broadcast,
-];
 
 /// A place in the program, with the calls that led there.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub struct Position {
     pub place: u64,
-    pub calls: Node,
+    pub calls: CallNode,
 }
 
 #[derive(Clone, Copy, Debug)]
-pub struct Task {
+pub struct CreatedTask {
     pub kind: TaskKind,
     pub parent: TaskId,
     pub finish: FinishId,
@@ -45,7 +23,7 @@ pub struct Task {
 }
 
 #[derive(Clone, Copy, Debug)]
-pub struct Finish {
+pub struct OpenedFinish {
     pub kind: FinishKind,
     pub task: TaskId,
     /// The innermost one open around it.
@@ -56,8 +34,8 @@ pub struct Finish {
 /// All tasks and finishes of a run, by their ids.
 #[derive(Debug)]
 pub struct Structure {
-    tasks: Vec<Task>,
-    finishes: Vec<Finish>,
+    tasks: Vec<CreatedTask>,
+    finishes: Vec<OpenedFinish>,
     running: TaskId,
     /// The innermost finish that is open in the running thread.
     innermost: FinishId,
@@ -74,13 +52,13 @@ impl Structure {
     /// Main and the program's own finish.
     pub fn new(created: Position) -> Structure {
         Structure {
-            tasks: vec![Task {
+            tasks: vec![CreatedTask {
                 kind: TaskKind::Main,
                 parent: TaskId::MAIN,
                 finish: FinishId::ROOT,
                 created,
             }],
-            finishes: vec![Finish {
+            finishes: vec![OpenedFinish {
                 kind: FinishKind::Program,
                 task: TaskId::MAIN,
                 parent: FinishId::ROOT,
@@ -107,11 +85,11 @@ impl Structure {
         self.running
     }
 
-    pub fn task(&self, id: TaskId) -> &Task {
+    pub fn task(&self, id: TaskId) -> &CreatedTask {
         &self.tasks[id.index()]
     }
 
-    pub fn finish(&self, id: FinishId) -> &Finish {
+    pub fn finish(&self, id: FinishId) -> &OpenedFinish {
         &self.finishes[id.index()]
     }
 
@@ -125,7 +103,7 @@ impl Structure {
 
     pub fn begin_task(&mut self, kind: TaskKind, finish: FinishId, created: Position) -> TaskId {
         let id = TaskId::from_index(self.tasks.len());
-        self.tasks.push(Task {
+        self.tasks.push(CreatedTask {
             kind,
             parent: self.running,
             finish,
@@ -144,7 +122,7 @@ impl Structure {
 
     pub fn begin_finish(&mut self, kind: FinishKind, created: Position) -> FinishId {
         let id = FinishId::from_index(self.finishes.len());
-        self.finishes.push(Finish {
+        self.finishes.push(OpenedFinish {
             kind,
             task: self.running,
             parent: self.innermost,

@@ -1,12 +1,14 @@
 //! Threads of the program: how they begin, end, are joined, and wait.
 //!
-//! A thread that the checked one creates is followed: it gets the [baton](crate::baton) at once, and its creator is the next to have it when the thread ends or
-//! waits. What a thread did is released at its end and acquired by who joins it.
+//! A thread that the checked one creates is followed. It gets the [baton](crate::baton) at once,
+//! and its creator is the next to have the baton when the thread ends or waits. The end of a thread
+//! releases what it did, and a join acquires it.
 
 use crate::baton::{self, For};
-use crate::checker::Waits;
-use crate::process::{self, checker};
+use crate::checker::Checker;
+use crate::process::{self, with_checker};
 use finishline_model::TaskId;
+use finishline_model::kinds::WaitKind;
 use std::ffi::{c_char, c_int, c_void};
 
 pub(crate) type Start = unsafe extern "C" fn(*mut c_void) -> *mut c_void;
@@ -49,7 +51,7 @@ pub(crate) fn create(
     }) else {
         return AGAIN;
     };
-    if checker().is_none() {
+    if !process::is_checked() {
         process::unfollowed_thread();
         // SAFETY: the program's own call.
         return unsafe { create(thread, attributes, start, argument) };
@@ -76,16 +78,19 @@ unsafe extern "C" fn run(launch: *mut c_void) -> *mut c_void {
     // SAFETY: what `create` handed over.
     let launch = unsafe { Box::from_raw(launch.cast::<Launch>()) };
     let entry = (&raw const launch).addr() as u64;
+    // What the C library allocates to find them out is not the program's.
+    let (stack, thread_locals) = process::ranges();
     process::take_over();
-    if let Some(checker) = checker() {
-        let (stack, private) = process::ranges();
-        baton::begin(checker.begin_thread(launch.place, entry, stack, private));
+    let begin = |checker: &mut Checker| {
+        checker.begin_thread(launch.place, entry, stack.clone(), thread_locals.clone())
+    };
+    if let Some(task) = with_checker(begin) {
+        baton::begin(task);
     }
     // SAFETY: the program's own function and argument.
     let result = unsafe { (launch.start)(launch.argument) };
-    if let Some(checker) = checker() {
-        let name = process::own_name();
-        checker.end_thread(name);
+    let name = process::own_name();
+    if with_checker(|checker| checker.end_thread(name)).is_some() {
         baton::end(name);
     }
     result
@@ -100,17 +105,15 @@ pub(crate) fn join(thread: usize, result: *mut *mut c_void, place: u64) -> c_int
         return AGAIN;
     };
     let name = thread as u64;
-    let followed = checker().is_some_and(|checker| !checker.has_ended(name));
+    let followed = with_checker(|checker| !checker.has_ended(name)) == Some(true);
     // SAFETY: the program's own call.
     let join = || unsafe { join(thread, result) };
     let failed = match followed {
-        true => waits(For::Thread(name), false, Waits::Join, place, join),
+        true => waits(For::Thread(name), false, WaitKind::Join, place, join),
         false => join(),
     };
-    if let Some(checker) = checker()
-        && failed == 0
-    {
-        checker.join_thread(name);
+    if failed == 0 {
+        with_checker(|checker| checker.join_thread(name));
     }
     failed
 }
@@ -119,19 +122,18 @@ pub(crate) fn join(thread: usize, result: *mut *mut c_void, place: u64) -> c_int
 pub(crate) fn waits<T>(
     what: For,
     limited: bool,
-    waits: Waits,
+    waits: WaitKind,
     place: u64,
     wait: impl FnOnce() -> T,
 ) -> T {
-    let Some(checker) = checker() else {
-        return wait();
-    };
-    let address = match what {
-        For::Word { address, .. } => address,
-        _ => 0,
-    };
-    let stopped = checker.would_stop(waits, address, place);
-    // Whoever created a test's thread does nothing for it.
-    let limited = limited && !(checker.options.test_thread && stopped.task == TaskId::MAIN);
-    baton::wait(what, limited, stopped, wait)
+    let begun = with_checker(|checker| {
+        let stopped = checker.would_stop(waits, place);
+        // The thread that created a test's thread does nothing for it.
+        let limited = limited && !(checker.options.test_thread && stopped.task == TaskId::MAIN);
+        (limited, stopped)
+    });
+    match begun {
+        Some((limited, stopped)) => baton::wait(what, limited, stopped, wait),
+        None => wait(),
+    }
 }

@@ -1,7 +1,8 @@
 //! Random programs of tasks that access overlapping bytes, against the oracle byte by byte.
 //!
-//! The oracle sees each byte as a location of its own, a byte that was allocated again as a new one, and the end of a block as a
-//! write. The checker must find the same racing bytes, and every pair of places that it names must be a race by the definition.
+//! The oracle sees each byte as a location of its own, a byte that was allocated again as a new
+//! one, and the end of a block as a write. The checker must find the same racing bytes, and every
+//! pair of places that it names must be a race by the definition.
 //!
 //! `FINISHLINE_SEEDS=n` runs n programs, `FINISHLINE_SEED=s` starts at seed s.
 
@@ -283,7 +284,7 @@ impl Pair {
     }
 
     /// The accesses of a location from the place of one that is named.
-    fn recorded(&self, location: Location, access: &races::Access) -> Vec<Recorded> {
+    fn recorded(&self, location: Location, access: &races::ConflictingAccess) -> Vec<Recorded> {
         let all = self.oracle.accesses(location).iter();
         let from_there: Vec<Recorded> = all
             .filter(|recorded| u64::from(recorded.access.0) == access.at.place)
@@ -308,6 +309,7 @@ impl Pair {
         let expected: BTreeSet<u64> = racing.iter().map(|location| location.0 % WINDOW).collect();
         let found: BTreeSet<u64> = self
             .checker
+            .found
             .races
             .addresses()
             .iter()
@@ -316,7 +318,7 @@ impl Pair {
         assert_eq!(found, expected);
 
         let mut named = BTreeSet::new();
-        for race in self.checker.races.iter() {
+        for race in self.checker.found.races.iter() {
             // Those of the tasks that are named, and those of others from the same places.
             let mut of_those_tasks = false;
             for byte in race.addresses.iter().map(|address| address - BASE) {
@@ -345,7 +347,8 @@ impl Pair {
     }
 }
 
-/// Up to where a block is new: what is left of the last word belongs to nobody, unless blocks are packed so that they begin inside words.
+/// Up to where a block is new: what is left of the last word belongs to nobody, unless blocks are
+/// packed so that they begin inside words.
 fn end_of_word(start: u64, bytes: u64) -> u64 {
     match start % 8 {
         0 => (start + bytes).next_multiple_of(8).min(WINDOW),

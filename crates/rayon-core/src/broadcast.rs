@@ -1,10 +1,11 @@
 //! `broadcast`: one task per thread of a pool, each on its own thread.
 //!
-//! A broadcast that somebody waits for is a finish with one task for each thread. A spawned one is a task, inside of which
-//! there is such a finish: so the closure that all share is dropped after the last of them, whoever goes on meanwhile.
+//! A broadcast that its caller waits for is a finish with one task for each thread. A spawned
+//! broadcast is a task with such a finish inside. So the closure that all tasks share is dropped
+//! after the last of them.
 //!
-//! Panics: all threads run the closure to its end. `broadcast` then passes on the panic of the lowest index; a spawned
-//! broadcast hands each panic to the scope or to the pool's panic handler.
+//! Panics: all threads run the closure to its end. `broadcast` then passes on the panic of the
+//! lowest index; a spawned broadcast hands each panic to the scope or to the pool's panic handler.
 
 use crate::place::Visit;
 use crate::pool::PoolRef;
@@ -19,7 +20,8 @@ use std::thread;
 pub struct BroadcastContext<'a> {
     pool: &'a PoolRef,
     index: usize,
-    /// About one thread and one call: neither to be sent, nor shared, nor stored in place of another.
+    /// About one thread and one call: neither to be sent, nor shared, nor stored in place of
+    /// another.
     _marker: PhantomData<&'a mut dyn Fn()>,
 }
 

@@ -1,15 +1,17 @@
 //! [`ThreadPoolBuilder`]: what a program decides about a pool, and what of it matters here.
 //!
-//! **The number of threads** is the one that the program sets with `num_threads`, at most [`max_num_threads`]. If it sets
-//! none, the runtime decides (`--logical-threads`, 16 by default), for the global pool as for others. The environment
-//! variables `RAYON_NUM_THREADS` and `RAYON_RS_NUM_CPUS` are **not** read: they size a machine, whereas here the number
-//! says how finely parallel iterators split, and a `RAYON_NUM_THREADS=1` left in a shell must not weaken a check.
+//! **The number of threads** is the one that the program sets with `num_threads`, at most
+//! [`max_num_threads`]. If it sets none, the runtime decides (`--logical-threads`, 16 by default),
+//! for the global pool as for others. The environment variables `RAYON_NUM_THREADS` and
+//! `RAYON_RS_NUM_CPUS` are **not** read: they size a machine, whereas here the number says how
+//! finely parallel iterators split, and a `RAYON_NUM_THREADS=1` left in a shell must not weaken a
+//! check.
 //!
-//! A pool of one thread is no exception: its joins and spawns are reported as parallel tasks. The answer is about the
-//! program's task structure, on pools of any size.
+//! A pool of one thread is no exception: its joins and spawns are reported as parallel tasks. The
+//! answer is about the program's task structure, on pools of any size.
 //!
-//! Names and stack sizes are handed to a spawn handler and have no effect otherwise; nor has `breadth_first`, as the order
-//! in which tasks run does not matter.
+//! Names and stack sizes are handed to a spawn handler and have no effect otherwise; nor has
+//! `breadth_first`, as the order in which tasks run does not matter.
 
 use crate::error::BuildResult;
 use crate::pool::{self, Handlers, PoolRef};
@@ -42,7 +44,8 @@ pub struct ThreadPoolBuilder<S = DefaultSpawn> {
     breadth_first: bool,
 }
 
-/// Only for threads that are started in the default way: otherwise `S` would have to be spelled out.
+/// Only for threads that are started in the default way: otherwise `S` would have to be spelled
+/// out.
 impl Default for ThreadPoolBuilder {
     fn default() -> Self {
         ThreadPoolBuilder {
@@ -63,8 +66,8 @@ impl ThreadPoolBuilder {
         Self::default()
     }
 
-    /// Builds a pool whose threads live inside this call. `wrapper` is called for each and should call
-    /// [`ThreadBuilder::run`]; `with_pool` gets the pool.
+    /// Builds a pool whose threads live inside this call. `wrapper` is called for each and should
+    /// call [`ThreadBuilder::run`]; `with_pool` gets the pool.
     pub fn build_scoped<W, F, R>(self, wrapper: W, with_pool: F) -> BuildResult<R>
     where
         W: Fn(ThreadBuilder) + Sync,
@@ -112,7 +115,8 @@ impl<S: ThreadSpawn> ThreadPoolBuilder<S> {
 }
 
 impl<S> ThreadPoolBuilder<S> {
-    /// Lets the program start the threads: `spawn` gets each and sees to it that [`ThreadBuilder::run`] is called.
+    /// Lets the program start the threads: `spawn` gets each and sees to it that
+    /// [`ThreadBuilder::run`] is called.
     pub fn spawn_handler<F>(self, spawn: F) -> ThreadPoolBuilder<CustomSpawn<F>>
     where
         F: FnMut(ThreadBuilder) -> io::Result<()>,
@@ -143,7 +147,8 @@ impl<S> ThreadPoolBuilder<S> {
         self
     }
 
-    /// Makes the building thread the pool's thread 0 from then on. Building fails if it is in a pool already.
+    /// Makes the building thread the pool's thread 0 from then on. Building fails if it is in a
+    /// pool already.
     pub fn use_current_thread(mut self) -> Self {
         self.use_current_thread = true;
         self

@@ -1,4 +1,5 @@
-//! What programs of rayon's first days use: [`Configuration`] and [`initialize`], both forwarding to the builder.
+//! What programs of rayon's first days use: [`Configuration`] and [`initialize`], both forwarding
+//! to the builder.
 
 #![allow(deprecated)]
 

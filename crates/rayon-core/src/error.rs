@@ -1,4 +1,5 @@
-//! Why a pool could not be built. The messages are rayon's own, since programs show and compare them.
+//! Why a pool could not be built. The messages are rayon's own, since programs show and compare
+//! them.
 
 use std::error::Error;
 use std::fmt;
@@ -6,8 +7,8 @@ use std::io;
 
 pub(crate) type BuildResult<T> = Result<T, ThreadPoolBuildError>;
 
-/// The error of [`ThreadPoolBuilder`](crate::ThreadPoolBuilder): a second global pool, a thread in two pools, or a
-/// spawn handler that failed.
+/// The error of [`ThreadPoolBuilder`](crate::ThreadPoolBuilder): a second global pool, a thread in
+/// two pools, or a spawn handler that failed.
 #[derive(Debug)]
 pub struct ThreadPoolBuildError {
     kind: Reason,

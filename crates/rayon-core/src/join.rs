@@ -1,7 +1,8 @@
 //! `join`: two tasks in a finish of their own.
 //!
-//! The left half runs first, or the right one if the runtime asks for it; both always run. As in rayon, the left half's
-//! panic wins over the right one's, and what the other half returned is dropped.
+//! The left half runs first, or the right one if the runtime asks for it; both always run. As in
+//! rayon, the left half's panic wins over the right one's, and what the other half returned is
+//! dropped.
 
 use crate::place::Visit;
 use crate::pool::PoolRef;
@@ -21,10 +22,11 @@ pub struct FnContext {
 impl FnContext {
     /// Whether the closure runs on another thread than the one that called [`join_context`].
     ///
-    /// Parallel iterators ask this to decide how far to split: pieces that move split on, others stop after as many
-    /// levels as the pool's number of threads calls for. It is true for both halves if the caller is outside of all
-    /// pools, as in rayon. Inside it is not the truth about a thread that is answered but the same for all halves:
-    /// whether the runtime wants every iterator split as far as it can.
+    /// Parallel iterators ask this to decide how far to split: pieces that move split on, others
+    /// stop after as many levels as the pool's number of threads calls for. It is true for both
+    /// halves if the caller is outside of all pools, as in rayon. Inside it is not the truth about
+    /// a thread that is answered but the same for all halves: whether the runtime wants every
+    /// iterator split as far as it can.
     #[inline]
     pub fn migrated(&self) -> bool {
         self.migrated

@@ -1,8 +1,9 @@
 //! Stands in for rayon-core in programs that Finishline checks.
 //!
-//! The public interface is that of rayon-core 1.12 and 1.13, so that rayon and every program compile unchanged against it.
-//! Instead of scheduling tasks on threads, it runs them depth-first on the thread that calls and tells the Finishline
-//! runtime how they nest; the runtime then knows which accesses could be parallel under *some* schedule of rayon's.
+//! The public interface is that of rayon-core 1.12 and 1.13, so that rayon and every program
+//! compile unchanged against it. Instead of scheduling tasks on threads, it runs them depth-first
+//! on the thread that calls and tells the Finishline runtime how they nest; the runtime then knows
+//! which accesses could be parallel under *some* schedule of rayon's.
 //!
 //! | rayon | told to the runtime |
 //! |---|---|
@@ -13,17 +14,22 @@
 //! | `spawn_broadcast` | such a task, or one of the scope, with a broadcast inside |
 //! | `install`, `ThreadPool::…` | nothing of its own: a call |
 //!
-//! Where to look: `runtime` is the seam to the runtime and says what the instrumentation may see of this crate;
-//! `task` makes a closure a task; `place` decides which thread a task believes to be on; `pool`, `threads` and
-//! `builder` are pools and what a program can configure about them.
+//! Where to look: `runtime` is the seam to the runtime and says what the instrumentation may see of
+//! this crate; `task` makes a closure a task; `place` decides which thread a task believes to be
+//! on; `pool`, `threads` and `builder` are pools and what a program can configure about them.
 //!
-//! Compiled as a single `rustc` call on this file, without build script or dependencies, in edition 2021 or 2024.
+//! Compiled as a single `rustc` call on this file, without build script or dependencies, in edition
+//! 2021 or 2024.
 
 mod broadcast;
 mod builder;
 mod configuration;
 mod error;
 mod join;
+// One file for drop-in, runtime and tool. This crate has no dependencies, so it names the file.
+#[allow(dead_code, unreachable_pub)]
+#[path = "../../model/src/kinds.rs"]
+mod kinds;
 mod place;
 mod pool;
 mod runtime;

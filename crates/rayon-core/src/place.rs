@@ -1,25 +1,29 @@
 //! Which logical thread of which pool the running task is on.
 //!
-//! Everything runs on the caller's thread; pools have *logical* threads, which are numbers. A place, a pool and one of
-//! its threads, is kept per real thread and restored when a `Visit` ends, so within one task the index never changes.
-//! Outside of all pools there is no place, and `current_thread_index` is `None`, as in rayon.
+//! Everything runs on the caller's thread; pools have *logical* threads, which are numbers. A
+//! place, a pool and one of its threads, is kept per real thread and restored when a `Visit` ends,
+//! so within one task the index never changes. Outside of all pools there is no place, and
+//! `current_thread_index` is `None`, as in rayon.
 //!
-//! **Which thread a task is on.** The choice is a schedule that rayon could have made, namely the one in which every
-//! task that can be stolen is stolen: the left half of a join stays on its parent's thread, while the right half and
-//! everything spawned goes to another one. Threads are taken in turn, skipping those that a suspended task is on. So a
-//! body that holds on to the scratch of its own thread while it spawns never meets a child on the same index, which
-//! could not happen in rayon either. When all are taken (deep nesting), the next in turn serves: rayon's threads, too,
-//! take on other tasks while they wait.
+//! **Which thread a task is on.** The choice is a schedule that rayon could have made, namely the
+//! one in which every task that can be stolen is stolen: the left half of a join stays on its
+//! parent's thread, while the right half and everything spawned goes to another one. Threads are
+//! taken in turn, skipping those that a suspended task is on. So a body that holds on to the
+//! scratch of its own thread while it spawns never meets a child on the same index, which could not
+//! happen in rayon either. When all are taken (deep nesting), the next in turn serves: rayon's
+//! threads, too, take on other tasks while they wait.
 //!
-//! **What that means for scratch memory indexed by thread.** Two tasks with the same index run one after the other in
-//! every schedule in which they have it, but no event orders them here. Slots that are guarded by locks or are atomic
-//! need nothing more. Unguarded slots (`UnsafeCell` indexed by `current_thread_index`) conflict between any two tasks
-//! that are parallel and got the same index, and the drop-in cannot tell the runtime that their thread orders them.
-//! Spreading tasks over all indices keeps such pairs rare, and keeps real races between tasks visible that a constant
-//! index would make look as if they shared a thread. Broadcasts are exact: task `i` is on thread `i`.
+//! **What that means for scratch memory indexed by thread.** Two tasks with the same index run one
+//! after the other in every schedule in which they have it, but no event orders them here. Slots
+//! that are guarded by locks or are atomic need nothing more. Unguarded slots (`UnsafeCell` indexed
+//! by `current_thread_index`) conflict between any two tasks that are parallel and got the same
+//! index, and the drop-in cannot tell the runtime that their thread orders them. Spreading tasks
+//! over all indices keeps such pairs rare, and keeps real races between tasks visible that a
+//! constant index would make look as if they shared a thread. Broadcasts are exact: task `i` is on
+//! thread `i`.
 //!
-//! Nothing here may be inlined into instrumented code (`runtime.rs` says why). Counters are relaxed: they balance the
-//! choice of indices and publish nothing.
+//! Nothing here may be inlined into instrumented code (`runtime.rs` says why). Counters are
+//! relaxed: they balance the choice of indices and publish nothing.
 
 use crate::pool::{Pool, PoolRef};
 use std::cell::Cell;
@@ -27,12 +31,12 @@ use std::marker::PhantomData;
 use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
 
 thread_local! {
-    static HERE: Cell<Option<Place>> = const { Cell::new(None) };
+    static HERE: Cell<Option<PoolThread>> = const { Cell::new(None) };
 }
 
 #[derive(Clone, Copy)]
-struct Place {
-    /// Kept alive by whoever entered the pool.
+struct PoolThread {
+    /// The visit that entered the pool keeps it alive.
     pool: *const Pool,
     thread: usize,
 }
@@ -76,7 +80,7 @@ impl Threads {
 pub(crate) struct Visit<'pool> {
     pool: &'pool PoolRef,
     thread: usize,
-    before: Option<Place>,
+    before: Option<PoolThread>,
     /// A visit belongs to the real thread that it began on.
     here: PhantomData<*const ()>,
 }
@@ -105,7 +109,7 @@ impl<'pool> Visit<'pool> {
 
     fn begin(pool: &'pool PoolRef, thread: usize) -> Visit<'pool> {
         pool.threads().visits[thread].fetch_add(1, Relaxed);
-        let before = HERE.replace(Some(Place {
+        let before = HERE.replace(Some(PoolThread {
             pool: pool.as_ptr(),
             thread,
         }));
@@ -140,7 +144,8 @@ pub(crate) fn settle(pool: &PoolRef) -> bool {
 /// The pool that the running task is in.
 #[inline(never)]
 pub(crate) fn current_pool() -> Option<PoolRef> {
-    // SAFETY: the place was made from a `PoolRef` that whoever visits the pool holds until the visit ends.
+    // SAFETY: the place was made from a `PoolRef` that the visit of the pool holds until the
+    // visit ends.
     HERE.get()
         .map(|place| unsafe { PoolRef::again(place.pool) })
 }

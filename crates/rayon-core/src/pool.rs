@@ -1,16 +1,19 @@
 //! A pool: its logical threads, its handlers, and the global pool.
 //!
-//! Building a pool starts no thread unless the program brings its own (`spawn_handler`, `build_scoped`); those wait in
-//! [`ThreadBuilder::run`](crate::ThreadBuilder::run) until the pool is dropped, and no work ever reaches them.
+//! Building a pool starts no thread unless the program brings its own (`spawn_handler`,
+//! `build_scoped`); those wait in [`ThreadBuilder::run`](crate::ThreadBuilder::run) until the pool
+//! is dropped, and no work ever reaches them.
 //!
-//! **Handlers** are called once per thread. For logical threads the start handlers run when the pool is built, as the
-//! tasks of one broadcast: parallel to each other, before everything that the pool does. DIVERGENCE: in rayon they are
-//! also parallel to what the builder does next, but each precedes the work of its own thread, which no task here
-//! belongs to; ordering them before everything misses a race rather than inventing one. The exit handlers run when the
-//! pool is dropped, as tasks that nothing waits for.
+//! **Handlers** are called once per thread. For logical threads the start handlers run when the
+//! pool is built, as the tasks of one broadcast: parallel to each other, before everything that the
+//! pool does. DIVERGENCE: in rayon they are also parallel to what the builder does next, but each
+//! precedes the work of its own thread, which no task here belongs to; ordering them before
+//! everything misses a race rather than inventing one. The exit handlers run when the pool is
+//! dropped, as tasks that nothing waits for.
 //!
-//! **The global pool** is built at first use or by `build_global`, whichever comes first, and is never dropped. If the
-//! program's own attempt fails, there is none, and using it panics, as with rayon.
+//! **The global pool** is built at first use or by `build_global`, whichever comes first, and is
+//! never dropped. If the program's own attempt fails, there is none, and using it panics, as with
+//! rayon.
 
 use crate::builder::ThreadPoolBuilder;
 use crate::error::{BuildResult, Reason};
@@ -231,7 +234,7 @@ struct Unfinished<'pool>(&'pool PoolRef);
 
 impl Drop for Unfinished<'_> {
     fn drop(&mut self) {
-        // As with rayon, whose threads start at once: whoever exits has started.
+        // As with rayon, whose threads start at once: a thread that exits has started.
         self.0.start();
         self.0.terminate();
     }

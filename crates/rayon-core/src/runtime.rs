@@ -1,63 +1,43 @@
-//! The seam to the Finishline runtime: five C functions, and the only file that declares them.
+//! The interface to the Finishline runtime: five C functions, and the only file that declares them.
 //!
-//! The program's task structure is a tree of tasks in finishes. A finish is opened and closed by the strand that waits;
-//! a task names the finish that waits for it, which need not be the innermost one. The runtime runs a task's body at
-//! once, so that the whole program executes depth-first on the thread that called.
+//! The task structure of a program is a tree of tasks in finishes. The strand that waits opens and
+//! closes a finish. A task names the finish that waits for it, which need not be the innermost one.
+//! The runtime runs the body of a task at once, so the whole program executes depth-first on the
+//! calling thread.
 //!
-//! **What the instrumentation sees.** This crate is compiled without instrumentation, but its generic functions are
-//! instantiated, and its small ones may be inlined, in crates that have it. Two rules keep false reports out:
+//! Kinds cross the interface as numbers, and `__finishline_attach` passes the version of the
+//! interface. Both come from `kinds`, a file that drop-in and runtime share.
 //!
-//! - The drop-in's own state (thread-local place, pools, panics kept in a scope) is touched only by functions that are
-//!   neither generic nor inlined. That is why so many of them say `#[inline(never)]`.
-//! - What goes from one task to another through instrumented memory is either ordered by a finish or a heap block that
-//!   the receiver frees: see `task.rs`.
+//! **What the instrumentation sees.** This crate is compiled without instrumentation. But generic
+//! functions are instantiated, and small functions may be inlined, in crates that are instrumented.
+//! Two rules keep false reports out:
 //!
-//! `Finish` and `task` attach to the runtime before they first call it, so a program is known to have used the drop-in
-//! even if all of its pools have a number of threads of their own.
+//! - Only functions that are neither generic nor inlined touch the drop-in's own state: the
+//!   thread-local place, pools, panics kept in a scope. Hence the many `#[inline(never)]`.
+//! - A value that passes from one task to another through instrumented memory is ordered by a
+//!   finish, or is a heap block that the receiver frees: see `task.rs`.
+//!
+//! `Finish` and `task` attach to the runtime before their first call, so a program is known to have
+//! used the drop-in even if each of its pools has its own number of threads.
 
+use crate::kinds::INTERFACE_VERSION;
+pub(crate) use crate::kinds::{NativeFinishKind as FinishKind, NativeTaskKind as TaskKind};
 use std::ffi::c_void;
 use std::sync::OnceLock;
 
-const ABI_VERSION: u32 = 1;
-
-/// Set in the answer of `__finishline_attach` if parallel iterators shall split as far as they can.
+/// Set in the answer of `__finishline_attach` if parallel iterators shall split down to single
+/// items.
 const SPLIT_FULLY: u32 = 1 << 31;
 
 /// The code of a task. It must not unwind.
 pub(crate) type Body = unsafe extern "C" fn(data: *mut c_void);
 
 unsafe extern "C" {
-    fn __finishline_attach(abi_version: u32) -> u32;
+    fn __finishline_attach(version: u32) -> u32;
     fn __finishline_finish_begin(kind: u32) -> u64;
     fn __finishline_finish_end(finish: u64);
     fn __finishline_task(kind: u32, finish: u64, body: Body, data: *mut c_void);
     fn __finishline_right_first() -> u32;
-}
-
-/// What opened a finish, numbered as the runtime does.
-#[derive(Clone, Copy, Debug)]
-#[repr(u32)]
-pub(crate) enum FinishKind {
-    Join = 0,
-    Scope = 1,
-    ScopeFifo = 2,
-    InPlaceScope = 3,
-    InPlaceScopeFifo = 4,
-    Broadcast = 5,
-}
-
-/// What created a task, numbered as the runtime does.
-#[derive(Clone, Copy, Debug)]
-#[repr(u32)]
-pub(crate) enum TaskKind {
-    JoinLeft = 0,
-    JoinRight = 1,
-    ScopeSpawn = 2,
-    Spawn = 3,
-    Broadcast = 4,
-    SpawnBroadcast = 5,
-    ScopeSpawnFifo = 6,
-    SpawnFifo = 7,
 }
 
 /// A finish that is open.
@@ -72,11 +52,11 @@ impl Finish {
     pub(crate) fn begin(kind: FinishKind) -> Finish {
         attached();
         // SAFETY: a call without preconditions, after attaching.
-        Finish(unsafe { __finishline_finish_begin(kind as u32) })
+        Finish(unsafe { __finishline_finish_begin(kind.number()) })
     }
 
-    /// All tasks of this finish happen before what follows. Finishes of one strand end in the reverse order of their
-    /// beginnings.
+    /// All tasks of this finish happen before what follows. Finishes of one strand end in the
+    /// reverse order of their beginnings.
     #[inline(never)]
     pub(crate) fn end(self) {
         // SAFETY: the handle comes from `begin`, and its owner ends it once.
@@ -92,8 +72,8 @@ impl Finish {
 #[inline(never)]
 pub(crate) unsafe fn task(kind: TaskKind, finish: Finish, body: Body, data: *mut c_void) {
     attached();
-    // SAFETY: the caller vouches for `body` and `data`; whoever holds a `Finish` is inside it.
-    unsafe { __finishline_task(kind as u32, finish.0, body, data) }
+    // SAFETY: the caller vouches for `body` and `data`; a holder of a `Finish` is inside it.
+    unsafe { __finishline_task(kind.number(), finish.0, body, data) }
 }
 
 /// Whether the right half of each join runs before the left one.
@@ -117,5 +97,5 @@ pub(crate) fn splits_fully() -> bool {
 fn attached() -> u32 {
     static ANSWER: OnceLock<u32> = OnceLock::new();
     // SAFETY: a call without preconditions.
-    *ANSWER.get_or_init(|| unsafe { __finishline_attach(ABI_VERSION) })
+    *ANSWER.get_or_init(|| unsafe { __finishline_attach(INTERFACE_VERSION) })
 }

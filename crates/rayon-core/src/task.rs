@@ -1,17 +1,19 @@
 //! How a closure becomes a task, and how its result comes back, without a false report.
 //!
-//! Code here is instantiated in instrumented crates, so every byte that two tasks touch counts as shared memory.
+//! Code here is instantiated in instrumented crates, so every byte that two tasks touch counts as
+//! shared memory.
 //!
-//! - `Joined` is for tasks whose creator waits for them. It lives in the creator's frame and holds the closure and the
-//!   outcome. The task reads and writes it, and the creator looks again only after the finish has ended, which orders
-//!   the two.
-//! - `detach` is for tasks that run on beside their creator. The creator's frame will not do: after the call its
-//!   bytes serve the creator's next locals, unordered with the task's reading of its closure. The closure goes into a
-//!   heap block that the task itself frees, and freed memory is forgotten. For the same reason such closures are always
-//!   `move`: a captured reference to one of the creator's locals would be read from the creator's frame.
+//! - `Joined` is for tasks whose creator waits for them. It lives in the creator's frame and holds
+//!   the closure and the outcome. The task reads and writes it, and the creator looks again only
+//!   after the finish has ended, which orders the two.
+//! - `detach` is for tasks that run on beside their creator. The creator's frame will not do: after
+//!   the call its bytes serve the creator's next locals, unordered with the task's reading of its
+//!   closure. The closure goes into a heap block that the task itself frees, and freed memory is
+//!   forgotten. For the same reason such closures are always `move`: a captured reference to one of
+//!   the creator's locals would be read from the creator's frame.
 //!
-//! Everything that a task puts on the stack lies below the runtime's frame, through a function pointer that nothing can
-//! inline, and is forgotten when the task ends.
+//! Everything that a task puts on the stack lies below the runtime's frame, through a function
+//! pointer that nothing can inline, and is forgotten when the task ends.
 
 use crate::runtime::{self, Finish, TaskKind};
 use std::ffi::c_void;
@@ -35,7 +37,8 @@ impl<F: FnOnce() -> R, R> Joined<F, R> {
     #[inline(never)]
     pub(crate) fn run(&mut self, kind: TaskKind, finish: Finish) {
         let data: *mut Self = self;
-        // SAFETY: `call` gets the `Joined` it expects, which nobody else uses meanwhile; it catches unwinding.
+        // SAFETY: `call` gets the `Joined` it expects, which nobody else uses meanwhile; it catches
+        // unwinding.
         unsafe { runtime::task(kind, finish, Self::call, data.cast()) }
     }
 
@@ -54,7 +57,8 @@ impl<F: FnOnce() -> R, R> Joined<F, R> {
     }
 }
 
-/// Runs `closure` as a task that may go on beside its creator. The closure must not unwind: the process is aborted.
+/// Runs `closure` as a task that may go on beside its creator. The closure must not unwind: the
+/// process is aborted.
 #[inline(never)]
 pub(crate) fn detach<F: FnOnce()>(kind: TaskKind, finish: Finish, closure: F) {
     unsafe extern "C" fn call<F: FnOnce()>(data: *mut c_void) {
@@ -64,12 +68,13 @@ pub(crate) fn detach<F: FnOnce()>(kind: TaskKind, finish: Finish, closure: F) {
     }
 
     let data = Box::into_raw(Box::new(closure));
-    // SAFETY: `call` takes over the block of the type that it is made for; `extern "C"` stops unwinding.
+    // SAFETY: `call` takes over the block of the type that it is made for; `extern "C"` stops
+    // unwinding.
     unsafe { runtime::task(kind, finish, call::<F>, data.cast()) }
 }
 
-/// The result of `closure`, or its panic. Whoever catches one passes it on or hands it to the pool's handler, so a broken
-/// invariant is not hidden from the program.
+/// The result of `closure`, or its panic. The caller passes a panic on or hands it to the pool's
+/// handler, so a broken invariant is not hidden from the program.
 pub(crate) fn catch<R>(closure: impl FnOnce() -> R) -> thread::Result<R> {
     panic::catch_unwind(AssertUnwindSafe(closure))
 }

@@ -1,9 +1,10 @@
 //! [`ThreadPool`], and what a task may ask about the thread it is on.
 //!
-//! A pool's work runs on the thread that asks for it, so `install` is a call. A task never finds another one waiting: when
-//! it runs, everything that was spawned before it has run already. Hence yielding finds nothing to do and no task is
-//! ever pending. A program that yields until its *parent* or a later sibling has done something waits for ever in this
-//! order; that is for the runtime to notice.
+//! A pool's work runs on the thread that asks for it, so `install` is a call. A task never finds
+//! another one waiting: when it runs, everything that was spawned before it has run already. Hence
+//! yielding finds nothing to do and no task is ever pending. A program that yields until its
+//! *parent* or a later sibling has done something waits for ever in this order; that is for the
+//! runtime to notice.
 
 use crate::broadcast::{self, BroadcastContext};
 #[allow(deprecated)]

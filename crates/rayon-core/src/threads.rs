@@ -1,13 +1,15 @@
 //! The threads of a pool as its builder hands them out, one [`ThreadBuilder`] each.
 //!
-//! By default a thread is only an index. A program's own spawn handler may start a real thread that calls
-//! [`ThreadBuilder::run`]; that thread calls the pool's handlers and waits, but work still runs on the thread that asks
-//! for it. Thread-local state which such a handler sets up is therefore not there for the work.
+//! By default a thread is only an index. A program's own spawn handler may start a real thread that
+//! calls [`ThreadBuilder::run`]; that thread calls the pool's handlers and waits, but work still
+//! runs on the thread that asks for it. Thread-local state which such a handler sets up is
+//! therefore not there for the work.
 //!
-//! `nest` is how `build_scoped` does better: all wrappers run on the calling thread, each inside the `run` of the one
-//! before, and the program's own part inside the last. Thread-local state that the wrappers set for the time of `run`
-//! (the reason why scoped pools are used) is in place. A wrapper that moves its builder to another thread gets a waiting
-//! thread, and one that never calls `run` is passed over.
+//! `nest` is how `build_scoped` does better: all wrappers run on the calling thread, each inside
+//! the `run` of the one before, and the program's own part inside the last. Thread-local state that
+//! the wrappers set for the time of `run` (the reason why scoped pools are used) is in place. A
+//! wrapper that moves its builder to another thread gets a waiting thread, and one that never calls
+//! `run` is passed over.
 
 use crate::pool::PoolRef;
 use std::cell::Cell;
@@ -57,12 +59,14 @@ impl ThreadBuilder {
         self.name.as_deref()
     }
 
-    /// The stack size that the pool's builder asks for. Logical threads use the stack of whoever runs them.
+    /// The stack size that the pool's builder asks for. Logical threads use the stack of the thread
+    /// that runs them.
     pub fn stack_size(&self) -> Option<usize> {
         self.stack_size
     }
 
-    /// Is this thread until the pool is dropped: calls its start handler, waits, calls its exit handler.
+    /// Is this thread until the pool is dropped: calls its start handler, waits, calls its exit
+    /// handler.
     #[inline(never)]
     pub fn run(self) {
         self.pool.thread_starts(self.index);
@@ -112,7 +116,8 @@ impl<F: FnMut(ThreadBuilder) -> io::Result<()>> ThreadSpawn for CustomSpawn<F> {
     }
 }
 
-/// Calls `wrapper` for every thread, each call inside the `run` of the one before, and `innermost` inside all.
+/// Calls `wrapper` for every thread, each call inside the `run` of the one before, and `innermost`
+/// inside all.
 pub(crate) fn nest(
     mut threads: std::vec::IntoIter<ThreadBuilder>,
     wrapper: &dyn Fn(ThreadBuilder),
@@ -136,7 +141,8 @@ pub(crate) fn nest(
     rest();
 }
 
-/// What a nested thread calls in its `run`: a closure in the frame of `nest`, taken away before that frame is left.
+/// What a nested thread calls in its `run`: a closure in the frame of `nest`, taken away before
+/// that frame is left.
 struct Inner {
     thread: ThreadId,
     closure: Mutex<Option<Closure>>,
@@ -150,7 +156,8 @@ unsafe impl Send for Closure {}
 impl Inner {
     fn new(closure: &mut dyn FnMut()) -> Inner {
         let closure: *mut (dyn FnMut() + '_) = closure;
-        // SAFETY: only the lifetime changes, and `Disarm` ends the pointer's use before the closure ends.
+        // SAFETY: only the lifetime changes, and `Disarm` ends the pointer's use before the closure
+        // ends.
         let closure: *mut (dyn FnMut() + 'static) = unsafe { std::mem::transmute(closure) };
         Inner {
             thread: thread::current().id(),
@@ -172,7 +179,8 @@ impl Inner {
         }
         match self.take() {
             Some(Closure(closure)) => {
-                // SAFETY: on its own thread, and not disarmed: so `nest` is below on this stack, waiting in `wrapper`.
+                // SAFETY: on its own thread, and not disarmed: so `nest` is below on this stack,
+                // waiting in `wrapper`.
                 unsafe { (*closure)() };
                 true
             }

@@ -1,6 +1,8 @@
-//! The interface: every item with the signature that programs rely on, and who may be sent, shared and unwound through.
+//! The interface: every item with the signature that programs rely on, and who may be sent, shared
+//! and unwound through.
 //!
-//! The table of markers was taken from rayon-core 1.13.0 by compiling the same questions against it.
+//! The table of markers was taken from rayon-core 1.13.0 by compiling the same questions against
+//! it.
 
 mod recorder;
 
@@ -127,7 +129,8 @@ fn everything_shows_itself() {
     });
 }
 
-/// What is passed to these functions in rayon's own code and in programs: function items as well as closures.
+/// What is passed to these functions in rayon's own code and in programs: function items as well as
+/// closures.
 #[test]
 fn functions_have_their_signatures() {
     let _: fn() -> usize = current_num_threads;

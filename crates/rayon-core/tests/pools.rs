@@ -1,4 +1,5 @@
-//! Pools: their numbers of threads, the indices that tasks see, handlers, and threads that the program starts itself.
+//! Pools: their numbers of threads, the indices that tasks see, handlers, and threads that the
+//! program starts itself.
 
 mod recorder;
 

@@ -1,4 +1,5 @@
-//! The runtime can ask for parallel iterators that split as far as they can. One test: it is asked once per process.
+//! The runtime can ask for parallel iterators that split as far as they can. One test: it is asked
+//! once per process.
 
 mod recorder;
 

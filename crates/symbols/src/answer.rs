@@ -13,13 +13,13 @@
 //! | conflicts that locks or atomics order | `certified-order` | another order of them may do other things |
 //! | none of these | `certified` | |
 //!
-//! The first row that applies decides. Whether locks and atomics order conflicts is counted by the runtime. One that does not count is
-//! trusted only if there were no atomic accesses at all, since a lock is made of these.
+//! The first row that applies decides. The runtime counts the conflicts that locks and atomics order.
 
 use crate::findings::Findings;
 use crate::unseen::Unseen;
-use finishline_answer::native::{ConflictClass, Limit};
+use finishline_answer::native::Limit;
 use finishline_answer::verdict::{Extent, Verdict};
+use finishline_model::kinds::{ConflictClass, WaitKind};
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Answer {
@@ -48,9 +48,9 @@ pub(crate) fn answer(findings: &Findings, unseen: &Unseen, failed: bool) -> Answ
     };
     // The two say that a part of the run is missing, which matters more than what is said of the rest.
     let cut_short = if let Some(stop) = &findings.stopped {
-        Some(match stop.what.as_str() {
-            "creator" => Limit::Unfollowed,
-            _ => Limit::Stopped,
+        Some(match stop.what {
+            WaitKind::Creator => Limit::Unfollowed,
+            WaitKind::Futex | WaitKind::Spin | WaitKind::Join => Limit::Stopped,
         })
     } else if !findings.complete {
         Some(Limit::Incomplete)
@@ -81,15 +81,8 @@ pub(crate) fn answer(findings: &Findings, unseen: &Unseen, failed: bool) -> Answ
 
 fn depends_on_synchronisation(findings: &Findings) -> bool {
     let statistics = &findings.statistics;
-    let counted = |count: Option<u64>| match count {
-        Some(count) => count > 0,
-        None => statistics.atomic_accesses > 0,
-    };
     let listed = (findings.races.iter()).any(|pair| pair.class != ConflictClass::Race);
-    findings.synchronised
-        || listed
-        || counted(statistics.lock_ordered)
-        || counted(statistics.atomic_ordered)
+    findings.synchronised || listed || statistics.lock_ordered > 0 || statistics.atomic_ordered > 0
 }
 
 #[cfg(test)]
@@ -97,20 +90,43 @@ mod tests {
     use super::*;
     use crate::parse;
     use finishline_answer::native::UnseenAtomic;
+    use finishline_model::Detector;
+    use finishline_model::findings::{FindingsFile, ListedTask};
+    use finishline_model::kinds::NativeTaskKind;
     use serde_json::{Value, json};
 
+    /// The file of a run in which nothing was found.
     fn clean() -> Value {
-        json!({
-            "format": 1, "complete": true, "executable": "a.out", "drop_in": true, "logical_threads": 16,
-            "stacks": [[1]], "tasks": [{"id": 0, "kind": "main"}],
-        })
+        let main = ListedTask {
+            id: 0,
+            kind: NativeTaskKind::Main,
+            parent: 0,
+            finish: 0,
+            stack: None,
+        };
+        let file = FindingsFile {
+            complete: true,
+            drop_in: true,
+            stacks: vec![vec![1]],
+            tasks: vec![main],
+            ..FindingsFile::new(Detector::EspBags)
+        };
+        serde_json::from_str(&file.text()).expect("JSON")
+    }
+
+    /// Replaces fields, those of objects one by one.
+    fn change(value: &mut Value, changes: &Value) {
+        for (field, new) in changes.as_object().expect("an object") {
+            match new.is_object() && value[field].is_object() {
+                true => change(&mut value[field], new),
+                false => value[field] = new.clone(),
+            }
+        }
     }
 
     fn findings(changes: Value) -> Findings {
         let mut findings = clean();
-        for (field, value) in changes.as_object().expect("an object") {
-            findings[field] = value.clone();
-        }
+        change(&mut findings, &changes);
         parse(findings.to_string().as_bytes()).expect("usable")
     }
 
@@ -128,17 +144,22 @@ mod tests {
     }
 
     fn pair(class: &str) -> Value {
-        let access = json!({"kind": "write", "address": 0, "size": 8, "stack": 0, "task": 0});
-        json!([{"class": class, "address": 0, "bytes": 8, "object": {"kind": "unknown"}, "first": access, "second": access}])
+        let access = json!({
+            "kind": "write", "atomic": false, "address": 0, "size": 8, "stack": 0, "task": 0,
+            "locks": [],
+        });
+        json!([{
+            "class": class, "address": 0, "bytes": 8, "object": {"kind": "unknown"},
+            "ordered_by": null, "first": access, "second": access, "locations": 8,
+        }])
     }
 
     #[test]
     fn what_each_run_establishes() {
         use Extent::{EverySchedule, Nothing, ObservedSynchronisation, ThisSchedule};
         use Verdict::{Certified, CertifiedOrder, Observed, Race, Unknown};
-        let stop = json!({"why": "waits", "what": "spin", "task": 0, "stack": 0, "address": 0});
-        let given_up =
-            json!({"why": "waits", "what": "creator", "task": 0, "stack": 0, "address": 0});
+        let stop = json!({"what": "spin", "task": 0, "stack": 0});
+        let given_up = json!({"what": "creator", "task": 0, "stack": 0});
         let synchronised = (
             CertifiedOrder,
             ObservedSynchronisation,
@@ -150,7 +171,6 @@ mod tests {
             (json!({"races": pair("lock-ordered")}), synchronised),
             (json!({"races": pair("atomic-ordered")}), synchronised),
             (json!({"synchronised": true}), synchronised),
-            (json!({"statistics": {"atomic_accesses": 1}}), synchronised),
             (
                 json!({"statistics": {"atomic_accesses": 1, "lock_ordered": 0, "atomic_ordered": 1}}),
                 synchronised,

@@ -1,228 +1,67 @@
-//! The findings file: what an instrumented process wrote down about its run, as ids and addresses.
+//! The findings of an instrumented process, read and checked.
 //!
-//! The file comes from a process that may have crashed, been killed or written over its own memory, so nothing in it is believed:
-//! [`parse`] accepts it only if every stack, task and finish it names exists, no id is defined twice, and every task descends from
-//! `main` and every finish is owned by a task. What comes after can therefore follow ids without asking. Fields that are not known are
-//! skipped, so that a newer runtime can say more. Cost: linear in the file.
+//! The format is [`finishline_model::findings`]. The file comes from a process that may have crashed,
+//! been killed or written over its own memory, so nothing in it is believed. [`parse`] refuses a file
+//! of another format or version, and one that names a stack, task or finish that does not exist,
+//! lists an id twice, or has a task that does not descend from `main`. Code behind it can follow ids
+//! without asking. Cost: linear in the file.
 
-use finishline_model::native::{
-    ConflictClass, NativeAccessKind, NativeFinishKind, NativeTaskKind, SynchroniserKind,
-};
+use finishline_model::findings::{FindingsFile, ListedFinish, ListedObject, ListedTask, Parsed};
+use finishline_model::kinds::NativeTaskKind;
 use rustc_hash::{FxHashMap, FxHashSet};
-use serde::{Deserialize, Deserializer, de};
+use serde_json::Value;
 use std::fmt;
+use std::ops::Deref;
 use std::path::Path;
-
-/// The version of the format that is understood.
-const FORMAT: u64 = 1;
 
 /// Files larger than this are refused: pairs are limited in number, so no honest file comes near.
 const LARGEST: u64 = 1 << 30;
 
 /// A findings file, checked.
-#[derive(Clone, Debug, Deserialize)]
+#[derive(Clone, Debug)]
 pub struct Findings {
-    pub complete: bool,
-    pub executable: String,
-    #[serde(default)]
-    pub arguments: Vec<String>,
-    #[serde(default)]
-    pub directory: String,
-    #[serde(default)]
-    pub modules: Vec<Module>,
-    pub drop_in: bool,
-    pub logical_threads: u32,
-    #[serde(default)]
-    pub first: First,
-    /// The detector's name, from a runtime that has more than one.
-    #[serde(default)]
-    pub detector: Option<String>,
-    #[serde(default)]
-    pub statistics: Statistics,
-    #[serde(default)]
-    pub threads: u64,
-    #[serde(default)]
-    pub synchronised: bool,
-    #[serde(default)]
-    pub stopped: Option<Stop>,
-    #[serde(default)]
-    pub stacks: Vec<Vec<u64>>,
-    #[serde(default)]
-    pub tasks: Vec<Task>,
-    #[serde(default)]
-    pub finishes: Vec<Finish>,
-    #[serde(default)]
-    pub races: Vec<Pair>,
-    /// How many distinct pairs there were, if more than are listed.
-    #[serde(default)]
-    pub distinct_races: u64,
-    #[serde(skip)]
+    file: FindingsFile,
     task_index: FxHashMap<u64, usize>,
-    #[serde(skip)]
     finish_index: FxHashMap<u64, usize>,
 }
 
-/// A file mapped into the process: an address in it minus the bias is an address of the ELF file.
-#[derive(Clone, Debug, Deserialize)]
-pub struct Module {
-    pub path: String,
-    pub bias: u64,
-    pub start: u64,
-    pub end: u64,
+impl Deref for Findings {
+    type Target = FindingsFile;
+
+    fn deref(&self) -> &FindingsFile {
+        &self.file
+    }
 }
 
-/// Which half of a join ran first.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Default, Deserialize)]
-#[serde(rename_all = "lowercase")]
-pub enum First {
-    #[default]
-    Left,
-    Right,
-}
+/// A value as serde's parser has it.
+#[derive(Clone, Copy)]
+struct ParsedJson<'a>(&'a Value);
 
-#[derive(Clone, Copy, Debug, Default, Deserialize)]
-#[serde(default)]
-pub struct Statistics {
-    pub accesses: u64,
-    pub atomic_accesses: u64,
-    pub tasks: u64,
-    pub finishes: u64,
-    pub racing_bytes: u64,
-    /// Conflicts of parallel tasks that a common lock, or that both being atomic, keeps from being races, whether listed or not; none from a
-    /// runtime that does not count them.
-    pub lock_ordered: Option<u64>,
-    pub atomic_ordered: Option<u64>,
-}
+impl Parsed for ParsedJson<'_> {
+    fn field(self, name: &str) -> Option<Self> {
+        self.0.get(name).map(ParsedJson)
+    }
 
-#[derive(Clone, Debug, Deserialize)]
-pub struct Stop {
-    pub what: String,
-    pub task: u64,
-    pub stack: usize,
-}
+    fn items(self) -> Option<Vec<Self>> {
+        let items = self.0.as_array()?;
+        Some(items.iter().map(ParsedJson).collect())
+    }
 
-#[derive(Clone, Debug, Deserialize)]
-pub struct Task {
-    pub id: u64,
-    #[serde(deserialize_with = "task_kind")]
-    pub kind: NativeTaskKind,
-    #[serde(default)]
-    pub parent: u64,
-    /// What waits for it; 0: nothing but the end of the program.
-    #[serde(default)]
-    pub finish: u64,
-    pub stack: Option<usize>,
-}
+    fn number(self) -> Option<u64> {
+        self.0.as_u64()
+    }
 
-#[derive(Clone, Debug, Deserialize)]
-pub struct Finish {
-    pub id: u64,
-    #[serde(deserialize_with = "finish_kind")]
-    pub kind: NativeFinishKind,
-    /// The task that waits at its end.
-    pub task: u64,
-    pub stack: Option<usize>,
-}
+    fn text(&self) -> Option<&str> {
+        self.0.as_str()
+    }
 
-/// A variable that keeps tasks in order.
-#[derive(Clone, Debug, Deserialize)]
-pub struct Synchroniser {
-    #[serde(deserialize_with = "synchroniser_kind")]
-    pub kind: SynchroniserKind,
-    pub address: u64,
-    pub object: Object,
-}
+    fn flag(self) -> Option<bool> {
+        self.0.as_bool()
+    }
 
-/// A lock held at an access, and where it was taken.
-#[derive(Clone, Debug, Deserialize)]
-pub struct HeldLock {
-    #[serde(flatten)]
-    pub lock: Synchroniser,
-    pub stack: usize,
-}
-
-/// What keeps the two accesses of a pair from being a race.
-#[derive(Clone, Debug, Deserialize)]
-pub struct OrderedBy {
-    #[serde(flatten)]
-    pub synchroniser: Synchroniser,
-    pub excludes: bool,
-}
-
-#[derive(Clone, Debug, Deserialize)]
-pub struct Pair {
-    #[serde(deserialize_with = "class")]
-    pub class: ConflictClass,
-    pub address: u64,
-    pub bytes: u64,
-    pub object: Object,
-    #[serde(default)]
-    pub ordered_by: Option<OrderedBy>,
-    pub first: Access,
-    pub second: Access,
-    #[serde(default)]
-    pub locations: u64,
-}
-
-#[derive(Clone, Debug, Deserialize)]
-#[serde(tag = "kind", rename_all = "lowercase")]
-pub enum Object {
-    Heap {
-        start: u64,
-        size: u64,
-        stack: usize,
-        task: u64,
-    },
-    Global,
-    Stack {
-        function: u64,
-        task: u64,
-    },
-    Unknown,
-}
-
-#[derive(Clone, Debug, Deserialize)]
-pub struct Access {
-    #[serde(deserialize_with = "access_kind")]
-    pub kind: NativeAccessKind,
-    #[serde(default)]
-    pub atomic: bool,
-    pub address: u64,
-    pub size: u64,
-    pub stack: usize,
-    pub task: u64,
-    #[serde(default)]
-    pub locks: Vec<HeldLock>,
-}
-
-fn task_kind<'de, D: Deserializer<'de>>(from: D) -> Result<NativeTaskKind, D::Error> {
-    let word = String::deserialize(from)?;
-    NativeTaskKind::from_word(&word)
-        .ok_or_else(|| de::Error::custom(format!("no kind of task is called {word:?}")))
-}
-
-fn access_kind<'de, D: Deserializer<'de>>(from: D) -> Result<NativeAccessKind, D::Error> {
-    let word = String::deserialize(from)?;
-    NativeAccessKind::from_word(&word)
-        .ok_or_else(|| de::Error::custom(format!("no kind of access is called {word:?}")))
-}
-
-fn synchroniser_kind<'de, D: Deserializer<'de>>(from: D) -> Result<SynchroniserKind, D::Error> {
-    let word = String::deserialize(from)?;
-    SynchroniserKind::from_word(&word)
-        .ok_or_else(|| de::Error::custom(format!("nothing that orders tasks is called {word:?}")))
-}
-
-fn finish_kind<'de, D: Deserializer<'de>>(from: D) -> Result<NativeFinishKind, D::Error> {
-    let word = String::deserialize(from)?;
-    NativeFinishKind::from_word(&word)
-        .ok_or_else(|| de::Error::custom(format!("no kind of finish is called {word:?}")))
-}
-
-fn class<'de, D: Deserializer<'de>>(from: D) -> Result<ConflictClass, D::Error> {
-    let word = String::deserialize(from)?;
-    ConflictClass::from_word(&word)
-        .ok_or_else(|| de::Error::custom(format!("no class of pairs is called {word:?}")))
+    fn is_null(self) -> bool {
+        self.0.is_null()
+    }
 }
 
 /// Findings that can't be used, and why.
@@ -261,10 +100,6 @@ pub fn read(path: &Path) -> Result<Findings, Unusable> {
 
 /// Understands and checks the text of a findings file.
 pub fn parse(text: &[u8]) -> Result<Findings, Unusable> {
-    #[derive(Deserialize)]
-    struct Header {
-        format: u64,
-    }
     let explained = |error: serde_json::Error| {
         if error.is_eof() {
             Unusable::new(format!(
@@ -274,25 +109,24 @@ pub fn parse(text: &[u8]) -> Result<Findings, Unusable> {
             Unusable::new(format!("not a findings file: {error}"))
         }
     };
-    let header: Header = serde_json::from_slice(text).map_err(explained)?;
-    if header.format != FORMAT {
-        return Err(Unusable::new(format!(
-            "the findings have format {}, and only format {FORMAT} is understood: tool and runtime are of different versions",
-            header.format
-        )));
-    }
-    let mut findings: Findings = serde_json::from_slice(text).map_err(explained)?;
+    let value: Value = serde_json::from_slice(text).map_err(explained)?;
+    let file = FindingsFile::read(ParsedJson(&value));
+    let mut findings = Findings {
+        file: file.map_err(|malformed| Unusable::new(malformed.to_string()))?,
+        task_index: FxHashMap::default(),
+        finish_index: FxHashMap::default(),
+    };
     findings.index()?;
     findings.check()?;
     Ok(findings)
 }
 
 impl Findings {
-    pub fn task(&self, id: u64) -> Option<&Task> {
+    pub fn task(&self, id: u64) -> Option<&ListedTask> {
         self.task_index.get(&id).map(|index| &self.tasks[*index])
     }
 
-    pub fn finish(&self, id: u64) -> Option<&Finish> {
+    pub fn finish(&self, id: u64) -> Option<&ListedFinish> {
         let index = self.finish_index.get(&id);
         index.map(|index| &self.finishes[*index])
     }
@@ -303,10 +137,10 @@ impl Findings {
     }
 
     /// The tasks from `main`'s child down to this one; empty for `main`.
-    pub fn path(&self, task: u64) -> Vec<&Task> {
-        let parent = |task: &&Task| self.task(task.parent);
+    pub fn path(&self, task: u64) -> Vec<&ListedTask> {
+        let parent = |task: &&ListedTask| self.task(task.parent);
         let chain = std::iter::successors(self.task(task), parent);
-        let mut path: Vec<&Task> = chain
+        let mut path: Vec<&ListedTask> = chain
             .take_while(|task| task.kind != NativeTaskKind::Main)
             .collect();
         path.reverse();
@@ -316,12 +150,12 @@ impl Findings {
     fn index(&mut self) -> Result<(), Unusable> {
         let twice =
             |what: &str, id: u64| Err(Unusable::new(format!("{what} {id} is listed twice")));
-        for (index, task) in self.tasks.iter().enumerate() {
+        for (index, task) in self.file.tasks.iter().enumerate() {
             if self.task_index.insert(task.id, index).is_some() {
                 return twice("task", task.id);
             }
         }
-        for (index, finish) in self.finishes.iter().enumerate() {
+        for (index, finish) in self.file.finishes.iter().enumerate() {
             if self.finish_index.insert(finish.id, index).is_some() {
                 return twice("finish", finish.id);
             }
@@ -355,10 +189,10 @@ impl Findings {
             task_exists(stop.task)?;
             stack_exists(stop.stack)?;
         }
-        let object_exists = |object: &Object| match *object {
-            Object::Heap { stack, task, .. } => stack_exists(stack).and(task_exists(task)),
-            Object::Stack { task, .. } => task_exists(task),
-            Object::Global | Object::Unknown => Ok(()),
+        let object_exists = |object: &ListedObject| match *object {
+            ListedObject::Heap { stack, task, .. } => stack_exists(stack).and(task_exists(task)),
+            ListedObject::Stack { task, .. } => task_exists(task),
+            ListedObject::Global {} | ListedObject::Unknown {} => Ok(()),
         };
         for pair in &self.races {
             for access in [&pair.first, &pair.second] {
@@ -404,29 +238,127 @@ impl Findings {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use serde_json::{Value, json};
+    use finishline_model::Detector;
+    use finishline_model::findings::{
+        ListedAccess, ListedLock, ListedOrder, ListedPair, ListedSynchroniser, VERSION,
+    };
+    use finishline_model::kinds::{
+        ConflictClass, NativeAccessKind, NativeFinishKind, SynchroniserKind,
+    };
+    use serde_json::json;
 
+    /// A file with one of everything.
     fn small() -> Value {
-        json!({
-            "format": 1, "complete": true, "executable": "a.out", "drop_in": true, "logical_threads": 16,
-            "stacks": [[1, 2], [3]],
-            "tasks": [
-                {"id": 0, "kind": "main"},
-                {"id": 1, "kind": "join-left", "parent": 0, "finish": 1, "stack": 0},
-                {"id": 2, "kind": "spawn", "parent": 1, "finish": 0, "stack": 1},
+        let object = ListedObject::Unknown {};
+        let synchroniser = |kind| ListedSynchroniser {
+            kind,
+            address: 8,
+            object,
+        };
+        let access = |kind, stack, task, locks| ListedAccess {
+            kind,
+            atomic: false,
+            address: 16,
+            size: 8,
+            stack,
+            task,
+            locks,
+        };
+        let held = ListedLock {
+            lock: synchroniser(SynchroniserKind::Lock),
+            stack: 1,
+        };
+        let task = |id, kind, parent, finish, stack| ListedTask {
+            id,
+            kind,
+            parent,
+            finish,
+            stack,
+        };
+        let file = FindingsFile {
+            complete: true,
+            executable: "a.out".to_owned(),
+            drop_in: true,
+            logical_threads: 16,
+            stacks: vec![vec![1, 2], vec![3]],
+            tasks: vec![
+                task(0, NativeTaskKind::Main, 0, 0, None),
+                task(1, NativeTaskKind::JoinLeft, 0, 1, Some(0)),
+                task(2, NativeTaskKind::Spawn, 1, 0, Some(1)),
             ],
-            "finishes": [{"id": 1, "kind": "join", "task": 0, "parent": null, "stack": 0}],
-            "races": [{
-                "class": "race", "address": 16, "bytes": 8, "object": {"kind": "global"}, "locations": 8,
-                "ordered_by": {"kind": "atomic", "address": 8, "object": {"kind": "unknown"}, "excludes": false},
-                "first": {
-                    "kind": "write", "atomic": false, "address": 16, "size": 8, "stack": 0, "task": 2,
-                    "locks": [{"kind": "lock", "address": 8, "object": {"kind": "unknown"}, "stack": 1}],
-                },
-                "second": {"kind": "read", "address": 16, "size": 8, "stack": 1, "task": 0, "locks": []},
+            finishes: vec![ListedFinish {
+                id: 1,
+                kind: NativeFinishKind::Join,
+                task: 0,
+                stack: Some(0),
             }],
-            "said by a newer runtime": {"a": [1]},
-        })
+            races: vec![ListedPair {
+                class: ConflictClass::Race,
+                address: 16,
+                bytes: 8,
+                object: ListedObject::Global {},
+                ordered_by: Some(ListedOrder {
+                    synchroniser: synchroniser(SynchroniserKind::Atomic),
+                    excludes: false,
+                }),
+                first: access(NativeAccessKind::Write, 0, 2, vec![held]),
+                second: access(NativeAccessKind::Read, 1, 0, Vec::new()),
+                locations: 8,
+            }],
+            ..FindingsFile::new(Detector::EspBags)
+        };
+        serde_json::from_str(&file.text()).expect("JSON")
+    }
+
+    /// Everything that the writer can say is read back as it was.
+    #[test]
+    fn what_is_written_is_read() {
+        let mut value = small();
+        value["stopped"] = json!({"what": "creator", "task": 2, "stack": 1});
+        value["executable"] = json!("a \"quoted\"\n\\ näme");
+        value["races"][0]["object"] =
+            json!({"kind": "heap", "start": 8, "size": 32, "stack": 1, "task": 2});
+        value["races"][0]["second"]["kind"] = json!("free");
+        let findings = parse(value.to_string().as_bytes()).expect("usable");
+        let again = parse(findings.text().as_bytes()).expect("usable");
+        assert_eq!(findings.file, again.file);
+        let written: Value = serde_json::from_str(&findings.text()).expect("JSON");
+        assert_eq!(written, value);
+    }
+
+    #[test]
+    fn another_format_or_version_is_refused_and_told() {
+        let mut value = small();
+        for (version, age) in [(VERSION - 1, "older"), (VERSION + 1, "newer")] {
+            value["version"] = json!(version);
+            let why = why(&value);
+            let told = why.contains(&format!("version {version} ")) && why.contains(age);
+            assert!(told, "{why}");
+        }
+        // As the first version was.
+        value["format"] = json!(1);
+        assert!(why(&value).contains("older"), "{}", why(&value));
+        for foreign in [json!("SARIF"), json!(null), json!(-1)] {
+            value["format"] = foreign;
+            assert!(why(&value).contains("not a findings file"));
+        }
+        assert!(why(&json!([1, 2])).contains("not a findings file"));
+    }
+
+    #[test]
+    fn no_field_may_be_missing() {
+        let value = small();
+        let fields = value.as_object().expect("an object").keys();
+        for field in fields.filter(|field| *field != "format") {
+            let mut broken = value.clone();
+            broken.as_object_mut().expect("an object").remove(field);
+            let why = why(&broken);
+            assert_eq!(why, format!("{field}: missing"));
+        }
+        let mut broken = value;
+        let first = broken["races"][0]["first"].as_object_mut();
+        first.expect("an object").remove("task");
+        assert_eq!(why(&broken), "races[0].first.task: missing");
     }
 
     fn why(value: &Value) -> String {
@@ -445,7 +377,7 @@ mod tests {
     #[test]
     fn every_reference_must_exist() {
         for (pointer, value, expected) in [
-            ("/format", json!(2), "format 2"),
+            ("/detector", json!("guess"), "\"guess\""),
             ("/tasks/1/parent", json!(7), "task 7, the parent of task 1"),
             ("/tasks/1/parent", json!(2), "descends from itself"),
             ("/tasks/1/parent", json!(1), "descends from itself"),
@@ -459,20 +391,24 @@ mod tests {
             ("/races/0/first/stack", json!(5), "stack 5"),
             ("/races/0/second/task", json!(5), "task 5"),
             ("/races/0/first/locks/0/stack", json!(5), "stack 5"),
-            ("/races/0/first/locks/0/kind", json!("latch"), "\"latch\""),
             (
-                "/races/0/first/locks/0/object",
+                "/races/0/first/locks/0/lock/kind",
+                json!("latch"),
+                "\"latch\"",
+            ),
+            (
+                "/races/0/first/locks/0/lock/object",
                 json!({"kind": "stack", "function": 0, "task": 7}),
                 "task 7",
             ),
             (
-                "/races/0/ordered_by/object",
+                "/races/0/ordered_by/synchroniser/object",
                 json!({"kind": "heap", "start": 0, "size": 8, "stack": 8, "task": 0}),
                 "stack 8",
             ),
             ("/races/0/class", json!("rice"), "\"rice\""),
             ("/races/0/first/kind", json!("touch"), "touch"),
-            ("/races/0/address", json!(-1), "-1"),
+            ("/races/0/address", json!(-1), "races[0].address"),
             (
                 "/races/0/object",
                 json!({"kind": "heap", "start": 0, "size": 8, "stack": 6, "task": 0}),
@@ -490,8 +426,7 @@ mod tests {
             assert!(why.contains(expected), "{pointer} = {value}: {why}");
         }
         let mut broken = small();
-        broken["stopped"] =
-            json!({"why": "waits", "what": "spin", "task": 0, "stack": 4, "address": 0});
+        broken["stopped"] = json!({"what": "spin", "task": 0, "stack": 4});
         assert!(why(&broken).contains("stack 4"));
     }
 

@@ -34,6 +34,9 @@ use finishline_answer::native::{
 use finishline_answer::suppressions::{Accessed, Matcher, Named, Suppressions};
 use finishline_answer::verdict::{Extent, Verdict};
 use finishline_model::Detector;
+use finishline_model::findings::{
+    ListedAccess, ListedLock, ListedObject, ListedPair, ListedSynchroniser,
+};
 use modules::Modules;
 use std::path::Path;
 use tasks::Tasks;
@@ -74,7 +77,7 @@ pub fn symbolise(findings: &Findings, question: &Question) -> NativeRun {
     let distinct = findings.distinct_races.max(findings.races.len() as u64);
     let (conflicts, suppressed) = sorted(conflicts, question.suppressions);
     let stopped = findings.stopped.as_ref().map(|stop| Stopped {
-        what: stop.what.clone(),
+        what: stop.what.word().to_owned(),
         stack: teller.stack(stop.stack),
         task: teller.tasks.task(stop.task, &mut teller.modules),
     });
@@ -84,9 +87,7 @@ pub fn symbolise(findings: &Findings, question: &Question) -> NativeRun {
         arguments: findings.arguments.clone(),
         test: question.test.map(str::to_owned),
         replay: question.replay.to_owned(),
-        detector: (findings.detector.as_deref())
-            .and_then(Detector::from_name)
-            .unwrap_or(Detector::EspBags),
+        detector: findings.detector,
         verdict: answer.verdict,
         extent: answer.extent,
         because: answer.because,
@@ -232,7 +233,7 @@ impl<'f> Teller<'f> {
         self.modules.stack(&self.findings.stacks[stack])
     }
 
-    fn conflict(&mut self, pair: &findings::Pair) -> Conflict {
+    fn conflict(&mut self, pair: &ListedPair) -> Conflict {
         Conflict {
             class: pair.class,
             object: self.object(&pair.object, pair.address),
@@ -251,7 +252,7 @@ impl<'f> Teller<'f> {
         }
     }
 
-    fn access(&mut self, access: &findings::Access) -> NativeAccess {
+    fn access(&mut self, access: &ListedAccess) -> NativeAccess {
         NativeAccess {
             kind: access.kind,
             atomic: access.atomic,
@@ -263,14 +264,14 @@ impl<'f> Teller<'f> {
         }
     }
 
-    fn held(&mut self, held: &findings::HeldLock) -> HeldLock {
+    fn held(&mut self, held: &ListedLock) -> HeldLock {
         HeldLock {
             lock: self.synchroniser(&held.lock),
             place: self.stack(held.stack).place().cloned(),
         }
     }
 
-    fn synchroniser(&mut self, synchroniser: &findings::Synchroniser) -> Synchroniser {
+    fn synchroniser(&mut self, synchroniser: &ListedSynchroniser) -> Synchroniser {
         Synchroniser {
             kind: synchroniser.kind,
             address: synchroniser.address,
@@ -279,9 +280,9 @@ impl<'f> Teller<'f> {
     }
 
     /// What an address belongs to.
-    fn object(&mut self, object: &findings::Object, address: u64) -> Object {
+    fn object(&mut self, object: &ListedObject, address: u64) -> Object {
         match *object {
-            findings::Object::Heap {
+            ListedObject::Heap {
                 start,
                 size,
                 stack,
@@ -292,7 +293,7 @@ impl<'f> Teller<'f> {
                 allocated: self.stack(stack),
                 task: self.tasks.task(task, &mut self.modules),
             },
-            findings::Object::Stack { function, task } => {
+            ListedObject::Stack { function, task } => {
                 let frame = owner(self.modules.frames(function));
                 Object::Stack {
                     function: frame.as_ref().map_or(String::new(), |f| f.function.clone()),
@@ -300,8 +301,8 @@ impl<'f> Teller<'f> {
                     task: self.tasks.task(task, &mut self.modules),
                 }
             }
-            findings::Object::Global => self.global(address),
-            findings::Object::Unknown => Object::Unknown,
+            ListedObject::Global {} => self.global(address),
+            ListedObject::Unknown {} => Object::Unknown,
         }
     }
 

@@ -5,16 +5,16 @@
 //! symbol table still names the function; where that is missing too, the frame is told by address. Nothing here fails: a file that
 //! can't be read, or that has changed since, leaves frames without names.
 
-use crate::findings::Module;
 use crate::function_names::{demangled, origin};
 use crate::sources::Sources;
 use addr2line::Loader;
 use finishline_answer::native::{Frame, Origin, Stack};
+use finishline_model::findings::ListedModule;
 use rustc_hash::FxHashMap;
 use std::path::Path;
 
 pub(crate) struct Modules<'f> {
-    modules: &'f [Module],
+    modules: &'f [ListedModule],
     /// By the number of the module; none for one that could not be opened.
     opened: FxHashMap<usize, Option<Loader>>,
     looked_up: FxHashMap<u64, Vec<Frame>>,
@@ -22,7 +22,7 @@ pub(crate) struct Modules<'f> {
 }
 
 impl<'f> Modules<'f> {
-    pub(crate) fn new(modules: &'f [Module], base: &Path) -> Modules<'f> {
+    pub(crate) fn new(modules: &'f [ListedModule], base: &Path) -> Modules<'f> {
         Modules {
             modules,
             opened: FxHashMap::default(),
@@ -49,8 +49,8 @@ impl<'f> Modules<'f> {
     }
 
     /// The module an address lies in, and the address in its file.
-    pub(crate) fn module(&self, address: u64) -> Option<(usize, &'f Module, u64)> {
-        let holds = |module: &Module| (module.start..module.end).contains(&address);
+    pub(crate) fn module(&self, address: u64) -> Option<(usize, &'f ListedModule, u64)> {
+        let holds = |module: &ListedModule| (module.start..module.end).contains(&address);
         let number = self.modules.iter().position(holds)?;
         let module = &self.modules[number];
         Some((number, module, address.wrapping_sub(module.bias)))
@@ -122,7 +122,7 @@ fn shown(frames: &[Frame]) -> Option<usize> {
         .or(if frames.is_empty() { None } else { Some(0) })
 }
 
-fn nameless(pc: u64, module: Option<&Module>) -> Frame {
+fn nameless(pc: u64, module: Option<&ListedModule>) -> Frame {
     let function = match module {
         Some(module) => {
             let offset = pc.wrapping_sub(module.bias);

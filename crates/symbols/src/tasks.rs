@@ -11,13 +11,14 @@
 //! done, and the task it waits for is the one to name. Since a task may belong to a finish further out than its parent's, the tasks between
 //! can be passed over. Cost: the depth of the two tasks.
 
-use crate::findings::{Findings, Finish, Task};
+use crate::findings::Findings;
 use crate::function_names::method;
 use crate::modules::Modules;
 use finishline_answer::native::{
     Frame, NativeJoin, NativeTask, NativeTaskKind, NativeWhy, Origin, Part, Relation, TaskStep,
 };
 use finishline_answer::summary::Place;
+use finishline_model::findings::{ListedFinish, ListedTask};
 use rustc_hash::FxHashMap;
 
 /// A call of the user's that went into rayon.
@@ -136,7 +137,7 @@ impl<'f> Tasks<'f> {
         }
     }
 
-    fn join(&mut self, finish: &Finish, modules: &mut Modules) -> NativeJoin {
+    fn join(&mut self, finish: &ListedFinish, modules: &mut Modules) -> NativeJoin {
         let call = self.call(finish.stack, modules);
         let (operation, place) = operation(call, &finish.kind.operation());
         NativeJoin { operation, place }
@@ -144,7 +145,7 @@ impl<'f> Tasks<'f> {
 
     /// The task, among this one and those that wait for it, that is waited for in `other` or a task around it; none if this task itself is
     /// one of those.
-    fn waited_for(&self, task: u64, other: u64) -> Option<&'f Task> {
+    fn waited_for(&self, task: u64, other: u64) -> Option<&'f ListedTask> {
         let around = self.findings.path(other);
         let is_around = |id: u64| {
             let main = self

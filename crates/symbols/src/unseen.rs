@@ -5,11 +5,12 @@
 //! and who wrote the operation is found by following the calls back until code of another origin is reached. Nothing says
 //! whether a run came to an operation, so each that the linker kept is told.
 
-use crate::findings::{Findings, Module};
+use crate::findings::Findings;
 use crate::function_names::last_part;
 use crate::locked::{self, Locked};
 use crate::modules::Modules;
 use finishline_answer::native::{Frame, Limit, Origin, UnseenAtomic};
+use finishline_model::findings::ListedModule;
 use rustc_hash::{FxHashMap, FxHashSet};
 use std::path::{Path, PathBuf};
 use std::sync::{Mutex, PoisonError};
@@ -85,7 +86,7 @@ impl Executables {
 }
 
 fn told(path: &str, locked: &Locked, directory: &Path) -> Vec<UnseenAtomic> {
-    let file = [Module {
+    let file = [ListedModule {
         path: path.to_owned(),
         bias: 0,
         start: 0,

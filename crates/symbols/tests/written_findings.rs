@@ -1,6 +1,13 @@
 //! Findings written by hand, of a program that is not there: every kind of task and object, told by address.
 
 use finishline_answer::verdict::{Extent, Verdict};
+use finishline_model::Detector;
+use finishline_model::findings::{
+    FindingsFile, ListedAccess, ListedFinish, ListedObject, ListedPair, ListedTask, ListedWait,
+};
+use finishline_model::kinds::{
+    ConflictClass, NativeAccessKind, NativeFinishKind, NativeTaskKind, WaitKind,
+};
 use finishline_report::{Format, Style, native};
 use finishline_symbols::{Question, parse, read, symbolise, unheard};
 use std::path::Path;
@@ -24,25 +31,62 @@ fn what_can_be_told_without_the_program_is_told() {
     );
 }
 
-/// The findings of a process in which a thread that main started joins, by nothing that the user's code shows.
-fn with_thread(stopped: &str) -> String {
-    let access =
-        |task: u64| format!(r#"{{"kind":"write","address":8,"size":8,"stack":0,"task":{task}}}"#);
-    format!(
-        r#"{{"format":1,"complete":true,"executable":"/t/app","directory":"/t","drop_in":true,"logical_threads":4,"stopped":{stopped},
-        "stacks":[[4112]],
-        "tasks":[{{"id":0,"kind":"main"}},{{"id":1,"kind":"thread","parent":0,"finish":0,"stack":0}},
-                 {{"id":2,"kind":"join-left","parent":1,"finish":1,"stack":0}},{{"id":3,"kind":"join-right","parent":1,"finish":1,"stack":0}}],
-        "finishes":[{{"id":1,"kind":"join","task":1,"parent":null,"stack":0}}],
-        "races":[{{"class":"race","address":8,"bytes":8,"object":{{"kind":"global"}},"first":{},"second":{}}}]}}"#,
-        access(2),
-        access(3)
-    )
+/// The findings of a process in which a thread that main started joins, by nothing that the user's
+/// code shows.
+fn with_thread(stopped: Option<ListedWait>) -> String {
+    let task = |id, kind, parent, finish, stack| ListedTask {
+        id,
+        kind,
+        parent,
+        finish,
+        stack,
+    };
+    let access = |task| ListedAccess {
+        kind: NativeAccessKind::Write,
+        atomic: false,
+        address: 8,
+        size: 8,
+        stack: 0,
+        task,
+        locks: Vec::new(),
+    };
+    let file = FindingsFile {
+        complete: true,
+        executable: "/t/app".to_owned(),
+        directory: "/t".to_owned(),
+        drop_in: true,
+        stopped,
+        stacks: vec![vec![4112]],
+        tasks: vec![
+            task(0, NativeTaskKind::Main, 0, 0, None),
+            task(1, NativeTaskKind::Thread, 0, 0, Some(0)),
+            task(2, NativeTaskKind::JoinLeft, 1, 1, Some(0)),
+            task(3, NativeTaskKind::JoinRight, 1, 1, Some(0)),
+        ],
+        finishes: vec![ListedFinish {
+            id: 1,
+            kind: NativeFinishKind::Join,
+            task: 1,
+            stack: Some(0),
+        }],
+        races: vec![ListedPair {
+            class: ConflictClass::Race,
+            address: 8,
+            bytes: 8,
+            object: ListedObject::Global {},
+            ordered_by: None,
+            first: access(2),
+            second: access(3),
+            locations: 8,
+        }],
+        ..FindingsFile::new(Detector::EspBags)
+    };
+    file.text()
 }
 
 #[test]
 fn the_thread_of_a_harness_is_not_told() {
-    let findings = parse(with_thread("null").as_bytes()).expect("usable findings");
+    let findings = parse(with_thread(None).as_bytes()).expect("usable findings");
     let operations = |test: Option<&str>| {
         let question = Question {
             test,
@@ -60,8 +104,12 @@ fn the_thread_of_a_harness_is_not_told() {
 /// The runtime ends a process whose tasks wait in vain; that is no failure of the program.
 #[test]
 fn a_run_that_was_stopped_has_not_failed() {
-    let stopped = r#"{"why":"waits","what":"spin","task":0,"stack":0,"address":0}"#;
-    for (stopped, failed) in [(stopped, false), ("null", true)] {
+    let stopped = ListedWait {
+        what: WaitKind::Spin,
+        task: 0,
+        stack: 0,
+    };
+    for (stopped, failed) in [(Some(stopped), false), (None, true)] {
         let findings = parse(with_thread(stopped).as_bytes()).expect("usable findings");
         let question = Question {
             failure: Some("the test ended its process"),

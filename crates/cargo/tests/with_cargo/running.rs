@@ -37,6 +37,10 @@ pub(crate) fn trials() -> Vec<Trial> {
             reports_go_where_they_are_wanted,
         ),
         trial(
+            "a_drop_in_of_another_version_is_not_believed",
+            a_drop_in_of_another_version_is_not_believed,
+        ),
+        trial(
             "initialisers_are_ordered_in_every_profile",
             initialisers_are_ordered_in_every_profile,
         ),
@@ -76,7 +80,8 @@ const ENDS: &str = "
         }
     }";
 
-/// What is told, what JSON says and how the command ends are the same, whatever a program does and however it ends.
+/// What is told, what JSON says and how the command ends are the same, whatever a program does and
+/// however it ends.
 fn every_exit_status() {
     let package = Package::with_rayon("every_exit_status", ENDS);
     for (does, ends, status, verdict) in [
@@ -205,7 +210,7 @@ const RACY: &str = "
         let add = || unsafe { TOTAL += 1 };
         rayon::join(add, add);
         println!(\"ready\");
-        if std::env::args().count() > 1 { std::thread::sleep(std::time::Duration::from_secs(60)) }
+        if std::env::args().count() > 1 { std::thread::sleep(std::time::Duration::from_secs(15 * 60)) }
     }";
 
 /// As from a terminal: all processes get it, and what was found before is reported.
@@ -279,7 +284,8 @@ fn reports_go_where_they_are_wanted() {
     }
 }
 
-/// Calls of std's own functions are seen in every kind of build: unoptimised ones share generic functions, others may inline them.
+/// Calls of std's own functions are seen in every kind of build: unoptimised ones share generic
+/// functions, others may inline them.
 fn initialisers_are_ordered_in_every_profile() {
     let package = Package::with_rayon(
         "initialisers_are_ordered_in_every_profile",
@@ -294,5 +300,29 @@ fn initialisers_are_ordered_in_every_profile() {
         &["run", "--release", "--config", whole],
     ] {
         assert_eq!(package.finishline(arguments).expect(0).stdout, "(2, 2)\n");
+    }
+}
+
+/// A drop-in of another version may mean something else, so nothing that it told is believed,
+/// before or after.
+fn a_drop_in_of_another_version_is_not_believed() {
+    let package = Package::with_rayon(
+        "a_drop_in_of_another_version_is_not_believed",
+        "unsafe extern \"C\" { fn __finishline_attach(version: u32) -> u32; }
+         fn main() {
+             let attach = |when: &str| match std::env::args().any(|argument| argument == when) {
+                 true => unsafe { __finishline_attach(99) },
+                 false => 0,
+             };
+             attach(\"before\");
+             rayon::join(|| (), || ());
+             attach(\"after\");
+         }",
+    );
+    package.finishline(&["run"]).expect(0);
+    for when in ["before", "after"] {
+        let called = package.finishline(&["run", "--", when]).expect(4);
+        assert!(called.stderr.contains("version 99"), "{}", called.stderr);
+        assert!(called.stderr.contains("unknown: "), "{}", called.stderr);
     }
 }

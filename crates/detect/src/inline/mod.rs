@@ -1,16 +1,19 @@
-//! The first pass for compiled code: cells live beside the objects, and the checks that repeat are decided by a few
-//! instructions of the program itself.
+//! The first pass for compiled code. Cells lie beside the objects, and a few instructions of the
+//! program itself decide the checks that repeat.
 //!
-//! The code shares one [`FastPath`] with the detector, which keeps it true for the running step; there are the rules. A location's cell is one
-//! word, the writer below and the reader above ([`history::WriteCoversReads`](crate::history::WriteCoversReads)).
+//! The code and the detector share one [`FastPath`]. The detector keeps it true for the running
+//! step; the rules are described there. A location's cell is one word, with the writer below and
+//! the reader above ([`history::WriteCoversReads`](crate::history::WriteCoversReads)).
 //!
-//! **Locks, atomic accesses, isolated blocks.** A location that is accessed under a lock gets a full history
-//! in a side table ([`guarded`]), and its cell becomes [`ELSEWHERE`], which equals nothing that
-//! the fast path compares with. While a lock is held the fast path equals no cell. So programs that use locks pay for them at
-//! the locations concerned, until all those accesses precede whatever is still to come, and nowhere else. To be atomic, or in an
-//! isolated block, is to hold a lock.
+//! **Locks, atomic accesses, isolated blocks.** A location that is accessed under a lock gets a
+//! full history in a side table ([`guarded`]). Its cell becomes [`ELSEWHERE`], which equals nothing
+//! that the fast path compares with. While a lock is held, the fast path equals no cell. So
+//! programs that use locks pay for them only at the locations concerned, and only until all those
+//! accesses precede whatever is still to come. An atomic access, and an access in an isolated
+//! block, counts as an access under a lock.
 //!
-//! Cells are handed over by the caller, one at a time or as a range ([`range`]); nothing here follows an address.
+//! The caller hands over cells, one at a time or as a range ([`range`]). Nothing here follows an
+//! address.
 
 mod fast_path;
 mod guarded;
@@ -31,7 +34,7 @@ use crate::history::{
 use crate::locations::LocationSet;
 use crate::locks::{Held, LocksetId};
 use crate::order::{Contexts, NOBODY, Order, Stamp};
-use finishline_model::{Access, AccessKind, Event, Location, Observer};
+use finishline_model::{AccessKind, Event, Location, Observer};
 use std::ptr::NonNull;
 
 /// An empty field and one's own stamp are the most frequent, and never parallel.
@@ -91,11 +94,12 @@ impl<O: Order> Inline<O> {
         })
     }
 
-    /// Keeps this fast path true from now on.
+    /// Attaches a fast path, which the detector then keeps true.
     ///
     /// # Safety
     ///
-    /// It must be valid until [`Inline::detach`] and used by nobody but compiled code that does not run while the detector does.
+    /// It must be valid until [`Inline::detach`] and used by nobody but compiled code that does not
+    /// run while the detector does.
     #[allow(unsafe_code)]
     pub unsafe fn attach(&mut self, fast: NonNull<FastPath>) {
         self.fast = Some(fast);
@@ -106,7 +110,20 @@ impl<O: Order> Inline<O> {
         self.fast = None;
     }
 
-    /// What was found in the run that has ended, or was cut short, with as many accesses checked one at a time.
+    /// Follows an event of the run.
+    ///
+    /// This is not an [`Observer`](finishline_model::Observer): an access without its cell cannot
+    /// be checked here, so there is no method that would take one and forget it. Accesses come with
+    /// their cells, by [`Inline::undecided`], [`Inline::range`] and the methods beside them.
+    #[inline]
+    pub fn event(&mut self, event: &Event) {
+        if self.found.failure.is_none() {
+            self.found.failure = self.follow(event).err();
+        }
+    }
+
+    /// What was found in a run that has ended, or was cut short. `accesses` is the number of
+    /// accesses that were checked one at a time.
     pub fn finish(mut self, accesses: u64) -> Result<Findings, Failure> {
         self.found.statistics.accesses += accesses;
         let elsewhere: usize = self.elsewhere.values().map(ByLockset::used_bytes).sum();
@@ -117,7 +134,7 @@ impl<O: Order> Inline<O> {
         self.found.finish(self.order.used_bytes(), location_bytes)
     }
 
-    /// Counts an event that is not told: it is part of what no access and no other event depends on.
+    /// Counts an event that need not be followed: no access and no other event depends on it.
     #[inline]
     pub fn count(&mut self, event: &Event) {
         self.found.statistics.event(event);
@@ -183,7 +200,8 @@ impl<O: Order> Inline<O> {
         }
     }
 
-    /// An access by the rules of the history. Tells the reader that a read left alone because it is parallel.
+    /// An access by the rules of the history. Tells the reader that a read left alone because it is
+    /// parallel.
     #[inline]
     fn access(
         &mut self,
@@ -234,9 +252,10 @@ impl<O: Order> Inline<O> {
         left_alone.then_some(reader)
     }
 
-    /// The end of an object: a write of its locations, from `first` on, by the running step with the locks that it holds. It is remembered as one
-    /// under no lock where no access under a lock is: who comes later does wrong whatever he holds, and a big object that is given up under
-    /// a lock costs no more than another.
+    /// The end of an object: a write of its locations, from `first` on, by the running step under
+    /// its locks. Where no access under a lock is remembered, the write is remembered as one under
+    /// no lock: a later access is wrong whatever locks its task holds, and freeing a big object
+    /// under a lock costs no more than another.
     pub fn end_of_object(&mut self, cells: &mut [u64], first: Location, piece: u64) {
         if !self.is_locked() {
             self.range_of_pieces(AccessKind::Write, cells, 1, first, piece);
@@ -278,8 +297,8 @@ impl<O: Order> Inline<O> {
         }
     }
 
-    /// A location has the history of another one from now on, as if each access of that had been of both. The cell is copied by the
-    /// caller.
+    /// Copies the history of a location, as if each access to it had been to both. The caller
+    /// copies the cell.
     pub fn copy_history(&mut self, from: Location, to: Location) {
         if let Some(history) = self.elsewhere.get(&from).cloned() {
             self.elsewhere.insert(to, history);
@@ -289,13 +308,13 @@ impl<O: Order> Inline<O> {
         }
     }
 
-    /// A location is something new from now on. The cell is cleared by the caller.
+    /// Forgets the history of a location. The caller clears the cell.
     pub fn forget_history(&mut self, location: Location) {
         self.elsewhere.remove(&location);
         self.isolated_cells.remove(&location);
     }
 
-    /// From here on conflicts are kept, each time one is found, for [`Inline::conflicts`].
+    /// Starts keeping conflicts, for [`Inline::conflicts`].
     pub fn keep_conflicts(&mut self) {
         self.conflicts = Some(Vec::new());
     }
@@ -362,7 +381,7 @@ impl<O: Order> Inline<O> {
 }
 
 impl<O: Order> Inline<Contexts<O>> {
-    /// Accesses from here on are remembered by this context of the running step.
+    /// Sets the context of the running step by which the next accesses are remembered.
     #[inline]
     pub fn speak_as(&mut self, context: Stamp) {
         self.stamp = context;
@@ -374,8 +393,8 @@ impl<O: Order> Inline<Contexts<O>> {
         }
     }
 
-    /// An access of these cells, which stand for `piece` consecutive locations each, from `first` on. [Conflicts](Inline::keep_conflicts)
-    /// are kept, and have been taken.
+    /// An access of these cells, which stand for `piece` consecutive locations each, from `first`
+    /// on. [Conflicts](Inline::keep_conflicts) are kept, and have been taken.
     pub fn few(&mut self, kind: AccessKind, cells: &mut [u64], first: Location, piece: u64) {
         // What became of the cell before: the same becomes of an equal one.
         let mut latest = None;
@@ -396,13 +415,15 @@ impl<O: Order> Inline<Contexts<O>> {
             {
                 self.memorise(slot_of(reader), reader);
             }
-            // Conflicts are told for each location, and histories elsewhere are each location's own.
+            // Conflicts are told for each location, and histories elsewhere are each location's
+            // own.
             let own_affair = self.has_conflicts() || before == ELSEWHERE || *cell == ELSEWHERE;
             latest = (!own_affair).then_some((before, *cell));
         }
     }
 
-    /// What becomes of a cell if all that it remembers precedes the running step by structure. The step has made a context.
+    /// What becomes of a cell if all that it remembers precedes the running step by structure. The
+    /// step has made a context.
     #[allow(unsafe_code)]
     #[inline]
     pub fn begins_anew(&mut self, kind: AccessKind, cell: u64) -> Option<u64> {
@@ -420,16 +441,4 @@ impl<O: Order> Inline<Contexts<O>> {
     pub fn contexts(&mut self) -> &mut Contexts<O> {
         &mut self.order
     }
-}
-
-impl<O: Order> Observer for Inline<O> {
-    #[inline]
-    fn event(&mut self, event: &Event) {
-        if self.found.failure.is_none() {
-            self.found.failure = self.follow(event).err();
-        }
-    }
-
-    /// Accesses come by [`Inline::undecided`] and [`Inline::range`], with their cells.
-    fn access(&mut self, _: &Access) {}
 }

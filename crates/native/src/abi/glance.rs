@@ -1,7 +1,10 @@
-//! Accesses of variables of up to 8 bytes, the most frequent ones: they begin with a look at the variable's cell, and end there if it stays as it is.
+//! Accesses of variables of up to 8 bytes, the most frequent ones. Each begins with a look at the
+//! variable's cell, and ends there if the cell stays as it is.
 //!
-//! These instructions do as [`Checker::access`](crate::checker::Checker::access) does for a variable with one cell; all others jump on to what it does
-//! next. A call of them may use the registers that every function may, and needs no frame, so the return address is on top of the stack.
+//! The instructions do as [`Checker::access`](crate::checker::Checker::access) does for a variable
+//! with one cell. For any other variable they jump to the rest of that method. They use only
+//! registers that every function may change, and need no frame, so the return address is on top of
+//! the stack.
 
 use super::{kind_of, tell};
 use crate::checker::Glance;
@@ -11,8 +14,9 @@ use finishline_detect::inline::SLOTS;
 use std::arch::naked_asm;
 use std::mem::offset_of;
 
-/// `$kind` tells by the reader, in `ecx`, and the writer, in `eax`, whether the cell stays; `$finer` whether a variable of so many bytes has
-/// one cell in a page with the finer grain in `ecx`.
+/// `$kind` decides by the reader, in `ecx`, and the writer, in `eax`, whether the cell stays.
+/// `$finer` decides whether a variable of this size has one cell in a page with the finer grain in
+/// `ecx`.
 macro_rules! glance {
     ($symbol:ident $bytes:literal $finer:literal $kind:literal $slowly:path; $($more:tt)*) => {
         #[unsafe(no_mangle)]
@@ -86,7 +90,8 @@ macro_rules! glance {
 
 macro_rules! glances {
     ($($finer:literal: $read:ident $write:ident $bytes:literal;)*) => {$(
-        // It stays if the step has read it before, or reads beside a reader that is known to stand for it.
+        // It stays if the step has read it before, or reads beside a reader that is known to stand
+        // for it.
         glance!($read $bytes $finer
             "mov edx, ecx
              sub edx, [rip + {glance} + {me}]
@@ -115,7 +120,8 @@ macro_rules! glances {
     )*};
 }
 
-// The finer grains are 2 and 0: a word has several cells then, and half of one has several if it is 0.
+// The finer grains are 2 and 0: a word has several cells then, and half of one has several if it is
+// 0.
 glances! {
     "": __tsan_read1 __tsan_write1 1;
     "test ecx, ecx\nje 4f": __tsan_read2 __tsan_write2 2;

@@ -1,7 +1,7 @@
 //! Atomic operations on 16 bytes, one at a time.
 //!
-//! Few programs have any, so a lock that all of them take is fast enough. They need all registers for their arguments, hence the place of
-//! one is read from its frame.
+//! Few programs have any, so one lock for all of them is fast enough. The arguments take all
+//! registers, so the place of an operation is read from its frame.
 
 use super::{acquires, atomic, looked, releases};
 use crate::interpose::frame_pointer;
@@ -12,7 +12,7 @@ use std::sync::atomic::Ordering::{Acquire, Release};
 static BUSY: AtomicBool = AtomicBool::new(false);
 
 /// What kind of operation it is, and by which order.
-struct Kind {
+struct PairOperation {
     reads: bool,
     how: How,
     order: u32,
@@ -20,10 +20,11 @@ struct Kind {
     failed: u32,
 }
 
-/// Replaces the value by what `change` makes of it, if it makes something, and tells it. The value before.
+/// Replaces the value by what `change` makes of it, if it makes something, and tells it. The value
+/// before.
 fn perform(
     at: *mut u128,
-    kind: &Kind,
+    kind: &PairOperation,
     place: u64,
     change: impl FnOnce(u128) -> Option<u128>,
 ) -> u128 {
@@ -66,13 +67,14 @@ fn folded(value: u128) -> u64 {
 /// Where the function that this is inlined into returns to.
 #[inline(always)]
 fn return_address() -> u64 {
-    // SAFETY: the runtime is compiled with frame pointers, so above the caller's frame is the return address.
+    // SAFETY: the runtime is compiled with frame pointers, so above the caller's frame is the
+    // return address.
     unsafe { *((frame_pointer() + 8) as *const u64) }
 }
 
 #[unsafe(no_mangle)]
 unsafe extern "C" fn __tsan_atomic128_load(at: *mut u128, order: u32) -> u128 {
-    let kind = Kind {
+    let kind = PairOperation {
         reads: true,
         how: How::Replaced,
         order,
@@ -83,7 +85,7 @@ unsafe extern "C" fn __tsan_atomic128_load(at: *mut u128, order: u32) -> u128 {
 
 #[unsafe(no_mangle)]
 unsafe extern "C" fn __tsan_atomic128_store(at: *mut u128, value: u128, order: u32) {
-    let kind = Kind {
+    let kind = PairOperation {
         reads: false,
         how: How::Replaced,
         order,
@@ -100,7 +102,7 @@ unsafe extern "C" fn __tsan_atomic128_compare_exchange_val(
     order: u32,
     failed: u32,
 ) -> u128 {
-    let kind = Kind {
+    let kind = PairOperation {
         reads: true,
         how: How::Replaced,
         order,
@@ -116,7 +118,7 @@ macro_rules! modify {
         #[unsafe(no_mangle)]
         unsafe extern "C" fn $symbol(at: *mut u128, value: u128, order: u32) -> u128 {
             let result: fn(u128, u128) -> u128 = $result;
-            let kind = Kind {
+            let kind = PairOperation {
                 reads: true,
                 how: How::$how,
                 order,

@@ -1,10 +1,10 @@
-//! Accesses: how they get to the detector, and how what it finds gets its names.
+//! Accesses: from the program to the detector, and from the detector's conflicts to named pairs.
 
-use super::tasks::Frame;
-use super::{Checker, GIVEN_BACK, MEMO, Site};
+use super::sites::length;
+use super::{Checker, Detection, GIVEN_BACK, Site, ThreadState};
 use crate::calls::CallStack;
-use crate::heap::Block;
-use crate::races::{Access, Manner, Names, Object, OrderedBy, Races};
+use crate::heap::HeapBlock;
+use crate::races::{ConflictingAccess, ConflictingPairs, Manner, Names, Object, OrderedBy};
 use crate::structure::Position;
 use crate::synchronisation::{Operation, Told};
 use finishline_detect::Failure;
@@ -20,17 +20,6 @@ pub struct Here {
     pub stack_pointer: u64,
 }
 
-/// Where the latest context of a place is remembered.
-#[inline]
-fn memo_of(place: u64) -> usize {
-    (place ^ place >> 8) as usize % MEMO
-}
-
-/// The length of an access as it is told.
-fn length(bytes: usize) -> u32 {
-    u32::try_from(bytes).unwrap_or(u32::MAX)
-}
-
 /// Ranges of more cells are worth going through by blocks.
 const FEW: usize = 64;
 
@@ -38,16 +27,17 @@ impl Checker {
     /// An access of a variable of 16 bytes at most.
     #[inline(always)]
     pub fn access(&mut self, kind: AccessKind, address: u64, bytes: usize, here: Here) {
-        if self.glance.alone {
+        if self.glance.is_alone() {
             return;
         }
-        self.glance.accesses += 1;
+        self.glance.count_access();
         if !self.stays(kind, address, bytes) {
             self.access_variable(kind, address, bytes, here);
         }
     }
 
-    /// The same when it has been counted, and does not stay as it is if it has one cell only.
+    /// Continues [`Checker::access`], for an access that was counted, and whose cell, if it is the
+    /// only one, does not stay.
     #[inline(always)]
     pub fn access_variable(&mut self, kind: AccessKind, address: u64, bytes: usize, here: Here) {
         if !self.begins_anew(kind, address, bytes, here) && !self.stays(kind, address, bytes) {
@@ -55,18 +45,19 @@ impl Checker {
         }
     }
 
-    /// Whether all cells of a variable stay as they are. Those that it is not whole ones of need not be divided to see that.
+    /// Whether all cells of a variable stay as they are. Cells that the variable covers in part
+    /// need not be divided to see that.
     #[inline(always)]
     fn stays(&self, kind: AccessKind, address: u64, bytes: usize) -> bool {
-        let stays = |cell| self.glance.fast.stays(kind, cell);
-        self.shadow.all_of_variable(address, bytes, stays)
+        let stays = |cell| self.glance.stays(kind, cell);
+        self.detection.shadow.all_of_variable(address, bytes, stays)
     }
 
-    /// Whether all that was remembered of a variable precedes the running step, which has done the same with others from here before: then
-    /// it takes its place.
+    /// Whether all that was remembered of a variable precedes the running step, and the step has a
+    /// context for this access already: then that context takes its place.
     #[inline]
     fn begins_anew(&mut self, kind: AccessKind, address: u64, bytes: usize, here: Here) -> bool {
-        if self.private.contains(&address) {
+        if self.thread.thread_locals.contains(&address) {
             self.note_thread_local(address, bytes);
             return true;
         }
@@ -74,7 +65,13 @@ impl Checker {
         if self.glimpses() {
             return false;
         }
-        let Some(cells) = self.shadow.whole_cells(address, bytes) else {
+        let Detection {
+            detector,
+            shadow,
+            sites,
+            ..
+        } = &mut self.detection;
+        let Some(cells) = shadow.whole_cells(address, bytes) else {
             return false;
         };
         let site = Site {
@@ -87,18 +84,18 @@ impl Checker {
             manner: Manner::Plain,
             holding: self.synchronisation.holding(),
         };
-        let (latest, context) = self.contexts[memo_of(here.place)];
-        if latest != Some(site) || context < self.detector.contexts().begun() {
+        let begun = detector.contexts().begun();
+        let Some(context) = sites.known_context(&site, begun) else {
             return false;
-        }
-        self.detector.speak_as(context);
+        };
+        detector.speak_as(context);
         let first = cells[0];
-        let Some(after) = self.detector.begins_anew(kind, first) else {
+        let Some(after) = detector.begins_anew(kind, first) else {
             return false;
         };
         let all_equal = cells.iter().all(|cell| *cell == first);
         if all_equal {
-            self.lowest = self.lowest.min(here.stack_pointer);
+            self.thread.lowest = self.thread.lowest.min(here.stack_pointer);
             cells.fill(after);
         }
         all_equal
@@ -106,25 +103,26 @@ impl Checker {
 
     /// An access of any bytes, one at least.
     pub fn access_range(&mut self, kind: AccessKind, address: u64, bytes: usize, here: Here) {
-        if self.glance.alone {
+        if self.glance.is_alone() {
             return;
         }
-        self.glance.accesses += 1;
-        let stays = |cell| self.glance.fast.stays(kind, cell);
-        if !self.shadow.all(address, bytes, stays) {
+        self.glance.count_access();
+        let stays = |cell| self.glance.stays(kind, cell);
+        if !self.detection.shadow.all(address, bytes, stays) {
             self.access_slowly(kind, address, bytes, here, Manner::Plain);
         }
     }
 
-    /// An atomic operation: atomic accesses don't race with each other, and what they order is followed.
+    /// An atomic operation: atomic accesses don't race with each other, and what they order is
+    /// followed.
     pub fn atomic(&mut self, operation: &Operation, bytes: usize, here: Here) {
-        self.atomic_accesses += 1;
+        self.found.atomic_accesses += 1;
         self.look_around(here.place);
         let kind = match operation.after {
             Some(_) => AccessKind::Write,
             None => AccessKind::Read,
         };
-        if !self.glance.alone {
+        if !self.glance.is_alone() {
             self.access_slowly(kind, operation.address, bytes, here, Manner::Atomic);
         }
         let at = self.position(here.place);
@@ -153,7 +151,7 @@ impl Checker {
         self.tell(&told);
     }
 
-    /// Something is found to have been done once and for all, by whom ever.
+    /// The program found that an initialiser has run, in this task or another.
     pub fn done_once(&mut self, address: u64) {
         self.relied_on(address);
         self.published(address);
@@ -178,7 +176,7 @@ impl Checker {
         self.tell(&[Told::Acquire(ObjectId(round as u32))]);
     }
 
-    /// Code that is not instrumented has put a value there on which whoever reads it relies.
+    /// Code that is not instrumented has written a value there that later readers rely on.
     pub fn published(&mut self, address: u64) {
         self.look_around(0);
         let mut told = Vec::new();
@@ -191,7 +189,7 @@ impl Checker {
         let task = self.structure.running();
         for event in told {
             // What is released or acquired now precedes everything later anyway.
-            if self.glance.alone && !matches!(event, Told::Lock(..) | Told::Unlock(_)) {
+            if self.glance.is_alone() && !matches!(event, Told::Lock(..) | Told::Unlock(_)) {
                 continue;
             }
             self.event(match *event {
@@ -218,8 +216,8 @@ impl Checker {
     }
 
     /// A block is no more: a write of all of it.
-    pub(super) fn end_of_block(&mut self, block: Block, place: u64) {
-        if self.glance.alone {
+    pub(super) fn end_of_block(&mut self, block: HeapBlock, place: u64) {
+        if self.glance.is_alone() {
             return;
         }
         let here = Here {
@@ -241,11 +239,11 @@ impl Checker {
         here: Here,
         manner: Manner,
     ) {
-        if self.private.contains(&address) {
+        if self.thread.thread_locals.contains(&address) {
             self.note_thread_local(address, bytes);
             return;
         }
-        if self.failure.is_some() {
+        if self.detection.failure.is_some() {
             return;
         }
         self.look_around_at_access(here.place);
@@ -257,12 +255,12 @@ impl Checker {
                 Err(failure) => return self.fail(failure),
             }
         }
-        if self.detector.has_conflicts() {
+        if self.detection.detector.has_conflicts() {
             self.name_conflicts(here, address, bytes, manner);
         }
     }
 
-    /// An access, or as much of it as is of cells that lie together. Tells up to where.
+    /// The part of an access whose cells lie together. Returns where that part ends.
     fn access_cells(
         &mut self,
         kind: AccessKind,
@@ -273,13 +271,18 @@ impl Checker {
     ) -> Result<u64, Failure> {
         // What is forgotten at once needs no cells to be remembered in.
         let passes = manner == Manner::Free && bytes as u64 >= GIVEN_BACK;
-        if passes && let Some(page_ends) = self.shadow.without_cells(range.start) {
+        let Detection {
+            detector,
+            shadow,
+            sites,
+            ..
+        } = &mut self.detection;
+        if passes && let Some(page_ends) = shadow.without_cells(range.start) {
             return Ok(page_ends);
         }
-        let left = range.end - range.start;
-        let cells = self.shadow.cells(range.start, left, &mut self.detector)?;
+        let cells = shadow.cells(range.start, range.end - range.start, detector)?;
         let end = range.start + cells.bytes();
-        let stays = |cell: &u64| self.glance.fast.stays(kind, *cell);
+        let stays = |cell: &u64| self.glance.stays(kind, *cell);
         if manner == Manner::Plain && cells.cells.iter().all(stays) {
             return Ok(end);
         }
@@ -295,64 +298,50 @@ impl Checker {
             manner,
             holding: self.synchronisation.holding(),
         };
-        let begun = self.detector.contexts().begun();
-        let memo = &mut self.contexts[memo_of(here.place)];
-        if memo.0 != Some(site) || memo.1 < begun {
-            let next = self.sites.len() as u32;
-            let number = *self.site_numbers.entry(site).or_insert(next);
-            if number == next {
-                self.sites.push((site, 0));
-            }
-            let latest = &mut self.sites[number as usize].1;
-            if *latest < begun {
-                *latest = self.detector.contexts().make(number)?;
-            }
-            *memo = (Some(site), *latest);
-        }
-        self.detector.speak_as(memo.1);
-        self.lowest = self.lowest.min(here.stack_pointer);
+        let context = sites.context(site, detector.contexts())?;
+        detector.speak_as(context);
+        self.thread.lowest = self.thread.lowest.min(here.stack_pointer);
         let piece = cells.grain.bytes() as u64;
         match cells.cells {
             many if manner == Manner::Atomic => {
-                self.detector.atomic(kind, many, cells.location, piece);
+                detector.atomic(kind, many, cells.location, piece);
             }
             many if manner == Manner::Free => {
-                self.detector.end_of_object(many, cells.location, piece);
+                detector.end_of_object(many, cells.location, piece);
             }
             few if few.len() <= FEW => {
-                self.detector.few(kind, few, cells.location, piece);
+                detector.few(kind, few, cells.location, piece);
             }
-            many => self
-                .detector
-                .range_of_pieces(kind, many, 1, cells.location, piece),
+            many => detector.range_of_pieces(kind, many, 1, cells.location, piece),
         }
         let whole_word = piece < 8 && end - range.start == 8;
         // Conflicts are still to be named, byte by byte.
-        if kind == AccessKind::Write && whole_word && !self.detector.has_conflicts() {
-            self.shadow.merge(range.start);
+        if kind == AccessKind::Write && whole_word && !detector.has_conflicts() {
+            shadow.merge(range.start);
         }
         Ok(end)
     }
 
-    /// Gives the conflicts of the access that was just made their names.
+    /// Names the conflicts of the access that was just made.
     #[cold]
     fn name_conflicts(&mut self, here: Here, address: u64, bytes: usize, manner: Manner) {
         let at = self.position(here.place);
         let task = self.structure.running();
-        let conflicts: Vec<_> = self.detector.conflicts().collect();
-        let known = self.races.iter().count();
+        let conflicts: Vec<_> = self.detection.detector.conflicts().collect();
+        let known = self.found.races.iter().count();
         for conflict in conflicts {
-            let [stamp, tag] = self.detector.contexts().of(conflict.earlier);
-            let (site, _) = self.sites[tag as usize];
-            let first = Access {
+            let contexts = self.detection.detector.contexts();
+            let [stamp, number] = contexts.of(conflict.earlier);
+            let site = self.detection.sites.site(number);
+            let first = ConflictingAccess {
                 kind: site.kind,
                 manner: site.manner,
                 bytes: site.bytes,
                 at: site.at,
-                task: self.tasks[stamp as usize],
+                task: self.detection.tasks[stamp as usize],
                 holding: site.holding,
             };
-            let second = Access {
+            let second = ConflictingAccess {
                 kind: conflict.kind,
                 manner,
                 bytes: length(bytes),
@@ -360,7 +349,7 @@ impl Checker {
                 task,
                 holding: self.synchronisation.holding(),
             };
-            let cell = self.shadow.cell_at(conflict.location);
+            let cell = self.detection.shadow.cell_at(conflict.location);
             match conflict.meeting {
                 Meeting::Race if self.belongs_to_thread(&first, &second, cell.start) => continue,
                 // How a lock's own word changes is the lock's affair.
@@ -378,23 +367,29 @@ impl Checker {
             });
             *self.pairs(conflict.meeting) = pairs;
         }
-        if self.races.iter().count() > known {
-            (self.new_race)(self);
+        if self.found.races.iter().count() > known {
+            (self.host.new_race)(self);
         }
     }
 
     /// Where pairs that meet so are kept.
-    fn pairs(&mut self, meeting: Meeting) -> &mut Races {
+    fn pairs(&mut self, meeting: Meeting) -> &mut ConflictingPairs {
         match meeting {
-            Meeting::Race => &mut self.races,
-            Meeting::Overlap(_) | Meeting::Excused => &mut self.overlaps,
+            Meeting::Race => &mut self.found.races,
+            Meeting::Overlap(_) | Meeting::Excused => &mut self.found.overlaps,
         }
     }
 
     /// What a pair is told with, at this address.
-    fn names(&mut self, conflict: &Conflict, accesses: [Access; 2], address: u64) -> Names {
-        let [earlier, _] = self.detector.contexts().of(conflict.earlier);
-        let order = self.detector.contexts().inner();
+    fn names(
+        &mut self,
+        conflict: &Conflict,
+        accesses: [ConflictingAccess; 2],
+        address: u64,
+    ) -> Names {
+        let contexts = self.detection.detector.contexts();
+        let [earlier, _] = contexts.of(conflict.earlier);
+        let order = contexts.inner();
         let ordered_by = match conflict.meeting {
             Meeting::Race | Meeting::Overlap(LockId::ATOMIC) => None,
             Meeting::Overlap(lock) => Some(OrderedBy::Lock(lock)),
@@ -422,42 +417,49 @@ impl Checker {
         }
     }
 
-    /// A thread-local variable is used: what it points to may be taken out of it by that.
+    /// A thread-local variable is used. The program may take out of it what it points to.
     fn note_thread_local(&mut self, address: u64, bytes: usize) {
         let words = (address & !7..address + bytes as u64).step_by(8);
-        for word in words.filter(|word| self.private.contains(word)) {
-            let block = (self.read_word)(word);
+        for word in words.filter(|word| self.thread.thread_locals.contains(word)) {
+            let block = (self.host.read_word)(word);
             self.heap.note_thread_local(block);
         }
     }
 
-    /// Whether two accesses are of memory that each thread has its own of.
-    fn belongs_to_thread(&mut self, first: &Access, second: &Access, address: u64) -> bool {
+    /// Whether two accesses are of memory that each real thread would have its own of.
+    fn belongs_to_thread(
+        &mut self,
+        first: &ConflictingAccess,
+        second: &ConflictingAccess,
+        address: u64,
+    ) -> bool {
         if self.heap.is_private(address) {
             return true;
         }
-        if self.races.contains(first, second) {
+        if self.found.races.contains(first, second) {
             return false;
         }
         let Some(block) = self.heap.around(address) else {
             return false;
         };
         let block = block.start..block.start + block.bytes;
-        let private = (self.is_private)(self, &block);
+        let private = (self.host.is_private)(self, &block);
         if private {
             self.heap.set_private(block.start);
         }
         private
     }
 
-    /// Whether the address of a block at an address of the stack was there before the block was: nobody has put it there since.
+    /// Whether the word at an address of the stack was there before the block that it seems to
+    /// point to.
     pub fn is_left_over(&self, address: u64, block: u64) -> bool {
         let waited = self.suspended_since_allocated(block).contains(&address);
         self.left_over.contains(&address) || waited && !self.was_accessed(address)
     }
 
-    /// The part of the running thread's stack whose functions have been waiting since a block was allocated: the frames of the tasks
-    /// outside the innermost one that both the task that allocated it and the running one are, or are part of.
+    /// The part of the running thread's stack whose functions have been waiting since a block was
+    /// allocated. That is the frames outside of the innermost task that contains both the
+    /// allocating task and the running one.
     pub(super) fn suspended_since_allocated(&self, block: u64) -> Range<u64> {
         let parent = |task: &TaskId| {
             let parent = self.structure.task(*task).parent;
@@ -465,34 +467,35 @@ impl Checker {
         };
         let allocated_by = self.heap.live(block).map(|block| block.task);
         let mut around = std::iter::successors(allocated_by, parent);
-        let common = around.find_map(|task| self.frames.iter().find(|frame| frame.task == task));
-        common.map_or(0..0, |frame| frame.entry..self.stack.end)
+        let common = around.find_map(|task| {
+            self.thread
+                .tasks
+                .iter()
+                .find(|on_stack| on_stack.task == task)
+        });
+        common.map_or(0..0, |on_stack| on_stack.entry..self.thread.stack.end)
     }
 
     /// Whether anything is remembered of accesses to the word at an address.
     pub(super) fn was_accessed(&self, address: u64) -> bool {
-        let has_cells = self.shadow.without_cells(address).is_none();
-        has_cells && !self.shadow.all(address, 8, |cell| cell == 0)
+        let has_cells = self.detection.shadow.without_cells(address).is_none();
+        has_cells && !self.detection.shadow.all(address, 8, |cell| cell == 0)
     }
 
     /// What an address belongs to.
     fn object_at(&self, address: u64) -> Object {
-        let running = Stack {
-            range: &self.stack,
+        let running = ThreadStack {
+            thread: &self.thread,
             calls: self.calls.stack(),
-            frames: &self.frames,
-            place: self.place,
         };
-        let others = self.threads.others.iter().filter_map(|thread| {
-            Some(Stack {
-                range: &thread.stack,
-                calls: thread.calls.as_ref()?,
-                frames: &thread.frames,
-                place: thread.place,
+        let others = self.threads.others.iter().filter_map(|other| {
+            Some(ThreadStack {
+                thread: &other.state,
+                calls: other.calls.as_ref()?,
             })
         });
         let mut stacks = std::iter::once(running).chain(others);
-        if let Some(stack) = stacks.find(|stack| stack.range.contains(&address)) {
+        if let Some(stack) = stacks.find(|stack| stack.thread.stack.contains(&address)) {
             return stack.object_at(address);
         }
         match self.heap.around(address) {
@@ -507,26 +510,23 @@ impl Checker {
     }
 }
 
-/// The stack of a thread: what is in it, and who has it.
-struct Stack<'a> {
-    range: &'a Range<u64>,
+/// The stack of a thread, and the calls whose frames are on it.
+struct ThreadStack<'a> {
+    thread: &'a ThreadState,
     calls: &'a CallStack,
-    frames: &'a [Frame],
-    /// Where the innermost function is.
-    place: u64,
 }
 
-impl Stack<'_> {
+impl ThreadStack<'_> {
     fn object_at(&self, address: u64) -> Object {
         let call = self.calls.owner_of(address);
-        let place = call.map(|call| self.calls.position_in(call).unwrap_or(self.place));
+        let place = call.map(|call| self.calls.position_in(call).unwrap_or(self.thread.place));
         // Of the tasks whose frames begin above, the innermost.
-        let mut frames = self.frames.iter().rev();
-        let owner = frames.find(|frame| frame.entry > address);
-        let first = self.frames.first();
+        let tasks = &self.thread.tasks;
+        let owner = tasks.iter().rev().find(|task| task.entry > address);
+        let owner = owner.or(tasks.first());
         Object::Stack {
             place: place.unwrap_or(0),
-            task: owner.or(first).map_or(TaskId::MAIN, |frame| frame.task),
+            task: owner.map_or(TaskId::MAIN, |owner| owner.task),
         }
     }
 }

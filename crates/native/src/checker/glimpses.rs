@@ -1,34 +1,39 @@
-//! What is learnt where the last of several references is dropped.
+//! What a task learns when it drops the last of several references.
 //!
-//! Dropping an `Arc` counts down, which releases; whoever counts to zero passes an acquiring fence, calls `Arc::drop_slow` and so runs the destructor with all
-//! that others did before they dropped theirs. But `drop` tells nobody who was last, so what comes behind it can't rely on having been
-//! it: in another schedule this task was not. Threads and their handles share such a reference, so without this rule a
-//! handle that is dropped would seem to join its thread.
+//! Dropping an `Arc` counts down, which releases. The task that counts to zero passes an acquiring
+//! fence and calls `Arc::drop_slow`, so the destructor runs after all that others did before they
+//! dropped their references. But `drop` does not tell its caller who was last. So the code behind
+//! it can't rely on having been last: in another schedule this task was not. A thread and its
+//! handle share such a reference. Without this rule, dropping a handle would seem to join the
+//! thread.
 //!
-//! So what an acquiring fence brings is a glimpse at first ([`Event::Glimpse`]). If the next function that is entered is `drop_slow`, it lasts
-//! until that is left. Otherwise it is kept: a program's own code may branch on the count, and then it does rely on it. Inside of `drop_slow` all fences
-//! are taken so: dropping the weak reference there has one too, and so have counts by hand in the destructor.
+//! So what an acquiring fence brings is a glimpse at first ([`Event::Glimpse`]). If the next
+//! function entered is `drop_slow`, the glimpse lasts until that function is left. Otherwise the
+//! glimpse is kept: the program's own code may branch on the count, and then relies on it. Inside
+//! `drop_slow` all fences are taken so, because dropping the weak reference passes a fence too, and
+//! so do counts by hand in a destructor.
 //!
-//! When functions are entered and left nothing is done for that. It is looked at when something happens that matters: the stack of calls tells which ones have been left,
-//! and `drop_slow` neither begins without the fence before it nor ends without having counted the weak reference.
+//! Entering and leaving functions does no work for this. A glimpse is looked at when something
+//! happens that matters: the stack of calls tells which calls have been left, and `drop_slow`
+//! neither begins without the fence before it nor ends without counting the weak reference.
 
 use super::Checker;
 use crate::synchronisation::Told;
 use finishline_model::{Event, ObjectId};
 
-/// What the running thread knows for a while.
+/// What a thread knows for a while.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) enum Glimpse {
     #[default]
     None,
     /// A fence has been passed.
     Undecided {
-        /// So many of the calls that were active then have been so since.
+        /// How many of the calls that were active then have been active ever since.
         outside: usize,
-        /// After so many more accesses it is decided.
+        /// After this many more accesses the glimpse is kept.
         patience: u32,
     },
-    /// In this call, which has so many outside it.
+    /// Lasts as long as this call, which has this many outside it.
     Dropping { outside: usize, call: [u64; 2] },
 }
 
@@ -51,13 +56,13 @@ impl Checker {
 
     fn glimpse(&mut self, object: ObjectId) {
         // What precedes everything anyway need not be known.
-        if self.glance.alone {
+        if self.glance.is_alone() {
             return;
         }
         if !self.glimpses() {
-            // The stack of calls is to tell from here on which ones are left.
+            // So that the stack of calls tells which ones are left since.
             self.calls.node();
-            self.glimpse = Glimpse::Undecided {
+            self.thread.glimpse = Glimpse::Undecided {
                 outside: self.calls.depth(),
                 patience: PATIENCE,
             };
@@ -69,7 +74,7 @@ impl Checker {
     /// Whether something is known for a while.
     #[inline]
     pub(super) fn glimpses(&self) -> bool {
-        !matches!(self.glimpse, Glimpse::None)
+        !matches!(self.thread.glimpse, Glimpse::None)
     }
 
     /// An access is made, at a place in the innermost function.
@@ -80,7 +85,7 @@ impl Checker {
         }
     }
 
-    /// Something else than an access happens.
+    /// Something other than an access happens.
     #[inline]
     pub(super) fn look_around(&mut self, place: u64) {
         if self.glimpses() {
@@ -91,19 +96,19 @@ impl Checker {
     #[cold]
     fn go_on_glimpsing(&mut self, place: u64, access: bool) {
         let stack = self.calls.stack();
-        match self.glimpse {
+        match self.thread.glimpse {
             Glimpse::None => {}
             Glimpse::Undecided { outside, patience } => {
                 let outside = outside.min(stack.left_since());
                 let call = stack.call(outside);
                 let inside = stack.position_in(outside).unwrap_or(place);
                 match call {
-                    Some(call) if (self.is_drop_slow)(inside) => {
-                        self.glimpse = Glimpse::Dropping { outside, call };
+                    Some(call) if (self.host.is_drop_slow)(inside) => {
+                        self.thread.glimpse = Glimpse::Dropping { outside, call };
                     }
                     _ if access && patience > 0 => {
                         let patience = patience - 1;
-                        self.glimpse = Glimpse::Undecided { outside, patience };
+                        self.thread.glimpse = Glimpse::Undecided { outside, patience };
                     }
                     _ => self.end_glimpse(true),
                 }
@@ -117,7 +122,7 @@ impl Checker {
     }
 
     fn end_glimpse(&mut self, keep: bool) {
-        self.glimpse = Glimpse::None;
+        self.thread.glimpse = Glimpse::None;
         let task = self.structure.running();
         self.event(Event::GlimpseEnd { task, keep });
     }
@@ -157,10 +162,11 @@ mod tests {
         checker.atomic(&operation, 8, here(ELSEWHERE));
     }
 
-    /// A task writes and drops its reference, and the other one, which is left, has counted to zero and passed the fence.
+    /// A task writes and drops its reference, and the other one, which is left, has counted to zero
+    /// and passed the fence.
     fn last_reference() -> Checker {
         let mut checker = Checker::new(Options::default(), 0..0, 0..0).unwrap();
-        checker.is_drop_slow = |address| address == DROP_SLOW;
+        checker.host.is_drop_slow = |address| address == DROP_SLOW;
         checker.begin_task(TaskKind::Spawn, FinishId::ROOT, ELSEWHERE, 0);
         checker.access(Write, DATA, 8, here(ELSEWHERE));
         count(&mut checker, 2);
@@ -176,7 +182,7 @@ mod tests {
 
     fn races(checker: &mut Checker, place: u64) -> bool {
         checker.access(Write, DATA, 8, here(place));
-        !checker.races.is_empty()
+        !checker.found.races.is_empty()
     }
 
     #[test]
@@ -198,7 +204,7 @@ mod tests {
         checker.calls.enter(ELSEWHERE, 900);
         count(&mut checker, 1);
         assert!(matches!(
-            checker.glimpse,
+            checker.thread.glimpse,
             Glimpse::Undecided { .. } | Glimpse::None
         ));
         let mut checker = last_reference();
@@ -236,7 +242,7 @@ mod tests {
         let mut checker = last_reference();
         assert!(!races(&mut checker, ELSEWHERE));
         count(&mut checker, 1);
-        assert!(matches!(checker.glimpse, Glimpse::None));
+        assert!(matches!(checker.thread.glimpse, Glimpse::None));
         checker.calls.enter(ELSEWHERE, 900);
         checker.calls.enter(DROP_SLOW, 800);
         checker.calls.leave();
@@ -250,6 +256,6 @@ mod tests {
         for _ in 0..2 * PATIENCE {
             assert!(!races(&mut checker, ELSEWHERE));
         }
-        assert!(matches!(checker.glimpse, Glimpse::None));
+        assert!(matches!(checker.thread.glimpse, Glimpse::None));
     }
 }

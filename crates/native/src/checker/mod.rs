@@ -1,50 +1,54 @@
-//! Everything that the checked program tells, as one object: it keeps the detector's cells for the program's memory and names
-//! what the detector finds.
+//! The checker: receives all that the checked program tells, and names what the detector finds.
 //!
-//! **An access** is of whole cells of the shadow. If the running step did the same already, which its cells tell, that is all; and
-//! nothing is remembered of what the program does while nothing runs beside it: that precedes whatever comes later.
-//! Otherwise it is remembered by a context ([`finishline_detect::order::Contexts`]): the place of the access with the calls that
-//! led there; so when a later access conflicts with it, both can be named, from this one run.
+//! **An access** is of whole cells of the shadow. If the cells show that the running step did the
+//! same before, nothing more happens. While nothing runs in parallel, accesses are not checked:
+//! they precede whatever comes later. Any other access is remembered by a context
+//! ([`finishline_detect::order::Contexts`]): its place, with the calls that led there. So when a
+//! later access conflicts, both can be named from this one run.
 //!
-//! **The stack.** Tasks run one after the other on one stack, so siblings use the same addresses for variables of their own. Whatever lies
-//! below a task's first frame is forgotten when it ends. How far down that is, is known from the accesses that were remembered: none is
-//! below the stack pointer of its time.
+//! **The stack.** Tasks run one after the other on one stack, so siblings use the same addresses
+//! for variables of their own. When a task ends, everything below its first frame is forgotten. The
+//! lowest stack pointer of a remembered access tells how far down that is.
 //!
-//! **The heap.** To free a block is to write all of it: whoever may be using it at the time races with that. What lies there is
-//! another object only when it is allocated again, so who uses it later, in parallel, races as well. Only a block that is so big that the allocator
-//! gives it back to the system is forgotten at once, since what comes there next may come unheard; pages of it that nobody ever
-//! accessed get no cells by that.
+//! **The heap.** Freeing a block writes all of it: a parallel use of the block races with the
+//! write. The memory is another object only when it is allocated again, so a later parallel use
+//! races too. A block big enough for the allocator to return it to the system is forgotten at once,
+//! since the next owner of its addresses may not be announced. Pages of it that were never accessed
+//! get no cells.
+//!
+//! **What belongs to what.** [`ThreadState`] is the running thread's, and is exchanged when another
+//! thread runs. [`Host`] asks the process what only the process knows. [`Detection`] is the
+//! detector with its cells and contexts. [`Found`] is what the findings file will list. The other
+//! fields describe the program: its calls, tasks, blocks and locks.
 
 mod accesses;
 mod glance;
 mod glimpses;
+mod sites;
 mod tasks;
 mod threads;
 mod waiting;
 
 pub use accesses::Here;
-pub use glance::Glance;
-use glimpses::Glimpse;
-use tasks::Frame;
+pub use glance::{Glance, GlanceHandle};
+use sites::{Site, Sites};
+pub use threads::ThreadState;
 use threads::Threads;
-use waiting::Spin;
-pub use waiting::{Looking, Stopped, Waits};
+pub use waiting::{Looking, Stopped};
 
 use crate::calls::Calls;
-use crate::heap::{Block, Heap};
-use crate::holding::Holding;
+use crate::heap::{Heap, HeapBlock};
 use crate::options::Options;
-use crate::races::{Manner, Races};
+use crate::races::ConflictingPairs;
 use crate::shadow::{Elsewhere, Shadow};
 use crate::structure::{Position, Structure, TaskKind};
 use crate::synchronisation::Synchronisation;
 use finishline_detect::Failure;
-use finishline_detect::hash::{IdMap, IdSet};
+use finishline_detect::hash::IdSet;
 use finishline_detect::inline::Inline;
-use finishline_detect::order::{Contexts, Order, Stamp, Synchronised};
+use finishline_detect::order::{Contexts, Order, Synchronised};
 use finishline_model::{
-    AccessKind, Event, FinishId, FinishKind as Scope, Location, Observer, SiteId, TaskId,
-    TaskKind as Creation,
+    Event, FinishId, FinishKind as Scope, Location, SiteId, TaskId, TaskKind as Creation,
 };
 use std::ops::Range;
 
@@ -60,118 +64,133 @@ impl Elsewhere for Detector {
     }
 }
 
-/// An access as a context's tag tells it.
-#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
-struct Site {
-    kind: AccessKind,
-    at: Position,
-    bytes: u32,
-    manner: Manner,
-    /// The locks that its task had taken.
-    holding: Holding,
-}
-
-/// The latest context of each of some sites.
-const MEMO: usize = 256;
-
-pub struct Checker {
-    pub options: Options,
-    pub calls: Calls,
-    pub structure: Structure,
-    pub races: Races,
-    /// Conflicts of accesses that exclude each other: no races, but which comes first is open.
-    pub overlaps: Races,
-    pub heap: Heap,
-    detector: Detector,
-    pub glance: &'static mut Glance,
-    shadow: Shadow,
-    /// Each with its latest context.
-    sites: Vec<(Site, Stamp)>,
-    site_numbers: IdMap<Site, u32>,
-    contexts: [(Option<Site>, Stamp); MEMO],
-    /// By stamp of the detector: the task.
-    tasks: Vec<TaskId>,
-    /// The lowest stack pointer at which the running task had an access remembered.
-    lowest: u64,
-    pub stack: Range<u64>,
-    /// Thread-local variables: no other task has them.
-    pub private: Range<u64>,
+/// What only the process around the checker can answer or do. Tests stand in for a process.
+#[derive(Clone, Copy, Debug)]
+pub struct Host {
     /// Whether a block of the heap is reachable from thread-local variables only.
     pub is_private: fn(&Checker, &Range<u64>) -> bool,
-    /// Where the program's frames had addresses of blocks that were freed, when tasks were last created: what is allocated there later is not
-    /// what these point to.
-    left_over: IdSet<u64>,
+    /// Which words of the running thread's frames are addresses of freed blocks.
     pub find_left_over: fn(&Checker) -> IdSet<u64>,
     /// The word at an address of thread-local variables.
     pub read_word: fn(u64) -> u64,
-    /// Told of each pair that races for the first time.
+    /// Called when a pair races for the first time.
     pub new_race: fn(&Checker),
-    /// Of the running thread, the running task last.
-    frames: Vec<Frame>,
-    pub atomic_accesses: u64,
-    failure: Option<Failure>,
-    pub stopped: Option<Stopped>,
-    /// Where the innermost function of the running thread was last known to be.
-    place: u64,
-    threads: Threads,
-    /// Whether an address is inside of the function that drops the last reference.
+    /// Whether an address is inside the function that drops the last reference.
     pub is_drop_slow: fn(u64) -> bool,
-    glimpse: Glimpse,
+}
+
+impl Default for Host {
+    /// A process without memory.
+    fn default() -> Host {
+        Host {
+            is_private: |_, _| false,
+            find_left_over: |_| IdSet::default(),
+            read_word: |_| 0,
+            new_race: |_| (),
+            is_drop_slow: |_| false,
+        }
+    }
+}
+
+/// The detector, and what is needed to name what it finds.
+struct Detection {
+    detector: Detector,
+    shadow: Shadow,
+    sites: Sites,
+    /// By stamp of the detector: the task.
+    tasks: Vec<TaskId>,
+    /// Why the rest of the run cannot be checked.
+    failure: Option<Failure>,
+}
+
+/// What the findings file will list.
+#[derive(Debug)]
+pub struct Found {
+    pub races: ConflictingPairs,
+    /// Conflicts of accesses that exclude each other: no races, but either may come first.
+    pub overlaps: ConflictingPairs,
+    pub atomic_accesses: u64,
+    pub stopped: Option<Stopped>,
+}
+
+pub struct Checker {
+    pub options: Options,
+    pub host: Host,
+    pub glance: GlanceHandle,
+    pub calls: Calls,
+    pub structure: Structure,
+    pub heap: Heap,
     pub synchronisation: Synchronisation,
-    spin: Spin,
+    /// Where the program's frames had addresses of freed blocks when tasks were last created. What
+    /// is allocated there later is not what these words point to.
+    left_over: IdSet<u64>,
+    /// The running thread's own state.
+    pub thread: ThreadState,
+    threads: Threads,
+    detection: Detection,
+    pub found: Found,
 }
 
 const NO_SITE: SiteId = SiteId(0);
 
-/// Allocators take blocks of so many bytes from the system, one by one, and give them back so.
+/// Allocators take blocks of this size or more from the system one by one, and return them one by
+/// one.
 const GIVEN_BACK: u64 = 128 << 10;
 
 impl Checker {
+    /// A checker outside of any process, with a glance of its own.
     pub fn new(
         options: Options,
         stack: Range<u64>,
-        private: Range<u64>,
+        thread_locals: Range<u64>,
+    ) -> Result<Checker, Failure> {
+        let glance = GlanceHandle::unshared();
+        Checker::hosted(options, Host::default(), glance, stack, thread_locals)
+    }
+
+    /// The checker of a process, whose first thread has this stack and these thread-local
+    /// variables.
+    pub fn hosted(
+        options: Options,
+        host: Host,
+        glance: GlanceHandle,
+        stack: Range<u64>,
+        thread_locals: Range<u64>,
     ) -> Result<Checker, Failure> {
         let mut calls = Calls::new()?;
         let created = Position {
             place: 0,
             calls: calls.node(),
         };
+        let detection = Detection {
+            detector: Detector::new()?,
+            shadow: Shadow::new()?,
+            sites: Sites::default(),
+            tasks: Vec::new(),
+            failure: None,
+        };
+        let found = Found {
+            races: ConflictingPairs::new(options.max_races),
+            overlaps: ConflictingPairs::new(options.max_races),
+            atomic_accesses: 0,
+            stopped: None,
+        };
         let mut checker = Checker {
-            races: Races::new(options.max_races),
-            overlaps: Races::new(options.max_races),
             options,
+            host,
+            glance,
             calls,
             structure: Structure::new(created),
             heap: Heap::default(),
-            detector: Detector::new()?,
-            glance: Box::leak(Box::new(Glance::NOTHING)),
-            shadow: Shadow::new()?,
-            sites: Vec::new(),
-            site_numbers: IdMap::default(),
-            contexts: [(None, 0); MEMO],
-            tasks: Vec::new(),
-            lowest: stack.end,
-            frames: vec![Frame::outermost(stack.end, TaskId::MAIN)],
-            stack,
-            private,
-            is_private: |_, _| false,
-            left_over: IdSet::default(),
-            find_left_over: |_| IdSet::default(),
-            read_word: |_| 0,
-            new_race: |_| (),
-            atomic_accesses: 0,
-            failure: None,
-            stopped: None,
-            place: 0,
-            threads: Threads::default(),
-            is_drop_slow: |_| false,
-            glimpse: Glimpse::default(),
             synchronisation: Synchronisation::default(),
-            spin: Spin::default(),
+            left_over: IdSet::default(),
+            thread: ThreadState::new(TaskId::MAIN, stack.end, stack, thread_locals),
+            threads: Threads::default(),
+            detection,
+            found,
         };
-        checker.glance_at(Box::leak(Box::new(Glance::NOTHING)));
-        checker.detector.keep_conflicts();
+        checker.attach_glance();
+        checker.detection.detector.keep_conflicts();
         checker.event(Event::TaskBegin {
             task: TaskId::MAIN,
             parent: None,
@@ -189,15 +208,19 @@ impl Checker {
     }
 
     fn event(&mut self, event: Event) {
-        self.detector.event(&event);
-        let stamp = self.detector.contexts().inner().now() as usize;
-        if stamp >= self.tasks.len() {
-            self.tasks.resize(stamp + 1, self.structure.running());
+        let Detection {
+            detector, tasks, ..
+        } = &mut self.detection;
+        detector.event(&event);
+        let stamp = detector.contexts().inner().now() as usize;
+        if stamp >= tasks.len() {
+            tasks.resize(stamp + 1, self.structure.running());
         }
-        let was_alone = self.glance.alone;
-        self.glance.alone = self.is_program() && self.detector.contexts().nothing_parallel();
-        if was_alone && !self.glance.alone {
-            self.left_over = (self.find_left_over)(self);
+        let was_alone = self.glance.is_alone();
+        let alone = self.is_program() && self.detection.detector.contexts().nothing_parallel();
+        self.glance.set_alone(alone);
+        if was_alone && !alone {
+            self.left_over = (self.host.find_left_over)(self);
         }
     }
 
@@ -209,26 +232,26 @@ impl Checker {
             || creator_waits && self.structure.task(running).kind == TaskKind::Thread
     }
 
-    /// The running task's frames are below.
+    /// The frames of the running task lie below this address.
     pub fn entry(&self) -> u64 {
-        self.frames
-            .last()
-            .map_or(self.stack.end, |frame| frame.entry)
+        let innermost = self.thread.tasks.last();
+        innermost.map_or(self.thread.stack.end, |task| task.entry)
     }
 
     /// Why the rest of the run could not be checked, if it could not.
     pub fn failure(&self) -> Option<&Failure> {
-        self.failure.as_ref().or(self.detector.failure())
+        let detection = &self.detection;
+        detection.failure.as_ref().or(detection.detector.failure())
     }
 
     fn fail(&mut self, failure: Failure) {
-        self.failure.get_or_insert(failure);
+        self.detection.failure.get_or_insert(failure);
     }
 
     fn position(&mut self, place: u64) -> Position {
         self.look_around_at_access(place);
         if place != 0 {
-            self.place = place;
+            self.thread.place = place;
         }
         Position {
             place,
@@ -238,21 +261,26 @@ impl Checker {
 
     /// Whether some conflict is ordered by nothing but what happened in this run.
     pub fn synchronised(&self) -> bool {
-        let doubtful_locks = self.detector.held().gave_up_early();
-        self.detector.synchronised() || !self.overlaps.is_empty() || doubtful_locks
+        let detector = &self.detection.detector;
+        let doubtful_locks = detector.held().gave_up_early();
+        detector.synchronised() || !self.found.overlaps.is_empty() || doubtful_locks
     }
 
-    /// These addresses are something new from now on.
+    /// Forgets all about these addresses: what comes there next is another object.
     pub fn forget(&mut self, address: u64, bytes: u64) {
         self.synchronisation
             .forget(address..address.saturating_add(bytes));
-        if let Err(failure) = self.shadow.forget(address, bytes, &mut self.detector) {
+        let Detection {
+            detector, shadow, ..
+        } = &mut self.detection;
+        if let Err(failure) = shadow.forget(address, bytes, detector) {
             self.fail(failure);
         }
     }
 
     pub fn allocated(&mut self, start: u64, bytes: u64, place: u64) {
-        // What is left of its last word is nobody's, unless blocks are packed so that they begin inside words.
+        // What is left of its last word is nobody's, unless blocks are packed so that they begin
+        // inside words.
         let forgotten = match start % 8 {
             0 => bytes.next_multiple_of(8),
             _ => bytes,
@@ -264,7 +292,7 @@ impl Checker {
     fn note_block(&mut self, start: u64, bytes: u64, place: u64) {
         let allocated = self.position(place);
         let task = self.structure.running();
-        self.heap.allocate(Block {
+        self.heap.allocate(HeapBlock {
             start,
             bytes,
             allocated,
@@ -278,13 +306,13 @@ impl Checker {
         };
         self.end_of_block(block, place);
         self.heap.free(start);
-        if self.glance.alone || block.bytes >= GIVEN_BACK {
+        if self.glance.is_alone() || block.bytes >= GIVEN_BACK {
             self.forget(start, block.bytes);
         }
     }
 
-    /// A block has another size from now on, and maybe another address. It is the end of the old one either way, so that the answer
-    /// does not depend on whether there was room.
+    /// A block changes its size, and maybe its address. Either way the old block ends, so the
+    /// answer does not depend on whether there was room.
     pub fn reallocated(&mut self, from: u64, to: u64, bytes: u64, place: u64) {
         let in_place = self.heap.live(from).filter(|_| from == to);
         let Some(block) = in_place else {

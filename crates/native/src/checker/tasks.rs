@@ -6,32 +6,32 @@ use crate::structure::{FinishKind, TaskKind};
 use crate::synchronisation;
 use finishline_model::{Event, FinishId, FinishKind as Scope, TaskId, TaskKind as Creation};
 
-/// A task that is running or waits for the one above it.
+/// A task on a thread's stack: it runs, or waits for the one above it.
 #[derive(Debug)]
-pub(super) struct Frame {
+pub(super) struct StackedTask {
     /// Its frames on the stack are below.
     pub(super) entry: u64,
     pub(super) task: TaskId,
-    /// What its creator takes up again when it has ended. It is kept here and not on the stack, where what is left in gaps of it could be taken for
-    /// the program's.
-    creator: Creator,
+    /// What the creator takes up again when the task has ended. It is not kept on the machine's
+    /// stack: its words there could be taken for the program's.
+    creator: SuspendedCreator,
 }
 
 #[derive(Default, Debug)]
-struct Creator {
+struct SuspendedCreator {
     depth: usize,
     lowest: u64,
     glimpse: Glimpse,
     synchronisation: synchronisation::Suspended,
 }
 
-impl Frame {
+impl StackedTask {
     /// Of a thread's first task.
-    pub(super) fn outermost(entry: u64, task: TaskId) -> Frame {
-        Frame {
+    pub(super) fn outermost(entry: u64, task: TaskId) -> StackedTask {
+        StackedTask {
             entry,
             task,
-            creator: Creator::default(),
+            creator: SuspendedCreator::default(),
         }
     }
 }
@@ -50,14 +50,14 @@ impl Checker {
             finish,
             site: NO_SITE,
         });
-        let creator = Creator {
+        let creator = SuspendedCreator {
             depth: self.calls.depth(),
-            lowest: self.lowest,
-            glimpse: std::mem::take(&mut self.glimpse),
+            lowest: self.thread.lowest,
+            glimpse: std::mem::take(&mut self.thread.glimpse),
             synchronisation: self.synchronisation.begin_task(),
         };
-        self.lowest = entry;
-        self.frames.push(Frame {
+        self.thread.lowest = entry;
+        self.thread.tasks.push(StackedTask {
             entry,
             task,
             creator,
@@ -67,8 +67,8 @@ impl Checker {
     /// The task that began last ends.
     pub fn end_task(&mut self) {
         self.look_around(0);
-        let used = self.entry() - self.lowest;
-        let Some(Frame { creator, .. }) = self.frames.pop() else {
+        let used = self.entry() - self.thread.lowest;
+        let Some(StackedTask { creator, .. }) = self.thread.tasks.pop() else {
             return;
         };
         let mut told = Vec::new();
@@ -76,8 +76,8 @@ impl Checker {
             .end_task(creator.synchronisation, |event| told.push(event));
         self.tell(&told);
         self.calls.back_to(creator.depth);
-        self.forget(self.lowest, used);
-        (self.lowest, self.glimpse) = (creator.lowest, creator.glimpse);
+        self.forget(self.thread.lowest, used);
+        (self.thread.lowest, self.thread.glimpse) = (creator.lowest, creator.glimpse);
         let task = self.structure.end_task();
         self.event(Event::TaskEnd { task });
     }

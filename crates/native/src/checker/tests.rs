@@ -2,9 +2,11 @@
 
 use super::*;
 use crate::findings::{self, Process};
-use crate::races::{Object, OrderedBy, Race};
+use crate::races::{ConflictingPair, Manner, Object, OrderedBy};
 use crate::structure::FinishKind;
 use crate::synchronisation::{How, Operation};
+use finishline_model::AccessKind;
+use finishline_model::kinds::INTERFACE_VERSION;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 /// What the detector can't follow is no reason to call a run clean.
@@ -15,7 +17,7 @@ fn a_failure_of_the_detector_is_told() {
     checker.end_finish(ended);
     assert!(checker.failure().is_none());
     let complete = |checker: &Checker| {
-        let text = findings::write(checker, &Process::default());
+        let text = findings::findings(checker, &Process::default()).text();
         text.contains(r#""complete":true"#)
     };
     assert!(complete(&checker));
@@ -23,6 +25,28 @@ fn a_failure_of_the_detector_is_told() {
     checker.end_task();
     assert!(checker.failure().is_some());
     assert!(!complete(&checker));
+}
+
+/// A drop-in of another version may mean something else by the same call.
+#[test]
+fn a_drop_in_of_another_version_is_not_believed() {
+    let checker = checker();
+    let file = |drop_in| {
+        let process = Process {
+            drop_in,
+            ..Process::default()
+        };
+        findings::findings(&checker, &process)
+    };
+    for (version, drop_in, complete) in [
+        (None, false, true),
+        (Some(INTERFACE_VERSION), true, true),
+        (Some(INTERFACE_VERSION - 1), true, false),
+        (Some(INTERFACE_VERSION + 1), true, false),
+    ] {
+        let file = file(version);
+        assert_eq!((file.drop_in, file.complete), (drop_in, complete));
+    }
 }
 
 const BLOCK: u64 = 0x7000_0000_0000;
@@ -81,7 +105,7 @@ fn under_lock(checker: &mut Checker, body: impl FnOnce(&mut Checker)) {
     checker.atomic(&give_up, 4, here);
 }
 
-/// A checker that knows the lock, and a block of so many bytes.
+/// A checker that knows the lock, and a block of this size.
 fn with_block(bytes: u64) -> Checker {
     let mut checker = checker();
     let same = |checker: &mut Checker| under_lock(checker, |_| ());
@@ -108,8 +132,8 @@ fn a_freed_block_is_the_same_until_it_is_allocated_again() {
     ] {
         let mut checker = with_block(8);
         beside(&mut checker, first, second);
-        assert_eq!(checker.races.iter().count(), races);
-        assert!(checker.races.iter().all(|race| {
+        assert_eq!(checker.found.races.iter().count(), races);
+        assert!(checker.found.races.iter().all(|race| {
             let manners = [race.first.manner, race.second.manner];
             manners.contains(&Manner::Free)
                 && matches!(race.names.object, Object::Heap { bytes: 8, .. })
@@ -122,7 +146,7 @@ fn a_block_that_goes_back_to_the_system_is_judged_and_forgotten() {
     let free = |checker: &mut Checker| checker.freed(BLOCK, 30);
     let mut checker = with_block(GIVEN_BACK);
     beside(&mut checker, write, free);
-    assert_eq!(checker.races.iter().count(), 1);
+    assert_eq!(checker.found.races.iter().count(), 1);
 
     let mut checker = with_block(GIVEN_BACK);
     let write_and_free = |checker: &mut Checker| {
@@ -130,16 +154,16 @@ fn a_block_that_goes_back_to_the_system_is_judged_and_forgotten() {
         free(checker);
     };
     beside(&mut checker, write_and_free, write);
-    assert!(checker.races.is_empty());
+    assert!(checker.found.races.is_empty());
 
     let mut checker = with_block(GIVEN_BACK);
-    let before = checker.shadow.used_bytes();
+    let before = checker.detection.shadow.used_bytes();
     beside(&mut checker, free, |checker| {
-        let after = checker.shadow.used_bytes();
+        let after = checker.detection.shadow.used_bytes();
         assert_eq!(after, before, "nobody had accessed it");
         write(checker);
     });
-    assert!(checker.races.is_empty());
+    assert!(checker.found.races.is_empty());
 }
 
 #[test]
@@ -148,11 +172,11 @@ fn locks_protect_a_block_from_being_freed_and_not_what_is_freed() {
     let locked = |checker: &mut Checker| under_lock(checker, write);
     let mut checker = with_block(8);
     beside(&mut checker, locked, free);
-    assert!(checker.races.is_empty() && !checker.overlaps.is_empty());
+    assert!(checker.found.races.is_empty() && !checker.found.overlaps.is_empty());
     // Nobody may use it now, with or without a lock, though this one knows that it is freed.
     let mut checker = with_block(8);
     beside(&mut checker, write, free);
-    assert_eq!(checker.races.iter().count(), 1);
+    assert_eq!(checker.found.races.iter().count(), 1);
 }
 
 #[test]
@@ -173,7 +197,7 @@ fn a_block_that_grows_in_place_has_ended_all_the_same() {
     ] {
         let mut checker = with_block(8);
         beside(&mut checker, first, second);
-        assert_eq!(checker.races.iter().count(), races);
+        assert_eq!(checker.found.races.iter().count(), races);
         assert_eq!(checker.heap.live(BLOCK).unwrap().bytes, 16);
     }
 }
@@ -181,7 +205,7 @@ fn a_block_that_grows_in_place_has_ended_all_the_same() {
 /// What is written down, with everything that `--determinacy` adds.
 fn findings_of(checker: &mut Checker) -> String {
     checker.options.determinacy = true;
-    findings::write(checker, &Process::default())
+    findings::findings(checker, &Process::default()).text()
 }
 
 #[test]
@@ -190,7 +214,7 @@ fn a_lock_that_both_hold_is_named_with_where_each_took_it() {
     checker.allocated(LOCK - 16, 32, 5);
     let locked = |checker: &mut Checker| under_lock(checker, write);
     beside(&mut checker, locked, locked);
-    let pair = checker.overlaps.iter().next().unwrap();
+    let pair = checker.found.overlaps.iter().next().unwrap();
     let Some((OrderedBy::Lock(lock), Object::Heap { start, .. })) = pair.names.ordered_by else {
         panic!("{pair:?}");
     };
@@ -206,7 +230,7 @@ fn a_lock_that_both_hold_is_named_with_where_each_took_it() {
     }
     let text = findings_of(&mut checker);
     let lock = format!(
-        r#""kind":"lock","address":{LOCK},"object":{{"kind":"heap","start":{},"#,
+        r#"{{"kind":"lock","address":{LOCK},"object":{{"kind":"heap","start":{},"#,
         LOCK - 16
     );
     assert_eq!(text.matches(&lock).count(), 3, "{text}");
@@ -229,16 +253,17 @@ fn a_lock_in_between_is_named() {
             write(checker);
         },
     );
-    assert!(checker.races.is_empty());
+    assert!(checker.found.races.is_empty());
     let text = findings_of(&mut checker);
     assert_eq!(text.matches("lock-ordered\"").count(), 1, "{text}");
     assert!(text.contains(&format!(
-        r#""ordered_by":{{"kind":"lock","address":{LOCK},"#
+        r#""ordered_by":{{"synchroniser":{{"kind":"lock","address":{LOCK},"#
     )));
     assert!(text.contains(r#""excludes":false"#) && text.contains(r#""locks":[]"#));
 }
 
-/// Two writes of an atomic variable have no lock, and a variable that is not given up as locks are is none.
+/// Two writes of an atomic variable have no lock, and a variable that is not given up as locks are
+/// is none.
 #[test]
 fn what_is_no_lock_is_not_named_as_one() {
     let mut checker = with_block(8);
@@ -261,7 +286,7 @@ fn what_is_no_lock_is_not_named_as_one() {
         }
     };
     beside(&mut checker, count(0), count(1));
-    assert_eq!(checker.races.iter().count(), 1);
+    assert_eq!(checker.found.races.iter().count(), 1);
     let text = findings_of(&mut checker);
     assert_eq!(text.matches(r#""ordered_by":null"#).count(), 2, "{text}");
     assert_eq!(text.matches(r#""locks":[]"#).count(), 4, "{text}");
@@ -274,7 +299,7 @@ fn a_block_of_a_thread_is_not_shared_and_asked_about_once() {
     for (is_private, races) in [(true, 0), (false, 1)] {
         let mut checker = with_block(8);
         ASKED.store(0, Ordering::Relaxed);
-        checker.is_private = match is_private {
+        checker.host.is_private = match is_private {
             true => |_, _| ASKED.fetch_add(1, Ordering::Relaxed) < usize::MAX,
             false => |_, _| ASKED.fetch_add(1, Ordering::Relaxed) == usize::MAX,
         };
@@ -283,7 +308,7 @@ fn a_block_of_a_thread_is_not_shared_and_asked_about_once() {
             beside(checker, write, write);
         };
         beside(&mut checker, write, twice);
-        assert_eq!(checker.races.iter().count(), races);
+        assert_eq!(checker.found.races.iter().count(), races);
         assert_eq!(ASKED.load(Ordering::Relaxed), 1);
     }
 }
@@ -293,7 +318,7 @@ fn what_a_thread_local_variable_points_to_is_noted() {
     const VARIABLES: Range<u64> = 0x7200_0000_0000..0x7200_0000_0100;
     let mut checker = Checker::new(Options::default(), 0..0, VARIABLES).unwrap();
     // Its third word does.
-    checker.read_word = |address| match address - VARIABLES.start {
+    checker.host.read_word = |address| match address - VARIABLES.start {
         16 => BLOCK,
         _ => 7,
     };
@@ -334,12 +359,15 @@ fn what_was_done_under_a_lock_is_not_taken_for_what_precedes() {
                 checker.access(kind, BLOCK, 8, here);
             },
         );
-        let racy = |race: &Race| (race.first.kind, race.second.kind) == (AccessKind::Write, kind);
-        assert!(checker.races.iter().any(racy), "{kind:?}");
+        let racy = |race: &ConflictingPair| {
+            (race.first.kind, race.second.kind) == (AccessKind::Write, kind)
+        };
+        assert!(checker.found.races.iter().any(racy), "{kind:?}");
     }
 }
 
-/// A task writes, passes a fence and sets a flag; the next one finds the flag set, passes a fence and writes.
+/// A task writes, passes a fence and sets a flag; the next one finds the flag set, passes a fence
+/// and writes.
 #[test]
 fn fences_on_both_sides_order() {
     let here = Here {
@@ -378,7 +406,11 @@ fn fences_on_both_sides_order() {
                 write(checker);
             },
         );
-        assert_eq!(checker.races.is_empty(), fences == [true; 2], "{fences:?}");
+        assert_eq!(
+            checker.found.races.is_empty(),
+            fences == [true; 2],
+            "{fences:?}"
+        );
     }
 }
 
@@ -415,7 +447,7 @@ fn frames_that_waited_all_the_time_since_a_block_was_allocated_are_known() {
 #[test]
 fn left_over_words_of_the_program_are_looked_for_when_tasks_begin() {
     let mut checker = Checker::new(Options::default(), 0x1000..0x9000, 0..0).unwrap();
-    checker.find_left_over = |_| IdSet::from_iter([0x8800]);
+    checker.host.find_left_over = |_| IdSet::from_iter([0x8800]);
     checker.allocated(BLOCK, 8, 4);
     assert!(
         !checker.is_left_over(0x8800, BLOCK),

@@ -1,14 +1,16 @@
 //! Threads: what each has of its own, and how the checker goes from one to another.
 //!
-//! One thread runs at a time. To the detector a thread is a task of the root finish, and the run is depth-first: a thread that is created is in the place of a
-//! child on top of its creator. Whoever has to let others run before its end is suspended and taken off, and is resumed on top of whichever is
-//! there then. That is possible only if the thread has no finish open and no task running; one that has stays *in place*, as the first
-//! thread always does. Others may run on top of it, but it goes on only when it is the topmost again.
+//! One thread runs at a time. To the detector a thread is a task of the root finish, and the run is
+//! depth-first: a created thread stands where a child on top of its creator would. A thread that
+//! must let others run before its end is suspended and taken off. It is resumed on top of whatever
+//! thread is there then. Only a thread without an open finish and without a running task can be
+//! suspended. Any other thread, and always the first one, stays *in place*: others may run on top
+//! of it, but it goes on only when it is the topmost again.
 //!
-//! So a thread can run if it is suspended, or if all on top of it can be suspended.
+//! So a thread can run if it is suspended, or if all threads on top of it can be suspended.
 
 use super::glimpses::Glimpse;
-use super::tasks::Frame;
+use super::tasks::StackedTask;
 use super::waiting::Spin;
 use super::{Checker, NO_SITE};
 use crate::calls::CallStack;
@@ -17,20 +19,55 @@ use crate::synchronisation::Told;
 use finishline_model::{Event, FinishId, ObjectId, TaskId, TaskKind as Creation};
 use std::ops::Range;
 
-/// What a thread that is not running has of its own.
+/// What a thread has of its own, whether it runs or not.
 #[derive(Debug)]
-pub(super) struct Thread {
+pub struct ThreadState {
+    pub stack: Range<u64>,
+    /// The addresses of its thread-local variables. No other task has them.
+    pub thread_locals: Range<u64>,
+    /// The tasks on its stack. The innermost one is the last.
+    pub(super) tasks: Vec<StackedTask>,
+    /// The lowest stack pointer at which its innermost task had an access remembered.
+    pub(super) lowest: u64,
+    /// Where its innermost function was last known to be.
+    pub(super) place: u64,
+    pub(super) glimpse: Glimpse,
+    pub(super) spin: Spin,
+}
+
+impl ThreadState {
+    /// Of a thread whose first task has its frames below `entry`.
+    pub(super) fn new(
+        task: TaskId,
+        entry: u64,
+        stack: Range<u64>,
+        thread_locals: Range<u64>,
+    ) -> ThreadState {
+        ThreadState {
+            stack,
+            thread_locals,
+            tasks: vec![StackedTask::outermost(entry, task)],
+            lowest: entry,
+            place: 0,
+            glimpse: Glimpse::default(),
+            spin: Spin::default(),
+        }
+    }
+
+    /// The state of no thread, in the place of one that was put away.
+    fn nobody() -> ThreadState {
+        ThreadState::new(TaskId::MAIN, 0, 0..0, 0..0)
+    }
+}
+
+/// A thread that is not running.
+#[derive(Debug)]
+pub(super) struct WaitingThread {
     task: TaskId,
     whereabouts: Whereabouts,
-    /// None while the checker has it still.
+    /// None while the checker still has them.
     pub(super) calls: Option<CallStack>,
-    pub(super) stack: Range<u64>,
-    private: Range<u64>,
-    pub(super) frames: Vec<Frame>,
-    pub(super) lowest: u64,
-    pub(super) place: u64,
-    glimpse: Glimpse,
-    spin: Spin,
+    pub(super) state: ThreadState,
     /// How many accesses there were when it ran last.
     accesses: u64,
 }
@@ -38,7 +75,7 @@ pub(super) struct Thread {
 /// Where threads are that are not running, and which are in place.
 #[derive(Debug)]
 pub(super) struct Threads {
-    pub(super) others: Vec<Thread>,
+    pub(super) others: Vec<WaitingThread>,
     /// From the bottom up.
     in_place: Vec<TaskId>,
     /// Unless it has ended and no other one runs yet.
@@ -46,7 +83,8 @@ pub(super) struct Threads {
     /// Whose calls the checker has.
     calls: TaskId,
     pub(super) created: u64,
-    /// The objects by which threads that have ended pass on what they did, by the names that those have who may join them.
+    /// For ended threads, by the name that a join uses: the object that passes on what the thread
+    /// did.
     objects: Vec<(u64, ObjectId)>,
 }
 
@@ -64,19 +102,20 @@ impl Default for Threads {
 }
 
 impl Checker {
-    /// Followed threads beside the one that the program is.
+    /// Threads that are followed, besides the program's own.
     pub fn other_threads(&self) -> u64 {
         let of_test = u64::from(self.options.test_thread);
         self.threads.created.saturating_sub(of_test)
     }
 
-    /// A thread begins, with a stack and thread-local variables of its own. Its creator, which was running, called from there.
+    /// Begins a thread with a stack and thread-local variables of its own. Its creator was running,
+    /// and called from `place`.
     pub fn begin_thread(
         &mut self,
         place: u64,
         entry: u64,
         stack: Range<u64>,
-        private: Range<u64>,
+        thread_locals: Range<u64>,
     ) -> TaskId {
         self.look_around(place);
         let calls = CallStack::new(stack.end - stack.start);
@@ -91,25 +130,18 @@ impl Checker {
         };
         self.structure.go_to(creator);
         self.put_away();
-        self.threads.others.push(Thread {
+        self.threads.others.push(WaitingThread {
             task,
             whereabouts,
             calls,
-            stack,
-            private,
-            frames: vec![Frame::outermost(entry, task)],
-            lowest: entry,
-            place: 0,
-            glimpse: Glimpse::None,
-            spin: Spin::default(),
-            accesses: self.glance.accesses,
+            state: ThreadState::new(task, entry, stack, thread_locals),
+            accesses: self.glance.accesses(),
         });
         self.take_up(task);
-        // It may lie where a thread that has ended had its own, or something that was unmapped since.
-        self.forget(
-            self.stack.start,
-            self.stack.end.saturating_sub(self.stack.start),
-        );
+        // The stack may lie where an ended thread had its own, or where something else was
+        // unmapped.
+        let Range { start, end } = self.thread.stack;
+        self.forget(start, end.saturating_sub(start));
         self.threads.created += 1;
         self.threads.in_place.push(task);
         self.event(Event::TaskBegin {
@@ -122,7 +154,7 @@ impl Checker {
         task
     }
 
-    /// The running thread ends; who joins it by this name will know what it did.
+    /// Ends the running thread. A thread that joins it by this name is ordered behind it.
     pub fn end_thread(&mut self, name: u64) {
         let Some(task) = self.threads.running else {
             return;
@@ -138,8 +170,8 @@ impl Checker {
         let mut told = Vec::new();
         self.synchronisation.end_thread(|event| told.push(event));
         self.tell(&told);
-        let used = self.entry().saturating_sub(self.lowest);
-        self.forget(self.lowest, used);
+        let lowest = self.thread.lowest;
+        self.forget(lowest, self.entry().saturating_sub(lowest));
         self.threads.in_place.pop();
         self.threads.running = None;
         self.belongs_to_topmost();
@@ -163,7 +195,7 @@ impl Checker {
     /// The stacks of the threads that are not running, as far as they are in use.
     pub fn other_stacks(&self) -> impl Iterator<Item = Range<u64>> {
         let others = self.threads.others.iter();
-        others.map(|other| other.lowest..other.stack.end)
+        others.map(|other| other.state.lowest..other.state.stack.end)
     }
 
     /// Whether a thread that is not running could.
@@ -187,7 +219,7 @@ impl Checker {
         thread != TaskId::MAIN && whereabouts == Some(own)
     }
 
-    /// This thread runs from now on. It must be able to.
+    /// Lets this thread run. It must be able to ([`Checker::can_run`]).
     pub fn run_thread(&mut self, thread: TaskId) {
         if self.threads.running == Some(thread) {
             return;
@@ -208,14 +240,14 @@ impl Checker {
         }
     }
 
-    fn other(&self, thread: TaskId) -> Option<&Thread> {
+    fn other(&self, thread: TaskId) -> Option<&WaitingThread> {
         self.threads
             .others
             .iter()
             .find(|other| other.task == thread)
     }
 
-    /// The stamps that the next event gives out are of the thread that is the topmost one.
+    /// Stamps that the next event gives out belong to the topmost thread.
     fn belongs_to_topmost(&mut self) {
         let topmost = self.threads.in_place.last();
         let topmost = topmost.and_then(|topmost| self.other(*topmost));
@@ -224,24 +256,18 @@ impl Checker {
         }
     }
 
-    /// The running thread, if there is one, runs no more for now.
+    /// Puts the running thread, if there is one, to the waiting ones.
     fn put_away(&mut self) {
         let Some(task) = self.threads.running.take() else {
             return;
         };
         self.synchronisation.put_away(task);
-        self.threads.others.push(Thread {
+        self.threads.others.push(WaitingThread {
             task,
             whereabouts: self.structure.whereabouts(),
             calls: None,
-            stack: self.stack.clone(),
-            private: self.private.clone(),
-            frames: std::mem::take(&mut self.frames),
-            lowest: self.lowest,
-            place: self.place,
-            glimpse: std::mem::take(&mut self.glimpse),
-            spin: self.spin,
-            accesses: self.glance.accesses,
+            state: std::mem::replace(&mut self.thread, ThreadState::nobody()),
+            accesses: self.glance.accesses(),
         });
     }
 
@@ -262,10 +288,8 @@ impl Checker {
                 owner.calls = Some(before);
             }
         }
-        (self.stack, self.private) = (own.stack, own.private);
-        (self.frames, self.lowest, self.place) = (own.frames, own.lowest, own.place);
-        self.glimpse = own.glimpse;
-        self.spin = own.spin;
-        self.spin.others_did(self.glance.accesses - own.accesses);
+        self.thread = own.state;
+        let others_made = self.glance.accesses() - own.accesses;
+        self.thread.spin.others_made(others_made);
     }
 }

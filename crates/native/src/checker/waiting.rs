@@ -1,32 +1,19 @@
-//! Tasks that wait for what only another task could do, and none runs beside them.
+//! Tasks that wait for something that only another task could do, while no other task runs.
 
 use super::Checker;
 use crate::structure::Position;
 use finishline_model::TaskId;
-
-/// What a task waits by.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Waits {
-    /// The system call behind locks, channels and condition variables.
-    Futex,
-    /// It looks at an atomic variable over and over.
-    Spin,
-    /// For the end of a thread.
-    Join,
-    /// By one of these, for what a thread would do that can't go on before this one does.
-    Creator,
-}
+use finishline_model::kinds::WaitKind;
 
 /// A task waited for something that only another task could do, and none runs beside it.
 #[derive(Clone, Copy, Debug)]
 pub struct Stopped {
-    pub waits: Waits,
-    pub address: u64,
+    pub waits: WaitKind,
     pub at: Position,
     pub task: TaskId,
 }
 
-/// The same look at an atomic variable, so many times in a row.
+/// How often in a row a thread has read the same value of an atomic variable at the same place.
 #[derive(Clone, Copy, Default, Debug)]
 pub(super) struct Spin {
     /// The address, the value, the place, and the number of tasks that there were.
@@ -34,57 +21,57 @@ pub(super) struct Spin {
     times: u64,
 }
 
-/// Some tenths of a second. Whoever means to wait for a bounded time looks at a clock, or gives up after some thousands.
+/// After this number of looks a task waits for ever. A task that waits for a bounded time reads a
+/// clock, or stops after some thousands of looks.
 const SPINS: u64 = 2_000_000;
 
-/// Whoever only waits makes fewer accesses before it lets others run.
+/// A thread that only waits makes fewer accesses than this before it lets others run.
 const OTHERS_ONLY_WAIT: u64 = 1000;
 
 impl Spin {
-    /// Other threads ran and made so many accesses.
-    pub(super) fn others_did(&mut self, accesses: u64) {
+    /// Other threads ran and made this many accesses.
+    pub(super) fn others_made(&mut self, accesses: u64) {
         if accesses > OTHERS_ONLY_WAIT {
             self.times = 0;
         }
     }
 }
 
-/// So many looks in a row, and others may run.
+/// After this number of looks in a row others may run.
 const PATIENCE: u64 = 1000;
 
 /// What looking at an atomic variable over and over may mean.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[derive(Clone, Copy, Debug)]
 pub enum Looking {
     Perhaps,
     /// Others may run meanwhile.
     Waiting,
-    /// Nothing else can be meant than to wait for another value.
-    WaitingForEver,
+    /// The task can only mean to wait for another value, and is told as this.
+    WaitingForEver(Stopped),
 }
 
 impl Checker {
-    /// An atomic variable was read, or tried to be changed in vain.
+    /// Notes that an atomic variable was read, or could not be changed.
     pub fn looks_at(&mut self, address: u64, value: u64, place: u64) -> Looking {
         let look = (address, value, place, self.structure.tasks());
-        if self.spin.look != look {
-            self.spin = Spin { look, times: 0 };
+        if self.thread.spin.look != look {
+            self.thread.spin = Spin { look, times: 0 };
         }
-        self.spin.times += 1;
-        match self.spin.times {
+        self.thread.spin.times += 1;
+        match self.thread.spin.times {
             SPINS.. => {
-                self.spin.times = 0;
-                Looking::WaitingForEver
+                self.thread.spin.times = 0;
+                Looking::WaitingForEver(self.would_stop(WaitKind::Spin, place))
             }
             times if times.is_multiple_of(PATIENCE) => Looking::Waiting,
             _ => Looking::Perhaps,
         }
     }
 
-    /// What is to be told if the running task waits for ever.
-    pub fn would_stop(&mut self, waits: Waits, address: u64, place: u64) -> Stopped {
+    /// What is reported if the running task waits for ever.
+    pub fn would_stop(&mut self, waits: WaitKind, place: u64) -> Stopped {
         Stopped {
             waits,
-            address,
             at: self.position(place),
             task: self.structure.running(),
         }

@@ -1,16 +1,20 @@
-//! Shadow memory: a cell for every byte of the address space, and one for several bytes where that says the same.
+//! Shadow memory: a cell for every byte of the address space, or one for several bytes where that
+//! says the same.
 //!
-//! A directory has an entry for each page of 4 KiB of the 47-bit address space; it is reserved as a whole and comes into
-//! memory where it is touched. A page that has been accessed has its cells: one for each word of 8 bytes at first. An access that is not
-//! of whole words, and changes what is remembered, **divides** its word: in the word's cell there is then the number of a block of cells, one
-//! for each 4 bytes or for each byte, which begin with what the word's remembered. When they have become equal the word is one again. A page of which
-//! many words are divided gets finer cells altogether. So an access is always of whole cells, no two addresses share
-//! one that an access told apart, and data that is accessed in words costs as much again, not eight times.
+//! A directory has an entry for each 4 KiB page of the 47-bit address space. It is reserved as a
+//! whole and comes into memory where it is touched. A page that has been accessed has cells, at
+//! first one for each word of 8 bytes. An access that is not of whole words, and changes what is
+//! remembered, **divides** its word: the word's cell then holds the number of a block of cells, one
+//! for each 4 bytes or for each byte, which begin with the word's cell. When the cells of a block
+//! have become equal, the word is one again. A page with many divided words gets finer cells
+//! altogether. So an access is always of whole cells, no two addresses share a cell that an access
+//! told apart, and data accessed in words costs as much again, not eight times.
 //!
-//! A cell that lies [`ELSEWHERE`] has its history in the detector, by its location; it is told when cells are
-//! divided or forgotten.
+//! A cell that is [`ELSEWHERE`] has its history in the detector, by location. The detector is told
+//! when such a cell is divided or forgotten.
 //!
-//! **Locations** are numbered densely, as the detector wants them: the n-th page that was accessed has those from 4096·n on, one a byte.
+//! **Locations** are numbered densely, as the detector wants them: the n-th page that was accessed
+//! has those from 4096·n on, one for each byte.
 
 use finishline_detect::Failure;
 use finishline_detect::inline::{ELSEWHERE, reference, referred};
@@ -47,7 +51,7 @@ const WORD: usize = Grain::WORD.bytes();
 const WORDS: usize = Grain::WORD.cells();
 
 /// The cells of a divided word, if they are two only the first two.
-type Block = [u64; WORD];
+type DividedWord = [u64; WORD];
 
 /// How a divided word's cell names its block, and says of which grain that is.
 #[derive(Clone, Copy)]
@@ -87,8 +91,9 @@ impl Divided {
 /// A page of which more words are divided gets finer cells.
 const MOST_DIVIDED: u16 = 64;
 
-/// The cells of a page, as the directory has them: nothing if there are none, and the address of the first one if there is one a word;
-/// if they are finer, the highest bit is set and the grain is in the lowest ones.
+/// The cells of a page, as the directory has them: nothing if there are none, and the address of
+/// the first one if there is one a word; if they are finer, the highest bit is set and the grain is
+/// in the lowest ones.
 #[derive(Clone, Copy)]
 struct Entry(u64);
 
@@ -134,7 +139,7 @@ pub struct Shadow {
     arena: Table<u64>,
     /// Cells of pages that became finer, by grain.
     spare: [Vec<*mut u64>; 4],
-    blocks: Table<Block>,
+    blocks: Table<DividedWord>,
     spare_blocks: Vec<u32>,
 }
 
@@ -186,8 +191,9 @@ impl Shadow {
         self.directory.as_ptr()
     }
 
-    /// Whether this is so of all cells that have some of a variable's bytes, and maybe others; that of a divided word counts as one. How many bytes is
-    /// known where this is called, so the number of cells is, too, for each grain. It says no of a variable that is not aligned.
+    /// Whether this is so of all cells that have some of a variable's bytes, and maybe others; that
+    /// of a divided word counts as one. How many bytes is known where this is called, so the number
+    /// of cells is, too, for each grain. It says no of a variable that is not aligned.
     #[inline(always)]
     pub fn all_of_variable(&self, address: u64, bytes: usize, is_so: impl Fn(u64) -> bool) -> bool {
         let Some((cells, grain)) = self.page_of(address) else {
@@ -221,13 +227,15 @@ impl Shadow {
         };
         let first = address as usize % PAGE;
         let last = first.saturating_add(bytes - 1);
-        // SAFETY: a page has a cell for each piece of its bytes; they are looked at if the last one lies in it.
+        // SAFETY: a page has a cell for each piece of its bytes; they are looked at if the last one
+        // lies in it.
         let mut all =
             (first >> grain.0..=last >> grain.0).map(|index| unsafe { *cells.add(index) });
         last < PAGE && all.all(is_so)
     }
 
-    /// The cells of a variable, if it is aligned and has whole ones that lie together. That of a divided word counts as one.
+    /// The cells of a variable, if it is aligned and has whole ones that lie together. That of a
+    /// divided word counts as one.
     #[inline(always)]
     pub fn whole_cells(&mut self, address: u64, bytes: usize) -> Option<&mut [u64]> {
         let (cells, grain) = self.page_of(address)?;
@@ -247,7 +255,8 @@ impl Shadow {
         Entry(*entry).get()
     }
 
-    /// The cells of a range, as far as they lie together from its beginning on. Divides what the range isn't whole ones of.
+    /// The cells of a range, as far as they lie together from its beginning on. Divides what the
+    /// range isn't whole ones of.
     #[inline]
     pub fn cells(
         &mut self,
@@ -297,7 +306,8 @@ impl Shadow {
         };
         let (cells, grain, from, to) = found;
         let count = (to - from) >> grain.0;
-        // SAFETY: a page and a block have as many cells as their grains say, and the range lies in them.
+        // SAFETY: a page and a block have as many cells as their grains say, and the range lies in
+        // them.
         let cells = unsafe { slice::from_raw_parts_mut(cells.add(from >> grain.0), count) };
         Ok(Cells {
             cells,
@@ -489,7 +499,7 @@ impl Shadow {
         self.page_of(address).is_none().then_some(ends)
     }
 
-    /// Forgets what happened at these addresses: they are something new from now on.
+    /// Forgets what happened at these addresses.
     pub fn forget(
         &mut self,
         address: u64,

@@ -1,4 +1,5 @@
-//! The shadow by itself: words that are divided and made one, pages that get finer, and each byte against what was done with it.
+//! The shadow by itself: words that are divided and made one, pages that get finer, and each byte
+//! against what was done with it.
 
 use super::*;
 use std::collections::BTreeMap;
@@ -109,7 +110,8 @@ fn no_two_addresses_share_a_location() {
     shadow.forget(BASE + (1 << 20), 1 << 30, none).unwrap();
 }
 
-/// Random ranges are written and forgotten, some of the values with histories elsewhere, and each byte remembers its own.
+/// Random ranges are written and forgotten, some of the values with histories elsewhere, and each
+/// byte remembers its own.
 #[test]
 fn each_byte_remembers_what_was_its_own() {
     const WINDOW: u64 = 1600;

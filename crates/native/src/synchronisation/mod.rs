@@ -1,26 +1,33 @@
 //! What atomic operations mean: which are releases and acquires, and which take and give up a lock.
 //!
-//! **Releases and acquires** are as the orders of the operations say: a write that releases passes on what its task knows, and a read
-//! that acquires takes it, as long as nothing but read-and-replace operations came in between, which add to it.
+//! **Releases and acquires** are as the orders of the operations say: a write that releases passes
+//! on what its task knows, and a read that acquires takes it, as long as nothing but
+//! read-and-replace operations came in between, which add to it.
 //!
-//! **Fences** make the reads before them acquire, and the writes behind them release. What the task did before a releasing fence is released to an object
-//! of the fence's own, and a write behind it that does not release itself relays that to its variable. What a read that does not acquire
-//! finds is relayed to an object of the task's own, which an acquiring fence acquires. So a write passes on what was done before the fence
-//! and not what came between the two, and a fence acquires what was there when it was read and not what came there since.
+//! **Fences** make the reads before them acquire, and the writes behind them release. What the task
+//! did before a releasing fence is released to an object of the fence's own, and a write behind it
+//! that does not release itself relays that to its variable. What a read that does not acquire
+//! finds is relayed to an object of the task's own, which an acquiring fence acquires. So a write
+//! passes on what was done before the fence and not what came between the two, and a fence acquires
+//! what was there when it was read and not what came there since.
 //!
-//! **Locks** are not told, they are recognised. Taking one is an operation that reads and replaces and acquires; giving it up is one by the same task
-//! that releases and puts back the value that was there before. Mutexes, reader-writer locks and spin locks of the standard library, of other
-//! crates and by hand all do this, and counters, stacks and flags don't put the value back: what was thought a lock then turns
-//! out to be none, and gets a new name so that nobody else ever has it. If that happens over and over, it is not thought a lock any more.
+//! **Locks** are not announced; they are recognised. Taking one is an operation that reads and
+//! replaces and acquires; giving it up is an operation by the same task that releases and puts back
+//! the value that was there before. Mutexes, reader-writer locks and spin locks of the standard
+//! library, of other crates and by hand all do this. Counters, stacks and flags don't put the value
+//! back. A variable that was taken for a lock then turns out to be none. It gets a new name, so
+//! that no other task ever holds that lock. If that happens over and over, the variable is not
+//! taken for a lock any more.
 //!
-//! Whether a lock is held exclusively shows when it is given up: readers count themselves out by a subtraction. Until that is known the
-//! holder is taken for a reader, which does no harm: two holds exclude each other if one of them is exclusive, and later ones
-//! are known.
+//! Whether a lock is held exclusively shows when it is given up: readers count themselves out by a
+//! subtraction. Until that is known the holder is taken for a reader, which does no harm: two holds
+//! exclude each other if one of them is exclusive, and later ones are known.
 //!
-//! A thread that finds a lock held by one that does not run may note in it that it waits, and acquire by the way: that takes nothing.
+//! A thread that finds a lock held may write into the lock that it waits, and acquire by that
+//! operation. This does not take the lock.
 //!
-//! What a reader did before it gave up the lock is passed on to those who take it exclusively, not to other readers: those may be inside
-//! at the same time.
+//! What a reader did before it gave up the lock is passed on to tasks that take it exclusively, not
+//! to other readers: these may be inside at the same time.
 
 use crate::holding::{Holding, Holdings, Taken};
 use crate::structure::Position;
@@ -91,19 +98,19 @@ pub enum Told {
 
 /// What a variable was found to be.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-enum Kind {
+enum LockKind {
     Unknown,
     Exclusive,
     /// A reader adds this.
     Readers(u64),
 }
 
-impl Kind {
+impl LockKind {
     fn nature(self) -> Nature {
         match self {
-            Kind::Unknown => Nature::Atomic,
-            Kind::Exclusive => Nature::Lock,
-            Kind::Readers(_) => Nature::ReaderWriterLock,
+            LockKind::Unknown => Nature::Atomic,
+            LockKind::Exclusive => Nature::Lock,
+            LockKind::Readers(_) => Nature::ReaderWriterLock,
         }
     }
 }
@@ -111,7 +118,7 @@ impl Kind {
 #[derive(Clone, Copy, Debug)]
 struct Variable {
     object: ObjectId,
-    kind: Kind,
+    kind: LockKind,
     lock: Option<LockId>,
     /// How much more often it has turned out to be no lock than to be one.
     doubts: u32,
@@ -189,13 +196,14 @@ pub struct Suspended {
     fences: Fences,
 }
 
-/// What a reader adds is one, or a bit above a few flags; a writer that subtracts takes away many bits.
+/// What a reader adds is one, or a bit above a few flags; a writer that subtracts takes away many
+/// bits.
 const MOST_PER_READER: u64 = 64;
 
 /// A lock that is made use of in strange ways may seem to be none now and then.
 const MOST_DOUBTS: u32 = 4;
 
-/// So many may be held at once of which nobody has shown yet that they are locks.
+/// How many variables may be held at once that have not yet shown to be locks.
 const MOST_UNCERTAIN: usize = 8;
 
 impl Synchronisation {
@@ -205,7 +213,7 @@ impl Synchronisation {
         self.threads.insert(thread, own);
     }
 
-    /// This thread runs from now on, and none did.
+    /// Lets this thread run. None did.
     pub fn take_up(&mut self, thread: TaskId) {
         self.thread = self.threads.remove(&thread).unwrap_or_default();
     }
@@ -273,10 +281,10 @@ impl Synchronisation {
     /// Whether the variable at an address was used as a lock.
     pub fn is_lock(&self, address: u64) -> bool {
         let variable = self.variables.get(&address);
-        variable.is_some_and(|variable| variable.kind != Kind::Unknown)
+        variable.is_some_and(|variable| variable.kind != LockKind::Unknown)
     }
 
-    /// These addresses are something new from now on.
+    /// Forgets all about these addresses.
     pub fn forget(&mut self, addresses: Range<u64>) {
         if addresses.is_empty() {
             return;
@@ -383,7 +391,7 @@ impl Synchronisation {
         let continues = operation.before.is_some() && variable.released;
         let variable = self.variable(address);
         let less = operation.before.unwrap_or(after).wrapping_sub(after);
-        let by_reader = given_up && operation.counts() && variable.kind == Kind::Readers(less);
+        let by_reader = given_up && operation.counts() && variable.kind == LockKind::Readers(less);
         if by_reader {
             let continues = variable.readers_released;
             self.pass_on(operation, variable.readers, continues, &mut tell);
@@ -402,7 +410,8 @@ impl Synchronisation {
         }
     }
 
-    /// A write passes on what its task did before it, or before the last fence, by an object of its variable.
+    /// A write passes on what its task did before it, or before the last fence, by an object of its
+    /// variable.
     fn pass_on(
         &mut self,
         operation: &Operation,
@@ -468,7 +477,7 @@ impl Synchronisation {
     }
 
     /// How an operation takes a lock, if it may be taking one.
-    fn takes(&self, operation: &Operation, kind: Kind) -> Option<LockMode> {
+    fn takes(&self, operation: &Operation, kind: LockKind) -> Option<LockMode> {
         let (before, after) = (operation.before?, operation.after?);
         let doubtful = self.variables.get(&operation.address)?.doubts >= MOST_DOUBTS;
         // Flags of several tasks in one word.
@@ -483,8 +492,10 @@ impl Synchronisation {
         }
         let more = after.wrapping_sub(before);
         Some(match kind {
-            Kind::Exclusive if !operation.counts() => LockMode::Exclusive,
-            Kind::Readers(reader) if !operation.counts() && more != reader => LockMode::Exclusive,
+            LockKind::Exclusive if !operation.counts() => LockMode::Exclusive,
+            LockKind::Readers(reader) if !operation.counts() && more != reader => {
+                LockMode::Exclusive
+            }
             _ => LockMode::Shared,
         })
     }
@@ -507,7 +518,7 @@ impl Synchronisation {
         };
         let variable = Variable {
             object: self.object_of(Some(synchroniser)),
-            kind: Kind::Unknown,
+            kind: LockKind::Unknown,
             lock: None,
             doubts: 0,
             released: false,
@@ -519,7 +530,8 @@ impl Synchronisation {
         variable
     }
 
-    /// Ends the running task's hold of the variable, if it has one. Whether it was a lock and is given up.
+    /// Ends the running task's hold of the variable, if it has one. Whether it was a lock and is
+    /// given up.
     fn give_up(
         &mut self,
         operation: &Operation,
@@ -547,9 +559,9 @@ impl Synchronisation {
         variable.doubts = variable.doubts.saturating_sub(1);
         variable.kind = match variable.kind {
             _ if operation.counts() && read.wrapping_sub(after) <= MOST_PER_READER => {
-                Kind::Readers(read.wrapping_sub(after))
+                LockKind::Readers(read.wrapping_sub(after))
             }
-            Kind::Unknown => Kind::Exclusive,
+            LockKind::Unknown => LockKind::Exclusive,
             known => known,
         };
         self.variables.insert(operation.address, variable);
@@ -588,7 +600,7 @@ impl Synchronisation {
         let (address, Some(before)) = (operation.address, operation.before) else {
             return;
         };
-        // Whoever else seems to hold it exclusively does not.
+        // Another task that seems to hold it exclusively does not.
         let mut voided = Vec::new();
         let others = self.threads.values_mut().map(|thread| &mut thread.holds);
         for hold in others.chain([&mut self.thread.holds]).flatten() {
@@ -622,7 +634,8 @@ impl Synchronisation {
         tell(Told::Lock(lock, mode));
     }
 
-    /// Of what the running task took so long ago, and has not given up since, nothing shows that it is a lock.
+    /// Of what the running task took so long ago, and has not given up since, nothing shows that it
+    /// is a lock.
     fn give_up_on_oldest(&mut self, tell: &mut impl FnMut(Told)) {
         let own = &self.thread.holds[self.thread.own..];
         let mut uncertain = own.iter().filter(|hold| !self.is_lock(hold.address));

@@ -1,8 +1,10 @@
-//! A runtime for the tests: runs tasks at once, as the real one does, and writes down the structure that it is told.
+//! A runtime for the tests: runs tasks at once, as the real one does, and writes down the structure
+//! that it is told.
 //!
-//! The structure is text. `join1(left1{…} right1{…})` is a finish with number 1 and two tasks that it waits for; a task
-//! names its finish because that need not be the one around it, and 0 is the program. Programs under test add words of
-//! their own with [`note`]. Everything is per thread, as tests run side by side.
+//! The structure is text. `join1(left1{…} right1{…})` is a finish with number 1 and two tasks that
+//! it waits for; a task names its finish because that need not be the one around it, and 0 is the
+//! program. Programs under test add words of their own with [`note`]. Everything is per thread, as
+//! tests run side by side.
 
 #![allow(dead_code, reason = "each test program uses its own part")]
 
@@ -13,24 +15,22 @@ use std::sync::atomic::{AtomicU32, Ordering};
 /// What `__finishline_attach` answers. To be changed before the first use of the crate under test.
 pub(crate) static LOGICAL_THREADS: AtomicU32 = AtomicU32::new(4);
 
-const FINISHES: [&str; 6] = [
-    "join",
-    "scope",
-    "scope-fifo",
-    "in-place-scope",
-    "in-place-scope-fifo",
-    "broadcast",
-];
-const TASKS: [&str; 8] = [
-    "left",
-    "right",
-    "spawn-in-scope",
-    "spawn",
-    "each",
-    "spawn-broadcast",
-    "spawn-fifo-in-scope",
-    "spawn-fifo",
-];
+#[allow(unreachable_pub)]
+#[path = "../../../model/src/kinds.rs"]
+mod kinds;
+use kinds::{NativeFinishKind, NativeTaskKind, INTERFACE_VERSION};
+
+/// A kind of task as the structure has it.
+fn task_word(kind: NativeTaskKind) -> &'static str {
+    match kind {
+        NativeTaskKind::JoinLeft => "left",
+        NativeTaskKind::JoinRight => "right",
+        NativeTaskKind::ScopeSpawn => "spawn-in-scope",
+        NativeTaskKind::ScopeSpawnFifo => "spawn-fifo-in-scope",
+        NativeTaskKind::Broadcast => "each",
+        other => other.word(),
+    }
+}
 
 thread_local! {
     static TEXT: RefCell<String> = const { RefCell::new(String::new()) };
@@ -83,8 +83,8 @@ fn write(word: &str) {
 
 // SAFETY: the name is the runtime's, which this program does without.
 #[unsafe(no_mangle)]
-extern "C" fn __finishline_attach(abi_version: u32) -> u32 {
-    assert_eq!(abi_version, 1);
+extern "C" fn __finishline_attach(version: u32) -> u32 {
+    assert_eq!(version, INTERFACE_VERSION);
     LOGICAL_THREADS.load(Ordering::Relaxed)
 }
 
@@ -94,7 +94,8 @@ extern "C" fn __finishline_finish_begin(kind: u32) -> u64 {
     let finish = FINISHES_SO_FAR.get() + 1;
     FINISHES_SO_FAR.set(finish);
     OPEN.with_borrow_mut(|open| open.push(finish));
-    write(&format!("{}{finish}(", FINISHES[kind as usize]));
+    let kind = NativeFinishKind::from_number(kind).expect("a kind of finish");
+    write(&format!("{}{finish}(", kind.word()));
     finish
 }
 
@@ -118,7 +119,8 @@ extern "C" fn __finishline_task(
         finish == 0 || OPEN.with_borrow(|open| open.contains(&finish)),
         "a task of a finish that is not open"
     );
-    write(&format!("{}{finish}{{", TASKS[kind as usize]));
+    let kind = NativeTaskKind::from_number(kind).expect("a kind of task");
+    write(&format!("{}{finish}{{", task_word(kind)));
     // SAFETY: the crate under test gives a body with the data that it takes.
     unsafe { body(data) };
     write("}");

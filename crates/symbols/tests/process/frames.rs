@@ -2,8 +2,8 @@
 
 use crate::compiled::{LINE_TABLES, findings, line, pair, symbolised};
 use finishline_answer::native::{Object, Origin};
-use finishline_symbols::findings::Module;
-use finishline_symbols::{Question, symbolise};
+use finishline_model::findings::{FindingsFile, ListedModule};
+use finishline_symbols::{Question, parse, symbolise};
 
 #[test]
 fn an_access_is_told_by_the_users_line_and_all_frames_around_it() {
@@ -141,8 +141,9 @@ fn a_block_and_a_variable_are_told_by_where_they_come_from() {
 
 #[test]
 fn without_the_executable_addresses_are_told() {
-    let mut findings = findings(0).clone();
-    findings.modules[0].path = "/gone/hist".to_owned();
+    let mut file = FindingsFile::clone(findings(0));
+    file.modules[0].path = "/gone/hist".to_owned();
+    let findings = parse(file.text().as_bytes()).expect("usable findings");
     let run = symbolise(&findings, &Question::default());
     let access = &pair(&run, 0).first;
     let shown = access.stack.frame().expect("a frame");
@@ -160,15 +161,16 @@ fn without_the_executable_addresses_are_told() {
 #[test]
 fn addresses_of_nothing_harm_nobody() {
     let strange = vec![0, 1, u64::MAX, 1 << 63];
-    let mut findings = findings(0).clone();
-    findings.stacks.fill(strange);
+    let mut file = FindingsFile::clone(findings(0));
+    file.stacks.fill(strange);
     for path in ["/dev/zero", "/", "", "\0", file!()] {
-        findings.modules = vec![Module {
+        file.modules = vec![ListedModule {
             path: path.to_owned(),
             bias: u64::MAX,
             start: 0,
             end: u64::MAX,
         }];
+        let findings = parse(file.text().as_bytes()).expect("usable findings");
         let run = symbolise(&findings, &Question::default());
         assert_eq!(run.conflicts.len(), 5);
         assert_eq!(run.conflicts[0].first.stack.frames.len(), 4);
