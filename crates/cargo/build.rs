@@ -1,7 +1,9 @@
-//! Collects the sources of the runtime and of the rayon-core drop-in, so that they travel inside the tool.
+//! Collects the sources of the runtime and of the rayon-core drop-in, so that they travel inside
+//! the tool.
 //!
-//! Writes `sources.rs` with the table of files. Sources are taken as they are. Manifests are reduced to what a build needs: a
-//! user's machine has neither our tests and benches nor what these depend on, and may have no network.
+//! Writes `sources.rs` with the table of files. Sources are taken as they are. Manifests are
+//! reduced to what a build needs: a user's machine has neither our tests and benches nor what these
+//! depend on, and may have no network.
 
 use std::env;
 use std::fmt::Write;
@@ -17,7 +19,8 @@ const LINKED: &str = "crates/native";
 /// Compiled by the user's own build, in place of rayon-core.
 const DROP_IN: &str = "crates/rayon-core";
 
-/// Detectors run at each access of the checked program; what they are compiled with matters more than how long that takes.
+/// Detectors run at each access of the checked program; what they are compiled with matters more
+/// than how long that takes.
 const RUNTIME_PROFILE: &str = r#"
 opt-level = 3
 codegen-units = 1

@@ -1,8 +1,11 @@
-//! What checking costs: the programs of `programs/rust/speed` as they are, checked, and under ThreadSanitizer.
+//! What checking costs: the programs of `programs/rust/speed` as they are, checked, and under
+//! ThreadSanitizer.
 //!
-//! All three are release builds by the same rustc, and run one after the other in each round, with one thread where there is a choice. Time
-//! is that of the processor, and memory the most that was resident; of both the median is shown, and the least and the most time of the checked
-//! program. The last column is how often ThreadSanitizer warns of the program with four threads: none of them has a race.
+//! All three are release builds by the same rustc, and run one after the other in each round, with
+//! one thread where there is a choice. Time is that of the processor, and memory the most that was
+//! resident; of both the median is shown, and the least and the most time of the checked program.
+//! The last column is how often ThreadSanitizer warns of the program with four threads: none of
+//! them has a race.
 //!
 //! `cargo bench -p finishline-cargo --bench programs [-- RUNS]`
 
@@ -14,7 +17,8 @@ use std::process::{Command, ExitCode, Stdio};
 
 type Anything<T> = Result<T, Box<dyn Error>>;
 
-/// Each with a size for which the plain program takes some tens of milliseconds. The last one uses twenty features of rayon.
+/// Each with a size for which the plain program takes some tens of milliseconds. The last one uses
+/// twenty features of rayon.
 const PROGRAMS: [(&str, &str); 7] = [
     ("matmul", "300"),
     ("nbody", "1500"),
@@ -169,7 +173,8 @@ fn build() -> Anything<[PathBuf; 3]> {
     folders.try_into().map_err(|_| "three builds".into())
 }
 
-/// Where below a target directory the programs are; checked ones are in a folder for each version of the runtime, the newest counts.
+/// Where below a target directory the programs are; checked ones are in a folder for each version
+/// of the runtime, the newest counts.
 fn folder_of_programs(target: &Path) -> Anything<PathBuf> {
     let direct = target.join(TARGET).join("release");
     let mut versions = Vec::new();

@@ -1,7 +1,9 @@
-//! The command line of `cargo finishline`: our options, wherever they stand, and the rest for cargo.
+//! The command line of `cargo finishline`: our options, wherever they stand, and the rest for
+//! cargo.
 //!
-//! clap knows which options are ours and describes them, but can't leave others alone that stand among them. So the arguments are
-//! first split by what clap knows: whatever it does not is cargo's, and so is everything from `--` on.
+//! clap knows which options are ours and describes them, but can't leave others alone that stand
+//! among them. So the arguments are first split by what clap knows: whatever it does not is
+//! cargo's, and so is everything from `--` on.
 
 use crate::options::{Options, Request, Subcommand};
 use clap::{ArgAction, Args, Command, CommandFactory, FromArgMatches, Parser};
@@ -28,7 +30,8 @@ enum Choice {
     /// Build a program, run it and report its races; takes the arguments of `cargo run`
     #[command(after_help = EXIT_STATUSES)]
     Run(Everything),
-    /// Build the tests, run each in a process of its own and report their races; takes the arguments of `cargo test`
+    /// Build the tests, run each in a process of its own and report their races; takes the
+    /// arguments of `cargo test`
     #[command(after_help = EXIT_STATUSES)]
     Test(Everything),
     /// Build without running; takes the arguments of `cargo build`

@@ -5,7 +5,7 @@ use crate::report::Reporter;
 use crate::run::Ended;
 use crate::runtime::Runtime;
 use crate::session::{CommandLine, Compiler, Session};
-use crate::toolchain::{Place, Toolchain};
+use crate::toolchain::{Toolchain, WhereCargoReads};
 use crate::{BAD_USAGE, Problem, runner};
 use std::env;
 use std::ffi::{OsStr, OsString};
@@ -161,13 +161,15 @@ fn absolute(options: &Options) -> Result<Options, Problem> {
     Ok(options)
 }
 
-/// The variable that goes before the user's configuration. A setting by `--config` would be merged with it instead.
+/// The variable that goes before the user's configuration. A setting by `--config` would be merged
+/// with it instead.
 fn runner_variable(host: &str) -> String {
     let host = host.to_uppercase().replace(['-', '.'], "_");
     format!("CARGO_TARGET_{host}_RUNNER")
 }
 
-/// How cargo is to start programs. It takes the text apart at spaces, so the tool's path must not have any.
+/// How cargo is to start programs. It takes the text apart at spaces, so the tool's path must not
+/// have any.
 fn runner(tool: &Path, directory: &Path) -> Result<OsString, Problem> {
     let has_space = |path: &Path| path.as_os_str().as_encoded_bytes().contains(&b' ');
     let mut runner = match has_space(tool) {
@@ -194,7 +196,7 @@ fn runner(tool: &Path, directory: &Path) -> Result<OsString, Problem> {
 struct CargoArguments {
     target: Option<OsString>,
     target_directory: Option<PathBuf>,
-    place: Place,
+    place: WhereCargoReads,
     rest: Vec<OsString>,
 }
 

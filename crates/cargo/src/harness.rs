@@ -1,7 +1,8 @@
 //! Runs the tests of one program, each in a process of its own, and prints what libtest would.
 //!
-//! As many run at once as libtest would have run. Results are printed in the order of the list whatever ends first, so that two
-//! runs can be compared. A test with a race has failed, also if it passed.
+//! As many run at once as libtest would have run. Results are printed in the order of the list
+//! whatever ends first, so that two runs can be compared. A test with a race has failed, also if it
+//! passed.
 
 use crate::libtest::{Arguments, Selection, Test, run_only};
 use crate::options::Color;
@@ -128,8 +129,8 @@ fn failure(ended: Ended, passed: Option<bool>) -> String {
     }
 }
 
-/// Both standard streams go to one file, so that their order is kept. A pipe would stay open as long as any process that the
-/// test has left behind.
+/// Both standard streams go to one file, so that their order is kept. A pipe would stay open as
+/// long as any process that the test has left behind.
 fn execute(session: &Session, program: &Path, test: &str) -> Result<(Run, Vec<u8>), Problem> {
     let mut checked = Checked::new(session, program, &run_only(test), Role::Test)?;
     let path = checked.folder.join("output");
@@ -160,7 +161,8 @@ fn each_in_order<'a, T: Sync, R: Send, E>(
         for _ in 0..threads.min(items.len()) {
             let (sender, next, work) = (sender.clone(), &next, &work);
             scope.spawn(move || {
-                // Nobody listens any more: something has gone wrong, and no further test need start.
+                // Nobody listens any more: something has gone wrong, and no further test need
+                // start.
                 while let Some((at, item)) = take(items, next)
                     && sender.send((at, work(item))).is_ok()
                 {}

@@ -1,16 +1,21 @@
-//! What `cargo finishline` does: builds a Rust package instrumented, with the user's own cargo, and runs it checked.
+//! What `cargo finishline` does: builds a Rust package instrumented, with the user's own cargo, and
+//! runs it checked.
 //!
 //! The tool is one executable in four parts, which call each other through cargo:
 //!
-//! 1. [`command`], what the user starts. Makes sure that there is a [`runtime`] for this rustc, opens a [`session`],
-//!    starts cargo with the other three parts in place, and sums up what they left behind.
-//! 2. [`wrapper`], called by cargo instead of rustc: adds instrumentation, the runtime object, and the drop-in in place of rayon-core.
-//! 3. [`runner`], called by cargo instead of the program: runs it, or each of its tests, in a process whose findings it collects.
+//! 1. [`command`], what the user starts. Makes sure that there is a [`runtime`] for this rustc,
+//!    opens a [`session`], starts cargo with the other three parts in place, and sums up what they
+//!    left behind.
+//! 2. [`wrapper`], called by cargo instead of rustc: adds instrumentation, the runtime object, and
+//!    the drop-in in place of rayon-core.
+//! 3. [`runner`], called by cargo instead of the program: runs it, or each of its tests, in a
+//!    process whose findings it collects.
 //! 4. [`rustdoc`], called by cargo instead of rustdoc: skips doc tests, and says so.
 //!
-//! Nothing of the user's is edited: neither manifest nor lock file nor configuration, and target directories are ours. What the
-//! parts share is in the session's directory, which lives as long as the command. A program is never said to be free of
-//! races because nothing was heard of it: the runtime must have written its findings, and the drop-in must have run.
+//! Nothing of the user's is edited: neither manifest nor lock file nor configuration, and target
+//! directories are ours. What the parts share is in the session's directory, which lives as long as
+//! the command. A program is never said to be free of races because nothing was heard of it: the
+//! runtime must have written its findings, and the drop-in must have run.
 
 #![forbid(unsafe_code)]
 
@@ -62,7 +67,8 @@ pub fn main() -> ExitCode {
     }
 }
 
-/// If cargo started this process as one of the inner parts: does its work and returns its exit status.
+/// If cargo started this process as one of the inner parts: does its work and returns its exit
+/// status.
 fn inner_part(arguments: &[OsString]) -> Option<Result<u8, Problem>> {
     let session = Session::inherited()?;
     let (first, rest) = arguments.split_first()?;

@@ -1,7 +1,7 @@
 //! The arguments that the user gives to test programs, and the tests that these select.
 //!
-//! Selecting is left to libtest itself, by its `--list`. It lists ignored tests with the others, whether or not they would be
-//! run, so a second list tells which they are.
+//! Selecting is left to libtest itself, by its `--list`. It lists ignored tests with the others,
+//! whether or not they would be run, so a second list tells which they are.
 
 use crate::session::Session;
 use crate::{Problem, process};
@@ -147,7 +147,8 @@ impl Arguments {
     }
 }
 
-/// Arguments by which a test program runs this test and no other, on its main thread, and prints as it goes.
+/// Arguments by which a test program runs this test and no other, on its main thread, and prints as
+/// it goes.
 pub(crate) fn run_only(test: &str) -> Vec<OsString> {
     let options = [
         "--exact",

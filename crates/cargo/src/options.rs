@@ -44,8 +44,8 @@ pub(crate) struct Options {
     #[arg(long, value_name = "FORMAT", default_value = "text")]
     pub(crate) format: Format,
 
-    /// Write the report to this file; otherwise text goes to standard error, other forms to standard output, and what the program
-    /// prints there to standard error
+    /// Write the report to this file; otherwise text goes to standard error, other forms to
+    /// standard output, and what the program prints there to standard error
     #[arg(long, short, value_name = "FILE")]
     pub(crate) output: Option<PathBuf>,
 
@@ -79,7 +79,8 @@ pub(crate) struct Options {
 }
 
 impl Options {
-    /// The options that change what a run shows, as words, without those that are as they always are.
+    /// The options that change what a run shows, as words, without those that are as they always
+    /// are.
     pub(crate) fn of_the_run(&self) -> Vec<String> {
         let mut words = Vec::new();
         if self.logical_threads != DEFAULT_LOGICAL_THREADS {

@@ -1,7 +1,8 @@
 //! One instrumented process: how it is started, and what is collected when it is over.
 //!
-//! Addresses should be the same in each run, so that reports are: the kernel is asked not to move things around. Some
-//! containers forbid even that; runs then differ in addresses and in nothing else.
+//! Addresses should be the same in each run, so that reports are: the kernel is asked not to move
+//! things around. Some containers forbid even that; runs then differ in addresses and in nothing
+//! else.
 
 use crate::Problem;
 use crate::options::{First, Subcommand};
@@ -13,11 +14,12 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::{Command, ExitStatus};
 
-/// The file of the process itself; a process that it starts puts its own beside it, with something added to the name.
+/// The file of the process itself; a process that it starts puts its own beside it, with something
+/// added to the name.
 const FINDINGS: &str = "findings.json";
 const OPTIONS_VARIABLE: &str = "FINISHLINE_OPTIONS";
 
-/// From now on processes that this one starts have their memory at the same addresses each time.
+/// Has processes that this one starts get the same addresses each time.
 pub(crate) fn fix_addresses() {
     if let Ok(persona) = personality::get() {
         // Refused in some containers, and then done without.

@@ -1,4 +1,5 @@
-//! One process that was started to be checked: what it was, how it ended, and where its findings are.
+//! One process that was started to be checked: what it was, how it ended, and where its findings
+//! are.
 
 use crate::options::Subcommand;
 use serde::{Deserialize, Serialize};
@@ -61,8 +62,9 @@ impl Ended {
         }
     }
 
-    /// The failure that this way of ending is a sign of. Exit statuses are a program's own business, but for that of a panic; in a program
-    /// of tests each but 0 says that some test failed.
+    /// The failure that this way of ending is a sign of. Exit statuses are a program's own
+    /// business, but for that of a panic; in a program of tests each but 0 says that some test
+    /// failed.
     pub(crate) fn failure(self, subcommand: Subcommand) -> Option<String> {
         match self {
             Ended::Exited(0) => None,

@@ -1,7 +1,8 @@
 //! The part that cargo calls instead of the program that it has built.
 //!
-//! Tests are run one by one, each in a process of its own, so that a race is some test's race and a crash ends nothing else.
-//! Anything else is run whole, with the standard streams that it would have had without us.
+//! Tests are run one by one, each in a process of its own, so that a race is some test's race and a
+//! crash ends nothing else. Anything else is run whole, with the standard streams that it would
+//! have had without us.
 
 use crate::options::Subcommand;
 use crate::process::{self, Checked, Role};
@@ -51,7 +52,8 @@ fn run_whole(session: &Session, program: &Path, arguments: &[OsString]) -> Resul
     Ok(run.ended)
 }
 
-/// An interrupt from the terminal reaches the program, too, and it may have an answer. Whatever it does then, it is reported.
+/// An interrupt from the terminal reaches the program, too, and it may have an answer. Whatever it
+/// does then, it is reported.
 pub(crate) fn outlive_interrupts() -> Result<(), Problem> {
     let ignored = flag::register(SIGINT, Arc::new(AtomicBool::new(false)));
     ignored

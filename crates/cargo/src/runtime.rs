@@ -1,12 +1,14 @@
 //! The runtime for one rustc: built once from the sources inside the tool, kept in a cache.
 //!
-//! The runtime is a Rust library with a standard library of its own, and is linked into programs that have theirs. So it is made one
-//! relocatable object in which only the symbols of the interface are global: nothing else of it can meet the user's symbols,
-//! allocator or panics. It is built for each rustc apart, because the drop-in is compiled against it by the user's rustc, and
+//! The runtime is a Rust library with a standard library of its own, and is linked into programs
+//! that have theirs. So it becomes one relocatable object in which only the symbols of the
+//! interface are global: nothing else in it can meet the user's symbols, allocator or panics. Each
+//! rustc has a runtime of its own, because the user's rustc compiles the drop-in against it, and
 //! because a fix of the compiler should reach the runtime too.
 //!
-//! A folder of the cache is complete or absent: it is made under another name and renamed. Who builds holds a lock, so that a second
-//! process waits instead of building the same; if it dies, the lock goes with it.
+//! A folder of the cache is complete or absent: it is made under another name and renamed. The
+//! process that builds holds a lock, so a second process waits instead of building the same. If the
+//! process dies, the lock goes with it.
 
 use crate::sources::Wrapped;
 use crate::toolchain::Toolchain;
@@ -28,7 +30,8 @@ const SOURCES: &str = "sources";
 pub(crate) struct Runtime {
     /// Distinguishes whatever was built with another rustc or another tool.
     pub(crate) key: String,
-    /// Arguments of rustc for every instrumented crate: what the runtime stands before is called, and not inlined, also where it is defined.
+    /// Arguments of rustc for every instrumented crate: what the runtime stands before is called,
+    /// and not inlined, also where it is defined.
     pub(crate) compile_arguments: Vec<String>,
     /// Arguments of rustc that make the runtime a part of a program.
     pub(crate) link_arguments: Vec<String>,
@@ -175,7 +178,8 @@ fn wrapped_symbols(toolchain: &Toolchain, quiet: bool) -> Result<Vec<(Wrapped, S
     Ok(found)
 }
 
-/// Builds the static library. The user's flags, wrappers and profiles are for the user's code, not for this.
+/// Builds the static library. The user's flags, wrappers and profiles are for the user's code, not
+/// for this.
 fn compile(
     toolchain: &Toolchain,
     sources: &Path,

@@ -1,7 +1,9 @@
-//! What the parts of one `cargo finishline` share: a directory with one description, and the results that runners put there.
+//! What the parts of one `cargo finishline` share: a directory with one description, and the
+//! results that runners put there.
 //!
-//! The directory is named in an environment variable, which cargo hands on to the parts. The checked program gets the user's
-//! environment back: it may start cargo itself, and that is none of our business.
+//! The directory is named in an environment variable, which cargo hands on to the parts. The
+//! checked program gets the user's environment back: it may start cargo itself, and that cargo is
+//! not to be checked.
 
 use crate::Problem;
 use crate::options::{Options, Subcommand};
@@ -27,7 +29,8 @@ pub(crate) struct Session {
     pub(crate) command: CommandLine,
     pub(crate) options: Options,
     pub(crate) compiler: Compiler,
-    /// The program and the arguments by which the user has programs started; none if they are started as they are.
+    /// The program and the arguments by which the user has programs started; none if they are
+    /// started as they are.
     pub(crate) users_runner: Vec<OsString>,
     /// The user's values of the variables that the session sets.
     pub(crate) users_environment: Vec<(String, Option<String>)>,

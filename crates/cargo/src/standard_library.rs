@@ -1,7 +1,8 @@
 //! Finds functions that the precompiled standard library defines or calls by their paths.
 //!
-//! Their symbols differ from one rustc to the next, by scheme and by hash. A path is found as it is shown to people: without hash, and
-//! without the angle brackets that one of the schemes puts around types.
+//! Their symbols differ from one rustc to the next, by scheme and by hash. A path is found as it is
+//! shown to people: without hash, and without the angle brackets that one of the schemes puts
+//! around types.
 
 use crate::Problem;
 use object::read::archive::ArchiveFile;
@@ -32,7 +33,8 @@ pub(crate) fn symbols(library: &Path, functions: &[&str]) -> Result<Vec<Option<S
     Ok(found)
 }
 
-/// `<std::sync::Once>::call` and `std::sync::Once::call::h0123456789abcdef` are both `std::sync::Once::call`.
+/// `<std::sync::Once>::call` and `std::sync::Once::call::h0123456789abcdef` are both
+/// `std::sync::Once::call`.
 fn path(symbol: &str) -> String {
     let shown = format!("{:#}", rustc_demangle::demangle(symbol));
     shown.replace(['<', '>'], "")

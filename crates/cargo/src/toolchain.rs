@@ -1,6 +1,7 @@
 //! Which cargo and rustc the user works with, and what their cargo is configured to do.
 //!
-//! Cargo alone knows how its configuration is put together from files, environment and `--config`, so cargo is asked.
+//! Cargo alone knows how its configuration is put together from files, environment and `--config`,
+//! so cargo is asked.
 
 use crate::Problem;
 use serde::Deserialize;
@@ -24,14 +25,14 @@ pub(crate) struct Toolchain {
 
 /// Options of cargo that decide which configuration and which workspace it reads.
 #[derive(Default)]
-pub(crate) struct Place {
+pub(crate) struct WhereCargoReads {
     pub(crate) arguments: Vec<OsString>,
     /// Not for `cargo config`, which knows no packages.
     pub(crate) manifest: Vec<OsString>,
 }
 
 impl Toolchain {
-    pub(crate) fn find(place: &Place) -> Result<Toolchain, Problem> {
+    pub(crate) fn find(place: &WhereCargoReads) -> Result<Toolchain, Problem> {
         let cargo = env::var_os("CARGO").unwrap_or_else(|| "cargo".into());
         let rustc = match given(&["RUSTC", "CARGO_BUILD_RUSTC"]) {
             Some(rustc) => rustc,
@@ -94,7 +95,7 @@ impl Toolchain {
     }
 
     /// The wrapper that the user has around rustc.
-    pub(crate) fn users_wrapper(&self, place: &Place) -> Option<OsString> {
+    pub(crate) fn users_wrapper(&self, place: &WhereCargoReads) -> Option<OsString> {
         match given(&["RUSTC_WRAPPER", "CARGO_BUILD_RUSTC_WRAPPER"]) {
             Some(wrapper) => Some(wrapper),
             // Set but empty: the user wants none, whatever is configured.
@@ -103,8 +104,9 @@ impl Toolchain {
         }
     }
 
-    /// How the user has programs started, as a program and its arguments; empty if nothing is said about it.
-    pub(crate) fn users_runner(&self, place: &Place) -> Vec<OsString> {
+    /// How the user has programs started, as a program and its arguments; empty if nothing is said
+    /// about it.
+    pub(crate) fn users_runner(&self, place: &WhereCargoReads) -> Vec<OsString> {
         // Cargo reads the variable itself, as a part of its configuration.
         let key = format!("target.{}.runner", self.host);
         let runner = configuration(&self.cargo, place, &key)
@@ -114,7 +116,7 @@ impl Toolchain {
     }
 
     /// The directory that cargo would build in.
-    pub(crate) fn target_directory(&self, place: &Place) -> Result<PathBuf, Problem> {
+    pub(crate) fn target_directory(&self, place: &WhereCargoReads) -> Result<PathBuf, Problem> {
         #[derive(Deserialize)]
         struct Metadata {
             target_directory: PathBuf,
@@ -136,14 +138,15 @@ fn given(variables: &[&str]) -> Option<OsString> {
 }
 
 /// A program that cargo's configuration names.
-fn configured_program(cargo: &OsStr, place: &Place, key: &str) -> Option<OsString> {
+fn configured_program(cargo: &OsStr, place: &WhereCargoReads, key: &str) -> Option<OsString> {
     parse_program(&configuration(cargo, place, key)?)
 }
 
 /// What cargo's configuration says, with where it says so.
 ///
-/// The command that reads configuration is not stable; where it is missing, the answer is that nothing is configured.
-fn configuration(cargo: &OsStr, place: &Place, key: &str) -> Option<String> {
+/// The command that reads configuration is not stable; where it is missing, the answer is that
+/// nothing is configured.
+fn configuration(cargo: &OsStr, place: &WhereCargoReads, key: &str) -> Option<String> {
     let mut command = Command::new(cargo);
     command.args(["-Zunstable-options", "config", "get", "--show-origin", key]);
     command.args(&place.arguments).env("RUSTC_BOOTSTRAP", "1");
@@ -162,7 +165,8 @@ fn parse_program(line: &str) -> Option<OsString> {
     from_anywhere(&program, origin)
 }
 
-/// Reads `….runner = "value" # origin`, where the value is a program and its arguments, or a list of such values, each on a line.
+/// Reads `….runner = "value" # origin`, where the value is a program and its arguments, or a list
+/// of such values, each on a line.
 fn parse_runner(text: &str) -> Option<Vec<OsString>> {
     let (_, assigned) = text.split_once(" = ")?;
     let (words, origin): (Vec<String>, &str) = match parse_value(assigned) {
@@ -198,7 +202,8 @@ fn from_anywhere(program: &str, origin: &str) -> Option<OsString> {
     if program.is_empty() {
         return None;
     }
-    // With a slash it is relative to the folder that holds `.cargo`; without, it is looked up in PATH.
+    // With a slash it is relative to the folder that holds `.cargo`; without, it is looked up in
+    // PATH.
     let folder = Path::new(origin).parent().and_then(Path::parent);
     match folder {
         _ if !program.contains('/') => Some(program.into()),

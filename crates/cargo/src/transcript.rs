@@ -1,8 +1,8 @@
-//! What one test printed, out of what its process printed.
+//! The output of one test, cut out of the output of its process.
 //!
-//! A test's process is libtest with one test and capturing off, because what libtest captures is lost in a crash. Around the
-//! test's own output it then prints a heading, a verdict and a summary; these are taken off again. If they are not there, the
-//! test did not come to its end.
+//! A test's process is libtest with one test and capturing off, because what libtest captures is
+//! lost in a crash. Around the test's own output it then prints a heading, a verdict and a summary;
+//! these are taken off again. If they are not there, the test did not come to its end.
 
 /// The output of one test.
 #[derive(Debug, PartialEq, Eq)]
@@ -67,7 +67,8 @@ fn split_summary(body: &str) -> Option<(&str, &str, bool)> {
     ))
 }
 
-/// Splits the output from what libtest has to say about a failure, which is something only if there was no panic.
+/// Splits the output from what libtest has to say about a failure, which is something only if there
+/// was no panic.
 fn split_failures(body: &str) -> (&str, &str) {
     let Some((output, failures)) = body.rsplit_once("FAILED\n\nfailures:\n") else {
         return (body, "");

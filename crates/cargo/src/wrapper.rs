@@ -1,12 +1,14 @@
 //! The part that cargo calls instead of rustc.
 //!
-//! Cargo names a target exactly in the calls that build what will run as the program or its tests. These are
-//! instrumented; build scripts, procedural macros and whatever probes the compiler pass untouched. The flags are ours to add here, so
-//! that cargo still puts the user's own flags together from all their sources.
+//! Cargo names a target exactly in the calls that build what will run as the program or its tests.
+//! These are instrumented; build scripts, procedural macros and whatever probes the compiler pass
+//! untouched. The flags are ours to add here, so that cargo still puts the user's own flags
+//! together from all their sources.
 //!
-//! Where the crate is rayon-core, its root is swapped for the drop-in's. The package, its version and the lock file stay as they are,
-//! so there is no version for which the drop-in is silently left out: another major version is an error, and a later minor
-//! version compiles if its interface is still this one.
+//! Where the crate is rayon-core, its root is swapped for the drop-in's. The package, its version
+//! and the lock file stay as they are, so there is no version for which the drop-in is silently
+//! left out: another major version is an error, and a later minor version compiles if its interface
+//! is still this one.
 
 use crate::session::Session;
 use crate::{Problem, sources};
@@ -20,9 +22,11 @@ use std::process::Command;
 /// Given to every instrumented crate.
 const INSTRUMENTATION: [&str; 5] = [
     "-Zsanitizer=thread",
-    // Calls of the instrumentation are answered by our runtime, not by the one that comes with rustc.
+    // Calls of the instrumentation are answered by our runtime, not by the one that comes with
+    // rustc.
     "-Zexternal-clangrt",
-    // Else unoptimised code would call generic functions where another crate has them, and std's are not instrumented.
+    // Else unoptimised code would call generic functions where another crate has them, and std's
+    // are not instrumented.
     "-Zshare-generics=no",
     // The standard library is not instrumented, and neither is the drop-in.
     "-Cunsafe-allow-abi-mismatch=sanitizer",
@@ -68,7 +72,8 @@ pub(crate) fn compile(
                 .args(call.visible_vectors())
                 .args(call.crates_apart());
             if session.compiler.stable {
-                // Crates must not take the compiler for a nightly one because of what we need it to do.
+                // Crates must not take the compiler for a nightly one because of what we need it to
+                // do.
                 command.env("RUSTC_BOOTSTRAP", "1").arg("-Zallow-features=");
             }
             if call.makes_program() {
@@ -178,7 +183,8 @@ impl Call {
         values
     }
 
-    /// The values of a code generation option, given as `-C name=value` or `-Cname=value`, with or without a value.
+    /// The values of a code generation option, given as `-C name=value` or `-Cname=value`, with or
+    /// without a value.
     fn codegen(&self, name: &str) -> Vec<String> {
         let mut values = Vec::new();
         let mut arguments = self
@@ -223,7 +229,8 @@ impl Call {
         flags
     }
 
-    /// The instrumentation sees vectors of up to 16 bytes. Where the user allows wider ones, the compiler must not make any.
+    /// The instrumentation sees vectors of up to 16 bytes. Where the user allows wider ones, the
+    /// compiler must not make any.
     fn visible_vectors(&self) -> &'static [&'static str] {
         match self.codegen("target-cpu").is_empty() && self.codegen("target-feature").is_empty() {
             true => &[],
@@ -231,7 +238,8 @@ impl Call {
         }
     }
 
-    /// The runtime stands before functions of std where the linker sees them called, which it does not if crates are optimised as one.
+    /// The runtime stands before functions of std where the linker sees them called, which it does
+    /// not if crates are optimised as one.
     fn crates_apart(&self) -> Vec<&'static str> {
         let options = [
             ("lto", "-Clto=off"),
@@ -269,7 +277,8 @@ impl Call {
         }
     }
 
-    /// Leaves word beside the program that it is made of tests. Programs that bring their own harness are run whole.
+    /// Leaves word beside the program that it is made of tests. Programs that bring their own
+    /// harness are run whole.
     fn mark_harness(&self) -> Result<(), Problem> {
         let folder = self.values("--out-dir").pop();
         let (true, Some(folder), Some(name)) = (self.is_test, folder, &self.crate_name) else {

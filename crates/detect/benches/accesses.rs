@@ -1,11 +1,11 @@
 //! What an access costs under each detector: a million tasks, ten million accesses, nothing but the
 //! detector running.
 //!
-//! `cargo bench -p finishline-detect --bench accesses`. Times include the events of the tasks and the
-//! page faults of fresh cells, and what it takes to make up the accesses, which the first rows show;
-//! they are processor time, the least and the median of several rounds, the detectors taking turns. `--
-//! --once` does one round of a tenth of the size, for counting instructions under valgrind; a name
-//! keeps only the rows that contain it, e.g. `-- esp-bags mix`.
+//! `cargo bench -p finishline-detect --bench accesses`. Times include the events of the tasks and
+//! the page faults of fresh cells, and what it takes to make up the accesses, which the first rows
+//! show; they are processor time, the least and the median of several rounds, the detectors taking
+//! turns. `-- --once` does one round of a tenth of the size, for counting instructions under
+//! valgrind; a name keeps only the rows that contain it, e.g. `-- esp-bags mix`.
 
 use finishline_detect::{Drive, first_pass};
 use finishline_model::{
@@ -19,7 +19,8 @@ const ACCESSES_A_TASK: u64 = 10;
 const SHARED_LOCATIONS: u64 = 1000;
 const SITE: SiteId = SiteId(0);
 
-/// What a task does: the kind and place of its access number `k`. A type each, so that making up an access costs little.
+/// What a task does: the kind and place of its access number `k`. A type each, so that making up an
+/// access costs little.
 trait Workload: Copy {
     fn access(self, task: u64, k: u64) -> (AccessKind, u64);
 }
@@ -243,9 +244,8 @@ impl Row {
     }
 }
 
-/// Time this thread has spent on a processor, which other processes disturb less than the time of day
-/// does; where the system
-/// does not tell it, the time of day.
+/// Time this thread has spent on a processor, which other processes disturb less than the time of
+/// day does; where the system does not tell it, the time of day.
 fn processor_nanoseconds(since: Instant) -> u64 {
     let told = std::fs::read_to_string("/proc/thread-self/schedstat").ok();
     let first = told

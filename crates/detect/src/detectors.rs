@@ -5,8 +5,8 @@
 //! second_pass  run again, those locations watched   →  RacePairs: the accesses that race
 //! ```
 //!
-//! Whoever can run a program implements [`Drive`]; it is handed an observer of a concrete type, so an
-//! executor is compiled once for each detector and the choice costs nothing on the path of an access.
+//! An executor that can run a program implements [`Drive`]. It gets an observer of a concrete type,
+//! so it is compiled once for each detector, and the choice costs nothing on the path of an access.
 
 use crate::Failure;
 use crate::findings::Findings;
@@ -39,8 +39,8 @@ impl Drive for &[Record] {
     }
 }
 
-/// Runs a program under a detector. `isolated` tells whether it may enter isolated blocks; without, cells are half as
-/// big.
+/// Runs a program under a detector. `isolated` tells whether it may enter isolated blocks; without,
+/// cells are half as big.
 pub fn first_pass<D: Drive>(
     detector: Detector,
     isolated: bool,
@@ -58,8 +58,8 @@ pub fn first_pass<D: Drive>(
     }
 }
 
-/// Runs the program again and names the accesses that race at the `racing` locations. The oracle decides which these are
-/// but does not name pairs; ESP-bags does it in its place.
+/// Runs the program again and names the accesses that race at the `racing` locations. The oracle
+/// decides which these are but does not name pairs; ESP-bags does it in its place.
 pub fn second_pass<D: Drive>(
     detector: Detector,
     isolated: bool,

@@ -69,7 +69,8 @@ impl Found {
         self.failure = None;
     }
 
-    /// The answer of a detector that used this much memory for tasks and, these findings left out, for locations.
+    /// The answer of a detector that used this much memory for tasks and, these findings left out,
+    /// for locations.
     pub(crate) fn finish(
         self,
         task_bytes: usize,

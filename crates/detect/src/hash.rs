@@ -1,6 +1,9 @@
-//! Maps and sets by ids: a hash of small integers needs to be fast, not safe from those who choose them.
+//! Maps and sets by ids. The hash of small integers must be fast; nobody chooses the integers to do
+//! harm.
 //!
-//! Each word is mixed in by a multiplication whose upper half is folded into the lower one: tables look at both ends. The crate has no dependencies, for it is also compiled into other people's programs, from its sources alone.
+//! Each word is mixed in by a multiplication whose upper half is folded into the lower one, because
+//! tables look at both ends. The crate has no dependencies: it is also compiled into other people's
+//! programs, from its sources alone.
 
 use std::collections::{HashMap, HashSet};
 use std::hash::{BuildHasherDefault, Hasher};
@@ -54,7 +57,8 @@ mod tests {
     use super::*;
     use std::hash::BuildHasher;
 
-    /// A table of 2ⁿ places looks at the n lowest bits, and tells entries of one place apart by the seven highest.
+    /// A table of 2ⁿ places looks at the n lowest bits, and tells entries of one place apart by the
+    /// seven highest.
     #[test]
     fn consecutive_and_aligned_ids_spread() {
         let build = BuildHasherDefault::<IdHasher>::default();

@@ -1,7 +1,7 @@
 //! A set of locations that remembers the order in which they were added.
 //!
-//! One bit a location up to the greatest one added, and eight bytes for each that is in it; asking is
-//! one load.
+//! One bit a location up to the greatest one added, and eight bytes for each that is in it; asking
+//! is one load.
 
 use crate::table::{Table, TableError, make_room};
 use finishline_model::Location;

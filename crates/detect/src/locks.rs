@@ -1,23 +1,26 @@
 //! Which locks an access is made under, and whether two accesses exclude each other.
 //!
-//! A **lockset** is the set of locks that protect an access, each held shared or exclusively, as a small number. Two accesses
-//! exclude each other if some lock protects both, one of them exclusively, by different *holds*: whoever took the lock twice
-//! gave it up in between.
+//! A **lockset** is the set of locks that protect an access, each held shared or exclusively, as a
+//! small number. Two accesses exclude each other if some lock protects both, at least one of them
+//! exclusively, by different *holds*: a task that took the lock twice released it in between.
 //!
-//! A task is protected by the locks that it takes itself and by those under which the finish began that waits for it: they are
-//! held until it has ended. The tasks of that finish share one hold, so it protects none of them from the others, nor from
-//! whoever holds it. When a finish begins, the locks held there are therefore numbered, the exclusive ones; of the others, which
-//! only ever protect one task, any two are different holds.
+//! A task is protected by the locks that it takes itself, and by those under which the finish began
+//! that waits for it: they are held until the task has ended. The tasks of that finish share one
+//! hold, so the hold protects none of them from the others, nor from the task that holds it.
+//! Therefore the exclusive locks held when a finish begins are numbered. Other holds only ever
+//! protect one task, so any two of them are different.
 //!
-//! Whoever gives up a lock inside a finish that began under it takes it away from tasks that were thought protected by it:
-//! [`Held::gave_up_early`].
+//! A task that releases a lock inside a finish that began under it takes the lock away from tasks
+//! that were thought protected by it: [`Held::gave_up_early`].
 //!
-//! What a task does while it knows something by a glimpse is done under a lock that excludes nobody ([`LockId::GLIMPSE`]), and so is remembered beside
-//! what was done before and not in its place: after the glimpse the task does not know that any more.
+//! What a task does during a glimpse is done under a lock that excludes nobody
+//! ([`LockId::GLIMPSE`]). So it is remembered beside what was done before, not in its place: after
+//! the glimpse the task does not know any more what it glimpsed.
 //!
-//! A task that is suspended keeps its locks, and has them again when it goes on.
+//! A suspended task keeps its locks, and has them again when it goes on.
 //!
-//! Locks are followed from the first one taken until none is held; else an event costs one comparison.
+//! Locks are followed from the first one taken until none is held. At any other time an event costs
+//! one comparison.
 
 use crate::hash::IdMap;
 use crate::table::{TableError, make_room};
@@ -36,7 +39,8 @@ impl LocksetId {
 pub struct Hold {
     pub lock: LockId,
     pub mode: LockMode,
-    /// Tells holds apart that protect several tasks each; 0 for one that protects only the task that has it.
+    /// Tells holds apart that protect several tasks each; 0 for one that protects only the task
+    /// that has it.
     shared_by_tasks: u32,
 }
 
@@ -87,7 +91,8 @@ impl Locksets {
         Ok(number)
     }
 
-    /// A lock by which accesses under these two exclude each other; atomicity only if there is no other.
+    /// A lock by which accesses under these two exclude each other; atomicity only if there is no
+    /// other.
     #[inline]
     pub fn exclusion(&self, a: LocksetId, b: LocksetId) -> Option<LockId> {
         let of_b = self.holds(b);
@@ -98,8 +103,9 @@ impl Locksets {
         excluding.map(|hold| hold.lock).min()
     }
 
-    /// Whether the locks that are held now exclude what those held earlier would still exclude, and nothing more: they are the same,
-    /// held in the same way. If one was held exclusively by somebody else, that hold is over.
+    /// Whether the locks that are held now exclude what those held earlier would still exclude, and
+    /// nothing more: they are the same, held in the same way. If one was held exclusively by
+    /// somebody else, that hold is over.
     #[inline]
     pub fn renews(&self, now: LocksetId, earlier: LocksetId) -> bool {
         if now == LocksetId::NONE || earlier == LocksetId::NONE {
@@ -137,8 +143,9 @@ impl Locksets {
 
 /// A task or finish that began since the first lock was taken.
 #[derive(Clone, Copy, Debug)]
-enum Frame {
-    /// Where the holds of its creator begin, and those that it took itself; and its creator's lockset.
+enum LockedScope {
+    /// Where the holds of its creator begin, and those that it took itself; and its creator's
+    /// lockset.
     Task {
         creators: usize,
         creators_own: usize,
@@ -158,7 +165,7 @@ pub struct Held {
     running: usize,
     own: usize,
     now: LocksetId,
-    live: Vec<Frame>,
+    live: Vec<LockedScope>,
     /// What suspended tasks hold.
     suspended: IdMap<TaskId, Vec<Hold>>,
     shared_holds: u32,
@@ -266,7 +273,7 @@ impl Held {
         let inherited = &self.sets.sets[protects.0 as usize];
         make_room(&mut self.live, 1, TABLE)?;
         make_room(&mut self.holds, inherited.len(), TABLE)?;
-        self.live.push(Frame::Task {
+        self.live.push(LockedScope::Task {
             creators: self.running,
             creators_own: self.own,
             creators_lockset: self.now,
@@ -285,8 +292,8 @@ impl Held {
         };
         let given_up = self.holds.remove(self.own + place);
         let open = self.live.iter().rev().map_while(|frame| match *frame {
-            Frame::Finish { under, .. } => Some(under),
-            Frame::Task { .. } => None,
+            LockedScope::Finish { under, .. } => Some(under),
+            LockedScope::Task { .. } => None,
         });
         let holds = |under: LocksetId| self.sets.holds(under).contains(&given_up);
         self.gave_up_early |= given_up.shared_by_tasks != 0 && open.into_iter().any(holds);
@@ -310,13 +317,13 @@ impl Held {
         match *event {
             Event::TaskBegin { finish, .. } => {
                 let protects = self.live.iter().rev().find_map(|frame| match *frame {
-                    Frame::Finish { finish: id, under } if id == finish => Some(under),
+                    LockedScope::Finish { finish: id, under } if id == finish => Some(under),
                     _ => None,
                 });
                 self.begin_task(protects.unwrap_or(LocksetId::NONE))?;
             }
             Event::TaskEnd { .. } => match self.live.pop() {
-                Some(Frame::Task {
+                Some(LockedScope::Task {
                     creators,
                     creators_own,
                     creators_lockset,
@@ -341,7 +348,7 @@ impl Held {
                 }
                 self.renumber()?;
                 let under = self.now;
-                self.live.push(Frame::Finish { finish, under });
+                self.live.push(LockedScope::Finish { finish, under });
             }
             Event::FinishEnd { .. } => {
                 self.live.pop();

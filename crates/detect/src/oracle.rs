@@ -4,19 +4,21 @@
 //! histories, and needs no depth-first run. Nodes are steps; every event but an allocation ends the
 //! step of its task. Edges go from a step to the next one of its task, from a creation to the first
 //! step of the task, and from the last step of a task to the step after the end or join of its
-//! immediately enclosing finish; a join of a finish is also one of those open inside it. In the mode
-//! [`Mode::Observed`] each isolated block has an edge to the next one that ran, and each release of an object has one to
-//! the acquires that it is in effect at. An acquire by a glimpse has its edge to a step besides, so that after the glimpse the task goes on from what
-//! it had without it: each step of the task up to there has such a twin without accesses, to which all other edges go as well. It is no matter here that tasks are
-//! suspended.
+//! immediately enclosing finish; a join of a finish is also one of those open inside it. In the
+//! mode [`Mode::Observed`] each isolated block has an edge to the next one that ran, and each
+//! release of an object has one to the acquires that it is in effect at. An acquire by a glimpse
+//! has its edge to a step besides, so that after the glimpse the task goes on from what it had
+//! without it: each step of the task up to there has such a twin without accesses, to which all
+//! other edges go as well. Suspension adds no edges.
 //!
-//! Two accesses to one location conflict if one is a write. They exclude each other if both are in isolated blocks, or if they
-//! are protected by one lock, at least one of them exclusively, that was taken twice. A task is protected by what it has
-//! taken and by what protected the owner of its finish when that began. Accesses that conflict and don't exclude each other
-//! race if no path joins their steps. Steps come in an order of the run, so the ancestors of one are
-//! known when it begins: the union of its predecessors' sets, one bit an earlier step. Memory: n²/8
-//! bytes for n steps and mode; equal accesses of a step are recorded once. Beyond a limit of steps, or
-//! of accesses, it gives up.
+//! Two accesses to one location conflict if one is a write. They exclude each other if both are in
+//! isolated blocks, or if they are protected by one lock, at least one of them exclusively, that
+//! was taken twice. A task is protected by what it has taken and by what protected the owner of its
+//! finish when that began. Accesses that conflict and don't exclude each other race if no path
+//! joins their steps. Steps come in an order of the run, so the ancestors of one are known when it
+//! begins: the union of its predecessors' sets, one bit an earlier step. Memory: n²/8 bytes for n
+//! steps and mode; equal accesses of a step are recorded once. Beyond a limit of steps, or of
+//! accesses, it gives up.
 
 use crate::Failure;
 use crate::findings::Findings;
@@ -126,7 +128,8 @@ impl Oracle {
         self.accesses.get(&location).map_or(&[], Vec::as_slice)
     }
 
-    /// Whether one of the accesses happens before the other; they are given in the order of the run.
+    /// Whether one of the accesses happens before the other; they are given in the order of the
+    /// run.
     pub fn ordered(&self, mode: Mode, earlier: &Recorded, later: &Recorded) -> bool {
         self.ancestors(mode).contains(later.step, earlier.step)
     }
@@ -140,7 +143,8 @@ impl Oracle {
         self.locations_with(|a, b| self.exclude(a, b) && !self.ordered(Mode::Structure, a, b))
     }
 
-    /// Where two accesses conflict, do not exclude each other, and are ordered by nothing but what was observed.
+    /// Where two accesses conflict, do not exclude each other, and are ordered by nothing but what
+    /// was observed.
     pub fn excused_locations(&self) -> BTreeSet<Location> {
         self.locations_with(|a, b| {
             !self.exclude(a, b)
@@ -186,7 +190,8 @@ impl Oracle {
         racing
     }
 
-    /// Calls a function for all that race by task structure, in the order of the run. Quadratic in the accesses of a location.
+    /// Calls a function for all that race by task structure, in the order of the run. Quadratic in
+    /// the accesses of a location.
     pub fn each_race(&self, mut found: impl FnMut(Location, &Recorded, &Recorded)) {
         for (&location, accesses) in &self.accesses {
             for (index, b) in accesses.iter().enumerate() {
@@ -206,7 +211,8 @@ impl Oracle {
         counts.map(|count| count * count / 2).sum()
     }
 
-    /// The answer as a detector gives it, by task structure alone; racing locations in ascending order.
+    /// The answer as a detector gives it, by task structure alone; racing locations in ascending
+    /// order.
     pub fn finish(self) -> Result<Findings, Failure> {
         if let Some(failure) = self.failure {
             return Err(failure);

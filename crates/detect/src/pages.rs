@@ -1,7 +1,8 @@
-//! Memory from the operating system, past every allocator: it can be used from inside one, and no program that interposes its
-//! own is asked.
+//! Memory from the operating system, without any allocator. It can be used inside an allocator,
+//! also inside one that a program interposes.
 //!
-//! The three calls are declared here, as Linux on 64-bit processors has them: the crate has no dependencies.
+//! The three calls are declared here, as Linux on 64-bit processors has them: the crate has no
+//! dependencies.
 
 use std::ffi::{c_int, c_long, c_void};
 use std::ptr::{NonNull, null_mut};

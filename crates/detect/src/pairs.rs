@@ -1,8 +1,9 @@
 //! Races counted by their two accesses of the source.
 //!
 //! A loop can race a million times between the same two lines. One pair is kept for each distinct
-//! (first access, second access, apparent or not), with its first occurrence, the number of occurrences
-//! and the locations: memory is bounded by pairs × racing locations, not by the length of the run.
+//! (first access, second access, apparent or not), with its first occurrence, the number of
+//! occurrences and the locations: memory is bounded by pairs × racing locations, not by the length
+//! of the run.
 
 use crate::hash::{IdMap, IdSet};
 use crate::table::{TableError, make_room};

@@ -4,17 +4,18 @@
 //! Every location has a cell, a few stamps, in a dense table. An access goes through at most three
 //! stages:
 //!
-//! 1. **repeated**: the cell is the one that accesses of this task settle on ([`History::settled`]);
-//!    one comparison.
-//! 2. **known**: the cell equals one whose transition was found to change and find nothing earlier in
-//!    this step. Within a step neither the stamp nor the order's answers change, so the transition, a
-//!    pure function, gives the same again. This is what makes data cheap that many tasks read: all its
-//!    cells name the same parallel reader. There are two such cells a kind of access, told apart by
-//!    whether the task itself is the reader: what it reads alone and what it reads with others
-//!    alternate in most loops.
+//! 1. **repeated**: the cell is the one that accesses of this task settle on
+//!    ([`History::settled`]); one comparison.
+//! 2. **known**: the cell equals one whose transition was found to change and find nothing earlier
+//!    in this step. Within a step neither the stamp nor the order's answers change, so the
+//!    transition, a pure function, gives the same again. This is what makes data cheap that many
+//!    tasks read: all its cells name the same parallel reader. There are two such cells a kind of
+//!    access, told apart by whether the task itself is the reader: what it reads alone and what it
+//!    reads with others alternate in most loops.
 //! 3. **the transition**, with a few look-ups in the order.
 //!
-//! The run is never stopped. A detector that can't go on notes the [`Failure`] and gives it at the end.
+//! The run is never stopped. A detector that can't go on notes the [`Failure`] and gives it at the
+//! end.
 
 use crate::Failure;
 use crate::findings::{Findings, Found};
@@ -26,7 +27,7 @@ use finishline_model::{Access, AccessKind, Event, Location, Observer};
 
 /// What stays the same until the next task event.
 #[derive(Debug)]
-struct Step<Cell> {
+struct SerialStep<Cell> {
     stamp: Stamp,
     isolated: bool,
     settled: Cell,
@@ -34,10 +35,10 @@ struct Step<Cell> {
     known: [[Cell; 2]; 2],
 }
 
-impl<Cell: Copy> Step<Cell> {
+impl<Cell: Copy> SerialStep<Cell> {
     fn new<H: History<Cell = Cell>>(stamp: Stamp, isolated: bool) -> Self {
         let settled = H::settled(stamp, isolated);
-        Step {
+        SerialStep {
             stamp,
             isolated,
             settled,
@@ -50,7 +51,7 @@ impl<Cell: Copy> Step<Cell> {
 pub struct Serial<O: Order, H: History> {
     order: O,
     cells: Table<H::Cell>,
-    step: Step<H::Cell>,
+    step: SerialStep<H::Cell>,
     found: Found,
 }
 
@@ -59,7 +60,7 @@ impl<O: Order, H: History> Serial<O, H> {
         Ok(Serial {
             order: O::new()?,
             cells: Table::reserve("locations", MOST_LOCATIONS)?,
-            step: Step::new::<H>(NOBODY, false),
+            step: SerialStep::new::<H>(NOBODY, false),
             found: Found::new()?,
         })
     }
@@ -84,7 +85,7 @@ impl<O: Order, H: History> Serial<O, H> {
     pub fn clear(&mut self) {
         self.order.clear();
         self.cells.clear();
-        self.step = Step::new::<H>(NOBODY, false);
+        self.step = SerialStep::new::<H>(NOBODY, false);
         self.found.clear();
     }
 
@@ -111,7 +112,7 @@ impl<O: Order, H: History> Serial<O, H> {
         if !self.order.stands_for_now(NOBODY) {
             return Err(Failure::Unsupported(ESCAPING));
         }
-        self.step = Step::new::<H>(self.order.now(), isolated);
+        self.step = SerialStep::new::<H>(self.order.now(), isolated);
         Ok(())
     }
 
@@ -139,7 +140,7 @@ impl<O: Order, H: History> Serial<O, H> {
 
     #[inline]
     fn transition(&mut self, kind: AccessKind, cell: H::Cell) -> Transition<H::Cell> {
-        let Step {
+        let SerialStep {
             stamp, isolated, ..
         } = self.step;
         let now = Now {

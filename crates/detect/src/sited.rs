@@ -1,21 +1,22 @@
 //! The second pass: the run again, for a few locations, to name both accesses of each race.
 //!
-//! A depth-first run is deterministic, so after a first pass with small cells it can be had again. Here
-//! the same order and history follow only the *watched* locations, the racing ones, and each field of a
-//! cell also remembers the access it stands for. A race is then two [`AccessPoint`]s, collected as
-//! [`RacePairs`] in order of discovery:
+//! A depth-first run is deterministic, so after a first pass with small cells it can be had again.
+//! Here the same order and history follow only the *watched* locations, the racing ones, and each
+//! field of a cell also remembers the access it stands for. A race is then two [`AccessPoint`]s,
+//! collected as [`RacePairs`] in order of discovery:
 //!
-//! - an access races with each conflicting field; if a task is remembered both as writer and as reader,
-//!   its read adds nothing and is left out, unless the write is only apparent and the read is not;
+//! - an access races with each conflicting field; if a task is remembered both as writer and as
+//!   reader, its read adds nothing and is left out, unless the write is only apparent and the read
+//!   is not;
 //! - a race is *apparent* if the observed order of isolated blocks separates its accesses
 //!   ([`crate::order::isolation`]);
-//! - with isolated blocks, races that the structural history lost sight of and that are not apparent
-//!   are added ([`ObservedOrder`]), so that a location with a pair that is not apparent is listed with
-//!   one.
+//! - with isolated blocks, races that the structural history lost sight of and that are not
+//!   apparent are added ([`ObservedOrder`]), so that a location with a pair that is not apparent is
+//!   listed with one.
 //!
-//! An access to a location that is not watched costs one look into a bit set; a watched location takes
-//! some 80 bytes, 250 with isolated blocks. Whoever has too many may watch some of them: the others are
-//! passed over.
+//! An access to a location that is not watched costs one look into a bit set; a watched location
+//! takes some 80 bytes, 250 with isolated blocks. If there are too many, the caller may watch some
+//! of them: the others are passed over.
 
 use crate::Failure;
 use crate::hash::IdMap;
@@ -209,7 +210,8 @@ impl<'a, O: Order, H: History> Sited<'a, O, H> {
         candidates
     }
 
-    /// The remembered accesses that race with this one whatever the observed order of isolated blocks.
+    /// The remembered accesses that race with this one whatever the observed order of isolated
+    /// blocks.
     fn by_observed_order(
         &mut self,
         number: usize,

@@ -1,14 +1,14 @@
 //! Flat tables that never move: address space is reserved once, pages come when they are touched.
 //!
 //! A table grows in place, so an address into it stays good while it lives; it asks the operating
-//! system and not the global allocator, so it can be used from inside an allocator. Fresh elements are
-//! all zeros, and a [`Zeroed`] type makes that a value.
+//! system and not the global allocator, so it can be used from inside an allocator. Fresh elements
+//! are all zeros, and a [`Zeroed`] type makes that a value.
 //!
 //! Cost: reserving is one system call; growing sets a length; a page that was never touched costs
-//! nothing. Once a table is bigger than a few huge pages it asks for those: a page fault a small page
-//! would cost more than the accesses in it. If the system refuses a reservation (a limit on address
-//! space, strict overcommit), ever smaller ones are tried, and a table that then runs out says so by a
-//! [`TableError`].
+//! nothing. Once a table is bigger than a few huge pages it asks for those: a page fault a small
+//! page would cost more than the accesses in it. If the system refuses a reservation (a limit on
+//! address space, strict overcommit), ever smaller ones are tried, and a table that then runs out
+//! says so by a [`TableError`].
 
 use crate::pages;
 use std::fmt;
@@ -68,7 +68,7 @@ impl fmt::Display for TableError {
 impl std::error::Error for TableError {}
 
 impl TableError {
-    /// Of a table that needs room for so many entries.
+    /// For a table that needs room for this number of entries.
     pub(crate) fn refused<T>(table: &'static str, entries: usize) -> TableError {
         let bytes = entries.saturating_mul(size_of::<T>());
         TableError::Refused { table, bytes }
@@ -86,8 +86,8 @@ pub(crate) fn make_room<T>(
     entries.try_reserve(more).map_err(refused)
 }
 
-/// The least that is asked for, and how much less is asked for after a refusal: much less, so that a
-/// process whose address space is limited keeps most of it for itself.
+/// The least that is asked for, and how much less is asked for after a refusal: much less, so that
+/// a process whose address space is limited keeps most of it for itself.
 const SMALLEST_BYTES: usize = 1 << 16;
 const AFTER_REFUSAL_DIVIDE_BY: usize = 8;
 
@@ -104,8 +104,8 @@ pub struct Table<T: Zeroed> {
 }
 
 impl<T: Zeroed> Table<T> {
-    /// An empty table for at most `capacity` elements; for fewer if the system has no room for that many.
-    /// `name` says what the elements are, for messages.
+    /// An empty table for at most `capacity` elements; for fewer if the system has no room for that
+    /// many. `name` says what the elements are, for messages.
     pub fn reserve(name: &'static str, capacity: usize) -> Result<Self, TableError> {
         const { assert!(size_of::<T>() > 0 && align_of::<T>() <= 4096) };
         let mut mapped_bytes = capacity.saturating_mul(size_of::<T>()).max(SMALLEST_BYTES);
@@ -174,7 +174,8 @@ impl<T: Zeroed> Table<T> {
         self.capacity
     }
 
-    /// Bytes of the elements in use: an upper bound of the memory the table really takes, up to a page.
+    /// Bytes of the elements in use: an upper bound of the memory the table really takes, up to a
+    /// page.
     pub fn used_bytes(&self) -> usize {
         self.len * size_of::<T>()
     }
@@ -185,8 +186,8 @@ impl<T: Zeroed> Deref for Table<T> {
 
     #[inline]
     fn deref(&self) -> &[T] {
-        // SAFETY: `len <= capacity` elements are mapped from `base`, page-aligned, initialised by the system
-        // to zeros, which are a `T`, and changed only through `deref_mut`.
+        // SAFETY: `len <= capacity` elements are mapped from `base`, page-aligned, initialised by
+        // the system to zeros, which are a `T`, and changed only through `deref_mut`.
         unsafe { std::slice::from_raw_parts(self.base.as_ptr(), self.len) }
     }
 }

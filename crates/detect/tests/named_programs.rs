@@ -11,7 +11,8 @@ use finishline_model::Location;
 
 const LOCATIONS: u64 = 26;
 
-/// What is expected: racing locations, and those of them that race whatever the order of isolated blocks.
+/// What is expected: racing locations, and those of them that race whatever the order of isolated
+/// blocks.
 fn check(program: &str, racing: &str, not_apparent: &str) -> Comparison {
     let mut comparison = Comparison::new(LOCATIONS);
     if let Err(disagreement) = comparison.run(&parse(program)) {

@@ -1,7 +1,7 @@
 //! A detector whose memory can't grow says so; it takes nobody down with it.
 //!
-//! The allocator of this test refuses what is bigger than a limit. A table that grew without asking whether it may would end
-//! the test with an abort.
+//! The allocator of this test refuses what is bigger than a limit. A table that grew without asking
+//! whether it may would end the test with an abort.
 
 use finishline_detect::{Failure, LocationSet, first_pass, second_pass};
 use finishline_model::event::Record;

@@ -1,5 +1,5 @@
-//! Random event streams against the oracle: async-finish, with isolated blocks, everything mixed, and
-//! Cilk.
+//! Random event streams against the oracle: async-finish, with isolated blocks, everything mixed,
+//! and Cilk.
 //!
 //! `FINISHLINE_SEEDS=n` runs n streams instead of 100,000, `FINISHLINE_SEED=s` starts at seed s. A
 //! failure prints the seed and the stream after removing whatever can be removed.

@@ -1,5 +1,5 @@
-//! A check of a range is a check of each of its locations: every length, place and stride, over cells in every state that a
-//! fast path tells apart, and in mixtures of them.
+//! A check of a range is a check of each of its locations: every length, place and stride, over
+//! cells in every state that a fast path tells apart, and in mixtures of them.
 
 mod common;
 

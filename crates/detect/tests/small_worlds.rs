@@ -1,8 +1,8 @@
 //! Every program of up to six statements over async, finish, isolated, and reads and writes of two
 //! locations.
 //!
-//! Programs that differ only by exchanging the two locations are run once: the first access of each is
-//! to `a`.
+//! Programs that differ only by exchanging the two locations are run once: the first access of each
+//! is to `a`.
 
 mod common;
 
@@ -75,8 +75,9 @@ impl World {
     }
 }
 
-/// The number of programs of at most `STATEMENTS` statements, from the grammar: with `free[n]` the number of
-/// statement lists of size n and 4ⁿ lists inside isolated blocks, a list is empty or a statement and a list.
+/// The number of programs of at most `STATEMENTS` statements, from the grammar: with `free[n]` the
+/// number of statement lists of size n and 4ⁿ lists inside isolated blocks, a list is empty or a
+/// statement and a list.
 fn programs_by_the_grammar() -> u64 {
     let mut free = vec![1u64];
     for size in 1..=STATEMENTS {

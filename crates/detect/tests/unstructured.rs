@@ -1,5 +1,5 @@
-//! What native programs do beyond tasks in finishes, against the oracle: tasks that escape, locks and atomic accesses,
-//! releases and acquires; all small programs and random ones.
+//! What native programs do beyond tasks in finishes, against the oracle: tasks that escape, locks
+//! and atomic accesses, releases and acquires; all small programs and random ones.
 //!
 //! `FINISHLINE_SEEDS=n` runs n streams instead of 100,000, `FINISHLINE_SEED=s` starts at seed s. A
 //! failure prints the seed and the stream after removing whatever can be removed.
@@ -218,7 +218,8 @@ impl World {
     }
 }
 
-/// With n kinds of single statements and m of constructs, a list of size k is empty, or a statement and a list.
+/// With n kinds of single statements and m of constructs, a list of size k is empty, or a statement
+/// and a list.
 fn every_program(statements: usize, single: &str, around: &str) {
     let (single, around) = (parse(single), parse(around));
     let mut lists = vec![1u64];
@@ -446,7 +447,8 @@ impl Generator {
         }
     }
 
-    /// As by a fence: what was done before it is passed on later, or what was found is acquired later.
+    /// As by a fence: what was done before it is passed on later, or what was found is acquired
+    /// later.
     fn relay(&mut self, object: ObjectId) {
         let fence = ObjectId(2);
         let [continues, adds, between] = [2, 2, 4].map(|n| self.below(n) == 0);

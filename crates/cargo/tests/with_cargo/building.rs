@@ -169,7 +169,8 @@ fn the_users_compiler_is_called() {
     assert!(compiles());
 }
 
-/// What the instrumentation needs of the compiler is not for the user's crates: they are built as stable as ever.
+/// What the instrumentation needs of the compiler is not for the user's crates: they are built as
+/// stable as ever.
 fn crates_stay_stable() {
     let main = "#![feature(core_intrinsics)]\nfn main() {}";
     let called = Package::plain("crates_stay_stable", main)

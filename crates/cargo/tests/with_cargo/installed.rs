@@ -1,8 +1,10 @@
-//! The installed tool: it works where it is not from, with the checkout gone and nothing in its cache.
+//! The installed tool: it works where it is not from, with the checkout gone and nothing in its
+//! cache.
 //!
-//! It is installed from a copy of the checkout, which is deleted, and called on a copy of the programs. Packages of the registry
-//! are compiled as for this suite, hence are there already; Finishline itself is compiled in a way of its own, so that what
-//! is installed knows nothing of the checkout that is still there.
+//! It is installed from a copy of the checkout, which is deleted, and called on a copy of the
+//! programs. Packages of the registry are compiled as for this suite, hence are there already;
+//! Finishline itself is compiled in a way of its own, so that what is installed knows nothing of
+//! the checkout that is still there.
 
 use crate::package::{Called, clear_environment, shared};
 use crate::programs;
@@ -48,7 +50,8 @@ fn works_anywhere() -> Result<(), String> {
             .current_dir(&programs)
             .env("PATH", path_before(&installed))
             .env("FINISHLINE_CACHE", &cache)
-            // For the user's own release builds, of which there is none here; the runtime's is not one of them.
+            // For the user's own release builds, of which there is none here; the runtime's is not
+            // one of them.
             .env("CARGO_PROFILE_RELEASE_LTO", "nonsense");
         clear_environment(&mut command);
         Called::from(command)
@@ -68,7 +71,8 @@ fn works_anywhere() -> Result<(), String> {
     Ok(())
 }
 
-/// Installs the tool from a copy of the checkout, which is gone afterwards. The folder of the executable.
+/// Installs the tool from a copy of the checkout, which is gone afterwards. The folder of the
+/// executable.
 fn install(checkout: &Path, root: &Path) -> PathBuf {
     fs::create_dir(checkout).expect("a folder");
     for source in SOURCES {
@@ -101,7 +105,8 @@ fn copy(from: &Path, to: &Path) {
     assert!(status.expect("cp can be started").success());
 }
 
-/// The folders of programs with this one first. Cargo looks into its own folder before them unless it is among them.
+/// The folders of programs with this one first. Cargo looks into its own folder before them unless
+/// it is among them.
 fn path_before(folder: &Path) -> OsString {
     let path = env::var_os("PATH").unwrap_or_default();
     let home = env::var_os("CARGO_HOME").map(PathBuf::from);

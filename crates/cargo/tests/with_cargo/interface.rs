@@ -1,5 +1,5 @@
-//! The runtime against the instrumentation: each function that LLVM's ThreadSanitizer pass can call is there, with the arguments in the
-//! pass's order, and does what it says.
+//! The runtime against the instrumentation: each function that LLVM's ThreadSanitizer pass can call
+//! is there, with the arguments in the pass's order, and does what it says.
 
 use crate::package::{Package, shared};
 use libtest_mimic::Trial;

@@ -110,7 +110,8 @@ pub(crate) fn shared(name: &str) -> PathBuf {
 const LONGEST: Duration = Duration::from_secs(15 * 60);
 
 impl Called {
-    /// Runs it to its end, or for as long as no test should take: one that waits for ever fails instead.
+    /// Runs it to its end, or for as long as no test should take: one that waits for ever fails
+    /// instead.
     pub(crate) fn from(mut command: Command) -> Called {
         let child = command
             .process_group(0)

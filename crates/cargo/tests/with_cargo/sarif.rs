@@ -1,7 +1,7 @@
 //! SARIF as it comes out of real runs, against the rules of SARIF 2.1.0.
 //!
-//! They are those of the schema that the tests of `finishline-report` use, and of the official one if `FINISHLINE_SARIF_SCHEMA` names a
-//! file with it.
+//! They are those of the schema that the tests of `finishline-report` use, and of the official one
+//! if `FINISHLINE_SARIF_SCHEMA` names a file with it.
 
 use crate::package::Package;
 use jsonschema::Validator;

@@ -1,5 +1,5 @@
-//! Atomic operations that the instrumentation leaves out: exactly these are named, of all that the standard library has, and no run of a program that has
-//! them is certified.
+//! Atomic operations that the instrumentation leaves out: exactly these are named, of all that the
+//! standard library has, and no run of a program that has them is certified.
 
 use crate::package::{Called, Package, manifest, shared};
 use libtest_mimic::Trial;
@@ -45,7 +45,8 @@ const LOGICAL: [&str; 4] = ["fetch_and", "fetch_or", "fetch_xor", "fetch_nand"];
 const ARITHMETICAL: [&str; 4] = ["fetch_add", "fetch_sub", "fetch_max", "fetch_min"];
 const NOT_SEEN: [&str; 2] = ["fetch_max", "fetch_min"];
 
-/// All operations on a variable, each as an expression. Those of `usize` are left to the type that it is: the compiler makes one function of the two.
+/// All operations on a variable, each as an expression. Those of `usize` are left to the type that
+/// it is: the compiler makes one function of the two.
 fn operations(value: &str, other: &str, fetches: &[&str]) -> Vec<String> {
     let mut all = Vec::new();
     all.extend(OF_LOADS.map(|order| format!("a.load({order})")));
@@ -145,7 +146,8 @@ fn of_all_operations_of_std_two_are_not_seen() {
     }
 }
 
-/// In unoptimised code the instruction is in a function of the standard library, which several functions call.
+/// In unoptimised code the instruction is in a function of the standard library, which several
+/// functions call.
 fn whoever_calls_the_operation_is_named() {
     let source = "use std::{hint::black_box, sync::atomic::{AtomicU8, Ordering::Relaxed}};
         fn raised(a: &AtomicU8) -> u8 { a.fetch_max(3, Relaxed) }

@@ -1,21 +1,23 @@
-//! What is remembered of a location that was accessed under locks: for each kind of access and each lockset the tasks that made
-//! such an access.
+//! What is remembered of a location that was accessed under locks: for each kind of access and each
+//! lockset, the tasks that made such an access.
 //!
-//! A *group* is a kind, a lockset and a set of stamps ([`StampSets`]). A new access conflicts with the groups one of which kinds is
-//! a write. With those whose locks don't exclude it (see [`Locksets`]) it races, as far as they are parallel to it. With the others
-//! it *overlaps*, as far as they are parallel to it by structure: no race, but the result may depend on which came
-//! first, whatever else was observed of this run.
+//! A *group* is a kind, a lockset and a set of stamps ([`StampSets`]). A new access conflicts with
+//! a group if one of the two writes. If the locks do not exclude each other (see [`Locksets`]), the
+//! access races with the stamps of the group that are parallel to it. Otherwise it *overlaps* with
+//! the stamps that are parallel to it by structure: no race, but the result may depend on which
+//! came first, whatever else was observed of this run.
 //!
-//! [Cheng et al. 1998, ALL-SETS] A group is forgotten once all of it precedes whatever is still to come
-//! ([`Order::precedes_all`]), or if all of it precedes an access that stands for it: one under the same locks that writes if the
-//! group does. And an access is not remembered beside a parallel one of the kind that stands for it
-//! ([`Order::stands_for_now`]). So a location has at most two groups for each set of locks.
-//! DIVERGENCE: the paper lets an access under fewer locks stand for one under more. The races are the same, but overlaps would be
-//! lost where the lock was the only thing in common.
+//! [Cheng et al. 1998, ALL-SETS] A group is forgotten once all of it precedes whatever is still to
+//! come ([`Order::precedes_all`]). It is also forgotten if all of it precedes an access that stands
+//! for it: one under the same locks that writes if the group does. And an access is not remembered
+//! beside a parallel one of the same kind that stands for it ([`Order::stands_for_now`]). So a
+//! location has at most two groups for each set of locks. DIVERGENCE: the paper lets an access
+//! under fewer locks stand for one under more. The races are the same, but overlaps would be lost
+//! where the lock was the only thing in common.
 //!
-//! Exact, as the plain history is: a location is reported iff two accesses race, and in runs without races some conflict is
-//! excused iff one is. A location overlaps iff two of its accesses do, or else races or has an excused conflict under a lock that
-//! several tasks share a hold of.
+//! Exact, as the plain history is: a location is reported iff two accesses race, and in runs
+//! without races some conflict is excused iff one is. A location overlaps iff two of its accesses
+//! do, or else races or has an excused conflict under a lock that several tasks share a hold of.
 
 use super::StampSets;
 use crate::locks::{LocksetId, Locksets};
@@ -63,7 +65,8 @@ pub struct Around<'a, O> {
 }
 
 impl<O: Order> Around<'_, O> {
-    /// Whether one of these is parallel to the running step, which made an access with the stamp `now`.
+    /// Whether one of these is parallel to the running step, which made an access with the stamp
+    /// `now`.
     #[inline]
     fn any_parallel(&mut self, stamps: u32, now: Stamp) -> bool {
         if StampSets::is_set(stamps) {
@@ -142,7 +145,8 @@ impl ByLockset {
         Ok(())
     }
 
-    /// An access by `stamp`, which is of the running step. `meets` hears of earlier ones, with their kinds and locks.
+    /// An access by `stamp`, which is of the running step. `meets` hears of earlier ones, with
+    /// their kinds and locks.
     pub fn access<O: Order>(
         &mut self,
         kind: AccessKind,

@@ -9,14 +9,14 @@
 //! isolated write   races with a parallel writer, reader
 //! ```
 //!
-//! A write becomes the writer; any other access becomes the one of its kind unless that is parallel to
-//! it. Exact, as [`super::LastWriterOneReader`], for the order by task structure alone: an isolated
-//! writer that is parallel to a new one stands for it by the argument that lets one reader stand for
-//! later ones.
+//! A write becomes the writer; any other access becomes the one of its kind unless that is parallel
+//! to it. Exact, as [`super::LastWriterOneReader`], for the order by task structure alone: an
+//! isolated writer that is parallel to a new one stands for it by the argument that lets one reader
+//! stand for later ones.
 //!
-//! DIVERGENCE: beyond the figure it tells of *overlaps*: an isolated access that conflicts with a parallel isolated
-//! one. They are no races, but without them, and without races, the order of isolated blocks can't
-//! matter. Exact by the same argument.
+//! DIVERGENCE: beyond the figure it tells of *overlaps*: an isolated access that conflicts with a
+//! parallel isolated one. They are no races, but without them, and without races, the order of
+//! isolated blocks can't matter. Exact by the same argument.
 
 use super::{Field, Fields, History, Now, Transition};
 use crate::order::Stamp;

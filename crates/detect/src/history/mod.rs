@@ -1,9 +1,10 @@
-//! Histories: what is remembered of the earlier accesses to a location, and which of it races with a
-//! new one.
+//! Histories: what is remembered of the earlier accesses to a location, and which of it races with
+//! a new one.
 //!
-//! A history is a **pure transition** on a small `Copy` cell. A serial run stores the new cell, ranges
-//! loop over it, the second pass follows it for a few locations, and tests enumerate it. A cell of
-//! zeros is a location nobody has accessed. To add one: a file here, and a row in [`crate::detectors`].
+//! A history is a **pure transition** on a small `Copy` cell. A serial run stores the new cell,
+//! ranges loop over it, the second pass follows it for a few locations, and tests enumerate it. A
+//! cell of zeros is a location nobody has accessed. To add one: a file here, and a row in
+//! [`crate::detectors`].
 
 use crate::order::Stamp;
 use crate::table::Zeroed;
@@ -86,8 +87,8 @@ pub struct Transition<Cell> {
     pub cell: Cell,
     /// The remembered accesses that race with this one.
     pub races: Fields,
-    /// Remembered accesses that conflict with this one, in parallel isolated blocks: no race, but the
-    /// result may depend on which block runs first.
+    /// Remembered accesses that conflict with this one, in parallel isolated blocks: no race, but
+    /// the result may depend on which block runs first.
     pub overlaps: Fields,
     /// The field that now stands for this access.
     pub recorded: Option<Field>,
@@ -100,13 +101,13 @@ pub trait History {
     /// Whether it has rules for isolated accesses.
     const KNOWS_ISOLATED: bool;
 
-    /// The cell on which neither a read nor a write by `stamp`, inside or outside isolated blocks as given,
-    /// changes or finds anything, whatever the order says of other stamps: the fast path of a repeated
-    /// access, by one comparison.
+    /// The cell on which neither a read nor a write by `stamp`, inside or outside isolated blocks
+    /// as given, changes or finds anything, whatever the order says of other stamps: the fast path
+    /// of a repeated access, by one comparison.
     fn settled(stamp: Stamp, isolated: bool) -> Self::Cell;
 
-    /// `parallel` tells of a remembered stamp whether it may run in parallel with this access; it is false of
-    /// `NOBODY` and of `now.stamp`.
+    /// `parallel` tells of a remembered stamp whether it may run in parallel with this access; it
+    /// is false of `NOBODY` and of `now.stamp`.
     fn transition(
         cell: Self::Cell,
         now: Now,
@@ -151,7 +152,8 @@ mod tests {
             .fold(Fields::NONE, |set, &field| set.with(field, holds(field)))
     }
 
-    /// Calls `test` with every cell of `N` stamps, every access and every relation of the earlier tasks to it.
+    /// Calls `test` with every cell of `N` stamps, every access and every relation of the earlier
+    /// tasks to it.
     fn every_case<const N: usize>(
         blocks: &[bool],
         mut test: impl FnMut([Stamp; N], Now, &dyn Fn(Stamp) -> bool),

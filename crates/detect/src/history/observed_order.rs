@@ -1,23 +1,23 @@
 //! The last writer and two readers: exact for the order in which the isolated blocks of this run
 //! happened to run.
 //!
-//! A race by task structure is only *apparent* if that order separates its two accesses. The structural
-//! histories keep too little to tell of a location whether all its races are apparent: in `async {r;
-//! isolated {}} async {r} isolated {} w` the first reader stands for the second, yet the blocks order
-//! only the first before the write. This one keeps
+//! A race by task structure is only *apparent* if that order separates its two accesses. The
+//! structural histories keep too little to tell whether all races of a location are apparent: in
+//! `async {r; isolated {}} async {r} isolated {} w` the first reader stands for the second, yet the
+//! blocks order only the first before the write. This history keeps
 //!
 //! - the last writer, as ever;
-//! - of the readers since, an *open* one, which no isolated block has followed yet in its own order,
-//!   and the *closed* one followed latest: of two closed readers, the one with the lesser first block
-//!   happens before whatever the other happens before, unless by structure.
+//! - of the readers since, an *open* one, which no isolated block has followed yet in its own
+//!   order, and the *closed* one followed latest: of two closed readers, the one with the lesser
+//!   first block happens before whatever the other happens before, unless by structure.
 //!
-//! On a read, readers that happen before it go; if an open one remains it stands for this one too, else
-//! the latest closed one and this one stay. Which reader is open or closed changes with time, so it is
-//! asked anew. Two isolated accesses are always ordered.
+//! On a read, readers that happen before it go. If an open one remains, it stands for this one too.
+//! Otherwise the latest closed one and this one stay. Which reader is open or closed changes with
+//! time, so the order is asked anew. Two isolated accesses are always ordered.
 //!
 //! For depth-first runs. Compared with the oracle on every small program and on random ones, not
-//! proved; no such run is known in which keeping the other one of two closed readers would be wrong.
-//! Used for the watched locations of the second pass; constant time an access.
+//! proved; no such run is known in which keeping the other one of two closed readers would be
+//! wrong. Used for the watched locations of the second pass; constant time for each access.
 
 use crate::order::Stamp;
 use crate::order::isolation::StepId;
@@ -40,8 +40,8 @@ pub struct ObservedOrder {
 }
 
 impl ObservedOrder {
-    /// The remembered accesses that race with this one. `before` tells whether one happens before it in this run,
-    /// `first_block` the first isolated block that follows one by task structure.
+    /// The remembered accesses that race with this one. `before` tells whether one happens before
+    /// it in this run, `first_block` the first isolated block that follows one by task structure.
     pub fn access(
         &mut self,
         now: Remembered,

@@ -1,17 +1,19 @@
-//! Sets of stamps in one word, for locations of which one reader is not enough to remember.
+//! Sets of stamps in one word, for locations of which more than one reader must be remembered.
 //!
-//! A later reader need not be remembered beside a parallel one that stands for it ([`Order::stands_for_now`]). Where no earlier one
-//! does, because a task may outlast those that it ran beside or because one of them is known to have ended by other means, all
-//! are kept. A word is nobody, a stamp, or with its highest bit set a *set*: its newest stamp and the word of the
-//! others. Sets are never changed, so locations with the same readers share one: data that n tasks read is n entries of 16
-//! bytes, however much data it is. What the running step makes of a set, and that it races with none
-//! of it, is remembered for the next cell that has it.
+//! A later reader need not be remembered beside a parallel one that stands for it
+//! ([`Order::stands_for_now`]). If no earlier reader stands for it, all are kept. That happens when
+//! a task may outlast those that it ran beside, or when one of them is known to have ended by other
+//! means. A word is nobody, a stamp, or, with its highest bit set, a *set*: the newest stamp and
+//! the word of the others. Sets never change, so locations with the same readers share one: data
+//! that n tasks read is n entries of 16 bytes, however much data it is. For each set it is
+//! remembered what the running step makes of it, and that the step races with none of it, for the
+//! next cell with the same set.
 //!
-//! Stamps enter in the order of the run. Those that precede the running step by structure leave when the newest of them does
-//! and whenever the set has doubled since they were last gone through, so adding is amortised constant time as long as
-//! tasks run beside each other. In a small set any of them does, so that some threads that use a location in turn, over and over, leave one stamp
-//! each. Those that precede it only by what has been observed stay: the answer then tells that it relies on
-//! that.
+//! Stamps enter in the order of the run. Stamps that precede the running step by structure leave
+//! when the newest of them does, and whenever the set has doubled since the last clean-up. So
+//! adding takes amortised constant time as long as tasks run beside each other. In a small set any
+//! of them leaves, so threads that use a location in turn leave one stamp each. Stamps that precede
+//! the step only by what has been observed stay: the answer then says that it relies on that.
 
 use crate::order::{NOBODY, Order, Stamp};
 use crate::table::{TableError, make_room};
@@ -211,7 +213,8 @@ impl StampSets {
         Ok(SET | index as u32)
     }
 
-    /// A set of those of `word` that are parallel to the running step, without those that others stand for, and of `now`.
+    /// A set of those of `word` that are parallel to the running step, without those that others
+    /// stand for, and of `now`.
     fn with_those_beside(
         &mut self,
         word: u32,

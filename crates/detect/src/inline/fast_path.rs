@@ -1,4 +1,5 @@
-//! What compiled code compares cells with, and the rules by which it decides an access without the detector.
+//! What compiled code compares cells with, and the rules by which it decides an access without the
+//! detector.
 //!
 //! ```text
 //! read  at site s   reader is mine                       nothing to do
@@ -15,12 +16,13 @@
 //!            beside   if it is one of the parallel_above stamps from serial_below on, or beside[s]
 //! ```
 //!
-//! The first line is the history's own theorem, and the others are the history's rules: what is serial precedes the step
-//! ([`Order::serial_below`]), whichever task of an earlier phase did it; what is beside is parallel to it
-//! ([`Order::parallel_above`]), and a read leaves a parallel reader alone, which covers data that many tasks read. `beside[s]` is
-//! a reader that was found in this step to be parallel, for programs whose tasks nest. Sites share the [`SLOTS`] places of
-//! this memo; the sites of one loop have places of their own; a caller that knows no sites takes the place of the reader
-//! itself. Whatever begins a step forgets it.
+//! The first line is the history's own theorem, and the others are the history's rules: what is
+//! serial precedes the step ([`Order::serial_below`]), whichever task of an earlier phase did it;
+//! what is beside is parallel to it ([`Order::parallel_above`]), and a read leaves a parallel
+//! reader alone, which covers data that many tasks read. `beside[s]` is a reader that was found in
+//! this step to be parallel, for programs whose tasks nest. Sites share the [`SLOTS`] places of
+//! this memo; the sites of one loop have places of their own; a caller that knows no sites takes
+//! the place of the reader itself. Whatever begins a step forgets it.
 
 use crate::order::Stamp;
 use finishline_model::AccessKind;
@@ -28,12 +30,13 @@ use finishline_model::AccessKind;
 /// Places of the memo.
 pub const SLOTS: usize = 16;
 
-/// The cell of a location whose history is in the side table: of stamps that nobody has, as they stay below 2³¹, and that are
-/// not below anything.
+/// The cell of a location whose history is in the side table: of stamps that nobody has, as they
+/// stay below 2³¹, and that are not below anything.
 pub const ELSEWHERE: u64 = 0xffff_ffff_ffff_ffff;
 
-/// A cell that is none: whoever keeps the cells may put such ones among them, each with a number below 2³¹, and looks for them before
-/// an access. The fast path decides none of them, as no writer has such a stamp.
+/// A word that is no cell: the keeper of the cells may put such words among them, each with a
+/// number below 2³¹, and looks for them before an access. The fast path decides none of them, as no
+/// writer has such a stamp.
 #[inline]
 pub const fn reference(number: u32) -> u64 {
     packed([NO_WRITER | number, NO_READER])
@@ -65,9 +68,9 @@ pub struct FastPath {
     pub me: Stamp,
     /// Every stamp below precedes the running step.
     pub serial_below: Stamp,
-    /// So many stamps from there on are parallel to it.
+    /// How many stamps, from there on, are parallel to the running step.
     pub parallel_above: Stamp,
-    /// So many stamps from `me` on are the running step's.
+    /// How many stamps, from `me` on, are the running step's.
     pub own: Stamp,
     /// The cell after a write of the running step.
     pub settled: u64,
@@ -86,7 +89,8 @@ impl FastPath {
         beside: [NOBODY_EVER; SLOTS],
     };
 
-    /// The table above: the cell after the access, if it is decided here. Compiled code does the same.
+    /// The table above: the cell after the access, if it is decided here. Compiled code does the
+    /// same.
     #[inline]
     pub fn decide(&self, kind: AccessKind, cell: u64, slot: usize) -> Option<u64> {
         let [writer, reader] = unpacked(cell);
@@ -109,7 +113,8 @@ impl FastPath {
         }
     }
 
-    /// The part of [`decide`](FastPath::decide) that changes the cell, with whoever may know better in the place of `serial_below`.
+    /// The part of [`decide`](FastPath::decide) that changes the cell, with whoever may know better
+    /// in the place of `serial_below`.
     #[inline(always)]
     pub(super) fn begin_anew(
         &self,
@@ -129,7 +134,8 @@ impl FastPath {
         }
     }
 
-    /// Whether [`decide`](FastPath::decide) leaves a cell as it is, with the memo's place for its reader.
+    /// Whether [`decide`](FastPath::decide) leaves a cell as it is, with the memo's place for its
+    /// reader.
     #[inline(always)]
     pub fn stays(&self, kind: AccessKind, cell: u64) -> bool {
         let [writer, reader] = unpacked(cell);

@@ -1,9 +1,10 @@
-//! Accesses under locks, atomic ones and those in isolated blocks among them, and accesses to locations that had such ones: by a
-//! history in a side table.
+//! Accesses under locks, and accesses to locations that were accessed under locks: by a history in
+//! a side table. Atomic accesses and isolated blocks count as locks.
 //!
-//! The history is [`ByLockset`]. A location of which nothing has to be known but who accessed it in isolated blocks and out of
-//! them has [`Isolated`], which is a third of the work, until it is accessed by something for which that is not enough: a
-//! task that holds another lock, or may outlast those beside it, or is ordered by more than structure.
+//! The history is [`ByLockset`]. A location that was only accessed in isolated blocks and outside
+//! of locks has the history [`Isolated`], which is a third of the work. It changes to [`ByLockset`]
+//! with an access that needs more: by a task that holds another lock, that may outlast those beside
+//! it, or that is ordered by more than structure.
 
 use super::{Conflict, ELSEWHERE, Inline, is_parallel, packed, unpacked};
 use crate::Failure;
@@ -16,7 +17,8 @@ use finishline_model::{AccessKind, Location, LockId};
 const TABLE: &str = "accesses under locks";
 
 impl<O: Order> Inline<O> {
-    /// An atomic access of the locations from `first` on, with their cells, which stand for `piece` consecutive ones each.
+    /// An atomic access of the locations from `first` on, with their cells, which stand for `piece`
+    /// consecutive ones each.
     pub fn atomic(&mut self, kind: AccessKind, cells: &mut [u64], first: Location, piece: u64) {
         for (offset, cell) in cells.iter_mut().enumerate() {
             let location = first.offset(offset as u64 * piece);

@@ -1,8 +1,9 @@
-//! A check of many locations at once: each cell is judged as a check of its own would judge it, and most of them sixteen at a
-//! time.
+//! A check of many locations at once: each cell is judged as a check of its own would judge it, and
+//! most of them sixteen at a time.
 //!
-//! The lines of the fast path's table ([`super`]) that decide something all have one form: the writer of the cell is in one
-//! interval of stamps, the reader in another, and then some bits of the cell change. Here they are data, a [`Rule`] each:
+//! The lines of the fast path's table ([`super`]) that decide something all have one form: the
+//! writer of the cell is in one interval of stamps, the reader in another, and then some bits of
+//! the cell change. Here they are data, a [`Rule`] each:
 //!
 //! ```text
 //!            the writer is         the reader is          then
@@ -15,15 +16,16 @@
 //!            serial                mine                   both = now
 //! ```
 //!
-//! Nothing begins a step inside a range, so the rules hold for all of it, but for the memo: a reader that was looked up
-//! in this range and found to be parallel. Where two rules cover a cell they do the same to it. So the first cell of a block
-//! tells which rule to try on the whole block, and on those behind it. A block that its rule does not cover is gone
-//! through cell by cell; what no rule covers goes to the history. In a range of every second or fourth cell the ones between are left out of
-//! both; with other strides it goes cell by cell.
+//! Nothing begins a step inside a range, so the rules hold for all of it, but for the memo: a
+//! reader that was looked up in this range and found to be parallel. Where two rules cover a cell
+//! they do the same to it. So the first cell of a block tells which rule to try on the whole block,
+//! and on those behind it. A block that its rule does not cover is gone through cell by cell; what
+//! no rule covers goes to the history. In a range of every second or fourth cell the ones between
+//! are left out of both; with other strides it goes cell by cell.
 //!
-//! An interval is a subtraction and an unsigned comparison of each half of a cell; processors with AVX2 make four of each at once
-//! ([`avx2`]). A cell that is in a near cache and decided with its block costs some 0.15 nanoseconds, or 0.2 if it changes; one
-//! that is decided alone one or two.
+//! An interval is a subtraction and an unsigned comparison of each half of a cell; processors with
+//! AVX2 make four of each at once ([`avx2`]). A cell that is in a near cache and decided with its
+//! block costs some 0.15 nanoseconds, or 0.2 if it changes; one that is decided alone one or two.
 
 #[cfg(target_arch = "x86_64")]
 mod avx2;
@@ -35,10 +37,12 @@ use std::array::from_fn;
 
 /// Cells that are decided together.
 const BLOCK: usize = 16;
-/// Cells that a vector instruction takes at once. The strides that are not gone through cell by cell divide it.
+/// Cells that a vector instruction takes at once. The strides that are not gone through cell by
+/// cell divide it.
 const LANES: usize = 4;
 
-/// What becomes of a cell whose writer, and whose reader, are among the `span` stamps from `from` on.
+/// What becomes of a cell whose writer, and whose reader, are among the `span` stamps from `from`
+/// on.
 #[derive(Clone, Copy)]
 struct Rule {
     from: [Stamp; 2],
@@ -52,7 +56,8 @@ struct Rule {
 type Interval = (Stamp, Stamp);
 
 impl Rule {
-    /// For cells with the writer in the first interval and the reader in the second: `keep` and `put`.
+    /// For cells with the writer in the first interval and the reader in the second: `keep` and
+    /// `put`.
     const fn new([writer, reader]: [Interval; 2], (keep, put): (u64, u64)) -> Rule {
         Rule {
             from: [writer.0, reader.0],
@@ -66,13 +71,14 @@ impl Rule {
     fn covers(&self, cell: u64) -> bool {
         let [writer, reader] = unpacked(cell);
         let ([first_writer, first_reader], [writers, readers]) = (self.from, self.span);
-        // Both comparisons are always made: a branch less, and blocks are compared by vector instructions.
+        // Both comparisons are always made: a branch less, and blocks are compared by vector
+        // instructions.
         (writer.wrapping_sub(first_writer) < writers)
             & (reader.wrapping_sub(first_reader) < readers)
     }
 
-    /// Does what is to be done with the longest run of whole blocks of which it covers every cell but those `between`. How many
-    /// cells these are, with those between.
+    /// Does what is to be done with the longest run of whole blocks of which it covers every cell
+    /// but those `between`. How many cells these are, with those between.
     #[allow(unsafe_code)]
     fn apply(&self, between: &Between, cells: &mut [u64]) -> usize {
         #[cfg(target_arch = "x86_64")]
@@ -151,8 +157,9 @@ impl Rules {
 const MEMO: usize = 0;
 
 impl<O: Order> Inline<O> {
-    /// A check of the locations from `first` on, as far apart as `stride` is without its sign. Their cells are every so many of
-    /// these, from the first one on or, if the stride is negative, from the last one backwards. It is not 0.
+    /// A check of the locations from `first` on, which lie |stride| apart. Their cells are every
+    /// |stride|-th of `cells`, from the first one on or, if the stride is negative, from the last
+    /// one backwards. The stride is not 0.
     pub fn range(&mut self, kind: AccessKind, cells: &mut [u64], stride: isize, first: Location) {
         self.range_of_pieces(kind, cells, stride, first, 1);
     }
@@ -260,8 +267,8 @@ impl<O: Order> Inline<O> {
 mod tests {
     use super::*;
 
-    /// With and without vector instructions a rule does the same, for intervals with every kind of ends and stamps on both
-    /// sides of them.
+    /// With and without vector instructions a rule does the same, for intervals with every kind of
+    /// ends and stamps on both sides of them.
     #[test]
     #[cfg(target_arch = "x86_64")]
     #[allow(unsafe_code)]

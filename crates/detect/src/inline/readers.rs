@@ -1,15 +1,15 @@
 //! Cells that remember several readers, and accesses that are ordered by more than structure.
 //!
-//! The reader of a cell is then a word of [`StampSets`](crate::history::StampSets). The rules are those of the history, with all readers in the place of the
-//! one:
+//! The reader of a cell is then a word of [`StampSets`](crate::history::StampSets). The rules are
+//! those of the history, with all readers in the place of the one:
 //!
 //! ```text
 //! read     races with a parallel writer; becomes a reader unless one of them stands for it
 //! write    races with a parallel writer and each parallel reader; becomes the writer and the only reader
 //! ```
 //!
-//! A stamp that is parallel by structure and yet precedes the access has been *excused*: the answer holds for the
-//! observed order only.
+//! A stamp that is parallel by structure and yet precedes the access has been *excused*: the answer
+//! holds for the observed order only.
 
 use super::{Inline, packed, unpacked};
 use crate::history::{Field, Fields, Meeting};
@@ -17,7 +17,8 @@ use crate::order::{NOBODY, Order, Stamp};
 use finishline_model::{AccessKind, Location};
 
 impl<O: Order> Inline<O> {
-    /// Remembers the running step's read beside the readers that the cell has. Tells the word for them.
+    /// Remembers the running step's read beside the readers that the cell has. Tells the word for
+    /// them.
     #[cold]
     pub(super) fn add_reader(&mut self, cell: &mut u64) -> Option<Stamp> {
         let [writer, readers] = unpacked(*cell);
@@ -33,7 +34,8 @@ impl<O: Order> Inline<O> {
         }
     }
 
-    /// An access that conflicts with an earlier one, which is remembered as given. Whether they race.
+    /// An access that conflicts with an earlier one, which is remembered as given. Whether they
+    /// race.
     fn meets(
         &mut self,
         kind: AccessKind,
@@ -64,8 +66,8 @@ impl<O: Order> Inline<O> {
         meeting == Meeting::Race
     }
 
-    /// An access to a cell with several readers, or after something was ordered by more than structure. Tells the word for its
-    /// readers if the running step is one of them now.
+    /// An access to a cell with several readers, or after something was ordered by more than
+    /// structure. Tells the word for its readers if the running step is one of them now.
     #[cold]
     pub(super) fn access_readers(
         &mut self,

@@ -9,15 +9,16 @@
 //!   1        parent, 31 bits             any other element
 //! ```
 //!
-//! so that a word of zeros is an S-bag of its own. Fresh elements are therefore S-bags without being
-//! written, and element 0, which is never united with anything, is one for ever: an empty field of a
-//! history, which counts as "in an S-bag" [ESP-bags §3], needs no special case.
+//! so that a word of zeros is an S-bag of its own. Fresh elements are therefore S-bags without
+//! being written, and element 0, which is never united with anything, is one for ever: an empty
+//! field of a history, which counts as "in an S-bag" [ESP-bags §3], needs no special case.
 //!
 //! Union by rank and path halving: near-constant time [ESP-bags §3.4]; an element whose parent is a
 //! root, by far the most frequent, is decided by two loads.
 //!
-//! [`Bags::mark`] makes it possible to ask later what a bag was then ([`Bags::at`]). From the first mark on paths are halved only
-//! between links of one time, and union by rank alone bounds the look-up.
+//! [`Bags::mark`] makes it possible to ask later what a bag was then ([`Bags::at`]). From the first
+//! mark on paths are halved only between links of one time, and union by rank alone bounds the
+//! look-up.
 
 use crate::order::past::Past;
 use crate::order::{NOBODY, Stamp};
@@ -71,7 +72,8 @@ impl Bags {
         Ok(element as Stamp)
     }
 
-    /// From here on it can be asked what bags were now. Marks are numbered from 0 on.
+    /// Makes the present moment one that [`Bags::at`] can be asked about. Marks are numbered from 0
+    /// on.
     pub fn mark(&mut self) -> Result<(), TableError> {
         let mut past = match self.past.take().or_else(|| self.spare.take()) {
             Some(past) => past,
@@ -113,8 +115,8 @@ impl Bags {
         self.words.len() as Stamp
     }
 
-    /// Makes one bag of kind `kind` of the bags of `a` and `b`; `NOBODY` stands for the empty bag. Returns an
-    /// element of it, `NOBODY` if it is empty.
+    /// Makes one bag of kind `kind` of the bags of `a` and `b`; `NOBODY` stands for the empty bag.
+    /// Returns an element of it, `NOBODY` if it is empty.
     pub fn unite(&mut self, a: Stamp, b: Stamp, kind: Kind) -> Stamp {
         let root = match (a, b) {
             (NOBODY, NOBODY) => return NOBODY,

@@ -1,14 +1,16 @@
-//! Stamps that tell more than the order needs: which of a task's accesses it was.
+//! Stamps that tell more than the order needs: which access of a task it was.
 //!
-//! A program that can't be run a second time, because a run of it has effects, must name both accesses of a race from one run.
-//! So what a cell remembers is a **context**: a pair of the order's own stamp and a tag by which the caller knows the
-//! access again (its place in the program, the calls that led there). A context is made when an access is about to be
-//! remembered, once for each tag and step, and costs 8 bytes.
+//! A native program can't be run a second time, because a run has effects. Both accesses of a race
+//! must be named from one run. So a cell remembers a **context**: the order's own stamp and a tag
+//! by which the caller knows the access again (its place in the program, the calls that led there).
+//! A context is made when an access is about to be remembered, once for each tag and step, and
+//! costs 8 bytes.
 //!
-//! Contexts are numbered as they are made, and that is all it takes to keep the fast path of cells. Those of the running step are
-//! the ones made since it began: an interval up to the end. (A step of this order goes on over acquires and locks, as long as the inner order
-//! goes on with its stamp.) And a context made before the inner order gave out stamp s is of a
-//! stamp below s; so if all stamps below s precede the running step, all those contexts do.
+//! Contexts are numbered as they are made. That suffices for the fast path of cells. The contexts
+//! of the running step are those made since it began: an interval up to the end. (A step of this
+//! order extends over acquires and locks, as long as the inner order keeps its stamp.) And a
+//! context made before the inner order gave out stamp s has a stamp below s; so if all stamps below
+//! s precede the running step, all those contexts do.
 
 use super::{NOBODY, Order, Stamp};
 use crate::Failure;
@@ -136,7 +138,8 @@ impl<O: Order> Order for Contexts<O> {
         first.copied().unwrap_or(self.begun)
     }
 
-    /// None that are known without a look-up: the contexts of a task that precedes may be among them.
+    /// None that are known without a look-up: the contexts of a task that precedes may be among
+    /// them.
     #[inline]
     fn parallel_above(&self) -> Stamp {
         0

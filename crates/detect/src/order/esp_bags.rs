@@ -1,8 +1,8 @@
 //! ESP-bags: which tasks precede the running step of an async-finish program, in every schedule.
 //!
 //! [ESP-bags §3.2] Every task has an S-bag, the tasks that precede whatever it does now, itself
-//! included. Every task and every finish has a P-bag, the ended tasks created in it that may still run
-//! beside it:
+//! included. Every task and every finish has a P-bag, the ended tasks created in it that may still
+//! run beside it:
 //!
 //! ```text
 //! task A begins                  S(A) = {A}          P(A) = {}
@@ -13,40 +13,46 @@
 //! ```
 //!
 //! B in the second rule "may be either a task or a finish": it is the innermost finish the creating
-//! task has open, or that task itself if it has opened none. In a depth-first run that is whatever is
-//! on top of the stack of live tasks and finishes once A is gone, which is how it is found here. A
-//! P-bag that ends up with a task moves on with it, so the tasks arrive in the P-bag of their
+//! task has open, or that task itself if it has opened none. In a depth-first run that is whatever
+//! is on top of the stack of live tasks and finishes once A is gone, which is how it is found here.
+//! A P-bag that ends up with a task moves on with it, so the tasks arrive in the P-bag of their
 //! immediately enclosing finish.
 //!
 //! The fifth rule is `sync`, which waits for everything created in its scope so far, tasks in a
-//! `begin_finish` that is still open inside included. In Fin no `sync` finds one open, it is a failure there; event streams may
-//! have it. DIVERGENCE: the paper translates a sync into an
-//! end of finish and a new one; the bags are the same.
+//! `begin_finish` that is still open inside included. In Fin no `sync` finds one open, it is a
+//! failure there; event streams may have it. DIVERGENCE: the paper translates a sync into an end of
+//! finish and a new one; the bags are the same.
 //!
-//! **Tasks that escape.** DIVERGENCE: a task may also belong to a finish further out than the innermost one, as a spawn into an
-//! outer scope does. At its end it goes to the P-bag of its own finish. Which ones it may belong to: a finish is *in reach* of
-//! a task if the task opened it, or is waited for by it, or if it is in reach of whoever opened the finish that waits for
-//! the task. (Who is handed on to an outer scope can't hold on to an inner one.) Other streams are refused.
-//! The bags stay exact: **an ended task is in an S-bag iff its steps precede the running one, all of them.** A path that leaves a
-//! task x and its descendants does so by the end of a finish that none of them opened, which is in reach of x: x's finish F or
-//! one that is in reach of F's owner. The end of F precedes the ends of those, by the owner's own steps or by the owner's end. So
-//! F has ended, all steps of x precede that end, and it is a step of F's owner, in whose S-bag x has been since; the owner
-//! is live or is itself an ended task of which the same is true.
-//! What is lost is that parallel to parallel is parallel, see [`Order::stands_for_now`]: of two parallel tasks the earlier one
-//! may be waited for first. It can happen only if the later one, or a live ancestor of it, escapes. If none does, the finishes in
-//! reach are all that are open, everything moves down the stack from one to the next, and what runs now comes after whatever has
+//! **Tasks that escape.** DIVERGENCE: a task may also belong to a finish further out than the
+//! innermost one, as a spawn into an outer scope does. At its end it goes to the P-bag of its own
+//! finish. Which ones it may belong to: a finish is *in reach* of a task if the task opened it, or
+//! is waited for by it, or if it is in reach of the task that opened the finish that waits for the
+//! task. (Who is handed on to an outer scope can't hold on to an inner one.) Other streams are
+//! refused. The bags stay exact: **an ended task is in an S-bag iff its steps precede the running
+//! one, all of them.** A path that leaves a task x and its descendants does so by the end of a
+//! finish that none of them opened, which is in reach of x: x's finish F or one that is in reach of
+//! F's owner. The end of F precedes the ends of those, by the owner's own steps or by the owner's
+//! end. So F has ended, all steps of x precede that end, and it is a step of F's owner, in whose
+//! S-bag x has been since; the owner is live or is itself an ended task of which the same is true.
+//! What is lost is that parallel to parallel is parallel, see [`Order::stands_for_now`]: of two
+//! parallel tasks the earlier one may be waited for first. It can happen only if the later one, or
+//! a live ancestor of it, escapes. If none does, the finishes in reach are all that are open,
+//! everything moves down the stack from one to the next, and what runs now comes after whatever has
 //! ended.
 //!
-//! A stamp is the task's element of the forest; [`EspBags::renew`] gives the running task another one. Live tasks and
-//! finishes are a stack of 32 bytes each; a task that has ended costs its element, 4 bytes, and a finish nothing. An event
-//! costs at most two unions, the end of an escaping task a walk down the stack.
+//! A stamp is the task's element of the forest; [`EspBags::renew`] gives the running task another
+//! one. Live tasks and finishes are a stack of 32 bytes each; a task that has ended costs its
+//! element, 4 bytes, and a finish nothing. An event costs at most two unions, the end of an
+//! escaping task a walk down the stack.
 //!
-//! **What precedes without a look-up.** Every task that has ended is in an S-bag or in the P-bag of something on the
-//! stack, and live tasks are in S-bags. Each entry of the stack knows the least stamp in its own P-bag and those below it: all
-//! stamps before it are in S-bags once the entry is on top. And it knows how many stamps from there on are in those P-bags
-//! without a gap. When a task ends, it and all created since, which descend from it, are in the P-bag it goes to or in
-//! ones below: what it has joined goes along with it, and the rest was waited for further out. So from its stamp on there is no
-//! gap up to the newest one. The entries between that P-bag and the top hear of it too, if it is not on top.
+//! **What precedes without a look-up.** Every task that has ended is in an S-bag or in the P-bag of
+//! something on the stack, and live tasks are in S-bags. Each entry of the stack knows the least
+//! stamp in its own P-bag and those below it: all stamps before it are in S-bags once the entry is
+//! on top. And it knows how many stamps from there on are in those P-bags without a gap. When a
+//! task ends, it and all created since, which descend from it, are in the P-bag it goes to or in
+//! ones below: what it has joined goes along with it, and the rest was waited for further out. So
+//! from its stamp on there is no gap up to the newest one. The entries between that P-bag and the
+//! top hear of it too, if it is not on top.
 
 use crate::Failure;
 use crate::order::bags::{At, Bags, Kind};
@@ -56,7 +62,7 @@ use finishline_model::{Event, FinishId};
 
 /// A live task, or a finish open in one.
 #[derive(Clone, Copy, Debug)]
-struct Frame {
+struct BaggedScope {
     /// The task, or the one the finish is open in; an element of its S-bag.
     task: Stamp,
     /// An element of the P-bag.
@@ -84,7 +90,7 @@ const NONE_PARALLEL: Stamp = Stamp::MAX;
 pub struct EspBags {
     bags: Bags,
     /// The running task or its innermost finish is on top.
-    live: Vec<Frame>,
+    live: Vec<BaggedScope>,
     now: Stamp,
     /// How many live tasks escape.
     escaping: u32,
@@ -98,7 +104,7 @@ impl EspBags {
             make_room(&mut self.live, 1, "live tasks")?;
         }
         let (first_parallel, parallel_until) = self.parallel_below(self.live.len());
-        self.live.push(Frame {
+        self.live.push(BaggedScope {
             task,
             p_bag: NOBODY,
             id,
@@ -111,7 +117,8 @@ impl EspBags {
         Ok(())
     }
 
-    /// Where in the stack a finish is that is in reach, further out than the innermost one, which is there.
+    /// Where in the stack a finish is that is in reach, further out than the innermost one, which
+    /// is there.
     #[cold]
     fn further_out(&self, innermost: u32, finish: FinishId) -> Result<u32, Failure> {
         let mut position = innermost as usize;
@@ -125,7 +132,7 @@ impl EspBags {
         Err(Failure::Unsupported(OUT_OF_REACH))
     }
 
-    /// Another stamp for the running task, from here on.
+    /// Gives the running task another stamp.
     pub fn renew(&mut self) -> Result<(), Failure> {
         if let Some(running) = self.live.last() {
             let (task, stamp) = (running.task, self.bags.singleton()?);
@@ -135,7 +142,7 @@ impl EspBags {
         Ok(())
     }
 
-    /// From here on [`EspBags::at`] can be asked what a stamp was now.
+    /// Makes the present moment one that [`EspBags::at`] can be asked about.
     pub fn remember_release(&mut self) -> Result<(), Failure> {
         Ok(self.bags.mark()?)
     }
@@ -159,7 +166,8 @@ impl EspBags {
         })
     }
 
-    /// A task has ended and goes to the P-bag of the entry at this height; all stamps from its own on are in P-bags up to there.
+    /// A task has ended and goes to the P-bag of the entry at this height; all stamps from its own
+    /// on are in P-bags up to there.
     #[inline]
     fn extend_parallel(&mut self, height: usize, ended: Stamp) {
         let next = self.bags.next();
@@ -172,7 +180,7 @@ impl EspBags {
         }
     }
 
-    fn leave(&mut self, id: u32) -> Option<Frame> {
+    fn leave(&mut self, id: u32) -> Option<BaggedScope> {
         let left = self.live.pop();
         debug_assert_eq!(
             left.map(|frame| frame.id),
@@ -320,7 +328,7 @@ impl Order for EspBags {
     }
 
     fn used_bytes(&self) -> usize {
-        self.bags.used_bytes() + self.live.capacity() * size_of::<Frame>()
+        self.bags.used_bytes() + self.live.capacity() * size_of::<BaggedScope>()
     }
 }
 
@@ -364,7 +372,7 @@ mod tests {
         /// The S-bag and the P-bag of a live task or finish; of others they are empty.
         fn bags_of(&mut self, id: u32) -> (Vec<Stamp>, Vec<Stamp>) {
             match self.live.iter().find(|frame| frame.id == id) {
-                Some(&Frame { task, p_bag, .. }) => {
+                Some(&BaggedScope { task, p_bag, .. }) => {
                     (self.bags.members(task), self.bags.members(p_bag))
                 }
                 None => (vec![], vec![]),
@@ -372,8 +380,8 @@ mod tests {
         }
     }
 
-    /// [ESP-bags Table 1], line by line: the bags after each statement of the first iteration of the program of its
-    /// Fig. 2. The stamps of T1 to T4 are 1 to 4.
+    /// [ESP-bags Table 1], line by line: the bags after each statement of the first iteration of
+    /// the program of its Fig. 2. The stamps of T1 to T4 are 1 to 4.
     #[test]
     fn table_1() {
         enum Do {
@@ -389,7 +397,8 @@ mod tests {
         };
         #[rustfmt::skip]
         let table: [(u32, Do, [Bag; 7], Stamp); 12] = [
-            // PC                              S(T1)       P(F1) S(T2) P(F2)    P(T3) S(T3) S(T4)  writer
+            // PC                              S(T1)       P(F1) S(T2) P(F2)    P(T3) S(T3) S(T4)
+            // writer
             (1,  Do::Event(begin(0, F1)),     [&[1],       &[],  &[],  &[],     &[],  &[],  &[]],  0),
             (4,  Do::Event(start_finish(F1)), [&[1],       &[],  &[],  &[],     &[],  &[],  &[]],  0),
             (7,  Do::Event(begin(1, F1)),     [&[1],       &[],  &[2], &[],     &[],  &[],  &[]],  0),
@@ -440,8 +449,8 @@ mod tests {
         );
     }
 
-    /// What is known without a look-up is what the look-up says, at every point of random runs; and in a flat loop of tasks it
-    /// is everything.
+    /// What is known without a look-up is what the look-up says, at every point of random runs; and
+    /// in a flat loop of tasks it is everything.
     #[test]
     fn the_known_ranges_are_right() {
         let mut random = 1u64;
@@ -558,6 +567,6 @@ mod tests {
             order.event(&begin(1, F1)).unwrap();
             order.event(&Event::TaskEnd { task: TaskId(1) }).unwrap();
         }
-        assert!(order.used_bytes() - before <= 4 * 1000 + 4 * size_of::<Frame>());
+        assert!(order.used_bytes() - before <= 4 * 1000 + 4 * size_of::<BaggedScope>());
     }
 }

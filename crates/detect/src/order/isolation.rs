@@ -1,21 +1,22 @@
 //! The order in which this run's isolated blocks happened to run, in two numbers a step.
 //!
-//! The isolated blocks of a run form a chain i₀ → i₁ → …. For a step m let *last(m)* be the greatest
-//! index of a block that precedes m by task structure, and *first(n)* the least index of one that n
-//! precedes by task structure, both reflexive: block k has first = last = k. Then n happens before m in
-//! this run iff n precedes m by structure or first(n) ≤ last(m). (⇐) n ≼ i_a →* i_b ≼ m. (⇒) On a path
-//! from n to m take the source of its first edge of the chain and the target of its last.
+//! The isolated blocks of a run form a chain i₀ → i₁ → …. For a step m let *last(m)* be the
+//! greatest index of a block that precedes m by task structure, and *first(n)* the least index of
+//! one that n precedes by task structure, both reflexive: block k has first = last = k. Then n
+//! happens before m in this run iff n precedes m by structure or first(n) ≤ last(m). (⇐) n ≼ i_a →*
+//! i_b ≼ m. (⇒) On a path from n to m take the source of its first edge of the chain and the target
+//! of its last.
 //!
-//! *last* is known when a step begins, the greatest of its predecessors', and only that of live tasks
-//! and finishes is kept. *first* may be set long after the step ended, so whoever remembers an access
-//! remembers its step and asks here. Each block gives its index to those of its structural predecessors
-//! that have none yet ("open"), and stops at those that have one ("closed"): their predecessors are
-//! closed too. So each step is visited once, and *first* is final once it matters, since every block
-//! with an index ≤ last(m) has run before m.
+//! *last* is known when a step begins, the greatest of its predecessors', and only that of live
+//! tasks and finishes is kept. *first* may be set long after the step ended, so a cell that
+//! remembers an access remembers its step, and asks here. Each block gives its index to those of
+//! its structural predecessors that have none yet ("open"), and stops at those that have one
+//! ("closed"): their predecessors are closed too. So each step is visited once, and *first* is
+//! final once it matters, since every block with an index ≤ last(m) has run before m.
 //!
-//! Every event but an allocation ends a step; entering and leaving an isolated block do, too. A step
-//! costs 16 bytes and amortised constant time. Maintained in the second pass only, and only if the
-//! program uses isolated blocks. The run must be depth-first.
+//! Every event but an allocation ends a step; entering and leaving an isolated block do, too. A
+//! step costs 16 bytes and amortised constant time. Maintained in the second pass only, and only if
+//! the program uses isolated blocks. The run must be depth-first.
 
 use crate::Failure;
 use crate::order::{RELEASES, SUSPENDED};
@@ -34,7 +35,7 @@ impl StepId {
 const OPEN: u32 = u32::MAX;
 
 #[derive(Clone, Copy, Debug)]
-struct Step {
+struct IsolationStep {
     first: u32,
     /// The previous step of the same task, or the one that created the task.
     previous: StepId,
@@ -46,25 +47,27 @@ struct Step {
 
 /// A live task, or a finish open in one.
 #[derive(Clone, Copy, Debug)]
-struct Frame {
+struct LiveScope {
     /// The `TaskId` or `FinishId`.
     id: u32,
-    /// The current step of the task; out of date while something runs on top that the task does itself.
+    /// The current step of the task; out of date while something runs on top that the task does
+    /// itself.
     step: StepId,
     /// The number of blocks up to the greatest that precedes the step: last + 1, and 0 for none.
     blocks_before: u32,
     /// Where in the stack the finish is that waits for tasks created here.
     finish: usize,
-    /// The finish's ended tasks that wait to be joined: their last steps, and their greatest `blocks_before`.
+    /// The finish's ended tasks that wait to be joined: their last steps, and their greatest
+    /// `blocks_before`.
     ended: StepId,
     ended_blocks: u32,
 }
 
 #[derive(Debug, Default)]
 pub struct IsolationOrder {
-    steps: Vec<Step>,
+    steps: Vec<IsolationStep>,
     /// The running task or its innermost finish is on top.
-    live: Vec<Frame>,
+    live: Vec<LiveScope>,
     blocks: u32,
     open_predecessors: Vec<StepId>,
 }
@@ -79,13 +82,15 @@ impl IsolationOrder {
         self.live.last().map_or(StepId::NONE, |frame| frame.step)
     }
 
-    /// Whether a block that `earlier` precedes or is has run before, or is, one that precedes or is the running step.
+    /// Whether a block that `earlier` precedes or is has run before, or is, one that precedes or is
+    /// the running step.
     pub fn before_now(&self, earlier: StepId) -> bool {
         let blocks_before = self.live.last().map_or(0, |frame| frame.blocks_before);
         self.first(earlier) < blocks_before
     }
 
-    /// The index of the first isolated block that the step precedes or is, by task structure and so far.
+    /// The index of the first isolated block that the step precedes or is, by task structure and so
+    /// far.
     pub fn first_block_after(&self, step: StepId) -> Option<u32> {
         Some(self.first(step)).filter(|&first| first != OPEN)
     }
@@ -149,7 +154,7 @@ impl IsolationOrder {
             .into());
         }
         make_room(&mut self.steps, 1, "steps")?;
-        self.steps.push(Step {
+        self.steps.push(IsolationStep {
             first: OPEN,
             previous,
             joined,
@@ -171,7 +176,7 @@ impl IsolationOrder {
         let blocks_before = self.live.last().map_or(0, |frame| frame.blocks_before);
         let step = self.new_step(self.now(), StepId::NONE)?;
         make_room(&mut self.live, 1, "live tasks and finishes")?;
-        self.live.push(Frame {
+        self.live.push(LiveScope {
             id,
             step,
             blocks_before,
@@ -221,7 +226,7 @@ impl IsolationOrder {
         }
         self.remember_open(self.now())?;
         while let Some(step) = self.open_predecessors.pop() {
-            let Some(&Step {
+            let Some(&IsolationStep {
                 first,
                 previous,
                 mut joined,

@@ -1,8 +1,10 @@
-//! Sets of small numbers that are never changed, so that thousands of them that differ by little take little room.
+//! Sets of small numbers that never change, so that thousands of sets that differ by little take
+//! little room.
 //!
-//! A set is a binary trie over the upper bits of its numbers, without the nodes that would have one child only; a leaf has 64
-//! numbers in the bits of a word. Adding a number copies the path to it, 24 bytes for each doubling of the set. A union
-//! shares whatever only one of the two has, and all of what they share already costs one comparison.
+//! A set is a binary trie over the upper bits of its numbers, without nodes that would have one
+//! child only. A leaf has 64 numbers in the bits of a word. Adding a number copies the path to it,
+//! 24 bytes for each doubling of the set. A union shares whatever only one of the two sets has;
+//! parts that they share already cost one comparison.
 
 use crate::table::{TableError, make_room};
 
@@ -21,7 +23,8 @@ const LEAF: u32 = u64::BITS;
 enum Node {
     /// The numbers from 64 × prefix on whose bit is set.
     Leaf { prefix: u32, bits: u64 },
-    /// The prefixes below agree with this one but for the lowest `level` bits; the highest of these tells left from right.
+    /// The prefixes below agree with this one but for the lowest `level` bits; the highest of these
+    /// tells left from right.
     Branch {
         prefix: u32,
         level: u32,

@@ -1,7 +1,12 @@
 //! Orders: is an earlier access parallel to the current one, in every schedule of this input?
 //!
-//! An order follows the task events of a depth-first run and gives every access a [`Stamp`], which is
-//! what a history remembers of it. To add one: a file here, and a row in [`crate::detectors`].
+//! An order follows the task events of a depth-first run and gives every access a [`Stamp`], which
+//! a history remembers. To add one: a file here, and a row in [`crate::detectors`].
+//!
+//! **Now.** A depth-first run has one running task at a time. Events name their task; questions do
+//! not. [`Order::now`], [`Order::parallel`] and the methods beside them are about the task that
+//! runs after the latest event. So an order is a state with a present, and only its driver
+//! ([`crate::serial`], [`crate::inline`]) may ask it, between two events of the run.
 
 use crate::Failure;
 use finishline_model::Event;
@@ -42,36 +47,41 @@ pub trait Order: Sized {
     /// than an allocation.
     fn now(&self) -> Stamp;
 
-    /// So many stamps from `now` on are of the running step; an order that gives each task one stamp has no more than that.
+    /// How many stamps, from `now` on, belong to the running step: one, for an order that gives
+    /// each task one stamp.
     fn own(&self) -> Stamp {
         1
     }
 
-    /// Whether the access with this stamp may run in parallel with one made now. The answer is the same
-    /// until the next event other than an allocation.
+    /// Whether the access with this stamp may run in parallel with one made now. The answer is the
+    /// same until the next event other than an allocation.
     fn parallel(&mut self, earlier: Stamp) -> bool;
 
-    /// Whether an access with this stamp, which is parallel to one made now, is parallel to all later ones that the one made now
-    /// is parallel to. Then a read need not be remembered beside it: e₁ ∥ e₂ and e₂ ∥ e₃ imply e₁ ∥ e₃, in the order of the
-    /// run. True of all structures of tasks in which the innermost open finish waits for each. The same until the next event
-    /// other than an allocation.
+    /// Whether an access with this stamp, which is parallel to one made now, is parallel to all
+    /// later accesses that the one made now is parallel to. Then a read made now need not be
+    /// remembered beside it: e₁ ∥ e₂ and e₂ ∥ e₃ imply e₁ ∥ e₃, in the order of the run. True of
+    /// all structures of tasks in which the innermost open finish waits for each. The same until
+    /// the next event other than an allocation.
     fn stands_for_now(&self, _parallel: Stamp) -> bool {
         true
     }
 
-    /// Whether the first of two stamps that are parallel to an access made now, the earlier one, is parallel to all later accesses
-    /// that the second is parallel to. It may say no where it is not known.
+    /// Whether the first of two stamps that are parallel to an access made now, the earlier one, is
+    /// parallel to all later accesses that the second is parallel to. It may say no where it is not
+    /// known.
     fn stands_for(&mut self, _earlier: Stamp, _later: Stamp) -> bool {
         false
     }
 
-    /// Whether the access with this stamp precedes one made now and all that are still to come. It may say no where it is not known.
+    /// Whether the access with this stamp precedes one made now and all that are still to come. It
+    /// may say no where it is not known.
     fn precedes_all(&mut self, _earlier: Stamp) -> bool {
         false
     }
 
-    /// Whether the access with this stamp may run in parallel with one made now by the structure of tasks and finishes alone:
-    /// `parallel`, unless the order knows of anything else that orders accesses.
+    /// Whether the access with this stamp may run in parallel with one made now by the structure of
+    /// tasks and finishes alone: `parallel`, unless the order knows of anything else that orders
+    /// accesses.
     fn structurally_parallel(&mut self, earlier: Stamp) -> bool {
         self.parallel(earlier)
     }
@@ -81,13 +91,14 @@ pub trait Order: Sized {
         false
     }
 
-    /// A stamp such that all below it precede an access made now: `parallel` is false of them. Stamps grow with time, so it
-    /// spares those who ask about what a program did in earlier phases the look-up. The same until the next event other than an
-    /// allocation.
+    /// A stamp such that all below it precede an access made now: `parallel` is false of them.
+    /// Stamps grow with time, so what a program did in earlier phases needs no look-up. The same
+    /// until the next event other than an allocation.
     fn serial_below(&self) -> Stamp;
 
-    /// So many stamps from `serial_below` on are parallel to an access made now: `parallel` and `stands_for_now` are true of them. It spares
-    /// tasks of one loop that read the same the look-up of each other. The same until the next event other than an allocation.
+    /// How many stamps, from `serial_below` on, are parallel to an access made now: `parallel` and
+    /// `stands_for_now` are true of them. It spares tasks of one loop that read the same data the
+    /// look-up of each other. The same until the next event other than an allocation.
     fn parallel_above(&self) -> Stamp;
 
     /// Starts over and keeps the memory.

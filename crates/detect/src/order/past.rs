@@ -1,8 +1,9 @@
-//! What the bags were at certain moments, the *marks*: at each union and each change of a bag's kind the number of marks before it
-//! is kept.
+//! What the bags were at certain moments, the *marks*. Each union, and each change of a bag's kind,
+//! notes how many marks came before it.
 //!
-//! A forest in which elements are only ever linked is at an earlier moment what is left of it without the later links, and
-//! there is one word for each element to say when it was linked. Until the first mark nothing is kept at all.
+//! Elements of the forest are only ever linked. So the forest of an earlier moment is the present
+//! one without the later links, and one word for each element says when it was linked. Until the
+//! first mark nothing is kept.
 
 use super::Stamp;
 use crate::table::{Table, TableError, make_room};
@@ -19,7 +20,8 @@ struct Change {
 #[derive(Debug)]
 pub(super) struct Past {
     marks: u32,
-    /// By element that is not a root: twice the number of marks before its link, and 1 more if it was the root of a P-bag.
+    /// By element that is not a root: twice the number of marks before its link, and 1 more if it
+    /// was the root of a P-bag.
     links: Table<u32>,
     /// By element: its latest change, from 1 on.
     latest: Table<u32>,
@@ -38,7 +40,7 @@ impl Past {
         })
     }
 
-    /// Sets a mark, and has room for so many elements.
+    /// Sets a mark, with room for this number of elements.
     pub(super) fn mark(&mut self, elements: usize) -> Result<(), TableError> {
         self.marks += 1;
         self.make_room(elements)
@@ -60,7 +62,8 @@ impl Past {
         self.links[a as usize] >> 1 == self.links[b as usize] >> 1
     }
 
-    /// How many marks there were before an element was linked, and whether it was the root of a P-bag then.
+    /// How many marks there were before an element was linked, and whether it was the root of a
+    /// P-bag then.
     pub(super) fn link(&self, element: Stamp) -> (u32, bool) {
         let link = self.links[element as usize];
         (link >> 1, link & 1 == 1)

@@ -1,9 +1,9 @@
 //! SP-bags: which procedures precede the running step of a spawn-sync program, in every schedule.
 //!
 //! [ESP-bags §3.1, after Feng and Leiserson] Bags belong to **procedure instances**: `main`, each
-//! spawned task, and each call of a function that spawns, whose life is its sync scope. Per-task bags
-//! would be wrong: in `spawn a(); h(); use(a)` with `fn h() { spawn b(); sync; }` the sync of `h` would
-//! join `a` too.
+//! spawned task, and each call of a function that spawns, whose life is its sync scope. Per-task
+//! bags would be wrong: in `spawn a(); h(); use(a)` with `fn h() { spawn b(); sync; }` the sync of
+//! `h` would join `a` too.
 //!
 //! ```text
 //! instance F begins              S(F) = {F}          P(F) = {}
@@ -14,9 +14,10 @@
 //!
 //! A task whose function has no sync scope spawns nothing, so its P-bag is empty when it ends.
 //!
-//! It has rules for `Main` and `Spawn` tasks and for `Root` and `SyncScope` finishes only, and none for
-//! isolated blocks; any other event is a [`Failure::Unsupported`]. A stamp is the instance's element of
-//! the forest: 4 bytes an instance for ever, 8 more while it lives. An event costs at most two unions.
+//! It has rules for `Main` and `Spawn` tasks and for `Root` and `SyncScope` finishes only, and none
+//! for isolated blocks; any other event is a [`Failure::Unsupported`]. A stamp is the instance's
+//! element of the forest: 4 bytes an instance for ever, 8 more while it lives. An event costs at
+//! most two unions.
 
 use crate::Failure;
 use crate::order::bags::{Bags, Kind};

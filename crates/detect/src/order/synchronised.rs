@@ -1,44 +1,57 @@
 //! Releases and acquires: what this run has ordered beyond its structure of tasks and finishes.
 //!
-//! A release of an object makes whatever the running step and all that precede it have done known to those who acquire the
-//! object after it. So an earlier access happens before the running step if it precedes it by structure, or if it
-//! precedes, by structure, a release that the step **knows**: one that it or a step before it acquired, or that was known where
-//! such a one was made. Releases are numbered as they happen. What a task knows is a set of their numbers ([`Knowledge`]); a task
-//! begins with what its creator knows, an end of a finish adds what the tasks knew when they ended, and an object holds what
-//! was known, with its own number, at its releases.
+//! A release of an object makes all that the running step and its predecessors have done known to
+//! the steps that acquire the object later. So an earlier access happens before the running step if
+//! it precedes it by structure, or if it precedes, by structure, a release that the step **knows**:
+//! one that it or a step before it acquired, or that was known where such a one was made. Releases
+//! are numbered as they happen. What a task knows is a set of their numbers ([`Knowledge`]); a task
+//! begins with what its creator knows, an end of a finish adds what the tasks knew when they ended,
+//! and an object holds what was known, with its own number, at its releases.
 //!
-//! Whether a stamp precedes a release is asked of the bags as they were when it was made ([`Bags::at`]), of which nothing is kept
-//! before the first release. For a stamp to be on one side of each release, a task gets a new one after its own, and
-//! after those of the tasks it created once it goes on. The look-up goes through the known releases after the stamp in
-//! leaps: the bags tell until when their answer stays the same, which changes with the ends of the tasks and finishes around it.
+//! Whether a stamp precedes a release is asked of the bags as they were when it was made
+//! ([`Bags::at`]), of which nothing is kept before the first release. For a stamp to be on one side
+//! of each release, a task gets a new one after its own, and after those of the tasks it created
+//! once it goes on. The look-up goes through the known releases after the stamp in leaps: the bags
+//! tell until when their answer stays the same, which changes with the ends of the tasks and
+//! finishes around it.
 //!
 //! What an object holds can be handed on to another one, without a step of its own.
 //!
-//! Releases of one object by one step, without another in between, are one. A release else costs 32 bytes and what there is new
-//! to know, an acquire the latter; a look-up is logarithmic in the number of releases, times the tasks and finishes around.
+//! Releases of one object by one step, without another in between, are one. A release else costs 32
+//! bytes and what there is new to know, an acquire the latter; a look-up is logarithmic in the
+//! number of releases, times the tasks and finishes around.
 //!
-//! **One reader is not enough**: a reader may be known to a later writer while those that ran beside it are not. A
-//! parallel reader stands for the running step as long as no release has come after it: later ones know of both or only of the
-//! one running now, unless a task escapes ([`EspBags`]).
+//! **One reader is not enough**: a reader may be known to a later writer while those that ran
+//! beside it are not. A parallel reader stands for the running step as long as no release has come
+//! after it: later ones know of both or only of the one running now, unless a task escapes
+//! ([`EspBags`]).
 //!
-//! **Glimpses.** What is glimpsed is known until the glimpse ends. For that time a task has besides what it knows what it knows *firmly*; all it
-//! acquires and joins is added to both, and at the end it is back to the latter. Its own steps during the glimpse precede the later
-//! ones by structure, so what they know is not lost where a later step acquires or joins something that followed them.
+//! **Glimpses.** What is glimpsed is known until the glimpse ends. During a glimpse a task has two
+//! sets: what it knows, and what it knows *firmly*. All that it acquires and joins is added to
+//! both. At the end of the glimpse it is back to the second. Its own steps during the glimpse
+//! precede the later ones by structure, so what they know is not lost where a later step acquires
+//! or joins something that followed them.
 //!
-//! **Tasks that are suspended.** To the bags a task that is suspended ends, and one that is resumed is a child of whoever runs, in the root finish; so
-//! they hear of a depth-first run, and what ran in one piece is parallel to whatever comes behind it unless that is known otherwise. But a
-//! piece has nothing to do with those on whose top it runs: of stamps from before it began (`since`) the bags are not asked. For those there
-//! is a release at each suspension, of which the next piece knows, as it knows whatever the task knew. What precedes the first piece by structure
-//! precedes that release in the bags. Tasks that are created in a piece ask the bags of what is in it, as it does, and the
-//! rest of what they know from it; so of a release too the bags are asked only about stamps since its piece began.
+//! **Tasks that are suspended.** To the bags, a suspended task ends, and a resumed one is a child
+//! of the running task, in the root finish. So the bags see a depth-first run, and what ran in one
+//! *piece*, between two suspensions, is parallel to whatever comes behind it, unless more is known.
+//! But a piece is not ordered with the tasks below it on the stack: the bags are not asked about
+//! stamps from before the piece began (`since`). For those there is a release at each suspension.
+//! The next piece knows that release, and whatever else the task knew. What precedes the first
+//! piece by structure precedes that release in the bags. Tasks created in a piece ask the bags
+//! about the stamps in it, as the piece does, and have the rest from what the piece knows. So about
+//! a release, too, the bags are asked only for stamps since its piece began.
 //!
-//! Structure is then: the bags, since the piece began, and the releases at the suspensions of this task and of those that created it
-//! (`surely`, a part of what is known). As an order it is still transitive, and a part of the whole one, on which histories rely that
-//! forget what precedes by structure. A reader stands for another one only within a piece: a piece ends with a release, and
-//! a stamp from before it began is below `released_below`. What the task at the bottom has joined does not precede a suspended
-//! task, hence [`Order::precedes_all`] stops at what precedes all that are suspended or run in a later piece (`floor`).
+//! Structure is then: the bags, since the piece began, and the releases at the suspensions of this
+//! task and of those that created it (`surely`, a part of what is known). As an order it is still
+//! transitive, and a part of the whole one, on which histories rely that forget what precedes by
+//! structure. A reader stands for another one only within a piece: a piece ends with a release, and
+//! a stamp from before it began is below `released_below`. What the task at the bottom has joined
+//! does not precede a suspended task, hence [`Order::precedes_all`] stops at what precedes all that
+//! are suspended or run in a later piece (`floor`).
 //!
-//! A suspension costs what a release does. A look-up goes, one by one, past releases by pieces that ran on top of the stamp's task.
+//! A suspension costs what a release does. A look-up goes, one by one, past releases by pieces that
+//! ran on top of the stamp's task.
 //!
 //! [`Bags::at`]: super::bags::Bags::at
 
@@ -59,7 +72,7 @@ struct Mind {
     firmly: Option<Known>,
     /// Of these, those by which its task and those that created it were suspended.
     surely: Known,
-    /// The bags are asked about stamps from here on: those since the running piece began.
+    /// The running piece began with this stamp. The bags are asked only about stamps since.
     since: Stamp,
     /// Of earlier ones these precede it.
     serial_below: Stamp,
@@ -89,7 +102,7 @@ struct Release {
 
 /// A live task, or a finish open in one.
 #[derive(Clone, Copy, Debug)]
-enum Frame {
+enum LiveScope {
     Task {
         /// That waits for it.
         finish: FinishId,
@@ -112,7 +125,7 @@ pub struct Synchronised {
     knowledge: Knowledge,
     /// The running step's.
     mind: Mind,
-    live: Vec<Frame>,
+    live: Vec<LiveScope>,
     /// Of suspended tasks.
     suspended: IdMap<TaskId, Mind>,
     /// Stamps below precede all suspended tasks and all that run in a later piece.
@@ -150,14 +163,15 @@ impl Synchronised {
         None
     }
 
-    /// The object of the first release that a stamp precedes and that the running step knows: what passed on to it that the earlier
-    /// one is over. It is not known if the task was suspended before it released anything.
+    /// The object of the first release that a stamp precedes and that the running step knows: what
+    /// passed on to it that the earlier one is over. It is not known if the task was suspended
+    /// before it released anything.
     pub fn passed_on_by(&mut self, earlier: Stamp) -> Option<ObjectId> {
         self.known_after(earlier)?.object
     }
 
-    /// Whether a stamp from before the running piece precedes it by structure. The pieces by whose ends that is known came one after the other,
-    /// so only one of them can have been running.
+    /// Whether a stamp from before the running piece precedes it by structure. The pieces by whose
+    /// ends that is known came one after the other, so only one of them can have been running.
     fn is_of_earlier_piece(&self, earlier: Stamp) -> bool {
         let ends = self.knowledge.next(self.mind.surely, self.after(earlier));
         ends.is_some_and(|release| {
@@ -254,7 +268,7 @@ impl Synchronised {
     /// A task that belongs to the finish has ended and knew this.
     fn tell_finish(&mut self, waits: FinishId, known: Known) -> Result<(), Failure> {
         for frame in self.live.iter_mut().rev() {
-            if let Frame::Finish { finish, ended_know } = frame
+            if let LiveScope::Finish { finish, ended_know } = frame
                 && *finish == waits
             {
                 *ended_know = self.knowledge.union(*ended_know, known)?;
@@ -267,7 +281,7 @@ impl Synchronised {
     fn join(&mut self, joined: FinishId) -> Result<(), Failure> {
         let mut ended = Known::NOTHING;
         for frame in self.live.iter_mut().rev() {
-            let Frame::Finish { finish, ended_know } = frame else {
+            let LiveScope::Finish { finish, ended_know } = frame else {
                 break;
             };
             ended = self.knowledge.union(ended, *ended_know)?;
@@ -281,7 +295,7 @@ impl Synchronised {
 
     fn begin_task(&mut self, finish: FinishId) -> Result<(), Failure> {
         make_room(&mut self.live, 1, "live tasks and finishes")?;
-        self.live.push(Frame::Task {
+        self.live.push(LiveScope::Task {
             finish,
             creator: self.mind,
             releases: self.releases.len(),
@@ -291,7 +305,7 @@ impl Synchronised {
     }
 
     fn end_task(&mut self) -> Result<(), Failure> {
-        if let Some(Frame::Task {
+        if let Some(LiveScope::Task {
             finish,
             creator,
             releases,
@@ -355,8 +369,8 @@ impl Synchronised {
 
     fn find_floor(&mut self) {
         let creators = self.live.iter().filter_map(|frame| match frame {
-            Frame::Task { creator, .. } => Some(creator),
-            Frame::Finish { .. } => None,
+            LiveScope::Task { creator, .. } => Some(creator),
+            LiveScope::Finish { .. } => None,
         });
         let later_pieces = creators
             .chain([&self.mind])
@@ -410,7 +424,7 @@ impl Order for Synchronised {
             Event::TaskBegin { finish, .. } => self.begin_task(finish)?,
             Event::FinishBegin { finish, .. } => {
                 make_room(&mut self.live, 1, "live tasks and finishes")?;
-                self.live.push(Frame::Finish {
+                self.live.push(LiveScope::Finish {
                     finish,
                     ended_know: Known::NOTHING,
                 });
@@ -499,6 +513,6 @@ impl Order for Synchronised {
             + self.knowledge.used_bytes()
             + self.releases.capacity() * size_of::<Release>()
             + self.objects.capacity() * size_of::<(ObjectId, Known)>()
-            + self.live.capacity() * size_of::<Frame>()
+            + self.live.capacity() * size_of::<LiveScope>()
     }
 }

@@ -1,11 +1,13 @@
-//! Detectors whose fast path is inline, as compiled code uses them: a check for each location, and a check for each range.
+//! Detectors whose fast path is inline, as compiled code uses them: a check for each location, and
+//! a check for each range.
 
 use finishline_detect::inline::{Conflict, FastPath, Inline};
 use finishline_detect::order::{Contexts, Order, Synchronised};
 use finishline_model::{Access, AccessId, Event, LockId, Observer};
 use std::ptr::NonNull;
 
-/// What compiled code does with a detector whose fast path is inline: cells by location, and a fast path that decides what it can.
+/// What compiled code does with a detector whose fast path is inline: cells by location, and a fast
+/// path that decides what it can.
 pub(crate) struct InlineChecks<O: Order> {
     fast: Box<FastPath>,
     pub(crate) detector: Inline<O>,
@@ -18,7 +20,8 @@ impl<O: Order> InlineChecks<O> {
     pub(crate) fn new(locations: u64) -> Self {
         let mut fast = Box::new(FastPath::IDLE);
         let mut detector = Inline::new().unwrap();
-        // SAFETY: the box lives as long as the detector and does not move, and is read only between calls of the detector.
+        // SAFETY: the box lives as long as the detector and does not move, and is read only between
+        // calls of the detector.
         unsafe { detector.attach(NonNull::from(&mut *fast)) };
         InlineChecks {
             fast,

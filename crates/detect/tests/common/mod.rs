@@ -1,14 +1,16 @@
-//! Event streams written as little programs, and the comparison of every detector with the oracle on
-//! one of them.
+//! Event streams written as little programs, and the comparison of every detector with the oracle
+//! on one of them.
 //!
 //! The notation, words separated by blanks: `ra` and `wb` read a and write b; `ra+3*2` reads three
-//! locations two apart; `async{ … }`, `finish{ … }`, `begin{ … }` (begin_finish), `scope{ … }` (a sync
-//! scope), `spawn{ … }`, `isolated{ … }`; `sync` joins the innermost scope of its task. `escape1{ … }` is a task that the
-//! finish around the innermost one waits for, and so on; `lock0{ … }` and `shared0{ … }` hold lock 0 exclusively and shared,
-//! `atomic{ … }` makes accesses atomic; `release0`, `update0` and `acquire0` release object 0, release it and keep its earlier
-//! releases in effect, and acquire it; `glimpse0` acquires it until `forget` or, for good, `keep`. `thread{ … }` is a task of the root finish that is suspended at each
-//! `pause` that is in no task and finish inside it; `resume0` resumes the suspended one that has waited longest, `resume1` the next one, and in
-//! the end all are. Locations are the letters, small ones first.
+//! locations two apart; `async{ … }`, `finish{ … }`, `begin{ … }` (begin_finish), `scope{ … }` (a
+//! sync scope), `spawn{ … }`, `isolated{ … }`; `sync` joins the innermost scope of its task.
+//! `escape1{ … }` is a task that the finish around the innermost one waits for, and so on; `lock0{
+//! … }` and `shared0{ … }` hold lock 0 exclusively and shared, `atomic{ … }` makes accesses atomic;
+//! `release0`, `update0` and `acquire0` release object 0, release it and keep its earlier releases
+//! in effect, and acquire it; `glimpse0` acquires it until `forget` or, for good, `keep`. `thread{
+//! … }` is a task of the root finish that is suspended at each `pause` that is in no task and
+//! finish inside it; `resume0` resumes the suspended one that has waited longest, `resume1` the
+//! next one, and in the end all are. Locations are the letters, small ones first.
 
 #![allow(dead_code, reason = "each test file uses its part")]
 
@@ -225,7 +227,7 @@ pub(crate) fn show(words: &[Word]) -> String {
 const SITE: SiteId = SiteId(0);
 
 /// Tells the depth-first run of a program; every access of it has an id of its own.
-struct Teller<'a, O> {
+struct ProgramRun<'a, O> {
     observer: &'a mut O,
     tasks: u32,
     finishes: u32,
@@ -249,7 +251,7 @@ struct LiveTask {
     open: Vec<(FinishId, FinishKind)>,
 }
 
-impl<'a, O: Observer> Teller<'a, O> {
+impl<'a, O: Observer> ProgramRun<'a, O> {
     fn running(&mut self) -> &mut LiveTask {
         self.live.last_mut().expect("main is live")
     }
@@ -467,7 +469,7 @@ impl<'a, O: Observer> Teller<'a, O> {
 }
 
 pub(crate) fn tell(words: &[Word], locations: u64, observer: &mut impl Observer) {
-    let mut teller = Teller {
+    let mut teller = ProgramRun {
         observer,
         tasks: 0,
         finishes: 0,
@@ -496,7 +498,8 @@ pub(crate) fn tell(words: &[Word], locations: u64, observer: &mut impl Observer)
     teller.end_task();
 }
 
-/// Removes single words, constructs with and without what is in them, while the program still fails.
+/// Removes single words, constructs with and without what is in them, while the program still
+/// fails.
 pub(crate) fn shrink(mut words: Vec<Word>, fails: &mut impl FnMut(&[Word]) -> bool) -> Vec<Word> {
     'again: loop {
         for start in 0..words.len() {
@@ -542,7 +545,8 @@ pub(crate) fn from_environment(name: &str, default: u64) -> u64 {
     std::env::var(name).map_or(default, |value| value.parse().expect("a number"))
 }
 
-/// The observed order and its history alone, without the structural history that the second pass has beside them.
+/// The observed order and its history alone, without the structural history that the second pass
+/// has beside them.
 #[derive(Debug)]
 struct ObservedAlone {
     structure: EspBags,
@@ -652,7 +656,8 @@ impl Comparison {
         }
     }
 
-    /// Whether every detector agrees with the oracle within its guarantee; else the first disagreement.
+    /// Whether every detector agrees with the oracle within its guarantee; else the first
+    /// disagreement.
     pub(crate) fn run(&mut self, words: &[Word]) -> Result<(), String> {
         self.oracle.clear();
         tell(words, self.locations, &mut self.oracle);

@@ -1,4 +1,5 @@
-//! What a program says about itself: `//@` directives and `//~` marks, as `programs/rust/README.md` explains them.
+//! What a program says about itself: `//@` directives and `//~` marks, as `programs/rust/README.md`
+//! explains them.
 
 use std::collections::BTreeSet;
 

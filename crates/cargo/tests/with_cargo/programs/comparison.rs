@@ -5,7 +5,8 @@ use serde_json::Value;
 use std::collections::BTreeSet;
 use std::fmt::Debug;
 
-/// Compares the report of one process, made with `--determinacy`, in both directions. The result says what is wrong.
+/// Compares the report of one process, made with `--determinacy`, in both directions. The result
+/// says what is wrong.
 pub(crate) fn complaints(claims: &Claims, marks: &Marks, report: &Value) -> Vec<String> {
     let mut complaints = Complaints(Vec::new());
     complaints.compare(
@@ -67,8 +68,8 @@ pub(crate) fn complaints(claims: &Claims, marks: &Marks, report: &Value) -> Vec<
     complaints.0
 }
 
-/// The exit status of `cargo finishline run --determinacy` that belongs to claims. If nothing is found it is the program's own, and all programs here
-/// end with 0.
+/// The exit status of `cargo finishline run --determinacy` that belongs to claims. If nothing is
+/// found it is the program's own, and all programs here end with 0.
 pub(crate) fn exit_status(claims: &Claims) -> i32 {
     const RACE_FOUND: i32 = 66;
     const FAILED: i32 = 3;

@@ -1,7 +1,8 @@
-//! The text report beside each program with a race or with operations that are not seen, `x.stderr`: compared, or written if `FINISHLINE_BLESS=1`.
+//! The text report beside each program with a race or with operations that are not seen,
+//! `x.stderr`: compared, or written if `FINISHLINE_BLESS=1`.
 //!
-//! What depends on the versions of rustc and rayon is left out of it: lines and numbers of frames of code that is not ours, and how
-//! many accesses there were.
+//! What depends on the versions of rustc and rayon is left out of it: lines and numbers of frames
+//! of code that is not ours, and how many accesses there were.
 
 use std::env;
 use std::fs;

@@ -1,8 +1,9 @@
-//! The programs of `programs/rust/`: the tool must find what each of them claims, neither more nor less.
+//! The programs of `programs/rust/`: the tool must find what each of them claims, neither more nor
+//! less.
 //!
-//! All are built once, in debug and in release. Each is run by `cargo finishline run` in four ways, with the left half of each join first and
-//! with the right one, and all must agree with its claims. So must the claim of its Fin twin, which the suite of Fin
-//! programs checks.
+//! All are built once, in debug and in release. Each is run by `cargo finishline run` in four ways,
+//! with the left half of each join first and with the right one, and all must agree with its
+//! claims. So must the claim of its Fin twin, which the suite of Fin programs checks.
 
 mod claims;
 mod comparison;
@@ -16,7 +17,8 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::sync::OnceLock;
 
-/// Programs about which the tool is still wrong, and why. One that is right is a failure, too: it is to be struck off.
+/// Programs about which the tool is still wrong, and why. One that is right is a failure, too: it
+/// is to be struck off.
 const KNOWN_GAPS: &[(&str, &str)] = &[];
 
 const PROGRAMS: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../programs");

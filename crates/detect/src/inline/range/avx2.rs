@@ -1,8 +1,10 @@
 //! [`Rule::apply`] with AVX2: a block of sixteen cells is four vectors of four.
 //!
-//! A cell is covered if its two stamps, each less the first one of its interval, are below the interval's length. So in each
-//! of the eight places of a vector the highest difference of the block decides, and a block costs a subtraction and a maximum a vector,
-//! and one comparison. What lies between the cells that count is left out of that comparison alone: strides cost nothing more.
+//! A rule covers a cell if each of its two stamps, minus the first stamp of the interval, is below
+//! the interval's length. So in each of the eight lanes the greatest difference of the block
+//! decides. A block costs one subtraction and one maximum for each vector, and one comparison.
+//! Cells between those that count are left out of the comparison only, so strides cost nothing
+//! more.
 
 #![allow(unsafe_code)]
 
