@@ -132,7 +132,8 @@ impl Claims {
             "racing" => self.racing.extend(words()),
             "stdout" => self.stdout.push(value.to_owned()),
             // Claims about every input, which no run can confirm.
-            "prove" | "race" | "source" | "benign" | "dead" | "never-written" | "reason" => {}
+            "prove" | "race" | "source" | "benign" | "dead" | "never-written" | "range"
+            | "reason" => {}
             _ => return Err(format!("unknown directive `{key}`")),
         }
         Ok(())

@@ -88,6 +88,17 @@ impl<'p> Claims<'p> {
             self.wrong
                 .push(format!("it is {verdict}, claimed {claimed:?}"));
         }
+        let ranges = answer.proof.range.iter().map(|range| {
+            let end = |word, end: Option<i64>| end.map(|end| format!(" {word} {end}"));
+            let ends = [end("at least", range.least), end("at most", range.greatest)];
+            let ends: Vec<String> = ends.into_iter().flatten().collect();
+            format!("{}{}", range.parameter, ends.join(""))
+        });
+        let (ranges, claimed) = (ranges.collect::<Vec<_>>(), self.directives("range"));
+        if !claimed.is_empty() && claimed != ranges {
+            self.wrong
+                .push(format!("it holds for {ranges:?}, claimed {claimed:?}"));
+        }
         for reason in self.directives("reason") {
             let given = answer
                 .proof

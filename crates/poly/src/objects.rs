@@ -366,7 +366,7 @@ impl<'f> Objects<'f> {
                     else {
                         return Ok(None);
                     };
-                    if let Some(inputs) = self.facts.stores_misfit(self.isl, *write)?
+                    if let Some(inputs) = self.misfits(*write)?
                         && !self.excluded.borrow_mut().add(self.isl, &inputs)?
                     {
                         return Ok(None);
@@ -390,6 +390,16 @@ impl<'f> Objects<'f> {
                 self.or_anything(symbol, &values).map(Some)
             }
         }
+    }
+
+    /// The inputs for which what a write stores may not fit 64 bits; none if it always does.
+    fn misfits(&self, write: AccessIndex) -> Result<Option<Set>> {
+        let Some(misfit) = self.facts.stores_misfit(self.isl, write)? else {
+            return Ok(None);
+        };
+        let (misfit, _) = self.defined(&misfit)?;
+        let inputs = misfit.exists(|symbol| symbol.kind != Kind::Parameter)?;
+        Ok((!inputs.is_empty()?).then_some(inputs))
     }
 
     /// A definition for all instances: where it says nothing, because control does not come there, any value will do. A choice

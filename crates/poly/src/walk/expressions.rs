@@ -297,7 +297,7 @@ impl Walker<'_> {
 
     /// The quotient, rounded towards zero.
     fn truncated(&mut self, value: &Affine, by: i64) -> Result<Affine> {
-        if by == -1 {
+        if by == -1 && !self.fits {
             // The least integer has no opposite: such a division fails.
             let fails = value.at_most(&self.isl.constant(i64::MIN)?)?;
             self.domain = self.domain.subtract(&fails)?;

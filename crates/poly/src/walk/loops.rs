@@ -125,6 +125,16 @@ impl Walker<'_> {
         };
         self.inside(inside, |walker| {
             walker.start_iteration(&carried, &number)?;
+            if walker.may_leave(symbol)? && is_plain(condition) {
+                // It is evaluated only if it held before. The first operand that does not fit is evaluated, too, so it is
+                // among these iterations.
+                let held = walker.condition_if_it_fits(condition)?;
+                let fails = reached.subtract(&held)?;
+                if walker.is_known(&fails)? {
+                    let reachable = walker.before_the_end(symbol, &fails, descending)?;
+                    walker.domain = walker.domain.intersect(&reachable)?;
+                }
+            }
             let value = walker.expression(condition)?;
             holds = walker.condition(value)?;
             // Reached only while it held for all iterations so far, which is said of the whole loop below.
@@ -447,6 +457,23 @@ impl Walker<'_> {
         Ok(())
     }
 
+    /// The iterations of a loop that come before those that end it, or are the first of these.
+    fn before_the_end(&self, symbol: Symbol, ends: &Set, descending: bool) -> Result<Set> {
+        let earlier = self.in_full(ends)?;
+        let earlier = earlier.rename(|it: Symbol| if it == symbol { it.in_copy(1) } else { it })?;
+        let (now, then) = (
+            self.isl.symbol(symbol)?,
+            self.isl.symbol(symbol.in_copy(1))?,
+        );
+        let before = if descending {
+            now.less(&then)?
+        } else {
+            then.less(&now)?
+        };
+        let over = earlier.intersect(&before)?;
+        over.exists(|it| it == symbol.in_copy(1))?.complement()
+    }
+
     /// Takes the iterations out that come after one that ended the loop: one that broke out of it or returned, or the
     /// first for which its condition failed.
     fn end_early(
@@ -464,20 +491,7 @@ impl Walker<'_> {
         let symbol = left.symbol;
         self.loops.push(symbol);
         let going_on = if self.is_known(&ends)? {
-            let earlier = self.in_full(&ends)?;
-            let earlier =
-                earlier.rename(|it: Symbol| if it == symbol { it.in_copy(1) } else { it })?;
-            let (now, then) = (
-                self.isl.symbol(symbol)?,
-                self.isl.symbol(symbol.in_copy(1))?,
-            );
-            let before = if descending {
-                now.less(&then)?
-            } else {
-                then.less(&now)?
-            };
-            let over = earlier.intersect(&before)?;
-            over.exists(|it| it == symbol.in_copy(1))?.complement()?
+            self.before_the_end(symbol, &ends, descending)?
         } else {
             self.doubt_barriers(made.1, site);
             let reached = self.unknown(ReasonKind::Unbounded, site)?;
@@ -536,6 +550,19 @@ impl Left {
     /// It never was.
     fn is_whole(&self) -> Result<bool> {
         self.breaks_or_returns.is_empty()
+    }
+}
+
+/// Whether evaluating an expression computes and does nothing else.
+fn is_plain(expression: &Expression) -> bool {
+    match &expression.kind {
+        ExpressionKind::Const(_) | ExpressionKind::Local(_) => true,
+        ExpressionKind::Unary(_, operand) | ExpressionKind::Convert(operand) => is_plain(operand),
+        ExpressionKind::Binary(_, left, right)
+        | ExpressionKind::Compare(_, left, right)
+        | ExpressionKind::And(left, right)
+        | ExpressionKind::Or(left, right) => is_plain(left) && is_plain(right),
+        _ => false,
     }
 }
 

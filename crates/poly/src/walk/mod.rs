@@ -84,6 +84,8 @@ pub(crate) struct Walker<'p> {
     /// What is known of the sizes of the arrays that control came past, apart from the domain, which it would make
     /// unreadable.
     sized: Set,
+    /// Operands are taken to fit 64 bits, for a condition that is only tried.
+    fits: bool,
     isolated: bool,
     frames: Vec<Frame>,
     /// Of the loops around, how control left their iterations.
@@ -109,6 +111,7 @@ pub(crate) fn walk(isl: &Isl, program: &Program) -> Result<Facts> {
         loops: Vec::new(),
         domain: isl.everything()?,
         sized: isl.everything()?,
+        fits: false,
         isolated: false,
         frames: Vec::new(),
         jumps: Vec::new(),

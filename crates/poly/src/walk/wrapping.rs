@@ -29,7 +29,7 @@ use crate::range::between;
 use crate::sets::{Affine, Isl, Result, Set};
 use crate::symbols::{Kind, Symbol};
 use finishline_answer::proof::ReasonKind;
-use finishline_fin::hir::Type;
+use finishline_fin::hir::{Expression, Type};
 use finishline_model::SiteId;
 
 /// Runs make fewer steps.
@@ -60,15 +60,35 @@ impl Walker<'_> {
         range: (i128, i128),
         site: SiteId,
     ) -> Result<Affine> {
+        if self.fits {
+            return Ok(operand);
+        }
         let here = [&self.domain, &self.sized];
-        let Some(inputs) = self.facts.leaves(self.isl, &operand, range, here)? else {
+        let Some(outside) = self.facts.outside(self.isl, &operand, range, here)? else {
             return Ok(operand);
         };
+        let inputs = outside.exists(|symbol| symbol.kind != Kind::Parameter)?;
         if self.facts.excluded.add(self.isl, &inputs)? {
             Ok(operand)
         } else {
             self.unknown(ReasonKind::Wraps, site)
         }
+    }
+
+    /// Whether a counter may leave 64 bits, as far as is known where control is.
+    pub(super) fn may_leave(&self, counter: Symbol) -> Result<bool> {
+        let here = [&self.domain, &self.sized];
+        let value = self.isl.symbol(counter)?;
+        let outside = self.facts.outside(self.isl, &value, INT, here)?;
+        Ok(outside.is_some())
+    }
+
+    /// A condition without accesses or calls, as if its operands fitted.
+    pub(super) fn condition_if_it_fits(&mut self, condition: &Expression) -> Result<Set> {
+        self.fits = true;
+        let value = self.expression(condition);
+        self.fits = false;
+        self.condition(value?)
     }
 
     /// Notes how far a counter gets that starts at a value and changes by a step, at most so often.
@@ -123,20 +143,20 @@ impl Walker<'_> {
 }
 
 impl Facts {
-    /// The inputs for which what an access stores may not fit 64 bits; none if it always does.
+    /// The instances of a write for which what it stores may not fit 64 bits; none if it always does.
     pub(crate) fn stores_misfit(&self, isl: &Isl, write: AccessIndex) -> Result<Option<Set>> {
         let access = &self.accesses[write];
         match &access.stored {
             Stored::Number { value, sized } => {
-                self.leaves(isl, value, INT, [&access.domain, sized])
+                self.outside(isl, value, INT, [&access.domain, sized])
             }
             _ => Ok(None),
         }
     }
 
-    /// The inputs for which an expression may leave a range at a place of the
-    /// program, of which the domain and the sizes of arrays are given; none if it never does.
-    fn leaves(
+    /// The instances for which an expression may leave a range at a place of the program, of which the domain and the
+    /// sizes of arrays are given; none if it never does.
+    fn outside(
         &self,
         isl: &Isl,
         operand: &Affine,
@@ -158,8 +178,7 @@ impl Facts {
             return Ok(None);
         }
         let outside = self.possible(isl, &self.in_full(&outside)?)?;
-        let inputs = outside.exists(|symbol| symbol.kind != Kind::Parameter)?;
-        Ok((!inputs.is_empty()?).then_some(inputs))
+        Ok((!outside.is_empty()?).then_some(outside))
     }
 
     /// A condition without the points that no run can reach.
