@@ -1,4 +1,6 @@
-//! From findings to an answer: each kernel judged, the same pair of accesses told once for a location.
+//! Judges each kernel by its findings and puts the answer together.
+//!
+//! A pair of accesses that races at one location in several ways is told once.
 
 use crate::facts::{Gap, Touched};
 use crate::kernels::{self, KernelId};
@@ -51,7 +53,8 @@ pub struct Harmless {
 }
 
 impl Answer {
-    /// The accesses that race with nothing when main gets these arguments. An argument that is no integer is `None`.
+    /// The accesses that race with nothing when main gets these arguments. An argument that is no
+    /// integer is `None`.
     pub fn harmless(&self, arguments: &[Option<i64>]) -> BTreeSet<AccessId> {
         self.for_arguments(arguments).accesses
     }
@@ -276,9 +279,9 @@ impl Judge<'_> {
         }
     }
 
-    /// Something that was not taken apart: its tasks may race with each other, and whatever goes on after it with those
-    /// that it leaves behind. (What runs beside it is in the same kernel, which knows of it.) Returns the accesses that may be
-    /// part of it.
+    /// Something that was not taken apart: its tasks may race with each other, and whatever goes on
+    /// after it with those that it leaves behind. (What runs beside it is in the same kernel, which
+    /// knows of it.) Returns the accesses that may be part of it.
     fn foreign(&self, words: &Words, gap: &Gap, kernels: &mut Vec<Kernel>) -> BTreeSet<AccessId> {
         let source = &self.program.source;
         let all = (0..source.accesses.len()).map(AccessId::from_index);
@@ -368,7 +371,8 @@ impl Judge<'_> {
 
     /// What the findings say of a kernel.
     fn tell(&mut self, words: &Words, found: &[Finding], kernel: &mut Kernel) -> Result<()> {
-        // What may wait was taken to wait for nothing: enough for a proof, but no race is certain then.
+        // What may wait was taken to wait for nothing: enough for a proof, but no race is certain
+        // then.
         if found.is_empty() {
             kernel.reasons.clear();
             return Ok(());
@@ -399,8 +403,9 @@ impl Judge<'_> {
         Ok(())
     }
 
-    /// The races in words. Two accesses that race at one location in several ways, as in several calls or iterations of several
-    /// loops, are told once: by the smallest case, a harmful one if there is any, and for the inputs of all of them.
+    /// The races in words. Two accesses that race at one location in several ways, as in several
+    /// calls or iterations of several loops, are told once: by the smallest case, a harmful one if
+    /// there is any, and for the inputs of all of them.
     fn races(&self, words: &Words, found: &[&Finding]) -> Result<Vec<StaticRace>> {
         let facts = words.objects.facts;
         let command = format!("finishline check {}", shell_word(&self.program.source.path));

@@ -1,7 +1,8 @@
 //! Holds the prover to what the programs of `programs/affine` claim about every input.
 //!
-//! A claim is a relation between instances in isl's syntax, worked out by hand; here it is compared with the relation that
-//! the prover found, for all parameters at once. `programs/README.md` explains the directives.
+//! A claim is a relation between instances in isl's syntax, worked out by hand; here it is compared
+//! with the relation that the prover found, for all parameters at once. `programs/README.md`
+//! explains the directives.
 
 use crate::facts::{AccessIndex, Facts};
 use crate::kernels;

@@ -1,9 +1,10 @@
-//! What was taken from a program: its shared accesses, each with where it stands, when it happens and what it touches.
+//! What the walk found: the shared accesses, each with its path, its domain and its place.
 //!
-//! All calls are unfolded, so one access of the source may occur several times, with another path each time. An
-//! *instance* of an access is an assignment of integers to the counters of the loops around it. Whatever is not
-//! computed from counters and parameters is a [`Value`](Kind::Value) symbol: unknown, but one and the same integer in all
-//! instances that agree in the counters of the loops around the place where it was computed.
+//! All calls are unfolded. One access of the source may occur several times, each time with
+//! another path. An *instance* of an access assigns integers to the counters of the loops around
+//! it. A value that is not computed from counters and parameters is a symbol of
+//! kind [`Value`](Kind::Value). The symbol is unknown, but it is the same integer in all instances
+//! that agree in the counters of the loops around the place where it was computed.
 
 use crate::order::Path;
 use crate::range::Excluded;
@@ -107,7 +108,8 @@ pub(crate) enum Stored {
     Unknown,
 }
 
-/// A `new` in one unfolding of calls. Its objects are told apart by the counters of the loops around it.
+/// A `new` in one unfolding of calls. Its objects are told apart by the counters of the loops
+/// around it.
 pub(crate) struct Allocation {
     pub(crate) id: AllocationId,
     pub(crate) loops: Vec<Symbol>,
@@ -127,10 +129,10 @@ pub(crate) enum Reference {
         yes: ReferenceIndex,
         no: ReferenceIndex,
     },
-    /// One of several, nobody knows which.
+    /// One of several; which one is unknown.
     Any(Vec<ReferenceIndex>),
-    /// A value from inside loops that have been left, of some iteration: only the first counters are still the same. It is
-    /// always one of several in an `Any`.
+    /// A value from inside loops that have been left, of some iteration: only the first counters
+    /// are still the same. It is always one of several in an `Any`.
     Outside {
         reference: ReferenceIndex,
         loops: Vec<Symbol>,
@@ -141,7 +143,7 @@ pub(crate) enum Reference {
 /// A `sync`: waits for all tasks created before it in its scope.
 pub(crate) struct Barrier {
     pub(crate) path: Path,
-    /// The path of the scope is its beginning, of so many steps.
+    /// The number of steps of the path that lead to the scope.
     pub(crate) scope: usize,
     pub(crate) domain: Set,
 }
@@ -161,7 +163,8 @@ pub(crate) struct Gap {
 }
 
 impl Gap {
-    /// It may access anything. Others are about the order alone: something that may wait was taken to wait for nothing.
+    /// It may access anything. Others are about the order alone: something that may wait was taken
+    /// to wait for nothing.
     pub(crate) fn is_foreign(&self) -> bool {
         matches!(self.reason, ReasonKind::Recursive | ReasonKind::TooLarge)
     }
@@ -186,12 +189,13 @@ impl Facts {
         self.references.len() - 1
     }
 
-    /// Whether something may access memory that nobody looked at.
+    /// Whether some code was not unfolded: it may access any memory.
     pub(crate) fn has_foreign(&self) -> bool {
         self.gaps.iter().any(Gap::is_foreign)
     }
 
-    /// A condition with the definitions of values put in, as far as these don't depend on what reads see.
+    /// A condition with the definitions of values put in, as far as these don't depend on what
+    /// reads see.
     pub(crate) fn in_full(&self, condition: &Set) -> Result<Set> {
         self.substituted(condition, |_| true)
     }

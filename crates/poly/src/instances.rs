@@ -1,8 +1,7 @@
-//! What the sets say for given arguments: every instance of an access, every racing pair, every source of a read, and what
-//! is remarked about them.
+//! What the sets say for given arguments: accesses, racing pairs, sources of reads and remarks.
 //!
-//! For tests, which compare it with what a run does, and for tools that show it. The [`Families`] of a program are found once; for
-//! arguments of main they are enumerated without isl.
+//! Tests compare these with a run, and tools show them. The [`Families`] of a program are found
+//! once. For arguments of main they are enumerated without isl.
 
 use crate::facts::{Access, AccessIndex, Facts};
 use crate::objects::Objects;
@@ -21,9 +20,10 @@ use std::collections::{BTreeMap, BTreeSet};
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Instance {
     pub access: AccessId,
-    /// Of all calls of its function, unfolded, the how-manieth in the order of evaluation.
+    /// Index among the unfolded calls of its function, in the order of evaluation.
     pub unfolding: usize,
-    /// Of the loops around it and around its calls, outermost first; [`Families::counters`] says what counts a `while`.
+    /// Of the loops around it and around its calls, outermost first; [`Families::counters`] says
+    /// what counts a `while`.
     pub counters: Vec<i64>,
 }
 
@@ -54,7 +54,7 @@ pub struct Remarks {
     pub benign: Vec<(Benign, [Instance; 2])>,
 }
 
-/// Of each access in each unfolding: its id, and the how-manieth it is.
+/// The id and the unfolding of each access.
 pub(crate) struct Names(Vec<(AccessId, usize)>);
 
 impl Names {
@@ -351,7 +351,8 @@ impl Families {
         !self.unsure.iter().any(is)
     }
 
-    /// Everything that is known of a run with these arguments; none if some of it is unknown or too far from 0.
+    /// Everything that is known of a run with these arguments; none if some of it is unknown or too
+    /// far from 0.
     pub fn at(&self, arguments: &[i64]) -> Option<Instances> {
         if self.vague {
             return None;

@@ -1,7 +1,8 @@
 //! Kernels (§5.4 of the paper): the parts of a program that can be judged by themselves.
 //!
-//! An outermost finish that is no part of a task orders all inside it after all before it and before all after it, so races
-//! inside it are its own affair. What is parallel to anything outside such a finish belongs to the program as a whole.
+//! Take an outermost finish that is not part of a task. What is before the finish happens before
+//! everything inside, and everything inside before what is after. So the finish is a kernel of its
+//! own. What is parallel to something outside belongs to the kernel of the whole program.
 
 use crate::facts::{AccessIndex, Facts};
 use crate::order::Step;
@@ -32,7 +33,8 @@ pub(crate) struct Kernels {
     pub(crate) list: Vec<(KernelId, Vec<AccessIndex>)>,
 }
 
-/// Divides the accesses of a program. What was not taken apart may access anything, so it counts as well.
+/// Divides the accesses of a program. What was not taken apart may access anything, so it counts as
+/// well.
 pub(crate) fn divide(facts: &Facts) -> Kernels {
     let mut parts: Vec<Part> = Vec::new();
     let mut escapes = false;

@@ -1,24 +1,30 @@
 //! A static answer about a Fin program, for every input: its shared accesses as sets of integers.
 //!
 //! ```text
-//! typed tree ─ walk ─► accesses: path, domain, place ─ objects, sources ─► locations ─ order, races ─► kernels ─► proof
+//! typed tree ─ walk ─► accesses: path, domain, place ─ objects, sources ─► locations
+//!            locations ─ order, races ─► findings ─ kernels, answer ─► proof
 //! ```
 //!
-//! - [`walk`]: a symbolic run of main with all calls unfolded; what is not affine becomes an unknown with its reason.
+//! - [`walk`]: a symbolic run of main with all calls unfolded; what is not affine becomes an
+//!   unknown with its reason.
 //! - [`order`]: what happens before what, from paths (Algorithm H).
 //! - [`objects`]: which locations an access touches; aliasing is decided here.
 //! - [`sources`]: which writes a read can see (array dataflow analysis, by instance).
-//! - [`races`]: the pairs of instances that conflict in parallel; [`remarks`]: what the sources tell besides.
+//! - [`races`]: the pairs of instances that conflict in parallel; [`remarks`]: what the sources
+//!   tell besides.
 //! - [`range`]: the inputs that an answer is about.
-//! - [`kernels`], [`answer`], [`words`]: the parts of a program, what is known of each, and how it is told.
-//! - [`instances`], [`relation`], [`points`]: the same for given arguments, one by one, for those who compare it with a run.
+//! - [`kernels`], [`answer`], [`words`]: the parts of a program, what is known of each, and how it
+//!   is told.
+//! - [`instances`], [`relation`], [`points`]: the same for given arguments, one by one, for those
+//!   who compare it with a run.
 //! - [`sets`], [`symbols`]: integer sets, by isl.
 //!
-//! **What is established.** The accesses that are found are a superset of those that happen, so a kernel without a racing
-//! pair is proved for every input. A pair that involves nothing unknown is a race. Anything else is
-//! unknown, with the reasons. Taken for granted is that the program does not fail before (an index out of bounds, a failed
-//! assertion). Sets speak of endless integers; [`walk`] makes sure that this holds for integers of 64 bits, for the inputs
-//! that [`range`] states.
+//! **What is established.** The accesses that are found are a superset of those that happen, so a
+//! kernel without a racing pair is proved for every input. A pair that involves nothing unknown is
+//! a race. Anything else is unknown, with the reasons. Taken for granted is that the program does
+//! not fail before (an index out of bounds, a failed assertion). Sets speak of endless integers;
+//! [`walk`] makes sure that this holds for integers of 64 bits, for the inputs that [`range`]
+//! states.
 
 #![forbid(unsafe_code)]
 
@@ -72,7 +78,8 @@ pub enum Detail {
 pub enum Budget {
     /// For each kernel.
     Time(Duration),
-    /// Altogether, in steps of isl's innermost loops, so that the answer does not depend on the machine.
+    /// Altogether, in steps of isl's innermost loops, so that the answer does not depend on the
+    /// machine.
     Operations(u64),
 }
 

@@ -1,9 +1,10 @@
-//! Which locations an access touches: references followed back to the allocations they come from.
+//! Which locations an access touches: references are followed back to their allocations.
 //!
-//! A location has coordinates: the counters of the loops around the allocation of its object, which tell the objects of one
-//! `new` apart, then the indices. The *slot* says which allocation and which field. Two accesses touch the same
-//! location in some instances if their slots are equal and their sets, over counters and coordinates, have common
-//! coordinates. A reference that was read from memory is what the read's [producers](crate::sources) stored there.
+//! A location has coordinates. First come the counters of the loops around the allocation, which
+//! tell the objects of one `new` apart, then the indices. The *slot* is the allocation and the
+//! field. Two accesses touch the same location if their slots are equal and their sets have common
+//! coordinates. A reference that was read from memory is what the read's
+//! [producers](crate::sources) stored there.
 
 use crate::facts::{
     AccessIndex, AllocationIndex, Definition, Facts, Reference, ReferenceIndex, Stored, Touched,
@@ -26,7 +27,7 @@ pub(crate) enum Slot {
     Global(GlobalId),
     Field(AllocationIndex, u32),
     Elements(AllocationIndex),
-    /// Objects that were made where nobody looked, by type and field.
+    /// Objects from code that was not unfolded, by type and field.
     Foreign(String, Option<u32>),
 }
 
@@ -311,7 +312,8 @@ impl<'f> Objects<'f> {
         Ok(())
     }
 
-    /// The condition that makes a value what it is, in terms of other symbols; none if it remains unknown.
+    /// The condition that makes a value what it is, in terms of other symbols; none if it remains
+    /// unknown.
     pub(crate) fn definition(&self, symbol: Symbol) -> Result<Rc<Option<Set>>> {
         worked_out(
             &self.definitions,
@@ -402,17 +404,18 @@ impl<'f> Objects<'f> {
         Ok((!inputs.is_empty()?).then_some(inputs))
     }
 
-    /// A definition for all instances: where it says nothing, because control does not come there, any value will do. A choice
-    /// that takes the value only in some instances must not lose the others.
+    /// A definition for all instances: where it says nothing, because control does not come there,
+    /// any value will do. A choice that takes the value only in some instances must not lose the
+    /// others.
     fn or_anything(&self, symbol: Symbol, definition: &Set) -> Result<Set> {
         let elsewhere = definition.exists(|it| it == symbol)?.complement()?;
         definition.union(&elsewhere)
     }
 
-    /// A condition on the counters of the loops around an allocation as one on the coordinates of its objects; none if
-    /// it depends on something that only those who allocated it know.
+    /// A condition on the counters of the loops around an allocation as one on the coordinates of
+    /// its objects; none if it depends on something that only those who allocated it know.
     fn at_allocation(&self, set: &Set, loops: &[Symbol], kind: Kind) -> Result<Option<Set>> {
-        // Whoever uses the array has other values of what was computed in these loops.
+        // These loops have other counters where the array is used.
         let set = (self.facts).substituted(set, |value| value.loops > 0)?;
         for symbol in set.symbols()? {
             if symbol.kind == Kind::Value
@@ -467,7 +470,8 @@ impl<'f> Objects<'f> {
         Ok(refined)
     }
 
-    /// Whether a value is the same everywhere and computed from parameters alone: as good as a parameter itself.
+    /// Whether a value is the same everywhere and computed from parameters alone: as good as a
+    /// parameter itself.
     fn is_constant(&self, symbol: Symbol) -> Result<bool> {
         let known = worked_out(
             &self.constants,
@@ -493,7 +497,8 @@ impl<'f> Objects<'f> {
         Ok(*known)
     }
 
-    /// A set with the definitions of its values put in, except for constants, and the values that have none.
+    /// A set with the definitions of its values put in, except for constants, and the values that
+    /// have none.
     pub(crate) fn defined(&self, set: &Set) -> Result<(Set, Vec<Symbol>)> {
         self.substituted(set, |symbol| Ok(!self.is_constant(symbol)?))
     }

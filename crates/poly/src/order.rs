@@ -1,15 +1,17 @@
 //! What happens before what: paths and Algorithm H (§3 of the paper on X10 programs).
 //!
-//! The *path* of an access leads to it from the root of the program: the how-manieth statement of a sequence, a loop with
-//! its counter, a task, a finish. Of two instances the one whose path comes first in lexicographic order is
-//! executed first by a depth-first run. They *diverge* where their paths first differ: at a loop of which they are in different
-//! iterations, or at two statements of one sequence. The earlier one happens before the later one if, on its
-//! path below that point, a finish comes before any task, or there is no task: then somebody waits for it.
-//! Otherwise the two run in parallel. So the order is a union of few cases, each a conjunction of linear
-//! conditions, and so is its complement among the pairs in lexicographic order: no negation is ever needed.
+//! A *path* leads from the root of the program to an access. Its steps are positions in a sequence,
+//! loops with their counters, tasks and finishes. A depth-first run executes instances in the
+//! lexicographic order of their paths. Two instances *diverge* where their paths first differ: in
+//! different iterations of a loop, or at two statements of a sequence. Look at the earlier path
+//! below that point. If a finish comes before any task, or if there is no task, the earlier instance
+//! happens before the later one. Otherwise they run in parallel.
 //!
-//! A `sync` in addition waits for whatever was created before it in its scope, so it is a finish that the path does not
-//! show: pairs with one in between are taken out.
+//! So the order is a union of few cases, each a conjunction of linear conditions. The same holds for
+//! its complement among the pairs in lexicographic order: no negation is needed.
+//!
+//! A `sync` waits for all tasks created before it in its scope. The path does not show it, so pairs
+//! with a `sync` in between are taken out.
 
 use crate::facts::Barrier;
 use crate::sets::{Isl, Result, Set};
@@ -18,7 +20,7 @@ use std::rc::Rc;
 
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Step {
-    /// The how-manieth of a sequence.
+    /// The position in a sequence.
     Nth(u32),
     Loop {
         counter: Symbol,
@@ -45,7 +47,8 @@ pub(crate) fn loops(path: &[Step]) -> impl Iterator<Item = Symbol> {
 pub(crate) struct Divergence {
     /// The paths are the same up to this step.
     pub(crate) at: usize,
-    /// The loop of whose iterations the first is in an earlier one; none if they are in different statements.
+    /// The loop of whose iterations the first is in an earlier one; none if they are in different
+    /// statements.
     pub(crate) counter: Option<(Symbol, bool)>,
 }
 
@@ -75,7 +78,8 @@ pub(crate) fn divergences<'p>(
     in_loops.chain(in_statements)
 }
 
-/// Whether nobody waits for the first of two accesses that diverge there before the second goes on.
+/// Whether two accesses that diverge there run in parallel: nothing joins the first before the
+/// second.
 pub(crate) fn is_parallel(first: &[Step], divergence: Divergence) -> bool {
     first[divergence.at + 1..]
         .iter()
@@ -137,7 +141,8 @@ impl Order<'_> {
         Ok(set)
     }
 
-    /// The pairs of instances of which the first comes first in a depth-first run, and the second does not wait for it.
+    /// The pairs of instances of which the first comes first in a depth-first run, and the second
+    /// does not wait for it.
     pub(crate) fn beside(
         &self,
         (path, first): (&[Step], &dyn Naming),
@@ -160,7 +165,7 @@ impl Order<'_> {
         (path, first): (&[Step], &dyn Naming),
         (later, second): (&[Step], &dyn Naming),
     ) -> Result<Set> {
-        /// A copy that nobody else uses.
+        /// A copy that is used nowhere else.
         const BARRIER: u8 = 9;
         let own = |symbol: Symbol| match symbol.kind {
             Kind::Counter => symbol.in_copy(BARRIER),

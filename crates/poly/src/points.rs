@@ -1,11 +1,11 @@
 //! The points of a set one by one, when the parameters are given.
 //!
-//! A set is taken out of isl once, as [systems](System) of linear conditions. For given arguments each integer has a range,
-//! which the conditions narrow: in `c + Σ aₖxₖ ≥ 0` no term can be less than what the greatest values of the others leave
-//! to it. What no condition says by itself follows from several: where a range is still wide, the other integers are
-//! eliminated. When nothing narrows further, one of the integers that are not determined yet is tried with each of its values,
-//! the wanted ones first: for the others one value that satisfies the conditions is enough. Every condition has been looked at
-//! with all its integers determined when a point is found, so the points are exact.
+//! A set is taken out of isl once, as [systems](System) of linear conditions. Each integer has a
+//! range, and conditions narrow ranges: in `c + Σ aₖxₖ ≥ 0` the greatest values of all other terms
+//! bound each term from below. Where a range stays wide, the other integers are eliminated. Then the
+//! search tries each value of one open integer, wanted integers first. For the others one value that
+//! satisfies the conditions is enough. A point is found when all conditions have been looked at
+//! with all integers determined, so points are exact.
 
 use crate::sets::{Linear, Result, Set, System};
 use crate::symbols::{Kind, Symbol};
@@ -13,9 +13,10 @@ use std::collections::BTreeSet;
 
 /// Integers further from 0 are not looked for.
 const FARTHEST: i128 = 1 << 10;
-/// Where so many values of an integer are left, it is tried whether all conditions together leave fewer.
+/// Where so many values of an integer are left, it is tried whether all conditions together leave
+/// fewer.
 const NARROW: i128 = 8;
-/// Eliminating stops at so many conditions.
+/// Elimination stops beyond this number of conditions.
 const MOST_CONDITIONS: usize = 1000;
 
 /// The least and the greatest value of each integer.
@@ -45,8 +46,8 @@ impl Points {
         })
     }
 
-    /// The values of the wanted symbols when the parameters have these; none if there are infinitely many, or if
-    /// integers are too far from 0.
+    /// The values of the wanted symbols when the parameters have these; none if there are
+    /// infinitely many, or if integers are too far from 0.
     pub(crate) fn at(&self, arguments: &[i64]) -> Option<BTreeSet<Vec<i64>>> {
         let mut found = BTreeSet::new();
         for system in self.systems.as_ref()? {
@@ -119,8 +120,8 @@ fn next(system: &System, ranges: &mut Ranges, some: &[usize]) -> Option<usize> {
     Some(at)
 }
 
-/// Whether some values within ranges satisfy all conditions; none if that may be so only far from 0. Those that no condition connects
-/// are looked for apart.
+/// Whether some values within ranges satisfy all conditions; none if that may be so only far from
+/// 0. Those that no condition connects are looked for apart.
 fn is_possible(system: &System, ranges: &Ranges) -> Option<bool> {
     let is_open = |at: &usize| ranges[*at].0 < ranges[*at].1;
     let mut open: BTreeSet<usize> = (0..ranges.len()).filter(is_open).collect();
@@ -159,7 +160,8 @@ fn is_part_possible(system: &System, mut ranges: Ranges, part: &[usize]) -> Opti
     (!is_unbounded(ranges[at])).then_some(false)
 }
 
-/// Narrows ranges as far as the conditions do; false if none of their integers satisfy all conditions.
+/// Narrows ranges as far as the conditions do; false if none of their integers satisfy all
+/// conditions.
 fn narrow(system: &System, ranges: &mut [(i128, i128)]) -> bool {
     loop {
         let mut changed = false;
@@ -208,8 +210,8 @@ fn narrow(system: &System, ranges: &mut [(i128, i128)]) -> bool {
     }
 }
 
-/// The range of an integer that all conditions together leave to it, by Fourier's and Motzkin's elimination of those not
-/// determined yet; none if that takes too many conditions.
+/// The range of an integer that all conditions together leave to it, by Fourier's and Motzkin's
+/// elimination of those not determined yet; none if that takes too many conditions.
 fn eliminate_others(system: &System, ranges: &[(i128, i128)], at: usize) -> Option<(i128, i128)> {
     const NOTHING: (i128, i128) = (0, -1);
     // A row is the constant and the factors of what is at least 0.
@@ -342,8 +344,8 @@ mod tests {
             points.at(&[])
         };
         assert_eq!(points(&conditions), Some(BTreeSet::new()));
-        // Without the last one, the third and the fourth leave a ≥ 0, and the second and the fourth b ≤ 0; then b = 0 and a ≤ 1
-        // by the first, and x = 2a.
+        // Without the last one, the third and the fourth leave a ≥ 0, and the second and the fourth
+        // b ≤ 0; then b = 0 and a ≤ 1 by the first, and x = 2a.
         let two = BTreeSet::from([vec![0], vec![2]]);
         assert_eq!(points(&conditions[..4]), Some(two));
         assert_eq!(points(&conditions[..3]), None);

@@ -1,10 +1,10 @@
 //! Races (§5 of the paper): all conflicting parallel pairs, by instance and location.
 //!
-//! Two accesses race if they touch the same location, one of them writes, not both are isolated, and neither happens before
-//! the other. For each way in which their paths can diverge without anybody waiting, that is a conjunction of
-//! linear conditions; it is first asked without the definitions of values, which already excludes most pairs, then with
-//! these, and at last with those of constants, which tend to have many pieces. What is left is a race if nothing unknown is
-//! involved, and otherwise may be one.
+//! Two accesses race if they touch the same location, one of them writes, not both are isolated,
+//! and neither happens before the other. For each way to diverge in parallel that is a conjunction
+//! of linear conditions. The question is asked three times, because most pairs are excluded early:
+//! without the definitions of values, with them, and with those of constants, which tend to have
+//! many pieces. A pair that is left is a race if nothing unknown is involved. Else it may be one.
 
 use crate::facts::{Access, AccessIndex, Facts};
 use crate::objects::{Objects, Slot, Target, Targets};

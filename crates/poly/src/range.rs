@@ -1,9 +1,9 @@
 //! The inputs that an answer is about.
 //!
-//! The prover counts with endless integers, and an `int` wraps around. Where a value may leave 64 bits
-//! for some inputs only, these inputs are *excluded*: nothing is claimed of them. Excluded inputs are far
-//! from 0. A value that may wrap around for inputs near 0 is an unknown instead, because an answer without
-//! these inputs would be worth nothing.
+//! The prover counts with endless integers, and an `int` wraps around. Where a value may leave 64
+//! bits for some inputs only, these inputs are *excluded*: nothing is claimed of them. Excluded
+//! inputs are far from 0. A value that may wrap around for inputs near 0 is an unknown instead,
+//! because an answer without these inputs would be worth nothing.
 
 use crate::sets::{Affine, Isl, Result, Set};
 use crate::symbols::{Kind, Symbol};
@@ -45,8 +45,8 @@ impl Excluded {
         self.0.as_ref()
     }
 
-    /// A simple description of inputs that are not excluded: the largest box of a power of two, without the
-    /// bounds that it does not need. Empty if no input is excluded.
+    /// A simple description of inputs that are not excluded: the largest box of a power of two,
+    /// without the bounds that it does not need. Empty if no input is excluded.
     pub(crate) fn ranges(&self, isl: &Isl) -> Result<Vec<Range>> {
         let Some(excluded) = &self.0 else {
             return Ok(Vec::new());

@@ -1,4 +1,4 @@
-//! What a call may do that is not unfolded: which functions it reaches, and whether tasks are involved.
+//! What a call that is not unfolded may do: which functions it reaches, and which tasks it makes.
 
 use finishline_fin::hir::{
     Argument, Block, Body, Expression, ExpressionKind, FunctionId, PlaceKind, Program, Range,
@@ -122,7 +122,8 @@ impl Visitor<'_> {
                     .for_each(|argument| self.expression(argument));
                 self.called.push(*function);
             }
-            // It may close a finish of the caller, and then tasks are waited for that were taken to go on.
+            // It may close a finish of the caller, and then tasks are waited for that were taken to
+            // go on.
             Statement::BeginFinish(_) | Statement::EndFinish(_) => self.creates(false),
             Statement::Break | Statement::Continue | Statement::Sync(_) => {}
         }

@@ -1,4 +1,4 @@
-//! The order of a program's accesses for given arguments, pair by pair: for tests, which compare it with that of a run.
+//! The order of a program's accesses for given arguments, pair by pair. Tests compare it with a run.
 
 use crate::facts::AccessIndex;
 use crate::instances::{Instance, Names, Pair, counters, of_facts};
@@ -75,7 +75,8 @@ impl Relation {
         self.at(&self.before, arguments)
     }
 
-    /// The pairs that may happen in parallel, first what a depth-first run does first; none if some are too far from 0.
+    /// The pairs that may happen in parallel, first what a depth-first run does first; none if some
+    /// are too far from 0.
     pub fn beside(&self, arguments: &[i64]) -> Option<BTreeSet<[Instance; 2]>> {
         self.at(&self.beside, arguments)
     }

@@ -1,8 +1,8 @@
-//! What dataflow tells beyond races: writes that no read sees, reads of what nobody wrote, races that change nothing.
+//! What dataflow tells besides races: dead writes, reads of starting values, benign races.
 //!
-//! What a program leaves in memory when it ends can't be observed, so a write counts only if a read sees it. The sources of
-//! reads are supersets where something is unknown, so what is none is surely none: a dead write is dead, whatever the unknown
-//! values are.
+//! Memory can't be observed after the program has ended, so a write counts only if a read sees it.
+//! Where something is unknown, the sources of a read are a superset. So a write that is no source is
+//! dead, whatever the unknown values are.
 
 use crate::facts::{AccessIndex, Stored};
 use crate::objects::Objects;
@@ -24,7 +24,8 @@ impl Objects<'_> {
         instances.coalesce()
     }
 
-    /// The instances of an access that are questionable, and in which way. None if that is not known.
+    /// The instances of an access that are questionable, and in which way. None if that is not
+    /// known.
     pub(crate) fn questionable(&self, index: AccessIndex) -> Result<(RemarkKind, Option<Set>)> {
         Ok(match self.facts.accesses[index].kind {
             AccessKind::Read => (RemarkKind::NeverWritten, self.never_written(index)?),
@@ -56,7 +57,8 @@ impl Objects<'_> {
         Ok(Some(dead.coalesce()?))
     }
 
-    /// The instances of a read that see the starting value in every schedule. None if not all writes are known.
+    /// The instances of a read that see the starting value in every schedule. None if not all
+    /// writes are known.
     fn never_written(&self, read: AccessIndex) -> Result<Option<Set>> {
         if self.facts.has_foreign() || self.sources(read)?.incomplete {
             return Ok(None);

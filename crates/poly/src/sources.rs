@@ -1,9 +1,10 @@
 //! Dataflow (§4 of the paper): which writes a read can see, instance by instance.
 //!
-//! A write w is a *source* of a read v of the same location if v does not happen before w and no write x of the location
-//! happens between them: w before x before v. Reads of programs without races have one source or none, then they see
-//! the starting value. Everything is decided by instance: that one statement comes after another says nothing when both are in
-//! a common loop. Whether x surely happens matters: only writes that depend on nothing unknown overwrite others.
+//! A write w is a *source* of a read v of the same location under two conditions: v does not happen
+//! before w, and no write x happens between them (w before x before v). In a program without races a
+//! read has one source, or it sees the starting value. All this is decided by instance, since the
+//! order of two statements says nothing in a common loop. Only a write that depends on nothing
+//! unknown overwrites others, because only that one surely happens.
 
 use crate::facts::{AccessIndex, Touched};
 use crate::objects::{Objects, Slot, worked_out};
@@ -15,7 +16,8 @@ use std::rc::Rc;
 
 /// Where the value of a read comes from.
 pub(crate) struct Sources {
-    /// Writes with the pairs of instances: the read's symbols as they are, the write's in copy 1, and the location.
+    /// Writes with the pairs of instances: the read's symbols as they are, the write's in copy 1,
+    /// and the location.
     pub(crate) writes: Vec<(AccessIndex, Set)>,
     /// The instances that may see the starting value.
     pub(crate) initial: Set,
@@ -96,9 +98,9 @@ impl Objects<'_> {
         Ok(sources)
     }
 
-    /// Whether the sources of a read are what was found and nothing else. Where something unknown is involved, or something
-    /// may wait that was taken to wait for nothing, some that were found may be none; but not if it is the only one, since
-    /// every read has one.
+    /// Whether the sources of a read are what was found and nothing else. Where something unknown
+    /// is involved, or something may wait that was taken to wait for nothing, some that were found
+    /// may be none; but not if it is the only one, since every read has one.
     pub(crate) fn knows_sources(&self, read: AccessIndex) -> Result<bool> {
         if self.facts.has_foreign() || self.sources(read)?.incomplete {
             return Ok(false);
@@ -196,7 +198,8 @@ impl Objects<'_> {
         both.intersect(&order)
     }
 
-    /// The pairs, of a write and a read, with another write in between, of which is known when it is before the read.
+    /// The pairs, of a write and a read, with another write in between, of which is known when it
+    /// is before the read.
     fn overwritten(
         &self,
         write: &Candidate,

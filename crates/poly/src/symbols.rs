@@ -1,5 +1,6 @@
-//! The unknowns of all sets: every integer that a set speaks of has a symbol, and the same symbol in two sets is the
-//! same integer.
+//! The unknowns of all sets: every integer in a set has a symbol.
+//!
+//! The same symbol in two sets is the same integer.
 
 use std::fmt;
 
@@ -10,7 +11,8 @@ pub(crate) enum Kind {
     Parameter,
     /// The counter of a loop, in one call of its function.
     Counter,
-    /// A value that was not computed from the others, or whose definition is kept apart from the sets that use it.
+    /// A value that was not computed from the others, or whose definition is kept apart from the
+    /// sets that use it.
     Value,
     /// A coordinate of a memory location: first those of the object, then the indices.
     Location,
@@ -32,7 +34,8 @@ impl Kind {
 pub(crate) struct Symbol {
     pub(crate) kind: Kind,
     pub(crate) index: u32,
-    /// A relation between two or three instances of one statement needs its counters as often. The first has copy 0.
+    /// A relation between two or three instances of one statement needs its counters as often. The
+    /// first has copy 0.
     pub(crate) copy: u8,
 }
 

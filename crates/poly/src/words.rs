@@ -1,4 +1,4 @@
-//! Findings in the user's words: which location, for which parameters, in which instances, and the smallest case.
+//! Findings in the user's words: the location, the inputs, the instances and the smallest case.
 
 use crate::facts::{AccessIndex, CounterFacts, Gap};
 use crate::objects::{Objects, Slot};
@@ -79,7 +79,8 @@ impl Words<'_> {
     }
 
     /// For which parameters a set has points, and then for which values of the counters that are
-    /// told: `n ≥ 17, and every k with 0 ≤ k ≤ n - 17`. Counters that are not told would be a riddle.
+    /// told: `n ≥ 17, and every k with 0 ≤ k ≤ n - 17`. Counters that are not told would be a
+    /// riddle.
     fn inputs_and_counters(&self, set: &Set, told: &[Symbol]) -> Result<String> {
         let set = set.exists(|symbol| !told.contains(&symbol))?;
         let inputs = set.exists(|symbol| symbol.kind != Kind::Parameter)?;
@@ -281,7 +282,8 @@ impl Words<'_> {
         (0..count).map(Symbol::location).collect()
     }
 
-    /// A location as the user would write it. Of several objects of one `new` the coordinates are in parentheses.
+    /// A location as the user would write it. Of several objects of one `new` the coordinates are
+    /// in parentheses.
     fn location(&self, slot: &Slot, coordinates: &[String]) -> String {
         let facts = self.objects.facts;
         let object = |allocation: usize, loops: &[String]| {

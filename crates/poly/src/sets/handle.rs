@@ -1,4 +1,4 @@
-//! How isl's objects are called: by handles that may be null, each operation with a result that says whether it failed.
+//! Handles of isl's objects. A handle may be null, and every operation says whether it failed.
 
 use super::{Result, Stop, is_over};
 use isl_rs as isl;

@@ -1,10 +1,12 @@
 //! Sets of integers and piecewise affine values, by isl: the few operations that the prover needs.
 //!
-//! A [`Set`] is a condition on [`Symbol`]s, as a union of systems of linear equations and inequalities, in which divisions
-//! by constants may occur; an [`Affine`] is a value in terms of symbols, by pieces. isl sees every symbol as a
-//! parameter, which it matches by name, so sets over different symbols can be combined as they are.
+//! A [`Set`] is a condition on [`Symbol`]s: a union of systems of linear equations and inequalities,
+//! in which divisions by constants may occur. An [`Affine`] is a value in terms of symbols, by
+//! pieces. isl sees every symbol as a parameter and matches parameters by name. So sets over
+//! different symbols can be combined as they are.
 //!
-//! Every operation is exact, and may take long; it ends with [`Stop::OutOfTime`] when the [`Clock`] of the context says so.
+//! Every operation is exact and may take long. It ends with [`Stop::OutOfTime`] when the [`Clock`]
+//! of the context has run out.
 
 mod affine;
 mod handle;
@@ -93,8 +95,9 @@ impl Isl {
         &self.context
     }
 
-    /// From now on all operations together are no more than this, until the clock is dropped. Some take very long, so there is a
-    /// time limit too: it is for the few cases that would seem to hang.
+    /// From now on all operations together are no more than this, until the clock is dropped. Some
+    /// take very long, so there is a time limit too: it is for the few cases that would seem to
+    /// hang.
     pub(crate) fn allow(&self, operations: u64) -> Clock<'_> {
         const LONGEST: Duration = Duration::from_secs(20);
         self.context.set_max_operations(operations.max(SPENT));
@@ -127,8 +130,9 @@ impl Isl {
 /// The least budget of operations, which is spent at once; 0 would mean that there is none.
 const SPENT: u64 = 1;
 
-/// A time limit. isl counts operations in its innermost loops and stops when there were too many, so the watching thread
-/// makes the budget small. (isl also knows `abort`, but then has no message, which its Rust wrapper does not expect.)
+/// A time limit. isl counts operations in its innermost loops and stops when there were too many,
+/// so the watching thread makes the budget small. (isl also knows `abort`, but then has no message,
+/// which its Rust wrapper does not expect.)
 pub(crate) struct Clock<'a> {
     context: &'a isl::Context,
     over: Option<Sender<()>>,
@@ -147,8 +151,9 @@ impl Drop for Clock<'_> {
     }
 }
 
-/// Whether the budget is spent. When it is, isl fails in whatever it was doing, which may be what it then complains about; so if
-/// something failed and there is a budget, something simple is tried.
+/// Whether the budget is spent. When it is, isl fails in whatever it was doing, which may be what
+/// it then complains about; so if something failed and there is a budget, something simple is
+/// tried.
 fn is_over(context: &isl::Context) -> bool {
     const SIMPLE: &str = "[n, i] -> { : i < n and 2i > n }";
     match context.get_max_operations() {

@@ -136,7 +136,8 @@ impl Set {
     }
 }
 
-/// A conjunction of linear conditions on integers: the symbols of a set in their order, then others that exist.
+/// A conjunction of linear conditions on integers: the symbols of a set in their order, then others
+/// that exist.
 pub(crate) struct System {
     /// How many integers it speaks of.
     pub(crate) integers: usize,
@@ -151,8 +152,8 @@ pub(crate) struct Linear {
 }
 
 impl Set {
-    /// The set in numbers: one of these systems holds. None if a number is so large that sums of products with 64-bit
-    /// integers may not fit 128 bits.
+    /// The set in numbers: one of these systems holds. None if a number is so large that sums of
+    /// products with 64-bit integers may not fit 128 bits.
     pub(crate) fn systems(&self) -> Result<Option<Vec<System>>> {
         let pieces = self.done(self.0.get_basic_set_list())?;
         let count = self.told(self.0.n_basic_set())?;
@@ -216,8 +217,8 @@ impl Set {
         Ok(condition.trim_end_matches('}').trim().to_string())
     }
 
-    /// The least integers for these symbols of some point of the set, the first symbol's first; none if there is none, or
-    /// no least.
+    /// The least integers for these symbols of some point of the set, the first symbol's first;
+    /// none if there is none, or no least.
     pub(crate) fn least_point(&self, symbols: &[Symbol]) -> Result<Option<Vec<i64>>> {
         let wanted = self.exists(|symbol| !symbols.contains(&symbol))?;
         let tuple = wanted.tuple(symbols)?;

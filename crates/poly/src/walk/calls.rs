@@ -1,4 +1,4 @@
-//! Calls, unfolded where they stand. A function that is being unfolded already is a gap: it may do anything.
+//! Calls are unfolded where they stand. A recursive call is a gap: it may do anything.
 
 use super::{DEEPEST, Frame, MOST_CALLS, Value, Walker};
 use crate::sets::{Result, Set};

@@ -1,8 +1,8 @@
 //! What never ends, and who waits for it.
 //!
-//! A loop that never ends keeps its task for ever, and so does a join that waits for such a task. Nothing behind it happens:
-//! neither what follows in the task, nor later iterations of the loops around it, nor what waits for the task. A creator
-//! goes on, whatever becomes of its tasks.
+//! A loop that never ends keeps its task for ever, and so does a join that waits for such a task.
+//! Nothing behind it happens: neither what follows in the task, nor later iterations of the loops
+//! around it, nor what waits for the task. A creator goes on, whatever becomes of its tasks.
 //!
 //! Only what surely never ends is left out, so no access that may happen is lost.
 

@@ -1,4 +1,4 @@
-//! Expressions: what they compute, and the accesses on the way, in the order of evaluation.
+//! Expressions: their values, and their accesses in the order of evaluation.
 
 use super::{Value, Walker};
 use crate::facts::{Allocation, Definition, Reference, Stored, Touched};

@@ -1,7 +1,8 @@
 //! Locals that a loop changes by the same amount in every iteration.
 //!
-//! A local is an *induction variable* if the loop's body assigns it only in what every iteration comes through, each time as itself plus or
-//! minus a constant. After k iterations it is its first value plus k times the sum of these.
+//! A local is an *induction variable* if the body assigns it only where every iteration passes, and
+//! each time adds or subtracts a constant. After k iterations it is its first value plus k times
+//! the sum of the constants.
 
 use finishline_fin::hir::{Block, Expression, ExpressionKind, LocalId, Statement};
 use finishline_ir::{BinaryOp, Const};
@@ -57,7 +58,8 @@ pub(super) fn literal(expression: &Expression) -> Option<i64> {
     }
 }
 
-/// Collects the values that every iteration assigns, in order; whether every one comes to the end of the block.
+/// Collects the values that every iteration assigns, in order; whether every one comes to the end
+/// of the block.
 fn always_assigned<'s>(
     body: &'s [Statement],
     local: LocalId,

@@ -1,9 +1,9 @@
-//! Loops: a counter each, and what becomes of the locals that they change.
+//! Loops: a counter each, and the locals that they change.
 //!
-//! A `for` counts by its own counter. A `while` counts by a variable of its condition that each iteration changes by the same
-//! amount, or else by the number of the iteration from 0: if its condition is affine in that, the iterations are those up to
-//! the first for which it fails. `break` ends a loop before its time: no
-//! iteration comes after one that breaks.
+//! A `for` counts by its own counter. A `while` counts by a variable of its condition that changes
+//! by the same amount in every iteration, or else by the number of the iteration from 0. If its
+//! condition is affine, the iterations are those up to the first for which it fails. No iteration
+//! comes after one that breaks.
 
 use super::induction::{first_value, increment, literal};
 use super::references::Turn;
@@ -38,7 +38,8 @@ struct Bounds {
 }
 
 impl Walker<'_> {
-    /// Runs the body, a task, for each value of a range. Nothing of what it does to locals outlives an iteration.
+    /// Runs the body, a task, for each value of a range. Nothing of what it does to locals outlives
+    /// an iteration.
     pub(super) fn counted(
         &mut self,
         counter: LocalId,
@@ -126,8 +127,8 @@ impl Walker<'_> {
         self.inside(inside, |walker| {
             walker.start_iteration(&carried, &number)?;
             if walker.may_leave(symbol)? && is_plain(condition) {
-                // It is evaluated only if it held before. The first operand that does not fit is evaluated, too, so it is
-                // among these iterations.
+                // It is evaluated only if it held before. The first operand that does not fit is
+                // evaluated, too, so it is among these iterations.
                 let held = walker.condition_if_it_fits(condition)?;
                 let fails = reached.subtract(&held)?;
                 if walker.is_known(&fails)? {
@@ -137,7 +138,8 @@ impl Walker<'_> {
             }
             let value = walker.expression(condition)?;
             holds = walker.condition(value)?;
-            // Reached only while it held for all iterations so far, which is said of the whole loop below.
+            // Reached only while it held for all iterations so far, which is said of the whole loop
+            // below.
             walker.domain = walker.domain.intersect(&holds)?;
             exits = Some(walker.rest_of_body(&carried, (symbol, &number), body)?);
             Ok(())
@@ -190,7 +192,8 @@ impl Walker<'_> {
             })
     }
 
-    /// The values of an arithmetic progression that may go on for ever, and the number of each, from 0.
+    /// The values of an arithmetic progression that may go on for ever, and the number of each,
+    /// from 0.
     fn progression(&self, start: &Affine, step: i64, symbol: Symbol) -> Result<(Set, Affine)> {
         let value = self.isl.symbol(symbol)?;
         let (reached, distance) = if step < 0 {
@@ -240,7 +243,8 @@ impl Walker<'_> {
         rounded.floor_divide(step)?.max(&self.isl.constant(0)?)
     }
 
-    /// Does something in every iteration of a counted loop, its counter set. It iterates at most so often.
+    /// Does something in every iteration of a counted loop, its counter set. It iterates at most so
+    /// often.
     fn iterate(
         &mut self,
         (counter, most): (LocalId, i128),
@@ -276,7 +280,7 @@ impl Walker<'_> {
         Ok(())
     }
 
-    /// Does something in every iteration of a loop of which nobody knows how often it runs.
+    /// Does something in every iteration of a loop that runs an unknown number of times.
     fn endlessly(&mut self, site: SiteId, run: impl FnOnce(&mut Self) -> Result<()>) -> Result<()> {
         let symbol = self.facts.new_counter("iteration");
         self.reaches(symbol, (&self.isl.constant(0)?, 1), STEPS)?;
@@ -295,7 +299,7 @@ impl Walker<'_> {
         Ok(())
     }
 
-    /// The domain, if control comes here at all, which nobody knows.
+    /// The domain, under an unknown condition: control may come here or not.
     fn perhaps(&mut self, reason: ReasonKind, site: SiteId) -> Result<Set> {
         let reached = self.unknown(reason, site)?;
         (self.domain).intersect(&self.isl.constant(1)?.at_most(&reached)?)
@@ -402,8 +406,8 @@ impl Walker<'_> {
         })
     }
 
-    /// That a condition held in some iteration of loops that have been left. Values that were computed in these are put in
-    /// first: what they were depends on the iteration.
+    /// That a condition held in some iteration of loops that have been left. Values that were
+    /// computed in these are put in first: what they were depends on the iteration.
     pub(super) fn in_some_iteration(&self, condition: &Set) -> Result<Set> {
         let left = |it: Symbol| it.kind == Kind::Counter && !self.loops.contains(&it);
         self.in_full(condition)?.exists(left)
@@ -474,8 +478,8 @@ impl Walker<'_> {
         over.exists(|it| it == symbol.in_copy(1))?.complement()
     }
 
-    /// Takes the iterations out that come after one that ended the loop: one that broke out of it or returned, or the
-    /// first for which its condition failed.
+    /// Takes the iterations out that come after one that ended the loop: one that broke out of it
+    /// or returned, or the first for which its condition failed.
     fn end_early(
         &mut self,
         made: (usize, usize),

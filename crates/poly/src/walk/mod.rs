@@ -1,13 +1,14 @@
 //! From the typed tree to accesses: a symbolic run that takes every branch.
 //!
-//! The walker goes through main once, in the order of a depth-first run, and unfolds every call. It knows where it is (the
-//! path), under which condition on counters and parameters control comes there (the *domain*), and what each
-//! local holds: a piecewise affine value, a condition, a reference. A branch narrows the domain, a loop adds a counter.
-//! After a branch a local is a choice between what the arms left in it; a local that a loop changes is an arithmetic
-//! progression in the loop's iterations, if that can be seen, and otherwise a fresh unknown.
+//! The walker goes through main once, in the order of a depth-first run, and unfolds every call. It
+//! knows three things. The *path* says where it is. The *domain* is the condition on counters and
+//! parameters under which control comes there. Each local holds a piecewise affine value, a
+//! condition or a reference. A branch narrows the domain, and a loop adds a counter. After a branch
+//! a local is a choice between the values of the arms. A local that a loop changes is an arithmetic
+//! progression, if the text shows that, and otherwise a fresh unknown.
 //!
-//! Nothing is refused. What is not affine becomes an unknown with its reason, so the accesses found are always a
-//! superset of those that happen; where no unknown is involved they are exactly these.
+//! Nothing is refused. What is not affine becomes an unknown with a reason. So the accesses found
+//! are always a superset of those that happen, and exactly those where no unknown is involved.
 
 mod calls;
 mod endless;
@@ -33,7 +34,7 @@ use finishline_model::{AccessId, AccessKind, SiteId};
 
 /// More accesses than this are not compared with each other.
 const MOST_ACCESSES: usize = 20_000;
-/// Calls are unfolded this deep, and so many of them.
+/// The depth and the number of unfolded calls.
 const DEEPEST: usize = 100;
 const MOST_CALLS: usize = 100_000;
 
@@ -81,8 +82,8 @@ pub(crate) struct Walker<'p> {
     path: Vec<Step>,
     loops: Vec<Symbol>,
     domain: Set,
-    /// What is known of the sizes of the arrays that control came past, apart from the domain, which it would make
-    /// unreadable.
+    /// What is known of the sizes of the arrays that control came past, apart from the domain,
+    /// which it would make unreadable.
     sized: Set,
     /// Operands are taken to fit 64 bits, for a condition that is only tried.
     fits: bool,
@@ -170,7 +171,7 @@ impl Walker<'_> {
         let sized = self.sized.clone();
         self.path.extend([step, Step::Nth(0)]);
         let result = run(self);
-        // A loop may not run, and nobody here comes past what a task does.
+        // A loop may not run, and control does not pass what a task does.
         if matches!(step, Step::Loop { .. } | Step::Task) {
             self.sized = sized;
         }
@@ -312,8 +313,9 @@ impl Walker<'_> {
         }
     }
 
-    /// What a local keeps of a value: an unknown is the same unknown each time the local is used, and a value of several
-    /// pieces gets a symbol, its definition apart, because most proofs need no definition.
+    /// What a local keeps of a value: an unknown is the same unknown each time the local is used,
+    /// and a value of several pieces gets a symbol, its definition apart, because most proofs need
+    /// no definition.
     fn keep(&mut self, value: Value, ty: &Type) -> Result<Value> {
         Ok(match (value, ty) {
             (Value::Unknown(reason, site), Type::Int) => Value::Int(self.unknown(reason, site)?),
@@ -367,7 +369,8 @@ impl Walker<'_> {
         })
     }
 
-    /// Leaves only those instances of the accesses and barriers made since then for which a condition holds.
+    /// Leaves only those instances of the accesses and barriers made since then for which a
+    /// condition holds.
     fn narrow(&mut self, since: (usize, usize), condition: &Set) -> Result<()> {
         let (accesses, barriers) = since;
         for access in &mut self.facts.accesses[accesses..] {
@@ -383,7 +386,8 @@ impl Walker<'_> {
         (self.facts.accesses.len(), self.facts.barriers.len())
     }
 
-    /// A `sync`. One under a condition on data may wait or not: then it is as if it did not, and a note of that.
+    /// A `sync`. One under a condition on data may wait or not: then it is as if it did not, and a
+    /// note of that.
     fn barrier(&mut self, site: SiteId) -> Result<()> {
         if !self.is_known(&self.domain)? {
             self.gap(ReasonKind::DataDependent, site);
@@ -411,7 +415,8 @@ impl Walker<'_> {
         }
     }
 
-    /// Whether a condition is one on counters and parameters alone, or on values that are defined by these.
+    /// Whether a condition is one on counters and parameters alone, or on values that are defined
+    /// by these.
     fn is_known(&self, condition: &Set) -> Result<bool> {
         let condition = self.in_full(condition)?;
         for symbol in condition.symbols()? {

@@ -1,7 +1,8 @@
 //! Whether `begin_finish` and `end_finish` come in pairs that the text shows.
 //!
-//! They do if in every block each `begin_finish` has its `end_finish`, and control does not leave the block in between. Then what stands
-//! between the two is as good as in a `finish`. A single one that does not may be paired with any other at run time, in other functions as well.
+//! They do if each `begin_finish` has its `end_finish` in the same block and control does not leave
+//! the block in between. Then the statements between the two are as good as in a `finish`. One that
+//! is not paired may pair with any other at run time, also in other functions.
 
 use super::induction::blocks;
 use finishline_fin::hir::{Block, Program, Statement};
@@ -40,7 +41,8 @@ fn inner(statement: &Statement) -> Vec<&Block> {
     inner
 }
 
-/// Whether control may leave the block that a statement is in; `looped` if it is in a loop of that block.
+/// Whether control may leave the block that a statement is in; `looped` if it is in a loop of that
+/// block.
 fn leaves(statement: &Statement, looped: bool) -> bool {
     let is_loop = matches!(statement, Statement::While { .. } | Statement::For { .. });
     match statement {

@@ -1,7 +1,8 @@
-//! References that a loop changes: what they are at the start of an iteration and after the loop.
+//! References that a loop changes: their targets in an iteration and after the loop.
 //!
-//! A loop that exchanges references among each other, as one that computes from one array into another and back does, holds them in turn: which one is
-//! where depends on the number of the iteration. Of others it is known what they may be.
+//! A loop may exchange references, as one that computes from one array into another and back. Then
+//! each local holds the references in turn, by the number of the iteration. For other references
+//! only the possible targets are known.
 
 use super::loops::Carried;
 use super::{Jumps, Value, Walker};
@@ -19,8 +20,9 @@ const LONGEST_TURN: usize = 5;
 pub(super) type Turn = (LocalId, Vec<usize>);
 
 impl Walker<'_> {
-    /// Says what the references that a loop changes are at the start of an iteration: if each iteration exchanges them
-    /// among each other, that depends on its number; otherwise any of what they were or were set to.
+    /// Says what the references that a loop changes are at the start of an iteration: if each
+    /// iteration exchanges them among each other, that depends on its number; otherwise any of what
+    /// they were or were set to.
     pub(super) fn exchange(
         &mut self,
         carried: &[Carried],
@@ -66,7 +68,8 @@ impl Walker<'_> {
         Ok(turns)
     }
 
-    /// What a local may hold when an iteration of a loop has ended: at its end, or where it was left.
+    /// What a local may hold when an iteration of a loop has ended: at its end, or where it was
+    /// left.
     pub(super) fn held_at(
         &mut self,
         local: LocalId,

@@ -108,7 +108,8 @@ impl Walker<'_> {
                 let value = self.expression(condition)?;
                 let holds = self.condition(value)?;
                 self.aside(&holds.complement()?, |walker| walker.message(message))?;
-                // That a condition on data holds is not a fact to reason from, but nothing runs where it does not.
+                // That a condition on data holds is not a fact to reason from, but nothing runs
+                // where it does not.
                 if self.is_known(&holds)? {
                     self.domain = self.domain.intersect(&holds)?;
                 }

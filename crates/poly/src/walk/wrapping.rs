@@ -1,27 +1,31 @@
 //! Arithmetic modulo 2⁶⁴.
 //!
-//! The walker describes an `int` by an expression over endless integers. The program computes with 64 bits,
-//! so the expression is *congruent* to the value modulo 2⁶⁴, and no more. Sums, differences, constant multiples,
-//! shifts to the left and low bits (`x & 7`) of congruent operands are congruent. All other operations depend on
-//! the value itself, so their operands must *fit*: an expression between −2⁶³ and 2⁶³ − 1 is equal to its value.
-//! These are comparisons, `/`, `%`, `>>`, `abs`, `min`, `max`, and the bounds of loops. An index needs less. Arrays
-//! have fewer than 2⁴⁸ elements, so an index in bounds is below 2⁴⁸, and no other expression within
-//! ±(2⁶⁴ − 2⁴⁸) is congruent to it. The same holds for the size of an array.
+//! The walker describes an `int` by an expression over endless integers. The program computes with
+//! 64 bits, so the expression is *congruent* to the value modulo 2⁶⁴, and no more. Sums,
+//! differences, constant multiples, shifts to the left and low bits (`x & 7`) of congruent operands
+//! are congruent. All other operations depend on the value itself, so their operands must *fit*: an
+//! expression between −2⁶³ and 2⁶³ − 1 is equal to its value. These are comparisons, `/`, `%`,
+//! `>>`, `abs`, `min`, `max`, and the bounds of loops. An index needs less. Arrays have fewer than
+//! 2⁴⁸ elements, so an index in bounds is below 2⁴⁸, and no other expression within ±(2⁶⁴ − 2⁴⁸) is
+//! congruent to it. The same holds for the size of an array.
 //!
 //! An operand may leave its range in some instances, as far as is known where control is:
 //!
 //! - for no input: the operand is exact;
-//! - only for inputs far from 0: these are [excluded](crate::range), and the operand is exact for the others;
+//! - only for inputs far from 0: these are [excluded](crate::range), and the operand is exact for
+//!   the others;
 //! - else it is an unknown, with the reason `wraps`.
 //!
-//! **Why that is right.** Take an input that is not excluded, and a run of the program. Suppose that an operand in it
-//! does not fit, though it was taken to be exact. Take the first such operand of its task in the order of the run,
-//! in a task whose creation and whose reads depend on no other such operand. All conditions that control depended on so far
-//! were evaluated right, so this instance is in the domain that the walker had here. But for no instance in that domain
-//! and no input that is left does the operand leave its range: a contradiction.
+//! **Why that is right.** Take an input that is not excluded, and a run of the program. Suppose
+//! that an operand in it does not fit, though it was taken to be exact. Take the first such operand
+//! of its task in the order of the run, in a task whose creation and whose reads depend on no other
+//! such operand. All conditions that control depended on so far were evaluated right, so this
+//! instance is in the domain that the walker had here. But for no instance in that domain and no
+//! input that is left does the operand leave its range: a contradiction.
 //!
-//! **What is taken for granted of a run**, and named in the guarantee: it makes fewer than [`STEPS`] steps and creates
-//! at most [`TASKS`] tasks, so counters don't get further than that from where they start.
+//! **What is taken for granted of a run**, and named in the guarantee: it makes fewer than
+//! [`STEPS`] steps and creates at most [`TASKS`] tasks, so counters don't get further than that
+//! from where they start.
 
 use super::{Value, Walker};
 use crate::facts::{AccessIndex, Definition, Facts, Stored};
@@ -34,7 +38,7 @@ use finishline_model::SiteId;
 
 /// Runs make fewer steps.
 pub(super) const STEPS: i128 = 1 << 56;
-/// Runs create at most so many tasks: a limit of the executors.
+/// Runs create no more tasks: a limit of the executors.
 pub(super) const TASKS: i128 = 1 << 30;
 /// Arrays have fewer elements: a limit of the address space.
 const ELEMENTS: i128 = 1 << 48;
@@ -143,7 +147,8 @@ impl Walker<'_> {
 }
 
 impl Facts {
-    /// The instances of a write for which what it stores may not fit 64 bits; none if it always does.
+    /// The instances of a write for which what it stores may not fit 64 bits; none if it always
+    /// does.
     pub(crate) fn stores_misfit(&self, isl: &Isl, write: AccessIndex) -> Result<Option<Set>> {
         let access = &self.accesses[write];
         match &access.stored {
@@ -154,8 +159,8 @@ impl Facts {
         }
     }
 
-    /// The instances for which an expression may leave a range at a place of the program, of which the domain and the
-    /// sizes of arrays are given; none if it never does.
+    /// The instances for which an expression may leave a range at a place of the program, of which
+    /// the domain and the sizes of arrays are given; none if it never does.
     fn outside(
         &self,
         isl: &Isl,

@@ -72,7 +72,8 @@ fn main(n: int) {
     assert_eq!(element.verdict(), Verdict::Unknown);
 }
 
-/// A function that calls itself may have stored any reference, not only those that its first call stores.
+/// A function that calls itself may have stored any reference, not only those that its first call
+/// stores.
 #[test]
 fn a_reference_from_a_function_that_calls_itself() {
     let kept = kept(

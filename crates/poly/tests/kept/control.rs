@@ -85,7 +85,8 @@ fn main(n: int) {
     }
 }
 
-/// Control does not come past a loop that returned, and a return after the one that ended the loop counts for nothing.
+/// Control does not come past a loop that returned, and a return after the one that ended the loop
+/// counts for nothing.
 #[test]
 fn returns_from_loops() {
     let kept = kept(
@@ -144,7 +145,8 @@ fn main(n: int) {
     }
 }
 
-/// Nothing runs past an assertion that fails. One on data makes nothing doubtful: if it fails there is nothing to judge.
+/// Nothing runs past an assertion that fails. One on data makes nothing doubtful: if it fails there
+/// is nothing to judge.
 #[test]
 fn behind_an_assertion() {
     let kept = kept(
@@ -260,7 +262,8 @@ fn main() {
     assert_eq!(kept.verdict(), Verdict::Proved);
 }
 
-/// A `begin_finish` is paired with what comes at run time, however the text looks. Each of these races.
+/// A `begin_finish` is paired with what comes at run time, however the text looks. Each of these
+/// races.
 #[test]
 fn finishes_that_are_not_what_they_look_like() {
     let bodies = [
@@ -348,7 +351,8 @@ fn main(n: int) {{
     }
 }
 
-/// What counts a loop need not be changed once, at its end, by a literal. Task i of these writes `a[i]`, for i from 0 below n.
+/// What counts a loop need not be changed once, at its end, by a literal. Task i of these writes
+/// `a[i]`, for i from 0 below n.
 #[test]
 fn loops_that_count_in_other_ways() {
     let counts = [
@@ -382,7 +386,8 @@ fn loops_that_count_in_other_ways() {
             assert_eq!(from_zero.races(&[n]).len(), expected, "{body} {n}");
         }
     }
-    // A `continue` before it, a condition around it, or a step that changes: nobody knows how often.
+    // A `continue` before it, a condition around it, or a step that changes: nobody knows how
+    // often.
     for body in [
         "while i < n { let now = k; async a[now] = 1; i = i + 1; if i == 2 { continue; } k = k + 1; }",
         "while i < n { let now = k; async a[now] = 1; i = i + 1; if i == 2 { k = k + 1; } k = k + 1; }",

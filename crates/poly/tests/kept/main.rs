@@ -1,5 +1,5 @@
-//! Programs on which the prover once was wrong, or would be without a rule that random programs seldom need, made small,
-//! with what is right by the definition.
+//! Programs on which the prover once was wrong, or would be without a rule that random programs
+//! seldom need, made small, with what is right by the definition.
 //!
 //! The generator of `random_programs` need not come across them again.
 

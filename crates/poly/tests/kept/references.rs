@@ -4,7 +4,8 @@ use crate::kept;
 use finishline_answer::Verdict;
 use std::collections::BTreeSet;
 
-/// A write that may not happen overwrites nothing. Which of two accesses is to what may have been replaced does not matter.
+/// A write that may not happen overwrites nothing. Which of two accesses is to what may have been
+/// replaced does not matter.
 #[test]
 fn a_reference_that_may_have_been_replaced() {
     for (first, second) in [("s.row[0]", "a[0]"), ("a[0]", "s.row[0]")] {
@@ -88,7 +89,8 @@ fn main(n: int) {
     }
 }
 
-/// One of two objects, nobody knows which: neither its length is known, nor what is chosen from it and another.
+/// One of two objects, nobody knows which: neither its length is known, nor what is chosen from it
+/// and another.
 #[test]
 fn one_of_two_objects() {
     let length = kept(
@@ -123,7 +125,8 @@ fn main(n: int) {
     assert_eq!(chosen.races(&[1]), BTreeSet::new());
 }
 
-/// An index out of bounds ends the program, so no race is beyond. An array of unknown length has whatever is accessed.
+/// An index out of bounds ends the program, so no race is beyond. An array of unknown length has
+/// whatever is accessed.
 #[test]
 fn races_are_within_bounds() {
     let known = kept(
@@ -146,7 +149,8 @@ fn races_are_within_bounds() {
     assert_eq!(unknown.verdict(), Verdict::Race);
 }
 
-/// The length of an array is that of the iteration in which it was made, not of the one that looks at it.
+/// The length of an array is that of the iteration in which it was made, not of the one that looks
+/// at it.
 #[test]
 fn the_length_of_an_array_from_an_earlier_iteration() {
     let kept = kept(
@@ -170,7 +174,8 @@ fn the_length_of_an_array_from_an_earlier_iteration() {
     );
 }
 
-/// What a reference held where an iteration was left is what the next one, or what comes after the loop, finds. Each of these races.
+/// What a reference held where an iteration was left is what the next one, or what comes after the
+/// loop, finds. Each of these races.
 #[test]
 fn references_where_iterations_are_left() {
     let loops = [

@@ -3,7 +3,8 @@
 use crate::{OPTIONS, kept};
 use finishline_poly::{Detail, Options, prove};
 
-/// What two tasks read and write on was taken for the same value, because the location does not depend on it.
+/// What two tasks read and write on was taken for the same value, because the location does not
+/// depend on it.
 #[test]
 fn writes_of_what_each_task_reads_are_not_of_the_same_value() {
     let written = |value: &str| {
@@ -26,7 +27,8 @@ fn main(n: int) {{
     assert_eq!(benign("a[n]"), 3);
 }
 
-/// The lines of the writes that produce what is read from a location in the body of main, with the conditions.
+/// The lines of the writes that produce what is read from a location in the body of main, with the
+/// conditions.
 fn producers_of(body: &str, location: &str) -> Vec<(Option<u32>, String)> {
     let text = format!(
         "struct Cell {{ g: int }} var g: int; fn down(k: int) {{ if k > 0 {{ g = k; down(k - 1); }} }}
@@ -44,7 +46,8 @@ fn main(n: int) {{\n{body}\nprint(g);\n}}\n"
     producers.collect()
 }
 
-/// Producers that only some waiting rules out were told as if nothing waited, and unknown values by made-up names.
+/// Producers that only some waiting rules out were told as if nothing waited, and unknown values by
+/// made-up names.
 #[test]
 fn producers_are_told_only_if_they_are_known() {
     let told = |body: &str| producers_of(body, "g");

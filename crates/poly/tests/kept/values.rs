@@ -5,7 +5,8 @@ use finishline_answer::Verdict;
 use finishline_poly::prove;
 use std::collections::BTreeSet;
 
-/// What a read gives was defined only where the read happens, and a choice that takes it there lost all other instances.
+/// What a read gives was defined only where the read happens, and a choice that takes it there lost
+/// all other instances.
 #[test]
 fn a_choice_that_reads_in_one_case() {
     let kept = kept(
@@ -205,7 +206,8 @@ fn operands_of_or() {
     }
 }
 
-/// A variable that is assigned in each iteration counts, however that is written; one that is assigned in some does not.
+/// A variable that is assigned in each iteration counts, however that is written; one that is
+/// assigned in some does not.
 #[test]
 fn variables_that_count() {
     let kept = |steps: &str| {
@@ -274,8 +276,8 @@ fn a_variable_and_continue() {
     assert_ne!(kept.verdict(), Verdict::Proved);
 }
 
-/// An access is harmless for the arguments of which something is claimed. Sums wrap around without harm,
-/// comparisons of what may have wrapped around don't.
+/// An access is harmless for the arguments of which something is claimed. Sums wrap around without
+/// harm, comparisons of what may have wrapped around don't.
 #[test]
 fn what_is_harmless_depends_on_the_arguments() {
     let sum = kept(

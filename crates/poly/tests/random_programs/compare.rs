@@ -116,7 +116,8 @@ impl Subject<'_> {
         Ok(())
     }
 
-    /// Where something is unknown, nothing that happens is left out, and what is called known is exact.
+    /// Where something is unknown, nothing that happens is left out, and what is called known is
+    /// exact.
     pub(crate) fn compare_claims(&self, arguments: &[i64], found: &Instances) -> Result<(), Wrong> {
         let families = &self.families;
         let (Some(accesses), Some(sources)) =

@@ -1,4 +1,5 @@
-//! What a run means: the order of its accesses by closing the computation graph, its races and sources by their definitions.
+//! What a run means: the order of its accesses by closing the computation graph, its races and
+//! sources by their definitions.
 
 use crate::run::{Access, Run};
 use std::collections::HashMap;
@@ -49,7 +50,8 @@ impl Graph {
         self.before[other][one / 64] >> (one % 64) & 1 == 1
     }
 
-    /// All pairs of accesses to one location, one of them a write, neither before the other and not both isolated.
+    /// All pairs of accesses to one location, one of them a write, neither before the other and not
+    /// both isolated.
     pub(crate) fn races(&self) -> Vec<(usize, usize)> {
         let mut races = Vec::new();
         for accesses in self.locations.values() {

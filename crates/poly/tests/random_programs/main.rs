@@ -1,12 +1,14 @@
-//! Random affine programs: what the prover says of them for every input against what runs of them do, instance by instance.
+//! Random affine programs: what the prover says of them for every input against what runs of them
+//! do, instance by instance.
 //!
-//! Each program is run by brute force for small arguments, and every access, every racing pair, every source of a read and the
-//! order of all accesses must be what the prover's sets say; so must be what it remarks about dead writes, reads of nothing and
-//! benign races. The verdict must follow from that. The brute force itself is held to the language by the reference
-//! interpreter and the oracle of the detectors.
+//! Each program is run by brute force for small arguments, and every access, every racing pair,
+//! every source of a read and the order of all accesses must be what the prover's sets say; so must
+//! be what it remarks about dead writes, reads of nothing and benign races. The verdict must follow
+//! from that. The brute force itself is held to the language by the reference interpreter and the
+//! oracle of the detectors.
 //!
-//! `FINISHLINE_SEEDS=n` runs n programs, `FINISHLINE_SEED=s` starts at seed s. A program on which something disagrees is
-//! shrunk and printed.
+//! `FINISHLINE_SEEDS=n` runs n programs, `FINISHLINE_SEED=s` starts at seed s. A program on which
+//! something disagrees is shrunk and printed.
 
 mod compare;
 mod graph;

@@ -1,8 +1,9 @@
-//! A run of a program's tree, by the definition of the language alone: every access with where it stands, which instance it is,
-//! what it touches, and in which step.
+//! A run of a program's tree, by the definition of the language alone: every access with where it
+//! stands, which instance it is, what it touches, and in which step.
 //!
-//! Tasks run where they are created. The computation graph is written down as it unfolds: a step begins where a task begins, goes on
-//! after a creation, or waits at the end of a finish or at a `sync`, with an edge from each step that comes before it.
+//! Tasks run where they are created. The computation graph is written down as it unfolds: a step
+//! begins where a task begins, goes on after a creation, or waits at the end of a finish or at a
+//! `sync`, with an edge from each step that comes before it.
 
 use finishline_generate::Program;
 use finishline_generate::shape::{

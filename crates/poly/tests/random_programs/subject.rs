@@ -20,7 +20,8 @@ pub(crate) struct Subject<'p> {
     pub(crate) families: Families,
 }
 
-/// Why a program shows nothing, or what is wrong with it. A disagreement shrinks to one of the same kind.
+/// Why a program shows nothing, or what is wrong with it. A disagreement shrinks to one of the same
+/// kind.
 #[derive(Debug)]
 pub(crate) struct Wrong {
     pub(crate) kind: &'static str,
