@@ -6,6 +6,7 @@ mod conditions;
 mod edges;
 mod figures;
 mod intent;
+mod irreducible;
 mod nests;
 mod programs;
 mod proved;
