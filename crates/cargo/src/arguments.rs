@@ -19,7 +19,13 @@ Exit status:
 
 /// Runs a Rust program that uses rayon, and tells whether any schedule of this input has a race.
 #[derive(Parser)]
-#[command(name = "cargo finishline", bin_name = "cargo finishline", version, after_help = EXIT_STATUSES, max_term_width = 100)]
+#[command(
+    name = "cargo finishline",
+    bin_name = "cargo finishline",
+    version,
+    after_help = EXIT_STATUSES,
+    max_term_width = 100
+)]
 struct Cli {
     #[command(subcommand)]
     command: Choice,

@@ -58,7 +58,12 @@ pub(crate) struct Options {
     pub(crate) max_races: usize,
 
     /// How many threads rayon claims to have, which decides how finely parallel iterators are split
-    #[arg(long, value_name = "N", default_value_t = DEFAULT_LOGICAL_THREADS, value_parser = clap::value_parser!(u32).range(1..))]
+    #[arg(
+        long,
+        value_name = "N",
+        default_value_t = DEFAULT_LOGICAL_THREADS,
+        value_parser = clap::value_parser!(u32).range(1..)
+    )]
     pub(crate) logical_threads: u32,
 
     /// Which half of a join is run first; the verdict is the same

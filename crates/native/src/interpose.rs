@@ -213,7 +213,8 @@ macro_rules! pauses {
             static ORIGINAL: AtomicUsize = AtomicUsize::new(0);
             let original = found(&ORIGINAL, $text);
             // SAFETY: the C library has this function, of this type.
-            let original = unsafe { std::mem::transmute::<usize, unsafe extern "C" fn($($type),*) -> $result>(original) };
+            let original: unsafe extern "C" fn($($type),*) -> $result =
+                unsafe { std::mem::transmute(original) };
             threads::waits(For::Something, true, WaitKind::Futex, 0, || {
                 // SAFETY: the program's own call.
                 unsafe { original($($argument),*) }
@@ -224,7 +225,8 @@ macro_rules! pauses {
 
 pauses! {
     nanosleep c"nanosleep" (time: *const c_void, left: *mut c_void) -> c_int;
-    clock_nanosleep c"clock_nanosleep" (clock: c_int, flags: c_int, time: *const c_void, left: *mut c_void) -> c_int;
+    clock_nanosleep c"clock_nanosleep"
+        (clock: c_int, flags: c_int, time: *const c_void, left: *mut c_void) -> c_int;
 }
 
 static SYSCALL: AtomicUsize = AtomicUsize::new(0);

@@ -7,12 +7,12 @@
 //!
 //! ```text
 //! abi, allocator, interpose, standard
-//!            └─ process ─ checker ─┬─ shadow     a cell for every byte of the address space, coarser where exact
+//!            └─ process ─ checker ─┬─ shadow     a cell for every byte, coarser where exact
 //!                                  ├─ calls      the stack of calls, and stacks as small numbers
 //!                                  ├─ structure  tasks and finishes, and where they were created
 //!                                  ├─ heap       blocks, and where they were allocated
-//!                                  ├─ races      conflicting accesses, one entry for each pair of places
-//!                                  ├─ synchronisation  which atomic operations are locks, releases, acquires
+//!                                  ├─ races      conflicting accesses, by pairs of places
+//!                                  ├─ synchronisation  what atomic operations order
 //!                                  ├─ holding    the locks that a task holds, as a small number
 //!                                  └─ detect     orders and histories
 //! ```

@@ -75,8 +75,10 @@ wrap! {
     __finishline_wrap_mutex_lock __finishline_real_mutex_lock nothing, mutex_is_locked;
     __finishline_wrap_rwlock_read __finishline_real_rwlock_read nothing, rwlock_is_read;
     __finishline_wrap_rwlock_write __finishline_real_rwlock_write nothing, rwlock_is_written;
-    __finishline_wrap_condition_wait __finishline_real_condition_wait condition_waits, condition_waited;
-    __finishline_wrap_condition_wait_timeout __finishline_real_condition_wait_timeout condition_waits, condition_waited;
+    __finishline_wrap_condition_wait __finishline_real_condition_wait
+        condition_waits, condition_waited;
+    __finishline_wrap_condition_wait_timeout __finishline_real_condition_wait_timeout
+        condition_waits, condition_waited;
     __finishline_wrap_barrier_wait __finishline_real_barrier_wait barrier_waits, barrier_waited;
     __finishline_wrap_park __finishline_real_park nothing, has_parked;
     __finishline_wrap_park_timeout __finishline_real_park_timeout nothing, has_parked;

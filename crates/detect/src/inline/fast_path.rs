@@ -11,7 +11,7 @@
 //!                   reader is serial, writer is serial   cell = settled
 //!                   else                                 Inline::undecided
 //!
-//! a stamp is mine     if it is one of the `own` stamps from `me` on; compiled code has orders with one stamp a task
+//! a stamp is mine     if it is one of the `own` stamps from `me` on (one, in compiled code)
 //!            serial   if it is below serial_below
 //!            beside   if it is one of the parallel_above stamps from serial_below on, or beside[s]
 //! ```

@@ -5,7 +5,8 @@
 //!
 //! ```text
 //! read     races with a parallel writer; becomes a reader unless one of them stands for it
-//! write    races with a parallel writer and each parallel reader; becomes the writer and the only reader
+//! write    races with a parallel writer and each parallel reader; becomes the writer and the only
+//!          reader
 //! ```
 //!
 //! A stamp that is parallel by structure and yet precedes the access has been *excused*: the answer

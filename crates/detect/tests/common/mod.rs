@@ -419,7 +419,9 @@ impl<'a, O: Observer> ProgramRun<'a, O> {
                     self.observer.event(&Event::GlimpseEnd { task, keep });
                 }
                 Word::Pause => {
-                    let holds = |open: &Open| matches!(open, Open::Lock(lock, _) if *lock != LockId::ATOMIC);
+                    let atomic = LockId::ATOMIC;
+                    let holds =
+                        |open: &Open| matches!(open, Open::Lock(lock, _) if *lock != atomic);
                     if is_thread && body.open.iter().all(holds) {
                         return false;
                     }

@@ -1,8 +1,8 @@
 //! How records of the findings file become JSON, and how parsed JSON becomes records.
 //!
-//! [`record`] defines a struct and both directions from one list of fields, [`tagged`] an enumeration
-//! whose field `kind` names the variant. Records do not contain themselves, so neither direction
-//! recurses deeper than the definition.
+//! [`record`] defines a struct and both directions from one list of fields, [`tagged`] an
+//! enumeration whose field `kind` names the variant. Records do not contain themselves, so neither
+//! direction recurses deeper than the definition.
 
 use crate::detector::Detector;
 use crate::kinds::{

@@ -1,16 +1,17 @@
 //! The findings file of a native process: the one definition of its format, for writer and reader.
 //!
-//! The runtime inside a checked program fills in a [`FindingsFile`] and writes [`FindingsFile::text`].
-//! The tool outside parses the text as JSON and hands the parsed value to [`FindingsFile::read`].
-//! Field names, types and words of kinds stand in the records below and nowhere else.
+//! The runtime inside a checked program fills in a [`FindingsFile`] and writes
+//! [`FindingsFile::text`]. The tool outside parses the text as JSON and hands the parsed value to
+//! [`FindingsFile::read`]. Field names, types and words of kinds stand in the records below and
+//! nowhere else.
 //!
 //! The file opens with the name of the format and a version. [`FindingsFile::read`] refuses another
 //! name or another version before it looks at anything else. Every field must be there: a file that
 //! lost one is damaged. Whether the ids in a file make sense is the reader's affair.
 //!
-//! `stacks` are lists of addresses inside the calling instructions, innermost first. Tasks, finishes
-//! and accesses name a stack by its position. Only tasks that take part in a pair are listed, with
-//! their ancestors and the finishes that wait for them.
+//! `stacks` are lists of addresses inside the calling instructions, innermost first. Tasks,
+//! finishes and accesses name a stack by its position. Only tasks that take part in a pair are
+//! listed, with their ancestors and the finishes that wait for them.
 //!
 //! This crate is compiled into checked programs, so nothing here has a dependency: [`entry`] writes
 //! JSON itself, and sees a parsed file through the trait [`Parsed`].
