@@ -45,6 +45,25 @@ fn a_task_from_very_deep() {
     }
 }
 
+/// A task that only calls deeper than calls are unfolded makes accesses all the same.
+#[test]
+fn a_task_that_calls_very_deep() {
+    let mains = [
+        "async f0(); g = 2;",
+        "async f0(); async f0();",
+        "finish { async f0(); g = 2; }",
+        "finish { async f0(); async f0(); }",
+        "forall i in 0..2 { f0(); }",
+        "async { async f0(); } g = 2;",
+    ];
+    for main in mains {
+        let kept = very_deep("var g: int;", "g = 1;", "", main);
+        let answer = prove(&kept.program, &OPTIONS);
+        assert_eq!(answer.proof.verdict, Verdict::Unknown, "{main}");
+        assert!(answer.harmless(&[]).is_empty(), "{main}");
+    }
+}
+
 /// A function that calls itself may do in a deeper call what it does not in the first.
 #[test]
 fn what_deeper_calls_do() {

@@ -17,7 +17,7 @@ use finishline_answer::Verdict;
 use finishline_answer::proof::{Confirmation, Proof};
 use finishline_detect::oracle::{Mode, Oracle};
 use finishline_engine::arguments;
-use finishline_engine::compare::compare;
+use finishline_engine::compare::{Said, compare};
 use finishline_engine::confirm::confirm;
 use finishline_engine::depth_first::{self, End};
 use finishline_engine::executor::{Executor, Forms};
@@ -136,8 +136,15 @@ const SMALL: u64 = 16;
 /// What is right for one input.
 struct Truth {
     races: bool,
-    /// The accesses that race in a depth-first run, with its end. None if the run does not end.
-    depth_first: Option<(BTreeSet<AccessId>, End)>,
+    /// None if it does not end.
+    depth_first: Option<DepthFirst>,
+}
+
+/// What the oracle says of a depth-first run by the reference interpreter.
+struct DepthFirst {
+    racing: BTreeSet<AccessId>,
+    locations: usize,
+    end: End,
 }
 
 /// What the two judges say, or why they can't tell.
@@ -170,12 +177,16 @@ fn truth(module: &Module, arguments: &[Datum]) -> Result<Truth, String> {
         steps: 30 * states,
     };
     let schedules = interleavings::explore(module, arguments, limits, granularity, budget);
-    let races = !schedules.conflicts.is_empty()
-        || ended && !oracle.racing_locations(Mode::Structure).is_empty();
+    let locations = oracle.racing_locations(Mode::Structure).len();
+    let races = !schedules.conflicts.is_empty() || ended && locations > 0;
     if !races && !ended && schedules.gave_up {
         return Err("neither judge can tell".to_string());
     }
-    let depth_first = ended.then(|| (oracle.racing_accesses(), outcome.result));
+    let depth_first = ended.then(|| DepthFirst {
+        racing: oracle.racing_accesses(),
+        locations,
+        end: outcome.result,
+    });
     Ok(Truth { races, depth_first })
 }
 
@@ -252,17 +263,17 @@ impl Judged {
         if self.answer == Allowed::Proved && usual && !covered {
             return Err(format!("it is proved for {:?} only", proof.range));
         }
-        if let Some((racing, end)) = truth.depth_first {
+        if let Some(run) = truth.depth_first {
             for (answer, whose) in [(&self.told, "prove"), (&self.used, "check")] {
-                if let Some(access) = answer.harmless(&integers).intersection(&racing).next() {
+                if let Some(access) = answer.harmless(&integers).intersection(&run.racing).next() {
                     return Err(format!("harmless for {whose}, but races: {access:?}"));
                 }
             }
-            if matches!(end, End::Finished) {
-                self.hold_sure_races(&integers, &racing)?;
+            if matches!(run.end, End::Finished) {
+                self.hold_sure_races(&integers, &run.racing)?;
             }
             for passes in [Passes::ALL, Passes::NONE.with(Pass::Proved)] {
-                self.hold_check(words, &data, &integers, passes)?;
+                self.hold_check((words, &data), &integers, passes, run.locations)?;
             }
         }
         Ok(())
@@ -289,13 +300,13 @@ impl Judged {
         Ok(())
     }
 
-    /// `check` finds the racing locations of the oracle, whatever checks are left out.
+    /// `check` finds the racing locations of the oracle, so many, whatever checks are left out.
     fn hold_check(
         &self,
-        words: &[String],
-        data: &[Datum],
+        (words, data): (&[String], &[Datum]),
         integers: &[Option<i64>],
         passes: Passes,
+        locations: usize,
     ) -> Result<(), String> {
         let forms = Forms::new(&self.module, Executor::Compiled, passes);
         let question = Question {
@@ -310,10 +321,18 @@ impl Judged {
             progress: AtomicU64::new(0),
         };
         let comparison = compare(&question).map_err(|error| error.to_string())?;
-        match comparison.disagreements.first() {
-            Some(disagreement) => Err(format!("{passes:?}: {disagreement}")),
-            None => Ok(()),
+        if let Some(disagreement) = comparison.disagreements.first() {
+            return Err(format!("{passes:?}: {disagreement}"));
         }
+        // Compiled code does what the interpreter does.
+        for (detector, said) in comparison.answers {
+            if !matches!(said, Said::Racing(found) if found == locations)
+                && !matches!(said, Said::NotApplicable(_))
+            {
+                return Err(format!("{passes:?}: {detector}: {said:?}, not {locations}"));
+            }
+        }
+        Ok(())
     }
 }
 
