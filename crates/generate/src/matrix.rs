@@ -1,12 +1,13 @@
 //! Each construct inside and after each other, with what the front end must say.
 //!
-//! A case is a whole source. Its construct accesses the shared variables `x`, before and after the other
-//! construct, and `y` inside that one, so that every combination has accesses on all sides. Besides the pairs there are
-//! the rules that take three: a call, from an isolated block, of a function that is not plain; leaving
-//! a body with `break`, `continue` or `return`; and using a variable of the creator in a task.
+//! A case is a whole source. Its construct accesses the shared variable `x` before and after the
+//! other construct, and `y` inside that one. So every combination has accesses on all sides. Some
+//! rules take more than a pair: an isolated block that calls a function which is not plain; leaving
+//! a body with `break`, `continue` or `return`; using a variable of the creator in a task.
 //!
-//! The expectation is static. Of the accepted cases those fail when run that leave a `begin_finish` open, by `break`,
-//! `continue` or `return`, or that have a `sync` between `begin_finish` and `end_finish`.
+//! The expectation is static. Some accepted cases fail when they run: those that leave a
+//! `begin_finish` open, by `break`, `continue` or `return`, and those that have a `sync` between
+//! `begin_finish` and `end_finish`.
 
 use std::fmt::Write;
 
@@ -96,7 +97,8 @@ struct Source {
 }
 
 impl Source {
-    /// The construct with this in it. What follows a `sync` up to its end counts as in it: there is no other inside.
+    /// The construct with this in it. What follows a `sync` up to its end counts as in it: there is
+    /// no other inside.
     fn around(&mut self, construct: Construct, body: &str) -> String {
         self.names += 1;
         let n = self.names;
@@ -190,7 +192,8 @@ fn after(outer: Construct, inner: Construct) -> Case {
     )
 }
 
-/// An isolated block that calls a function, directly or through another, that contains the construct.
+/// An isolated block that calls a function, directly or through another, that contains the
+/// construct.
 fn called_in_isolated(inner: Construct, calls: usize) -> Case {
     let mut source = Source::default();
     let mut body = source.around(inner, "y += 1;");
@@ -222,7 +225,8 @@ fn leaving(body: Construct, leave: &str) -> Case {
     )
 }
 
-/// A name of the creator, used in the construct: a `var` can't be used in another task, nor any local in another function.
+/// A name of the creator, used in the construct: a `var` can't be used in another task, nor any
+/// local in another function.
 fn captured(body: Construct, word: &str) -> Case {
     let mut source = Source::default();
     let inner = source.around(body, "y = local;");
@@ -264,8 +268,9 @@ mod tests {
             .into_iter()
             .filter(|c| c.expectation == Expectation::Refused)
             .count();
-        // 7 parallel statements in isolated; the same behind one and two calls; three ways to leave async, finish,
-        // forall, two to leave a function's body; a var in async and forall, any local in two functions.
+        // 7 parallel statements in isolated; the same behind one and two calls; three ways to leave
+        // async, finish, forall, two to leave a function's body; a var in async and forall, any
+        // local in two functions.
         assert_eq!(refused, 7 + 14 + 9 + 4 + 2 + 4);
     }
 }

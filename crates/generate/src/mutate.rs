@@ -1,7 +1,7 @@
-//! Damaged sources: whatever the bytes, a front end must answer with diagnostics, never with a crash.
+//! Damaged sources: a front end must answer any bytes with diagnostics, never with a crash.
 //!
-//! Each mutation keeps most of a real program, so that the damage lies deep inside; a few make text from
-//! nothing. A pure function of the source and the seed.
+//! Most mutations keep most of a real program, so that the damage lies deep inside. A few make text
+//! from nothing. The result is a pure function of the source and the seed.
 
 use crate::rng::Rng;
 

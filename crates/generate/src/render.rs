@@ -1,7 +1,8 @@
-//! The text of a program: four spaces of indentation, parentheses only where the grammar needs them.
+//! The text of a program: four spaces of indentation, parentheses only where the grammar needs
+//! them.
 //!
-//! Deterministic and total: any tree has a text, also one that the front end will refuse. Linear in the size
-//! of the text.
+//! Every tree has one text, also a tree that the front end will refuse. Linear in the size of the
+//! text.
 
 use crate::shape::{
     Argument, BinaryOp, Expression, Function, Global, Literal, Name, Program, Range, ScopeKind,
@@ -13,7 +14,8 @@ pub fn render(program: &Program) -> String {
     render_with(program, &mut |_, _| {})
 }
 
-/// Renders, and tells of each expression where in the text it stands, in bytes, without parentheses around it.
+/// Renders, and tells of each expression where in the text it stands, in bytes, without parentheses
+/// around it.
 pub fn render_with(
     program: &Program,
     rendered: &mut dyn FnMut(&Expression, std::ops::Range<usize>),
@@ -41,8 +43,8 @@ pub fn render_with(
     text.out
 }
 
-/// How tightly an expression binds, as the grammar nests: an operand that binds less tightly than its
-/// place asks for gets parentheses.
+/// How tightly an expression binds, as the grammar nests: an operand that binds less tightly than
+/// its place asks for gets parentheses.
 type Level = u8;
 const CONDITIONAL: Level = 0;
 const OR_ELSE: Level = 1;

@@ -1,5 +1,7 @@
-//! SplitMix64: a 64-bit counter and a mixing function. Three multiplications a number, every seed is good,
-//! and the sequence of a seed never changes, so a seed names a program for ever.
+//! SplitMix64: a 64-bit counter and a mixing function.
+//!
+//! A number costs three multiplications, and every seed is good. The sequence of a seed never
+//! changes, so a seed names a program for ever.
 
 #[derive(Clone, Debug)]
 pub struct Rng(u64);

@@ -1,9 +1,9 @@
 //! The tree of a Fin program: every construct of the language, nothing resolved, nothing checked.
 //!
-//! The tree says only what the text says. Whoever builds one keeps it valid; whoever changes one (the
-//! shrinker) may break it and asks the front end. Sequences of statements are plain vectors, so that edits are
-//! edits of vectors. `begin_finish` and `end_finish` are statements like others: that they pair up is a
-//! property of runs.
+//! The tree says only what the text says. Generators keep it valid. The shrinker may break it, and
+//! asks the front end. Sequences of statements are plain vectors, so edits are edits of vectors.
+//! `begin_finish` and `end_finish` are statements like others; only a run shows whether they pair
+//! up.
 
 use std::fmt;
 

@@ -1,13 +1,13 @@
-//! From a program that fails to a small one that still does.
+//! From a program that fails to a small one that still fails.
 //!
-//! Greedy: try smaller variants in a fixed order, from the coarsest edit to the finest, keep each that still
-//! fails, until no edit helps. An edit may make the program invalid (a name that is no longer declared, a
-//! `begin_finish` without its end): `fails` decides, and should say no to a program that does not compile
-//! or that fails in another way.
+//! The search is greedy. It tries smaller variants in a fixed order, from the coarsest edit to the
+//! finest, and keeps each that still fails, until no edit helps. An edit may make the program
+//! invalid: a name is no longer declared, a `begin_finish` loses its end. So `fails` should say no
+//! to a program that does not compile, and to one that fails in another way.
 //!
-//! Every variant kept is strictly smaller in [`size`], a pair of natural numbers compared lexicographically,
-//! so it ends; and it has failed, so the result fails. Calls of `fails`: at most a small multiple of the square of
-//! the program's size for each variant kept, in practice some hundreds in all.
+//! Every variant that is kept is strictly smaller in [`size`], a pair of natural numbers compared
+//! lexicographically, so the search ends. It calls `fails` at most a small multiple of the square
+//! of the program's size for each variant kept; in practice some hundreds of times in all.
 
 use crate::shape::{Argument, Expression, Literal, Name, Program, Range, Statement};
 
@@ -31,7 +31,8 @@ pub fn shrink(program: &Program, fails: &mut dyn FnMut(&Program) -> bool) -> Pro
     }
 }
 
-/// How large a program is: the number of its parts, then how far its literals are from the simplest.
+/// How large a program is: the number of its parts, then how far its literals are from the
+/// simplest.
 pub fn size(program: &Program) -> (u64, u64) {
     let mut total = Size::default();
     total.parts += program
@@ -137,8 +138,8 @@ impl Shrinker<'_> {
         self.try_variant(variant)
     }
 
-    /// Applies an edit to each item in turn, by number; one that is kept may have removed or changed the item, so the
-    /// same number is tried again.
+    /// Applies an edit to each item in turn, by number; one that is kept may have removed or
+    /// changed the item, so the same number is tried again.
     fn for_each(
         &mut self,
         count: impl Fn(&Program) -> usize,
@@ -156,7 +157,8 @@ impl Shrinker<'_> {
         self.for_each(
             |p| p.functions.len(),
             |this, index| {
-                // Alone, or with another one: a function that opens a finish and the one that closes it.
+                // Alone, or with another one: a function that opens a finish and the one that
+                // closes it.
                 this.try_edit(|p| drop_function(p, index))
                     || (0..index).any(|other| {
                         this.try_edit(|p| {
@@ -197,8 +199,8 @@ impl Shrinker<'_> {
         );
     }
 
-    /// Removes runs of statements of one body, halves first, then any two: what only goes together, such as
-    /// `begin_finish` and `end_finish`, or a declaration and its only use.
+    /// Removes runs of statements of one body, halves first, then any two: what only goes together,
+    /// such as `begin_finish` and `end_finish`, or a declaration and its only use.
     fn drop_statements(&mut self) {
         self.for_each(count_bodies, |this, index| {
             let mut length = 0;
@@ -425,7 +427,8 @@ fn simpler_expressions(expression: &Expression) -> Vec<Expression> {
     out
 }
 
-/// Visits every body, each before those inside it. Numbers of bodies, statements and expressions below follow this order.
+/// Visits every body, each before those inside it. Numbers of bodies, statements and expressions
+/// below follow this order.
 fn visit_bodies(program: &mut Program, visit: &mut dyn FnMut(&mut Vec<Statement>)) {
     fn walk(body: &mut Vec<Statement>, visit: &mut dyn FnMut(&mut Vec<Statement>)) {
         visit(body);
@@ -606,7 +609,8 @@ mod tests {
             })
         };
         for small in shrunk(&shifts) {
-            // A function, a statement, the operator and its operands, in a place that needs at most one more.
+            // A function, a statement, the operator and its operands, in a place that needs at most
+            // one more.
             assert!(size(&small) <= (6, 1), "{}", render(&small));
         }
     }

@@ -1,34 +1,101 @@
-//! Every program of n statements, up to renaming: sequences over `async`, `finish`, `isolated` and the reads and
-//! writes of two global variables, where an isolated block contains only reads and writes.
+//! Every program of n statements, up to renaming, over one of two vocabularies.
 //!
-//! A program is numbered by its place in one fixed order, so that a range of numbers is a share of the work
-//! and a number is enough to repeat a failure. The counts follow from the grammar: F(n) sequences of n
-//! statements in all, T(k) statements of size k,
+//! | vocabulary | around statements | alone |
+//! |---|---|---|
+//! | plain | `async`, `finish`, `isolated` around accesses | reads and writes of two globals |
+//! | wild | `async`, `finish`, `spawn` | accesses, writes under conditions, stops, `sync` |
+//!
+//! Some conditions of the wild vocabulary wrap around. A *stop* fails or never ends if the
+//! parameter of main is negative.
+//!
+//! A program is numbered by its place in one fixed order. So a range of numbers is a share of the
+//! work, and one number repeats a failure. The counts follow from the grammar. Let F(n) be the
+//! sequences of n statements and T(k) the statements of size k:
 //!
 //! - F(0) = 1, F(n) = Σₖ T(k) F(n − k)
-//! - T(k) = 2 F(k − 1) + 4ᵏ⁻¹, for `async`, `finish` and `isolated` around what is left; T(1) has the four
-//!   accesses besides.
+//! - plain: T(k) = 2 F(k − 1) + 4ᵏ⁻¹, and 4 more for k = 1
+//! - wild: T(k) = 3 F(k − 1), and 8 more for k = 1
 //!
-//! Cost: linear in n a program, after a table of n numbers.
+//! Cost: linear in n for a program, after a table of n numbers.
 
-use crate::shape::{Expression, Function, Global, Literal, Name, Program, ScopeKind, Statement};
+use crate::shape::{
+    BinaryOp, Expression, Function, Global, Literal, Name, Program, ScopeKind, Statement, Type,
+};
 
 const VARIABLES: [Name; 2] = [Name::plain("x"), Name::plain("y")];
+const PARAMETER: Name = Name::plain("n");
 const ACCESSES: u64 = 4;
 
 /// More would not fit 64 bits.
-pub const MOST_STATEMENTS: usize = 16;
+pub const MOST_STATEMENTS: usize = 14;
+
+/// Arguments that decide the conditions of wild programs in every way.
+pub const ARGUMENTS: [i64; 4] = [-1, 0, 2, i64::MAX];
+
+/// Which statements there are.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Vocabulary {
+    Plain,
+    Wild,
+}
+
+impl Vocabulary {
+    /// Statements around any others.
+    const fn scopes(self) -> &'static [Scope] {
+        match self {
+            Vocabulary::Plain => &[
+                Scope::Block(ScopeKind::Async),
+                Scope::Block(ScopeKind::Finish),
+            ],
+            Vocabulary::Wild => &[
+                Scope::Block(ScopeKind::Async),
+                Scope::Block(ScopeKind::Finish),
+                Scope::Spawn,
+            ],
+        }
+    }
+
+    /// How many statements contain no other.
+    const fn leaves(self) -> u64 {
+        match self {
+            Vocabulary::Plain => ACCESSES,
+            Vocabulary::Wild => 8,
+        }
+    }
+
+    /// How many isolated blocks have this number of accesses.
+    const fn isolated(self, accesses: u32) -> u64 {
+        match self {
+            Vocabulary::Plain => ACCESSES.pow(accesses),
+            Vocabulary::Wild => 0,
+        }
+    }
+}
+
+/// A statement around others.
+#[derive(Clone, Copy)]
+enum Scope {
+    Block(ScopeKind),
+    /// A function of its own, spawned.
+    Spawn,
+}
 
 /// All programs of exactly `statements` statements, which is at most [`MOST_STATEMENTS`].
 #[derive(Clone, Debug)]
 pub struct Small {
+    vocabulary: Vocabulary,
     statements: usize,
     /// F(0) … F(n).
     sequences: Vec<u64>,
 }
 
 impl Small {
+    /// The plain ones.
     pub fn new(statements: usize) -> Small {
+        Small::over(Vocabulary::Plain, statements)
+    }
+
+    pub fn over(vocabulary: Vocabulary, statements: usize) -> Small {
         assert!(
             statements <= MOST_STATEMENTS,
             "counts of longer programs don't fit 64 bits"
@@ -36,11 +103,12 @@ impl Small {
         let mut sequences = vec![1];
         for n in 1..=statements {
             let ways = (1..=n)
-                .map(|k| single(&sequences, k) * sequences[n - k])
+                .map(|k| single(vocabulary, &sequences, k) * sequences[n - k])
                 .sum();
             sequences.push(ways);
         }
         Small {
+            vocabulary,
             statements,
             sequences,
         }
@@ -60,40 +128,60 @@ impl Small {
     pub fn program(&self, number: u64) -> Program {
         assert!(number < self.count(), "no such program");
         let mut builder = Builder {
+            vocabulary: self.vocabulary,
             sequences: &self.sequences,
             accesses: 0,
+            spawned: Vec::new(),
         };
         let body = builder.sequence(self.statements, number);
+        let main = builder.function(Name::MAIN, body);
+        let variables = match self.vocabulary {
+            Vocabulary::Plain => VARIABLES.iter(),
+            Vocabulary::Wild => VARIABLES[..1].iter(),
+        };
+        let global = |name: &Name| Global {
+            name: *name,
+            ty: None,
+            initial: Some(Literal::Int(0)),
+            constant: false,
+        };
+        let mut functions = builder.spawned;
+        functions.push(main);
         Program {
             structs: Vec::new(),
-            globals: VARIABLES
-                .map(|name| Global {
-                    name,
-                    ty: None,
-                    initial: Some(Literal::Int(0)),
-                    constant: false,
-                })
-                .into(),
-            functions: vec![Function {
-                name: Name::MAIN,
-                parameters: Vec::new(),
-                result: None,
-                body,
-            }],
+            globals: variables.map(global).collect(),
+            functions,
         }
     }
 }
 
+/// The program with this number among all of a vocabulary, the smaller ones first. None if it has
+/// more than [`MOST_STATEMENTS`].
+pub fn numbered(vocabulary: Vocabulary, mut number: u64) -> Option<Program> {
+    for statements in 0..=MOST_STATEMENTS {
+        let small = Small::over(vocabulary, statements);
+        if number < small.count() {
+            return Some(small.program(number));
+        }
+        number -= small.count();
+    }
+    None
+}
+
 /// T(k), from F(0) … F(k − 1).
-fn single(sequences: &[u64], k: usize) -> u64 {
-    let accesses = if k == 1 { ACCESSES } else { 0 };
-    2 * sequences[k - 1] + ACCESSES.pow(k as u32 - 1) + accesses
+fn single(vocabulary: Vocabulary, sequences: &[u64], k: usize) -> u64 {
+    let leaves = if k == 1 { vocabulary.leaves() } else { 0 };
+    let scopes = vocabulary.scopes().len() as u64 * sequences[k - 1];
+    scopes + vocabulary.isolated(k as u32 - 1) + leaves
 }
 
 struct Builder<'a> {
+    vocabulary: Vocabulary,
     sequences: &'a [u64],
     /// Accesses so far; each stores its own number, or into its own name.
     accesses: u32,
+    /// The functions that are spawned.
+    spawned: Vec<Function>,
 }
 
 impl Builder<'_> {
@@ -103,7 +191,7 @@ impl Builder<'_> {
             let mut size = 1;
             loop {
                 let rest = self.sequences[left - size];
-                let ways = single(self.sequences, size) * rest;
+                let ways = single(self.vocabulary, self.sequences, size) * rest;
                 if number < ways {
                     out.push(self.statement(size, number / rest));
                     number %= rest;
@@ -118,14 +206,15 @@ impl Builder<'_> {
     }
 
     fn statement(&mut self, size: usize, mut number: u64) -> Statement {
-        for kind in [ScopeKind::Async, ScopeKind::Finish] {
+        for scope in self.vocabulary.scopes() {
             let ways = self.sequences[size - 1];
             if number < ways {
-                return Statement::scope(kind, self.sequence(size - 1, number));
+                let body = self.sequence(size - 1, number);
+                return self.scope(*scope, body);
             }
             number -= ways;
         }
-        let ways = ACCESSES.pow(size as u32 - 1);
+        let ways = self.vocabulary.isolated(size as u32 - 1);
         if number < ways {
             let mut body = Vec::new();
             for _ in 1..size {
@@ -134,7 +223,76 @@ impl Builder<'_> {
             }
             return Statement::scope(ScopeKind::Isolated, body);
         }
-        self.access(number - ways)
+        match self.vocabulary {
+            Vocabulary::Plain => self.access(number - ways),
+            Vocabulary::Wild => self.wild(number - ways),
+        }
+    }
+
+    fn function(&self, name: Name, body: Vec<Statement>) -> Function {
+        let parameters = match self.vocabulary {
+            Vocabulary::Plain => Vec::new(),
+            Vocabulary::Wild => vec![(PARAMETER, Type::Int)],
+        };
+        Function {
+            name,
+            parameters,
+            result: None,
+            body,
+        }
+    }
+
+    fn scope(&mut self, scope: Scope, body: Vec<Statement>) -> Statement {
+        match scope {
+            Scope::Block(kind) => Statement::scope(kind, body),
+            Scope::Spawn => {
+                let name = Name::numbered("f", self.spawned.len() as u32 + 1);
+                let function = self.function(name, body);
+                self.spawned.push(function);
+                Statement::Spawn {
+                    place: None,
+                    function: name,
+                    arguments: vec![Expression::Name(PARAMETER)],
+                }
+            }
+        }
+    }
+
+    /// A statement of the wild vocabulary that contains no other.
+    fn wild(&mut self, number: u64) -> Statement {
+        let n = || Expression::Name(PARAMETER);
+        let is_less = |left, right| Expression::binary(BinaryOp::Less, left, right);
+        let is_negative = || is_less(n(), Expression::int(0));
+        let condition = match number {
+            0 | 1 => return self.access(number),
+            // An endless integer is negative if n is; one of 64 bits also if n is 2.
+            2 => {
+                let shifted = Expression::binary(BinaryOp::ShiftLeft, n(), Expression::int(62));
+                is_less(shifted, Expression::int(0))
+            }
+            // No endless integer is less; one of 64 bits is, once.
+            3 => {
+                let next = Expression::binary(BinaryOp::Add, n(), Expression::int(1));
+                is_less(next, n())
+            }
+            4 => is_negative(),
+            5 => {
+                let holds = Expression::binary(BinaryOp::GreaterEqual, n(), Expression::int(0));
+                return Statement::Assert(holds, Vec::new());
+            }
+            6 => {
+                return Statement::While {
+                    condition: is_negative(),
+                    body: Vec::new(),
+                };
+            }
+            _ => return Statement::Sync,
+        };
+        Statement::If {
+            condition,
+            then: vec![self.access(1)],
+            otherwise: None,
+        }
     }
 
     fn access(&mut self, number: u64) -> Statement {
@@ -201,6 +359,19 @@ mod tests {
     }
 
     #[test]
+    fn counts_of_wild_programs_match_the_grammar() {
+        let counts: Vec<u64> = (0..=4)
+            .map(|n| Small::over(Vocabulary::Wild, n).count())
+            .collect();
+        // F(2) = 11 · 11 + 3 · 11, F(3) = 11 · 154 + 33 · 11 + 3 · 154, …
+        assert_eq!(counts, [1, 11, 154, 2519, 45_430]);
+        let all: HashSet<String> = (0..2685)
+            .map(|number| render(&numbered(Vocabulary::Wild, number).unwrap()))
+            .collect();
+        assert_eq!(all.len(), 1 + 11 + 154 + 2519);
+    }
+
+    #[test]
     fn numbers_name_different_programs_of_the_right_size() {
         for n in 0..=4 {
             let small = Small::new(n);
@@ -230,10 +401,10 @@ mod tests {
 
     #[test]
     fn the_longest_are_still_countable() {
-        let small = Small::new(MOST_STATEMENTS);
-        assert_eq!(
-            small.program(small.count() - 1).statements().len(),
-            MOST_STATEMENTS
-        );
+        for vocabulary in [Vocabulary::Plain, Vocabulary::Wild] {
+            let small = Small::over(vocabulary, MOST_STATEMENTS);
+            let last = small.program(small.count() - 1);
+            assert_eq!(last.statements().len(), MOST_STATEMENTS);
+        }
     }
 }

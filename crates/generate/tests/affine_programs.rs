@@ -1,15 +1,19 @@
-//! What can be seen of random affine programs without a front end: that a seed names one program, and that
-//! each construct that a prover must understand occurs. That they run, and what is true of them, is tested where the prover is.
+//! Random affine programs without a front end: a seed names one program, and each construct occurs
+//! that a prover must understand. The tests of the prover run the programs.
 
 use finishline_generate::affine::{Settings, program};
 use finishline_generate::render;
-use finishline_generate::shape::{Expression, Range, ScopeKind, Statement};
+use finishline_generate::shape::{Expression, Literal, Range, ScopeKind, Statement};
 use std::collections::HashSet;
 
 #[test]
 fn a_seed_names_one_program() {
-    for beyond in [false, true] {
-        let settings = Settings { beyond };
+    for bits in 0..8 {
+        let settings = Settings {
+            beyond: bits & 1 != 0,
+            wrapping: bits & 2 != 0,
+            stops: bits & 4 != 0,
+        };
         let texts: HashSet<String> = (0..300)
             .map(|seed| render(&program(seed, &settings)))
             .collect();
@@ -48,7 +52,9 @@ fn words(statement: &Statement, found: &mut HashSet<String>) {
                 note(&format!("{word} step {step:?}"));
             }
         }
+        Statement::While { body, .. } if body.is_empty() => note("while for ever"),
         Statement::While { .. } => note("while"),
+        Statement::Assert(..) => note("assert"),
         Statement::If { otherwise, .. } => note(match otherwise {
             Some(_) => "else",
             None => "if",
@@ -105,4 +111,42 @@ fn every_construct_occurs() {
     for word in wanted.split(", ").map(str::to_string).chain(steps) {
         assert!(found.contains(&word), "no {word}");
     }
+}
+
+#[test]
+fn integers_wrap_around_and_tasks_stop_only_if_asked() {
+    let settings = |wrapping, stops| Settings {
+        wrapping,
+        stops,
+        ..Settings::default()
+    };
+    let found = |settings: Settings| {
+        let (mut found, mut large) = (HashSet::new(), 0);
+        for seed in 0..300 {
+            for statement in program(seed, &settings).statements() {
+                words(statement, &mut found);
+                let is_large = |part: &Expression| {
+                    matches!(part, Expression::Literal(Literal::Int(value))
+                        if value.unsigned_abs() >= (1 << 31) - 2)
+                };
+                let expressions = statement.expressions().into_iter();
+                large += expressions
+                    .filter(|it| it.any(&mut |part| is_large(part)))
+                    .count();
+            }
+        }
+        (found, large)
+    };
+    let (tame, none) = found(settings(false, false));
+    assert_eq!(none, 0);
+    let (wild, many) = found(settings(true, false));
+    assert!(many > 1000, "{many}");
+    let (stopping, none) = found(settings(false, true));
+    assert!(stopping.contains("assert") && stopping.contains("while for ever"));
+    // An index outside of an array.
+    assert!(none > 0 && none < 100, "{none}");
+    for word in ["assert", "while for ever", ">>>"] {
+        assert!(!tame.contains(word), "{word}");
+    }
+    assert!(wild.contains(">>>") && !wild.contains("assert"));
 }

@@ -1,6 +1,8 @@
-//! What can be seen of random programs without a front end: that a seed names one program, that every construct
-//! occurs, that settings are obeyed, and the static rules that concern tasks. That they compile, end within their limits
-//! and are free of races where they should be is tested where there is an interpreter and an oracle.
+//! Random programs without a front end: a seed names one program, every construct occurs, settings
+//! are obeyed, and the static rules about tasks hold.
+//!
+//! The tests of `engine` compile and run the programs. They check that programs end within their
+//! limits, and are free of races where they should be.
 
 use finishline_generate::random::{Constructs, Ownership, Settings, program};
 use finishline_generate::render;
@@ -449,7 +451,8 @@ fn tasks_use_no_variable_of_their_creator() {
     }
 }
 
-/// The names in a function that may hold what was read from shared memory. Names declared twice count as one.
+/// The names in a function that may hold what was read from shared memory. Names declared twice
+/// count as one.
 fn unsteady_names(program: &Program, function: &Function) -> HashSet<Name> {
     let globals = program
         .globals

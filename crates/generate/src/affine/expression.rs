@@ -58,6 +58,9 @@ impl Generator {
         if self.beyond && self.rng.percent(4) {
             return (self.indirect(6), (0, 5));
         }
+        if self.wrapping && self.rng.percent(15) {
+            return self.tamed(depth - 1);
+        }
         match self.rng.below(24) {
             0..=1 => self.literal(-2, 5),
             2..=8 => self.local(),
@@ -198,6 +201,12 @@ impl Generator {
                 .rng
                 .pick(&[BinaryOp::Less, BinaryOp::Equal, BinaryOp::NotEqual]);
             return Expression::binary(op, self.place(), to);
+        }
+        if self.stops && self.rng.percent(25) {
+            return self.simple_condition();
+        }
+        if self.wrapping && self.rng.percent(15) {
+            return self.wild_condition();
         }
         if !self.conditions.is_empty() && self.rng.percent(15) {
             return Expression::Name(self.rng.pick(&self.conditions));

@@ -1,23 +1,30 @@
-//! A program of affine parts from a seed: for provers, which know its races for every input.
+//! A program of affine parts from a seed, for provers: they know its races for every input.
 //!
-//! Bounds, conditions and indices are sums of multiples of counters and parameters of main, with divisions and remainders
-//! by constants, minima, maxima and choices between them. Every program is accepted by the front end, ends, and does
-//! not fail, as long as its arguments are in [`ARGUMENTS`]: the generator knows an interval for each integer, and
-//! lets an index stand only where it is inside of the array. All arrays of a kind have the same size, larger than is needed,
-//! and all indices the same offset, so that accesses meet.
+//! Bounds, conditions and indices are sums of multiples of counters and parameters of main, with
+//! divisions and remainders by constants, minima, maxima and choices between them. The front end
+//! accepts every program. It ends and does not fail for arguments in [`ARGUMENTS`]: the generator
+//! knows an interval for each integer, and uses an index only if it is in bounds. All arrays of a
+//! kind have the same size, larger than needed, and all indices the same offset, so that accesses
+//! meet.
 //!
-//! With [`Settings::beyond`], some integers depend on shared data and some locals on the path of control: what then
-//! is exact is no longer known in advance, but what is claimed must still hold.
+//! The [`Settings`] allow more:
+//!
+//! - With `beyond`, some integers depend on shared data, and some locals on the path of control.
+//!   What is exact is then not known in advance, but what is claimed must still hold.
+//! - With `wrapping`, some integers and counters wrap around.
+//! - With `stops`, some tasks fail or never end, for some arguments.
 //!
 //! | file | what it generates |
 //! |---|---|
 //! | `expression` | integers with their intervals, conditions, places |
 //! | `statement` | statements |
 //! | `loops` | loops |
+//! | `wild` | integers and loops that wrap around, tasks that stop |
 
 mod expression;
 mod loops;
 mod statement;
+mod wild;
 
 use crate::rng::Rng;
 use crate::shape::{Expression, Function, Global, Literal, Name, Program, Statement, Struct, Type};
@@ -26,20 +33,39 @@ use std::ops::RangeInclusive;
 /// The arguments of main for which nothing fails.
 pub const ARGUMENTS: RangeInclusive<i64> = -1..=8;
 
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Copy, Debug, Default)]
 pub struct Settings {
     /// Also what is not affine.
     pub beyond: bool,
+    /// Also integers that wrap around.
+    pub wrapping: bool,
+    /// Also tasks that fail or never end, for some arguments.
+    pub stops: bool,
+}
+
+impl Settings {
+    /// What a seed stands for in tests of everything: values that wrap around, tasks that stop, or
+    /// both.
+    pub fn of_seed(seed: u64) -> Settings {
+        Settings {
+            beyond: false,
+            wrapping: !seed.is_multiple_of(3),
+            stops: seed % 3 != 1,
+        }
+    }
 }
 
 pub fn program(seed: u64, settings: &Settings) -> Program {
     let mut generator = Generator {
         rng: Rng::new(seed),
         beyond: settings.beyond,
+        wrapping: settings.wrapping,
+        stops: settings.stops,
         program: Program::default(),
         names: 0,
         functions: Vec::new(),
         ints: Vec::new(),
+        wilds: Vec::new(),
         conditions: Vec::new(),
         objects: Vec::new(),
         globals: Vec::new(),
@@ -171,10 +197,14 @@ const GREATEST_DEPTH: u32 = 6;
 struct Generator {
     rng: Rng,
     beyond: bool,
+    wrapping: bool,
+    stops: bool,
     program: Program,
     names: u32,
     functions: Vec<Signature>,
     ints: Vec<Local>,
+    /// Integers of any value.
+    wilds: Vec<Local>,
     conditions: Vec<Name>,
     objects: Vec<(Name, Kind)>,
     /// Integers; there is at least one.
@@ -190,6 +220,7 @@ struct Generator {
 #[derive(Clone, Copy)]
 struct Visible {
     ints: usize,
+    wilds: usize,
     conditions: usize,
     objects: usize,
 }
@@ -241,6 +272,7 @@ impl Generator {
     fn main(&mut self, shared: bool) {
         let mut parameters = Vec::new();
         self.ints.clear();
+        self.wilds.clear();
         for _ in 0..self.rng.pick(&[0, 1, 1, 1, 2]) {
             let name = self.name("n");
             parameters.push((name, Type::Int));
@@ -288,6 +320,7 @@ impl Generator {
     fn function(&mut self) {
         let name = self.name("f");
         let parameter = self.name("i");
+        self.wilds.clear();
         self.ints = vec![Local {
             name: parameter,
             interval: PARAMETER,
@@ -349,6 +382,7 @@ impl Generator {
     fn visible(&self) -> Visible {
         Visible {
             ints: self.ints.len(),
+            wilds: self.wilds.len(),
             conditions: self.conditions.len(),
             objects: self.objects.len(),
         }
@@ -375,6 +409,7 @@ impl Generator {
         self.budget = outer_budget - given;
         self.context = outside;
         self.ints.truncate(visible.ints);
+        self.wilds.truncate(visible.wilds);
         self.conditions.truncate(visible.conditions);
         self.objects.truncate(visible.objects);
         body

@@ -36,6 +36,9 @@ impl Generator {
         if self.context.isolated || is_leaf || self.rng.percent(simple) {
             return self.simple(out);
         }
+        if self.wrapping && self.rng.percent(10) {
+            return self.wild_loop(out);
+        }
         match self.rng.below(24) {
             0..=5 => self.for_loop(out),
             6 => self.counted_while(out),
@@ -64,6 +67,12 @@ impl Generator {
     }
 
     fn simple(&mut self, out: &mut Vec<Statement>) {
+        if self.stops && !self.context.isolated && self.rng.percent(12) {
+            return self.stop(out);
+        }
+        if self.wrapping && !self.context.isolated && self.rng.percent(12) {
+            return self.named_wild(out);
+        }
         match self.rng.below(if self.context.isolated { 12 } else { 20 }) {
             0..=10 => self.access(out),
             11 => {

@@ -1,9 +1,10 @@
-//! Expressions: typed, bounded in depth, and if asked steady.
+//! Expressions: typed, bounded in depth, and steady if asked.
 //!
-//! Operands are generated in the order in which they are evaluated, because a call may give rights away.
+//! Operands are generated in the order of their evaluation, because a call may give rights away.
 
 use super::rights::{Rights, ones};
 use super::{Generator, Local};
+use crate::extremes::{extreme, factor};
 use crate::random::world::{Kind, Location, MOST_LOCATIONS, Scalar, Slot};
 use crate::shape::{BinaryOp, Expression, Literal, Type, UnaryOp};
 
@@ -22,6 +23,9 @@ impl Generator<'_> {
     }
 
     pub(super) fn literal(&mut self, scalar: Scalar) -> Literal {
+        if scalar == Scalar::Int && self.settings.wrapping && self.rng.percent(30) {
+            return Literal::Int(extreme(&mut self.rng));
+        }
         match scalar {
             Scalar::Int => Literal::Int(match self.rng.below(16) {
                 0 => self
@@ -97,6 +101,9 @@ impl Generator<'_> {
 
     fn int(&mut self, depth: u32, steady: bool) -> Expression {
         use BinaryOp::*;
+        if self.settings.wrapping && self.rng.percent(30) {
+            return self.wrapping(depth, steady);
+        }
         match self.rng.below(16) {
             0..=4 => {
                 let op = self.rng.pick(&[Add, Add, Subtract, Multiply]);
@@ -131,6 +138,24 @@ impl Generator<'_> {
         }
     }
 
+    /// An integer that wraps around for most values of its operand.
+    fn wrapping(&mut self, depth: u32, steady: bool) -> Expression {
+        use BinaryOp::*;
+        let value = self.expression(Scalar::Int, depth, steady);
+        let (op, by) = match self.rng.below(4) {
+            0 => (Multiply, factor(&mut self.rng)),
+            1 => {
+                let op = self
+                    .rng
+                    .pick(&[ShiftLeft, ShiftLeft, ShiftRight, ShiftRightLogical]);
+                (op, self.rng.between(0, 63))
+            }
+            2 => (self.rng.pick(&[Add, Subtract]), extreme(&mut self.rng)),
+            _ => (Multiply, 1 << self.rng.between(1, 62)),
+        };
+        Expression::binary(op, value, Expression::int(by))
+    }
+
     /// Positive, whatever it is made of.
     pub(super) fn divisor(&mut self, depth: u32, steady: bool) -> Expression {
         if self.settings.traps && self.rng.percent(20) {
@@ -155,7 +180,8 @@ impl Generator<'_> {
         Expression::Builtin(name, arguments.collect())
     }
 
-    /// The size of some array. Its reference is read on the way, so only objects with a name of their own.
+    /// The size of some array. Its reference is read on the way, so only objects with a name of
+    /// their own.
     fn length(&mut self) -> Option<Expression> {
         let slot = self.named_slot(|kind| !kind.sizes().is_empty())?;
         let dimensions = slot.kind.sizes().len() as u32;
@@ -303,7 +329,8 @@ impl Generator<'_> {
         }
     }
 
-    /// What an access may touch here: what the task owns, the guarded locations in an isolated block, or all.
+    /// What an access may touch here: what the task owns, the guarded locations in an isolated
+    /// block, or all.
     fn accessible(&mut self) -> Rights {
         if self.slips() {
             // Often among the first few, so that tasks meet.
@@ -386,6 +413,11 @@ impl Generator<'_> {
         });
         match counter {
             Some(counter) if self.rng.percent(70) => Expression::Name(counter.name),
+            _ if self.settings.wrapping && self.rng.percent(50) => {
+                let any = self.expression(Scalar::Int, 2, steady);
+                let small = Expression::binary(BinaryOp::Remainder, any, Expression::int(size));
+                Expression::Builtin("abs", vec![small])
+            }
             _ => {
                 let any = self.expression(Scalar::Int, 1, steady);
                 Expression::binary(BinaryOp::And, any, Expression::int(size - 1))

@@ -1,7 +1,8 @@
-//! Loops, and what tasks created in one may own.
+//! Loops, and what tasks created in a loop may own.
 //!
-//! Two ways for the iterations of a loop to share memory without races: a location that this task keeps to itself
-//! while others are only read, or an array of which each iteration owns the element its counter chooses.
+//! The iterations of a loop can share memory without races in two ways. This task keeps some
+//! locations to itself while its tasks only read others; or each iteration owns the element of an
+//! array that its counter chooses.
 
 use super::rights::{Rights, ones};
 use super::{Generator, Local};
@@ -9,8 +10,9 @@ use crate::random::world::Scalar;
 use crate::shape::{BinaryOp, Expression, Name, Range, Statement};
 
 impl Generator<'_> {
-    /// The body of a loop in this task: see [`rights`](super::rights) for what its tasks may be given.
-    /// `counter` is the name of the counter with a bound on its values, if all are different.
+    /// The body of a loop in this task: see [`rights`](super::rights) for what its tasks may be
+    /// given. `counter` is the name of the counter with a bound on its values, if all are
+    /// different.
     fn loop_body(&mut self, trips: i64, counter: Option<(Name, i64)>) -> Vec<Statement> {
         let saved = self.scope;
         let gifts = self.gifts;
@@ -45,8 +47,9 @@ impl Generator<'_> {
         body
     }
 
-    /// Sets arrays aside of which each iteration owns one element, the one its counter chooses. Returns the
-    /// new location `a[i]` and the locations of `a`, for each. Their rights leave the scope and the elements' enter.
+    /// Sets arrays aside of which each iteration owns one element, the one its counter chooses.
+    /// Returns the new location `a[i]` and the locations of `a`, for each. Their rights leave the
+    /// scope and the elements' enter.
     pub(super) fn dedicate(
         &mut self,
         (counter, bound): (Name, i64),
@@ -97,7 +100,8 @@ impl Generator<'_> {
         let mut condition = Expression::binary(compare, counter.clone(), Expression::int(last));
         if self.rng.percent(20) {
             self.charge(10 * trips);
-            // It is evaluated in every iteration, beside the tasks of earlier ones: no rights hold there.
+            // It is evaluated in every iteration, beside the tasks of earlier ones: no rights hold
+            // there.
             let steady = self.control() || self.slip == 0;
             let weight = self.scope.weight;
             self.scope.weight *= trips + 1;
@@ -156,7 +160,8 @@ impl Generator<'_> {
         self.rng.pick(&[0, 1, 2, 2, 3, 3, 4])
     }
 
-    /// A counter, its range, how many values it takes at most, and a bound if all are in `0..bound`.
+    /// A counter, its range, how many values it takes at most, and a bound if all are in
+    /// `0..bound`.
     pub(super) fn range(&mut self) -> (Name, Range, i64, Option<i64>) {
         let counter = self.name("i");
         match self.rng.below(10) {
@@ -205,7 +210,8 @@ impl Generator<'_> {
         }
     }
 
-    /// Any start and step, up or down; the end lies anywhere between the last value and the one after it.
+    /// Any start and step, up or down; the end lies anywhere between the last value and the one
+    /// after it.
     fn stepped_range(&mut self, counter: Name) -> (Name, Range, i64, Option<i64>) {
         let trips = self.trips();
         let step = self.rng.pick(&[1, 1, 2, 3, -1, -1, -2, -3]);

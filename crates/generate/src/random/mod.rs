@@ -1,23 +1,25 @@
 //! A program from a seed.
 //!
-//! The same seed and settings give the same program for ever. Every program is accepted by the front end and
-//! ends; what it executes is bounded by [`Limits`], because the generator knows how often each statement can
-//! run at most (the product of the trips of the loops around it) and what a call of each
-//! function costs at most. Unless [`Settings::traps`] allows it, nothing fails at run time: indices are
-//! masked to the fixed sizes of a few kinds of objects, divisors are positive, references are never null where they are followed.
+//! The same seed and settings give the same program for ever. The front end accepts every program.
+//! [`Limits`] bounds what a program executes: the generator knows how often each statement can run
+//! at most (the product of the trips of the loops around it), and what a call of each function
+//! costs at most. Nothing fails at run time unless [`Settings::traps`] or [`Settings::stops`]
+//! allows it: indices are reduced to the fixed sizes of a few kinds of objects, divisors are
+//! positive, and references that are followed are never null. With [`Settings::stops`] a task may
+//! also never end.
 //!
-//! **Ownership.** Each access is chosen among those that the rights of its task permit, which makes the program free of
-//! races by construction, or with a certain probability among all. [`Ownership`] says how often.
+//! **Ownership.** The rights of a task say which accesses can't race. An access is chosen among
+//! these, so that the program is free of races, or among all. [`Ownership`] says how often.
 //!
-//! **Control that does not depend on shared data.** A *steady* expression reads no shared location, calls
-//! nothing, and uses only steady locals. Unless [`Settings::data_dependent`], conditions, ranges, indices and
-//! arguments are steady: then which locations each task accesses, and so the set of racing locations, is
-//! the same in every schedule.
+//! **Steady control.** A *steady* expression reads no shared location, calls nothing, and uses only
+//! steady locals. Unless [`Settings::data_dependent`], conditions, ranges, indices and arguments
+//! are steady. Then each task accesses the same locations in every schedule, and the same locations
+//! race.
 //!
 //! | file | what it generates |
 //! |---|---|
 //! | `settings` | nothing: what is allowed |
-//! | `rights` | nothing: who may read and write what |
+//! | `rights` | nothing: which task may read and write what |
 //! | `world` | shared objects and their locations |
 //! | `expression` | expressions |
 //! | `statement` | statements of one task |
@@ -55,7 +57,8 @@ pub fn program(seed: u64, settings: &Settings) -> Program {
     generator.program
 }
 
-/// How often a recursive function with a depth of [`GREATEST_DEPTH`] and two calls of itself runs at most.
+/// How often a recursive function with a depth of [`GREATEST_DEPTH`] and two calls of itself runs
+/// at most.
 const RECURSION_COST: i64 = 15;
 const GREATEST_DEPTH: i64 = 3;
 const DEPTH: Name = Name::plain("d");
@@ -72,7 +75,8 @@ struct Local {
     steady: bool,
     /// Its value is in `0..bound`.
     bound: Option<i64>,
-    /// Assigned by the generator alone (a `while` counter), or named by locations: never assigned, never hidden.
+    /// Assigned by the generator alone (a `while` counter), or named by locations: never assigned,
+    /// never hidden.
     reserved: bool,
 }
 
@@ -289,7 +293,8 @@ impl<'a> Generator<'a> {
         self.statements_left = statements;
     }
 
-    /// All rights, but references stay as they are in most functions, so that what they lead to can be shared.
+    /// All rights, but references stay as they are in most functions, so that what they lead to can
+    /// be shared.
     fn first_rights(&mut self) -> Rights {
         let mut rights = Rights::all_of(self.world.all() & !self.guarded);
         if !self.rng.percent(10) {
@@ -459,6 +464,12 @@ impl<'a> Generator<'a> {
     fn main(&mut self) {
         self.begin_function(Name::MAIN, self.settings.statements, self.settings.limits);
         self.result = None;
+        let parameters: Vec<(Name, Type)> = (1..=self.settings.parameters)
+            .map(|number| (Name::numbered("m", number), Type::Int))
+            .collect();
+        for (name, _) in &parameters {
+            self.add_parameter(*name, Scalar::Int, None, false);
+        }
         let entry = self.first_rights();
         self.scope = Scope::with(entry);
         self.returns = entry;
@@ -480,7 +491,7 @@ impl<'a> Generator<'a> {
         }
         self.program.functions.push(Function {
             name: Name::MAIN,
-            parameters: Vec::new(),
+            parameters,
             result: None,
             body,
         });

@@ -1,13 +1,13 @@
-//! Who may read and write what: the discipline that makes a generated program free of races.
+//! The rights of tasks to read and write: they make a generated program free of races.
 //!
-//! A set of locations is a 64-bit mask. While a body is generated, [`Rights`] says what the current task may
-//! read and write without any chance of a race. Creating a task gives some of them away: what the child may
-//! write the parent may no longer touch, what the child may read the parent may no longer write. The end of
-//! the finish that waits for the child brings them back. Where paths meet (`if`, the exits of a loop) only the
-//! rights that all of them have remain.
+//! A set of locations is a 64-bit mask. While a body is generated, [`Rights`] says what the current
+//! task may read and write without any chance of a race. Creating a task gives some rights away.
+//! The parent may no longer touch what the child may write, and may no longer write what the child
+//! may read. The end of the finish that waits for the child brings the rights back. Where paths
+//! meet (`if`, the exits of a loop), only the rights that all paths have remain.
 //!
-//! In a loop whose iterations overlap, through tasks that outlive one, a gift would be made once an
-//! iteration but taken back never: so inside a loop only what is new in each iteration can be given,
+//! Iterations of a loop overlap if tasks outlive them. Then a gift would be made in each iteration
+//! and never come back. So inside a loop a task gets only what is new in each iteration:
 //! [`Scope::givable`](super::Scope).
 //!
 //! Invariant: `write ⊆ read`.

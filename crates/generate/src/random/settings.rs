@@ -4,9 +4,9 @@
 pub struct Settings {
     /// About how many statements the whole program has.
     pub statements: u32,
-    /// At most so many functions besides `main`.
+    /// The most functions besides `main`.
     pub functions: u32,
-    /// At most so many shared objects made by `main`, besides the globals.
+    /// The most shared objects that `main` makes, besides the globals.
     pub objects: u32,
     /// Whether there are arrays of references.
     pub nested_objects: bool,
@@ -17,6 +17,13 @@ pub struct Settings {
     pub data_dependent: bool,
     /// Whether a run may fail: indices out of bounds, division by zero, a step of 0.
     pub traps: bool,
+    /// Whether many integers are at the ends of 64 bits, so that sums, products and shifts wrap
+    /// around.
+    pub wrapping: bool,
+    /// Whether tasks may fail or never end at conditions that read no shared data.
+    pub stops: bool,
+    /// How many integers `main` takes.
+    pub parameters: u32,
     /// Whether there are `print` statements.
     pub output: bool,
     pub ownership: Ownership,
@@ -51,7 +58,8 @@ pub enum Ownership {
     Kept,
     /// Accesses go anywhere.
     Ignored,
-    /// Kept in some programs, broken often in others, ignored in the rest: about half of all have a race.
+    /// Kept in some programs, broken often in others, ignored in the rest: about half of all have a
+    /// race.
     Mixed,
 }
 
@@ -96,6 +104,9 @@ impl Default for Settings {
             focus: 20,
             data_dependent: false,
             traps: false,
+            wrapping: false,
+            stops: false,
+            parameters: 0,
             output: true,
             ownership: Ownership::Mixed,
             limits: Limits {
@@ -132,6 +143,17 @@ impl Settings {
                 ..Settings::default()
             },
             _ => Settings::default(),
+        }
+    }
+
+    /// What a seed stands for in tests of everything: as [`Settings::of_seed`], but integers wrap
+    /// around, `main` has parameters, and in every other program tasks may fail or never end.
+    pub fn wild(seed: u64) -> Settings {
+        Settings {
+            wrapping: true,
+            stops: seed.is_multiple_of(2),
+            parameters: 1 + (seed / 8 % 2) as u32,
+            ..Settings::of_seed(seed / 2)
         }
     }
 

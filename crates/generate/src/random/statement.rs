@@ -1,4 +1,5 @@
-//! Statements of one task: declarations, assignments, control flow; and the choice among all statements.
+//! Statements of one task: declarations, assignments, control flow. Also the choice among all
+//! statements.
 
 use super::rights::Rights;
 use super::{Generator, Local};
@@ -128,6 +129,10 @@ impl Generator<'_> {
     }
 
     fn statement(&mut self, out: &mut Vec<Statement>) {
+        if self.settings.stops && !self.scope.isolated && self.rng.percent(6) {
+            let stop = self.stop();
+            return out.push(stop);
+        }
         for _ in 0..4 {
             let choice = self.choice();
             if self.generate(choice, out).is_some() {
@@ -389,8 +394,8 @@ impl Generator<'_> {
         Some(())
     }
 
-    /// Puts a new object where there was one. In a program with steady control only if nothing is racy:
-    /// where later accesses go depends on it.
+    /// Puts a new object where there was one. In a program with steady control only if nothing is
+    /// racy: where later accesses go depends on it.
     fn rebind(&mut self) -> Option<Statement> {
         if self.slip > 0 && !self.settings.data_dependent {
             return None;
@@ -406,7 +411,8 @@ impl Generator<'_> {
         })
     }
 
-    /// Makes or follows a link between nodes. Where it leads is not known here, so only where rights don't count.
+    /// Makes or follows a link between nodes. Where it leads is not known here, so only where
+    /// rights don't count.
     fn link(&mut self) -> Option<Statement> {
         if !self.settings.data_dependent || !self.slips() {
             return None;
@@ -493,6 +499,18 @@ impl Generator<'_> {
             then: vec![statement],
             otherwise: None,
         })
+    }
+
+    /// Fails or stays here for ever, if a condition holds that reads no shared data.
+    fn stop(&mut self) -> Statement {
+        let condition = self.expression(Scalar::Bool, 2, true);
+        if self.rng.percent(50) {
+            return Statement::Assert(condition, Vec::new());
+        }
+        Statement::While {
+            condition,
+            body: Vec::new(),
+        }
     }
 
     fn arguments(&mut self) -> Vec<Argument> {

@@ -145,8 +145,8 @@ impl Generator<'_> {
         }
     }
 
-    /// `begin_finish` and `end_finish` around some statements of this block: directly, through two functions,
-    /// or both under a condition that has not changed.
+    /// `begin_finish` and `end_finish` around some statements of this block: directly, through two
+    /// functions, or both under a condition that has not changed.
     pub(super) fn dynamic_finish(&mut self, out: &mut Vec<Statement>) {
         self.contains_parallel = true;
         self.charge(20);
@@ -234,7 +234,8 @@ impl Generator<'_> {
         Some(Expression::Call(function, arguments))
     }
 
-    /// Chooses a function and arguments, and lets its effect happen. `stored` is what a new task does besides.
+    /// Chooses a function and arguments, and lets its effect happen. `stored` is what a new task
+    /// does besides.
     fn prepare_call(
         &mut self,
         result: Option<Scalar>,

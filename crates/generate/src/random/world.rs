@@ -1,9 +1,9 @@
 //! The shared memory of a generated program: objects of a few fixed shapes, and their locations.
 //!
-//! Every kind of object has one shape, wherever it is made, so that an index known to be in bounds for the
-//! kind is in bounds for every object that a parameter may stand for. A [`Slot`] is a way to name an object in the
-//! current scope; its locations, and those of the objects inside it, have consecutive numbers, which are
-//! the bits of the masks in [`rights`](super::rights).
+//! Every kind of object has one shape. So an index that is in bounds for the kind is in bounds for
+//! every object that a parameter may stand for. A [`Slot`] is a way to name an object in the
+//! current scope. Its locations, and those of the objects inside it, have consecutive numbers. The
+//! numbers are the bits of the masks in [`rights`](super::rights).
 
 use super::rights::ones;
 use crate::shape::{Expression, Name, Statement, Struct, Type};
@@ -60,7 +60,8 @@ const NODE_FIELDS: [(Name, Scalar); 4] = [
     (Name::plain("tag"), Scalar::Byte),
 ];
 
-/// The struct that [`Kind::Node`] is made of. Its `next` is never followed by code that must be free of races.
+/// The struct that [`Kind::Node`] is made of. Its `next` is never followed by code that must be
+/// free of races.
 pub(super) fn node() -> Struct {
     let scalars = NODE_FIELDS
         .iter()
@@ -205,7 +206,8 @@ pub(super) struct Location {
     pub covers: u64,
 }
 
-/// A name for an object, or the location that refers to it. Its locations are `first .. first + count`.
+/// A name for an object, or the location that refers to it. Its locations are `first .. first +
+/// count`.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Slot {
     object: Object,
