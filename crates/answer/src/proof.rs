@@ -31,6 +31,20 @@ pub struct Proof {
     pub time: Duration,
 }
 
+impl Proof {
+    /// Whether the answer is about these arguments of main.
+    pub fn covers(&self, arguments: &[i64]) -> bool {
+        self.range.iter().all(|range| {
+            let mut all = self.parameters.iter().zip(arguments);
+            let argument = all.find(|(name, _)| **name == range.parameter);
+            argument.is_none_or(|(_, value)| {
+                range.least.is_none_or(|least| least <= *value)
+                    && range.greatest.is_none_or(|greatest| *value <= greatest)
+            })
+        })
+    }
+}
+
 /// The values of a parameter for which an answer holds.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ParameterRange {

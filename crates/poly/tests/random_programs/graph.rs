@@ -1,5 +1,5 @@
-//! What a run means: the order of its accesses by closing the computation graph, its races and
-//! sources by their definitions.
+//! The order of a run's accesses, by closing the computation graph; races and sources by
+//! definition.
 
 use crate::run::{Access, Run};
 use std::collections::HashMap;

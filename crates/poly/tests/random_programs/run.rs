@@ -1,9 +1,13 @@
-//! A run of a program's tree, by the definition of the language alone: every access with where it
-//! stands, which instance it is, what it touches, and in which step.
+//! Runs the tree of a program by the definition of the language alone.
 //!
-//! Tasks run where they are created. The computation graph is written down as it unfolds: a step
-//! begins where a task begins, goes on after a creation, or waits at the end of a finish or at a
-//! `sync`, with an edge from each step that comes before it.
+//! A run lists every access: its place in the text, its instance, its location, its step. Tasks run
+//! where they are created. The computation graph is written down as the program runs. A step begins
+//! where a task begins, goes on after a creation, or waits at the end of a finish or at a `sync`;
+//! it has an edge from each step that comes before it.
+//!
+//! **Stuck tasks.** A task that fails or loops for ever goes no further, and nobody passes the end
+//! of a finish that waits for it. All others go on: some schedule lets them go first. So the
+//! accesses are those of all schedules, as long as control does not depend on racy data.
 
 use finishline_generate::Program;
 use finishline_generate::shape::{
@@ -25,7 +29,7 @@ pub(crate) struct Access {
     pub(crate) place: Place,
     pub(crate) is_write: bool,
     pub(crate) isolated: bool,
-    /// Of all calls of its function, unfolded, the how-manieth.
+    /// Index among all unfolded calls of its function.
     pub(crate) unfolding: usize,
     pub(crate) counters: Vec<Counter>,
     pub(crate) location: (usize, usize),
@@ -58,12 +62,14 @@ pub(crate) struct Run {
     pub(crate) accesses: Vec<Access>,
     /// For each step those right before it, which have smaller numbers.
     pub(crate) before: Vec<Vec<usize>>,
+    /// How many accesses come before the first task is stuck, if one is.
+    pub(crate) stuck_after: Option<usize>,
 }
 
 /// More than this is not executed.
 const MOST_ACCESSES: usize = 4000;
 const MOST_STEPS: usize = 4000;
-const LONGEST_LOOP: i64 = 2000;
+const MOST_STATEMENTS: u64 = 100_000;
 
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub(crate) enum Value {
@@ -91,7 +97,7 @@ struct Object {
 
 /// A function in one unfolding of calls.
 struct Unfolding {
-    /// The how-manieth of its function.
+    /// Index among the unfoldings of its function.
     number: usize,
     calls: HashMap<Place, usize>,
 }
@@ -104,7 +110,36 @@ enum Flow {
     Return(Option<Value>),
 }
 
-type Outcome<T> = Result<T, String>;
+/// Why a task goes no further.
+enum Halt {
+    /// It fails here, waits for what never comes, or loops for ever.
+    Stuck,
+    /// The run can't be made: it is too long, or the program is not one that is understood.
+    Unable(String),
+}
+
+impl From<String> for Halt {
+    fn from(message: String) -> Halt {
+        Halt::Unable(message)
+    }
+}
+
+impl From<&str> for Halt {
+    fn from(message: &str) -> Halt {
+        Halt::Unable(message.to_string())
+    }
+}
+
+type Outcome<T> = Result<T, Halt>;
+
+/// An open finish.
+#[derive(Clone, Default)]
+struct Finish {
+    /// The last steps of its tasks.
+    ends: Vec<usize>,
+    /// One of its tasks is stuck.
+    is_stuck: bool,
+}
 
 struct Machine<'p> {
     program: &'p Program,
@@ -116,24 +151,35 @@ struct Machine<'p> {
     unfolding: usize,
     isolated: bool,
     step: usize,
-    /// Of each open finish the last steps of its tasks.
-    finishes: Vec<Vec<usize>>,
+    finishes: Vec<Finish>,
+    /// Statements and iterations so far.
+    statements: u64,
 }
 
 /// Where an assignment goes.
 enum Target {
     Local(usize),
     Shared(Place, (usize, usize)),
+    /// Outside of an array: an access fails.
+    Outside,
 }
 
-/// Runs a program; says why not if it fails, or if it is too large.
-pub(crate) fn run(program: &Program, arguments: &[i64]) -> Outcome<Run> {
+/// Runs a program; says why not if it is too large.
+pub(crate) fn run(program: &Program, arguments: &[i64]) -> Result<Run, String> {
+    match start(program, arguments) {
+        Ok(run) => Ok(run),
+        Err(Halt::Unable(message)) => Err(message),
+        Err(Halt::Stuck) => Err("it is stuck before it begins".to_string()),
+    }
+}
+
+fn start(program: &Program, arguments: &[i64]) -> Outcome<Run> {
     let main = function(program, Name::MAIN)?;
     let globals = program.globals.iter();
     let initial = |global: &finishline_generate::shape::Global| match (global.initial, &global.ty) {
         (Some(literal), _) => constant(literal),
         (None, Some(ty)) => Ok(Value::of(ty)),
-        (None, None) => Err("a global without a type".to_string()),
+        (None, None) => Err("a global without a type".into()),
     };
     let values = globals.map(initial).collect::<Outcome<_>>()?;
     let mut machine = Machine {
@@ -142,6 +188,7 @@ pub(crate) fn run(program: &Program, arguments: &[i64]) -> Outcome<Run> {
         run: Run {
             accesses: Vec::new(),
             before: vec![Vec::new()],
+            stuck_after: None,
         },
         objects: vec![Object {
             sizes: Vec::new(),
@@ -153,21 +200,26 @@ pub(crate) fn run(program: &Program, arguments: &[i64]) -> Outcome<Run> {
         unfolding: 0,
         isolated: false,
         step: 0,
-        finishes: vec![Vec::new()],
+        finishes: vec![Finish::default()],
+        statements: 0,
     };
     machine.unfold(main, &mut HashMap::new(), 0)?;
     if main.parameters.len() != arguments.len() {
-        return Err("wrong number of arguments".to_string());
+        return Err("wrong number of arguments".into());
     }
     let arguments = arguments.iter().map(|value| Value::Int(*value)).collect();
-    machine.invoke(main, arguments)?;
+    match machine.invoke(main, arguments) {
+        Ok(_) => {}
+        Err(Halt::Stuck) => machine.note_stuck(),
+        Err(unable) => return Err(unable),
+    }
     Ok(machine.run)
 }
 
 fn function(program: &Program, name: Name) -> Outcome<&Function> {
     let mut functions = program.functions.iter();
     let found = functions.find(|function| function.name == name);
-    found.ok_or_else(|| format!("no function {name}"))
+    found.ok_or_else(|| format!("no function {name}").into())
 }
 
 fn constant(literal: Literal) -> Outcome<Value> {
@@ -175,7 +227,7 @@ fn constant(literal: Literal) -> Outcome<Value> {
         Literal::Int(value) => Value::Int(value),
         Literal::Bool(value) => Value::Bool(value),
         Literal::Null => Value::Reference(None),
-        other => return Err(format!("{other:?}")),
+        other => return Err(format!("{other:?}").into()),
     })
 }
 
@@ -225,7 +277,7 @@ impl<'p> Machine<'p> {
         depth: usize,
     ) -> Outcome<usize> {
         if depth > 20 {
-            return Err("it is recursive".to_string());
+            return Err("it is recursive".into());
         }
         let number = numbers.entry(callee.name).or_default();
         let id = self.unfoldings.len();
@@ -245,38 +297,75 @@ impl<'p> Machine<'p> {
 
     fn new_step(&mut self, before: Vec<usize>) -> Outcome<()> {
         if self.run.before.len() > MOST_STEPS {
-            return Err("too many steps".to_string());
+            return Err("too many steps".into());
         }
         self.step = self.run.before.len();
         self.run.before.push(before);
         Ok(())
     }
 
+    /// Counts a statement or an iteration.
+    fn spend(&mut self) -> Outcome<()> {
+        self.statements += 1;
+        if self.statements > MOST_STATEMENTS {
+            return Err("too many statements".into());
+        }
+        Ok(())
+    }
+
+    fn note_stuck(&mut self) {
+        let accesses = self.run.accesses.len();
+        self.run.stuck_after.get_or_insert(accesses);
+    }
+
     /// A new task; the creator goes on after it.
     fn task(&mut self, run: impl FnOnce(&mut Self) -> Outcome<()>) -> Outcome<()> {
         let creator = self.step;
         let locals = self.locals.clone();
+        let (counters, unfolding) = (self.counters.len(), self.unfolding);
+        let (open, isolated) = (self.finishes.len(), self.isolated);
         self.new_step(vec![creator])?;
-        run(self)?;
+        let is_stuck = match run(self) {
+            Ok(()) => false,
+            Err(Halt::Stuck) => true,
+            Err(unable) => return Err(unable),
+        };
+        if is_stuck {
+            self.note_stuck();
+            self.counters.truncate(counters);
+            self.finishes.truncate(open);
+            (self.unfolding, self.isolated) = (unfolding, isolated);
+        }
         let last = self.step;
-        self.finishes.last_mut().ok_or("no finish")?.push(last);
+        let finish = self.finishes.last_mut().ok_or("no finish")?;
+        finish.ends.push(last);
+        finish.is_stuck |= is_stuck;
         self.locals = locals;
         self.new_step(vec![creator])
     }
 
     fn finish<T>(&mut self, run: impl FnOnce(&mut Self) -> Outcome<T>) -> Outcome<T> {
-        self.finishes.push(Vec::new());
+        self.finishes.push(Finish::default());
         let open = self.finishes.len();
         let result = run(self)?;
         if self.finishes.len() != open {
-            return Err("finishes don't nest".to_string());
+            return Err("finishes don't nest".into());
         }
         self.end_finish()?;
         Ok(result)
     }
 
     fn end_finish(&mut self) -> Outcome<()> {
-        let mut before = self.finishes.pop().ok_or("no finish")?;
+        let finish = self.finishes.pop().ok_or("no finish")?;
+        self.wait(finish)
+    }
+
+    /// Goes on after all tasks of a finish so far.
+    fn wait(&mut self, finish: Finish) -> Outcome<()> {
+        if finish.is_stuck {
+            return Err(Halt::Stuck);
+        }
+        let mut before = finish.ends;
         before.push(self.step);
         self.new_step(before)
     }
@@ -298,7 +387,7 @@ impl<'p> Machine<'p> {
         match (flow, &callee.result) {
             (Flow::Return(value), _) => Ok(value),
             (_, None) => Ok(None),
-            _ => Err("no result".to_string()),
+            _ => Err("no result".into()),
         }
     }
 
@@ -319,7 +408,7 @@ impl<'p> Machine<'p> {
         value: Value,
     ) -> Outcome<()> {
         if self.run.accesses.len() >= MOST_ACCESSES {
-            return Err("too many accesses".to_string());
+            return Err("too many accesses".into());
         }
         self.run.accesses.push(Access {
             place: at,
@@ -360,6 +449,7 @@ impl<'p> Machine<'p> {
     }
 
     fn statement(&mut self, statement: &'p Statement) -> Outcome<Flow> {
+        self.spend()?;
         match statement {
             Statement::Let { name, value, .. } => {
                 let value = self.expression(value)?;
@@ -369,14 +459,14 @@ impl<'p> Machine<'p> {
                 let value = match (value, ty) {
                     (Some(value), _) => self.expression(value)?,
                     (None, Some(ty)) => Value::of(ty),
-                    (None, None) => return Err("a variable without a type".to_string()),
+                    (None, None) => return Err("a variable without a type".into()),
                 };
                 self.locals.push((*name, value));
             }
             Statement::Assign { place, op, value } => self.assign(place, *op, value)?,
             Statement::Call(call) => {
                 let Expression::Call(name, arguments) = call else {
-                    return Err("no call".to_string());
+                    return Err("no call".into());
                 };
                 let arguments = self.all(arguments)?;
                 self.call(place(call), *name, arguments)?;
@@ -419,12 +509,11 @@ impl<'p> Machine<'p> {
                 };
                 return Ok(Flow::Return(value));
             }
-            Statement::BeginFinish => self.finishes.push(Vec::new()),
+            Statement::BeginFinish => self.finishes.push(Finish::default()),
             Statement::EndFinish => self.end_finish()?,
             Statement::Sync => {
-                let mut before = self.finishes.last().ok_or("no finish")?.clone();
-                before.push(self.step);
-                self.new_step(before)?;
+                let finish = self.finishes.last().ok_or("no finish")?.clone();
+                self.wait(finish)?;
             }
             Statement::Spawn {
                 place: target,
@@ -443,17 +532,24 @@ impl<'p> Machine<'p> {
                             machine.store(at, location, value)
                         }
                         (None, _) => Ok(()),
-                        _ => Err("nothing to write".to_string()),
+                        (Some(Target::Outside), Some(_)) => Err(Halt::Stuck),
+                        _ => Err("nothing to write".into()),
                     }
                 })?;
             }
-            Statement::Print(_) | Statement::Assert(..) => return Err("unexpected".to_string()),
+            Statement::Assert(condition, _) => {
+                if !self.condition(condition)? {
+                    return Err(Halt::Stuck);
+                }
+            }
+            Statement::Print(_) => return Err("unexpected".into()),
         }
         Ok(Flow::Next)
     }
 
     fn while_loop(&mut self, condition: &'p Expression, body: &'p [Statement]) -> Outcome<Flow> {
-        for iteration in 0..LONGEST_LOOP {
+        for iteration in 0.. {
+            self.spend()?;
             let mut variables = Vec::new();
             condition.any(&mut |part| {
                 if let Expression::Name(name) = part
@@ -468,7 +564,12 @@ impl<'p> Machine<'p> {
                 number: iteration,
                 variables,
             });
+            let accesses = self.run.accesses.len();
             let flow = match self.condition(condition)? {
+                // Nothing changes any more.
+                true if body.is_empty() && self.run.accesses.len() == accesses => {
+                    return Err(Halt::Stuck);
+                }
                 true => self.block(body)?,
                 false => Flow::Break,
             };
@@ -479,7 +580,7 @@ impl<'p> Machine<'p> {
                 Flow::Return(value) => return Ok(Flow::Return(value)),
             }
         }
-        Err("an endless loop".to_string())
+        Err("too many iterations".into())
     }
 
     fn for_loop(&mut self, statement: &'p Statement) -> Outcome<Flow> {
@@ -490,7 +591,7 @@ impl<'p> Machine<'p> {
             body,
         } = statement
         else {
-            return Err("no loop".to_string());
+            return Err("no loop".into());
         };
         let mut value = self.int(&range.start)?;
         let end = self.int(&range.end)?;
@@ -499,9 +600,10 @@ impl<'p> Machine<'p> {
             None => 1,
         };
         if step == 0 {
-            return Err("a range with step 0".to_string());
+            return Err(Halt::Stuck);
         }
         loop {
+            self.spend()?;
             let goes_on = match (step > 0, range.inclusive) {
                 (true, false) => value < end,
                 (true, true) => value <= end,
@@ -529,7 +631,11 @@ impl<'p> Machine<'p> {
                 Flow::Break => return Ok(Flow::Next),
                 Flow::Return(value) => return Ok(Flow::Return(value)),
             }
-            value += step;
+            // A count that would overflow ends the loop.
+            match value.checked_add(step) {
+                Some(next) => value = next,
+                None => return Ok(Flow::Next),
+            }
         }
     }
 
@@ -541,21 +647,22 @@ impl<'p> Machine<'p> {
     fn int(&mut self, expression: &'p Expression) -> Outcome<i64> {
         match self.expression(expression)? {
             Value::Int(value) => Ok(value),
-            other => Err(format!("{other:?} is no integer")),
+            other => Err(format!("{other:?} is no integer").into()),
         }
     }
 
     fn condition(&mut self, expression: &'p Expression) -> Outcome<bool> {
         match self.expression(expression)? {
             Value::Bool(value) => Ok(value),
-            other => Err(format!("{other:?} is no condition")),
+            other => Err(format!("{other:?} is no condition").into()),
         }
     }
 
     fn object(&mut self, expression: &'p Expression) -> Outcome<usize> {
         match self.expression(expression)? {
             Value::Reference(Some(object)) => Ok(object),
-            other => Err(format!("{other:?} is no object")),
+            Value::Reference(None) => Err(Halt::Stuck),
+            other => Err(format!("{other:?} is no object").into()),
         }
     }
 
@@ -581,12 +688,12 @@ impl<'p> Machine<'p> {
                     let size = self.objects[array].sizes.get(dimension).copied();
                     let size = size.ok_or("too many indices")?;
                     inside &= (0..size).contains(&index);
-                    offset = offset * size + index;
+                    offset = offset * size + if inside { index } else { 0 };
                 }
-                if !inside {
-                    return Err("an index out of bounds".to_string());
-                }
-                Ok(Target::Shared(at, (array, offset as usize)))
+                Ok(match inside {
+                    true => Target::Shared(at, (array, offset as usize)),
+                    false => Target::Outside,
+                })
             }
             Expression::Field(object, field) => {
                 let object = self.object(object)?;
@@ -597,7 +704,7 @@ impl<'p> Machine<'p> {
                 let field = fields.position(|(name, _)| name == field);
                 Ok(Target::Shared(at, (object, field.ok_or("no field")?)))
             }
-            _ => Err("no place".to_string()),
+            _ => Err("no place".into()),
         }
     }
 
@@ -627,6 +734,13 @@ impl<'p> Machine<'p> {
                 };
                 self.store(at, location, value)
             }
+            Target::Outside => {
+                // The element is read before the value is computed, or written after.
+                if op.is_none() {
+                    self.expression(value)?;
+                }
+                Err(Halt::Stuck)
+            }
         }
     }
 
@@ -642,6 +756,7 @@ impl<'p> Machine<'p> {
                 match self.target(expression)? {
                     Target::Local(local) => Ok(self.locals[local].1),
                     Target::Shared(at, location) => self.load(at, location),
+                    Target::Outside => Err(Halt::Stuck),
                 }
             }
             Expression::Unary(op, operand) => {
@@ -649,7 +764,7 @@ impl<'p> Machine<'p> {
                 match (op, operand) {
                     (UnaryOp::Negate, Value::Int(value)) => Ok(Value::Int(value.wrapping_neg())),
                     (UnaryOp::Not, Value::Bool(value)) => Ok(Value::Bool(!value)),
-                    _ => Err("an operand of another type".to_string()),
+                    _ => Err("an operand of another type".into()),
                 }
             }
             Expression::Binary(BinaryOp::AndAlso, both) => Ok(Value::Bool(
@@ -672,13 +787,13 @@ impl<'p> Machine<'p> {
                     ("abs", [Value::Int(value)]) => value.wrapping_abs(),
                     ("min", [Value::Int(one), Value::Int(other)]) => *one.min(other),
                     ("max", [Value::Int(one), Value::Int(other)]) => *one.max(other),
-                    _ => return Err(name.to_string()),
+                    _ => return Err(name.to_string().into()),
                 }))
             }
             Expression::Call(name, arguments) => {
                 let arguments = self.all(arguments)?;
                 let result = self.call(place(expression), *name, arguments)?;
-                result.ok_or_else(|| "no result".to_string())
+                result.ok_or_else(|| "no result".into())
             }
             Expression::NewStruct(name) => {
                 let mut structs = self.program.structs.iter();
@@ -694,7 +809,7 @@ impl<'p> Machine<'p> {
                 let sizes = sizes.iter().map(|size| self.int(size));
                 let sizes = sizes.collect::<Outcome<Vec<_>>>()?;
                 if sizes.iter().any(|size| !(0..1000).contains(size)) {
-                    return Err("an array of a strange size".to_string());
+                    return Err("an array of a strange size".into());
                 }
                 let count = sizes.iter().product::<i64>() as usize;
                 Ok(self.allocate(Object {
@@ -703,7 +818,7 @@ impl<'p> Machine<'p> {
                     layout: None,
                 }))
             }
-            Expression::Convert(..) => Err("unexpected".to_string()),
+            Expression::Convert(..) => Err("unexpected".into()),
         }
     }
 }
@@ -713,10 +828,11 @@ fn binary(op: BinaryOp, left: Value, right: Value) -> Outcome<Value> {
     let (left, right) = match (left, right) {
         (Value::Int(left), Value::Int(right)) => (left, right),
         (Value::Bool(left), Value::Bool(right)) => (i64::from(left), i64::from(right)),
-        _ => return Err("operands of other types".to_string()),
+        _ => return Err("operands of other types".into()),
     };
-    if matches!(op, Divide | Remainder) && right == 0 {
-        return Err("division by zero".to_string());
+    let overflows = left == i64::MIN && right == -1;
+    if matches!(op, Divide | Remainder) && (right == 0 || overflows) {
+        return Err(Halt::Stuck);
     }
     Ok(match op {
         Add => Value::Int(left.wrapping_add(right)),
@@ -727,12 +843,13 @@ fn binary(op: BinaryOp, left: Value, right: Value) -> Outcome<Value> {
         And => Value::Int(left & right),
         ShiftLeft => Value::Int(left.wrapping_shl(right as u32)),
         ShiftRight => Value::Int(left.wrapping_shr(right as u32)),
+        ShiftRightLogical => Value::Int((left as u64).wrapping_shr(right as u32) as i64),
         Equal => Value::Bool(left == right),
         NotEqual => Value::Bool(left != right),
         Less => Value::Bool(left < right),
         LessEqual => Value::Bool(left <= right),
         Greater => Value::Bool(left > right),
         GreaterEqual => Value::Bool(left >= right),
-        other => return Err(format!("{other:?}")),
+        other => return Err(format!("{other:?}").into()),
     })
 }

@@ -1,11 +1,13 @@
-//! A random program, as the prover knows it and as runs do.
+//! A random program, as the prover and as runs see it.
 
 use crate::graph::Graph;
 use crate::run::{self, Access, Place, run};
 use finishline_fin::hir;
 use finishline_generate::Program;
 use finishline_generate::affine::ARGUMENTS;
+use finishline_generate::extremes::{argument, extreme};
 use finishline_generate::render::render_with;
+use finishline_generate::rng::Rng;
 use finishline_generate::shape::Name;
 use finishline_model::{AccessId, AccessKind};
 use finishline_poly::{Families, Instance, Instances, families};
@@ -34,7 +36,8 @@ impl Wrong {
         match self.kind {
             "does not run" => self.message.contains("too many"),
             "prover" | "verdict" => {
-                self.message.contains("OutOfTime") || self.message.contains("Timeout")
+                let limits = ["OutOfTime", "Timeout", "numerator too large"];
+                limits.iter().any(|limit| self.message.contains(limit))
             }
             _ => false,
         }
@@ -148,17 +151,55 @@ impl<'p> Subject<'p> {
         )
     }
 
-    pub(crate) fn runs(&self) -> Result<Vec<(Vec<i64>, Graph)>, Wrong> {
+    /// Runs that neither fail nor go on for ever.
+    pub(crate) fn runs(&self) -> Result<Vec<Run>, Wrong> {
         let mut graphs = Vec::new();
         for arguments in some_arguments(parameters(self.tree)) {
             let graph = self.run(&arguments)?;
+            if graph.run.stuck_after.is_some() {
+                return wrong("does not run", format!("{arguments:?}: a task is stuck"));
+            }
             graphs.push((arguments, graph));
         }
         Ok(graphs)
     }
+
+    /// Runs in which tasks may be stuck; arguments that make a run too long are left out.
+    pub(crate) fn any_runs(&self, arguments: Vec<Vec<i64>>) -> Vec<Run> {
+        let run = |arguments: Vec<i64>| {
+            let graph = self.run(&arguments).ok()?;
+            Some((arguments, graph))
+        };
+        arguments.into_iter().filter_map(run).collect()
+    }
 }
 
-/// Some arguments for so many parameters: all if there is at most one.
+/// Arguments, and what they make of the program.
+pub(crate) type Run = (Vec<i64>, Graph);
+
+/// Some arguments of which at least one is at an end of 64 bits.
+pub(crate) fn extreme_arguments(parameters: usize) -> Vec<Vec<i64>> {
+    const CASES: usize = 12;
+    let mut rng = Rng::new(0);
+    let all = |first: i64, rng: &mut Rng| {
+        let others = (1..parameters).map(|_| argument(rng));
+        std::iter::once(first).chain(others).collect::<Vec<i64>>()
+    };
+    let cases = match parameters {
+        0 => 0,
+        _ => CASES,
+    };
+    (0..cases)
+        .map(|case| {
+            let first = extreme(&mut rng);
+            let mut arguments = all(first, &mut rng);
+            arguments.rotate_left(case % parameters);
+            arguments
+        })
+        .collect()
+}
+
+/// Some lists of arguments: all if there is at most one parameter.
 pub(crate) fn some_arguments(parameters: usize) -> Vec<Vec<i64>> {
     match parameters {
         0 => vec![Vec::new()],
