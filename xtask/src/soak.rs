@@ -21,13 +21,29 @@ const CAMPAIGNS: [&str; 9] = [
     "cargo test --release --quiet --package finishline-fin --test any_bytes",
 ];
 
-/// Campaigns of the prover. It compares every access of all small inputs: a program takes as long
-/// as a hundred programs of the other campaigns.
-const OF_THE_PROVER: [&str; 2] = [
-    "cargo test --release --quiet --package finishline-poly --test random_programs",
-    "cargo test --release --quiet --package finishline-poly --test any_programs",
+/// Campaigns that ask the prover, each with how many programs of the others take as long as one of
+/// theirs.
+const OF_THE_PROVER: [(&str, u64); 4] = [
+    // As `finishline check` asks it: 100,000 programs of each generator by default. Tells how far
+    // it is.
+    (
+        "cargo test --release --package finishline-poly --test default_check -- --nocapture",
+        10,
+    ),
+    (
+        "cargo test --release --package finishline-poly --test metamorphic -- --nocapture",
+        50,
+    ),
+    // For every input and by instance.
+    (
+        "cargo test --release --quiet --package finishline-poly --test random_programs",
+        100,
+    ),
+    (
+        "cargo test --release --quiet --package finishline-poly --test any_programs",
+        100,
+    ),
 ];
-const AS_LONG_AS: u64 = 100;
 
 const DEFAULT_PROGRAMS: u64 = 1_000_000;
 
@@ -44,7 +60,8 @@ pub(crate) fn run(arguments: &[String]) -> Outcome {
     let seed = seed.unwrap_or_else(fresh_seed);
     println!("{programs} programs from seed {seed}");
     let mut failed = Vec::new();
-    let of_the_prover = OF_THE_PROVER.map(|line| (line, programs.div_ceil(AS_LONG_AS)));
+    let of_the_prover =
+        OF_THE_PROVER.map(|(line, as_long_as)| (line, programs.div_ceil(as_long_as)));
     let campaigns = CAMPAIGNS.map(|line| (line, programs)).into_iter();
     for (line, programs) in campaigns.chain(of_the_prover) {
         let campaign = CommandLine::new(line)

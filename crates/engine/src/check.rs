@@ -89,7 +89,7 @@ fn check_following(
 }
 
 /// The run that is heard: its outcome, and what the detector found or why it failed.
-pub(crate) fn first_pass(
+pub fn first_pass(
     question: &Question,
     detector: Detector,
     output: &mut dyn Write,

@@ -1,9 +1,8 @@
-//! Random programs with all constructs of the language, most of which are not affine: whatever the
-//! prover says of them is so.
+//! Random programs with all constructs of the language: everything that the prover claims holds.
 //!
-//! They have no parameters, so one run has every race there is. What is proved has none, what is
-//! harmless is part of none, and a race that is told is one of the run's, unless the program fails
-//! before.
+//! Most of these programs are not affine. They have no parameters, so one run has every race there
+//! is. A proved program has no race, a harmless access is part of none, and a race that is claimed
+//! occurs in the run, unless the program fails before.
 //!
 //! `FINISHLINE_SEEDS=n` runs n programs, `FINISHLINE_SEED=s` starts at seed s. A program on which
 //! something disagrees is shrunk and printed.
