@@ -1,6 +1,7 @@
 //! The second oracle: what the detectors say of one run, against every interleaving of the program.
 //!
-//! Programs are tiny and their control flow does not depend on shared data, so every schedule accesses the same locations.
+//! Programs are tiny and their control flow does not depend on shared data, so every schedule
+//! accesses the same locations.
 
 mod common;
 
@@ -20,7 +21,8 @@ use std::sync::atomic::{AtomicU64, Ordering};
 const PROGRAMS: u64 = 3000;
 const SHARE: u64 = 30;
 
-/// Hears the paths of tasks and the objects of a run, for names that mean the same in every schedule.
+/// Hears the paths of tasks and the objects of a run, for names that mean the same in every
+/// schedule.
 #[derive(Default)]
 struct Namer {
     /// By task: its path of spawn indices, and how many objects it has made.
@@ -102,7 +104,8 @@ fn compare(judge: &mut Judge, program: &Program) -> Result<bool, String> {
             all.conflicts
         ));
     }
-    // With isolated blocks: what is called a race is one, and what races is reported, at least as apparent.
+    // With isolated blocks: what is called a race is one, and what races is reported, at least as
+    // apparent.
     if !real.is_subset(&all.conflicts) {
         return Err(format!(
             "not a race in any schedule: {real:?}, only {:?}",

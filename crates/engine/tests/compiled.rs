@@ -1,8 +1,9 @@
-//! Compiled code against the reference interpreter: what a program tells, prints and fails by must be the same, and a detector
-//! whose fast path is inline must find what one finds that is told of every access.
+//! Compiled code against the reference interpreter: events, output and failures must be the same.
 //!
-//! Every program of the repository is compared, and random ones: `FINISHLINE_SEEDS=n` runs a hundredth of n of them, each being
-//! compiled six times, instead of 300; `FINISHLINE_SEED=s` starts at seed s.
+//! A detector whose fast path is inline must find what a detector finds that hears of every access.
+//! Compared are all programs of the repository, and random ones. Each random program is compiled
+//! six times, so `FINISHLINE_SEEDS=n` runs a hundredth of n of them instead of 300;
+//! `FINISHLINE_SEED=s` starts at seed s.
 
 mod common;
 
@@ -114,7 +115,8 @@ fn random_programs() {
     }
 }
 
-/// Runs a compiled program, optimised, with one argument; what it prints, or the word for its failure.
+/// Runs a compiled program, optimised, with one argument; what it prints, or the word for its
+/// failure.
 fn result(source: &str, argument: i64, limits: Limits, checked: bool) -> String {
     let module = compile(source).expect("a program without errors");
     let module = finishline_opt::for_speed(&module, Passes::SEQUENTIAL);
@@ -177,8 +179,7 @@ fn deep_spawns_and_calls() {
     );
 }
 
-/// No system has the address space that this budget would need; what is there is enough for a program that needs little.
-/// A loop with so many statements, of every sort.
+/// A loop with a number of statements, of every sort.
 fn long_loop(statements: usize) -> String {
     let statement = |i: usize| {
         let (near, far) = (i % 89, i * 7 % 83);
@@ -249,6 +250,8 @@ fn a_very_long_function_is_compiled_in_seconds() {
     assert_eq!(printed, expected[2999].to_string());
 }
 
+/// No system has the address space that this budget would need. What is there is enough for a
+/// program that needs little.
 #[test]
 fn a_budget_beyond_the_address_space() {
     let limits = Limits {
@@ -260,7 +263,8 @@ fn a_budget_beyond_the_address_space() {
     }
 }
 
-/// The budget counts the frame of a function as written. Functions inlined into it make the real one larger, here many times.
+/// The budget counts the frame of a function as written. Functions inlined into it make the real
+/// one larger, here many times.
 #[test]
 fn frames_larger_than_the_budget_counts() {
     let source = "

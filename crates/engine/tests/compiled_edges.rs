@@ -1,8 +1,9 @@
-//! Compiled code against the reference interpreter where they could differ by one: operators at the ends of their types, ranges
-//! at the ends of the ints, budgets that are just enough and just not, output that fails.
+//! Compiled code against the reference interpreter, at the edges.
 //!
-//! Values reach an operator as arguments of `main` or through memory, so that no compiler knows them, and where code depends on
-//! it as literals too.
+//! These are operators at the ends of their types, ranges at the ends of the ints, budgets that are
+//! just enough and just not, and output that fails. Values reach an operator as arguments of `main`
+//! or through memory, so that no compiler knows them. Where code depends on that, literals are
+//! tried too.
 
 mod common;
 
@@ -304,7 +305,8 @@ fn null_fails_when_it_is_used_and_not_before() {
     }
 }
 
-/// A `begin_finish` left open, and an `end_finish` or `sync` in a wrong place, in every kind of scope.
+/// A `begin_finish` left open, and an `end_finish` or `sync` in a wrong place, in every kind of
+/// scope.
 #[test]
 fn joins_that_do_not_nest() {
     let items = "fn nothing() { } fn open() { begin_finish; } fn close() { end_finish; }
@@ -334,8 +336,8 @@ fn joins_that_do_not_nest() {
     }
 }
 
-/// Gives a program what its last failure asked for, until nothing is missing: with each budget, and with one byte less, compiled
-/// code fails as the interpreter does. How often that was.
+/// Gives a program what its last failure asked for, until nothing is missing: with each budget, and
+/// with one byte less, compiled code fails as the interpreter does. How often that was.
 fn failures_for_want_of_memory(source: &str) -> usize {
     let module = compile(source).expect("a program");
     let within = |memory: u64| Limits {
@@ -405,7 +407,8 @@ fn limits_are_exact() {
     }
 }
 
-/// Of frames, tasks and finishes alone: of objects compiled code may take more to be reachable than the interpreter does.
+/// Of frames, tasks and finishes alone: of objects compiled code may take more to be reachable than
+/// the interpreter does.
 #[test]
 fn budgets_are_exact() {
     let failures = failures_for_want_of_memory(NESTED);
@@ -427,7 +430,7 @@ fn budgets_are_exact() {
     assert_eq!(failures_for_want_of_memory(&source), 2);
 }
 
-/// Takes so many bytes and refuses more, at once or only when it is flushed.
+/// Takes a number of bytes and refuses more, at once or only when it is flushed.
 struct Closing {
     room: usize,
     at_flush: bool,

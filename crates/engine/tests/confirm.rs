@@ -1,4 +1,4 @@
-//! Races that somebody claims, right and wrong, held to runs.
+//! Races that are claimed, rightly and wrongly, held to runs.
 
 mod common;
 

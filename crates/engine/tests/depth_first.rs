@@ -172,7 +172,8 @@ fn a_failure_ends_the_run_and_keeps_what_was_printed() {
     assert_eq!(output, b"5\n");
 }
 
-/// Each task creates the next inside a finish: all alive at once, none on the stack of this process.
+/// Each task creates the next inside a finish: all alive at once, none on the stack of this
+/// process.
 #[test]
 fn nesting_is_bounded_by_memory_alone() {
     let mut builder = Builder::new();

@@ -1,4 +1,4 @@
-//! The enumeration of interleavings, on programs small enough to list their conflicts and outcomes by hand.
+//! All interleavings of programs whose conflicts and outcomes can be listed by hand.
 
 #[path = "../../ir/tests/ir/builder.rs"]
 mod builder;
@@ -57,7 +57,8 @@ fn set<const N: usize>(texts: [&str; N]) -> BTreeSet<String> {
     texts.map(String::from).into()
 }
 
-/// A program with a global `x`: `main` creates a task that does `child`, then does `parent`, waits for all and prints `x`.
+/// A program with a global `x`: `main` creates a task that does `child`, then does `parent`, waits
+/// for all and prints `x`.
 fn two_tasks(
     initial: i64,
     child: impl FnOnce(&mut Body<'_>, Operand),
@@ -217,7 +218,8 @@ fn control_may_depend_on_a_race() {
 
 #[test]
 fn objects_have_one_name_in_all_schedules() {
-    // Two tasks each make an array, hand it to a child and write element 1 themselves, as the child does.
+    // Two tasks each make an array, hand it to a child and write element 1 themselves, as the child
+    // does.
     let mut builder = Builder::new();
     let inner = builder.async_body(&[Type::Ref], |b| {
         let seven = b.int(7);

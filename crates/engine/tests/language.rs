@@ -1,4 +1,4 @@
-//! What programs print, against what `docs/language.md` says they mean. Expected outputs are worked out by hand.
+//! The output of programs against `docs/language.md`. Expected outputs are worked out by hand.
 
 mod common;
 

@@ -1,4 +1,5 @@
-//! Every construct inside and after every other: accepted or refused as the language says, and judged as the oracle does.
+//! Every construct inside and after every other: the front end accepts or refuses it as the
+//! language says, and the detectors agree with the oracle.
 
 mod common;
 
@@ -25,8 +26,8 @@ fn every_construct_in_every_other() {
                 panic!("{name} is refused:\n{errors}\n{source}")
             }
             (Expectation::Refused, Ok(_)) => panic!("{name} is accepted:\n{source}"),
-            // For the reason meant, not for a slip of the generator: what parallel constructs forbid, or a local of
-            // another function.
+            // For the reason meant, not for a slip of the generator: what parallel constructs
+            // forbid, or a local of another function.
             (Expectation::Refused, Err(errors)) => {
                 let codes = errors
                     .lines()

@@ -47,9 +47,10 @@ fn wanted(outcome: &Outcome) -> Option<u64> {
     }
 }
 
-/// Asks for the least budget that does, by giving what the last failure asked for. With each of the budgets up to there the
-/// program tells the same until it fails, and with the last one it ends as with a large one, though then a collection comes
-/// before almost every object. Whether any object had to give way; none if the program takes too long.
+/// Asks for the least budget that does, by giving what the last failure asked for. With each of the
+/// budgets up to there the program tells the same until it fails, and with the last one it ends as
+/// with a large one, though then a collection comes before almost every object. Whether any object
+/// had to give way; none if the program takes too long.
 fn compare(module: &Module) -> Result<Option<bool>, String> {
     let (plenty, expected) = run(module, 1 << 30);
     if matches!(plenty.result, End::OutOfFuel) {
@@ -143,7 +144,8 @@ fn explored(source: &str, memory: u64) -> Interleavings {
 
 #[test]
 fn schedules_are_told_apart_by_objects_that_are_gone() {
-    // When both have ended nothing refers to the array any more, but its contents depend on the schedule.
+    // When both have ended nothing refers to the array any more, but its contents depend on the
+    // schedule.
     let source = "fn main() {
             let A = new int[1];
             async { A[0] = 1; }

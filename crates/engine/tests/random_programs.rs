@@ -1,7 +1,7 @@
 //! Random Fin programs: every detector must agree with the oracle on each of them.
 //!
-//! The seeds are fixed; `FINISHLINE_SEEDS` and `FINISHLINE_SEED` run more, or others (`cargo xtask soak`). A program on
-//! which they disagree is shrunk and printed with its seed.
+//! The seeds are fixed. `FINISHLINE_SEEDS` and `FINISHLINE_SEED` run more, or others (`cargo xtask
+//! soak`). A program on which they disagree is shrunk and printed with its seed.
 
 mod common;
 
@@ -44,7 +44,8 @@ fn detectors_agree_with_the_oracle() {
                 ordered.fetch_add(u64::from(judged.real != judged.racing), Ordering::Relaxed);
             }
             Err(error) => {
-                // Shrink to a program that fails in the same way: detectors disagree, or it is refused.
+                // Shrink to a program that fails in the same way: detectors disagree, or it is
+                // refused.
                 let refused = error.starts_with("error");
                 let small = shrink(&program, &mut |program| match judge(judges, program) {
                     Ok(_) => false,
@@ -52,7 +53,8 @@ fn detectors_agree_with_the_oracle() {
                 });
                 let said = judge(judges, &small).expect_err("a shrunk program still fails");
                 panic!(
-                    "seed {seed}: {error}\nshrunk: {said}\n{}\nrepeat: FINISHLINE_SEED={seed} FINISHLINE_SEEDS=1 \
+                    "seed {seed}: {error}\nshrunk: {said}\n{}\n\
+                     repeat: FINISHLINE_SEED={seed} FINISHLINE_SEEDS=1 \
                      cargo test -p finishline-engine --test random_programs",
                     render(&small)
                 );

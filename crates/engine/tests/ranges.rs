@@ -1,10 +1,12 @@
-//! Checks of ranges in compiled code: programs whose checks are made to cover other locations than the access behind them, in
-//! bounds and out of them, and checks before null and bounds are known.
+//! Checks of ranges in compiled code.
 //!
-//! Such a program does what it did, and tells of other accesses. The interpreter and compiled code must tell of the same, and
-//! a detector inside compiled code must find what every detector, and the oracle, say of what was told.
+//! A check is made to cover other locations than the access behind it, in bounds and out of them,
+//! or to come before null and bounds are known. The program then does the same and tells of other
+//! accesses. The interpreter and compiled code must tell of the same accesses. A detector inside
+//! compiled code must find what every detector and the oracle find in what was told.
 //!
-//! `FINISHLINE_SEEDS=n` runs one in 400 of n random programs instead of 250; `FINISHLINE_SEED=s` starts at seed s.
+//! `FINISHLINE_SEEDS=n` runs one in 400 of n random programs instead of 250; `FINISHLINE_SEED=s`
+//! starts at seed s.
 
 mod common;
 
@@ -26,7 +28,8 @@ use std::sync::atomic::AtomicU64;
 
 const FUEL: u64 = 1_000_000;
 
-/// First location, count and stride of a check, from those of the access; where they are given, they are constants.
+/// First location, count and stride of a check, from those of the access; where they are given,
+/// they are constants.
 type Range = [Option<i64>; 3];
 
 /// As a count is read.
@@ -63,8 +66,8 @@ fn range(n: u64) -> Option<Range> {
     (!chosen.is_multiple_of(4)).then(|| RANGES[(chosen / 4) as usize % RANGES.len()])
 }
 
-/// Widens checks of a program as `range` says. With `early`, checks of the whole array are also made before an index is
-/// compared with the bounds, and the array with null.
+/// Widens checks of a program as `range` says. With `early`, checks of the whole array are also
+/// made before an index is compared with the bounds, and the array with null.
 fn widened(module: &Module, early: bool, range: impl Fn(u64) -> Option<Range>) -> Module {
     let mut module = module.clone();
     let mut checks = 0;
@@ -160,7 +163,8 @@ fn told<O: Order, H: History>(records: &[Record]) -> Findings {
     detector.finish().expect("a judgement")
 }
 
-/// Compares compiled runs with the interpreter's. Nothing to compare if the program goes on for too long.
+/// Compares compiled runs with the interpreter's. Nothing to compare if the program goes on for too
+/// long.
 fn compare(judge: &mut Judge, module: &Module) -> Option<Findings> {
     let (records, trap) = interpret(module)?;
     let fast = finishline_opt::for_speed(module, Passes::NONE);

@@ -1,4 +1,4 @@
-//! What a report says of tasks and locations that no longer exist when the run has ended.
+//! Reports name tasks and locations that no longer exist when the run has ended.
 
 mod common;
 
@@ -31,7 +31,8 @@ fn question(module: &Module, executor: Executor) -> Question<'_> {
 
 const EXECUTORS: [Executor; 2] = [Executor::Interpreted, Executor::Compiled];
 
-/// Checks a program with ESP-bags, and watches a location. However it is run, the answer is the same.
+/// Checks a program with ESP-bags, and watches a location. However it is run, the answer is the
+/// same.
 fn checked(source: &str, watch: Option<&str>) -> Result<Summary, CheckError> {
     let module = compile(source).unwrap_or_else(|errors| panic!("{errors}\n{source}"));
     let [interpreted, compiled] = EXECUTORS.map(|executor| {
@@ -57,7 +58,8 @@ fn told(path: &TaskPath) -> Vec<String> {
     path.creations.iter().map(creation).collect()
 }
 
-/// Ancestors are told with what they captured, though only a descendant made an access; a join is the first that waited.
+/// Ancestors are told with what they captured, though only a descendant made an access; a join is
+/// the first that waited.
 #[test]
 fn tasks_are_told_with_their_ancestors() {
     let source = "fn main() {
@@ -133,7 +135,8 @@ fn a_name_that_no_location_has_hides_nothing() {
     assert_eq!(watched("B[1]").watched.expect("watched").count, 2);
 }
 
-/// One path alone can have very many tasks; the first race is shown all the same, and all are counted.
+/// One path alone can have very many tasks; the first race is shown all the same, and all are
+/// counted.
 #[test]
 fn long_paths_leave_no_room_for_more_races() {
     let program = |depth: u32| {

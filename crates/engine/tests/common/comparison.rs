@@ -1,5 +1,7 @@
-//! A compiled program against the reference interpreter: what it tells, prints and fails by must be the same, and a detector whose
-//! fast path is inline must find what one finds that is told of every access.
+//! Compares a compiled program with the reference interpreter.
+//!
+//! Events, output and failures must be the same. A detector whose fast path is inline must find
+//! what a detector finds that hears of every access.
 
 use finishline_detect::detectors::ORACLE_STEPS;
 use finishline_detect::history::Isolated;
@@ -187,7 +189,8 @@ fn locations(set: &LocationSet) -> Vec<u64> {
     locations
 }
 
-/// Compares inline detectors with the one that is told of every access of the program as written, with few checks left out and with many.
+/// Compares inline detectors with the one that is told of every access of the program as written,
+/// with few checks left out and with many.
 fn same_findings(
     module: &Module,
     arguments: &[Datum],

@@ -1,5 +1,5 @@
-//! What the tests of whole programs share: a compiled program, its recorded run, and the judge that compares
-//! the detectors with the oracle on it. Each test uses a part of it.
+//! Shared by tests of whole programs: a compiled program, its recorded run, and the judge that
+//! compares the detectors with the oracle. Each test uses a part of it.
 #![allow(dead_code)]
 
 pub(crate) mod comparison;
@@ -122,8 +122,9 @@ impl Judge {
         })
     }
 
-    /// The second pass: every pair it names must be unordered in the oracle's graph, in the mode it claims, and every racing
-    /// location must have one. The locations with a pair that is not apparent.
+    /// The second pass: every pair it names must be unordered in the oracle's graph, in the mode it
+    /// claims, and every racing location must have one. The locations with a pair that is not
+    /// apparent.
     fn pairs(&self, records: &[Record], isolated: bool) -> Result<BTreeSet<Location>, String> {
         let racing = self.isolated.racing();
         let pairs = if isolated {
