@@ -1,21 +1,16 @@
-//! What `finishline prove` found out about a program for every input, in the user's words.
+//! What a proof says besides its findings: kernels, reasons, remarks and producers.
 //!
-//! The prover divides a program into *kernels*: its outermost finishes, which order everything inside them before
-//! and after everything outside, and, if main leaves tasks to the end of the program, the program itself. Each kernel is
-//! proved, refuted or left open with reasons. `poly` fills this in; a report only formats it.
+//! The prover divides a program into *kernels*: its outermost finishes, which order everything
+//! inside them before and after everything outside, and, if main leaves tasks to the end of the
+//! program, the program itself. Each kernel is proved, refuted or left open with reasons.
 
-use crate::summary::Place;
+use crate::place::Place;
 use crate::verdict::Verdict;
-use finishline_model::{AccessId, AccessKind};
 use std::time::Duration;
 
-/// The whole answer.
+/// The part of an answer that only a proof has.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Proof {
-    /// The program's path as the user gave it.
-    pub program: String,
-    /// `proved` if every kernel is, `race` if one has a race, else `unknown`.
-    pub verdict: Verdict,
     /// The parameters of main, in order.
     pub parameters: Vec<String>,
     /// The inputs that the answer covers, a bound for each parameter that has one. Empty: every input.
@@ -63,126 +58,12 @@ pub struct Kernel {
     pub place: Place,
     /// `proved`, `race` or `unknown`.
     pub verdict: Verdict,
-    /// Distinct pairs of accesses of the source that race, by location, most certain and then smallest witness first.
-    pub races: Vec<StaticRace>,
     /// Why nothing more is known. Empty if proved.
     pub reasons: Vec<Reason>,
     /// How many accesses of the source were compared, and how many pairs.
     pub accesses: usize,
     pub pairs: usize,
     pub time: Duration,
-}
-
-/// Two accesses of the source that race for some input.
-#[derive(Clone, Debug, PartialEq)]
-pub struct StaticRace {
-    pub first: StaticAccess,
-    pub second: StaticAccess,
-    /// What they both access, in terms of the parameters and, if need be, of counters: `B[N]`, `A[i + 1]`.
-    pub location: String,
-    /// For which parameters, and where it takes counters to say so, for which instances: `N ≥ 1`. Empty: always.
-    pub condition: String,
-    /// The smallest case, or a larger one that a run has confirmed.
-    pub witness: Option<Witness>,
-    /// Larger cases, should runs on smaller ones fail before they get there.
-    pub larger: Vec<Witness>,
-    /// The race can't change what the program computes; it is a race all the same.
-    pub benign: Option<Benign>,
-}
-
-impl StaticRace {
-    /// Whether it is still to be called a race: not if the run on its case does not have it.
-    pub fn stands(&self) -> bool {
-        let refuted = |witness: &Witness| {
-            matches!(
-                witness.confirmation,
-                Confirmation::Failed(_) | Confirmation::Contradicted
-            )
-        };
-        !self.witness.as_ref().is_some_and(refuted)
-    }
-}
-
-#[derive(Clone, Debug, PartialEq)]
-pub struct StaticAccess {
-    pub id: AccessId,
-    pub kind: AccessKind,
-    pub isolated: bool,
-    pub place: Place,
-    pub function: String,
-    /// Which instances: counters of the enclosing loops in terms of the parameters, `i = N`.
-    pub instance: Vec<(String, String)>,
-}
-
-/// Values for which the race occurs.
-#[derive(Clone, Debug, PartialEq)]
-pub struct Witness {
-    /// There is none with smaller arguments.
-    pub smallest: bool,
-    /// The arguments of main.
-    pub arguments: Vec<i64>,
-    pub location: String,
-    /// The counters of both accesses.
-    pub first: Vec<(String, i64)>,
-    pub second: Vec<(String, i64)>,
-    /// The command that shows the race in a run.
-    pub replay: String,
-    /// What such a run showed. The prover runs nothing, and leaves it at `NotRun`.
-    pub confirmation: Confirmation,
-}
-
-/// What a run with the arguments of a witness showed.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub enum Confirmation {
-    /// Nothing: there was none.
-    #[default]
-    NotRun,
-    /// Nothing: it would have taken too much time or memory.
-    TooCostly,
-    /// The race.
-    Confirmed,
-    /// It failed, by this error, and had no such race until then.
-    Failed(String),
-    /// It ended, and had no such race.
-    Contradicted,
-}
-
-impl Confirmation {
-    /// A word for machines.
-    pub const fn word(&self) -> &'static str {
-        match self {
-            Confirmation::NotRun => "not-run",
-            Confirmation::TooCostly => "too-costly",
-            Confirmation::Confirmed => "confirmed",
-            Confirmation::Failed(_) => "failed",
-            Confirmation::Contradicted => "contradicted",
-        }
-    }
-}
-
-/// Why a race is harmless.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Benign {
-    /// Both write the same value.
-    SameValue,
-    /// No read can see what either writes.
-    NeverRead,
-}
-
-impl Benign {
-    pub const fn word(self) -> &'static str {
-        match self {
-            Benign::SameValue => "same-value",
-            Benign::NeverRead => "never-read",
-        }
-    }
-
-    pub const fn meaning(self) -> &'static str {
-        match self {
-            Benign::SameValue => "both write the same value",
-            Benign::NeverRead => "no read can see what either writes",
-        }
-    }
 }
 
 /// What the prover could not see through.

@@ -14,7 +14,7 @@
 //! the racing locations are made without them. Cost: (pairs + their locations) × entries; every entry is tried on
 //! everything, so that one that matches nothing any more is known.
 
-use crate::summary::SuppressionEntry;
+use crate::finding::SuppressionEntry;
 use std::fmt;
 
 /// A file of suppressions.

@@ -111,6 +111,7 @@ pub(crate) enum Format {
     Text,
     Json,
     Sarif,
+    Html,
 }
 
 impl Format {
@@ -119,6 +120,7 @@ impl Format {
             Format::Text => finishline_report::Format::Text,
             Format::Json => finishline_report::Format::Json,
             Format::Sarif => finishline_report::Format::Sarif,
+            Format::Html => finishline_report::Format::Html,
         }
     }
 }

@@ -7,10 +7,11 @@ use crate::Problem;
 use crate::options::{Color, Format, Subcommand};
 use crate::run::Run;
 use crate::session::Session;
-use finishline_answer::native::{Limit, NativeRun, NativeSuite};
+use finishline_answer::exit_status::{has_findings, suite_exit_status};
+use finishline_answer::process::Limit;
 use finishline_answer::suppressions::Suppressions;
-use finishline_answer::verdict::Verdict;
-use finishline_report::{Style, native};
+use finishline_answer::{Answer, Suite, Verdict};
+use finishline_report::{Selection, Style};
 use finishline_symbols::{Executables, Question, Unseen};
 use std::env;
 use std::fs::{self, File};
@@ -37,7 +38,7 @@ pub(crate) struct Reporter<'a> {
 
 /// A run, told: itself and the instrumented processes that it started.
 pub(crate) struct Told {
-    pub(crate) processes: Vec<NativeRun>,
+    pub(crate) processes: Vec<Answer>,
     /// What is missing.
     notes: Vec<String>,
 }
@@ -109,23 +110,23 @@ impl<'a> Reporter<'a> {
 
     /// Reports all runs of the session, and says which exit status they amount to.
     pub(crate) fn conclude(&self, runs: &[Run]) -> Result<u8, Problem> {
-        let mut suite = NativeSuite {
+        let mut suite = Suite {
             command: self.session.command.words(),
-            ..NativeSuite::default()
+            ..Suite::default()
         };
         for run in runs {
             let told = self.tell(run, run.failure.as_deref());
-            suite.runs.extend(told.processes);
+            suite.answers.extend(told.processes);
             suite.notes.extend(told.notes);
         }
         if self.session.doc_tests_were_skipped() {
             suite.notes.push("doc tests are not checked".to_owned());
         }
         self.write(&suite)?;
-        Ok(native::suite_exit_status(&suite))
+        Ok(suite_exit_status(&suite))
     }
 
-    fn write(&self, suite: &NativeSuite) -> Result<(), Problem> {
+    fn write(&self, suite: &Suite) -> Result<(), Problem> {
         let options = &self.session.options;
         match &options.output {
             Some(path) => {
@@ -150,35 +151,37 @@ impl<'a> Reporter<'a> {
         }
     }
 
-    fn document(&self, suite: &NativeSuite, style: Style, out: &mut dyn Write) -> io::Result<()> {
+    fn document(&self, suite: &Suite, style: Style, out: &mut dyn Write) -> io::Result<()> {
         let options = &self.session.options;
         let format = options.format.of_report();
         let alone = self.session.subcommand == Subcommand::Run && suite.notes.is_empty();
-        match suite.runs.as_slice() {
-            [run] if alone => native::write(run, format, style, out),
+        match suite.answers.as_slice() {
+            [run] if alone => {
+                finishline_report::write(run, format, Selection::default(), style, out)
+            }
             // Tests have told their races as they went.
             _ if options.format == Format::Text
                 && options.output.is_none()
                 && self.session.subcommand == Subcommand::Test =>
             {
-                native::write_summary(suite, style, out)
+                finishline_report::write_summary(suite, style, out)
             }
-            _ => native::write_suite(suite, format, style, out),
+            _ => finishline_report::write_suite(suite, format, style, out),
         }
     }
 }
 
 impl Told {
     pub(crate) fn standing(&self) -> Standing {
-        if self.processes.iter().any(native::has_races) {
+        if self.processes.iter().any(has_findings) {
             return Standing::Races;
         }
-        let stopped = |run: &NativeRun| run.because == Some(Limit::Stopped);
+        let stopped = |run: &Answer| run.because() == Some(Limit::Stopped);
         if self.processes.iter().any(stopped) {
             return Standing::Stopped;
         }
-        let cut_short = |run: &NativeRun| {
-            run.verdict == Verdict::Unknown && run.because != Some(Limit::NothingParallel)
+        let cut_short = |run: &Answer| {
+            run.verdict == Verdict::Unknown && run.because() != Some(Limit::NothingParallel)
         };
         match !self.notes.is_empty() || self.processes.iter().any(cut_short) {
             true => Standing::Unchecked,
@@ -192,9 +195,10 @@ impl Told {
         for run in self
             .processes
             .iter()
-            .filter(|run| native::has_races(run) || run.stopped.is_some())
+            .filter(|run| has_findings(run) || run.process().is_some_and(|it| it.stopped.is_some()))
         {
-            native::write(run, finishline_report::Format::Text, style, &mut text)?;
+            let (format, all) = (finishline_report::Format::Text, Selection::default());
+            finishline_report::write(run, format, all, style, &mut text)?;
         }
         Ok(text)
     }

@@ -9,13 +9,14 @@ use crate::destination::Destination;
 use crate::options::{CheckOptions, Choice};
 use crate::outcome::{DISAGREEMENT, Problem, say};
 use crate::{program, progress};
-use finishline_answer::summary::{Summary, SuppressionEntry};
+use finishline_answer::finding::SuppressionEntry;
+use finishline_answer::{Answer, exit_status};
 use finishline_engine::check;
 use finishline_engine::compare::{self, Comparison, Said};
 use finishline_engine::question::{CheckError, Question};
 use finishline_engine::suppressions::Suppressions;
 use finishline_fin::Program;
-use finishline_report::exit_status;
+use finishline_report::Selection;
 use std::fs;
 use std::io::{self, BufWriter, Write};
 use std::path::Path;
@@ -39,7 +40,7 @@ pub(crate) fn check(options: &CheckOptions) -> Result<u8, Problem> {
     let report = Destination::open(options.output.as_deref(), options.format, terminal.color)?;
     let mut output = Lenient::new(&report);
     let quiet = terminal.quiet;
-    let summary = progress::shown(
+    let answer = progress::shown(
         quiet,
         "checking",
         (&question.progress, options.program.unit_of_progress()),
@@ -48,7 +49,7 @@ pub(crate) fn check(options: &CheckOptions) -> Result<u8, Problem> {
     );
     // Standard error must be free again for the report.
     let lost = output.end();
-    let summary = summary.map_err(|error| problem(error, &question))?;
+    let answer = answer.map_err(|error| problem(error, &question))?;
     let comparison = match options.detector {
         Choice::All => Some(compare(&question)?),
         Choice::Auto | Choice::One(_) => None,
@@ -57,7 +58,9 @@ pub(crate) fn check(options: &CheckOptions) -> Result<u8, Problem> {
         say(&disagreement);
         return Ok(DISAGREEMENT);
     }
-    report.write(|style, out| finishline_report::write(&summary, options.format, style, out))?;
+    let all = Selection::default();
+    report
+        .write(|style, out| finishline_report::write(&answer, options.format, all, style, out))?;
     if let Some(error) = lost {
         say(&format!(
             "warning: what the program prints was lost: {error}"
@@ -65,13 +68,13 @@ pub(crate) fn check(options: &CheckOptions) -> Result<u8, Problem> {
     }
     if !quiet {
         program::note_interpreted(&question);
-        note_unmatched(&summary);
-        note_left_out(&summary, options);
+        note_unmatched(&answer);
+        note_left_out(&answer, options);
     }
     if let Some(comparison) = &comparison {
         say(&agreement(comparison));
     }
-    Ok(exit_status(&summary))
+    Ok(exit_status(&answer))
 }
 
 /// Reads a file of suppressions.
@@ -84,8 +87,8 @@ fn suppressions(path: &Path) -> Result<Suppressions, Problem> {
 }
 
 /// A suppression that matches nothing may have outlived its race.
-fn note_unmatched(summary: &Summary) {
-    if let Some(suppressed) = &summary.suppressed {
+fn note_unmatched(answer: &Answer) {
+    if let Some(suppressed) = &answer.suppressed {
         for SuppressionEntry { line, text } in &suppressed.unmatched {
             let (file, text) = (&suppressed.file, text.escape_debug());
             say(&format!(
@@ -96,12 +99,14 @@ fn note_unmatched(summary: &Summary) {
 }
 
 /// What the options have kept out of the report.
-fn note_left_out(summary: &Summary, options: &CheckOptions) {
-    let wanted = (summary.distinct_races).saturating_sub(summary.suppressed_races());
-    if wanted > summary.races.len() && summary.races.len() == options.max_races {
+fn note_left_out(answer: &Answer, options: &CheckOptions) {
+    let wanted = (answer.distinct).saturating_sub(answer.suppressed_count());
+    let shown = answer.findings.len();
+    if wanted > shown as u64 && shown == options.max_races {
         say(&format!("note: `--max-races {wanted}` shows all races"));
     }
-    if let (Some(name), None) = (&options.watch, &summary.watched) {
+    let watched = answer.check().and_then(|check| check.watched.as_ref());
+    if let (Some(name), None) = (&options.watch, watched) {
         let name = name.escape_debug();
         say(&format!(
             "note: no location of this run is called `{name}`; locations are called as reports call them, e.g. 'B[3]', p.x, total"

@@ -7,10 +7,10 @@ use crate::destination::Destination;
 use crate::options::ProveOptions;
 use crate::outcome::{Problem, say, shown};
 use crate::{program, progress};
+use finishline_answer::exit_status;
 use finishline_engine::confirm::confirm;
 use finishline_poly::{Budget, Detail, Options};
-use finishline_report::Format;
-use finishline_report::proof::{self as report, Selection};
+use finishline_report::{Format, Selection, write};
 
 pub(crate) fn prove(options: &ProveOptions) -> Result<u8, Problem> {
     if !options.arguments.is_empty() {
@@ -25,7 +25,7 @@ pub(crate) fn prove(options: &ProveOptions) -> Result<u8, Problem> {
     let program = program::compile(&options.file, color)?;
     let destination = Destination::open(options.output.as_deref(), options.format, color)?;
     let quiet = options.terminal.quiet;
-    let proof = progress::timed(quiet, "proving", || {
+    let answer = progress::timed(quiet, "proving", || {
         let prover = Options {
             budget: Budget::Time(options.timeout),
             detail: match options.sources || options.format == Format::Json {
@@ -33,18 +33,18 @@ pub(crate) fn prove(options: &ProveOptions) -> Result<u8, Problem> {
                 false => Detail::Races,
             },
         };
-        let mut proof = finishline_poly::prove(&program.hir, &prover).proof;
-        confirm(&mut proof, &program.module);
-        proof
+        let mut answer = finishline_poly::prove(&program.hir, &prover).proof;
+        confirm(&mut answer, &program.module);
+        answer
     });
     let selection = Selection {
-        max_races: options.max_races,
+        max_findings: options.max_races,
         sources: options.sources,
     };
-    destination.write(|style, out| report::write(&proof, options.format, selection, style, out))?;
-    let races: usize = proof.kernels.iter().map(|kernel| kernel.races.len()).sum();
+    destination.write(|style, out| write(&answer, options.format, selection, style, out))?;
+    let races = answer.findings.len();
     if !quiet && races > options.max_races {
         say(&format!("note: `--max-races {races}` shows all races"));
     }
-    Ok(report::exit_status(&proof))
+    Ok(exit_status(&answer))
 }

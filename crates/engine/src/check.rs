@@ -15,8 +15,10 @@ use crate::second_pass::{MOST_FOLLOWED, Pairs, SecondPass};
 use crate::story::Story;
 use crate::suppressions::{Numbered, Sorted};
 use crate::teller::RaceTeller;
-use finishline_answer::Verdict;
-use finishline_answer::summary::{self, Summary, Suppressed, Watch};
+use finishline_answer::answer::{About, Answer, Check, Failure as Failed, Watch};
+use finishline_answer::finding::{Names, Suppressed};
+use finishline_answer::place::SourceLines;
+use finishline_answer::rules::{self, CheckFacts};
 use finishline_detect::{Failure, Findings, LocationSet};
 use finishline_ir::listener::EventsAlone;
 use finishline_ir::machine::Trap;
@@ -44,10 +46,7 @@ pub fn unsupported(detector: Detector, module: &Module) -> Option<ConstructUse> 
 }
 
 /// Runs the program without checking; its failure, if it fails.
-pub fn run(
-    question: &Question,
-    output: &mut dyn Write,
-) -> Result<Option<summary::Failure>, CheckError> {
+pub fn run(question: &Question, output: &mut dyn Write) -> Result<Option<Failed>, CheckError> {
     let outcome = question.forms.run(question.input(), output);
     let trap = match outcome.result {
         End::OutputError(error) => return Err(CheckError::Output(error)),
@@ -63,7 +62,7 @@ pub fn check(
     question: &Question,
     detector: Detector,
     output: &mut dyn Write,
-) -> Result<Summary, CheckError> {
+) -> Result<Answer, CheckError> {
     check_following(MOST_FOLLOWED, question, detector, output)
 }
 
@@ -73,19 +72,19 @@ fn check_following(
     question: &Question,
     detector: Detector,
     output: &mut dyn Write,
-) -> Result<Summary, CheckError> {
+) -> Result<Answer, CheckError> {
     if let Some(used) = unsupported(detector, question.module) {
         return Err(CheckError::Refused { detector, used });
     }
     let (outcome, findings) = first_pass(question, detector, output)?;
-    let answer = Answer {
+    let judged = Judged {
         question,
         detector,
         trap: outcome.trap().cloned(),
         findings,
         most_followed,
     };
-    answer.summary()
+    judged.answer()
 }
 
 /// The run that is heard: its outcome, and what the detector found or why it failed.
@@ -104,7 +103,7 @@ pub fn first_pass(
 }
 
 /// What the first pass gave, to be named and put into words.
-struct Answer<'a, 'm> {
+struct Judged<'a, 'm> {
     question: &'a Question<'m>,
     detector: Detector,
     trap: Option<Trap>,
@@ -112,8 +111,8 @@ struct Answer<'a, 'm> {
     most_followed: usize,
 }
 
-impl<'m> Answer<'_, 'm> {
-    fn summary(self) -> Result<Summary, CheckError> {
+impl<'m> Judged<'_, 'm> {
+    fn answer(self) -> Result<Answer, CheckError> {
         let question = self.question;
         let (pairs, rerun) = self.second_pass();
         let Rerun {
@@ -148,49 +147,53 @@ impl<'m> Answer<'_, 'm> {
             story: &Story::of(question, tasks),
             pairs: &pairs,
         };
-        let (verdict, strengthen) = self.verdict(&pairs);
-        Ok(Summary {
-            program: question.module.source.path.clone(),
+        let (verdict, stronger) = rules::check(&self.facts(&pairs));
+        let source = &question.module.source;
+        Ok(Answer {
+            program: source.path.clone(),
             arguments: question.words.clone(),
-            detector: self.detector,
             verdict,
-            strengthen,
-            races: reported.iter().map(|race| teller.race(*race)).collect(),
-            distinct_races: match (&pairs.incomplete, pairs.pairs.len()) {
+            findings: reported.iter().map(|race| teller.race(*race)).collect(),
+            distinct: match (&pairs.incomplete, pairs.pairs.len()) {
                 // There is at least one that nobody is known to suppress, though it could not be found.
                 (Some(_), found) => found.max(sorted.suppressed.len() + 1),
                 (None, found) => found,
-            },
+            } as u64,
             suppressed: suppressions.map(|suppressions| Suppressed {
                 file: suppressions.file().to_owned(),
-                races: suppressed.iter().map(|race| teller.race(*race)).collect(),
-                count: sorted.suppressed.len(),
+                findings: suppressed.iter().map(|race| teller.race(*race)).collect(),
+                count: sorted.suppressed.len() as u64,
                 // Of races that could not be found nothing is known.
                 unmatched: match pairs.incomplete {
                     Some(_) => Vec::new(),
                     None => sorted.unmatched,
                 },
             }),
-            racing_locations: match self.racing() {
-                Some(racing) => teller.locations(racing.in_order()),
-                None => summary::Names::default(),
-            },
             failure: self.trap.as_ref().map(|trap| teller.story.failure(trap)),
-            watched: watched.map(|(location, watcher, shown)| Watch {
-                location: names.location(location),
-                accesses: (watcher.seen[..shown].iter())
-                    .map(|point| teller.access(point))
-                    .collect(),
-                count: watcher.count,
+            lines: SourceLines::of_file(&source.path, &source.text),
+            about: About::Check(Check {
+                detector: self.detector,
+                stronger,
+                racing_locations: match self.racing() {
+                    Some(racing) => teller.locations(racing.in_order()),
+                    None => Names::default(),
+                },
+                watched: watched.map(|(location, watcher, shown)| Watch {
+                    location: names.location(location),
+                    accesses: (watcher.seen[..shown].iter())
+                        .map(|point| teller.access(point))
+                        .collect(),
+                    count: watcher.count,
+                }),
+                statistics: match &self.findings {
+                    Ok(findings) => findings.statistics,
+                    Err(_) => {
+                        let mut did = Statistics::default();
+                        question.again(&mut EventsAlone(&mut did));
+                        did
+                    }
+                },
             }),
-            statistics: match &self.findings {
-                Ok(findings) => findings.statistics,
-                Err(_) => {
-                    let mut did = Statistics::default();
-                    question.again(&mut EventsAlone(&mut did));
-                    did
-                }
-            },
         })
     }
 
@@ -219,38 +222,21 @@ impl<'m> Answer<'_, 'm> {
         second_pass.pairs(racing)
     }
 
-    /// What was established, and what would establish more.
-    fn verdict(&self, pairs: &Pairs) -> (Verdict, Option<String>) {
-        let findings = match &self.findings {
-            Ok(findings) => findings,
-            Err(failure) => {
-                let why = format!("{} could not judge this run: {failure}", self.detector);
-                return (Verdict::Unknown, Some(why));
-            }
+    /// What decides the verdict.
+    fn facts(&self, pairs: &Pairs) -> CheckFacts {
+        let isolated_conflict = match &self.findings {
+            Ok(findings) => findings.isolated_conflict,
+            Err(_) => false,
         };
-        if self.racing().is_some() {
-            let may_be_apparent = self.question.module.uses(Construct::Isolated).is_some();
-            if pairs.any_real() || !may_be_apparent {
-                return (Verdict::Race, pairs.incomplete.clone());
-            }
-            if let Some(incomplete) = &pairs.incomplete {
-                let why = format!(
-                    "accesses race by task structure, but whether the order of isolated blocks separates them all is not known: {incomplete}"
-                );
-                return (Verdict::Unknown, Some(why));
-            }
-            let what = "join the first access's task before the second access, or make both isolated; \
-                        then no order of isolated blocks can show the race";
-            return (Verdict::Apparent, Some(what.to_owned()));
-        }
-        if self.trap.is_some() {
-            (Verdict::Trap, None)
-        } else if findings.isolated_conflict {
-            let what = "isolated blocks of parallel tasks access the same data; \
-                        where they need not, the verdict covers every order";
-            (Verdict::CertifiedOrder, Some(what.to_owned()))
-        } else {
-            (Verdict::Certified, None)
+        CheckFacts {
+            not_judged: (self.findings.as_ref().err())
+                .map(|failure| format!("{} could not judge this run: {failure}", self.detector)),
+            racing: self.racing().is_some(),
+            any_real: pairs.any_real(),
+            incomplete: pairs.incomplete.clone(),
+            has_isolated: self.question.module.uses(Construct::Isolated).is_some(),
+            isolated_conflict,
+            failed: self.trap.is_some(),
         }
     }
 }
@@ -289,6 +275,7 @@ mod tests {
     use super::*;
     use crate::executor::{Executor, Forms};
     use crate::suppressions::Suppressions;
+    use finishline_answer::{Rule, Verdict};
     use finishline_ir::machine::{Datum, Limits, TrapKind};
     use finishline_model::{Passes, SiteId};
     use std::sync::atomic::AtomicU64;
@@ -325,7 +312,7 @@ mod tests {
         }
     }
 
-    fn checked(most_followed: usize, source: &str, n: i64, suppressions: Option<&str>) -> Summary {
+    fn checked(most_followed: usize, source: &str, n: i64, suppressions: Option<&str>) -> Answer {
         let module = compiled(source);
         let question = question(&module, n, suppressions);
         let output = &mut std::io::sink();
@@ -337,19 +324,19 @@ mod tests {
         for (n, most_followed) in [(3, 10), (3, 3), (4, 3), (6, 3), (5, 1)] {
             let summary = checked(most_followed, REAL_AT_THE_END, n, None);
             assert_eq!(summary.verdict, Verdict::Race, "{n} {most_followed}");
-            assert_eq!(summary.strengthen, None, "all were followed");
-            assert_eq!(summary.distinct_races, 2);
-            let [apparent, real] = &summary.races[..] else {
-                panic!("{:?}", summary.races)
+            assert_eq!(summary.check().unwrap().stronger, None, "all were followed");
+            assert_eq!(summary.distinct, 2);
+            let [apparent, real] = &summary.findings[..] else {
+                panic!("{:?}", summary.findings)
             };
-            assert!(apparent.apparent && !real.apparent);
-            assert_eq!(apparent.occurrences, n as u64);
-            assert_eq!(apparent.locations.count, n as u64);
+            assert_eq!([apparent.rule, real.rule], [Rule::Apparent, Rule::Race]);
+            assert_eq!(apparent.seen.times, n as u64);
+            assert_eq!(apparent.seen.locations.count, n as u64);
             assert_eq!(
-                apparent.locations.shown[n as usize - 1],
+                apparent.seen.locations.shown[n as usize - 1].to_string(),
                 format!("A[{}]", n - 1)
             );
-            assert_eq!(real.location, "real");
+            assert_eq!(real.location.to_string(), "real");
             // Which one is the first of the run is known only if they were followed together.
             assert_eq!(real.may_follow, n as usize >= most_followed);
         }
@@ -363,9 +350,9 @@ mod tests {
         }";
         let summary = checked(2, source, 7, None);
         assert_eq!(summary.verdict, Verdict::Race);
-        assert_eq!(summary.races[0].locations.count, 2);
-        assert_eq!(summary.racing_locations.count, 7);
-        let why = summary.strengthen.unwrap();
+        assert_eq!(summary.findings[0].seen.locations.count, 2);
+        assert_eq!(summary.check().unwrap().racing_locations.count, 7);
+        let why = summary.check().unwrap().stronger.clone().unwrap();
         assert_eq!(why, "only the first 2 racing locations were followed");
     }
 
@@ -373,11 +360,11 @@ mod tests {
     fn a_race_that_is_not_suppressed_is_found_behind_those_that_are() {
         for most_followed in [1, 2, 100] {
             let summary = checked(most_followed, REAL_AT_THE_END, 5, Some("A"));
-            assert_eq!(summary.suppressed_races(), 1);
-            assert_eq!(summary.distinct_races, 2);
-            assert_eq!(summary.races[0].location, "real");
+            assert_eq!(summary.suppressed_count(), 1);
+            assert_eq!(summary.distinct, 2);
+            assert_eq!(summary.findings[0].location.to_string(), "real");
             let summary = checked(most_followed, REAL_AT_THE_END, 5, Some("real\nA"));
-            assert_eq!((summary.suppressed_races(), summary.distinct_races), (2, 2));
+            assert_eq!((summary.suppressed_count(), summary.distinct), (2, 2));
         }
     }
 
@@ -386,7 +373,7 @@ mod tests {
         let module = compiled(REAL_AT_THE_END);
         let question = question(&module, 3, Some("A"));
         let (_, findings) = first_pass(&question, Detector::EspBags, &mut std::io::sink()).unwrap();
-        let answer = Answer {
+        let judged = Judged {
             question: &question,
             detector: Detector::EspBags,
             // The runs that follow do not fail, so they are not believed.
@@ -398,10 +385,10 @@ mod tests {
             findings,
             most_followed: 2,
         };
-        let summary = answer.summary().unwrap();
+        let summary = judged.answer().unwrap();
         assert_eq!(summary.verdict, Verdict::Unknown);
-        assert_eq!((summary.distinct_races, summary.suppressed_races()), (1, 0));
-        let why = summary.strengthen.unwrap();
+        assert_eq!((summary.distinct, summary.suppressed_count()), (1, 0));
+        let why = summary.check().unwrap().stronger.clone().unwrap();
         assert!(why.contains("did not do the same"), "{why}");
     }
 }

@@ -11,8 +11,10 @@ use crate::arguments;
 use crate::depth_first::{self, End, Program};
 use crate::names::{Names, place};
 use crate::teller::replay;
-use finishline_answer::Verdict;
-use finishline_answer::proof::{Confirmation, Kernel, Proof, StaticAccess, StaticRace, Witness};
+use finishline_answer::answer::{About, Answer};
+use finishline_answer::claim::{Claim, Confirmation, Witness};
+use finishline_answer::finding::FoundAccess;
+use finishline_answer::{Location as Told, rules};
 use finishline_detect::oracle::Oracle;
 use finishline_ir::Module;
 use finishline_ir::listener::{Allocated, Listener};
@@ -37,30 +39,45 @@ const MOST_PAIRS: u64 = 30_000_000;
 /// Two accesses may race at many locations; so many are named.
 const MOST_LOCATIONS: usize = 64;
 
-/// Runs the smallest cases of the races, notes in each what its run showed, and gives kernels whose races are all refuted the verdict
-/// that is left.
-pub fn confirm(proof: &mut Proof, module: &Module) {
+/// Runs the smallest cases of the races, notes in each what its run showed, and judges the kernels
+/// again by what is left.
+pub fn confirm(answer: &mut Answer, module: &Module) {
+    let About::Proof(proof) = &mut answer.about else {
+        return;
+    };
     let mut runs = Runs {
         module,
         known: BTreeMap::new(),
     };
-    for race in (proof.kernels.iter_mut()).flat_map(|kernel| &mut kernel.races) {
-        if let Some(witness) = &mut race.witness {
-            runs.tell([&race.first, &race.second], witness, MOST_RUNS);
+    for finding in &mut answer.findings {
+        let pair = ids([&finding.first, &finding.second]);
+        if let (Some(pair), Some(claim)) = (pair, &mut finding.claim)
+            && let Some(witness) = &mut claim.witness
+        {
+            runs.tell(pair, witness, MOST_RUNS);
         }
     }
-    for race in (proof.kernels.iter_mut()).flat_map(|kernel| &mut kernel.races) {
-        runs.try_larger(race);
-    }
-    for kernel in &mut proof.kernels {
-        if kernel.verdict == Verdict::Race && !kernel.races.iter().any(StaticRace::stands) {
-            kernel.verdict = Verdict::Unknown;
+    for finding in &mut answer.findings {
+        let pair = ids([&finding.first, &finding.second]);
+        if let Some(claim) = &mut finding.claim {
+            if let Some(pair) = pair {
+                runs.try_larger(pair, claim);
+            }
+            finding.rule = rules::claim(claim.witness.as_ref());
         }
     }
-    let any = |verdict| (proof.kernels.iter()).any(|kernel: &Kernel| kernel.verdict == verdict);
-    if proof.verdict == Verdict::Race && !any(Verdict::Race) {
-        proof.verdict = Verdict::Unknown;
+    for (index, kernel) in proof.kernels.iter_mut().enumerate() {
+        let of_kernel = (answer.findings.iter())
+            .filter(|finding| finding.claim.as_ref().is_some_and(|it| it.kernel == index));
+        let left = of_kernel.map(|finding| finding.rule);
+        kernel.verdict = rules::kernel_after_runs(kernel.verdict, left);
     }
+    answer.verdict = rules::proof(proof.kernels.iter().map(|kernel| kernel.verdict));
+}
+
+/// The two accesses of a pair.
+fn ids([first, second]: [&FoundAccess; 2]) -> Option<[AccessId; 2]> {
+    Some([first.id?, second.id?])
 }
 
 /// The runs made so far, by their arguments.
@@ -71,18 +88,18 @@ struct Runs<'m> {
 
 impl Runs<'_> {
     /// Notes in a case of a race what a run says to it, unless so many have been made already.
-    fn tell(&mut self, accesses: [&StaticAccess; 2], case: &mut Witness, most: usize) {
+    fn tell(&mut self, pair: [AccessId; 2], case: &mut Witness, most: usize) {
         let (module, arguments) = (self.module, &case.arguments);
         let run = match self.known.contains_key(arguments) {
             false if self.known.len() >= most => return,
             _ => (self.known.entry(arguments.clone())).or_insert_with(|| run(module, arguments)),
         };
-        run.tell(module, accesses.map(|access| access.id), case);
+        run.tell(module, pair, case);
     }
 
     /// Looks for a larger case if the smallest one fails or takes too long.
-    fn try_larger(&mut self, race: &mut StaticRace) {
-        let smallest = race.witness.as_ref().map(|case| &case.confirmation);
+    fn try_larger(&mut self, pair: [AccessId; 2], claim: &mut Claim) {
+        let smallest = claim.witness.as_ref().map(|case| &case.confirmation);
         let is_open = matches!(
             smallest,
             Some(Confirmation::Failed(_) | Confirmation::TooCostly)
@@ -90,11 +107,10 @@ impl Runs<'_> {
         if !is_open {
             return;
         }
-        for case in &mut race.larger {
-            let accesses = [&race.first, &race.second];
-            self.tell(accesses, case, MOST_RUNS + MOST_LARGER_RUNS);
+        for case in &mut claim.larger {
+            self.tell(pair, case, MOST_RUNS + MOST_LARGER_RUNS);
             if let Confirmation::Confirmed | Confirmation::Contradicted = case.confirmation {
-                race.witness = Some(case.clone());
+                claim.witness = Some(case.clone());
                 return;
             }
         }
@@ -113,7 +129,7 @@ struct Judged {
     /// The arguments as one would type them.
     words: Vec<String>,
     /// Of each two accesses that race, the smaller one first, what the locations are called.
-    races: BTreeMap<[AccessId; 2], Vec<String>>,
+    races: BTreeMap<[AccessId; 2], Vec<Told>>,
     failure: Option<String>,
 }
 
@@ -209,7 +225,8 @@ impl Run {
             && let Some(location) = locations.first()
         {
             witness.location.clone_from(location);
-            witness.replay = replay(&module.source.path, &run.words, location);
+            let location = location.to_string();
+            witness.replay = replay(&module.source.path, &run.words, &location);
         }
     }
 }

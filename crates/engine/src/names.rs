@@ -7,7 +7,7 @@
 //! the start, or searched by its name. Memory is proportional to these and to the distinct names of the source. Cost of an
 //! allocation: one binary search.
 
-use finishline_answer::summary::Place;
+use finishline_answer::{Location as Told, Place};
 use finishline_ir::listener::{Allocated, Shape};
 use finishline_ir::machine::Datum;
 use finishline_ir::{Function, Module, Type};
@@ -112,16 +112,18 @@ impl<'m> Names<'m> {
     }
 
     /// `B[3]`, `p.x`, `total`.
-    pub(crate) fn location(&self, location: Location) -> String {
+    pub(crate) fn location(&self, location: Location) -> Told {
         let Some((object, offset)) = self.locate(location) else {
-            return format!("{location:?}");
+            return Told::Unnamed(format!("{location:?}"));
         };
         match &object.shape {
-            Shape::Globals => self.module.globals[offset as usize].name.clone(),
-            Shape::Struct(layout) => {
-                let field = &self.module.structs[layout.index()].fields[offset as usize].0;
-                format!("{}.{field}", self.object(object))
-            }
+            Shape::Globals => Told::Global(self.module.globals[offset as usize].name.clone()),
+            Shape::Struct(layout) => Told::Field {
+                object: self.object(object),
+                field: self.module.structs[layout.index()].fields[offset as usize]
+                    .0
+                    .clone(),
+            },
             Shape::Array(sizes) => {
                 let mut rest = offset;
                 let mut indices: Vec<String> = sizes
@@ -134,7 +136,10 @@ impl<'m> Names<'m> {
                     })
                     .collect();
                 indices.reverse();
-                format!("{}[{}]", self.object(object), indices.join(", "))
+                Told::Element {
+                    object: self.object(object),
+                    indices,
+                }
             }
         }
     }
@@ -152,11 +157,6 @@ impl<'m> Names<'m> {
     fn owning(&self, location: Location) -> Option<&Object> {
         let (object, _) = self.locate(location)?;
         (object.shape != Shape::Globals).then_some(object)
-    }
-
-    /// What the location is a part of: `B` of `B[3]`, `p` of `p.x`. A global variable is its own.
-    pub(crate) fn owner(&self, location: Location) -> Option<String> {
-        self.owning(location).map(|object| self.object(object))
     }
 
     /// Where an object was allocated; the globals are not.
@@ -274,6 +274,7 @@ pub(crate) fn place(source: &SourceMap, site: SiteId) -> Place {
         file: source.path.clone(),
         line: found.line,
         column: found.column,
+        width: source.width(site),
         text: source.snippet(site),
     }
 }
@@ -356,12 +357,13 @@ mod tests {
         let wanted = [15, 1, 2, 7, 8, 10, 13].map(Location);
         let mut names = Names::new(&module, &wanted, None);
         tell(&mut names, &OBJECTS);
-        let found = wanted.map(|location| names.location(location));
+        let told = wanted.map(|location| names.location(location));
+        let found = told.each_ref().map(ToString::to_string);
         let expected = [
             "p#2.y", "total", "B[0, 0]", "B[1, 2]", "p.x", "B#3[0]", "B#3[3]",
         ];
         assert_eq!(found, expected);
-        let owners = wanted.map(|location| names.owner(location));
+        let owners = told.each_ref().map(Told::object);
         let expected = [
             Some("p#2"),
             None,
@@ -371,7 +373,7 @@ mod tests {
             Some("B#3"),
             Some("B#3"),
         ];
-        assert_eq!(owners, expected.map(|owner| owner.map(str::to_owned)));
+        assert_eq!(owners, expected);
     }
 
     #[test]
@@ -381,7 +383,7 @@ mod tests {
         tell(&mut names, &OBJECTS);
         let first: Vec<u64> = names.objects.keys().map(|first| first.0).collect();
         assert_eq!(first, [8, 10]);
-        assert_eq!(names.location(Location(14)), "loc14");
+        assert_eq!(names.location(Location(14)).to_string(), "loc14");
     }
 
     #[test]
@@ -392,7 +394,10 @@ mod tests {
             tell(&mut names, &OBJECTS);
             let found = names.found()?;
             // As it is written there, white space apart.
-            assert_eq!(without_space(&names.location(found)), without_space(name));
+            assert_eq!(
+                without_space(&names.location(found).to_string()),
+                without_space(name)
+            );
             Some(found.0)
         };
         for (name, location) in [

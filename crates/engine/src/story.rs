@@ -7,7 +7,8 @@
 
 use crate::names::{place, shown_captures};
 use crate::question::Question;
-use finishline_answer::summary::{Creation, Failure, Join, TaskPath};
+use finishline_answer::answer::{Failure, FailurePoint};
+use finishline_answer::task::{Created as Made, Creation, Join, JoinConstruct, Step, Task};
 use finishline_ir::listener::{self, Listener};
 use finishline_ir::machine::{Datum, Trap, TrapKind};
 use finishline_ir::{Construct, FunctionId, Module};
@@ -91,18 +92,21 @@ impl<'m> Story<'m> {
         self.tasks.get(&task).map_or(SiteId(0), |task| task.site)
     }
 
-    pub(crate) fn path(&self, task: TaskId) -> TaskPath {
+    pub(crate) fn path(&self, task: TaskId) -> Task {
         let path = self.ancestry(task);
         let tasks = path.iter().filter_map(|task| self.tasks.get(task));
-        let creation = |task: &Created| Creation {
-            index: task.index,
-            construct: task.construct.word(),
-            line: self.module.source.site(task.site).line,
-            captures: shown_captures(self.module.function(task.function), &task.captures),
-            told_by_index: false,
+        let step = |task: &Created| Step {
+            operation: task.construct.word().to_owned(),
+            place: Some(place(&self.module.source, task.site)),
+            created: Made::One(Creation {
+                index: task.index,
+                captures: shown_captures(self.module.function(task.function), &task.captures),
+                told_by_index: false,
+            }),
         };
-        TaskPath {
-            creations: tasks.map(creation).collect(),
+        Task {
+            id: 0,
+            steps: tasks.map(step).collect(),
         }
     }
 
@@ -111,19 +115,18 @@ impl<'m> Story<'m> {
         let source = &self.module.source;
         let joined = self.joins.get(&task)?;
         let line = source.site(joined.begin).line;
-        let what = match (joined.by_sync, joined.kind) {
-            (true, _) => "sync".to_owned(),
-            (false, FinishKind::Root) => "the end of main".to_owned(),
-            (false, FinishKind::Lexical) => {
-                format!("the end of {}@{line}", source.snippet(joined.begin))
-            }
-            (false, FinishKind::Dynamic) => format!("the end_finish of begin_finish@{line}"),
-            (false, FinishKind::SyncScope) => {
-                "the implicit sync at the end of its creator's body".to_owned()
-            }
+        let construct = match (joined.by_sync, joined.kind) {
+            (true, _) => JoinConstruct::Sync,
+            (false, FinishKind::Root) => JoinConstruct::EndOfMain,
+            (false, FinishKind::Lexical) => JoinConstruct::EndOf {
+                construct: source.snippet(joined.begin),
+                line,
+            },
+            (false, FinishKind::Dynamic) => JoinConstruct::EndFinish { line },
+            (false, FinishKind::SyncScope) => JoinConstruct::ImplicitSync,
         };
-        let place = place(source, joined.end);
-        Some(Join { what, place })
+        let place = Some(place(source, joined.end));
+        Some(Join { construct, place })
     }
 
     /// A failure of the program, whose task must be a wanted one.
@@ -137,8 +140,10 @@ impl<'m> Story<'m> {
         Failure {
             kind: trap.kind.word(),
             message,
-            place: place(source, trap.site),
-            task: self.path(trap.task),
+            at: Some(FailurePoint {
+                place: place(source, trap.site),
+                task: self.path(trap.task),
+            }),
         }
     }
 

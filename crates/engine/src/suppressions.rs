@@ -3,7 +3,7 @@
 //! What an entry means is decided in `finishline_answer::suppressions`; here pairs get the names that entries speak of.
 
 use crate::names::Names;
-use finishline_answer::summary::SuppressionEntry;
+use finishline_answer::finding::SuppressionEntry;
 use finishline_answer::suppressions::{Accessed, Matcher, Named};
 use finishline_detect::RacePair;
 use finishline_model::AccessId;
@@ -40,9 +40,12 @@ impl<'p> Sorted<'p> {
         let (suppressed, reported) = numbered.partition(|(_, pair)| {
             let points = [&pair.race.first, &pair.race.second];
             let accesses = points.map(|point| accessed(names.source(), point.access));
-            let locations = pair.locations.iter().map(|location| Named {
-                location: names.location(*location),
-                owner: names.owner(*location),
+            let locations = pair.locations.iter().map(|location| {
+                let location = names.location(*location);
+                Named {
+                    owner: location.object().map(str::to_owned),
+                    location: location.to_string(),
+                }
             });
             matcher.suppresses(&accesses, locations)
         });

@@ -5,8 +5,9 @@ use crate::question::Question;
 use crate::second_pass::{MOST_FOLLOWED, Pairs};
 use crate::story::Story;
 use crate::suppressions::Numbered;
+use finishline_answer::finding::{Finding, FoundAccess, Names as FoundNames, Rule, Seen};
 use finishline_answer::shell_word;
-use finishline_answer::summary::{self, AccessSummary, RaceSummary, TaskPath, WhyParallel};
+use finishline_answer::task::{Created, Relation, Stack, Task, WhyParallel};
 use finishline_model::{AccessPoint, Location, TaskId};
 
 /// The most names of locations that a report carries, for each race and in all.
@@ -21,46 +22,58 @@ pub(crate) struct RaceTeller<'a, 'm> {
 
 impl RaceTeller<'_, '_> {
     /// The race of this number among those of the run.
-    pub(crate) fn race(&self, (number, pair): Numbered<'_>) -> RaceSummary {
+    pub(crate) fn race(&self, (number, pair): Numbered<'_>) -> Finding {
         let race = &pair.race;
         let mut first = self.access(&race.first);
         let mut second = self.access(&race.second);
-        tell_apart(&mut first.task, &mut second.task);
+        if let (Some(first), Some(second)) = (&mut first.task, &mut second.task) {
+            tell_apart(first, second);
+        }
         let location = self.names.location(race.location);
-        RaceSummary {
-            apparent: race.ordered_by_isolation,
-            locations: self.locations(&pair.locations),
-            occurrences: pair.occurrences,
+        let path = &self.names.source().path;
+        Finding {
+            rule: match race.ordered_by_isolation {
+                true => Rule::Apparent,
+                false => Rule::Race,
+            },
+            seen: Seen {
+                locations: self.locations(&pair.locations),
+                times: pair.occurrences,
+            },
             first,
             second,
-            why: self.why(race.first.task, race.second.task),
+            why: Some(self.why(race.first.task, race.second.task)),
             allocated: self.names.allocated_at(race.location),
+            ordered_by: None,
+            claim: None,
             may_follow: self.pairs.may_follow(number),
-            replay: replay(&self.names.source().path, &self.question.words, &location),
+            replay: replay(path, &self.question.words, &location.to_string()),
             location,
         }
     }
 
     /// In the order of their allocation, which does not depend on the checks that found them.
-    pub(crate) fn locations(&self, racing: &[Location]) -> summary::Names {
+    pub(crate) fn locations(&self, racing: &[Location]) -> FoundNames {
         let mut named: Vec<Location> = racing.iter().take(MOST_FOLLOWED).copied().collect();
         named.sort_unstable();
         named.truncate(MOST_NAMES);
-        summary::Names {
+        FoundNames {
             shown: named.iter().map(|at| self.names.location(*at)).collect(),
             count: racing.len() as u64,
         }
     }
 
-    pub(crate) fn access(&self, point: &AccessPoint) -> AccessSummary {
+    pub(crate) fn access(&self, point: &AccessPoint) -> FoundAccess {
         let source = &self.question.module.source;
         let info = source.access(point.access);
-        AccessSummary {
-            kind: point.kind,
+        FoundAccess {
+            id: Some(point.access),
+            kind: point.kind.into(),
             isolated: point.isolated,
-            place: place(source, info.site),
-            function: info.function.clone(),
-            task: self.story.path(point.task),
+            stack: Stack::of(&info.function, place(source, info.site)),
+            task: Some(self.story.path(point.task)),
+            instance: Vec::new(),
+            machine: None,
         }
     }
 
@@ -74,8 +87,10 @@ impl RaceTeller<'_, '_> {
         let common = paths.take_while(|(a, b)| a == b).count();
         let branch = first_path.get(common).copied().unwrap_or(first);
         WhyParallel {
+            relation: Relation::FirstOutlives,
             task: story.path(branch),
-            spawned: place(self.names.source(), story.site(branch)),
+            spawned: Some(place(self.names.source(), story.site(branch))),
+            other_spawned: None,
             join: story.join(branch),
         }
     }
@@ -98,12 +113,16 @@ pub(crate) fn replay(path: &str, arguments: &[String], location: &str) -> String
 }
 
 /// Two tasks of one loop that captured the same values look the same. Then indices tell them apart.
-fn tell_apart(first: &mut TaskPath, second: &mut TaskPath) {
-    let mut steps = first.creations.iter_mut().zip(&mut second.creations);
-    let Some((a, b)) = steps.find(|(a, b)| a.index != b.index) else {
+fn tell_apart(first: &mut Task, second: &mut Task) {
+    let mut steps = first.steps.iter_mut().zip(&mut second.steps);
+    let Some((a, b)) = steps.find(|(a, b)| !a.is_same(b)) else {
         return;
     };
-    if (a.line, a.construct, &a.captures) == (b.line, b.construct, &b.captures) {
+    let is_alike = (a.line(), &a.operation) == (b.line(), &b.operation);
+    if let (Created::One(a), Created::One(b)) = (&mut a.created, &mut b.created)
+        && is_alike
+        && a.captures == b.captures
+    {
         (a.told_by_index, b.told_by_index) = (true, true);
     }
 }

@@ -3,11 +3,13 @@
 mod common;
 
 use common::compile;
-use finishline_answer::Verdict;
-use finishline_answer::proof::{
-    Confirmation, Dataflow, Kernel, Proof, StaticAccess, StaticRace, Witness,
-};
-use finishline_answer::summary::Place;
+use finishline_answer::answer::{About, Answer};
+use finishline_answer::claim::{Claim, Confirmation, Witness};
+use finishline_answer::finding::{Finding, FoundAccess, Rule, Seen};
+use finishline_answer::place::SourceLines;
+use finishline_answer::proof::{Dataflow, Kernel, Proof};
+use finishline_answer::task::Stack;
+use finishline_answer::{Location, Place, Verdict};
 use finishline_engine::confirm::confirm;
 use finishline_ir::Module;
 use finishline_model::{AccessId, AccessKind};
@@ -18,74 +20,117 @@ fn place(line: u32, column: u32) -> Place {
         file: "test.fin".to_owned(),
         line,
         column,
+        width: 0,
         text: String::new(),
     }
 }
 
 /// A write at this line and column, of the access that [`identify`] finds there.
-fn write((line, column): (u32, u32)) -> StaticAccess {
-    StaticAccess {
-        id: AccessId::from_index(0),
-        kind: AccessKind::Write,
+fn write((line, column): (u32, u32)) -> FoundAccess {
+    FoundAccess {
+        id: Some(AccessId::from_index(0)),
+        kind: AccessKind::Write.into(),
         isolated: false,
-        place: place(line, column),
-        function: "main".to_owned(),
+        stack: Stack::of("main", place(line, column)),
+        task: None,
         instance: Vec::new(),
+        machine: None,
     }
 }
 
 /// The claim that two writes race at this location if main gets these arguments.
-fn claim(arguments: &[i64], location: &str, sites: [(u32, u32); 2]) -> StaticRace {
+fn claim(arguments: &[i64], location: &str, sites: [(u32, u32); 2]) -> Finding {
     let [first, second] = sites.map(write);
-    StaticRace {
+    Finding {
+        rule: Rule::Race,
+        location: Location::Unnamed(String::new()),
         first,
         second,
-        location: String::new(),
-        condition: String::new(),
-        witness: Some(Witness {
-            smallest: true,
-            arguments: arguments.to_vec(),
-            location: location.to_owned(),
-            first: Vec::new(),
-            second: Vec::new(),
-            replay: String::new(),
-            confirmation: Confirmation::NotRun,
+        why: None,
+        allocated: None,
+        seen: Seen::default(),
+        ordered_by: None,
+        claim: Some(Claim {
+            kernel: 0,
+            condition: String::new(),
+            witness: Some(case(arguments, location)),
+            larger: Vec::new(),
+            benign: None,
         }),
-        larger: Vec::new(),
-        benign: None,
+        may_follow: false,
+        replay: String::new(),
+    }
+}
+
+fn case(arguments: &[i64], location: &str) -> Witness {
+    Witness {
+        smallest: true,
+        arguments: arguments.to_vec(),
+        location: named(location),
+        first: Vec::new(),
+        second: Vec::new(),
+        replay: String::new(),
+        confirmation: Confirmation::NotRun,
+    }
+}
+
+/// `B[3]` is an element, everything else a global variable.
+fn named(location: &str) -> Location {
+    let element = location.strip_suffix(']').and_then(|it| it.split_once('['));
+    match element {
+        Some((object, index)) => Location::Element {
+            object: object.to_owned(),
+            indices: vec![index.to_owned()],
+        },
+        None => Location::Global(location.to_owned()),
     }
 }
 
 /// A proof with a kernel for each list of races; one without races is proved.
-fn proof(kernels: Vec<Vec<StaticRace>>) -> Proof {
-    let kernel = |races: Vec<StaticRace>| Kernel {
+fn proof(kernels: Vec<Vec<Finding>>) -> Answer {
+    let kernel = |races: &Vec<Finding>| Kernel {
         construct: "finish",
         place: place(1, 1),
         verdict: match races.is_empty() {
             true => Verdict::Proved,
             false => Verdict::Race,
         },
-        races,
         reasons: Vec::new(),
         accesses: 2,
         pairs: 1,
         time: Duration::ZERO,
     };
-    Proof {
+    let judged = kernels.iter().map(kernel).collect();
+    let mut findings = Vec::new();
+    for (index, races) in kernels.into_iter().enumerate() {
+        findings.extend(races.into_iter().map(|mut race| {
+            race.claim.as_mut().expect("a claim").kernel = index;
+            race
+        }));
+    }
+    Answer {
         program: "test.fin".to_owned(),
+        arguments: Vec::new(),
         verdict: Verdict::Race,
-        parameters: Vec::new(),
-        range: Vec::new(),
-        kernels: kernels.into_iter().map(kernel).collect(),
-        remarks: Vec::new(),
-        sources: Vec::new(),
-        dataflow: Dataflow::NotAsked,
-        time: Duration::ZERO,
+        distinct: findings.len() as u64,
+        findings,
+        suppressed: None,
+        failure: None,
+        lines: SourceLines::default(),
+        about: About::Proof(Proof {
+            parameters: Vec::new(),
+            range: Vec::new(),
+            kernels: judged,
+            remarks: Vec::new(),
+            sources: Vec::new(),
+            dataflow: Dataflow::NotAsked,
+            time: Duration::ZERO,
+        }),
     }
 }
 
 /// Gives each access of the claims the id of the write at its place.
-fn identify(proof: &mut Proof, module: &Module) {
+fn identify(proof: &mut Answer, module: &Module) {
     let source = &module.source;
     let id_at = |place: &Place| {
         let mut all = (0..source.accesses.len()).map(AccessId::from_index);
@@ -95,27 +140,24 @@ fn identify(proof: &mut Proof, module: &Module) {
                 && (site.line, site.column) == (place.line, place.column)
         })
     };
-    for race in proof
-        .kernels
-        .iter_mut()
-        .flat_map(|kernel| &mut kernel.races)
-    {
+    for race in &mut proof.findings {
         for access in [&mut race.first, &mut race.second] {
-            access.id = id_at(&access.place).unwrap_or(access.id);
+            let found = access.place().and_then(id_at);
+            access.id = found.or(access.id);
         }
     }
 }
 
 /// What the runs say to claims about a program, all in one kernel; and the verdict that is left.
-fn said(source: &str, claims: Vec<StaticRace>) -> (Vec<Confirmation>, Verdict) {
+fn said(source: &str, claims: Vec<Finding>) -> (Vec<Confirmation>, Verdict) {
     let module = compile(source).unwrap_or_else(|errors| panic!("{errors}"));
     let mut proof = proof(vec![claims]);
     identify(&mut proof, &module);
     confirm(&mut proof, &module);
-    let confirmations = (proof.kernels[0].races.iter())
-        .filter_map(|race| Some(race.witness.as_ref()?.confirmation.clone()))
+    let confirmations = (proof.findings.iter())
+        .filter_map(|race| Some(race.witness()?.confirmation.clone()))
         .collect();
-    assert_eq!(proof.kernels[0].verdict, proof.verdict);
+    assert_eq!(proof.kernels()[0].verdict, proof.verdict);
     (confirmations, proof.verdict)
 }
 
@@ -158,17 +200,15 @@ x = 2;
 #[test]
 fn larger_cases_are_tried() {
     let module = compile(FAILS_IF_SMALL).unwrap_or_else(|errors| panic!("{errors}"));
-    let case = |size: i64| claim(&[size], "x", [(6, 7), (7, 1)]).witness;
     let confirmed = |sizes: &[i64]| {
-        let race = StaticRace {
-            larger: sizes.iter().copied().filter_map(case).collect(),
-            ..claim(&[0], "x", [(6, 7), (7, 1)])
-        };
+        let mut race = claim(&[0], "x", [(6, 7), (7, 1)]);
+        let larger = sizes.iter().map(|size| case(&[*size], "x"));
+        race.claim.as_mut().expect("a claim").larger = larger.collect();
         let mut proof = proof(vec![vec![race]]);
         identify(&mut proof, &module);
         confirm(&mut proof, &module);
-        let race = proof.kernels.remove(0).races.remove(0);
-        (proof.verdict, race.witness.expect("a case").arguments)
+        let witness = proof.findings[0].witness().expect("a case");
+        (proof.verdict, witness.arguments.clone())
     };
     assert_eq!(confirmed(&[1, 2, 3]), (Verdict::Race, vec![2]));
     assert_eq!(confirmed(&[1]), (Verdict::Unknown, vec![0]));
@@ -193,10 +233,9 @@ finish { async { B[0] = k; B[1] = 1; } if k == 1 { B[0] = 2; } B[1] = k; }
     identify(&mut proof, &module);
     confirm(&mut proof, &module);
     let told = |index: usize| {
-        let witness = proof.kernels[0].races[index].witness.clone();
-        let witness = witness.expect("it had one");
+        let witness = proof.findings[index].witness().expect("it had one").clone();
         assert_eq!(witness.confirmation, Confirmation::Confirmed);
-        (witness.location, witness.replay)
+        (witness.location.to_string(), witness.replay)
     };
     let replay = "finishline check test.fin 2 --watch 'B#2[0]'";
     assert_eq!(told(0), ("B#2[0]".to_owned(), replay.to_owned()));
@@ -242,12 +281,12 @@ sum = a + b;
         ("b", Confirmation::Contradicted),
     ] {
         let mut race = claim(&[], "a", [(6, 7), (7, 1)]);
-        race.first.id = id_of("a", AccessKind::Write);
-        race.second.kind = AccessKind::Read;
-        race.second.id = id_of(read, AccessKind::Read);
+        race.first.id = Some(id_of("a", AccessKind::Write));
+        race.second.kind = AccessKind::Read.into();
+        race.second.id = Some(id_of(read, AccessKind::Read));
         let mut proof = proof(vec![vec![race]]);
         confirm(&mut proof, &module);
-        let witness = proof.kernels[0].races[0].witness.as_ref();
+        let witness = proof.findings[0].witness();
         assert_eq!(witness.expect("a case").confirmation, expected, "{read}");
     }
 }
@@ -264,14 +303,14 @@ fn one_race_that_stands_is_enough() {
     let mut two = proof(vec![refuted(), vec![claim(&[1], "B[1]", WRITES)]]);
     identify(&mut two, &module);
     confirm(&mut two, &module);
-    let verdicts = [&two.kernels[0], &two.kernels[1]].map(|kernel| kernel.verdict);
+    let verdicts = [&two.kernels()[0], &two.kernels()[1]].map(|kernel| kernel.verdict);
     assert_eq!(verdicts, [Verdict::Unknown, Verdict::Race]);
     assert_eq!(two.verdict, Verdict::Race);
     // Others being proved does not make the program so.
     let mut beside = proof(vec![Vec::new(), refuted()]);
     identify(&mut beside, &module);
     confirm(&mut beside, &module);
-    assert_eq!(beside.kernels[0].verdict, Verdict::Proved);
+    assert_eq!(beside.kernels()[0].verdict, Verdict::Proved);
     assert_eq!(beside.verdict, Verdict::Unknown);
 }
 

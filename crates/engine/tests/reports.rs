@@ -3,8 +3,9 @@
 mod common;
 
 use common::compile;
-use finishline_answer::Verdict;
-use finishline_answer::summary::{Creation, Summary, TaskPath};
+use finishline_answer::answer::Failure;
+use finishline_answer::task::{Created, JoinConstruct, Step, Task};
+use finishline_answer::{Answer, Check, FoundAccess, Location, Verdict};
 use finishline_engine::check::{self, check};
 use finishline_engine::executor::{Executor, Forms};
 use finishline_engine::question::{CheckError, Question};
@@ -33,7 +34,7 @@ const EXECUTORS: [Executor; 2] = [Executor::Interpreted, Executor::Compiled];
 
 /// Checks a program with ESP-bags, and watches a location. However it is run, the answer is the
 /// same.
-fn checked(source: &str, watch: Option<&str>) -> Result<Summary, CheckError> {
+fn checked(source: &str, watch: Option<&str>) -> Result<Answer, CheckError> {
     let module = compile(source).unwrap_or_else(|errors| panic!("{errors}\n{source}"));
     let [interpreted, compiled] = EXECUTORS.map(|executor| {
         let question = Question {
@@ -47,15 +48,35 @@ fn checked(source: &str, watch: Option<&str>) -> Result<Summary, CheckError> {
 }
 
 /// The line, the index and the captures of each creation: `12#0 i = 3`.
-fn told(path: &TaskPath) -> Vec<String> {
-    let creation = |creation: &Creation| {
-        let mut told = format!("{}#{}", creation.line, creation.index);
+fn told(path: &Task) -> Vec<String> {
+    let creation = |step: &Step| {
+        let Created::One(creation) = &step.created else {
+            panic!("{step:?}");
+        };
+        let mut told = format!("{}#{}", step.line(), creation.index);
         for (name, value) in &creation.captures {
             told.push_str(&format!(" {name} = {value}"));
         }
         told
     };
-    path.creations.iter().map(creation).collect()
+    path.steps.iter().map(creation).collect()
+}
+
+fn task_of(access: &FoundAccess) -> &Task {
+    access.task.as_ref().expect("a task")
+}
+
+fn check_of(answer: &Answer) -> &Check {
+    answer.check().expect("the answer to a check")
+}
+
+fn failed_in(failure: Option<Failure>) -> Vec<String> {
+    told(
+        &failure
+            .and_then(|failure| failure.at)
+            .expect("a failure")
+            .task,
+    )
 }
 
 /// Ancestors are told with what they captured, though only a descendant made an access; a join is
@@ -83,21 +104,32 @@ fn tasks_are_told_with_their_ancestors() {
 }
 ";
     let summary = checked(source, Some("B[0]")).expect("an answer");
-    let [race] = &summary.races[..] else {
-        panic!("{:?}", summary.races)
+    let [race] = &summary.findings[..] else {
+        panic!("{:?}", summary.findings)
     };
-    assert_eq!(told(&race.first.task), ["12#2", "15#1 j = 5"]);
-    assert_eq!(told(&race.second.task), ["12#2"]);
-    assert_eq!(told(&race.why.task), told(&race.first.task));
-    let join = race.why.join.as_ref().expect("a join");
+    assert_eq!(told(task_of(&race.first)), ["12#2", "15#1 j = 5"]);
+    assert_eq!(told(task_of(&race.second)), ["12#2"]);
+    let why = race.why.as_ref().expect("a reason");
+    assert_eq!(told(&why.task), told(task_of(&race.first)));
+    let join = why.join.as_ref().expect("a join");
     assert_eq!(
-        (join.what.as_str(), join.place.line),
-        ("the end of finish@11", 18)
+        join.construct,
+        JoinConstruct::EndOf {
+            construct: "finish".to_owned(),
+            line: 11
+        }
     );
-    let watched = summary.watched.expect("a watched location");
-    assert_eq!((watched.location.as_str(), watched.count), ("B[0]", 3));
+    assert_eq!(join.place.as_ref().map(|place| place.line), Some(18));
+    let element = Location::Element {
+        object: "B".to_owned(),
+        indices: vec!["0".to_owned()],
+    };
+    assert_eq!(race.location, element);
+    let watched = check_of(&summary).watched.as_ref();
+    let watched = watched.expect("a watched location");
+    assert_eq!((&watched.location, watched.count), (&element, 3));
     assert_eq!(
-        told(&watched.accesses[0].task),
+        told(task_of(&watched.accesses[0])),
         ["6#1 k = 7", "8#0 i = 8", "8#0 i = 8"]
     );
 }
@@ -119,9 +151,9 @@ fn the_task_that_failed_is_told_with_its_ancestors() {
     for executor in EXECUTORS {
         let question = question(&module, executor);
         let failure = check::run(&question, &mut io::sink()).expect("a run");
-        assert_eq!(told(&failure.expect("a failure").task), expected);
+        assert_eq!(failed_in(failure), expected);
         let summary = check(&question, Detector::EspBags, &mut io::sink()).expect("an answer");
-        assert_eq!(told(&summary.failure.expect("a failure").task), expected);
+        assert_eq!(failed_in(summary.failure), expected);
     }
 }
 
@@ -131,8 +163,10 @@ fn a_name_that_no_location_has_hides_nothing() {
     let watched = |name| checked(source, Some(name)).expect("an answer");
     let summary = watched("B[2]");
     assert_eq!(summary.verdict, Verdict::Race);
-    assert_eq!((summary.races.len(), summary.watched), (1, None));
-    assert_eq!(watched("B[1]").watched.expect("watched").count, 2);
+    assert_eq!(summary.findings.len(), 1);
+    assert_eq!(check_of(&summary).watched, None);
+    let watched = check_of(&watched("B[1]")).watched.clone();
+    assert_eq!(watched.expect("watched").count, 2);
 }
 
 /// One path alone can have very many tasks; the first race is shown all the same, and all are
@@ -151,8 +185,8 @@ fn long_paths_leave_no_room_for_more_races() {
     };
     for (depth, shown) in [(1000, 2), (100_000, 1)] {
         let summary = checked(&program(depth), None).expect("an answer");
-        assert_eq!((summary.races.len(), summary.distinct_races), (shown, 2));
-        let path = &summary.races[0].first.task.creations;
+        assert_eq!((summary.findings.len(), summary.distinct), (shown, 2));
+        let path = &task_of(&summary.findings[0].first).steps;
         assert_eq!(path.len(), depth as usize + 1);
     }
 }
@@ -161,7 +195,9 @@ fn long_paths_leave_no_room_for_more_races() {
 fn judged(source: &str) -> (Vec<String>, Verdict, bool) {
     let summary = checked(source, None).expect("an answer");
     let failed = summary.failure.is_some();
-    (summary.racing_locations.shown, summary.verdict, failed)
+    let racing = check_of(&summary).racing_locations.shown.iter();
+    let racing = racing.map(ToString::to_string).collect();
+    (racing, summary.verdict, failed)
 }
 
 /// The loop would access all of `a`, if it did not fail before.

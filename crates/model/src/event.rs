@@ -26,6 +26,7 @@
 //! task is in the place of a child of whoever was running.
 
 use crate::ids::{AccessId, AllocationId, FinishId, Location, LockId, ObjectId, SiteId, TaskId};
+use crate::kinds::NativeAccessKind;
 
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Hash)]
 pub enum TaskKind {
@@ -53,6 +54,15 @@ pub enum FinishKind {
 pub enum AccessKind {
     Read,
     Write,
+}
+
+impl From<AccessKind> for NativeAccessKind {
+    fn from(kind: AccessKind) -> NativeAccessKind {
+        match kind {
+            AccessKind::Read => NativeAccessKind::Read,
+            AccessKind::Write => NativeAccessKind::Write,
+        }
+    }
 }
 
 impl AccessKind {

@@ -65,6 +65,14 @@ impl SourceMap {
         format!("{}:{}:{}", self.path, site.line, site.column)
     }
 
+    /// How many characters of a site are on its first line.
+    pub fn width(&self, id: SiteId) -> u32 {
+        let site = self.site(id);
+        let text = self.text.get(site.start as usize..site.end as usize);
+        let first = text.and_then(|text| text.lines().next());
+        first.map_or(0, |line| line.chars().count() as u32)
+    }
+
     /// The source text of a site on one line, white space folded, shortened to about 60 characters.
     pub fn snippet(&self, id: SiteId) -> String {
         const LONGEST: usize = 60;

@@ -12,12 +12,14 @@ use crate::symbols::{Kind, Symbol};
 use crate::walk;
 use crate::words::{Words, place};
 use crate::{Budget, Detail, Options};
+use finishline_answer::About;
 use finishline_answer::Verdict;
-use finishline_answer::proof::{
-    Dataflow, Kernel, Proof, Reason, ReasonKind, RemarkKind, StaticRace,
-};
+use finishline_answer::claim::Claim;
+use finishline_answer::finding::{Finding as Told, FoundAccess};
+use finishline_answer::place::{Place, SourceLines};
+use finishline_answer::proof::{Dataflow, Kernel, Proof, Reason, ReasonKind, RemarkKind};
+use finishline_answer::rules::{self, KernelFacts};
 use finishline_answer::shell_word;
-use finishline_answer::summary::Place;
 use finishline_fin::hir::Program;
 use finishline_model::{AccessId, AccessKind, SiteId};
 use std::collections::{BTreeMap, BTreeSet};
@@ -25,7 +27,7 @@ use std::time::{Duration, Instant};
 
 /// Everything that was found out.
 pub struct Answer {
-    pub proof: Proof,
+    pub proof: finishline_answer::Answer,
     /// The accesses that were compared with all others.
     compared: BTreeSet<AccessId>,
     /// Pairs that race, or may, with the parameters for which they do.
@@ -132,13 +134,12 @@ pub(crate) fn answer(program: &Program, options: &Options) -> Answer {
         compared: BTreeSet::new(),
         undecided: BTreeSet::new(),
         conflicts: Vec::new(),
+        races: Vec::new(),
     };
     let mut excluded = None;
     let main = &program.functions[program.main.index()];
     let names = main.parameters.iter();
     let mut proof = Proof {
-        program: program.source.path.clone(),
-        verdict: Verdict::Unknown,
         parameters: names
             .map(|local| main.locals[local.index()].name.clone())
             .collect(),
@@ -179,8 +180,19 @@ pub(crate) fn answer(program: &Program, options: &Options) -> Answer {
             proof.kernels = vec![unknown_kernel("program", reason_of(&stop, place))];
         }
     }
-    proof.verdict = verdict(proof.kernels.iter().map(|kernel| kernel.verdict));
     proof.time = start.elapsed();
+    let source = &program.source;
+    let proof = finishline_answer::Answer {
+        program: source.path.clone(),
+        arguments: Vec::new(),
+        verdict: rules::proof(proof.kernels.iter().map(|kernel| kernel.verdict)),
+        distinct: judge.races.len() as u64,
+        findings: judge.races,
+        suppressed: None,
+        failure: None,
+        lines: SourceLines::of_file(&source.path, &source.text),
+        about: About::Proof(proof),
+    };
     Answer {
         proof,
         compared: judge.compared,
@@ -209,18 +221,6 @@ fn dataflow(words: &Words, proof: &mut Proof) -> Result<()> {
     Ok(())
 }
 
-/// What the parts say of the whole.
-fn verdict(parts: impl Iterator<Item = Verdict> + Clone) -> Verdict {
-    let any = |wanted| parts.clone().any(|verdict| verdict == wanted);
-    if any(Verdict::Race) {
-        Verdict::Race
-    } else if any(Verdict::Unknown) {
-        Verdict::Unknown
-    } else {
-        Verdict::Proved
-    }
-}
-
 struct Judge<'p> {
     program: &'p Program,
     options: &'p Options,
@@ -228,6 +228,8 @@ struct Judge<'p> {
     /// Those that may race with something that was not looked at.
     undecided: BTreeSet<AccessId>,
     conflicts: Vec<Conflict>,
+    /// Pairs that race for some input, by kernel.
+    races: Vec<Told>,
 }
 
 impl Judge<'_> {
@@ -238,7 +240,7 @@ impl Judge<'_> {
         for (id, accesses) in kernels::divide(facts).list {
             let start = Instant::now();
             let clock = self.options.budget.clock(isl);
-            let judged = self.kernel(words, id, &accesses);
+            let judged = self.kernel(words, (id, kernels.len()), &accesses);
             drop(clock);
             kernels.push(match judged {
                 Ok(kernel) => kernel,
@@ -314,7 +316,13 @@ impl Judge<'_> {
             .collect()
     }
 
-    fn kernel(&mut self, words: &Words, id: KernelId, accesses: &[usize]) -> Result<Kernel> {
+    /// Judges a kernel, given with its index.
+    fn kernel(
+        &mut self,
+        words: &Words,
+        (id, index): (KernelId, usize),
+        accesses: &[usize],
+    ) -> Result<Kernel> {
         let start = Instant::now();
         let facts = words.objects.facts;
         let gaps = facts.gaps.iter();
@@ -326,7 +334,6 @@ impl Judge<'_> {
             construct,
             place: words.place(site),
             verdict: Verdict::Proved,
-            races: Vec::new(),
             reasons: gaps.iter().map(|gap| words.reason(gap)).collect(),
             accesses: accesses.len(),
             pairs: 0,
@@ -334,7 +341,10 @@ impl Judge<'_> {
         };
         // Beside something that may access anything nothing is known.
         if gaps.iter().any(|gap| gap.is_foreign()) {
-            kernel.verdict = Verdict::Unknown;
+            kernel.verdict = rules::kernel(KernelFacts {
+                undecided: true,
+                ..KernelFacts::default()
+            });
             let ids = accesses.iter().map(|index| facts.accesses[*index].id);
             self.undecided.extend(ids);
             return Ok(kernel);
@@ -364,13 +374,19 @@ impl Judge<'_> {
                 }
             }
         }
-        self.tell(words, &found, &mut kernel)?;
+        self.tell(words, index, &found, &mut kernel)?;
         kernel.time = start.elapsed();
         Ok(kernel)
     }
 
     /// What the findings say of a kernel.
-    fn tell(&mut self, words: &Words, found: &[Finding], kernel: &mut Kernel) -> Result<()> {
+    fn tell(
+        &mut self,
+        words: &Words,
+        index: usize,
+        found: &[Finding],
+        kernel: &mut Kernel,
+    ) -> Result<()> {
         // What may wait was taken to wait for nothing: enough for a proof, but no race is certain
         // then.
         if found.is_empty() {
@@ -392,12 +408,14 @@ impl Judge<'_> {
         }
         let certain = |finding: &&Finding| finding.doubts.is_empty() && is_ordered;
         let certain: Vec<&Finding> = found.iter().filter(certain).collect();
-        kernel.verdict = match certain.is_empty() {
-            true => Verdict::Unknown,
-            false => Verdict::Race,
-        };
+        kernel.verdict = rules::kernel(KernelFacts {
+            may_race: true,
+            races: !certain.is_empty(),
+            ..KernelFacts::default()
+        });
         if self.options.detail >= Detail::Races {
-            kernel.races = self.races(words, &certain)?;
+            let races = self.races(words, index, &certain)?;
+            self.races.extend(races);
         }
         kernel.reasons.extend(self.reasons(words, found));
         Ok(())
@@ -406,38 +424,39 @@ impl Judge<'_> {
     /// The races in words. Two accesses that race at one location in several ways, as in several
     /// calls or iterations of several loops, are told once: by the smallest case, a harmful one if
     /// there is any, and for the inputs of all of them.
-    fn races(&self, words: &Words, found: &[&Finding]) -> Result<Vec<StaticRace>> {
+    fn races(&self, words: &Words, kernel: usize, found: &[&Finding]) -> Result<Vec<Told>> {
         let facts = words.objects.facts;
         let command = format!("finishline check {}", shell_word(&self.program.source.path));
         let mut ways: BTreeMap<([AccessId; 2], String), Vec<Way>> = BTreeMap::new();
         for finding in found {
-            let race = words.race(finding, &command)?;
+            let (race, claim) = words.race(finding, kernel, &command)?;
             let mut ids = [finding.first, finding.second].map(|index| facts.accesses[index].id);
             ids.sort_unstable();
-            let way = (ids, race.location.clone());
-            ways.entry(way).or_default().push((race, finding));
+            let way = (ids, race.location.to_string());
+            ways.entry(way).or_default().push((race, claim, finding));
         }
         let mut races = Vec::new();
         for ways in ways.into_values() {
             let mut inputs = words.objects.isl.nothing()?;
-            for (_, finding) in &ways {
+            for (_, _, finding) in &ways {
                 inputs = inputs.union(&of_inputs(&finding.set)?)?;
             }
-            let told =
-                (ways.into_iter()).min_by_key(|(race, _)| (race.benign.is_some(), size(race)));
-            let Some((mut race, finding)) = told else {
+            let told = (ways.into_iter())
+                .min_by_key(|(race, claim, _)| (claim.benign.is_some(), size(race, claim)));
+            let Some((race, mut claim, finding)) = told else {
                 continue;
             };
             if !inputs.is_subset(&of_inputs(&finding.set)?)? {
-                race.condition = words.condition(&inputs.coalesce()?)?;
+                claim.condition = words.condition(&inputs.coalesce()?)?;
             }
-            races.push((race, finding));
+            races.push((race, claim, finding));
         }
-        races.sort_by_key(|(race, _)| size(race));
+        races.sort_by_key(|(race, claim, _)| size(race, claim));
         let mut told = Vec::new();
-        for (mut race, finding) in races {
+        for (mut race, mut claim, finding) in races {
             // If the budget is spent by now, the race is known all the same.
-            race.larger = words.larger(finding, &command).unwrap_or_default();
+            claim.larger = words.larger(finding, &command).unwrap_or_default();
+            race.claim = Some(claim);
             told.push(race);
         }
         Ok(told)
@@ -473,7 +492,7 @@ impl Judge<'_> {
 }
 
 /// A finding and the race that it is.
-type Way<'f> = (StaticRace, &'f Finding<'f>);
+type Way<'f> = (Told, Claim, &'f Finding<'f>);
 
 /// The parameters for which there is something in a set.
 fn of_inputs(set: &Set) -> Result<Set> {
@@ -498,7 +517,6 @@ fn unknown_kernel(construct: &'static str, reason: Reason) -> Kernel {
         construct,
         place: reason.place.clone(),
         verdict: Verdict::Unknown,
-        races: Vec::new(),
         reasons: vec![reason],
         accesses: 0,
         pairs: 0,
@@ -507,10 +525,11 @@ fn unknown_kernel(construct: &'static str, reason: Reason) -> Kernel {
 }
 
 /// How small the smallest case is.
-fn size(race: &StaticRace) -> (u64, u32, u32) {
-    let largest = race.witness.as_ref().map_or(u64::MAX, |witness| {
+fn size(race: &Told, claim: &Claim) -> (u64, u32, u32) {
+    let largest = claim.witness.as_ref().map_or(u64::MAX, |witness| {
         let values = witness.arguments.iter();
         values.map(|value| value.unsigned_abs()).max().unwrap_or(0)
     });
-    (largest, race.first.place.line, race.second.place.line)
+    let line = |access: &FoundAccess| access.place().map_or(0, |place| place.line);
+    (largest, line(&race.first), line(&race.second))
 }

@@ -103,12 +103,12 @@ impl<'p> Claims<'p> {
         for reason in self.directives("reason") {
             let given = answer
                 .proof
-                .kernels
+                .kernels()
                 .iter()
                 .flat_map(|kernel| &kernel.reasons);
             let mut given = given.map(|it| format!("{} {}", it.place.line, it.kind.word()));
             if !given.any(|it| it == reason) {
-                let given: Vec<_> = (answer.proof.kernels.iter().flat_map(|it| &it.reasons))
+                let given: Vec<_> = (answer.proof.kernels().iter().flat_map(|it| &it.reasons))
                     .map(|it| format!("{} {}", it.place.line, it.kind.word()))
                     .collect();
                 self.wrong.push(format!("{reason} is not among {given:?}"));
@@ -310,7 +310,7 @@ impl<'p> Claims<'p> {
                 let is = |a: AccessId, b: AccessId| first.contains(&a) && second.contains(&b);
                 if is(ids[0], ids[1]) || is(ids[1], ids[0]) {
                     let benign = self.objects.benign(finding)?;
-                    told.insert(benign.map_or("none", finishline_answer::proof::Benign::word));
+                    told.insert(benign.map_or("none", finishline_answer::claim::Benign::word));
                 }
             }
             if !told.iter().eq([words[2]].iter()) {

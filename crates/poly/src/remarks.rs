@@ -9,7 +9,8 @@ use crate::objects::Objects;
 use crate::races::Finding;
 use crate::sets::{Result, Set};
 use crate::symbols::{Kind, Naming, Symbol};
-use finishline_answer::proof::{Benign, RemarkKind};
+use finishline_answer::claim::Benign;
+use finishline_answer::proof::RemarkKind;
 use finishline_model::AccessKind;
 
 impl Objects<'_> {

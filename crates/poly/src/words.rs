@@ -7,11 +7,11 @@ use crate::races::Finding;
 use crate::range::Range;
 use crate::sets::{Result, Set};
 use crate::symbols::{Kind, Naming, Symbol};
-use finishline_answer::proof::{
-    Confirmation, ParameterRange, ReadSources, Reason, Remark, RemarkKind, Source, StaticAccess,
-    StaticRace, Witness,
-};
-use finishline_answer::summary::Place;
+use finishline_answer::claim::{Claim, Confirmation, Witness};
+use finishline_answer::finding::{Finding as Told, FoundAccess, Rule, Seen};
+use finishline_answer::proof::{ParameterRange, ReadSources, Reason, Remark, RemarkKind, Source};
+use finishline_answer::task::Stack;
+use finishline_answer::{Location, Place};
 use finishline_fin::hir::{LocalId, Program, Type};
 use finishline_model::SiteId;
 
@@ -132,7 +132,13 @@ impl Words<'_> {
         Ok(Some(Formula { text, symbols }))
     }
 
-    pub(crate) fn race(&self, finding: &Finding, command: &str) -> Result<StaticRace> {
+    /// A race of a kernel, and what is claimed about it.
+    pub(crate) fn race(
+        &self,
+        finding: &Finding,
+        kernel: usize,
+        command: &str,
+    ) -> Result<(Told, Claim)> {
         let second = &self.objects.facts.accesses[finding.second];
         let parameters = self.parameters();
         let [counters, others] = self.counters(finding);
@@ -168,18 +174,30 @@ impl Words<'_> {
             None => {
                 // It is told in the words of the first access.
                 told.extend(&counters);
-                self.program.source.snippet(self.site_of(finding.first))
+                Location::Unnamed(self.program.source.snippet(self.site_of(finding.first)))
             }
         };
-        Ok(StaticRace {
-            first: self.access(finding.first, instance),
-            second: self.access(finding.second, other_instance),
-            location,
+        let claim = Claim {
+            kernel,
             condition: self.inputs_and_counters(&finding.set, &told)?,
             witness: self.witness(finding, &finding.set, command)?,
             larger: Vec::new(),
             benign: self.objects.benign(finding)?,
-        })
+        };
+        let race = Told {
+            rule: Rule::Race,
+            location,
+            first: self.access(finding.first, instance),
+            second: self.access(finding.second, other_instance),
+            why: None,
+            allocated: None,
+            seen: Seen::default(),
+            ordered_by: None,
+            claim: None,
+            may_follow: false,
+            replay: String::new(),
+        };
+        Ok((race, claim))
     }
 
     /// Something questionable about the instances of an access.
@@ -255,16 +273,17 @@ impl Words<'_> {
         self.program.source.access(id).place
     }
 
-    fn access(&self, index: AccessIndex, instance: Vec<(String, String)>) -> StaticAccess {
+    fn access(&self, index: AccessIndex, instance: Vec<(String, String)>) -> FoundAccess {
         let access = &self.objects.facts.accesses[index];
         let info = self.program.source.access(access.id);
-        StaticAccess {
-            id: access.id,
-            kind: access.kind,
+        FoundAccess {
+            id: Some(access.id),
+            kind: access.kind.into(),
             isolated: access.isolated,
-            place: self.place(info.site),
-            function: info.function.clone(),
+            stack: Stack::of(&info.function, self.place(info.site)),
+            task: None,
             instance,
+            machine: None,
         }
     }
 
@@ -284,7 +303,7 @@ impl Words<'_> {
 
     /// A location as the user would write it. Of several objects of one `new` the coordinates are
     /// in parentheses.
-    fn location(&self, slot: &Slot, coordinates: &[String]) -> String {
+    fn location(&self, slot: &Slot, coordinates: &[String]) -> Location {
         let facts = self.objects.facts;
         let object = |allocation: usize, loops: &[String]| {
             let id = facts.allocations[allocation].id;
@@ -296,21 +315,29 @@ impl Words<'_> {
             }
         };
         match slot {
-            Slot::Global(global) => self.program.globals[global.index()].name.clone(),
+            Slot::Global(global) => {
+                Location::Global(self.program.globals[global.index()].name.clone())
+            }
             Slot::Field(allocation, field) => {
                 let object = object(*allocation, coordinates);
                 let Type::Struct(layout) = facts.allocations[*allocation].ty else {
-                    return object;
+                    return Location::Unnamed(object);
                 };
                 let field = &self.program.structs[layout.index()].fields[*field as usize].0;
-                format!("{object}.{field}")
+                Location::Field {
+                    object,
+                    field: field.clone(),
+                }
             }
             Slot::Elements(allocation) => {
                 let loops = facts.allocations[*allocation].loops.len();
                 let (loops, indices) = coordinates.split_at(loops.min(coordinates.len()));
-                format!("{}[{}]", object(*allocation, loops), indices.join(", "))
+                Location::Element {
+                    object: object(*allocation, loops),
+                    indices: indices.to_vec(),
+                }
             }
-            Slot::Foreign(..) => "an object made elsewhere".to_string(),
+            Slot::Foreign(..) => Location::Unnamed("an object made elsewhere".to_owned()),
         }
     }
 
@@ -440,6 +467,7 @@ pub(crate) fn place(program: &Program, site: SiteId) -> Place {
         file: source.path.clone(),
         line: at.line,
         column: at.column,
+        width: source.width(site),
         text: source.snippet(site),
     }
 }

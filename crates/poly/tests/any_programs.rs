@@ -8,7 +8,8 @@
 //! something disagrees is shrunk and printed.
 
 use finishline_answer::Verdict;
-use finishline_answer::proof::{Confirmation, ReasonKind};
+use finishline_answer::claim::Confirmation;
+use finishline_answer::proof::ReasonKind;
 use finishline_detect::oracle::Oracle;
 use finishline_engine::confirm::confirm;
 use finishline_engine::depth_first::{self, End};
@@ -67,7 +68,7 @@ fn judge(tree: &Program) -> Result<Option<Verdict>, String> {
     if let Some(access) = answer.harmless(&[]).intersection(&racing).next() {
         return Err(format!("not harmless: {access:?}"));
     }
-    for kernel in &answer.proof.kernels {
+    for kernel in answer.proof.kernels() {
         let failed = |kind, concerns: &String| kind == ReasonKind::Timeout && !concerns.is_empty();
         let mut reasons = kernel.reasons.iter();
         if let Some(reason) = reasons.find(|it| failed(it.kind, &it.concerns)) {
@@ -75,8 +76,8 @@ fn judge(tree: &Program) -> Result<Option<Verdict>, String> {
         }
     }
     confirm(&mut answer.proof, &module);
-    for race in answer.proof.kernels.iter().flat_map(|it| &it.races) {
-        let witness = race.witness.as_ref();
+    for race in &answer.proof.findings {
+        let witness = race.witness();
         if witness.is_some_and(|it| it.confirmation == Confirmation::Contradicted) {
             return Err(format!("no race: {race:?}"));
         }

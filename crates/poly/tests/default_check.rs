@@ -290,8 +290,8 @@ fn random_programs() {
     });
 }
 
-/// The program of a seed. First come all programs of at most `statements` statements, in a scattered
-/// order, so that a few of them are of all sizes; then the larger ones.
+/// The program of a seed. First come all programs of at most `statements` statements, in a
+/// scattered order, so that a few of them are of all sizes; then the larger ones.
 fn scattered(vocabulary: Vocabulary, statements: usize, seed: u64) -> Option<Program> {
     /// A prime that divides no number of programs.
     const STRIDE: u64 = 1_000_003;

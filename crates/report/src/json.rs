@@ -1,301 +1,499 @@
 //! The report for scripts. `docs/report.schema.json` is its contract and `docs/report.md` explains
 //! it: a field is added, renamed or dropped there and here together, and in the CHANGELOG.
 //!
-//! The shapes are spelled out here instead of derived on the model, so that the model can change
-//! without the contract changing. Every field is always present; what is absent is `null`. Lists
-//! that the summary cut short say how long they were.
+//! What answers have in common has one name in all of them; `fin`, `native`, `suite` and `proof`
+//! in the schema say what else each has. Every field is always present; what is absent is `null`.
+//! Lists that the answer cut short say how long they were. Addresses are strings in hexadecimal,
+//! since a 64-bit integer does not fit every JSON reader.
 
-use crate::{exit_status, words};
-use finishline_answer::summary::{
-    AccessSummary, Failure, Names, Place, RaceSummary, Summary, TaskPath, Watch,
-};
-use finishline_model::Statistics;
-use serde::Serialize;
+use crate::Selection;
+use crate::node::{Node, object};
+use crate::words::finding as pair;
+use crate::words::{self, proof as proof_words, task as task_words};
+use finishline_answer::answer::{About, Answer, Failure, Suite, Watch};
+use finishline_answer::claim::{Claim, Witness};
+use finishline_answer::exit_status::{exit_status, suite_exit_status};
+use finishline_answer::finding::{Finding, FoundAccess, Names, Rule, Synchroniser};
+use finishline_answer::location::{Bytes, Location, Object};
+use finishline_answer::place::Place;
+use finishline_answer::process::Process;
+use finishline_answer::proof::{Kernel, ParameterRange, Proof, ReadSources};
+use finishline_answer::task::{Created, Stack, Step, Task, WhyParallel};
+use finishline_answer::verdict::Verdict;
 use std::io;
 
 /// Raised when a field is added, renamed or dropped.
-pub(crate) const SCHEMA_VERSION: u32 = 1;
+const SCHEMA_VERSION: u32 = 1;
 
-pub(crate) fn write(summary: &Summary, out: &mut dyn io::Write) -> io::Result<()> {
-    write_pretty(&Report::new(summary), out)
+pub(crate) fn write(
+    answer: &Answer,
+    selection: Selection,
+    out: &mut dyn io::Write,
+) -> io::Result<()> {
+    report(answer, selection).write(out)
 }
 
-/// One document, with a newline at its end.
-pub(crate) fn write_pretty(document: &impl Serialize, out: &mut dyn io::Write) -> io::Result<()> {
-    let mut text = serde_json::to_vec_pretty(document)?;
-    text.push(b'\n');
-    out.write_all(&text)
+pub(crate) fn write_suite(suite: &Suite, out: &mut dyn io::Write) -> io::Result<()> {
+    let mut verdicts: Vec<(&str, Node)> = Vec::new();
+    for verdict in Verdict::ALL {
+        let with = suite.answers.iter().filter(|one| one.verdict == verdict);
+        match with.count() {
+            0 => {}
+            count => verdicts.push((verdict.word(), count.into())),
+        }
+    }
+    verdicts.sort_by_key(|(word, _)| *word);
+    head()
+        .with(object! {
+            "command": &suite.command,
+            "exit_status": suite_exit_status(suite),
+            "verdicts": Node::Object(verdicts),
+            "notes": &suite.notes,
+            "reports": Node::list(&suite.answers, |answer| report(answer, Selection::default())),
+        })
+        .write(out)
 }
 
-#[derive(Serialize)]
-struct Report<'a> {
-    schema_version: u32,
-    tool: Tool,
-    program: &'a str,
-    arguments: &'a [String],
-    detector: &'static str,
-    verdict: &'static str,
-    meaning: &'static str,
-    guarantee: String,
-    stronger: Option<&'a str>,
-    exit_status: u8,
-    races: Vec<Race<'a>>,
-    distinct_races: usize,
-    suppressed_races: usize,
-    racing_locations: NameList<'a>,
-    failure: Option<ProgramFailure<'a>>,
-    watch: Option<WatchList<'a>>,
-    statistics: Counts,
+/// What every document begins with.
+pub(crate) fn head() -> Node {
+    object! {
+        "schema_version": SCHEMA_VERSION,
+        "tool": object! { "name": "finishline", "version": env!("CARGO_PKG_VERSION") },
+    }
 }
 
-/// What wrote the report.
-#[derive(Serialize)]
-pub(crate) struct Tool {
-    name: &'static str,
-    version: &'static str,
-}
-
-impl Tool {
-    pub(crate) const THIS: Tool = Tool {
-        name: "finishline",
-        version: env!("CARGO_PKG_VERSION"),
+fn report(answer: &Answer, selection: Selection) -> Node {
+    let head = head().with(object! { "program": &answer.program });
+    let established = |between: Node| {
+        let said = object! {
+            "verdict": answer.verdict.word(),
+            "meaning": words::meaning(answer),
+            "guarantee": words::guarantee(answer),
+        };
+        let ending = object! {
+            "stronger": words::stronger(answer),
+            "exit_status": exit_status(answer),
+        };
+        said.with(between).with(ending)
     };
-}
-
-#[derive(Serialize)]
-struct NameList<'a> {
-    count: u64,
-    names: &'a [String],
-    truncated: bool,
-}
-
-#[derive(Serialize)]
-struct Race<'a> {
-    apparent: bool,
-    message: String,
-    location: &'a str,
-    locations: NameList<'a>,
-    occurrences: u64,
-    first: Access<'a>,
-    second: Access<'a>,
-    why: Why<'a>,
-    allocated: Option<SourcePlace<'a>>,
-    may_follow: bool,
-    replay: &'a str,
-}
-
-#[derive(Serialize)]
-struct Access<'a> {
-    kind: &'static str,
-    isolated: bool,
-    place: SourcePlace<'a>,
-    function: &'a str,
-    task: Task<'a>,
-}
-
-#[derive(Serialize)]
-struct Why<'a> {
-    text: String,
-    task: Task<'a>,
-    spawned: SourcePlace<'a>,
-    join: Option<LateJoin<'a>>,
-}
-
-#[derive(Serialize)]
-struct LateJoin<'a> {
-    what: &'a str,
-    place: SourcePlace<'a>,
-}
-
-#[derive(Serialize)]
-pub(crate) struct SourcePlace<'a> {
-    file: &'a str,
-    line: u32,
-    column: u32,
-    text: &'a str,
-}
-
-#[derive(Serialize)]
-struct Task<'a> {
-    path: String,
-    text: String,
-    creations: Vec<TaskCreation<'a>>,
-}
-
-#[derive(Serialize)]
-struct TaskCreation<'a> {
-    index: u32,
-    construct: &'static str,
-    line: u32,
-    captures: Vec<Capture<'a>>,
-}
-
-#[derive(Serialize)]
-struct Capture<'a> {
-    name: &'a str,
-    value: &'a str,
-}
-
-#[derive(Serialize)]
-struct ProgramFailure<'a> {
-    kind: &'static str,
-    message: &'a str,
-    place: SourcePlace<'a>,
-    task: Task<'a>,
-}
-
-#[derive(Serialize)]
-struct WatchList<'a> {
-    location: &'a str,
-    count: u64,
-    accesses: Vec<Access<'a>>,
-    truncated: bool,
-}
-
-#[derive(Serialize)]
-struct Counts {
-    tasks: u64,
-    finishes: u64,
-    isolated_blocks: u64,
-    accesses: u64,
-    locations: u64,
-}
-
-impl<'a> Report<'a> {
-    fn new(summary: &'a Summary) -> Report<'a> {
-        Report {
-            schema_version: SCHEMA_VERSION,
-            tool: Tool::THIS,
-            program: &summary.program,
-            arguments: &summary.arguments,
-            detector: summary.detector.name(),
-            verdict: summary.verdict.word(),
-            meaning: summary.verdict.meaning(),
-            guarantee: words::guarantee(summary),
-            stronger: summary.strengthen.as_deref(),
-            exit_status: exit_status(summary),
-            races: summary.races.iter().map(Race::new).collect(),
-            distinct_races: summary.distinct_races,
-            suppressed_races: summary.suppressed_races(),
-            racing_locations: NameList::new(&summary.racing_locations),
-            failure: summary.failure.as_ref().map(ProgramFailure::new),
-            watch: summary.watched.as_ref().map(WatchList::new),
-            statistics: Counts::new(&summary.statistics),
-        }
-    }
-}
-
-impl<'a> NameList<'a> {
-    fn new(names: &'a Names) -> NameList<'a> {
-        NameList {
-            count: names.count,
-            names: &names.shown,
-            truncated: (names.shown.len() as u64) < names.count,
-        }
-    }
-}
-
-impl<'a> Race<'a> {
-    fn new(race: &'a RaceSummary) -> Race<'a> {
-        Race {
-            apparent: race.apparent,
-            message: words::race_message(race),
-            location: &race.location,
-            locations: NameList::new(&race.locations),
-            occurrences: race.occurrences,
-            first: Access::new(&race.first),
-            second: Access::new(&race.second),
-            why: Why {
-                text: words::why(race),
-                task: Task::new(&race.why.task),
-                spawned: SourcePlace::new(&race.why.spawned),
-                join: race.why.join.as_ref().map(|join| LateJoin {
-                    what: &join.what,
-                    place: SourcePlace::new(&join.place),
+    let findings = answer.findings.iter().take(selection.max_findings);
+    let findings = Node::list(findings, finding);
+    match &answer.about {
+        About::Check(check) => head
+            .with(object! { "arguments": &answer.arguments, "detector": check.detector.name() })
+            .with(established(object! {}))
+            .with(object! {
+                "races": findings,
+                "distinct_races": answer.distinct,
+                "suppressed_races": answer.suppressed_count(),
+                "racing_locations": names(&check.racing_locations),
+                "failure": answer.failure.as_ref().map(failure),
+                "watch": check.watched.as_ref().map(watch),
+                "statistics": object! {
+                    "tasks": check.statistics.tasks,
+                    "finishes": check.statistics.finishes,
+                    "isolated_blocks": check.statistics.isolated_blocks,
+                    "accesses": check.statistics.accesses,
+                    "locations": check.statistics.locations,
+                },
+            }),
+        About::Process(process) => head
+            .with(object! {
+                "arguments": &answer.arguments,
+                "test": process.test.as_ref(),
+                "detector": process.detector.name(),
+            })
+            .with(established(limits(process)))
+            .with(object! {
+                "races": findings,
+                "distinct_races": answer.distinct,
+                "suppressed_races": answer.suppressed_count(),
+                "racing_locations": racing_bytes(answer, process),
+                "failure": answer.failure.as_ref().map(failure),
+                "stopped": process.stopped.as_ref().map(|stopped| object! {
+                    "what": &stopped.what,
+                    "place": stopped.stack.place().map(place),
+                    "task": task(&stopped.task),
+                    "stack": stack(&stopped.stack),
                 }),
+                "watch": Node::NULL,
+                "logical_threads": process.logical_threads,
+                "statistics": object! {
+                    "tasks": process.statistics.tasks,
+                    "finishes": process.statistics.finishes,
+                    "accesses": process.statistics.accesses,
+                    "atomic_accesses": process.statistics.atomic_accesses,
+                    "threads": process.statistics.threads,
+                },
+            }),
+        About::Proof(proof) => head
+            .with(object! { "parameters": &proof.parameters, "range": range(proof) })
+            .with(established(object! {}))
+            .with(object! {
+                "kernels": Node::list(proof.kernels.iter().enumerate(), |(index, one)| {
+                    kernel(answer, index, one)
+                }),
+                "races": findings,
+                "distinct_races": answer.distinct,
+                "remarks": Node::list(&proof.remarks, |remark| object! {
+                    "kind": remark.kind.word(),
+                    "text": remark.kind.meaning(),
+                    "place": place(&remark.place),
+                    "location": &remark.location,
+                    "condition": &remark.condition,
+                }),
+                "sources": Node::list(&proof.sources, sources),
+                "dataflow": proof.dataflow.word(),
+                "seconds": proof.time.as_secs_f64(),
+            }),
+    }
+}
+
+/// Why a process's verdict says no more, and the operations that are not seen.
+fn limits(process: &Process) -> Node {
+    object! {
+        "because": process.because.map(|limit| object! {
+            "kind": limit.word(),
+            "text": limit.because(),
+        }),
+        "unseen": Node::list(&process.unseen, |atomic| object! {
+            "operation": atomic.operation.as_ref(),
+            "function": &atomic.function,
+            "place": atomic.place.as_ref().map(place),
+        }),
+    }
+}
+
+/// The inputs that a proof covers; SARIF has the same.
+pub(crate) fn range(proof: &Proof) -> Node {
+    Node::list(&proof.range, |bounds: &ParameterRange| {
+        object! {
+            "parameter": &bounds.parameter,
+            "least": bounds.least,
+            "greatest": bounds.greatest,
+        }
+    })
+}
+
+fn names(names: &Names) -> Node {
+    object! {
+        "count": names.count,
+        "names": Node::list(&names.shown, |location| location.to_string().into()),
+        "truncated": (names.shown.len() as u64) < names.count,
+    }
+}
+
+fn racing_bytes(answer: &Answer, process: &Process) -> Node {
+    let races = answer.findings.iter().filter(|one| one.rule == Rule::Race);
+    let bytes = races.clone().map(|race| match &race.location {
+        Location::Bytes(bytes) => bytes.bytes,
+        _ => 0,
+    });
+    let shown = bytes.fold(0, u64::saturating_add);
+    let racing = process.statistics.racing_bytes;
+    object! {
+        "count": racing,
+        "names": Node::list(races, |race| race.location.to_string().into()),
+        "truncated": shown < racing,
+    }
+}
+
+fn finding(finding: &Finding) -> Node {
+    let accesses = || {
+        object! { "first": access(&finding.first), "second": access(&finding.second) }
+    };
+    if let Some(claim) = &finding.claim {
+        return claimed(finding, claim, accesses());
+    }
+    let message = object! {
+        "apparent": finding.rule == Rule::Apparent,
+        "message": pair::message(finding),
+        "location": finding.location.to_string(),
+    };
+    let ending = object! {
+        "why": finding.why.as_ref().map(|why| self::why(finding, why)),
+        "allocated": allocated(finding).map(place),
+        "may_follow": finding.may_follow,
+        "replay": &finding.replay,
+    };
+    let seen = &finding.seen;
+    let Location::Bytes(bytes) = &finding.location else {
+        return message
+            .with(object! { "locations": names(&seen.locations), "occurrences": seen.times })
+            .with(accesses())
+            .with(ending);
+    };
+    object! { "class": finding.rule.word() }
+        .with(message)
+        .with(object! {
+            "locations": object! {
+                "count": seen.locations.count,
+                "names": vec![finding.location.to_string()],
+                "truncated": bytes.bytes < seen.locations.count,
             },
-            allocated: race.allocated.as_ref().map(SourcePlace::new),
-            may_follow: race.may_follow,
-            replay: &race.replay,
-        }
+            "occurrences": seen.locations.count.max(1),
+            "address": address(bytes.address),
+            "bytes": bytes.bytes,
+            "object": object(&bytes.object),
+            "ordered_by": finding.ordered_by.as_ref().map(|by| {
+                object! {
+                    "text": pair::ordered_by(by),
+                    "kind": by.synchroniser.kind.word(),
+                    "excludes": by.excludes,
+                }
+                .with(synchroniser(&by.synchroniser))
+            }),
+        })
+        .with(accesses())
+        .with(ending)
+}
+
+/// A race that a proof claims.
+fn claimed(finding: &Finding, claim: &Claim, accesses: Node) -> Node {
+    object! {
+        "kernel": claim.kernel,
+        "message": pair::message(finding),
+        "location": finding.location.to_string(),
+        "condition": &claim.condition,
+    }
+    .with(accesses)
+    .with(object! {
+        "benign": claim.benign.map(|benign| benign.word()),
+        "witness": claim.witness.as_ref().map(witness),
+    })
+}
+
+fn witness(witness: &Witness) -> Node {
+    object! {
+        "arguments": witness.arguments.clone(),
+        "location": witness.location.to_string(),
+        "first": counters(&witness.first),
+        "second": counters(&witness.second),
+        "confirmation": object! {
+            "kind": witness.confirmation.word(),
+            "text": proof_words::confirmation(&witness.confirmation),
+        },
+        "replay": &witness.replay,
     }
 }
 
-impl<'a> Access<'a> {
-    fn new(access: &'a AccessSummary) -> Access<'a> {
-        Access {
-            kind: access.kind.word(),
-            isolated: access.isolated,
-            place: SourcePlace::new(&access.place),
-            function: &access.function,
-            task: Task::new(&access.task),
-        }
+/// Counters of loops, and their values.
+fn counters<V: Clone + Into<Node>>(counters: &[(String, V)]) -> Node {
+    Node::list(counters, |(name, value)| {
+        object! { "name": name, "value": value.clone().into() }
+    })
+}
+
+/// Where the object of a finding was allocated.
+fn allocated(finding: &Finding) -> Option<&Place> {
+    match &finding.location {
+        Location::Bytes(Bytes {
+            object: Object::Heap { allocated, .. },
+            ..
+        }) => allocated.place(),
+        _ => finding.allocated.as_ref(),
     }
 }
 
-impl<'a> SourcePlace<'a> {
-    pub(crate) fn new(place: &'a Place) -> SourcePlace<'a> {
-        SourcePlace {
-            file: &place.file,
-            line: place.line,
-            column: place.column,
-            text: &place.text,
-        }
+fn why(finding: &Finding, why: &WhyParallel) -> Node {
+    object! {
+        "text": pair::why(finding),
+        "task": task(&why.task),
+        "spawned": why.spawned.as_ref().map(place),
+        "join": why.join.as_ref().map(|join| object! {
+            "what": join.construct.to_string(),
+            "place": join.place.as_ref().map(place),
+        }),
     }
 }
 
-impl<'a> Task<'a> {
-    fn new(task: &'a TaskPath) -> Task<'a> {
-        let mut path = "main".to_string();
-        for creation in &task.creations {
-            path += &format!(".{}", creation.index);
-        }
-        let creations = task.creations.iter().map(|creation| TaskCreation {
-            index: creation.index,
-            construct: creation.construct,
-            line: creation.line,
-            captures: (creation.captures.iter())
-                .map(|(name, value)| Capture { name, value })
-                .collect(),
-        });
-        Task {
-            path,
-            text: words::task(task),
-            creations: creations.collect(),
-        }
+fn access(access: &FoundAccess) -> Node {
+    let kind = object! { "kind": access.kind.word(), "isolated": access.isolated };
+    let place = object! {
+        "place": access.place().map(place),
+        "function": access.stack.function(),
+    };
+    let Some(task) = access.task.as_ref().map(task) else {
+        let instance = object! { "instance": counters(&access.instance) };
+        return kind.with(place).with(instance);
+    };
+    let task = object! { "task": task };
+    let Some(machine) = &access.machine else {
+        return kind.with(place).with(task);
+    };
+    kind.with(object! {
+        "atomic": machine.atomic,
+        "address": address(machine.address),
+        "size": machine.size,
+    })
+    .with(place)
+    .with(task)
+    .with(object! {
+        "stack": stack(&access.stack),
+        "locks": Node::list(&machine.locks, |held| {
+            object! { "kind": held.lock.kind.word() }
+                .with(synchroniser(&held.lock))
+                .with(object! { "place": held.place.as_ref().map(self::place) })
+        }),
+    })
+}
+
+fn synchroniser(synchroniser: &Synchroniser) -> Node {
+    object! {
+        "address": address(synchroniser.address),
+        "object": object(&synchroniser.object),
     }
 }
 
-impl<'a> ProgramFailure<'a> {
-    fn new(failure: &'a Failure) -> ProgramFailure<'a> {
-        ProgramFailure {
-            kind: failure.kind,
-            message: &failure.message,
-            place: SourcePlace::new(&failure.place),
-            task: Task::new(&failure.task),
+fn object(object: &Object) -> Node {
+    let mut fields = [const { Node::NULL }; 7];
+    let [name, size, offset, at, function, frames, by] = &mut fields;
+    match object {
+        Object::Heap {
+            size: bytes,
+            offset: from,
+            allocated,
+            task: of,
+        } => {
+            (*size, *offset) = ((*bytes).into(), (*from).into());
+            (*at, *frames) = (allocated.place().map(place).into(), stack(allocated));
+            *by = task(of);
         }
+        Object::Global {
+            name: called,
+            size: bytes,
+            offset: from,
+            defined,
+        } => {
+            *name = called.into();
+            (*size, *offset) = ((*bytes).into(), (*from).into());
+            *at = defined.as_ref().map(place).into();
+        }
+        Object::Stack {
+            function: of,
+            place: known,
+            task: owner,
+        } => {
+            (*function, *at) = (of.into(), known.as_ref().map(place).into());
+            *by = task(owner);
+        }
+        Object::Unknown => {}
+    }
+    let keys = [
+        "name", "size", "offset", "place", "function", "stack", "task",
+    ];
+    object! { "kind": object.kind() }.with(Node::Object(keys.into_iter().zip(fields).collect()))
+}
+
+fn stack(stack: &Stack) -> Node {
+    Node::list(&stack.frames, |frame| {
+        object! {
+            "function": &frame.function,
+            "place": frame.place.as_ref().map(place),
+            "origin": frame.origin.word(),
+            "inlined": frame.inlined,
+        }
+    })
+}
+
+fn task(task: &Task) -> Node {
+    let mut path = "main".to_owned();
+    for step in &task.steps {
+        match &step.created {
+            Created::One(creation) => path += &format!(".{}", creation.index),
+            Created::Nested(parts) => {
+                path.extend(parts.iter().map(|part| format!(".{}", part.task)));
+            }
+        }
+    }
+    object! {
+        "path": path,
+        "text": task_words::task(task),
+        "creations": Node::list(&task.steps, creation),
     }
 }
 
-impl<'a> WatchList<'a> {
-    fn new(watch: &'a Watch) -> WatchList<'a> {
-        WatchList {
-            location: &watch.location,
-            count: watch.count,
-            accesses: watch.accesses.iter().map(Access::new).collect(),
-            truncated: (watch.accesses.len() as u64) < watch.count,
-        }
+fn creation(step: &Step) -> Node {
+    match &step.created {
+        Created::One(creation) => object! {
+            "index": creation.index,
+            "construct": &step.operation,
+            "line": step.line(),
+            "captures": counters(&creation.captures),
+        },
+        Created::Nested(parts) => object! {
+            "operation": &step.operation,
+            "place": step.place.as_ref().map(place),
+            "parts": Node::list(parts, |part| {
+                object! { "task": part.task, "kind": part.kind.word() }
+            }),
+        },
     }
 }
 
-impl Counts {
-    fn new(statistics: &Statistics) -> Counts {
-        Counts {
-            tasks: statistics.tasks,
-            finishes: statistics.finishes,
-            isolated_blocks: statistics.isolated_blocks,
-            accesses: statistics.accesses,
-            locations: statistics.locations,
-        }
+fn failure(failure: &Failure) -> Node {
+    let at = failure.at.as_ref();
+    object! {
+        "kind": failure.kind,
+        "message": &failure.message,
+        "place": at.map(|at| place(&at.place)),
+        "task": at.map(|at| task(&at.task)),
     }
+}
+
+fn watch(watch: &Watch) -> Node {
+    object! {
+        "location": watch.location.to_string(),
+        "count": watch.count,
+        "accesses": Node::list(&watch.accesses, access),
+        "truncated": (watch.accesses.len() as u64) < watch.count,
+    }
+}
+
+fn kernel(answer: &Answer, index: usize, kernel: &Kernel) -> Node {
+    let of_kernel = |finding: &&Finding| {
+        let claim = finding.claim.as_ref();
+        claim.is_some_and(|claim| claim.kernel == index)
+    };
+    object! {
+        "construct": kernel.construct,
+        "place": place(&kernel.place),
+        "verdict": kernel.verdict.word(),
+        "distinct_races": answer.findings.iter().filter(of_kernel).count(),
+        "reasons": Node::list(&kernel.reasons, |reason| object! {
+            "kind": reason.kind.word(),
+            "text": reason.kind.meaning(),
+            "help": reason.kind.help(),
+            "place": place(&reason.place),
+            "concerns": &reason.concerns,
+        }),
+        "accesses": kernel.accesses,
+        "pairs": kernel.pairs,
+        "seconds": kernel.time.as_secs_f64(),
+    }
+}
+
+fn sources(read: &ReadSources) -> Node {
+    object! {
+        "place": place(&read.place),
+        "location": &read.location,
+        "producers": Node::list(&read.sources, |source| object! {
+            "write": source.write.as_ref().map(place),
+            "instance": counters(&source.instance),
+            "condition": &source.condition,
+        }),
+    }
+}
+
+fn place(place: &Place) -> Node {
+    object! {
+        "file": &place.file,
+        "line": place.line,
+        "column": place.column,
+        "text": &place.text,
+    }
+}
+
+fn address(address: u64) -> String {
+    format!("{address:#x}")
 }

@@ -1,14 +1,12 @@
-//! A finished [`Summary`] as text, JSON, SARIF 2.1.0 or HTML.
+//! An answer as text, JSON, SARIF 2.1.0 or HTML.
 //!
-//! This is the only room that knows formats: one file each, and [`words`] with the phrases they
-//! share. A report adds nothing to what the summary says and leaves out nothing silently: whatever
-//! is shortened says by how much. All text of the user (names, paths, source) is hostile until it
-//! has been escaped for its format. Cost: linear in the summary.
+//! This is the only room that knows formats. Each format has one writer for all kinds of answers,
+//! and [`words`] has the phrases that they share. A report adds nothing to the answer and leaves
+//! out nothing silently: a list that is shortened says by how much. All text of the user (names,
+//! paths, source) is hostile until it has been escaped for its format. Cost: linear in the answer.
 //!
-//! Runs of instrumented programs are told in the same words, in [`native`], and so are answers for every input, in [`proof`]. The tables of `finishline bench` have their own formats, in [`bench`], and so have the checks of a program, in [`explain`].
-//!
-//! The exit status of `finishline check` is part of the same contract as the JSON fields, so it is
-//! decided here, in [`exit_status`], and nowhere else.
+//! The tables of `finishline bench` have their own formats, in [`bench`], and so have the checks of
+//! a program, in [`explain`].
 
 #![forbid(unsafe_code)]
 
@@ -16,16 +14,15 @@ pub mod bench;
 pub mod explain;
 mod html;
 mod json;
-pub mod native;
+mod node;
 mod page;
-pub mod proof;
 mod rows;
 mod sarif;
 mod text;
+mod tree;
 mod words;
 
-use finishline_answer::summary::{Failure, Summary};
-use finishline_answer::verdict::Verdict;
+use finishline_answer::answer::{Answer, Failure, Suite};
 use std::io;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -77,19 +74,59 @@ impl Default for Style {
     }
 }
 
+/// How much of an answer is told.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Selection {
+    /// The most findings.
+    pub max_findings: usize,
+    /// Whether text and HTML have the producers of every read; JSON always has them, SARIF never.
+    pub sources: bool,
+}
+
+/// Every finding, no producers.
+impl Default for Selection {
+    fn default() -> Selection {
+        Selection {
+            max_findings: usize::MAX,
+            sources: false,
+        }
+    }
+}
+
 /// Writes the whole report, with a newline at its end.
 pub fn write(
-    summary: &Summary,
+    answer: &Answer,
+    format: Format,
+    selection: Selection,
+    style: Style,
+    out: &mut dyn io::Write,
+) -> io::Result<()> {
+    match format {
+        Format::Text => text::write(answer, selection, style, out),
+        Format::Json => json::write(answer, selection, out),
+        Format::Sarif => sarif::write(answer, selection, out),
+        Format::Html => html::write(answer, selection, out),
+    }
+}
+
+/// Writes one document about all processes of a command.
+pub fn write_suite(
+    suite: &Suite,
     format: Format,
     style: Style,
     out: &mut dyn io::Write,
 ) -> io::Result<()> {
     match format {
-        Format::Text => text::write(summary, style, out),
-        Format::Json => json::write(summary, out),
-        Format::Sarif => sarif::write(summary, out),
-        Format::Html => html::write(summary, out),
+        Format::Text => text::write_suite(suite, style, out),
+        Format::Json => json::write_suite(suite, out),
+        Format::Sarif => sarif::write_suite(suite, out),
+        Format::Html => html::write_suite(suite, out),
     }
+}
+
+/// Writes what stands below the reports of a command's processes: how many there were of each verdict.
+pub fn write_summary(suite: &Suite, style: Style, out: &mut dyn io::Write) -> io::Result<()> {
+    text::write_summary(suite, style, out)
 }
 
 /// Writes, as text, how a program failed that was run without checking.
@@ -97,17 +134,7 @@ pub fn write_failure(failure: &Failure, style: Style, out: &mut dyn io::Write) -
     text::write_failure(failure, style, out)
 }
 
-/// The exit status that belongs to an answer: 66 for a race that is not suppressed, apparent ones included, also when
-/// the program failed afterwards; 3 for a program that failed; 4 for `unknown`; 0 for nothing found.
-pub fn exit_status(summary: &Summary) -> u8 {
-    let racy = matches!(summary.verdict, Verdict::Race | Verdict::Apparent);
-    if (racy || summary.distinct_races > 0) && !words::all_suppressed(summary) {
-        66
-    } else if summary.failure.is_some() || summary.verdict == Verdict::Trap {
-        3
-    } else if summary.verdict == Verdict::Unknown {
-        4
-    } else {
-        0
-    }
+/// A clean process among many is one of a number, whatever status of its own it ended with.
+fn is_noteworthy(answer: &Answer) -> bool {
+    finishline_answer::exit_status::trouble(answer).is_some() && !answer.is_idle()
 }

@@ -1,81 +1,27 @@
-//! What a run establishes: the verdict, for which schedules it holds, and what kept it from being stronger.
+//! What decides the verdict about a process, read from its findings.
 //!
-//! | in the findings | verdict | because |
-//! |---|---|---|
-//! | a pair of class `race` | `race` | – |
-//! | the run was stopped: a task waits in vain | `unknown` | another schedule may well go on, so it is no deadlock, and nothing after it was seen |
-//! | threads could not be followed any more | `unknown` | nothing after it was seen |
-//! | the process failed | `trap` | what would have followed was not seen |
-//! | the findings are incomplete, or there are none | `unknown` | likewise |
-//! | neither threads besides the first nor a call of the drop-in | `unknown` | nothing was parallel, or nothing was seen of it |
-//! | atomic operations are not seen, or it is not known whether there are some | `observed` | they may order tasks, or decide what these do |
-//! | threads besides the first | `observed` | their order is that of this run |
-//! | conflicts that locks or atomics order | `certified-order` | another order of them may do other things |
-//! | none of these | `certified` | |
-//!
-//! The first row that applies decides. The runtime counts the conflicts that locks and atomics order.
+//! The runtime counts the conflicts that locks and atomics order.
 
 use crate::findings::Findings;
 use crate::unseen::Unseen;
-use finishline_answer::native::Limit;
-use finishline_answer::verdict::{Extent, Verdict};
+use finishline_answer::process::Limit;
+use finishline_answer::rules::ProcessFacts;
 use finishline_model::kinds::{ConflictClass, WaitKind};
 
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Answer {
-    pub(crate) verdict: Verdict,
-    pub(crate) extent: Extent,
-    pub(crate) because: Option<Limit>,
-}
-
-pub(crate) fn answer(findings: &Findings, unseen: &Unseen, failed: bool) -> Answer {
-    let racy = (findings.races.iter()).any(|pair| pair.class == ConflictClass::Race);
-    let synchronised = depends_on_synchronisation(findings);
-    let (clean, extent, because) = if !findings.has_parallelism() {
-        let because = Some(Limit::NothingParallel);
-        (Verdict::Unknown, Extent::Nothing, because)
-    } else if let Some(limit) = unseen.limit() {
-        (Verdict::Observed, Extent::SeenOperations, Some(limit))
-    } else if findings.threads > 0 {
-        let because = Some(Limit::Threads);
-        (Verdict::Observed, Extent::ThisSchedule, because)
-    } else if synchronised {
-        let because = Some(Limit::Synchronised);
-        let extent = Extent::ObservedSynchronisation;
-        (Verdict::CertifiedOrder, extent, because)
-    } else {
-        (Verdict::Certified, Extent::EverySchedule, None)
-    };
-    // The two say that a part of the run is missing, which matters more than what is said of the rest.
-    let cut_short = if let Some(stop) = &findings.stopped {
-        Some(match stop.what {
+pub(crate) fn facts(findings: &Findings, unseen: &Unseen, failed: bool) -> ProcessFacts {
+    let stopped = findings.stopped.as_ref();
+    ProcessFacts {
+        racy: (findings.races.iter()).any(|pair| pair.class == ConflictClass::Race),
+        stopped: stopped.map(|stop| match stop.what {
             WaitKind::Creator => Limit::Unfollowed,
             WaitKind::Futex | WaitKind::Spin | WaitKind::Join => Limit::Stopped,
-        })
-    } else if !findings.complete {
-        Some(Limit::Incomplete)
-    } else {
-        None
-    };
-    let (verdict, extent) = if racy {
-        (Verdict::Race, extent)
-    } else if findings.stopped.is_some() {
-        (Verdict::Unknown, Extent::Nothing)
-    } else if failed {
-        // Of what happened before, only whole findings can tell.
-        match cut_short {
-            Some(_) => (Verdict::Trap, Extent::Nothing),
-            None => (Verdict::Trap, extent),
-        }
-    } else if cut_short.is_some() {
-        (Verdict::Unknown, Extent::Nothing)
-    } else {
-        (clean, extent)
-    };
-    Answer {
-        verdict,
-        extent,
-        because: cut_short.or(because),
+        }),
+        failed,
+        complete: findings.complete,
+        parallel: findings.has_parallelism(),
+        unseen: unseen.limit(),
+        threads: findings.threads > 0,
+        synchronised: depends_on_synchronisation(findings),
     }
 }
 
@@ -89,7 +35,9 @@ fn depends_on_synchronisation(findings: &Findings) -> bool {
 mod tests {
     use super::*;
     use crate::parse;
-    use finishline_answer::native::UnseenAtomic;
+    use finishline_answer::process::UnseenAtomic;
+    use finishline_answer::rules::{self, Established};
+    use finishline_answer::verdict::{Extent, Verdict};
     use finishline_model::Detector;
     use finishline_model::findings::{FindingsFile, ListedTask};
     use finishline_model::kinds::NativeTaskKind;
@@ -130,12 +78,12 @@ mod tests {
         parse(findings.to_string().as_bytes()).expect("usable")
     }
 
-    fn with(changes: Value, failed: bool) -> Answer {
-        answer(&findings(changes), &Unseen::default(), failed)
+    fn with(changes: Value, failed: bool) -> Established {
+        rules::process(&facts(&findings(changes), &Unseen::default(), failed))
     }
 
     fn verdict(changes: Value) -> (Verdict, Extent, Option<Limit>) {
-        let Answer {
+        let Established {
             verdict,
             extent,
             because,
@@ -257,9 +205,9 @@ mod tests {
                     (Unknown, Nothing, Limit::Incomplete),
                 ),
             ] {
-                let answer = answer(&findings(changes.clone()), &unseen, false);
+                let answer = rules::process(&facts(&findings(changes.clone()), &unseen, false));
                 let (verdict, extent, because) = expected;
-                let expected = Answer {
+                let expected = Established {
                     verdict,
                     extent,
                     because: Some(because),

@@ -5,7 +5,7 @@
 //! standard library's files lie below `/rustc/…/library`, packages' below cargo's registry or its git checkouts. Without such a file, the
 //! crate at the front of the symbol decides.
 
-use finishline_answer::native::Origin;
+use finishline_answer::task::Origin;
 
 const STANDARD: [&str; 5] = ["std", "core", "alloc", "proc_macro", "test"];
 /// With the runtime, which rayon's stand-in starts each task by.

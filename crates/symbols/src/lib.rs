@@ -27,12 +27,17 @@ mod unseen;
 pub use findings::{Findings, Unusable, parse, read};
 pub use unseen::{Executables, Unseen};
 
-use finishline_answer::native::{
-    Conflict, ConflictClass, Frame, HeldLock, Limit, NativeAccess, NativeRun, NativeStatistics,
-    Object, OrderedBy, Origin, Stack, Stopped, SuppressedConflicts, Synchroniser,
+use finishline_answer::answer::{About, Answer, Failure};
+use finishline_answer::finding::{
+    Finding, FoundAccess, HeldLock, MachineAccess, Names, OrderedBy, Rule, Seen, Suppressed,
+    Synchroniser,
 };
+use finishline_answer::location::{Bytes, Location, Object};
+use finishline_answer::place::SourceLines;
+use finishline_answer::process::{Process, ProcessStatistics, Stopped};
+use finishline_answer::rules::{self, ProcessFacts};
 use finishline_answer::suppressions::{Accessed, Matcher, Named, Suppressions};
-use finishline_answer::verdict::{Extent, Verdict};
+use finishline_answer::task::{Frame, Origin, Stack};
 use finishline_model::Detector;
 use finishline_model::findings::{
     ListedAccess, ListedLock, ListedObject, ListedPair, ListedSynchroniser,
@@ -62,100 +67,113 @@ pub struct Question<'a> {
 }
 
 /// What the run showed, in the user's words.
-pub fn symbolise(findings: &Findings, question: &Question) -> NativeRun {
+pub fn symbolise(findings: &Findings, question: &Question) -> Answer {
     // A run that the runtime ended has not failed by itself.
     let failure = question.failure.filter(|_| findings.stopped.is_none());
     let mut teller = Teller::new(findings, question);
-    let mut conflicts: Vec<Conflict> = Vec::with_capacity(findings.races.len());
+    let mut pairs: Vec<Finding> = Vec::with_capacity(findings.races.len());
     for pair in &findings.races {
-        let earlier_race = (conflicts.iter()).any(|c| c.class == ConflictClass::Race);
-        let mut conflict = teller.conflict(pair);
-        conflict.may_follow = earlier_race && conflict.class == ConflictClass::Race;
-        conflicts.push(conflict);
+        let earlier_race = pairs.iter().any(|earlier| earlier.rule == Rule::Race);
+        let mut finding = teller.finding(pair);
+        finding.may_follow = earlier_race && finding.rule == Rule::Race;
+        pairs.push(finding);
     }
-    let answer = answer::answer(findings, &question.unseen, failure.is_some());
+    let facts = answer::facts(findings, &question.unseen, failure.is_some());
     let distinct = findings.distinct_races.max(findings.races.len() as u64);
-    let (conflicts, suppressed) = sorted(conflicts, question.suppressions);
+    let (pairs, suppressed) = sorted(pairs, question.suppressions);
     let stopped = findings.stopped.as_ref().map(|stop| Stopped {
         what: stop.what.word().to_owned(),
         stack: teller.stack(stop.stack),
         task: teller.tasks.task(stop.task, &mut teller.modules),
     });
     let statistics = &findings.statistics;
-    NativeRun {
-        program: teller.program().to_owned(),
-        arguments: findings.arguments.clone(),
-        test: question.test.map(str::to_owned),
-        replay: question.replay.to_owned(),
-        detector: findings.detector,
-        verdict: answer.verdict,
-        extent: answer.extent,
-        because: answer.because,
-        unseen: match &question.unseen {
+    let mut answer = told(question, &facts, failure);
+    answer.program = teller.program().to_owned();
+    answer.arguments.clone_from(&findings.arguments);
+    answer.lines = teller.lines(&pairs, stopped.as_ref());
+    answer.findings = pairs;
+    answer.distinct = distinct;
+    answer.suppressed = suppressed;
+    if let About::Process(process) = &mut answer.about {
+        process.detector = findings.detector;
+        process.unseen = match &question.unseen {
             Unseen::Operations(operations) => operations.clone(),
             Unseen::Unknown => Vec::new(),
-        },
-        conflicts,
-        distinct,
-        suppressed,
-        stopped,
-        failure: failure.map(str::to_owned),
-        status: question.status,
-        logical_threads: findings.logical_threads,
-        statistics: NativeStatistics {
+        };
+        process.stopped = stopped;
+        process.logical_threads = findings.logical_threads;
+        process.statistics = ProcessStatistics {
             tasks: statistics.tasks,
             finishes: statistics.finishes,
             accesses: statistics.accesses,
             atomic_accesses: statistics.atomic_accesses,
             racing_bytes: statistics.racing_bytes,
             threads: findings.threads,
-        },
+        };
     }
+    answer
 }
 
-/// What is to be said of a process that left no findings: that nothing is known.
-pub fn unheard(question: &Question) -> NativeRun {
-    NativeRun {
+/// The answer about a process that left no findings: nothing is known.
+pub fn unheard(question: &Question) -> Answer {
+    let facts = ProcessFacts {
+        failed: question.failure.is_some(),
+        // Whether something was parallel is not known. The missing findings matter more.
+        parallel: true,
+        ..ProcessFacts::default()
+    };
+    told(question, &facts, question.failure)
+}
+
+/// What the facts establish, without any findings.
+fn told(question: &Question, facts: &ProcessFacts, failure: Option<&str>) -> Answer {
+    let established = rules::process(facts);
+    Answer {
         program: question.program.to_owned(),
         arguments: Vec::new(),
-        test: question.test.map(str::to_owned),
-        replay: question.replay.to_owned(),
-        detector: Detector::EspBags,
-        verdict: match question.failure {
-            Some(_) => Verdict::Trap,
-            None => Verdict::Unknown,
-        },
-        extent: Extent::Nothing,
-        because: Some(Limit::Incomplete),
-        unseen: Vec::new(),
-        conflicts: Vec::new(),
+        verdict: established.verdict,
+        findings: Vec::new(),
         distinct: 0,
         suppressed: None,
-        stopped: None,
-        failure: question.failure.map(str::to_owned),
-        status: question.status,
-        logical_threads: 0,
-        statistics: NativeStatistics::default(),
+        failure: failure.map(|message| Failure {
+            kind: "process",
+            message: message.to_owned(),
+            at: None,
+        }),
+        lines: SourceLines::default(),
+        about: About::Process(Process {
+            test: question.test.map(str::to_owned),
+            replay: question.replay.to_owned(),
+            detector: Detector::EspBags,
+            extent: established.extent,
+            because: established.because,
+            unseen: Vec::new(),
+            stopped: None,
+            status: question.status,
+            logical_threads: 0,
+            statistics: ProcessStatistics::default(),
+        }),
     }
 }
 
 /// The pairs to report, and those that the user does not want to hear of.
 fn sorted(
-    conflicts: Vec<Conflict>,
+    findings: Vec<Finding>,
     suppressions: Option<&Suppressions>,
-) -> (Vec<Conflict>, Option<SuppressedConflicts>) {
+) -> (Vec<Finding>, Option<Suppressed>) {
     let Some(suppressions) = suppressions else {
-        return (conflicts, None);
+        return (findings, None);
     };
     let mut matcher = Matcher::new(suppressions);
-    let (suppressed, reported) = conflicts.into_iter().partition(|conflict| {
-        let stacks = [&conflict.first.stack, &conflict.second.stack];
+    let (suppressed, reported): (Vec<Finding>, _) = findings.into_iter().partition(|finding| {
+        let stacks = [&finding.first.stack, &finding.second.stack];
         let accessed: Vec<Accessed> = stacks.into_iter().flat_map(accessed).collect();
-        matcher.suppresses(&accessed, std::iter::once(named(&conflict.object)))
+        matcher.suppresses(&accessed, std::iter::once(named(&finding.location)))
     });
-    let suppressed = SuppressedConflicts {
+    let suppressed = Suppressed {
         file: suppressions.file().to_owned(),
-        conflicts: suppressed,
+        count: suppressed.len() as u64,
+        findings: suppressed,
         unmatched: matcher.unmatched(),
     };
     (reported, Some(suppressed))
@@ -190,10 +208,13 @@ fn ends(path: &str) -> impl Iterator<Item = &str> {
 }
 
 /// A name of an entry has no colon, so a global variable goes by the last part of its path; other objects have no name.
-fn named(object: &Object) -> Named {
-    let name = match object {
-        Object::Global { name, .. } => ends(name).last().unwrap_or(name),
-        Object::Heap { .. } | Object::Stack { .. } | Object::Unknown => "",
+fn named(location: &Location) -> Named {
+    let name = match location {
+        Location::Bytes(Bytes {
+            object: Object::Global { name, .. },
+            ..
+        }) => ends(name).last().unwrap_or(name),
+        _ => "",
     };
     Named {
         location: name.to_owned(),
@@ -233,35 +254,65 @@ impl<'f> Teller<'f> {
         self.modules.stack(&self.findings.stacks[stack])
     }
 
-    fn conflict(&mut self, pair: &ListedPair) -> Conflict {
-        Conflict {
-            class: pair.class,
-            object: self.object(&pair.object, pair.address),
-            address: pair.address,
-            bytes: pair.bytes,
-            locations: pair.locations.max(pair.bytes),
+    fn finding(&mut self, pair: &ListedPair) -> Finding {
+        let locations = pair.locations.max(pair.bytes);
+        Finding {
+            rule: pair.class.into(),
+            location: Location::Bytes(Bytes {
+                object: self.object(&pair.object, pair.address),
+                address: pair.address,
+                bytes: pair.bytes,
+            }),
             first: self.access(&pair.first),
             second: self.access(&pair.second),
+            why: Some((self.tasks).why(pair.first.task, pair.second.task, &mut self.modules)),
+            allocated: None,
+            seen: Seen {
+                locations: Names {
+                    shown: Vec::new(),
+                    count: locations,
+                },
+                times: locations,
+            },
             ordered_by: pair.ordered_by.as_ref().map(|by| OrderedBy {
                 synchroniser: self.synchroniser(&by.synchroniser),
                 excludes: by.excludes,
             }),
-            why: (self.tasks).why(pair.first.task, pair.second.task, &mut self.modules),
+            claim: None,
             may_follow: false,
             replay: self.question.replay.to_owned(),
         }
     }
 
-    fn access(&mut self, access: &ListedAccess) -> NativeAccess {
-        NativeAccess {
+    fn access(&mut self, access: &ListedAccess) -> FoundAccess {
+        FoundAccess {
+            id: None,
             kind: access.kind,
-            atomic: access.atomic,
-            address: access.address,
-            size: access.size,
+            isolated: false,
             stack: self.stack(access.stack),
-            task: self.tasks.task(access.task, &mut self.modules),
-            locks: access.locks.iter().map(|held| self.held(held)).collect(),
+            task: Some(self.tasks.task(access.task, &mut self.modules)),
+            instance: Vec::new(),
+            machine: Some(MachineAccess {
+                atomic: access.atomic,
+                address: access.address,
+                size: access.size,
+                locks: access.locks.iter().map(|held| self.held(held)).collect(),
+            }),
         }
+    }
+
+    /// The source around the accesses, and around where the run was stopped.
+    fn lines(&mut self, findings: &[Finding], stopped: Option<&Stopped>) -> SourceLines {
+        let accesses = findings
+            .iter()
+            .flat_map(|finding| [&finding.first, &finding.second]);
+        let places = accesses.map(FoundAccess::place);
+        let places = places.chain([stopped.and_then(|stopped| stopped.stack.place())]);
+        let mut lines = SourceLines::default();
+        for place in places.flatten() {
+            self.modules.sources.around(place, &mut lines);
+        }
+        lines
     }
 
     fn held(&mut self, held: &ListedLock) -> HeldLock {

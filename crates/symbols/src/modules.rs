@@ -8,7 +8,7 @@
 use crate::function_names::{demangled, origin};
 use crate::sources::Sources;
 use addr2line::Loader;
-use finishline_answer::native::{Frame, Origin, Stack};
+use finishline_answer::task::{Frame, Origin, Stack};
 use finishline_model::findings::ListedModule;
 use rustc_hash::FxHashMap;
 use std::path::Path;
@@ -141,12 +141,13 @@ fn nameless(pc: u64, module: Option<&ListedModule>) -> Frame {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use finishline_answer::summary::Place;
+    use finishline_answer::place::Place;
 
     fn frame(origin: Origin, line: u32) -> Frame {
         let place = Place {
             file: "f.rs".to_owned(),
             line,
+            width: 0,
             column: 1,
             text: String::new(),
         };

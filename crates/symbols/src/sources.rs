@@ -3,12 +3,15 @@
 //! Debug information names files by the paths of the machine that compiled them. A file that is not there, is no plain file or is very
 //! large is not shown; so is a line that the file does not have (any more). Each file is read once.
 
-use finishline_answer::summary::Place;
+use finishline_answer::place::{Place, SourceLines};
 use rustc_hash::FxHashMap;
 use std::path::{Path, PathBuf};
 
 /// No source file written by a person is larger.
 const LARGEST: u64 = 16 << 20;
+
+/// Lines kept before and after a place, for reports that show them.
+const REACH: u32 = 4;
 
 /// Source lines are shown up to so many characters.
 const LONGEST: usize = 80;
@@ -38,8 +41,22 @@ impl Sources {
             file: self.told(file),
             line,
             column: column.max(1),
+            width: 0,
             text: shortened(text.unwrap_or_default().trim()),
         }
+    }
+
+    /// Adds the lines around a place that was told.
+    pub(crate) fn around(&self, place: &Place, lines: &mut SourceLines) {
+        let told = |file: &&String| self.told(file) == place.file;
+        let file = self.files.keys().find(told);
+        let Some(known) = file.and_then(|file| self.files.get(file)?.as_ref()) else {
+            return;
+        };
+        let first = place.line.saturating_sub(REACH).max(1);
+        let wanted = known.iter().skip(first as usize - 1);
+        let wanted = wanted.take((place.line - first + 1 + REACH) as usize);
+        lines.add(&place.file, first, wanted.cloned());
     }
 
     fn line(&mut self, file: &str, line: u32) -> Option<String> {

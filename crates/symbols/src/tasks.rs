@@ -14,11 +14,12 @@
 use crate::findings::Findings;
 use crate::function_names::method;
 use crate::modules::Modules;
-use finishline_answer::native::{
-    Frame, NativeJoin, NativeTask, NativeTaskKind, NativeWhy, Origin, Part, Relation, TaskStep,
+use finishline_answer::place::Place;
+use finishline_answer::task::{
+    Created, Frame, Join, JoinConstruct, Origin, Part, Relation, Step, Task, WhyParallel,
 };
-use finishline_answer::summary::Place;
 use finishline_model::findings::{ListedFinish, ListedTask};
+use finishline_model::kinds::NativeTaskKind;
 use rustc_hash::FxHashMap;
 
 /// A call of the user's that went into rayon.
@@ -68,8 +69,8 @@ impl<'f> Tasks<'f> {
     }
 
     /// The steps that led to a task.
-    pub(crate) fn task(&mut self, id: u64, modules: &mut Modules) -> NativeTask {
-        let mut steps: Vec<TaskStep> = Vec::new();
+    pub(crate) fn task(&mut self, id: u64, modules: &mut Modules) -> Task {
+        let mut steps: Vec<Step> = Vec::new();
         for (depth, task) in self.findings.path(id).into_iter().enumerate() {
             let part = Part {
                 task: task.id,
@@ -82,29 +83,33 @@ impl<'f> Tasks<'f> {
                 continue;
             }
             match steps.last_mut() {
-                Some(step) if continues(step, &call, task.kind) => step.parts.push(part),
+                Some(Step {
+                    operation,
+                    place,
+                    created: Created::Nested(parts),
+                }) if continues((operation, place, parts), &call, task.kind) => parts.push(part),
                 _ => {
                     let (operation, place) = operation(call, task.kind.operation());
-                    steps.push(TaskStep {
+                    steps.push(Step {
                         operation,
                         place,
-                        parts: vec![part],
+                        created: Created::Nested(vec![part]),
                     });
                 }
             }
         }
-        NativeTask { id, steps }
+        Task { id, steps }
     }
 
     /// Why nothing orders an access of one task and a later access of another.
-    pub(crate) fn why(&mut self, first: u64, second: u64, modules: &mut Modules) -> NativeWhy {
+    pub(crate) fn why(&mut self, first: u64, second: u64, modules: &mut Modules) -> WhyParallel {
         let (of_first, of_second) = (
             self.waited_for(first, second),
             self.waited_for(second, first),
         );
         let (relation, culprit, other) = match (of_first, of_second) {
             (None, None) => {
-                return NativeWhy {
+                return WhyParallel {
                     relation: Relation::SameTask,
                     task: self.task(first, modules),
                     spawned: None,
@@ -128,7 +133,7 @@ impl<'f> Tasks<'f> {
         };
         let place = |call: Option<Call>| call.and_then(|call| call.place);
         let join = self.findings.finish(culprit.finish);
-        NativeWhy {
+        WhyParallel {
             relation,
             task: self.task(culprit.id, modules),
             spawned: place(self.call(culprit.stack, modules)),
@@ -137,10 +142,13 @@ impl<'f> Tasks<'f> {
         }
     }
 
-    fn join(&mut self, finish: &ListedFinish, modules: &mut Modules) -> NativeJoin {
+    fn join(&mut self, finish: &ListedFinish, modules: &mut Modules) -> Join {
         let call = self.call(finish.stack, modules);
         let (operation, place) = operation(call, &finish.kind.operation());
-        NativeJoin { operation, place }
+        Join {
+            construct: JoinConstruct::Operation(operation),
+            place,
+        }
     }
 
     /// The task, among this one and those that wait for it, that is waited for in `other` or a task around it; none if this task itself is
@@ -185,14 +193,18 @@ fn operation(call: Option<Call>, otherwise: &str) -> (String, Option<Place>) {
 }
 
 /// Whether a task created by this call is a further part of the step.
-fn continues(step: &TaskStep, call: &Option<Call>, kind: NativeTaskKind) -> bool {
-    let of_a_kind = step.parts.iter().all(|part| {
+fn continues(
+    (operation, place, parts): (&String, &Option<Place>, &[Part]),
+    call: &Option<Call>,
+    kind: NativeTaskKind,
+) -> bool {
+    let of_a_kind = parts.iter().all(|part| {
         let halves = part.kind.half().is_some() && kind.half().is_some();
         halves || part.kind == kind
     });
     of_a_kind
         && call.as_ref().is_none_or(|call| {
-            let operation = call.operation.as_deref().unwrap_or(kind.operation());
-            step.operation == operation && step.place == call.place
+            let called = call.operation.as_deref().unwrap_or(kind.operation());
+            operation == called && *place == call.place
         })
 }

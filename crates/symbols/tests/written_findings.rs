@@ -8,7 +8,7 @@ use finishline_model::findings::{
 use finishline_model::kinds::{
     ConflictClass, NativeAccessKind, NativeFinishKind, NativeTaskKind, WaitKind,
 };
-use finishline_report::{Format, Style, native};
+use finishline_report::{Format, Selection, Style, write};
 use finishline_symbols::{Question, parse, read, symbolise, unheard};
 use std::path::Path;
 
@@ -18,7 +18,8 @@ fn what_can_be_told_without_the_program_is_told() {
     let findings = read(&folder.join("siblings.json")).expect("usable findings");
     let run = symbolise(&findings, &Question::default());
     let mut out = Vec::new();
-    native::write(&run, Format::Text, Style::default(), &mut out).expect("a Vec takes everything");
+    let (all, style) = (Selection::default(), Style::default());
+    write(&run, Format::Text, all, style, &mut out).expect("a Vec takes everything");
     let actual = String::from_utf8(out).expect("reports are UTF-8");
     let snapshot = folder.join("siblings.txt");
     if std::env::var_os("FINISHLINE_BLESS").is_some() {
@@ -93,8 +94,12 @@ fn the_thread_of_a_harness_is_not_told() {
             ..Question::default()
         };
         let run = symbolise(&findings, &question);
-        let steps = run.conflicts[0].first.task.steps.clone();
-        let operations = steps.into_iter().map(|step| step.operation);
+        let task = run.findings[0].first.task.clone();
+        let operations = task
+            .expect("a task")
+            .steps
+            .into_iter()
+            .map(|step| step.operation);
         operations.collect::<Vec<_>>()
     };
     assert_eq!(operations(Some("tests::a")), ["join"]);
@@ -130,8 +135,11 @@ fn a_process_that_was_not_heard_of_is_not_called_clean() {
         };
         let run = unheard(&question);
         assert_eq!(
-            (run.extent, run.status, run.program.as_str()),
-            (Extent::Nothing, 9, "app")
+            (
+                run.process().map(|it| (it.extent, it.status)),
+                run.program.as_str()
+            ),
+            (Some((Extent::Nothing, 9)), "app")
         );
         run.verdict
     };

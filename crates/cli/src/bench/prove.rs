@@ -13,8 +13,8 @@ use crate::outcome::{
     NOTHING_ESTABLISHED, NOTHING_FOUND, PROGRAM_FAILED, Problem, RACE_FOUND, say,
 };
 use crate::progress;
+use finishline_answer::Answer;
 use finishline_answer::Verdict;
-use finishline_answer::proof::Proof;
 use finishline_fin::hir;
 use finishline_poly::{Budget, Detail, Options};
 use finishline_report::bench::table::{ProverRow, ProverTable, Target, Unit};
@@ -123,8 +123,8 @@ pub(crate) fn prove(options: &BenchProveOptions) -> Result<u8, Problem> {
 fn proofs(
     chosen: &[&Block],
     options: &BenchProveOptions,
-) -> Result<BTreeMap<&'static str, Vec<Proof>>, Problem> {
-    let mut programs: BTreeMap<&'static str, (hir::Program, Vec<Proof>)> = BTreeMap::new();
+) -> Result<BTreeMap<&'static str, Vec<Answer>>, Problem> {
+    let mut programs: BTreeMap<&'static str, (hir::Program, Vec<Answer>)> = BTreeMap::new();
     for block in chosen {
         if !programs.contains_key(block.program) {
             programs.insert(block.program, (read(block.program)?, Vec::new()));
@@ -160,16 +160,16 @@ struct Judged {
     time: Duration,
 }
 
-fn judged(block: &Block, proof: &Proof) -> Option<Judged> {
+fn judged(block: &Block, proof: &Answer) -> Option<Judged> {
     let Some(number) = block.forall else {
         return Some(Judged {
             verdict: proof.verdict,
-            accesses: proof.kernels.iter().map(|kernel| kernel.accesses).sum(),
-            pairs: proof.kernels.iter().map(|kernel| kernel.pairs).sum(),
-            time: proof.time,
+            accesses: proof.kernels().iter().map(|kernel| kernel.accesses).sum(),
+            pairs: proof.kernels().iter().map(|kernel| kernel.pairs).sum(),
+            time: proof.proof()?.time,
         });
     };
-    let mut foralls = proof.kernels.iter().filter(|k| k.construct == "forall");
+    let mut foralls = proof.kernels().iter().filter(|k| k.construct == "forall");
     let kernel = foralls.nth(number)?;
     Some(Judged {
         verdict: kernel.verdict,
@@ -180,7 +180,7 @@ fn judged(block: &Block, proof: &Proof) -> Option<Judged> {
 }
 
 /// The row of a block, if every proof knows it.
-fn row(block: &Block, proofs: &[Proof]) -> Option<ProverRow> {
+fn row(block: &Block, proofs: &[Answer]) -> Option<ProverRow> {
     let judged: Option<Vec<Judged>> = proofs.iter().map(|proof| judged(block, proof)).collect();
     let judged = judged?;
     let seconds: Vec<f64> = judged.iter().map(|one| one.time.as_secs_f64()).collect();

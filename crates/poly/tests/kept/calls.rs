@@ -2,7 +2,7 @@
 
 use crate::{Kept, OPTIONS, kept};
 use finishline_answer::Verdict;
-use finishline_answer::proof::Benign;
+use finishline_answer::claim::Benign;
 use finishline_poly::prove;
 use std::collections::BTreeSet;
 
@@ -39,7 +39,7 @@ fn a_task_from_very_deep() {
     for (kept, is_judged) in [(left, false), (waited_for, true), (joined, true)] {
         let answer = prove(&kept.program, &OPTIONS);
         assert_eq!(answer.proof.verdict, Verdict::Unknown);
-        let mut verdicts = answer.proof.kernels.iter().map(|kernel| kernel.verdict);
+        let mut verdicts = answer.proof.kernels().iter().map(|kernel| kernel.verdict);
         assert_eq!(verdicts.any(|it| it == Verdict::Proved), is_judged);
         assert_eq!(!answer.harmless(&[]).is_empty(), is_judged);
     }
@@ -177,13 +177,16 @@ fn main(n: int) {
 ",
     );
     let proof = prove(&kept.program, &OPTIONS).proof;
-    let told = (proof.kernels[0].races.iter())
-        .map(|race| (race.location.as_str(), race.condition.as_str(), race.benign));
+    let told = proof.findings.iter().filter_map(|race| {
+        let claim = race.claim.as_ref()?;
+        let condition = claim.condition.as_str();
+        Some((race.location.to_string(), condition, claim.benign))
+    });
     assert_eq!(
         told.collect::<Vec<_>>(),
         [
-            ("A[0]", "", Some(Benign::SameValue)),
-            ("B[0]", "n ≥ 4", None)
+            ("A[0]".to_owned(), "", Some(Benign::SameValue)),
+            ("B[0]".to_owned(), "n ≥ 4", None)
         ]
     );
 }
@@ -199,9 +202,10 @@ fn main(n: int, m: int) {
 ",
     );
     let proof = prove(&kept.program, &OPTIONS).proof;
-    let [race] = &proof.kernels[0].races[..] else {
-        panic!("{:?}", proof.kernels[0].races);
+    let [race] = &proof.findings[..] else {
+        panic!("{:?}", proof.findings);
     };
+    let claim = race.claim.as_ref().expect("a claim");
     // At least one iteration of each, and at least two tasks.
-    assert_eq!(race.condition, "m > 0 and n > 0 and n ≥ 3 - m");
+    assert_eq!(claim.condition, "m > 0 and n > 0 and n ≥ 3 - m");
 }

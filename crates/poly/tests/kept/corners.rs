@@ -14,7 +14,8 @@
 //! entry, and `check` with proofs is held to the oracle on every input.
 
 use finishline_answer::Verdict;
-use finishline_answer::proof::{Confirmation, Proof};
+use finishline_answer::claim::Confirmation;
+use finishline_answer::proof::Proof;
 use finishline_detect::oracle::{Mode, Oracle};
 use finishline_engine::arguments;
 use finishline_engine::compare::{Said, compare};
@@ -222,8 +223,8 @@ fn judge(corner: &Corner) -> Vec<String> {
     if !corner.answer.allows(verdict) {
         wrong.push(format!("{:?} expected: {verdict:?}", corner.answer));
     }
-    for race in told.proof.kernels.iter().flat_map(|kernel| &kernel.races) {
-        let witness = race.witness.as_ref();
+    for race in &told.proof.findings {
+        let witness = race.witness();
         if witness.is_some_and(|it| it.confirmation == Confirmation::Contradicted) {
             wrong.push(format!("the race is none: {race:?}"));
         }
@@ -251,9 +252,9 @@ impl Judged {
             return Err(format!("the judges say that it races: {}", truth.races));
         }
         let integers: Vec<Option<i64>> = data.iter().map(integer).collect();
-        let proof = &self.told.proof;
+        let proof = self.told.proof.proof().ok_or("no proof")?;
         let covered = covers(proof, &integers);
-        if races && proof.verdict == Verdict::Proved && covered {
+        if races && self.told.proof.verdict == Verdict::Proved && covered {
             return Err(format!("it races, but it is proved for {:?}", proof.range));
         }
         let usual = integers

@@ -38,10 +38,11 @@ fn main(n: int) {{\n{body}\nprint(g);\n}}\n"
         detail: Detail::Dataflow,
         ..OPTIONS
     };
-    let reads = prove(&kept(&text).program, &options).proof.sources;
+    let answer = prove(&kept(&text).program, &options).proof;
+    let reads = answer.proof().expect("a proof").sources.clone();
     let reads = reads.into_iter().filter(|read| read.location == location);
     let producers = reads.flat_map(|read| read.sources);
-    let line = |place: finishline_answer::summary::Place| place.line;
+    let line = |place: finishline_answer::Place| place.line;
     let producers = producers.map(|it| (it.write.map(line), it.condition));
     producers.collect()
 }

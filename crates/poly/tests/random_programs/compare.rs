@@ -5,7 +5,9 @@ use crate::graph::Graph;
 use crate::run;
 use crate::subject::{Subject, Wrong, wrong};
 use finishline_answer::Verdict;
-use finishline_answer::proof::{Benign, RemarkKind, StaticAccess, StaticRace, Witness};
+use finishline_answer::claim::{Benign, Witness};
+use finishline_answer::finding::{Finding, FoundAccess};
+use finishline_answer::proof::RemarkKind;
 use finishline_detect::oracle::{Mode, Oracle};
 use finishline_engine::depth_first::{self, End};
 use finishline_ir::machine::{Datum, Limits};
@@ -303,8 +305,8 @@ impl Subject<'_> {
                 }
             }
         }
-        for race in answer.proof.kernels.iter().flat_map(|kernel| &kernel.races) {
-            if let Some(witness) = &race.witness {
+        for race in &answer.proof.findings {
+            if let Some(witness) = race.witness() {
                 self.confirm(race, witness)?;
             }
         }
@@ -312,18 +314,14 @@ impl Subject<'_> {
     }
 
     /// Whether a witness is a race of a run.
-    fn confirm(&self, race: &StaticRace, witness: &Witness) -> Result<(), Wrong> {
+    fn confirm(&self, race: &Finding, witness: &Witness) -> Result<(), Wrong> {
         // Far away from 0 the program may fail before.
         let Ok(graph) = self.run(&witness.arguments) else {
             return Ok(());
         };
-        let is = |instance: &Instance, told: &StaticAccess, counters: &[(String, i64)]| {
-            let info = self.hir.source.access(instance.access);
-            let site = self.hir.source.site(info.site);
+        let is = |instance: &Instance, told: &FoundAccess, counters: &[(String, i64)]| {
             let values = counters.iter().map(|(_, value)| *value);
-            (site.line, site.column) == (told.place.line, told.place.column)
-                && info.kind == told.kind
-                && values.eq(instance.counters.iter().copied())
+            told.id == Some(instance.access) && values.eq(instance.counters.iter().copied())
         };
         let found = self
             .instances(&graph)

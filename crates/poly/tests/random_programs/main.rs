@@ -79,7 +79,7 @@ fn judge(tree: &Program) -> Result<Judged, Wrong> {
     subject.judge_answer(&answer, &graphs)?;
     match answer.proof.verdict {
         Verdict::Race | Verdict::Proved => Ok(judged),
-        _ => wrong("verdict", format!("{:?}", answer.proof.kernels)),
+        _ => wrong("verdict", format!("{:?}", answer.proof.kernels())),
     }
 }
 

@@ -5,7 +5,7 @@
 //! absent is `null`.
 
 use crate::bench::table::{BenchTable, CheckColumn, ProgramRow, Spread, Target, Unit, Worst};
-use crate::json::Tool;
+
 use serde::Serialize;
 
 /// Raised when a field is added, renamed or dropped.
@@ -14,6 +14,20 @@ pub(super) const SCHEMA_VERSION: u32 = 1;
 pub(super) fn render(table: &BenchTable) -> serde_json::Result<String> {
     let text = serde_json::to_string_pretty(&Report::new(table))?;
     Ok(text + "\n")
+}
+
+/// What measured.
+#[derive(Serialize)]
+pub(super) struct Tool {
+    name: &'static str,
+    version: &'static str,
+}
+
+impl Tool {
+    pub(super) const THIS: Tool = Tool {
+        name: "finishline",
+        version: env!("CARGO_PKG_VERSION"),
+    };
 }
 
 #[derive(Serialize)]

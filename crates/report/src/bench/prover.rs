@@ -2,11 +2,11 @@
 
 use super::csv::{spread, spread_heading};
 use super::grid::Grid;
-use super::json::{Held, Range, SCHEMA_VERSION};
+use super::json::{Held, Range, SCHEMA_VERSION, Tool};
 use super::seconds;
 use super::text::targets;
 use crate::bench::table::ProverTable;
-use crate::json::Tool;
+
 use serde::Serialize;
 
 pub(super) fn text(table: &ProverTable) -> String {

@@ -1,7 +1,7 @@
 //! The exit statuses are a contract of the command line.
 
 use crate::summaries;
-use finishline_report::exit_status;
+use finishline_answer::exit_status;
 
 #[test]
 fn every_kind_of_answer_has_its_exit_status() {

@@ -1,10 +1,12 @@
 //! The HTML report: self-contained, well-formed, and nothing of the user's text is markup.
 
 use crate::{render, summaries};
-use finishline_answer::summary::Summary;
+use finishline_answer::Answer;
+use finishline_answer::place::SourceLines;
+use finishline_answer::task::Created;
 use finishline_report::{Format, Style};
 
-fn page(summary: &Summary) -> String {
+fn page(summary: &Answer) -> String {
     render(summary, Format::Html, Style::default())
 }
 
@@ -78,8 +80,12 @@ fn a_page_has_verdict_accesses_paths_and_reason() {
 fn common_ancestors_are_told_apart_from_the_fork() {
     let mut summary = summaries::deep();
     // The paths are main.0.1.… both; let them part below the third creation.
-    summary.races[0].second.task.creations[3].index = 7;
-    summary.races[0].second.task.creations.truncate(5);
+    let task = summary.findings[0].second.task.as_mut().expect("a task");
+    let Created::One(creation) = &mut task.steps[3].created else {
+        panic!("a task of Fin");
+    };
+    creation.index = 7;
+    task.steps.truncate(5);
     let page = page(&summary);
     let path = page
         .split("class=\"path\"")
@@ -109,4 +115,75 @@ fn suppressed_races_are_counted_and_not_shown() {
     assert!(page.contains("<h1>race "));
     assert!(page.contains("<dd>the only distinct race is suppressed by a"));
     assert!(!page.contains("class=\"accesses\""));
+}
+
+/// The source of the paper's second figure, as far as the accesses go.
+const FIG2: &str = "fn main(size: int) {
+    let A = new int[size + 2];
+
+
+    let B = new int[size + 2];
+
+    finish {
+        for i in 0..size {
+            async {
+                B[i] += i;
+            }
+            finish {
+                async {
+\t\t\t\t\tasync { B[i] = A[i]; }
+                }
+            }
+        }
+    }
+}
+";
+
+#[test]
+fn an_access_is_marked_in_the_lines_around_it() {
+    let mut answer = summaries::racy();
+    answer.lines = SourceLines::of_file("fig2.fin", FIG2);
+    let page = page(&answer);
+    let expected = "\
+<pre class=\"excerpt\"><span><i> 8</i> for i in 0..size {</span>
+<span><i> 9</i>     async {</span>
+<span class=\"hit\"><i>10</i>         <mark>B[i] += i</mark>;</span>
+<span><i>11</i>     }</span>
+<span><i>12</i>     finish {</span>
+</pre>";
+    assert!(page.contains(expected), "{page}");
+    assert_eq!(page.matches("class=\"hit\"").count(), 2);
+    // A place that the file does not have is not made up.
+    answer.lines = SourceLines::of_file("fig2.fin", "one line");
+    assert!(!self::page(&answer).contains("excerpt\">"));
+}
+
+#[test]
+fn the_tasks_are_drawn_as_a_tree_that_ends_with_the_join() {
+    let page = page(&summaries::racy());
+    let drawing = page.split("<svg").nth(1).expect("a drawing");
+    let drawing = drawing.split("</svg>").next().unwrap_or_default();
+    let texts: Vec<&str> = drawing
+        .split("</text>")
+        .filter_map(|before| before.rsplit('>').next())
+        .filter(|text| !text.trim().is_empty())
+        .collect();
+    assert_eq!(
+        texts,
+        [
+            "main",
+            "async@9 (i = 0)",
+            "(1) write B[i] += i",
+            "async@14 (i = 0)",
+            "async@14 (i = 0)",
+            "(2) write B[i] = A[i]",
+            "the end of finish@7 comes too late",
+        ]
+    );
+    assert_eq!(drawing.matches("class=\"late\"").count(), 1);
+    assert_eq!(drawing.matches("class=\"edge\"").count(), 5);
+    let failed = self::page(&summaries::race_then_failed());
+    assert!(failed.contains(">no join</text>"), "{failed}");
+    let deep = self::page(&summaries::deep());
+    assert!(deep.contains("more …</text>"), "{deep}");
 }

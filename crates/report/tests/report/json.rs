@@ -3,6 +3,7 @@
 
 use crate::summaries;
 use crate::{assert_valid, render, render_json, validator};
+use finishline_answer::About;
 use finishline_answer::verdict::Verdict;
 use finishline_model::Detector;
 use finishline_report::{Format, Style};
@@ -12,7 +13,7 @@ use std::collections::BTreeSet;
 pub(crate) const SCHEMA: &str = include_str!("../../../../docs/report.schema.json");
 const GUIDE: &str = include_str!("../../../../docs/report.md");
 
-fn report(summary: &finishline_answer::summary::Summary) -> Value {
+fn report(summary: &finishline_answer::Answer) -> Value {
     render_json(summary, Format::Json)
 }
 
@@ -25,7 +26,10 @@ fn every_report_satisfies_the_schema() {
     let validator = validator(SCHEMA);
     for (name, mut summary) in summaries::all() {
         for detector in Detector::ALL {
-            summary.detector = detector;
+            let About::Check(check) = &mut summary.about else {
+                panic!("a check");
+            };
+            check.detector = detector;
             assert_valid(&validator, name, &report(&summary));
         }
     }

@@ -1,4 +1,4 @@
-//! Reports of summaries built by hand: each format against its contract.
+//! Reports of answers built by hand: each format against its contract.
 
 mod bench;
 mod exit_status;
@@ -13,16 +13,18 @@ mod sarif;
 mod summaries;
 mod text;
 
-use finishline_answer::summary::Summary;
-use finishline_report::{Format, Style};
+use finishline_answer::Answer;
+use finishline_report::{Format, Selection, Style};
 
-fn render(summary: &Summary, format: Format, style: Style) -> String {
+fn render(summary: &Answer, format: Format, style: Style) -> String {
     let mut out = Vec::new();
-    finishline_report::write(summary, format, style, &mut out).expect("a Vec takes everything");
+    let all = Selection::default();
+    finishline_report::write(summary, format, all, style, &mut out)
+        .expect("a Vec takes everything");
     String::from_utf8(out).expect("reports are UTF-8")
 }
 
-fn render_json(summary: &Summary, format: Format) -> serde_json::Value {
+fn render_json(summary: &Answer, format: Format) -> serde_json::Value {
     let text = render(summary, format, Style::default());
     assert!(text.ends_with("}\n"));
     serde_json::from_str(&text).expect("well-formed JSON")

@@ -3,23 +3,24 @@
 use crate::json::{DAMAGES, SCHEMA, damaged};
 use crate::sarif::{self, list};
 use crate::text::check_snapshots;
-use crate::{assert_valid, native_runs, validator};
-use finishline_answer::native::{ConflictClass, Limit, NativeRun, NativeSuite, NativeTaskKind};
+use crate::{assert_valid, html, native_runs, validator};
+use finishline_answer::exit_status::{exit_status, has_findings, suite_exit_status};
+use finishline_answer::process::Limit;
+use finishline_answer::task::JoinConstruct;
 use finishline_answer::verdict::{Extent, Verdict};
-use finishline_report::native::{
-    exit_status, has_races, suite_exit_status, write, write_suite, write_summary,
-};
-use finishline_report::{Format, Style};
+use finishline_answer::{Answer, Suite};
+use finishline_model::kinds::{ConflictClass, NativeTaskKind};
+use finishline_report::{Format, Selection, Style, write, write_suite, write_summary};
 use serde_json::{Value, json};
 use std::collections::BTreeSet;
 
-fn render(run: &NativeRun, format: Format, style: Style) -> String {
+fn render(run: &Answer, format: Format, style: Style) -> String {
     let mut out = Vec::new();
-    write(run, format, style, &mut out).expect("a Vec takes everything");
+    write(run, format, Selection::default(), style, &mut out).expect("a Vec takes everything");
     String::from_utf8(out).expect("reports are UTF-8")
 }
 
-fn render_suite(suite: &NativeSuite, format: Format, style: Style) -> String {
+fn render_suite(suite: &Suite, format: Format, style: Style) -> String {
     let mut out = Vec::new();
     write_suite(suite, format, style, &mut out).expect("a Vec takes everything");
     String::from_utf8(out).expect("reports are UTF-8")
@@ -29,7 +30,7 @@ fn value(text: &str) -> Value {
     serde_json::from_str(text).expect("well-formed JSON")
 }
 
-fn report(run: &NativeRun, format: Format) -> Value {
+fn report(run: &Answer, format: Format) -> Value {
     value(&render(run, format, Style::default()))
 }
 
@@ -76,7 +77,7 @@ race: read and write of bytes 8..16 of hist::TABLE are not ordered
 
 #[test]
 fn why_names_the_join_that_comes_too_late() {
-    let why = |run: &NativeRun, index: usize| {
+    let why = |run: &Answer, index: usize| {
         report(run, Format::Json)["races"][index]["why"]["text"].clone()
     };
     let late = "the task spawned at 20:9 is joined only by the end of the scope at 19:5, after (2)";
@@ -86,12 +87,8 @@ fn why_names_the_join_that_comes_too_late() {
         "the task spawned is joined by nothing but the end of the program"
     );
     let mut join = native_runs::racy();
-    join.conflicts[0]
-        .why
-        .join
-        .as_mut()
-        .expect("a join")
-        .operation = "join".to_owned();
+    let reason = join.findings[0].why.as_mut().expect("a reason");
+    reason.join.as_mut().expect("a join").construct = JoinConstruct::Operation("join".to_owned());
     assert_eq!(
         why(&join, 0),
         "the two halves of the join at 17:14 are not ordered"
@@ -109,7 +106,7 @@ fn every_kind_of_run_has_its_exit_status() {
         );
     }
     // Found, but not listed.
-    let unlisted = NativeRun {
+    let unlisted = Answer {
         distinct: 1,
         ..native_runs::certified()
     };
@@ -120,16 +117,19 @@ fn every_kind_of_run_has_its_exit_status() {
 #[test]
 fn a_program_keeps_its_own_exit_status() {
     use native_runs::{certified, failed, idle, racy};
-    let ending = |status: u8, run: NativeRun| NativeRun { status, ..run };
+    let ending = |status: u8, mut run: Answer| {
+        native_runs::process(&mut run).status = status;
+        run
+    };
     assert_eq!(exit_status(&ending(5, certified())), 5);
     assert_eq!(exit_status(&ending(5, idle())), 4);
     assert_eq!(exit_status(&ending(101, failed())), 3);
     assert_eq!(exit_status(&ending(5, racy())), 66);
-    assert!(has_races(&racy()));
-    assert!(!has_races(&ending(66, certified())));
-    let suite = NativeSuite {
-        runs: vec![certified(), ending(5, certified()), ending(7, idle())],
-        ..NativeSuite::default()
+    assert!(has_findings(&racy()));
+    assert!(!has_findings(&ending(66, certified())));
+    let suite = Suite {
+        answers: vec![certified(), ending(5, certified()), ending(7, idle())],
+        ..Suite::default()
     };
     assert_eq!(suite_exit_status(&suite), 5);
     let text = render_suite(&suite, Format::Text, Style::default());
@@ -143,7 +143,8 @@ fn a_program_keeps_its_own_exit_status() {
 fn what_is_waited_for_is_told() {
     let text = |what: &str| {
         let mut run = native_runs::stopped();
-        run.stopped.as_mut().expect("stopped").what = what.to_owned();
+        let stopped = &mut native_runs::process(&mut run).stopped;
+        stopped.as_mut().expect("stopped").what = what.to_owned();
         let text = render(&run, Format::Text, Style::default());
         text.lines().next().expect("a line").to_owned()
     };
@@ -176,12 +177,13 @@ fn what_is_waited_for_is_told() {
 #[test]
 fn a_suite_ends_as_its_worst_process() {
     use native_runs::{certified, failed, idle, racy, stopped, suppressed};
-    let failing_idle = || NativeRun {
-        extent: Extent::Nothing,
-        because: Some(Limit::NothingParallel),
-        ..failed()
+    let failing_idle = || {
+        let mut run = failed();
+        native_runs::process(&mut run).extent = Extent::Nothing;
+        native_runs::process(&mut run).because = Some(Limit::NothingParallel);
+        run
     };
-    for (runs, expected) in [
+    for (answers, expected) in [
         (vec![], 4),
         (vec![idle()], 4),
         (vec![idle(), certified()], 0),
@@ -191,9 +193,9 @@ fn a_suite_ends_as_its_worst_process() {
         (vec![failed(), racy(), stopped()], 66),
         (vec![failing_idle()], 3),
     ] {
-        let suite = NativeSuite {
-            runs,
-            ..NativeSuite::default()
+        let suite = Suite {
+            answers,
+            ..Suite::default()
         };
         assert_eq!(suite_exit_status(&suite), expected, "{suite:#?}");
     }
@@ -368,12 +370,12 @@ fn a_result_has_both_stacks_and_the_way_of_both_tasks() {
 fn what_holds_for_which_schedules_is_always_said() {
     for extent in Extent::ALL {
         let mut run = native_runs::certified();
-        run.extent = extent;
+        native_runs::process(&mut run).extent = extent;
         let guarantee = report(&run, Format::Json)["guarantee"].clone();
         let guarantee = guarantee.as_str().expect("a sentence");
         let sentence = extent.guarantee().replace("{threads}", "16");
         assert_eq!(guarantee, sentence);
-        run.failure = Some("killed".to_owned());
+        run.failure = Some(native_runs::failure("killed"));
         run.verdict = Verdict::Trap;
         let guarantee = report(&run, Format::Json)["guarantee"].clone();
         let expected = match extent {
@@ -416,16 +418,61 @@ note: 3 doc tests were not run
     assert_eq!(String::from_utf8(out).expect("UTF-8"), expected);
 }
 
+fn page(run: &Answer) -> String {
+    render(run, Format::Html, Style::default())
+}
+
 #[test]
-fn html_is_refused() {
-    let error = write(
-        &native_runs::racy(),
-        Format::Html,
-        Style::default(),
-        &mut Vec::new(),
-    );
-    assert_eq!(
-        error.expect_err("no HTML").kind(),
-        std::io::ErrorKind::Unsupported
+fn pages_are_sound() {
+    for (name, run, _) in native_runs::all() {
+        let page = page(&run);
+        html::assert_well_formed(name, &page);
+        html::assert_self_contained(name, &page);
+        html::assert_escaped(name, &page);
+    }
+    let suite = render_suite(&native_runs::suite(), Format::Html, Style::default());
+    html::assert_well_formed("suite", &suite);
+    html::assert_self_contained("suite", &suite);
+}
+
+#[test]
+fn a_page_has_accesses_stacks_tasks_and_the_join() {
+    let page = page(&native_runs::scope());
+    for expected in [
+        "<header class=\"bad\">\n<h1>race <code>target/finishline/debug/hist 8</code></h1>",
+        "<span class=\"kind\">write of 1 byte</span> <code>block[64] = 1;</code> \
+         <span class=\"place\">src/main.rs:9:5 in hist::fill</span>",
+        "<li>hist::fill at src/main.rs:17:14</li>",
+        "<dt>why parallel</dt><dd>the task spawned at 20:9 is joined only by the end of the scope",
+        "<dt>object</dt><dd>the block was allocated in hist::main at src/main.rs:18:17",
+        ">spawn@20</text>",
+        ">the end of the scope comes too late</text>",
+        "and 3 more distinct pairs",
+        "<code>cargo finishline run --bin hist -- 8</code>",
+    ] {
+        assert!(page.contains(expected), "{expected}\n{page}");
+    }
+    let stopped = self::page(&native_runs::stopped());
+    assert!(stopped.contains("<span class=\"tag\">stopped</span> a task spins in vain"));
+    let unseen = self::page(&native_runs::unseen());
+    assert!(unseen.contains("<dt>unseen</dt><dd>fetch_max at src/main.rs:70:9"));
+}
+
+#[test]
+fn a_page_of_many_processes_tells_all_verdicts_and_shows_what_is_noteworthy() {
+    let page = render_suite(&native_runs::suite(), Format::Html, Style::default());
+    for expected in [
+        "<header class=\"bad\">\n<h1>6 processes: 1 certified, 2 race,",
+        "<dt>note</dt><dd>3 doc tests were not run</dd>",
+        "<td><span class=\"tag\">certified</span></td><td>tests::clean</td>",
+        "<h2 class=\"name\">tests::bumps</h2>",
+        "<h2 class=\"name\">tests::waits</h2>",
+        "<h2 class=\"name\">tests::sums_up</h2>",
+    ] {
+        assert!(page.contains(expected), "{expected}\n{page}");
+    }
+    assert!(
+        !page.contains("<h2 class=\"name\">tests::clean</h2>"),
+        "{page}"
     );
 }

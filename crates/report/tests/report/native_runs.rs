@@ -1,18 +1,23 @@
-//! Native runs as `finishline-symbols` would fill them in, one for each thing a report can say.
+//! Answers about processes, one for each thing a report can say.
 
 use crate::summaries::EVIL;
-use finishline_answer::native::{
-    Conflict, ConflictClass, Frame, HeldLock, Limit, NativeAccess, NativeAccessKind, NativeJoin,
-    NativeRun, NativeStatistics, NativeSuite, NativeTask, NativeTaskKind, NativeWhy, Object,
-    OrderedBy, Origin, Part, Relation, Stack, Stopped, SuppressedConflicts, Synchroniser,
-    SynchroniserKind, TaskStep, UnseenAtomic,
+use finishline_answer::answer::{About, Answer, Failure, Suite};
+use finishline_answer::finding::{
+    Finding, FoundAccess, HeldLock, MachineAccess, Names, OrderedBy, Rule, Seen, Suppressed,
+    Synchroniser,
 };
-use finishline_answer::summary::Place;
+use finishline_answer::location::{Bytes, Location, Object};
+use finishline_answer::place::{Place, SourceLines};
+use finishline_answer::process::{Limit, Process, ProcessStatistics, Stopped, UnseenAtomic};
+use finishline_answer::task::{
+    Created, Frame, Join, JoinConstruct, Origin, Part, Relation, Stack, Step, Task, WhyParallel,
+};
 use finishline_answer::verdict::{Extent, Verdict};
 use finishline_model::Detector;
+use finishline_model::kinds::{NativeAccessKind, NativeTaskKind, SynchroniserKind};
 
 /// Every run with the name of its snapshot and the exit status it must have.
-pub(crate) fn all() -> Vec<(&'static str, NativeRun, u8)> {
+pub(crate) fn all() -> Vec<(&'static str, Answer, u8)> {
     vec![
         ("native-racy", racy(), 66),
         ("native-scope", scope(), 66),
@@ -31,54 +36,89 @@ pub(crate) fn all() -> Vec<(&'static str, NativeRun, u8)> {
     ]
 }
 
-pub(crate) fn certified() -> NativeRun {
-    NativeRun {
+pub(crate) fn certified() -> Answer {
+    Answer {
         program: "target/finishline/debug/hist".to_owned(),
         arguments: vec!["8".to_owned()],
-        test: None,
-        replay: "cargo finishline run -- 8".to_owned(),
-        detector: Detector::EspBags,
         verdict: Verdict::Certified,
-        extent: Extent::EverySchedule,
-        because: None,
-        unseen: vec![],
-        conflicts: vec![],
+        findings: vec![],
         distinct: 0,
         suppressed: None,
-        stopped: None,
         failure: None,
-        status: 0,
-        logical_threads: 16,
-        statistics: NativeStatistics {
-            tasks: 15,
-            finishes: 7,
-            accesses: 4096,
-            atomic_accesses: 0,
-            racing_bytes: 0,
-            threads: 0,
-        },
+        lines: SourceLines::default(),
+        about: About::Process(Process {
+            test: None,
+            replay: "cargo finishline run -- 8".to_owned(),
+            detector: Detector::EspBags,
+            extent: Extent::EverySchedule,
+            because: None,
+            unseen: vec![],
+            stopped: None,
+            status: 0,
+            logical_threads: 16,
+            statistics: ProcessStatistics {
+                tasks: 15,
+                finishes: 7,
+                accesses: 4096,
+                atomic_accesses: 0,
+                racing_bytes: 0,
+                threads: 0,
+            },
+        }),
     }
+}
+
+/// What only a process has.
+pub(crate) fn process(answer: &mut Answer) -> &mut Process {
+    match &mut answer.about {
+        About::Process(process) => process,
+        other => panic!("{other:?}"),
+    }
+}
+
+/// The answer with another verdict, and a change of what only a process has.
+fn judged(mut answer: Answer, verdict: Verdict, change: impl FnOnce(&mut Process)) -> Answer {
+    answer.verdict = verdict;
+    change(process(&mut answer));
+    answer
 }
 
 /// Two items of a parallel iterator bump one counter of a static table.
-pub(crate) fn racy() -> NativeRun {
+pub(crate) fn racy() -> Answer {
     with(vec![table_race()])
 }
 
-fn with(conflicts: Vec<Conflict>) -> NativeRun {
-    NativeRun {
-        verdict: Verdict::Race,
-        distinct: conflicts.len() as u64,
-        statistics: NativeStatistics {
-            racing_bytes: 8 * conflicts.len() as u64,
-            ..certified().statistics
-        },
-        conflicts,
+fn with(findings: Vec<Finding>) -> Answer {
+    let racing = 8 * findings.len() as u64;
+    let answer = Answer {
+        distinct: findings.len() as u64,
+        findings,
         ..certified()
+    };
+    judged(answer, Verdict::Race, |process| {
+        process.statistics.racing_bytes = racing;
+    })
+}
+
+fn bytes(object: Object, bytes: u64) -> Location {
+    Location::Bytes(Bytes {
+        object,
+        address: 0x5555_0008,
+        bytes,
+    })
+}
+
+fn seen(count: u64) -> Seen {
+    Seen {
+        locations: Names {
+            shown: vec![],
+            count,
+        },
+        times: count,
     }
 }
 
-fn table_race() -> Conflict {
+fn table_race() -> Finding {
     let for_each = |halves: &[NativeTaskKind]| {
         task(vec![step(
             "for_each",
@@ -97,28 +137,31 @@ fn table_race() -> Conflict {
         bump_stack(),
         for_each(&[right, left]),
     );
-    Conflict {
-        class: ConflictClass::Race,
-        object: Object::Global {
-            name: "hist::TABLE".to_owned(),
-            size: 32,
-            offset: 8,
-            defined: Some(at(6, 1, "static mut TABLE: [u64; 4] = [0; 4];")),
-        },
-        address: 0x5555_0008,
-        bytes: 8,
-        locations: 32,
+    Finding {
+        rule: Rule::Race,
+        location: bytes(
+            Object::Global {
+                name: "hist::TABLE".to_owned(),
+                size: 32,
+                offset: 8,
+                defined: Some(at(6, 1, "static mut TABLE: [u64; 4] = [0; 4];")),
+            },
+            8,
+        ),
+        seen: seen(32),
+        allocated: None,
+        claim: None,
         ordered_by: None,
-        why: NativeWhy {
+        why: Some(WhyParallel {
             relation: Relation::Halves,
             task: for_each(&[left]),
             spawned: Some(at(17, 14, "(0..8).into_par_iter().for_each(bump);")),
             other_spawned: Some(at(17, 14, "(0..8).into_par_iter().for_each(bump);")),
-            join: Some(NativeJoin {
-                operation: "for_each".to_owned(),
+            join: Some(Join {
+                construct: JoinConstruct::Operation("for_each".to_owned()),
                 place: Some(at(17, 14, "(0..8).into_par_iter().for_each(bump);")),
             }),
-        },
+        }),
         first,
         second,
         may_follow: false,
@@ -127,55 +170,55 @@ fn table_race() -> Conflict {
 }
 
 /// A block written by a spawned task and read before the scope ends.
-pub(crate) fn scope() -> NativeRun {
+pub(crate) fn scope() -> Answer {
     let spawned = task(vec![step(
         "spawn",
         at(20, 9, "s.spawn(|_| fill(&block));"),
         &[NativeTaskKind::ScopeSpawn],
     )]);
-    let race = Conflict {
-        object: Object::Heap {
-            size: 4096,
-            offset: 64,
-            allocated: stack(vec![
-                frame("alloc::vec::from_elem", None, Origin::Std, true),
-                frame(
-                    "hist::main",
-                    Some(at(18, 17, "let block = vec![0u8; 4096];")),
-                    Origin::User,
-                    false,
-                ),
-            ]),
-            task: task(vec![]),
-        },
-        bytes: 1,
-        locations: 1,
-        first: NativeAccess {
-            size: 1,
-            ..access(
+    let block = Object::Heap {
+        size: 4096,
+        offset: 64,
+        allocated: stack(vec![
+            frame("alloc::vec::from_elem", None, Origin::Std, true),
+            frame(
+                "hist::main",
+                Some(at(18, 17, "let block = vec![0u8; 4096];")),
+                Origin::User,
+                false,
+            ),
+        ]),
+        task: task(vec![]),
+    };
+    let race = Finding {
+        location: bytes(block, 1),
+        seen: seen(1),
+        first: sized(
+            1,
+            access(
                 NativeAccessKind::Write,
                 user_stack("hist::fill", at(9, 5, "block[64] = 1;")),
                 spawned.clone(),
-            )
-        },
-        second: NativeAccess {
-            size: 1,
-            ..access(
+            ),
+        ),
+        second: sized(
+            1,
+            access(
                 NativeAccessKind::Read,
                 user_stack("hist::main", at(22, 9, "assert_eq!(block[64], 0);")),
                 task(vec![]),
-            )
-        },
-        why: NativeWhy {
+            ),
+        ),
+        why: Some(WhyParallel {
             relation: Relation::FirstOutlives,
             task: spawned,
             spawned: Some(at(20, 9, "s.spawn(|_| fill(&block));")),
             other_spawned: None,
-            join: Some(NativeJoin {
-                operation: "scope".to_owned(),
+            join: Some(Join {
+                construct: JoinConstruct::Operation("scope".to_owned()),
                 place: Some(at(19, 5, "rayon::scope(|s| {")),
             }),
-        },
+        }),
         may_follow: true,
         ..table_race()
     };
@@ -185,7 +228,7 @@ pub(crate) fn scope() -> NativeRun {
 }
 
 /// What `--determinacy` adds: no race, but an order that is up to the schedule.
-pub(crate) fn determinacy() -> NativeRun {
+pub(crate) fn determinacy() -> Answer {
     let mutex = Synchroniser {
         kind: SynchroniserKind::Lock,
         address: 0x7000,
@@ -228,73 +271,75 @@ pub(crate) fn determinacy() -> NativeRun {
             excludes,
         })
     };
-    let locked = |mut access: NativeAccess, line| {
-        access.locks = vec![HeldLock {
+    let locked = |mut access: FoundAccess, line| {
+        machine(&mut access).locks = vec![HeldLock {
             lock: mutex.clone(),
             place: Some(at(line, 13, "let mut log = LOG.lock().unwrap();")),
         }];
         access
     };
     let table = table_race();
-    let by_lock = Conflict {
-        class: ConflictClass::LockOrdered,
+    let by_lock = Finding {
+        rule: Rule::LockOrdered,
         first: locked(table.first.clone(), 30),
         second: locked(table.second.clone(), 31),
         ordered_by: ordered_by(&mutex, true),
         ..table_race()
     };
-    let by_giving_it_up = Conflict {
-        class: ConflictClass::LockOrdered,
+    let by_giving_it_up = Finding {
+        rule: Rule::LockOrdered,
         ordered_by: ordered_by(&readers, false),
         ..table_race()
     };
-    let by_a_flag = Conflict {
-        class: ConflictClass::AtomicOrdered,
+    let by_a_flag = Finding {
+        rule: Rule::AtomicOrdered,
         ordered_by: ordered_by(&flag, false),
         ..table_race()
     };
-    let atomic = |access: &NativeAccess| NativeAccess {
-        atomic: true,
-        kind: NativeAccessKind::Write,
-        ..access.clone()
+    let atomic = |access: &FoundAccess| {
+        let mut access = access.clone();
+        access.kind = NativeAccessKind::Write;
+        machine(&mut access).atomic = true;
+        access
     };
-    let by_atomics = Conflict {
-        class: ConflictClass::AtomicOrdered,
+    let by_atomics = Finding {
+        rule: Rule::AtomicOrdered,
         first: atomic(&table.first),
         second: atomic(&table.second),
         ..table_race()
     };
-    NativeRun {
-        conflicts: vec![by_lock, by_giving_it_up, by_a_flag, by_atomics],
+    Answer {
+        findings: vec![by_lock, by_giving_it_up, by_a_flag, by_atomics],
         distinct: 4,
         ..synchronised()
     }
 }
 
-pub(crate) fn synchronised() -> NativeRun {
-    NativeRun {
-        verdict: Verdict::CertifiedOrder,
-        extent: Extent::ObservedSynchronisation,
-        because: Some(Limit::Synchronised),
-        ..certified()
-    }
+pub(crate) fn synchronised() -> Answer {
+    judged(certified(), Verdict::CertifiedOrder, |process| {
+        process.extent = Extent::ObservedSynchronisation;
+        process.because = Some(Limit::Synchronised);
+    })
 }
 
-pub(crate) fn threads() -> NativeRun {
-    NativeRun {
-        verdict: Verdict::Observed,
-        extent: Extent::ThisSchedule,
-        because: Some(Limit::Threads),
-        statistics: NativeStatistics {
-            threads: 2,
-            ..certified().statistics
-        },
-        ..certified()
-    }
+pub(crate) fn threads() -> Answer {
+    judged(certified(), Verdict::Observed, |process| {
+        process.extent = Extent::ThisSchedule;
+        process.because = Some(Limit::Threads);
+        process.statistics.threads = 2;
+    })
 }
 
 /// Operations of the user, of inline assembly, and of one that debug information does not tell the place of.
-pub(crate) fn unseen() -> NativeRun {
+pub(crate) fn unseen() -> Answer {
+    unseen_in(certified(), Verdict::Observed)
+}
+
+pub(crate) fn unseen_race() -> Answer {
+    unseen_in(racy(), Verdict::Race)
+}
+
+fn unseen_in(answer: Answer, verdict: Verdict) -> Answer {
     let atomic = |operation: Option<&str>, function: &str, place| UnseenAtomic {
         operation: operation.map(str::to_owned),
         function: function.to_owned(),
@@ -302,43 +347,29 @@ pub(crate) fn unseen() -> NativeRun {
     };
     let fetch = at(70, 9, "HIGHEST.fetch_max(value, Relaxed);");
     let assembly = at(74, 9, "asm!(\"lock inc qword ptr [{}]\", in(reg) at);");
-    NativeRun {
-        verdict: Verdict::Observed,
-        extent: Extent::SeenOperations,
-        because: Some(Limit::Unseen),
-        unseen: vec![
+    judged(answer, verdict, |process| {
+        process.extent = Extent::SeenOperations;
+        process.because = Some(Limit::Unseen);
+        process.unseen = vec![
             atomic(Some("fetch_max"), "hist::raise", Some(fetch)),
             atomic(None, "hist::count", Some(assembly)),
             atomic(Some("fetch_min"), "helper::lower", None),
-        ],
-        ..certified()
-    }
+        ];
+    })
 }
 
-pub(crate) fn unseen_race() -> NativeRun {
-    NativeRun {
-        extent: Extent::SeenOperations,
-        because: Some(Limit::Unseen),
-        unseen: unseen().unseen,
-        ..racy()
-    }
+pub(crate) fn idle() -> Answer {
+    judged(certified(), Verdict::Unknown, |process| {
+        process.extent = Extent::Nothing;
+        process.because = Some(Limit::NothingParallel);
+    })
 }
 
-pub(crate) fn idle() -> NativeRun {
-    NativeRun {
-        verdict: Verdict::Unknown,
-        extent: Extent::Nothing,
-        because: Some(Limit::NothingParallel),
-        ..certified()
-    }
-}
-
-pub(crate) fn stopped() -> NativeRun {
-    NativeRun {
-        verdict: Verdict::Unknown,
-        extent: Extent::Nothing,
-        because: Some(Limit::Stopped),
-        stopped: Some(Stopped {
+pub(crate) fn stopped() -> Answer {
+    judged(certified(), Verdict::Unknown, |process| {
+        process.extent = Extent::Nothing;
+        process.because = Some(Limit::Stopped);
+        process.stopped = Some(Stopped {
             what: "spin".to_owned(),
             stack: user_stack("hist::wait", at(40, 9, "while !READY.load(Acquire) {}")),
             task: task(vec![step(
@@ -346,28 +377,37 @@ pub(crate) fn stopped() -> NativeRun {
                 at(44, 5, "rayon::join(wait, set);"),
                 &[NativeTaskKind::JoinLeft],
             )]),
-        }),
-        ..certified()
+        });
+    })
+}
+
+pub(crate) fn failure(message: &str) -> Failure {
+    Failure {
+        kind: "process",
+        message: message.to_owned(),
+        at: None,
     }
 }
 
-pub(crate) fn failed() -> NativeRun {
-    NativeRun {
-        test: Some("tests::sums_up".to_owned()),
-        replay: "cargo finishline test -- --exact tests::sums_up".to_owned(),
-        verdict: Verdict::Trap,
-        failure: Some("the process ended with exit status 101".to_owned()),
+pub(crate) fn failed() -> Answer {
+    let answer = Answer {
+        failure: Some(failure("the process ended with exit status 101")),
         ..certified()
-    }
+    };
+    judged(answer, Verdict::Trap, |process| {
+        process.test = Some("tests::sums_up".to_owned());
+        process.replay = "cargo finishline test -- --exact tests::sums_up".to_owned();
+    })
 }
 
-pub(crate) fn suppressed() -> NativeRun {
+pub(crate) fn suppressed() -> Answer {
     let run = racy();
-    NativeRun {
-        conflicts: vec![],
-        suppressed: Some(SuppressedConflicts {
+    Answer {
+        findings: vec![],
+        suppressed: Some(Suppressed {
             file: "races.supp".to_owned(),
-            conflicts: run.conflicts.clone(),
+            findings: run.findings.clone(),
+            count: 1,
             unmatched: vec![],
         }),
         ..run
@@ -375,7 +415,7 @@ pub(crate) fn suppressed() -> NativeRun {
 }
 
 /// A program without debug information.
-pub(crate) fn nameless() -> NativeRun {
+pub(crate) fn nameless() -> Answer {
     let bare = || {
         stack(vec![frame(
             "0x1234 in /lib/libhist.so",
@@ -384,10 +424,10 @@ pub(crate) fn nameless() -> NativeRun {
             false,
         )])
     };
-    let spawned = task(vec![TaskStep {
+    let spawned = task(vec![Step {
         operation: "spawn".to_owned(),
         place: None,
-        parts: vec![
+        created: Created::Nested(vec![
             Part {
                 task: 3,
                 kind: NativeTaskKind::Spawn,
@@ -396,40 +436,44 @@ pub(crate) fn nameless() -> NativeRun {
                 task: 4,
                 kind: NativeTaskKind::Spawn,
             },
-        ],
+        ]),
     }]);
-    with(vec![Conflict {
-        object: Object::Unknown,
+    with(vec![Finding {
+        location: bytes(Object::Unknown, 8),
         first: access(NativeAccessKind::Write, bare(), spawned.clone()),
         second: access(NativeAccessKind::Write, Stack::default(), task(vec![])),
-        why: NativeWhy {
+        why: Some(WhyParallel {
             relation: Relation::FirstOutlives,
             task: spawned,
             spawned: None,
             other_spawned: None,
             join: None,
-        },
+        }),
         replay: String::new(),
         ..table_race()
     }])
 }
 
 /// Names and sources that try to be something else, and a path that is very long.
-pub(crate) fn hostile() -> NativeRun {
+pub(crate) fn hostile() -> Answer {
     let evil = || Place {
         file: EVIL.to_owned(),
         line: 1,
         column: 1,
+        width: 0,
         text: EVIL.to_owned(),
     };
     let halves = [NativeTaskKind::JoinRight; 20];
     let deep = task((0..12).map(|_| step(EVIL, evil(), &halves)).collect());
-    let run = with(vec![Conflict {
-        object: Object::Stack {
-            function: EVIL.to_owned(),
-            place: Some(evil()),
-            task: deep.clone(),
-        },
+    let mut run = with(vec![Finding {
+        location: bytes(
+            Object::Stack {
+                function: EVIL.to_owned(),
+                place: Some(evil()),
+                task: deep.clone(),
+            },
+            8,
+        ),
         first: access(
             NativeAccessKind::Write,
             user_stack(EVIL, evil()),
@@ -438,21 +482,21 @@ pub(crate) fn hostile() -> NativeRun {
         second: access(
             NativeAccessKind::Write,
             user_stack(EVIL, evil()),
-            NativeTask {
+            Task {
                 id: 9,
                 ..deep.clone()
             },
         ),
-        why: NativeWhy {
+        why: Some(WhyParallel {
             relation: Relation::Siblings,
             task: deep,
             spawned: Some(evil()),
             other_spawned: Some(evil()),
-            join: Some(NativeJoin {
-                operation: EVIL.to_owned(),
+            join: Some(Join {
+                construct: JoinConstruct::Operation(EVIL.to_owned()),
                 place: Some(evil()),
             }),
-        },
+        }),
         replay: EVIL.to_owned(),
         ..table_race()
     }]);
@@ -461,26 +505,25 @@ pub(crate) fn hostile() -> NativeRun {
         function: EVIL.to_owned(),
         place,
     };
-    NativeRun {
-        unseen: vec![atomic(Some(EVIL), Some(evil())), atomic(None, None)],
-        ..run
-    }
+    process(&mut run).unseen = vec![atomic(Some(EVIL), Some(evil())), atomic(None, None)];
+    run.lines = SourceLines::of_file(EVIL, EVIL);
+    run
 }
 
 /// The tests of a crate: of each kind one.
-pub(crate) fn suite() -> NativeSuite {
-    let named = |name: &str, run| NativeRun {
-        test: Some(format!("tests::{name}")),
-        replay: format!("cargo finishline test -- --exact tests::{name}"),
-        ..run
+pub(crate) fn suite() -> Suite {
+    let named = |name: &str, mut run: Answer| {
+        process(&mut run).test = Some(format!("tests::{name}"));
+        process(&mut run).replay = format!("cargo finishline test -- --exact tests::{name}");
+        run
     };
-    NativeSuite {
+    Suite {
         command: vec![
             "cargo".to_owned(),
             "finishline".to_owned(),
             "test".to_owned(),
         ],
-        runs: vec![
+        answers: vec![
             named("clean", certified()),
             named("idle", idle()),
             named("bumps", racy()),
@@ -497,6 +540,7 @@ fn at(line: u32, column: u32, text: &str) -> Place {
         file: "src/main.rs".to_owned(),
         line,
         column,
+        width: 0,
         text: text.to_owned(),
     }
 }
@@ -565,33 +609,52 @@ fn bump_stack() -> Stack {
     ])
 }
 
-fn access(kind: NativeAccessKind, stack: Stack, task: NativeTask) -> NativeAccess {
-    NativeAccess {
+fn access(kind: NativeAccessKind, stack: Stack, task: Task) -> FoundAccess {
+    FoundAccess {
+        id: None,
         kind,
-        atomic: false,
-        address: 0x5555_0008,
-        size: 8,
+        isolated: false,
         stack,
-        task,
-        locks: vec![],
+        task: Some(task),
+        instance: vec![],
+        machine: Some(MachineAccess {
+            atomic: false,
+            address: 0x5555_0008,
+            size: 8,
+            locks: vec![],
+        }),
     }
 }
 
-fn step(operation: &str, place: Place, kinds: &[NativeTaskKind]) -> TaskStep {
-    TaskStep {
+fn machine(access: &mut FoundAccess) -> &mut MachineAccess {
+    access.machine.as_mut().expect("an access of a process")
+}
+
+fn sized(size: u64, mut access: FoundAccess) -> FoundAccess {
+    machine(&mut access).size = size;
+    access
+}
+
+fn step(operation: &str, place: Place, kinds: &[NativeTaskKind]) -> Step {
+    Step {
         operation: operation.to_owned(),
         place: Some(place),
-        parts: (1..)
-            .zip(kinds)
-            .map(|(task, kind)| Part { task, kind: *kind })
-            .collect(),
+        created: Created::Nested(
+            (1..)
+                .zip(kinds)
+                .map(|(task, kind)| Part { task, kind: *kind })
+                .collect(),
+        ),
     }
 }
 
-fn task(steps: Vec<TaskStep>) -> NativeTask {
-    let last = steps.last().and_then(|step| step.parts.last());
-    NativeTask {
-        id: last.map_or(0, |part| part.task),
+fn task(steps: Vec<Step>) -> Task {
+    let last = steps.last().map(|step| &step.created);
+    Task {
+        id: match last {
+            Some(Created::Nested(parts)) => parts.last().map_or(0, |part| part.task),
+            _ => 0,
+        },
         steps,
     }
 }

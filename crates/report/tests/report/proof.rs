@@ -5,31 +5,33 @@ use crate::json::{DAMAGES, SCHEMA, damaged, words};
 use crate::sarif::{self, list};
 use crate::text::{check_snapshots, without_colors};
 use crate::{assert_valid, html, proofs, validator};
-use finishline_answer::proof::{Benign, Confirmation, Proof, ReasonKind, RemarkKind};
+use finishline_answer::claim::{Benign, Confirmation};
+use finishline_answer::finding::Rule;
+use finishline_answer::proof::{ReasonKind, RemarkKind};
 use finishline_answer::verdict::{PROOF_GUARANTEE, Verdict};
-use finishline_report::proof::{Selection, exit_status, write};
-use finishline_report::{Format, Style};
+use finishline_answer::{Answer, exit_status};
+use finishline_report::{Format, Selection, Style, write};
 use serde_json::{Value, json};
 
 const GUIDE: &str = include_str!("../../../../docs/prove.md");
 const REPORT_GUIDE: &str = include_str!("../../../../docs/report.md");
 
 const ALL: Selection = Selection {
-    max_races: usize::MAX,
+    max_findings: usize::MAX,
     sources: true,
 };
 
-fn render(proof: &Proof, format: Format, selection: Selection, style: Style) -> String {
+fn render(proof: &Answer, format: Format, selection: Selection, style: Style) -> String {
     let mut out = Vec::new();
     write(proof, format, selection, style, &mut out).expect("a Vec takes everything");
     String::from_utf8(out).expect("reports are UTF-8")
 }
 
-fn text(proof: &Proof) -> String {
+fn text(proof: &Answer) -> String {
     render(proof, Format::Text, ALL, Style::default())
 }
 
-fn report(proof: &Proof, format: Format) -> Value {
+fn report(proof: &Answer, format: Format) -> Value {
     let text = render(proof, format, ALL, Style::default());
     assert!(text.ends_with("}\n"));
     serde_json::from_str(&text).expect("well-formed JSON")
@@ -87,10 +89,8 @@ fn a_range_is_part_of_the_verdict_everywhere() {
     let log = report_of(Format::Sarif);
     assert_eq!(log["runs"][0]["properties"]["range"], bounds);
     // Of an undecided program nothing is known in any range.
-    let undecided = Proof {
-        range: proof.range,
-        ..proofs::unknown()
-    };
+    let mut undecided = proofs::unknown();
+    proofs::part(&mut undecided).range = proof.proof().expect("a proof").range.clone();
     assert!(text(&undecided).contains("\nunknown: "));
     assert!(text(&undecided).ends_with(&text(&proofs::unknown())));
 }
@@ -98,7 +98,7 @@ fn a_range_is_part_of_the_verdict_everywhere() {
 #[test]
 fn only_the_smallest_case_is_called_so() {
     let mut proof = proofs::racy();
-    let witness = proof.kernels[0].races[0].witness.as_mut();
+    let witness = proofs::claim(&mut proof.findings[0]).witness.as_mut();
     witness.expect("a case").smallest = false;
     assert!(text(&proof).contains("\n  case: N = 1: B[1]"));
     let log = report(&proof, Format::Sarif).to_string();
@@ -108,7 +108,7 @@ fn only_the_smallest_case_is_called_so() {
 #[test]
 fn a_counter_that_stands_for_itself_is_not_explained() {
     let mut proof = proofs::racy();
-    let race = &mut proof.kernels[0].races[0];
+    let race = &mut proof.findings[0];
     race.first.instance = vec![
         ("i".to_owned(), "i".to_owned()),
         ("k".to_owned(), "1".to_owned()),
@@ -123,7 +123,7 @@ fn a_counter_that_stands_for_itself_is_not_explained() {
 fn a_race_that_a_run_does_not_have_is_never_called_one() {
     for confirmation in [proofs::failed_run(), Confirmation::Contradicted] {
         let proof = proofs::refuted(confirmation.clone());
-        assert!(!proof.kernels[0].races[0].stands());
+        assert_eq!(proof.findings[0].rule, Rule::Unconfirmed);
         let told = text(&proof);
         assert!(told.starts_with("unconfirmed race: "), "{told}");
         assert!(!told.contains("\nrace"), "{told}");
@@ -138,13 +138,13 @@ fn a_race_that_a_run_does_not_have_is_never_called_one() {
         Confirmation::TooCostly,
         Confirmation::Confirmed,
     ] {
-        assert!(proofs::refuted(stands).kernels[0].races[0].stands());
+        assert_eq!(proofs::refuted(stands).findings[0].rule, Rule::Race);
     }
 }
 
 #[test]
 fn every_proof_closes_with_verdict_and_guarantee() {
-    let last_words = |proof: &Proof| {
+    let last_words = |proof: &Answer| {
         let text = text(proof).replace("\n           ", " ");
         let at = text.rfind("\nguarantee: ").expect("a guarantee");
         text[at + 1..].lines().next().expect("a line").to_owned()
@@ -156,7 +156,8 @@ fn every_proof_closes_with_verdict_and_guarantee() {
     let partly = format!("guarantee: for the proved kernels, {PROOF_GUARANTEE}");
     assert_eq!(last_words(&proofs::partly()), partly);
     for (name, proof, _) in proofs::all() {
-        let line = match proof.range.is_empty() {
+        let part = proof.proof().expect("a proof");
+        let line = match part.range.is_empty() {
             true => format!("{}: {}", proof.verdict, proof.verdict.proof_meaning()),
             false => proof.verdict.ranged_proof_meaning().to_owned(),
         };
@@ -167,7 +168,7 @@ fn every_proof_closes_with_verdict_and_guarantee() {
             |kernel: &finishline_answer::proof::Kernel| kernel.verdict == Verdict::Unknown;
         assert_eq!(
             told.contains("\nstronger: "),
-            proof.kernels.iter().any(undecided),
+            part.kernels.iter().any(undecided),
             "{name}"
         );
     }
@@ -176,7 +177,7 @@ fn every_proof_closes_with_verdict_and_guarantee() {
 #[test]
 fn lists_say_how_much_was_left_out() {
     let selection = Selection {
-        max_races: 2,
+        max_findings: 2,
         sources: false,
     };
     let cut = render(&proofs::many(), Format::Text, selection, Style::default());
@@ -373,7 +374,7 @@ fn text_is_safe_folded_and_the_same_in_colour() {
 
 #[test]
 fn a_page_has_all_that_the_text_has() {
-    let page = |proof: &Proof| render(proof, Format::Html, ALL, Style::default());
+    let page = |proof: &Answer| render(proof, Format::Html, ALL, Style::default());
     for (name, proof) in [
         ("proof-racy", proofs::racy()),
         ("proof-proved", proofs::proved()),
@@ -404,7 +405,7 @@ fn a_page_has_all_that_the_text_has() {
     assert!(unknown.contains("<span class=\"tag\">undecided</span>"));
     assert!(unknown.contains("<dt>help</dt>"));
     let selection = Selection {
-        max_races: 0,
+        max_findings: 0,
         sources: false,
     };
     let short = render(&proofs::racy(), Format::Html, selection, Style::default());

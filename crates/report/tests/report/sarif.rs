@@ -2,13 +2,13 @@
 //! strict schema beside this file, and the rules a schema can't express.
 
 use crate::{assert_valid, render_json, summaries, validator};
-use finishline_answer::summary::Summary;
-use finishline_report::{Format, exit_status};
+use finishline_answer::{Answer, exit_status};
+use finishline_report::Format;
 use serde_json::{Value, json};
 
 pub(crate) const SCHEMA: &str = include_str!("sarif-subset.schema.json");
 
-fn log(summary: &Summary) -> Value {
+fn log(summary: &Answer) -> Value {
     render_json(summary, Format::Sarif)
 }
 
@@ -107,8 +107,8 @@ fn rules_links_and_exit_codes_are_consistent() {
         let suppressed = summary
             .suppressed
             .as_ref()
-            .map_or(0, |some| some.races.len());
-        let expected = summary.races.len() + suppressed + usize::from(summary.failure.is_some());
+            .map_or(0, |some| some.findings.len());
+        let expected = summary.findings.len() + suppressed + usize::from(summary.failure.is_some());
         assert_eq!(results.len(), expected, "{name}");
         for result in results {
             let index = result["ruleIndex"].as_u64().expect("an index") as usize;
@@ -185,7 +185,8 @@ fn paths_become_uris_and_messages_keep_their_braces() {
     assert!(text.contains(r"\[é{{0}}\](1)/ü.fin:1:1](2)"), "{text}");
 
     let mut absolute = summaries::racy();
-    absolute.races[0].first.place.file = "/home/me/a b.fin".to_string();
+    let frame = &mut absolute.findings[0].first.stack.frames[0];
+    frame.place.as_mut().expect("a place").file = "/home/me/a b.fin".to_string();
     let log = crate::sarif::log(&absolute);
     let location = &log["runs"][0]["results"][0]["locations"][0]["physicalLocation"];
     assert_eq!(

@@ -1,16 +1,20 @@
-//! Summaries as the engine would fill them in, one for each thing a report can say.
+//! Answers about runs of Fin programs, one for each thing a report can say.
 
-use finishline_answer::summary::{
-    AccessSummary, Creation, Failure, Join, Names, Place, RaceSummary, Summary, Suppressed,
-    SuppressionEntry, TaskPath, Watch, WhyParallel,
+use finishline_answer::answer::{About, Answer, Check, Failure, FailurePoint, Watch};
+use finishline_answer::finding::{
+    Finding, FoundAccess, Names, Rule, Seen, Suppressed, SuppressionEntry,
+};
+use finishline_answer::location::Location;
+use finishline_answer::place::{Place, SourceLines};
+use finishline_answer::task::{
+    Created, Creation, Join, JoinConstruct, Relation, Stack, Step, Task, WhyParallel,
 };
 use finishline_answer::verdict::Verdict;
-use finishline_model::Detector;
-use finishline_model::Statistics;
-use finishline_model::event::AccessKind;
+use finishline_model::kinds::NativeAccessKind as AccessKind;
+use finishline_model::{Detector, Statistics};
 
-/// Every summary with the name of its snapshot.
-pub(crate) fn all() -> Vec<(&'static str, Summary)> {
+/// Every answer with the name of its snapshot.
+pub(crate) fn all() -> Vec<(&'static str, Answer)> {
     vec![
         ("racy", racy()),
         ("apparent", apparent()),
@@ -32,23 +36,31 @@ pub(crate) fn all() -> Vec<(&'static str, Summary)> {
 }
 
 /// The example of a race report in the design: the paper's second figure.
-pub(crate) fn racy() -> Summary {
-    Summary {
+pub(crate) fn racy() -> Answer {
+    let answer = Answer {
         verdict: Verdict::Race,
-        races: vec![fig2_race()],
-        distinct_races: 1,
-        racing_locations: names(&["B[0]"], 1),
+        findings: vec![fig2_race()],
+        distinct: 1,
         ..clean("fig2.fin", &["1"])
-    }
+    };
+    with(answer, |check| check.racing_locations = names(&["B[0]"], 1))
 }
 
-pub(crate) fn apparent() -> Summary {
-    let race = RaceSummary {
-        apparent: true,
-        location: "total".to_string(),
-        locations: names(&["total"], 1),
-        occurrences: 4,
-        first: AccessSummary {
+/// The answer with a change of what only checks have.
+fn with(mut answer: Answer, change: impl FnOnce(&mut Check)) -> Answer {
+    let About::Check(check) = &mut answer.about else {
+        panic!("the answer to a check");
+    };
+    change(check);
+    answer
+}
+
+pub(crate) fn apparent() -> Answer {
+    let race = Finding {
+        rule: Rule::Apparent,
+        location: location("total"),
+        seen: seen(names(&["total"], 1), 4),
+        first: FoundAccess {
             isolated: true,
             ..access(
                 AccessKind::Write,
@@ -61,48 +73,47 @@ pub(crate) fn apparent() -> Summary {
             place("bank.fin", 7, 15, "total > 2"),
             task(&[created(1, "forall", 4, &[("i", "1")])]),
         ),
-        why: WhyParallel {
-            task: task(&[created(0, "forall", 4, &[("i", "0")])]),
-            spawned: place("bank.fin", 4, 5, "forall i in 0..n"),
-            join: Some(Join {
-                what: "the end of forall@4".to_string(),
-                place: place("bank.fin", 9, 5, "}"),
-            }),
-        },
+        why: Some(why(
+            task(&[created(0, "forall", 4, &[("i", "0")])]),
+            place("bank.fin", 4, 5, "forall i in 0..n"),
+            end_of("forall", 4),
+            place("bank.fin", 9, 5, "}"),
+        )),
         allocated: None,
-        may_follow: false,
         replay: "finishline check bank.fin 2 --watch total".to_string(),
+        ..fig2_race()
     };
-    Summary {
+    let answer = Answer {
         verdict: Verdict::Apparent,
-        strengthen: Some(
-            "14 other orders of isolated blocks exist: `finishline explore bank.fin 2`".to_string(),
-        ),
-        races: vec![race],
-        distinct_races: 1,
-        racing_locations: names(&["total"], 1),
+        findings: vec![race],
+        distinct: 1,
         ..clean("bank.fin", &["2"])
-    }
+    };
+    with(answer, |check| {
+        check.stronger = Some(
+            "14 other orders of isolated blocks exist: `finishline explore bank.fin 2`".to_string(),
+        );
+        check.racing_locations = names(&["total"], 1);
+    })
 }
 
-pub(crate) fn certified() -> Summary {
+pub(crate) fn certified() -> Answer {
     clean("sum.fin", &["100", "-2.5"])
 }
 
-pub(crate) fn certified_order() -> Summary {
-    Summary {
+pub(crate) fn certified_order() -> Answer {
+    let answer = Answer {
         verdict: Verdict::CertifiedOrder,
-        strengthen: Some("make the isolated blocks commute".to_string()),
-        statistics: Statistics {
-            isolated_blocks: 7,
-            ..certified().statistics
-        },
         ..clean("bank.fin", &[])
-    }
+    };
+    with(answer, |check| {
+        check.stronger = Some("make the isolated blocks commute".to_string());
+        check.statistics.isolated_blocks = 7;
+    })
 }
 
-pub(crate) fn failed() -> Summary {
-    Summary {
+pub(crate) fn failed() -> Answer {
+    Answer {
         verdict: Verdict::Trap,
         failure: Some(failure()),
         ..clean("walk.fin", &["5"])
@@ -110,85 +121,78 @@ pub(crate) fn failed() -> Summary {
 }
 
 /// The race's task was not joined any more: the program failed first.
-pub(crate) fn race_then_failed() -> Summary {
+pub(crate) fn race_then_failed() -> Answer {
     let mut race = fig2_race();
-    race.why.join = None;
-    Summary {
-        races: vec![race],
+    race.why.as_mut().expect("a reason").join = None;
+    Answer {
+        findings: vec![race],
         failure: Some(failure()),
         ..racy()
     }
 }
 
-pub(crate) fn watched() -> Summary {
+pub(crate) fn watched() -> Answer {
     let race = fig2_race();
-    let read = AccessSummary {
+    let read = FoundAccess {
         kind: AccessKind::Read,
         ..race.first.clone()
     };
-    let isolated = AccessSummary {
+    let isolated = FoundAccess {
         isolated: true,
         ..race.second.clone()
     };
-    Summary {
-        watched: Some(Watch {
-            location: "B[0]".to_string(),
+    with(racy(), |check| {
+        check.watched = Some(Watch {
+            location: location("B[0]"),
             accesses: vec![read, race.first, race.second, isolated],
             count: 1004,
-        }),
-        ..racy()
-    }
+        });
+    })
 }
 
-pub(crate) fn watched_in_vain() -> Summary {
-    let watch = Watch {
-        location: "B[9]".to_string(),
-        accesses: vec![],
-        count: 0,
-    };
-    Summary {
-        watched: Some(watch),
-        ..certified()
-    }
+pub(crate) fn watched_in_vain() -> Answer {
+    with(certified(), |check| {
+        check.watched = Some(Watch {
+            location: location("B[9]"),
+            accesses: vec![],
+            count: 0,
+        });
+    })
 }
 
 /// Two pairs out of five, many locations, races that may follow from the first.
-pub(crate) fn truncated() -> Summary {
-    let first = RaceSummary {
-        locations: names(&["B[0]", "B[1]", "B[2]"], 3),
-        occurrences: 5,
+pub(crate) fn truncated() -> Answer {
+    let first = Finding {
+        seen: seen(names(&["B[0]", "B[1]", "B[2]"], 3), 5),
         ..fig2_race()
     };
-    let shown: Vec<String> = (0..20).map(|k| format!("B[{k}]")).collect();
-    let mut second = RaceSummary {
-        locations: Names {
-            shown: shown.clone(),
-            count: 1000,
-        },
-        occurrences: 4321,
+    let shown: Vec<Location> = (0..20).map(|k| location(&format!("B[{k}]"))).collect();
+    let racing = Names { shown, count: 1000 };
+    let mut second = Finding {
+        seen: seen(racing.clone(), 4321),
         may_follow: true,
         ..fig2_race()
     };
     second.first.kind = AccessKind::Read;
-    second.why.join = Some(Join {
-        what: "sync".to_string(),
-        place: place("fig2.fin", 16, 9, "sync"),
+    second.why.as_mut().expect("a reason").join = Some(Join {
+        construct: JoinConstruct::Sync,
+        place: Some(place("fig2.fin", 16, 9, "sync")),
     });
-    Summary {
-        races: vec![first, second],
-        distinct_races: 5,
-        racing_locations: Names { shown, count: 1000 },
+    let answer = Answer {
+        findings: vec![first, second],
+        distinct: 5,
         ..racy()
-    }
+    };
+    with(answer, |check| check.racing_locations = racing)
 }
 
 /// Of five pairs one is shown, one is cut off and three are suppressed.
-pub(crate) fn partly_suppressed() -> Summary {
-    Summary {
-        distinct_races: 5,
+pub(crate) fn partly_suppressed() -> Answer {
+    Answer {
+        distinct: 5,
         suppressed: Some(Suppressed {
             file: "races.supp".to_string(),
-            races: vec![RaceSummary {
+            findings: vec![Finding {
                 may_follow: true,
                 ..fig2_race()
             }],
@@ -199,12 +203,12 @@ pub(crate) fn partly_suppressed() -> Summary {
     }
 }
 
-pub(crate) fn all_suppressed() -> Summary {
-    Summary {
-        races: vec![],
+pub(crate) fn all_suppressed() -> Answer {
+    Answer {
+        findings: vec![],
         suppressed: Some(Suppressed {
             file: EVIL.to_string(),
-            races: vec![fig2_race()],
+            findings: vec![fig2_race()],
             count: 1,
             unmatched: vec![],
         }),
@@ -212,19 +216,19 @@ pub(crate) fn all_suppressed() -> Summary {
     }
 }
 
-pub(crate) fn suppressed_then_failed() -> Summary {
-    Summary {
+pub(crate) fn suppressed_then_failed() -> Answer {
+    Answer {
         failure: Some(failure()),
         ..all_suppressed()
     }
 }
 
 /// The file has an entry, but no race matches it.
-pub(crate) fn suppressed_in_vain() -> Summary {
-    Summary {
+pub(crate) fn suppressed_in_vain() -> Answer {
+    Answer {
         suppressed: Some(Suppressed {
             file: "races.supp".to_string(),
-            races: vec![],
+            findings: vec![],
             count: 0,
             unmatched: vec![SuppressionEntry {
                 line: 3,
@@ -236,156 +240,151 @@ pub(crate) fn suppressed_in_vain() -> Summary {
 }
 
 /// A deep recursion over long statements in two files: nothing fits on a line.
-pub(crate) fn deep() -> Summary {
+pub(crate) fn deep() -> Answer {
     let spawns = |depth: u32| {
-        let creations = (0..depth)
+        let steps: Vec<Step> = (0..depth)
             .map(|k| {
-                created(
-                    k % 2,
-                    "spawn",
-                    12,
-                    &[("low", "0"), ("high", &(1 << (20 - k)).to_string())],
-                )
+                let high = (1 << (20 - k)).to_string();
+                created(k % 2, "spawn", 12, &[("low", "0"), ("high", &high)])
             })
             .collect();
-        TaskPath { creations }
+        task(&steps)
     };
     let long = "table[low + (high - low) / 2, low % 17] = combine(table[lo…";
-    let mut race = fig2_race();
-    race.location = "table[8, 3]".to_string();
-    race.locations = names(&["table[8, 3]"], 1);
-    race.allocated = Some(place(
+    let (tables, library) = (
         "programs/divide-and-conquer/tables.fin",
-        3,
-        17,
-        "new int[n, 17]",
-    ));
-    race.replay =
-        "finishline check programs/divide-and-conquer/tables.fin 1048576 --watch 'table[8, 3]'"
-            .to_string();
-    race.first.place = place("programs/divide-and-conquer/tables.fin", 140, 9, long);
-    race.first.task = spawns(18);
-    race.second.place = place(
-        "programs/divide-and-conquer/tables.fin",
-        9,
-        9,
-        "table[8, 3]",
+        "programs/divide-and-conquer/lib.fin",
     );
-    race.second.task = spawns(9);
-    race.why = WhyParallel {
-        task: spawns(10),
-        spawned: place(
-            "programs/divide-and-conquer/lib.fin",
-            12,
-            5,
-            "spawn solve(low, middle)",
+    let race = Finding {
+        location: location("table[8, 3]"),
+        seen: seen(names(&["table[8, 3]"], 1), 1),
+        allocated: Some(place(tables, 3, 17, "new int[n, 17]")),
+        replay:
+            "finishline check programs/divide-and-conquer/tables.fin 1048576 --watch 'table[8, 3]'"
+                .to_string(),
+        first: access(AccessKind::Write, place(tables, 140, 9, long), spawns(18)),
+        second: access(
+            AccessKind::Write,
+            place(tables, 9, 9, "table[8, 3]"),
+            spawns(9),
         ),
-        join: Some(Join {
-            what: "sync".to_string(),
-            place: place("programs/divide-and-conquer/lib.fin", 14, 5, "sync"),
-        }),
+        why: Some(why(
+            spawns(10),
+            place(library, 12, 5, "spawn solve(low, middle)"),
+            JoinConstruct::Sync,
+            place(library, 14, 5, "sync"),
+        )),
+        ..fig2_race()
     };
-    Summary {
-        races: vec![race],
-        racing_locations: names(&["table[8, 3]"], 1),
-        program: "programs/divide-and-conquer/tables.fin".to_string(),
+    let answer = Answer {
+        findings: vec![race],
+        program: tables.to_string(),
         arguments: vec!["1048576".to_string()],
         ..racy()
-    }
+    };
+    with(answer, |check| {
+        check.racing_locations = names(&["table[8, 3]"], 1)
+    })
 }
 
 /// Names that try to drive the terminal, break out of HTML, or start a URI scheme.
 pub(crate) const EVIL: &str =
     "a\u{1b}[31m<script>alert('x')</script>\"&\r\n\u{202e}\u{9b}[é{0}](1)";
 
-pub(crate) fn hostile() -> Summary {
+pub(crate) fn hostile() -> Answer {
     let evil = || EVIL.to_string();
     let evil_place = || place(&format!("c:{EVIL}/ü.fin"), 1, 1, EVIL);
     let evil_task = || task(&[created(0, "async", 1, &[(EVIL, EVIL)])]);
-    let evil_access = AccessSummary {
-        function: evil(),
+    let evil_access = FoundAccess {
+        stack: Stack::of(EVIL, evil_place()),
         ..access(AccessKind::Write, evil_place(), evil_task())
     };
-    let race = RaceSummary {
-        apparent: false,
-        location: evil(),
-        locations: names(&[EVIL, "x"], 2),
-        occurrences: 2,
+    let race = Finding {
+        location: location(EVIL),
+        seen: seen(names(&[EVIL, "x"], 2), 2),
         first: evil_access.clone(),
         second: evil_access.clone(),
-        why: WhyParallel {
-            task: evil_task(),
-            spawned: evil_place(),
-            join: Some(Join {
-                what: evil(),
-                place: evil_place(),
-            }),
-        },
+        why: Some(why(
+            evil_task(),
+            evil_place(),
+            end_of(EVIL, 1),
+            evil_place(),
+        )),
         allocated: Some(evil_place()),
         may_follow: true,
         replay: evil(),
+        ..fig2_race()
     };
-    Summary {
+    let answer = Answer {
         program: evil(),
         arguments: vec![evil(), String::new(), "it's".to_string()],
-        strengthen: Some(evil()),
-        races: vec![race],
-        racing_locations: names(&[EVIL], 1),
+        findings: vec![race],
         failure: Some(Failure {
             kind: "assertion",
             message: evil(),
-            place: evil_place(),
-            task: evil_task(),
+            at: Some(FailurePoint {
+                place: evil_place(),
+                task: evil_task(),
+            }),
         }),
-        watched: Some(Watch {
-            location: evil(),
+        lines: SourceLines::of_file(&evil_place().file, EVIL),
+        ..racy()
+    };
+    with(answer, |check| {
+        check.stronger = Some(evil());
+        check.racing_locations = names(&[EVIL], 1);
+        check.watched = Some(Watch {
+            location: location(EVIL),
             accesses: vec![evil_access],
             count: 1,
-        }),
-        ..racy()
-    }
+        });
+    })
 }
 
-pub(crate) fn unknown() -> Summary {
-    Summary {
+pub(crate) fn unknown() -> Answer {
+    let answer = Answer {
         verdict: Verdict::Unknown,
-        strengthen: Some("esp-bags judges async: `finishline check x.fin`".to_string()),
-        detector: Detector::SpBags,
         ..clean("x.fin", &[])
-    }
+    };
+    with(answer, |check| {
+        check.stronger = Some("esp-bags judges async: `finishline check x.fin`".to_string());
+        check.detector = Detector::SpBags;
+    })
 }
 
-fn clean(program: &str, arguments: &[&str]) -> Summary {
-    Summary {
+fn clean(program: &str, arguments: &[&str]) -> Answer {
+    Answer {
         program: program.to_string(),
         arguments: arguments.iter().map(|a| a.to_string()).collect(),
-        detector: Detector::EspBags,
         verdict: Verdict::Certified,
-        strengthen: None,
-        races: vec![],
-        distinct_races: 0,
+        findings: vec![],
+        distinct: 0,
         suppressed: None,
-        racing_locations: Names::default(),
         failure: None,
-        watched: None,
-        statistics: Statistics {
-            tasks: 4,
-            finishes: 3,
-            isolated_blocks: 0,
-            accesses: 12,
-            locations: 1,
-            ..Statistics::default()
-        },
+        lines: SourceLines::default(),
+        about: About::Check(Check {
+            detector: Detector::EspBags,
+            stronger: None,
+            racing_locations: Names::default(),
+            watched: None,
+            statistics: Statistics {
+                tasks: 4,
+                finishes: 3,
+                isolated_blocks: 0,
+                accesses: 12,
+                locations: 1,
+                ..Statistics::default()
+            },
+        }),
     }
 }
 
-fn fig2_race() -> RaceSummary {
+fn fig2_race() -> Finding {
     let i = [("i", "0")];
-    RaceSummary {
-        apparent: false,
-        location: "B[0]".to_string(),
-        locations: names(&["B[0]"], 1),
-        occurrences: 1,
+    Finding {
+        rule: Rule::Race,
+        location: location("B[0]"),
+        seen: seen(names(&["B[0]"], 1), 1),
         first: access(
             AccessKind::Write,
             place("fig2.fin", 10, 17, "B[i] += i"),
@@ -396,17 +395,37 @@ fn fig2_race() -> RaceSummary {
             place("fig2.fin", 14, 38, "B[i] = A[i]"),
             task(&[created(1, "async", 14, &i), created(0, "async", 14, &i)]),
         ),
-        why: WhyParallel {
-            task: task(&[created(0, "async", 9, &i)]),
-            spawned: place("fig2.fin", 9, 13, "async { B[i] += i; … }"),
-            join: Some(Join {
-                what: "the end of finish@7".to_string(),
-                place: place("fig2.fin", 16, 5, "}"),
-            }),
-        },
+        why: Some(why(
+            task(&[created(0, "async", 9, &i)]),
+            place("fig2.fin", 9, 13, "async { B[i] += i; … }"),
+            end_of("finish", 7),
+            place("fig2.fin", 16, 5, "}"),
+        )),
         allocated: Some(place("fig2.fin", 5, 13, "new int[size + 2]")),
+        ordered_by: None,
+        claim: None,
         may_follow: false,
         replay: "finishline check fig2.fin 1 --watch 'B[0]'".to_string(),
+    }
+}
+
+fn why(task: Task, spawned: Place, construct: JoinConstruct, at: Place) -> WhyParallel {
+    WhyParallel {
+        relation: Relation::FirstOutlives,
+        task,
+        spawned: Some(spawned),
+        other_spawned: None,
+        join: Some(Join {
+            construct,
+            place: Some(at),
+        }),
+    }
+}
+
+fn end_of(construct: &str, line: u32) -> JoinConstruct {
+    JoinConstruct::EndOf {
+        construct: construct.to_string(),
+        line,
     }
 }
 
@@ -414,18 +433,22 @@ fn failure() -> Failure {
     Failure {
         kind: "out-of-bounds",
         message: "index 5 is out of bounds for an array of 5 elements".to_string(),
-        place: place("walk.fin", 8, 9, "A[i + 1]"),
-        task: task(&[created(4, "async", 7, &[("i", "4")])]),
+        at: Some(FailurePoint {
+            place: place("walk.fin", 8, 9, "A[i + 1]"),
+            task: task(&[created(4, "async", 7, &[("i", "4")])]),
+        }),
     }
 }
 
-fn access(kind: AccessKind, place: Place, task: TaskPath) -> AccessSummary {
-    AccessSummary {
+fn access(kind: AccessKind, place: Place, task: Task) -> FoundAccess {
+    FoundAccess {
+        id: None,
         kind,
         isolated: false,
-        place,
-        function: "main".to_string(),
-        task,
+        stack: Stack::of("main", place),
+        task: Some(task),
+        instance: vec![],
+        machine: None,
     }
 }
 
@@ -434,33 +457,61 @@ pub(crate) fn place(file: &str, line: u32, column: u32, text: &str) -> Place {
         file: file.to_string(),
         line,
         column,
+        width: text.chars().count() as u32,
         text: text.to_string(),
     }
 }
 
-fn task(creations: &[Creation]) -> TaskPath {
-    TaskPath {
-        creations: creations.to_vec(),
+fn task(steps: &[Step]) -> Task {
+    Task {
+        id: 0,
+        steps: steps.to_vec(),
     }
 }
 
-fn created(index: u32, construct: &'static str, line: u32, captures: &[(&str, &str)]) -> Creation {
+fn created(index: u32, construct: &str, line: u32, captures: &[(&str, &str)]) -> Step {
     let captures = captures
         .iter()
         .map(|(n, v)| (n.to_string(), v.to_string()))
         .collect();
-    Creation {
-        index,
-        construct,
-        line,
-        captures,
-        told_by_index: false,
+    Step {
+        operation: construct.to_string(),
+        place: Some(place("", line, 1, "")),
+        created: Created::One(Creation {
+            index,
+            captures,
+            told_by_index: false,
+        }),
     }
+}
+
+/// `B[3]` is an element, `p.x` a field, and everything else a global variable.
+pub(crate) fn location(text: &str) -> Location {
+    let element = text
+        .strip_suffix(']')
+        .and_then(|text| text.rsplit_once('['));
+    if let Some((object, indices)) = element {
+        return Location::Element {
+            object: object.to_string(),
+            indices: indices.split(", ").map(str::to_string).collect(),
+        };
+    }
+    match text.rsplit_once('.') {
+        Some((object, field)) => Location::Field {
+            object: object.to_string(),
+            field: field.to_string(),
+        },
+        None => Location::Global(text.to_string()),
+    }
+}
+
+fn seen(locations: Names, times: u64) -> Seen {
+    Seen { locations, times }
 }
 
 fn names(shown: &[&str], count: u64) -> Names {
     Names {
-        shown: shown.iter().map(|n| n.to_string()).collect(),
+        shown: shown.iter().map(|n| location(n)).collect(),
         count,
     }
 }

@@ -1,7 +1,7 @@
 //! The text report: snapshots, and the rules that hold for every one of them.
 
 use crate::{render, summaries};
-use finishline_answer::summary::Summary;
+use finishline_answer::answer::{About, Answer};
 use finishline_answer::verdict::Verdict;
 use finishline_model::Detector;
 use finishline_report::{Format, Style};
@@ -20,7 +20,7 @@ const COLOR: Style = Style {
     unicode: true,
 };
 
-fn text(summary: &Summary, style: Style) -> String {
+fn text(summary: &Answer, style: Style) -> String {
     render(summary, Format::Text, style)
 }
 
@@ -69,9 +69,9 @@ race: write and write to B[0] are not ordered
 
 #[test]
 fn the_closing_says_how_many_races_are_suppressed() {
-    let closing = |count: usize, distinct: usize| {
+    let closing = |count: u64, distinct: u64| {
         let mut summary = summaries::partly_suppressed();
-        summary.distinct_races = distinct;
+        summary.distinct = distinct;
         summary.suppressed.as_mut().expect("suppressions").count = count;
         let text = text(&summary, PLAIN);
         let lines = text.lines().filter(|line| line.starts_with("suppressed: "));
@@ -126,7 +126,11 @@ fn every_report_closes_with_verdict_and_guarantee() {
     for (name, mut summary) in summaries::all() {
         for verdict in Verdict::ALL {
             for detector in Detector::ALL {
-                (summary.verdict, summary.detector) = (verdict, detector);
+                summary.verdict = verdict;
+                let About::Check(check) = &mut summary.about else {
+                    panic!("a check");
+                };
+                check.detector = detector;
                 let flowing = unfolded(&text(&summary, PLAIN));
                 let line = format!("\n{}: {}\n", verdict.word(), verdict.meaning());
                 assert!(format!("\n{flowing}").contains(&line), "{name}: {flowing}");
@@ -162,7 +166,9 @@ fn what_would_be_stronger_is_said_exactly_if_known() {
         let actual = text(&summary, PLAIN);
         assert_eq!(
             actual.contains("\nstronger: "),
-            summary.strengthen.is_some(),
+            summary
+                .check()
+                .is_some_and(|check| check.stronger.is_some()),
             "{name}"
         );
     }

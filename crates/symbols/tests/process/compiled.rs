@@ -1,6 +1,8 @@
 //! The program of these tests, compiled and run in several ways.
 
-use finishline_answer::native::{Conflict, NativeRun};
+use finishline_answer::location::{Location, Object};
+use finishline_answer::task::{Task, WhyParallel};
+use finishline_answer::{Answer, Finding, FoundAccess};
 use finishline_symbols::{Findings, Question, read, symbolise};
 use std::path::Path;
 use std::process::Command;
@@ -98,7 +100,7 @@ fn run(command: &mut Command) {
 }
 
 /// What is told of each way's run, but for [`LINE_TABLES`].
-pub(crate) fn symbolised() -> Vec<(Way, NativeRun)> {
+pub(crate) fn symbolised() -> Vec<(Way, Answer)> {
     let told = |(number, way)| (way, symbolise(findings(number), &Question::default()));
     let ways = WAYS.into_iter().enumerate();
     ways.take(LINE_TABLES).map(told).collect()
@@ -113,7 +115,23 @@ pub(crate) fn line(mark: &str) -> u32 {
 }
 
 /// One of the five pairs, in the order of the program.
-pub(crate) fn pair(run: &NativeRun, number: usize) -> &Conflict {
-    assert_eq!(run.conflicts.len(), 5);
-    &run.conflicts[number]
+pub(crate) fn pair(run: &Answer, number: usize) -> &Finding {
+    assert_eq!(run.findings.len(), 5);
+    &run.findings[number]
+}
+
+/// What the bytes of a pair are a part of.
+pub(crate) fn object(run: &Answer, number: usize) -> &Object {
+    match &pair(run, number).location {
+        Location::Bytes(bytes) => &bytes.object,
+        other => panic!("{other:?}"),
+    }
+}
+
+pub(crate) fn task_of(access: &FoundAccess) -> &Task {
+    access.task.as_ref().expect("a task")
+}
+
+pub(crate) fn why_of(finding: &Finding) -> &WhyParallel {
+    finding.why.as_ref().expect("a reason")
 }

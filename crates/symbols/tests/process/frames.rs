@@ -1,7 +1,8 @@
 //! Frames, inlining, names, sources, globals.
 
-use crate::compiled::{LINE_TABLES, findings, line, pair, symbolised};
-use finishline_answer::native::{Object, Origin};
+use crate::compiled::{LINE_TABLES, findings, line, object, pair, symbolised, task_of};
+use finishline_answer::location::Object;
+use finishline_answer::task::{Created, Origin};
 use finishline_model::findings::{FindingsFile, ListedModule};
 use finishline_symbols::{Question, parse, symbolise};
 
@@ -74,9 +75,9 @@ fn a_global_is_told_by_its_symbol_and_its_definition() {
             size,
             offset,
             defined,
-        } = &pair(&run, 0).object
+        } = object(&run, 0)
         else {
-            panic!("{:?}", pair(&run, 0).object);
+            panic!("{:?}", object(&run, 0));
         };
         assert_eq!((name.as_str(), *size), ("hist::TABLE", 32), "{way:?}");
         assert_eq!(*offset, 0, "{way:?}");
@@ -91,11 +92,11 @@ fn a_global_is_told_by_its_symbol_and_its_definition() {
 
         let Object::Global {
             name, size, offset, ..
-        } = &pair(&run, 3).object
+        } = object(&run, 3)
         else {
             panic!(
                 "zeroed variables lie outside the file: {:?}",
-                pair(&run, 3).object
+                object(&run, 3)
             );
         };
         assert_eq!(
@@ -114,9 +115,9 @@ fn a_block_and_a_variable_are_told_by_where_they_come_from() {
             offset,
             allocated,
             task,
-        } = &pair(&run, 1).object
+        } = object(&run, 1)
         else {
-            panic!("{:?}", pair(&run, 1).object);
+            panic!("{:?}", object(&run, 1));
         };
         assert_eq!((*size, *offset, task.steps.len()), (128, 24, 0), "{way:?}");
         assert_eq!(
@@ -126,9 +127,9 @@ fn a_block_and_a_variable_are_told_by_where_they_come_from() {
         );
         let Object::Stack {
             function, place, ..
-        } = &pair(&run, 2).object
+        } = object(&run, 2)
         else {
-            panic!("{:?}", pair(&run, 2).object);
+            panic!("{:?}", object(&run, 2));
         };
         assert_eq!(function, "hist::scope", "{way:?}");
         assert_eq!(
@@ -153,9 +154,10 @@ fn without_the_executable_addresses_are_told() {
         shown.function
     );
     assert_eq!((&shown.place, &shown.origin), (&None, &Origin::System));
-    assert_eq!(pair(&run, 0).object, Object::Unknown);
-    assert_eq!(access.task.steps[0].operation, "join");
-    assert_eq!(access.task.steps[0].parts.len(), 3);
+    assert_eq!(*object(&run, 0), Object::Unknown);
+    let step = &task_of(access).steps[0];
+    assert_eq!(step.operation, "join");
+    assert!(matches!(&step.created, Created::Nested(parts) if parts.len() == 3));
 }
 
 #[test]
@@ -172,8 +174,8 @@ fn addresses_of_nothing_harm_nobody() {
         }];
         let findings = parse(file.text().as_bytes()).expect("usable findings");
         let run = symbolise(&findings, &Question::default());
-        assert_eq!(run.conflicts.len(), 5);
-        assert_eq!(run.conflicts[0].first.stack.frames.len(), 4);
+        assert_eq!(run.findings.len(), 5);
+        assert_eq!(run.findings[0].first.stack.frames.len(), 4);
     }
 }
 

@@ -27,18 +27,14 @@ fn functions_lines_and_variables_suppress() {
             suppressions: Some(&suppressions),
             ..Question::default()
         };
-        let all = symbolise(findings, &Question::default()).conflicts;
+        let all = symbolise(findings, &Question::default()).findings;
         let run = symbolise(findings, &question);
         let found = run.suppressed.expect("suppressions");
-        let is_suppressed = |number: &usize| {
-            found
-                .conflicts
-                .iter()
-                .any(|c| c.first == all[*number].first)
-        };
+        let is_suppressed =
+            |number: &usize| found.findings.iter().any(|c| c.first == all[*number].first);
         let numbers: Vec<usize> = (0..all.len()).filter(is_suppressed).collect();
         assert_eq!(numbers, suppressed, "{entries}");
-        assert_eq!(run.conflicts.len() + suppressed.len(), 5);
+        assert_eq!(run.findings.len() + suppressed.len(), 5);
         assert_eq!(run.verdict, Verdict::Race, "a suppressed race is a race");
         assert_eq!(
             found.unmatched.is_empty(),

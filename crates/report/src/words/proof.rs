@@ -1,22 +1,14 @@
-//! The phrases about proofs that more than one format prints. As in [`crate::words`], escaping is the format's duty.
+//! What only a proof says, in words.
 
-use crate::words::{access_at, conflict, count};
-use finishline_answer::proof::{
-    Benign, Confirmation, Kernel, ParameterRange, Proof, Reason, Remark, StaticAccess, StaticRace,
-    Witness,
-};
+use super::count;
+use finishline_answer::claim::{Benign, Confirmation, Witness};
+use finishline_answer::proof::{Kernel, Proof, Reason, Remark};
 use finishline_answer::shell_word;
 use finishline_answer::verdict::{PROOF_GUARANTEE, Verdict};
 use std::fmt::Display;
 
-/// `write and write to B[N] are not ordered, for N ≥ 1`.
-pub(super) fn message(race: &StaticRace) -> String {
-    let conflict = conflict(race.first.kind, race.second.kind, &race.location);
-    format!("{conflict} are not ordered{}", for_which(&race.condition))
-}
-
 /// `, for N ≥ 1`; empty for a condition that always holds.
-pub(super) fn for_which(condition: &str) -> String {
+pub(crate) fn for_which(condition: &str) -> String {
     match when(condition).as_str() {
         "" => String::new(),
         when => format!(", {when}"),
@@ -24,7 +16,7 @@ pub(super) fn for_which(condition: &str) -> String {
 }
 
 /// `for k ≤ N`; empty for a condition that always holds.
-pub(super) fn when(condition: &str) -> String {
+pub(crate) fn when(condition: &str) -> String {
     match condition {
         "" => String::new(),
         condition => format!("for {condition}"),
@@ -32,29 +24,16 @@ pub(super) fn when(condition: &str) -> String {
 }
 
 /// That not all reads could be followed.
-pub(super) const CUT_SHORT: &str =
+pub(crate) const CUT_SHORT: &str =
     "the time allowed was over before all reads were followed; `--timeout` gives more";
 
 /// What a harmless race is.
-pub(super) fn benign(benign: Benign) -> String {
+pub(crate) fn benign(benign: Benign) -> String {
     format!("{}; a race all the same", benign.meaning())
 }
 
-/// `race`, or what is left of one that a run does not have.
-pub(super) fn race_kind(race: &StaticRace) -> &'static str {
-    match race.stands() {
-        true => "race",
-        false => "unconfirmed race",
-    }
-}
-
-/// `write B[i] = C[i] (isolated)`.
-pub(super) fn access(access: &StaticAccess) -> String {
-    access_at(access.kind, &access.place, access.isolated)
-}
-
 /// `at i = N, j = 2`; empty outside of all loops, and for counters that are only named.
-pub(super) fn instance(counters: &[(String, impl Display)]) -> String {
+pub(crate) fn instance(counters: &[(String, impl Display)]) -> String {
     match equations(counters).as_str() {
         "" => String::new(),
         equations => format!("at {equations}"),
@@ -81,7 +60,7 @@ fn mentions(formula: &str, name: &str) -> bool {
 }
 
 /// What a case is called.
-pub(super) fn kind_of_case(witness: &Witness) -> &'static str {
+pub(crate) fn kind_of_case(witness: &Witness) -> &'static str {
     match witness.smallest {
         true => "smallest case",
         false => "case",
@@ -89,14 +68,14 @@ pub(super) fn kind_of_case(witness: &Witness) -> &'static str {
 }
 
 /// `N = 1: B[1], (1) at i = 1, (2) at j = 1`.
-pub(super) fn case(proof: &Proof, witness: &Witness) -> String {
+pub(crate) fn case(proof: &Proof, witness: &Witness) -> String {
     let names = proof.parameters.iter().cloned();
     let arguments: Vec<(String, i64)> = names.zip(witness.arguments.iter().copied()).collect();
     let mut text = match &arguments[..] {
         [] => String::new(),
         some => format!("{}: ", equations(some)),
     };
-    text += &witness.location;
+    text += &witness.location.to_string();
     for (number, counters) in [(1, &witness.first), (2, &witness.second)] {
         if !counters.is_empty() {
             text += &format!(", ({number}) {}", instance(counters));
@@ -106,7 +85,7 @@ pub(super) fn case(proof: &Proof, witness: &Witness) -> String {
 }
 
 /// What a run with the arguments of a case says to it.
-pub(super) fn confirmation(confirmation: &Confirmation) -> String {
+pub(crate) fn confirmation(confirmation: &Confirmation) -> String {
     match confirmation {
         Confirmation::NotRun => "no run was made to confirm it".to_owned(),
         Confirmation::TooCostly => "a run that would confirm it takes too much time or memory".to_owned(),
@@ -123,13 +102,13 @@ pub(super) fn confirmation(confirmation: &Confirmation) -> String {
 }
 
 /// `forall@12:5`.
-pub(super) fn kernel(kernel: &Kernel) -> String {
+pub(crate) fn kernel(kernel: &Kernel) -> String {
     let place = &kernel.place;
     format!("{}@{}:{}", kernel.construct, place.line, place.column)
 }
 
 /// `b[i]: this value is read from shared memory (indirect); undecided: the write of a[b[i]] at 12:9`.
-pub(super) fn reason(reason: &Reason) -> String {
+pub(crate) fn reason(reason: &Reason) -> String {
     let (kind, concerns) = (reason.kind, &reason.concerns);
     let mut text = format!(
         "{}: {} ({})",
@@ -144,7 +123,7 @@ pub(super) fn reason(reason: &Reason) -> String {
 }
 
 /// `no read can see what is written here (dead-write): B[i], for 0 ≤ i < N`.
-pub(super) fn remark(remark: &Remark) -> String {
+pub(crate) fn remark(remark: &Remark) -> String {
     let (kind, location) = (remark.kind, &remark.location);
     let condition = for_which(&remark.condition);
     format!(
@@ -154,23 +133,9 @@ pub(super) fn remark(remark: &Remark) -> String {
     )
 }
 
-/// `proved`, or `proved for n from -4 to 4`.
-pub(super) fn verdict(proof: &Proof) -> String {
-    match stated_range(proof) {
-        Some(range) => format!("{} {range}", proof.verdict),
-        None => proof.verdict.to_string(),
-    }
-}
-
-/// The range that belongs to the verdict. The verdict `unknown` has none.
-pub(super) fn stated_range(proof: &Proof) -> Option<String> {
-    let decided = proof.verdict != Verdict::Unknown;
-    decided.then(|| range(&proof.range)).flatten()
-}
-
 /// `for n from -4 to 4 and m at most 9`; none for an answer about every input.
-fn range(range: &[ParameterRange]) -> Option<String> {
-    let bounds = range.iter().filter_map(|bound| {
+pub(crate) fn range(proof: &Proof) -> Option<String> {
+    let bounds = proof.range.iter().filter_map(|bound| {
         let name = &bound.parameter;
         match (bound.least, bound.greatest) {
             (Some(least), Some(greatest)) => Some(format!("{name} from {least} to {greatest}")),
@@ -183,22 +148,14 @@ fn range(range: &[ParameterRange]) -> Option<String> {
     (!bounds.is_empty()).then(|| format!("for {}", bounds.join(" and ")))
 }
 
-/// What the verdict says.
-pub(super) fn meaning(proof: &Proof) -> &'static str {
-    match range(&proof.range) {
-        Some(_) => proof.verdict.ranged_proof_meaning(),
-        None => proof.verdict.proof_meaning(),
-    }
-}
-
 /// What the answer covers. For an undecided program, what the decided kernels cover.
-pub(super) fn guarantee(proof: &Proof) -> String {
+pub(crate) fn guarantee(verdict: Verdict, proof: &Proof) -> String {
     let any_proved = (proof.kernels.iter()).any(|kernel| kernel.verdict == Verdict::Proved);
-    let guarantee = match range(&proof.range) {
+    let guarantee = match range(proof) {
         Some(range) => format!("{range}, {PROOF_GUARANTEE}"),
         None => PROOF_GUARANTEE.to_owned(),
     };
-    match (proof.verdict, any_proved) {
+    match (verdict, any_proved) {
         (Verdict::Unknown, false) => "none".to_owned(),
         (Verdict::Unknown, true) => format!("for the proved kernels, {guarantee}"),
         _ => guarantee,
@@ -206,12 +163,12 @@ pub(super) fn guarantee(proof: &Proof) -> String {
 }
 
 /// What would establish more.
-pub(super) fn stronger(proof: &Proof) -> Option<String> {
+pub(crate) fn stronger(program: &str, proof: &Proof) -> Option<String> {
     let unknown = |kernel: &Kernel| kernel.verdict == Verdict::Unknown;
     if !proof.kernels.iter().any(unknown) {
         return None;
     }
-    let mut command = format!("finishline check {}", shell_word(&proof.program));
+    let mut command = format!("finishline check {}", shell_word(program));
     for parameter in &proof.parameters {
         command += &format!(" {parameter}");
     }
@@ -224,7 +181,7 @@ pub(super) fn stronger(proof: &Proof) -> Option<String> {
 }
 
 /// `3 kernels (2 proved, 1 unknown), 14 accesses, 30 pairs`.
-pub(super) fn statistics(proof: &Proof) -> String {
+pub(crate) fn statistics(proof: &Proof) -> String {
     let kernels = &proof.kernels;
     let total = |size: fn(&Kernel) -> usize| kernels.iter().map(size).sum::<usize>() as u64;
     let of = |verdict: Verdict| kernels.iter().filter(|k| k.verdict == verdict).count();
@@ -246,7 +203,7 @@ pub(super) fn statistics(proof: &Proof) -> String {
 }
 
 /// `14 accesses, 30 pairs`.
-pub(super) fn compared(accesses: u64, pairs: u64) -> String {
+pub(crate) fn compared(accesses: u64, pairs: u64) -> String {
     format!(
         "{}, {}",
         count(accesses, "access", "accesses"),

@@ -1,0 +1,149 @@
+//! The answer to one question about one program, whichever front end it comes from.
+//!
+//! What all answers have is in [`Answer`] itself. What only one kind has is in its [`About`].
+
+use crate::finding::{Finding, FoundAccess, Names, Suppressed};
+use crate::location::Location;
+use crate::place::{Place, SourceLines};
+use crate::process::{Limit, Process};
+use crate::proof::{Kernel, Proof};
+use crate::task::Task;
+use crate::verdict::Verdict;
+use finishline_model::{Detector, Statistics};
+
+/// What was established, and by which findings.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Answer {
+    /// The program's path as the user gave it, and its arguments. A proof is about all arguments.
+    pub program: String,
+    pub arguments: Vec<String>,
+    pub verdict: Verdict,
+    /// Distinct pairs of accesses that are not suppressed. Runs list them in the order found, at
+    /// most `--max-races`; proofs by kernel, the smallest case first.
+    pub findings: Vec<Finding>,
+    /// How many distinct pairs there were in all, suppressed ones included.
+    pub distinct: u64,
+    /// What the file of suppressions took out of `findings`; none without such a file.
+    pub suppressed: Option<Suppressed>,
+    /// The program failed: what it said. Findings from before are still reported.
+    pub failure: Option<Failure>,
+    /// The source around the findings, as far as it is known.
+    pub lines: SourceLines,
+    pub about: About,
+}
+
+/// What was asked, with what only such answers have.
+#[derive(Clone, Debug, PartialEq)]
+pub enum About {
+    /// One input of a Fin program.
+    Check(Check),
+    /// One process of an instrumented program.
+    Process(Process),
+    /// Every input of a Fin program.
+    Proof(Proof),
+}
+
+/// The part of an answer that only a run of a Fin program has.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Check {
+    pub detector: Detector,
+    /// What would establish more, e.g. a command to run next.
+    pub stronger: Option<String>,
+    pub racing_locations: Names,
+    pub watched: Option<Watch>,
+    pub statistics: Statistics,
+}
+
+/// A program that failed at run time.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Failure {
+    /// A word for machines, e.g. `out-of-bounds`; `process` for a process that failed.
+    pub kind: &'static str,
+    pub message: String,
+    /// None for a process.
+    pub at: Option<FailurePoint>,
+}
+
+/// Where a program failed, and in which task.
+#[derive(Clone, Debug, PartialEq)]
+pub struct FailurePoint {
+    pub place: Place,
+    pub task: Task,
+}
+
+/// Every access to one location, in the order of the run.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Watch {
+    pub location: Location,
+    pub accesses: Vec<FoundAccess>,
+    /// How many there were in all.
+    pub count: u64,
+}
+
+/// Answers about all processes of one command, e.g. the tests of a crate.
+#[derive(Clone, Debug, PartialEq, Default)]
+pub struct Suite {
+    /// The command as the user gave it.
+    pub command: Vec<String>,
+    pub answers: Vec<Answer>,
+    /// What was not checked, and why: doc tests, processes without findings.
+    pub notes: Vec<String>,
+}
+
+impl Answer {
+    /// How many of the distinct pairs are suppressed.
+    pub fn suppressed_count(&self) -> u64 {
+        self.suppressed.as_ref().map_or(0, |some| some.count)
+    }
+
+    /// Pairs were found, and the user wants to hear of none.
+    pub fn all_suppressed(&self) -> bool {
+        let suppressed = self.suppressed_count();
+        suppressed > 0 && suppressed >= self.distinct
+    }
+
+    /// The detector that judged a run.
+    pub fn detector(&self) -> Option<Detector> {
+        match &self.about {
+            About::Check(check) => Some(check.detector),
+            About::Process(process) => Some(process.detector),
+            About::Proof(_) => None,
+        }
+    }
+
+    pub fn check(&self) -> Option<&Check> {
+        match &self.about {
+            About::Check(check) => Some(check),
+            About::Process(_) | About::Proof(_) => None,
+        }
+    }
+
+    pub fn process(&self) -> Option<&Process> {
+        match &self.about {
+            About::Process(process) => Some(process),
+            About::Check(_) | About::Proof(_) => None,
+        }
+    }
+
+    pub fn proof(&self) -> Option<&Proof> {
+        match &self.about {
+            About::Proof(proof) => Some(proof),
+            About::Check(_) | About::Process(_) => None,
+        }
+    }
+
+    /// The kernels of a proof.
+    pub fn kernels(&self) -> &[Kernel] {
+        self.proof().map_or(&[], |proof| &proof.kernels)
+    }
+
+    /// Why a process's verdict says no more than it does.
+    pub fn because(&self) -> Option<Limit> {
+        self.process()?.because
+    }
+
+    /// Whether there was nothing to check: such a process is neither clean nor a reason to worry.
+    pub fn is_idle(&self) -> bool {
+        self.verdict == Verdict::Unknown && self.because() == Some(Limit::NothingParallel)
+    }
+}

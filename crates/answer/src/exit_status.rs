@@ -1,0 +1,68 @@
+//! The exit status that belongs to an answer. It is part of the same contract as the JSON fields.
+//!
+//! | status | for |
+//! |---|---|
+//! | 66 | a race that is not suppressed, apparent ones included, also if the program failed afterwards |
+//! | 3 | a program that failed |
+//! | 4 | `unknown` |
+//! | otherwise | 0, or the status that a process ended with |
+//!
+//! Of a process, every pair counts that it lists: pairs that locks or atomics order are listed only
+//! on demand.
+
+use crate::answer::{About, Answer, Suite};
+use crate::verdict::Verdict;
+
+const FOUND: u8 = 66;
+const FAILED: u8 = 3;
+const UNKNOWN: u8 = 4;
+
+pub fn exit_status(answer: &Answer) -> u8 {
+    let of_program = answer.process().map_or(0, |process| process.status);
+    trouble(answer).unwrap_or(of_program)
+}
+
+/// Whether there is something that is not suppressed.
+pub fn has_findings(answer: &Answer) -> bool {
+    trouble(answer) == Some(FOUND)
+}
+
+/// The exit status of an answer that is not that nothing was found.
+pub fn trouble(answer: &Answer) -> Option<u8> {
+    let racy = matches!(answer.verdict, Verdict::Race | Verdict::Apparent);
+    let found = match &answer.about {
+        About::Check(_) => (racy || answer.distinct > 0) && !answer.all_suppressed(),
+        About::Process(_) => {
+            answer.distinct > answer.suppressed_count() || !answer.findings.is_empty()
+        }
+        // A finding that no run confirms does not count.
+        About::Proof(_) => racy,
+    };
+    if found {
+        Some(FOUND)
+    } else if answer.failure.is_some() || answer.verdict == Verdict::Trap {
+        Some(FAILED)
+    } else if answer.verdict == Verdict::Unknown {
+        Some(UNKNOWN)
+    } else {
+        None
+    }
+}
+
+/// The exit status of a command: the first of 66, 3 and 4 that any process has, else that of a
+/// program.
+///
+/// A process in which nothing was parallel counts only if all are like that: many tests of a crate
+/// have nothing to do with rayon, but if none has, nothing was checked.
+pub fn suite_exit_status(suite: &Suite) -> u8 {
+    let answers = suite.answers.iter();
+    let working: Vec<&Answer> = answers.filter(|answer| !answer.is_idle()).collect();
+    if working.is_empty() {
+        return UNKNOWN;
+    }
+    let has = |status: &u8| working.iter().any(|one| trouble(one) == Some(*status));
+    let worst = [FOUND, FAILED, UNKNOWN].into_iter().find(has);
+    let statuses = working.iter().filter_map(|answer| answer.process());
+    let of_program = || statuses.map(|process| process.status).find(|own| *own != 0);
+    worst.or_else(of_program).unwrap_or(0)
+}

@@ -1,0 +1,156 @@
+//! What an answer about a process of an instrumented program has besides its findings.
+//!
+//! Everything that debug information may lack is an `Option`.
+
+use crate::place::Place;
+use crate::task::{Stack, Task};
+use crate::verdict::Extent;
+use finishline_model::Detector;
+
+/// The part of an answer that only a process has.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Process {
+    /// The test that the process ran, if it was one.
+    pub test: Option<String>,
+    /// The command that shows the same again.
+    pub replay: String,
+    pub detector: Detector,
+    /// For which schedules the answer holds.
+    pub extent: Extent,
+    /// Why the verdict says no more than it does; none if it says all that can be said.
+    pub because: Option<Limit>,
+    /// Atomic operations in the program that the instrumentation leaves out, whether or not the run came to them.
+    pub unseen: Vec<UnseenAtomic>,
+    pub stopped: Option<Stopped>,
+    /// The exit status that the process ended with.
+    pub status: u8,
+    /// What parallel iterators were divided for.
+    pub logical_threads: u32,
+    pub statistics: ProcessStatistics,
+}
+
+/// What kept a verdict from being stronger.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Limit {
+    /// No parallel operation was seen: either there was none, or what was to see it was not active.
+    NothingParallel,
+    /// A task waits for something that no depth-first run can give it.
+    Stopped,
+    /// A thread waits for one that can't go on before it does, and so neither could be followed any more.
+    Unfollowed,
+    /// The findings end before the process did.
+    Incomplete,
+    /// Atomic operations of the program are not seen.
+    Unseen,
+    /// The executable does not tell which code of it is instrumented, so it may contain operations that are not seen.
+    Stripped,
+    /// Threads besides the first were seen.
+    Threads,
+    /// Locks or atomics order conflicting accesses, or may do so.
+    Synchronised,
+}
+
+impl Limit {
+    pub const ALL: [Limit; 8] = [
+        Limit::NothingParallel,
+        Limit::Stopped,
+        Limit::Unfollowed,
+        Limit::Incomplete,
+        Limit::Unseen,
+        Limit::Stripped,
+        Limit::Threads,
+        Limit::Synchronised,
+    ];
+
+    /// The word of JSON reports.
+    pub const fn word(self) -> &'static str {
+        match self {
+            Limit::NothingParallel => "nothing-parallel",
+            Limit::Stopped => "stopped",
+            Limit::Unfollowed => "unfollowed",
+            Limit::Incomplete => "incomplete",
+            Limit::Unseen => "unseen",
+            Limit::Stripped => "stripped",
+            Limit::Threads => "threads",
+            Limit::Synchronised => "synchronised",
+        }
+    }
+
+    /// What was missing, in a sentence.
+    pub const fn because(self) -> &'static str {
+        match self {
+            Limit::NothingParallel => {
+                "nothing was parallel: no operation of rayon was seen on this input"
+            }
+            Limit::Stopped => {
+                "a task waits for what another task does, other than by join or scope; the run was stopped there. Another schedule may go on, so this is no proof of a deadlock, but with few threads it can become one"
+            }
+            Limit::Unfollowed => {
+                "threads wait for each other in a way that could not be followed; from there on nothing was checked"
+            }
+            Limit::Incomplete => "the process ended before its findings were complete",
+            Limit::Unseen => {
+                "the program has atomic operations that are not seen: what they access is not checked, and accesses that they alone order are reported as a race"
+            }
+            Limit::Stripped => {
+                "the executable has no debug information, so it is not known whether it has atomic operations that are not seen"
+            }
+            Limit::Threads => {
+                "threads besides the first took part, and only their order in this run was seen"
+            }
+            Limit::Synchronised => "locks or atomics order conflicting accesses, or may do so",
+        }
+    }
+
+    /// What would establish more.
+    pub const fn stronger(self) -> &'static str {
+        match self {
+            Limit::NothingParallel => {
+                "run it on an input on which it uses rayon, by `cargo finishline`"
+            }
+            Limit::Stopped => "let tasks wait for each other only by join and scope",
+            Limit::Incomplete => "let the program run to its end",
+            Limit::Unseen => {
+                "say the same by `fetch_update`, or by `compare_exchange` in a loop: these are seen"
+            }
+            Limit::Stripped => "leave the executable its debug information",
+            Limit::Threads | Limit::Unfollowed => {
+                "use tasks of rayon instead of threads: of these every schedule is covered"
+            }
+            Limit::Synchronised => {
+                "`--determinacy` lists the conflicts that locks and atomics order"
+            }
+        }
+    }
+}
+
+/// An atomic operation that was compiled without a call of the runtime.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct UnseenAtomic {
+    /// The method of the standard library: `fetch_max`, `fetch_min`; none for an instruction that somebody wrote down as such.
+    pub operation: Option<String>,
+    /// The function that it is a part of, demangled.
+    pub function: String,
+    pub place: Option<Place>,
+}
+
+/// A run that was ended because a task waits in vain.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Stopped {
+    /// What it waits by or for: `futex`, `spin`, `join`, `creator`.
+    pub what: String,
+    pub stack: Stack,
+    pub task: Task,
+}
+
+/// What a process did.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
+pub struct ProcessStatistics {
+    pub tasks: u64,
+    pub finishes: u64,
+    pub accesses: u64,
+    pub atomic_accesses: u64,
+    pub racing_bytes: u64,
+    /// Threads besides the first.
+    pub threads: u64,
+}

@@ -1,0 +1,322 @@
+//! A pair of accesses in words: what they are, why nothing orders them, where the object is from.
+
+use super::{count, names, position, position_in, proof, task};
+use finishline_answer::finding::{
+    Finding, FoundAccess, MachineAccess, Names, OrderedBy, Rule, Synchroniser,
+};
+use finishline_answer::location::{Bytes, Location, Object, shortened};
+use finishline_answer::place::Place;
+use finishline_answer::task::{Created, Join, JoinConstruct, Relation, WhyParallel};
+use finishline_model::kinds::{NativeAccessKind, NativeTaskKind, SynchroniserKind};
+
+pub(crate) const APPARENT_REMARK: &str = "only the order in which the isolated blocks ran \
+     separates (1) and (2); another order might exclude this race or show it";
+
+pub(crate) const MAY_FOLLOW_REMARK: &str =
+    "not the first race of the run: it may be a consequence of an earlier one";
+
+/// `write and write to B[0] are not ordered`.
+pub(crate) fn message(finding: &Finding) -> String {
+    let (first, second) = (&finding.first, &finding.second);
+    let preposition = match (first.kind, second.kind) {
+        (NativeAccessKind::Write, NativeAccessKind::Write) => "to",
+        _ => "of",
+    };
+    let passed_on = finding.ordered_by.as_ref().is_some_and(|by| !by.excludes);
+    let relation = match finding.rule {
+        Rule::Race | Rule::Unconfirmed => "are not ordered",
+        Rule::Apparent => "are ordered only by the isolated blocks of this run",
+        Rule::LockOrdered if passed_on => "are ordered in this run only, by a lock",
+        Rule::LockOrdered => "exclude each other by a lock, and happen in either order",
+        Rule::AtomicOrdered if passed_on => "are ordered in this run only, by atomics",
+        Rule::AtomicOrdered => "happen in either order",
+    };
+    let condition = finding.claim.as_ref().map(|claim| &claim.condition);
+    format!(
+        "{} and {} {preposition} {} {relation}{}",
+        kind(first),
+        kind(second),
+        finding.location,
+        condition.map_or(String::new(), |condition| proof::for_which(condition)),
+    )
+}
+
+/// `write`, `atomic read`.
+pub(crate) fn kind(access: &FoundAccess) -> String {
+    let atomic = access
+        .machine
+        .as_ref()
+        .is_some_and(|machine| machine.atomic);
+    format!(
+        "{}{}",
+        if atomic { "atomic " } else { "" },
+        access.kind.word()
+    )
+}
+
+/// `write B[i] += i (isolated)`, or `write of 8 bytes, holding the lock in hist::TABLE`.
+pub(crate) fn access(access: &FoundAccess) -> String {
+    let kind = kind(access);
+    let Some(MachineAccess { size, locks, .. }) = &access.machine else {
+        let isolated = if access.isolated { " (isolated)" } else { "" };
+        let text = access.place().map_or("", |place| &place.text);
+        return format!("{kind} {text}{isolated}");
+    };
+    let mut text = format!("{kind} of {}", count(*size, "byte", "bytes"));
+    for held in locks {
+        text += &format!(", holding {}", synchroniser(&held.lock));
+        if let Some(place) = &held.place {
+            text += &format!(" taken at {}", position(place));
+        }
+    }
+    text
+}
+
+/// Which task made an access, or which instance of it a proof speaks of: `task main › async@9`,
+/// `at i = N`.
+pub(crate) fn by(access: &FoundAccess) -> String {
+    match &access.task {
+        Some(task) => format!("task {}", task::task(task)),
+        None => proof::instance(&access.instance),
+    }
+}
+
+/// Like [`by`] for both accesses of a pair, told apart by their numbers if need be.
+pub(crate) fn by_both(finding: &Finding) -> [String; 2] {
+    let (first, second) = (&finding.first, &finding.second);
+    match (&first.task, &second.task) {
+        (Some(one), Some(another)) => {
+            task::tasks([one, another]).map(|task| format!("task {task}"))
+        }
+        _ => [by(first), by(second)],
+    }
+}
+
+/// `the lock in byte 0 of a heap block of 16 bytes`.
+pub(crate) fn synchroniser(by: &Synchroniser) -> String {
+    let kind = match by.kind {
+        SynchroniserKind::Lock => "lock",
+        SynchroniserKind::Rwlock => "reader-writer lock",
+        SynchroniserKind::Atomic => "atomic",
+    };
+    match &by.object {
+        Object::Global { name, .. } => format!("the {kind} in {name}"),
+        Object::Heap { size, offset, .. } => {
+            let size = count(*size, "byte", "bytes");
+            format!("the {kind} at byte {offset} of a heap block of {size}")
+        }
+        Object::Stack { function, .. } if function.is_empty() => {
+            format!("the {kind} in a local variable")
+        }
+        Object::Stack { function, .. } => {
+            format!("the {kind} in a local variable of {}", shortened(function))
+        }
+        Object::Unknown => format!("the {kind} at {:#x}", by.address),
+    }
+}
+
+/// What keeps the two accesses from being a race, and where it comes from.
+pub(crate) fn ordered_by(by: &OrderedBy) -> String {
+    let mut text = synchroniser(&by.synchroniser);
+    text += match (by.excludes, by.synchroniser.kind) {
+        (true, _) => ", which both hold",
+        (false, SynchroniserKind::Atomic) => ", released behind (1) and acquired before (2)",
+        (false, _) => ", given up behind (1) and taken before (2)",
+    };
+    if let Some(origin) = object_origin(&by.synchroniser.object) {
+        text += &format!("; {origin}");
+    }
+    text
+}
+
+/// Where the object of a pair comes from; none if nothing is known about it, and in a proof.
+pub(crate) fn origin(finding: &Finding) -> Option<String> {
+    match (&finding.location, &finding.allocated) {
+        _ if finding.claim.is_some() => None,
+        (Location::Bytes(bytes), _) => object_origin(&bytes.object),
+        (location, Some(place)) => Some(format!(
+            "{} was allocated at {}",
+            object(location),
+            position(place)
+        )),
+        (location, None) => Some(format!("{location} is a global variable")),
+    }
+}
+
+/// The object that a location is a part of, or the location itself.
+pub(crate) fn object(location: &Location) -> String {
+    location
+        .object()
+        .map_or(location.to_string(), str::to_owned)
+}
+
+fn object_origin(object: &Object) -> Option<String> {
+    match object {
+        Object::Global {
+            name,
+            size,
+            defined,
+            ..
+        } => {
+            let size = count(*size, "byte", "bytes");
+            let at = defined.as_ref();
+            let at = at.map(|place| format!(", defined at {}:{}", place.file, place.line));
+            Some(format!(
+                "{name} is a static of {size}{}",
+                at.unwrap_or_default()
+            ))
+        }
+        Object::Heap {
+            allocated, task, ..
+        } => {
+            let at = allocated.frame();
+            let at = at.map_or("an unknown place".to_owned(), task::frame);
+            let task = task::task(task);
+            Some(format!("the block was allocated in {at}, by task {task}"))
+        }
+        Object::Stack { task, .. } => {
+            let task = task::task(task);
+            Some(format!("the variable is on the stack of task {task}"))
+        }
+        Object::Unknown => None,
+    }
+}
+
+/// `also at B[1], B[2] (3 locations, 5 times)`; none for a pair seen once.
+pub(crate) fn elsewhere(finding: &Finding, longest: usize) -> Option<String> {
+    let seen = &finding.seen;
+    if let Location::Bytes(Bytes { bytes, .. }) = &finding.location {
+        let all = count(seen.locations.count, "byte", "bytes");
+        return (seen.locations.count > *bytes).then(|| format!("the same at {all} in all"));
+    }
+    let times = count(seen.times, "time", "times");
+    if seen.locations.count > 1 {
+        let shown = seen.locations.shown.iter();
+        let others = Names {
+            shown: shown
+                .filter(|at| **at != finding.location)
+                .cloned()
+                .collect(),
+            count: seen.locations.count - 1,
+        };
+        let locations = count(seen.locations.count, "location", "locations");
+        let others = names(&others, longest);
+        Some(format!("also at {others} ({locations}, {times})"))
+    } else if seen.times > 1 {
+        Some(format!("seen {times}"))
+    } else {
+        None
+    }
+}
+
+/// Why nothing orders the two accesses; none in a proof.
+pub(crate) fn why(finding: &Finding) -> Option<String> {
+    let why = finding.why.as_ref()?;
+    Some(match &finding.first.machine {
+        Some(_) => why_in_process(finding, why),
+        None => why_in_fin(finding, why),
+    })
+}
+
+/// ` at 9:13`, with the file if it is not that of the first access.
+fn at(finding: &Finding, place: &Option<Place>) -> String {
+    let file = finding.first.place().map_or("", |place| &place.file);
+    let place = place.as_ref();
+    place.map_or(String::new(), |place| {
+        format!(" at {}", position_in(place, file))
+    })
+}
+
+/// Which task was spawned too freely, and which join comes too late.
+fn why_in_fin(finding: &Finding, why: &WhyParallel) -> String {
+    let spawned = format!(
+        "{} was spawned{}",
+        culprit(finding, why),
+        at(finding, &why.spawned)
+    );
+    let Some(Join { construct, place }) = &why.join else {
+        return format!("{spawned}; the program failed before any join waited for it");
+    };
+    let article = match construct {
+        JoinConstruct::Sync => "the ",
+        _ => "",
+    };
+    let at = match construct.names_its_line() {
+        true => String::new(),
+        false => at(finding, place),
+    };
+    format!("{spawned}; the first join that waits for it is {article}{construct}{at}, after (2)")
+}
+
+/// The task that runs beside the second access. Its captures are told only where its label alone
+/// would be ambiguous: when another creation on either access's path has the same one.
+fn culprit(finding: &Finding, why: &WhyParallel) -> String {
+    let Some(step) = why.task.steps.last() else {
+        return "main".to_owned();
+    };
+    let label = task::label(step);
+    let tasks = [&finding.first.task, &finding.second.task];
+    let steps = tasks.into_iter().flatten().flat_map(|task| &task.steps);
+    let namesakes = steps.filter(|other| task::label(other) == label).count();
+    match &step.created {
+        Created::One(creation) if namesakes > 1 => label + &task::captures(creation, None),
+        _ => label,
+    }
+}
+
+fn why_in_process(finding: &Finding, why: &WhyParallel) -> String {
+    let at = |place: &Option<Place>| at(finding, place);
+    let kind = why.task.kind();
+    let spawned = at(&why.spawned);
+    let task = match kind {
+        Some(NativeTaskKind::JoinLeft) => format!("the left half of the join{spawned}"),
+        Some(NativeTaskKind::JoinRight) => format!("the right half of the join{spawned}"),
+        Some(NativeTaskKind::Thread) => format!("the thread started{spawned}"),
+        Some(NativeTaskKind::Broadcast) => format!("the task of the broadcast{spawned}"),
+        _ => format!("the task spawned{spawned}"),
+    };
+    let joined = match &why.join {
+        Some(join) => format!("is joined only by {}{}", join.construct, at(&join.place)),
+        None if kind == Some(NativeTaskKind::Thread) => "was not joined before (2)".to_owned(),
+        None => "is joined by nothing but the end of the program".to_owned(),
+    };
+    let operation = |otherwise: &str| match &why.join {
+        Some(Join {
+            construct: JoinConstruct::Operation(operation),
+            place,
+        }) => (operation.clone(), at(place)),
+        _ => (otherwise.to_owned(), String::new()),
+    };
+    match why.relation {
+        Relation::Halves => match operation("join") {
+            (name, at) if name.starts_with("join") => {
+                format!("the two halves of the {name}{at} are not ordered")
+            }
+            (name, at) => format!(
+                "(1) and (2) are in two parts of the {name}{at}, and its parts are not ordered"
+            ),
+        },
+        Relation::Siblings => {
+            let (name, end) = operation("scope");
+            let both = format!("both end only with the {name}{end}; nothing orders them");
+            match why.spawned == why.other_spawned {
+                true => format!("two tasks created{spawned} {both}"),
+                false => {
+                    let other = at(&why.other_spawned);
+                    format!("the tasks created{spawned} and{other} {both}")
+                }
+            }
+        }
+        Relation::FirstOutlives => match &why.join {
+            Some(_) => format!("{task} {joined}, after (2)"),
+            None => format!("{task} {joined}"),
+        },
+        Relation::SecondOutlives => {
+            format!("{task} holds (2), was created before (1) and {joined}")
+        }
+        Relation::SameTask => {
+            "both accesses are told to be of one task, and how they come to be parallel is not known"
+                .to_owned()
+        }
+    }
+}

@@ -1,0 +1,304 @@
+//! The phrases that more than one format prints, so that they never drift apart.
+//!
+//! This file speaks of whole answers, [`finding`] of pairs of accesses, [`task`] of tasks and
+//! stacks, [`proof`] of what only a proof says. Everything returned may contain the user's text as
+//! it is: escaping is the format's duty, with [`printable`] for what a person looks at. Sentences
+//! about verdicts and guarantees are not written here but in `finishline_answer::verdict`.
+
+pub(crate) mod finding;
+pub(crate) mod proof;
+pub(crate) mod task;
+
+use finishline_answer::answer::{About, Answer, Failure, Suite};
+use finishline_answer::finding::{Names, Rule};
+pub(crate) use finishline_answer::location::counted as count;
+use finishline_answer::place::Place;
+use finishline_answer::process::{Limit, Process, Stopped, UnseenAtomic};
+use finishline_answer::verdict::{Extent, Verdict};
+use finishline_answer::{location, shell_word};
+
+/// Operations that are not seen, listed before the rest is counted.
+const MOST_UNSEEN: usize = 8;
+
+/// `fig2.fin:10:17`.
+pub(crate) fn position(place: &Place) -> String {
+    format!("{}:{}:{}", place.file, place.line, place.column)
+}
+
+/// `10:17`, with the file only if it is another one.
+pub(crate) fn position_in(place: &Place, file: &str) -> String {
+    if place.file == file {
+        format!("{}:{}", place.line, place.column)
+    } else {
+        position(place)
+    }
+}
+
+/// `B[0], B[1], … and 7 more`: at most `longest` of them.
+pub(crate) fn names(names: &Names, longest: usize) -> String {
+    let shown: Vec<String> = (names.shown.iter().take(longest))
+        .map(ToString::to_string)
+        .collect();
+    let mut text = shown.join(", ");
+    let more = names.count.saturating_sub(shown.len() as u64);
+    if more > 0 {
+        text += if shown.is_empty() { "" } else { ", … and " };
+        text += &format!("{more} more");
+    }
+    text
+}
+
+/// `and 3 more distinct pairs`, for what is neither shown nor suppressed.
+pub(crate) fn more(answer: &Answer, shown: usize) -> Option<String> {
+    let told = answer.suppressed_count() + shown as u64;
+    let more = answer.distinct.saturating_sub(told);
+    let pairs = || count(more, "more distinct pair", "more distinct pairs");
+    (more > 0).then(|| format!("and {}", pairs()))
+}
+
+/// How many pairs were left out at the user's wish; none if there were none.
+pub(crate) fn suppressed(answer: &Answer) -> Option<String> {
+    let file = &answer.suppressed.as_ref()?.file;
+    let number = answer.suppressed_count();
+    if number == 0 {
+        return None;
+    }
+    if answer.process().is_some() {
+        let pairs = count(number, "pair is", "pairs are");
+        return Some(format!("{pairs} suppressed by {file}"));
+    }
+    Some(match (answer.all_suppressed(), number) {
+        (true, 1) => format!("the only distinct race is suppressed by {file}"),
+        (true, _) => format!("all {number} distinct races are suppressed by {file}"),
+        (false, 1) => format!("1 more distinct race is suppressed by {file}"),
+        (false, _) => format!("{number} more distinct races are suppressed by {file}"),
+    })
+}
+
+/// `proved`, or `proved for n from -4 to 4`.
+pub(crate) fn verdict(answer: &Answer) -> String {
+    match stated_range(answer) {
+        Some(range) => format!("{} {range}", answer.verdict),
+        None => answer.verdict.to_string(),
+    }
+}
+
+/// The range that belongs to the verdict. The verdict `unknown` has none.
+pub(crate) fn stated_range(answer: &Answer) -> Option<String> {
+    let range = proof::range(answer.proof()?);
+    range.filter(|_| answer.verdict != Verdict::Unknown)
+}
+
+/// What the verdict says.
+pub(crate) fn meaning(answer: &Answer) -> &'static str {
+    let verdict = answer.verdict;
+    match &answer.about {
+        About::Check(_) => verdict.meaning(),
+        About::Process(_) => verdict.native_meaning(),
+        About::Proof(proof) => match proof::range(proof) {
+            Some(_) => verdict.ranged_proof_meaning(),
+            None => verdict.proof_meaning(),
+        },
+    }
+}
+
+/// That the program failed, for a verdict that does not say so.
+pub(crate) fn failed_too(answer: &Answer) -> bool {
+    let says_so = match &answer.about {
+        About::Check(_) | About::Proof(_) => answer.verdict == Verdict::Trap,
+        About::Process(_) => answer.verdict != Verdict::Race,
+    };
+    answer.failure.is_some() && !says_so
+}
+
+/// What the answer covers. A detector's sentence is about a whole run: of a program that failed
+/// only a part was seen, and an unknown answer guarantees nothing.
+pub(crate) fn guarantee(answer: &Answer) -> String {
+    match &answer.about {
+        About::Proof(proof) => proof::guarantee(answer.verdict, proof),
+        _ if answer.verdict == Verdict::Unknown => Extent::Nothing.guarantee().to_owned(),
+        About::Check(check) => match &answer.failure {
+            Some(_) => format!("up to the failure, {}", check.detector.guarantee()),
+            None => check.detector.guarantee().to_owned(),
+        },
+        About::Process(process) => {
+            let guarantee = process.extent.guarantee();
+            let threads = process.logical_threads.to_string();
+            let guarantee = guarantee.replace("{threads}", &threads);
+            let cut_short = answer.failure.is_some() || process.stopped.is_some();
+            match cut_short && process.extent != Extent::Nothing {
+                true => format!("up to where the run ended, {guarantee}"),
+                false => guarantee,
+            }
+        }
+    }
+}
+
+/// The guarantee with the detector behind it, if there is one.
+pub(crate) fn guarantee_by(answer: &Answer) -> String {
+    let guarantee = guarantee(answer);
+    match answer.detector() {
+        Some(detector) => format!("{detector}, {guarantee}"),
+        None => guarantee,
+    }
+}
+
+/// What would establish more.
+pub(crate) fn stronger(answer: &Answer) -> Option<String> {
+    match &answer.about {
+        About::Check(check) => check.stronger.clone(),
+        About::Process(process) => {
+            let limit = process.because?;
+            let asked = (answer.findings.iter()).any(|finding| finding.rule != Rule::Race);
+            // If there are races, nothing else is worth establishing, except that they are some.
+            let is_worth_it = limit == Limit::Unseen || (answer.verdict != Verdict::Race && !asked);
+            is_worth_it.then(|| limit.stronger().to_owned())
+        }
+        About::Proof(proof) => proof::stronger(&answer.program, proof),
+    }
+}
+
+/// `index 5 is out of bounds (out-of-bounds)`; a process has no kinds of failures.
+pub(crate) fn failure(failure: &Failure) -> String {
+    match &failure.at {
+        Some(_) => format!("{} ({})", failure.message, failure.kind),
+        None => failure.message.clone(),
+    }
+}
+
+/// What was counted.
+pub(crate) fn statistics(answer: &Answer) -> String {
+    match &answer.about {
+        About::Check(check) => {
+            let did = &check.statistics;
+            [
+                count(did.tasks, "task", "tasks"),
+                count(did.finishes, "finish", "finishes"),
+                count(did.isolated_blocks, "isolated block", "isolated blocks"),
+                count(did.accesses, "access", "accesses"),
+                count(did.locations, "location", "locations"),
+            ]
+            .join(", ")
+        }
+        About::Process(process) => {
+            let did = &process.statistics;
+            [
+                count(did.tasks, "task", "tasks"),
+                count(did.finishes, "finish", "finishes"),
+                count(did.accesses, "access", "accesses"),
+                count(did.atomic_accesses, "atomic access", "atomic accesses"),
+                count(did.threads, "more thread", "more threads"),
+            ]
+            .join(", ")
+        }
+        About::Proof(proof) => proof::statistics(proof),
+    }
+}
+
+/// What was asked, as one would type it in a shell: the program and its arguments, or the command
+/// for one test.
+pub(crate) fn command(answer: &Answer) -> String {
+    if let Some(Process { test, replay, .. }) = answer.process()
+        && test.is_some()
+        && !replay.is_empty()
+    {
+        return replay.clone();
+    }
+    if answer.proof().is_some() {
+        return answer.program.clone();
+    }
+    shell_words(std::iter::once(&answer.program).chain(&answer.arguments))
+}
+
+pub(crate) fn shell_words<'w>(words: impl Iterator<Item = &'w String>) -> String {
+    words
+        .map(|word| shell_word(word))
+        .collect::<Vec<_>>()
+        .join(" ")
+}
+
+/// `a task spins in vain at src/main.rs:7:9`.
+pub(crate) fn stopped(stopped: &Stopped) -> String {
+    let at = task::site(&stopped.stack);
+    match stopped.what.as_str() {
+        "futex" => format!("a task waits in vain for a lock, a message or a signal at {at}"),
+        "spin" => format!("a task spins in vain at {at}"),
+        "join" => format!("a task waits in vain for the end of a thread at {at}"),
+        "creator" => {
+            format!("a thread waits at {at} for another one that can't go on before it does")
+        }
+        what => format!("a task waits in vain ({what}) at {at}"),
+    }
+}
+
+/// `fetch_max at src/main.rs:7:9`.
+pub(crate) fn unseen(atomic: &UnseenAtomic) -> String {
+    let operation = atomic.operation.as_deref().unwrap_or("inline assembly");
+    match &atomic.place {
+        Some(place) => format!("{operation} at {}", position(place)),
+        None => format!("{operation} in {}", location::shortened(&atomic.function)),
+    }
+}
+
+/// The operations that are not seen, the first ones in full; none if there are none.
+pub(crate) fn all_unseen<'r>(processes: impl Iterator<Item = &'r Process>) -> Option<String> {
+    let mut told: Vec<String> = Vec::new();
+    for atomic in processes.flat_map(|process| &process.unseen).map(unseen) {
+        if !told.contains(&atomic) {
+            told.push(atomic);
+        }
+    }
+    let more = told.len().saturating_sub(MOST_UNSEEN);
+    told.truncate(MOST_UNSEEN);
+    if more > 0 {
+        told.push(format!("{more} more"));
+    }
+    let last = told.pop()?;
+    Some(match told.is_empty() {
+        true => last,
+        false => format!("{} and {last}", told.join(", ")),
+    })
+}
+
+/// `3 processes: 1 race, 2 with nothing parallel`.
+pub(crate) fn suite(suite: &Suite) -> String {
+    let mut counts = Vec::new();
+    for verdict in Verdict::ALL {
+        let with = (suite.answers.iter())
+            .filter(|answer| answer.verdict == verdict && !answer.is_idle())
+            .count();
+        if with > 0 {
+            counts.push(format!("{with} {verdict}"));
+        }
+    }
+    match suite.answers.iter().filter(|one| one.is_idle()).count() {
+        0 => {}
+        idle => counts.push(format!("{idle} with nothing parallel")),
+    }
+    let counts = match counts.is_empty() {
+        true => "nothing was checked".to_owned(),
+        false => counts.join(", "),
+    };
+    let processes = count(suite.answers.len() as u64, "process", "processes");
+    format!("{processes}: {counts}")
+}
+
+/// The name of a process among many: its test, or its program.
+pub(crate) fn process_name(answer: &Answer) -> &str {
+    let test = answer.process().and_then(|process| process.test.as_ref());
+    test.unwrap_or(&answer.program)
+}
+
+/// The text with everything that does not show as itself escaped: control characters, which could
+/// drive a terminal, and invisible or direction-changing ones, which could make a report look like
+/// another.
+pub(crate) fn printable(text: &str) -> String {
+    let mut shown = String::with_capacity(text.len());
+    for c in text.chars() {
+        match c {
+            '\\' | '\'' | '"' => shown.push(c),
+            _ => shown.extend(c.escape_debug()),
+        }
+    }
+    shown
+}
