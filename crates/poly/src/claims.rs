@@ -89,7 +89,8 @@ impl<'p> Claims<'p> {
             self.wrong
                 .push(format!("it is {verdict}, claimed {claimed:?}"));
         }
-        let ranges = answer.proof.range.iter().map(|range| {
+        let range = answer.proof.proof().map_or(&[][..], |proof| &proof.range);
+        let ranges = range.iter().map(|range| {
             let end = |word, end: Option<i64>| end.map(|end| format!(" {word} {end}"));
             let ends = [end("at least", range.least), end("at most", range.greatest)];
             let ends: Vec<String> = ends.into_iter().flatten().collect();

@@ -123,7 +123,10 @@ fn judge_input(
     }
     let racing = oracle.racing_locations(Mode::Structure);
     let proof = &answer.proof;
-    if proof.verdict == Verdict::Proved && proof.covers(input) && !racing.is_empty() {
+    if proof.verdict == Verdict::Proved
+        && proof.proof().is_some_and(|it| it.covers(input))
+        && !racing.is_empty()
+    {
         return disagree("proved", format!("{input:?}: {racing:?} race"));
     }
     let integers: Vec<Option<i64>> = input.iter().copied().map(Some).collect();

@@ -87,7 +87,7 @@ fn ask(program: &Program, inputs: &[Vec<i64>], seed: u64) -> Result<Answers, Wro
     }
     let answer = prove(&compiled.hir, &OPTIONS);
     let is_open = answer.proof.verdict == Verdict::Unknown;
-    let kernels = &answer.proof.kernels;
+    let kernels = answer.proof.kernels();
     if is_open && kernels.iter().all(|kernel| kernel.reasons.is_empty()) {
         return wrong("reason", "unknown without a reason");
     }
