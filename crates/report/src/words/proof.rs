@@ -152,7 +152,7 @@ pub(crate) fn range(proof: &Proof) -> Option<String> {
 pub(crate) fn guarantee(verdict: Verdict, proof: &Proof) -> String {
     let any_proved = (proof.kernels.iter()).any(|kernel| kernel.verdict == Verdict::Proved);
     let guarantee = match range(proof) {
-        Some(range) => format!("{range}, {PROOF_GUARANTEE}"),
+        Some(range) => format!("{range}: {PROOF_GUARANTEE}"),
         None => PROOF_GUARANTEE.to_owned(),
     };
     match (verdict, any_proved) {

@@ -265,7 +265,7 @@ fn the_json_has_every_figure() {
         report["accesses"][1],
         json!({
             "line": 10, "column": 13, "kind": "write", "place": "B[i]", "function": "main",
-            "fate": "merged", "by": ["ranges"], "checks": 0, "range_checks": 1,
+            "fate": "merged", "by": ["ranges"], "checks": 0,  "range_checks": 1, "wraps": false,
         })
     );
 }
