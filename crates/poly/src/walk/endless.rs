@@ -13,7 +13,8 @@ use crate::sets::{Result, Set};
 pub(super) struct Endless {
     /// Where the path of the finish ends: the scope of its `sync`.
     scope: usize,
-    tasks: Set,
+    /// One set of instances for each creation in the text.
+    tasks: Vec<Set>,
 }
 
 impl Walker<'_> {
@@ -39,24 +40,38 @@ impl Walker<'_> {
         let ended = std::mem::replace(&mut self.domain, creator);
         let endless = self.domain.subtract(&ended)?;
         if let Some(finish) = self.endless.last_mut() {
-            finish.tasks = finish.tasks.union(&endless)?;
+            finish.tasks.push(endless);
+        }
+        Ok(())
+    }
+
+    /// The number of creations in the innermost finish so far.
+    pub(super) fn endless_so_far(&self) -> usize {
+        self.endless.last().map_or(0, |finish| finish.tasks.len())
+    }
+
+    /// Leaves only those tasks of the creations since then for which a condition holds.
+    pub(super) fn narrow_endless(&mut self, since: usize, condition: &Set) -> Result<()> {
+        if let Some(finish) = self.endless.last_mut() {
+            for tasks in &mut finish.tasks[since..] {
+                *tasks = tasks.intersect(condition)?;
+            }
         }
         Ok(())
     }
 
     /// A finish begins.
-    pub(super) fn begin_waiting(&mut self) -> Result<()> {
+    pub(super) fn begin_waiting(&mut self) {
         self.endless.push(Endless {
             scope: self.path.len() + 1,
-            tasks: self.isl.nothing()?,
+            tasks: Vec::new(),
         });
-        Ok(())
     }
 
     /// A finish ends, if all its tasks do.
     pub(super) fn end_waiting(&mut self) -> Result<()> {
         match self.endless.pop() {
-            Some(finish) => self.stay(&self.in_some_iteration(&finish.tasks)?),
+            Some(finish) => self.stay_for(&finish.tasks),
             None => Ok(()),
         }
     }
@@ -65,9 +80,18 @@ impl Walker<'_> {
     pub(super) fn wait(&mut self, scope: usize) -> Result<()> {
         match self.endless.last() {
             Some(finish) if finish.scope == scope => {
-                self.stay(&self.in_some_iteration(&finish.tasks)?)
+                let tasks = finish.tasks.clone();
+                self.stay_for(&tasks)
             }
             _ => Ok(()),
         }
+    }
+
+    /// Waits for tasks that never end.
+    fn stay_for(&mut self, tasks: &[Set]) -> Result<()> {
+        for tasks in tasks {
+            self.stay(&self.in_some_iteration(tasks)?)?;
+        }
+        Ok(())
     }
 }

@@ -8,7 +8,7 @@
 use super::induction::{first_value, increment, literal};
 use super::references::Turn;
 use super::wrapping::{STEPS, TASKS};
-use super::{Jumps, Value, Walker};
+use super::{Jumps, Made, Value, Walker};
 use crate::facts::Reference;
 use crate::order::Step;
 use crate::sets::{Affine, Result, Set};
@@ -126,6 +126,7 @@ impl Walker<'_> {
         };
         self.inside(inside, |walker| {
             walker.start_iteration(&carried, &number)?;
+            let whole = walker.domain.clone();
             if walker.may_leave(symbol)? && is_plain(condition) {
                 // It is evaluated only if it held before. The first operand that does not fit is
                 // evaluated, too, so it is among these iterations.
@@ -136,7 +137,12 @@ impl Walker<'_> {
                     walker.domain = walker.domain.intersect(&reachable)?;
                 }
             }
+            let misfits = walker.misfits;
             let value = walker.expression(condition)?;
+            if walker.misfits > misfits {
+                // It wraps around, and the loop goes on.
+                walker.domain = whole;
+            }
             holds = walker.condition(value)?;
             // Reached only while it held for all iterations so far, which is said of the whole loop
             // below.
@@ -482,7 +488,7 @@ impl Walker<'_> {
     /// or returned, or the first for which its condition failed.
     fn end_early(
         &mut self,
-        made: (usize, usize),
+        made: Made,
         left: &Left,
         fails: &Set,
         descending: bool,
@@ -497,7 +503,7 @@ impl Walker<'_> {
         let going_on = if self.is_known(&ends)? {
             self.before_the_end(symbol, &ends, descending)?
         } else {
-            self.doubt_barriers(made.1, site);
+            self.doubt_barriers(made.barriers, site);
             let reached = self.unknown(ReasonKind::Unbounded, site)?;
             self.isl.constant(1)?.at_most(&reached)?
         };

@@ -75,6 +75,15 @@ struct Jumps {
     at_continues: Vec<Vec<Option<Value>>>,
 }
 
+/// How much was made until a point of the walk.
+#[derive(Clone, Copy)]
+struct Made {
+    accesses: usize,
+    barriers: usize,
+    /// Groups of tasks of the innermost finish that never end.
+    endless: usize,
+}
+
 pub(crate) struct Walker<'p> {
     isl: &'p Isl,
     program: &'p Program,
@@ -87,6 +96,8 @@ pub(crate) struct Walker<'p> {
     sized: Set,
     /// Operands are taken to fit 64 bits, for a condition that is only tried.
     fits: bool,
+    /// The number of operands so far that are unknown because they may not fit.
+    misfits: usize,
     isolated: bool,
     frames: Vec<Frame>,
     /// Of the loops around, how control left their iterations.
@@ -113,6 +124,7 @@ pub(crate) fn walk(isl: &Isl, program: &Program) -> Result<Facts> {
         domain: isl.everything()?,
         sized: isl.everything()?,
         fits: false,
+        misfits: 0,
         isolated: false,
         frames: Vec::new(),
         jumps: Vec::new(),
@@ -189,7 +201,7 @@ impl Walker<'_> {
     ) -> Result<T> {
         self.facts.finishes.push(FinishFacts { construct, site });
         let index = self.facts.finishes.len() - 1;
-        self.begin_waiting()?;
+        self.begin_waiting();
         let result = self.inside(Step::Finish(index), run);
         self.end_waiting()?;
         result
@@ -369,21 +381,23 @@ impl Walker<'_> {
         })
     }
 
-    /// Leaves only those instances of the accesses and barriers made since then for which a
-    /// condition holds.
-    fn narrow(&mut self, since: (usize, usize), condition: &Set) -> Result<()> {
-        let (accesses, barriers) = since;
-        for access in &mut self.facts.accesses[accesses..] {
+    /// Leaves only those instances of what was made since then for which a condition holds.
+    fn narrow(&mut self, since: Made, condition: &Set) -> Result<()> {
+        for access in &mut self.facts.accesses[since.accesses..] {
             access.domain = access.domain.intersect(condition)?;
         }
-        for barrier in &mut self.facts.barriers[barriers..] {
+        for barrier in &mut self.facts.barriers[since.barriers..] {
             barrier.domain = barrier.domain.intersect(condition)?;
         }
-        Ok(())
+        self.narrow_endless(since.endless, condition)
     }
 
-    fn made(&self) -> (usize, usize) {
-        (self.facts.accesses.len(), self.facts.barriers.len())
+    fn made(&self) -> Made {
+        Made {
+            accesses: self.facts.accesses.len(),
+            barriers: self.facts.barriers.len(),
+            endless: self.endless_so_far(),
+        }
     }
 
     /// A `sync`. One under a condition on data may wait or not: then it is as if it did not, and a

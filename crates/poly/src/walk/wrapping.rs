@@ -77,6 +77,7 @@ impl Walker<'_> {
         if self.facts.excluded.add(self.isl, &inputs)? {
             Ok(operand)
         } else {
+            self.misfits += 1;
             self.unknown(ReasonKind::Wraps, site)
         }
     }
