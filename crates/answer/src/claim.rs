@@ -1,4 +1,5 @@
-//! Races that a proof claims: for which inputs, the smallest case, and what a run of that case showed.
+//! Races that a proof claims: for which inputs, the smallest case, and what a run of that case
+//! showed.
 
 use crate::location::Location;
 
@@ -7,7 +8,8 @@ use crate::location::Location;
 pub struct Claim {
     /// The kernel of the pair, by index.
     pub kernel: usize,
-    /// For which parameters, and if counters are needed to say so, for which instances: `N ≥ 1`. Empty: always.
+    /// For which parameters, and if counters are needed to say so, for which instances: `N ≥ 1`.
+    /// Empty: always.
     pub condition: String,
     /// The smallest case, or a larger one that a run has confirmed.
     pub witness: Option<Witness>,

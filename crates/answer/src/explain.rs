@@ -1,5 +1,5 @@
-//! What became of the checks of a program, access by access, in the user's words. The engine fills it in; a report only
-//! formats it.
+//! What became of the checks of a program, access by access, in the user's words. The engine fills
+//! it in; a report only formats it.
 
 use finishline_model::source::Site;
 use finishline_model::{AccessKind, Passes};
@@ -12,7 +12,8 @@ pub struct Explanation {
     pub source: String,
     /// The passes that were made.
     pub passes: Passes,
-    /// Every shared access of the source, in its order: by place, a read before the write of the same place.
+    /// Every shared access of the source, in its order: by place, a read before the write of the
+    /// same place.
     pub accesses: Vec<ExplainedAccess>,
 }
 

@@ -50,7 +50,8 @@ pub enum Rule {
     Unconfirmed,
     /// A lock: both held it, or one gave it up behind its access and the other took it then.
     LockOrdered,
-    /// Both are atomic and happen at once, in either order; or a release and an acquire came in between.
+    /// Both are atomic and happen at once, in either order; or a release and an acquire came in
+    /// between.
     AtomicOrdered,
 }
 
@@ -103,7 +104,8 @@ pub struct FoundAccess {
     pub stack: Stack,
     /// None in a proof.
     pub task: Option<Task>,
-    /// In a proof, which instances: counters of the enclosing loops in terms of the parameters, `i = N`.
+    /// In a proof, which instances: counters of the enclosing loops in terms of the parameters, `i
+    /// = N`.
     pub instance: Vec<(String, String)>,
     /// Only in a process.
     pub machine: Option<MachineAccess>,
@@ -145,8 +147,8 @@ pub struct Synchroniser {
 #[derive(Clone, Debug, PartialEq)]
 pub struct OrderedBy {
     pub synchroniser: Synchroniser,
-    /// Both were made under it, so they exclude each other. Else it was released behind the first access and acquired
-    /// before the second.
+    /// Both were made under it, so they exclude each other. Else it was released behind the first
+    /// access and acquired before the second.
     pub excludes: bool,
 }
 

@@ -19,7 +19,8 @@ pub struct Process {
     pub extent: Extent,
     /// Why the verdict says no more than it does; none if it says all that can be said.
     pub because: Option<Limit>,
-    /// Atomic operations in the program that the instrumentation leaves out, whether or not the run came to them.
+    /// Atomic operations in the program that the instrumentation leaves out, whether or not the run
+    /// came to them.
     pub unseen: Vec<UnseenAtomic>,
     pub stopped: Option<Stopped>,
     /// The exit status that the process ended with.
@@ -36,13 +37,15 @@ pub enum Limit {
     NothingParallel,
     /// A task waits for something that no depth-first run can give it.
     Stopped,
-    /// A thread waits for one that can't go on before it does, and so neither could be followed any more.
+    /// A thread waits for one that can't go on before it does, and so neither could be followed any
+    /// more.
     Unfollowed,
     /// The findings end before the process did.
     Incomplete,
     /// Atomic operations of the program are not seen.
     Unseen,
-    /// The executable does not tell which code of it is instrumented, so it may contain operations that are not seen.
+    /// The executable does not tell which code of it is instrumented, so it may contain operations
+    /// that are not seen.
     Stripped,
     /// Threads besides the first were seen.
     Threads,
@@ -127,7 +130,8 @@ impl Limit {
 /// An atomic operation that was compiled without a call of the runtime.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct UnseenAtomic {
-    /// The method of the standard library: `fetch_max`, `fetch_min`; none for an instruction that somebody wrote down as such.
+    /// The method of the standard library: `fetch_max`, `fetch_min`; none for an instruction that
+    /// somebody wrote down as such.
     pub operation: Option<String>,
     /// The function that it is a part of, demangled.
     pub function: String,

@@ -13,7 +13,8 @@ use std::time::Duration;
 pub struct Proof {
     /// The parameters of main, in order.
     pub parameters: Vec<String>,
-    /// The inputs that the answer covers, a bound for each parameter that has one. Empty: every input.
+    /// The inputs that the answer covers, a bound for each parameter that has one. Empty: every
+    /// input.
     pub range: Vec<ParameterRange>,
     /// In the order of the source.
     pub kernels: Vec<Kernel>,
@@ -53,7 +54,8 @@ pub struct ParameterRange {
 /// A part of the program that was judged by itself.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Kernel {
-    /// `finish`, `forall`, `begin_finish`, `sync scope`, `program`, or `call` for one that could not be unfolded.
+    /// `finish`, `forall`, `begin_finish`, `sync scope`, `program`, or `call` for one that could
+    /// not be unfolded.
     pub construct: &'static str,
     pub place: Place,
     /// `proved`, `race` or `unknown`.

@@ -66,7 +66,8 @@ pub fn check(facts: &CheckFacts) -> (Verdict, Option<String>) {
 pub struct ProcessFacts {
     /// A pair is ordered by nothing.
     pub racy: bool,
-    /// The run was ended, [`Limit::Stopped`], or could not be followed any more, [`Limit::Unfollowed`].
+    /// The run was ended, [`Limit::Stopped`], or could not be followed any more,
+    /// [`Limit::Unfollowed`].
     pub stopped: Option<Limit>,
     pub failed: bool,
     /// The findings are there, and complete.

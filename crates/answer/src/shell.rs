@@ -6,7 +6,8 @@ pub fn shell_word(word: &str) -> String {
     if !word.is_empty() && word.chars().all(plain) {
         word.to_owned()
     } else if word.chars().any(is_invisible) {
-        // The only quoting in which such a character can be written so that it does not reach the terminal as it is.
+        // The only quoting in which such a character can be written so that it does not reach the
+        // terminal as it is.
         let mut quoted = String::from("$'");
         for c in word.chars() {
             match c {

@@ -6,13 +6,15 @@
 //! | `FILE:LINE` | one of the two is at this line (`*`: any) of the file: its path, or the end of it from a `/` on |
 //! | a name | every location at which the two race has this name, or another of the file, or belongs to an object that has |
 //!
-//! `*` stands for any characters; white space in a name does not count. Blank lines and lines that begin with `#` are
-//! skipped; elsewhere `#` is a part of the name, as in `B#2`. Names have no colon: an entry with one that is neither of the
-//! first two forms is a mistake, and every mistake of a file is told.
+//! `*` stands for any characters; white space in a name does not count. Blank lines and lines that
+//! begin with `#` are skipped; elsewhere `#` is a part of the name, as in `B#2`. Names have no
+//! colon: an entry with one that is neither of the first two forms is a mistake, and every mistake
+//! of a file is told.
 //!
-//! A suppressed pair still races. Suppressions choose what is shown and counted, never what is established: the verdict and
-//! the racing locations are made without them. Cost: (pairs + their locations) × entries; every entry is tried on
-//! everything, so that one that matches nothing any more is known.
+//! A suppressed pair still races. Suppressions choose what is shown and counted, never what is
+//! established: the verdict and the racing locations are made without them. Cost: (pairs + their
+//! locations) × entries; every entry is tried on everything, so that one that matches nothing any
+//! more is known.
 
 use crate::finding::SuppressionEntry;
 use std::fmt;
@@ -179,7 +181,8 @@ impl Pattern {
         Pattern { first, rest }
     }
 
-    /// The pieces must follow each other; each is best taken as early as possible, the last one at the end.
+    /// The pieces must follow each other; each is best taken as early as possible, the last one at
+    /// the end.
     fn matches(&self, text: &str) -> bool {
         let Some((middle, last)) = &self.rest else {
             return text == self.first;
@@ -271,7 +274,8 @@ mod tests {
         Suppressions::parse("s.txt", text).expect("well-formed entries")
     }
 
-    /// A pair in `lib/sort.fin`: a write in `merge` at line 7, a read in `sort` at line 12, at these locations.
+    /// A pair in `lib/sort.fin`: a write in `merge` at line 7, a read in `sort` at line 12, at
+    /// these locations.
     fn suppresses(matcher: &mut Matcher, locations: &[&str]) -> bool {
         let access = |function, line| Accessed {
             function,

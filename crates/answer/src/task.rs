@@ -85,7 +85,8 @@ impl Task {
 #[derive(Clone, Debug, PartialEq, Default)]
 pub struct Stack {
     pub frames: Vec<Frame>,
-    /// The frame to show as the place: the innermost of the user's with a line, else the best there is.
+    /// The frame to show as the place: the innermost of the user's with a line, else the best there
+    /// is.
     pub shown: Option<usize>,
 }
 
@@ -152,11 +153,13 @@ impl Origin {
     }
 }
 
-/// Why nothing orders two accesses: the task that holds one of them, and the join that comes too late.
+/// Why nothing orders two accesses: the task that holds one of them, and the join that comes too
+/// late.
 #[derive(Clone, Debug, PartialEq)]
 pub struct WhyParallel {
     pub relation: Relation,
-    /// The task, among the tasks of one access and those around it, that runs beside the other access.
+    /// The task, among the tasks of one access and those around it, that runs beside the other
+    /// access.
     pub task: Task,
     /// Where that task was created.
     pub spawned: Option<Place>,

@@ -88,7 +88,8 @@ impl Verdict {
         }
     }
 
-    /// The same of an instrumented program, which synchronises by locks and atomics where Fin has isolated blocks.
+    /// The same of an instrumented program, which synchronises by locks and atomics where Fin has
+    /// isolated blocks.
     pub const fn native_meaning(self) -> &'static str {
         match self {
             Verdict::CertifiedOrder => {
@@ -122,7 +123,8 @@ impl Extent {
         Extent::Nothing,
     ];
 
-    /// The guarantee, in one sentence; `{threads}` stands for the number of threads parallel iterators were divided for.
+    /// The guarantee, in one sentence; `{threads}` stands for the number of threads parallel
+    /// iterators were divided for.
     pub const fn guarantee(self) -> &'static str {
         match self {
             Extent::EverySchedule => {

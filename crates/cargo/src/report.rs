@@ -1,7 +1,9 @@
-//! From runs to reports: what the findings of each process amount to, and one document about all of them.
+//! From runs to reports: what the findings of each process amount to, and one document about all of
+//! them.
 //!
-//! What is established, and in which words, is decided by `finishline-symbols` and `finishline-report`; here it is only put together. A
-//! process that left no findings is never passed over: its verdict is that nothing is known.
+//! What is established, and in which words, is decided by `finishline-symbols` and
+//! `finishline-report`; here it is only put together. A process that left no findings is never
+//! passed over: its verdict is that nothing is known.
 
 use crate::Problem;
 use crate::options::{Color, Format, Subcommand};
@@ -84,7 +86,8 @@ impl<'a> Reporter<'a> {
             let is_run_itself =
                 Path::new(&findings.executable).file_name() == run.program.file_name();
             heard |= is_run_itself;
-            // Of a process that the run started we know neither how it ended nor what the user calls it.
+            // Of a process that the run started we know neither how it ended nor what the user
+            // calls it.
             let question = match is_run_itself {
                 true => question.clone(),
                 false => Question {

@@ -74,7 +74,13 @@ pub(crate) struct ProgramOptions {
     pub(crate) arguments: Vec<String>,
 
     /// Memory the program may use, e.g. 512M or 4G
-    #[arg(long, value_name = "SIZE", default_value = "4G", allow_hyphen_values = true, value_parser = parse_size)]
+    #[arg(
+        long,
+        value_name = "SIZE",
+        default_value = "4G",
+        allow_hyphen_values = true,
+        value_parser = parse_size
+    )]
     pub(crate) memory: u64,
 
     /// Run the program by the reference interpreter, instead of compiling it
@@ -82,7 +88,13 @@ pub(crate) struct ProgramOptions {
     pub(crate) interpret: bool,
 
     /// Threads to run on; programs run on one so far
-    #[arg(long, value_name = "N", default_value = "1", allow_hyphen_values = true, value_parser = parse_threads)]
+    #[arg(
+        long,
+        value_name = "N",
+        default_value = "1",
+        allow_hyphen_values = true,
+        value_parser = parse_threads
+    )]
     pub(crate) threads: u32,
 
     #[command(flatten)]
@@ -128,7 +140,13 @@ pub(crate) struct CheckOptions {
     pub(crate) checks: ChecksOptions,
 
     /// The most distinct races to report
-    #[arg(long, value_name = "N", default_value = "20", allow_hyphen_values = true, value_parser = parse_count)]
+    #[arg(
+        long,
+        value_name = "N",
+        default_value = "20",
+        allow_hyphen_values = true,
+        value_parser = parse_count
+    )]
     pub(crate) max_races: usize,
 
     /// Leave out the races listed in this file, by race:FUNCTION, FILE:LINE or the name of a
@@ -161,7 +179,13 @@ pub(crate) struct ProveOptions {
     pub(crate) arguments: Vec<String>,
 
     /// The time for each kernel; one that takes longer is unknown
-    #[arg(long, value_name = "SECONDS", default_value = "10", allow_hyphen_values = true, value_parser = parse_seconds)]
+    #[arg(
+        long,
+        value_name = "SECONDS",
+        default_value = "10",
+        allow_hyphen_values = true,
+        value_parser = parse_seconds
+    )]
     pub(crate) timeout: Duration,
 
     /// Also list who wrote what each read reads, writes that nobody reads and reads of what nobody
@@ -170,7 +194,13 @@ pub(crate) struct ProveOptions {
     pub(crate) sources: bool,
 
     /// The most distinct races to report
-    #[arg(long, value_name = "N", default_value = "20", allow_hyphen_values = true, value_parser = parse_count)]
+    #[arg(
+        long,
+        value_name = "N",
+        default_value = "20",
+        allow_hyphen_values = true,
+        value_parser = parse_count
+    )]
     pub(crate) max_races: usize,
 
     /// The form of the report: text, json, sarif or html
@@ -192,7 +222,12 @@ pub(crate) struct ChecksOptions {
     /// Which accesses are checked: full (every one), sequential (not those of sequential code),
     /// optimised (none that can be done without), unproved (the same without proofs), or some of
     /// the passes, with commas between. Only the cost differs
-    #[arg(long = "checks", value_name = "CHECKS", default_value = "optimised", value_parser = parse_passes)]
+    #[arg(
+        long = "checks",
+        value_name = "CHECKS",
+        default_value = "optimised",
+        value_parser = parse_passes
+    )]
     pub(crate) passes: Passes,
 }
 
@@ -252,11 +287,23 @@ pub(crate) struct BenchProveOptions {
     pub(crate) only: Vec<&'static Block>,
 
     /// How often everything is measured
-    #[arg(long, value_name = "N", default_value_t = 11, allow_hyphen_values = true, value_parser = clap::value_parser!(u32).range(1..))]
+    #[arg(
+        long,
+        value_name = "N",
+        default_value_t = 11,
+        allow_hyphen_values = true,
+        value_parser = clap::value_parser!(u32).range(1..)
+    )]
     pub(crate) runs: u32,
 
     /// The time for each kernel; one that takes longer is unknown
-    #[arg(long, value_name = "SECONDS", default_value = "10", allow_hyphen_values = true, value_parser = parse_seconds)]
+    #[arg(
+        long,
+        value_name = "SECONDS",
+        default_value = "10",
+        allow_hyphen_values = true,
+        value_parser = parse_seconds
+    )]
     pub(crate) timeout: Duration,
 
     /// Write the figures to this file, as a table for spreadsheets
@@ -283,7 +330,13 @@ pub(crate) struct EspBagsOptions {
     pub(crate) only: Vec<&'static Benchmark>,
 
     /// How often everything is measured
-    #[arg(long, value_name = "N", default_value_t = 5, allow_hyphen_values = true, value_parser = clap::value_parser!(u32).range(1..))]
+    #[arg(
+        long,
+        value_name = "N",
+        default_value_t = 5,
+        allow_hyphen_values = true,
+        value_parser = clap::value_parser!(u32).range(1..)
+    )]
     pub(crate) runs: u32,
 
     /// Also measure what each pass that leaves checks out does alone: the paper's Fig. 14, with

@@ -15,8 +15,8 @@ use std::thread;
 /// any machine.
 const BUDGET: Budget = Budget::Operations(1_000_000);
 
-/// The accesses that can go unchecked in a run with these arguments, and those that integers which may wrap around
-/// keep from it. None if that is not asked for.
+/// The accesses that can go unchecked in a run with these arguments, and those that integers which
+/// may wrap around keep from it. None if that is not asked for.
 pub(crate) fn harmless(program: hir::Program, arguments: &[Datum], passes: Passes) -> Harmless {
     if !passes.contains(Pass::Proved) {
         return Harmless::default();

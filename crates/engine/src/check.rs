@@ -1,12 +1,15 @@
-//! Can the result depend on the schedule? One depth-first run under a detector answers; more runs name what it found.
+//! Can the result depend on the schedule? One depth-first run under a detector answers; more runs
+//! name what it found.
 //!
-//! 1. The **first pass** has the smallest cells and gives the exact set of racing locations. A clean run is the only one.
-//! 2. The **second pass** follows these locations alone and gives the pairs of accesses ([`crate::second_pass`]). It also gives
-//!    the names of locations ([`crate::names`]) and the accesses to a watched one ([`crate::watch`]).
+//! 1. The **first pass** has the smallest cells and gives the exact set of racing locations. A
+//!    clean run is the only one.
+//! 2. The **second pass** follows these locations alone and gives the pairs of accesses
+//!    ([`crate::second_pass`]). It also gives the names of locations ([`crate::names`]) and the
+//!    accesses to a watched one ([`crate::watch`]).
 //! 3. A **story** gives names to the tasks involved ([`crate::story`]).
 //!
-//! Only one run's memory is alive at a time. A run that does not do the same as the first, which takes a system that runs
-//! out of memory, is not believed.
+//! Only one run's memory is alive at a time. A run that does not do the same as the first, which
+//! takes a system that runs out of memory, is not believed.
 
 use crate::depth_first::{End, Outcome};
 use crate::question::{CheckError, Ending, Question};
@@ -27,7 +30,8 @@ use finishline_model::Statistics;
 use finishline_model::{Detector, TaskId};
 use std::io::Write;
 
-/// The paths of a report have about so many tasks at most, all together: one path alone can have a million.
+/// The paths of a report have about so many tasks at most, all together: one path alone can have a
+/// million.
 const MOST_ON_PATHS: usize = 100_000;
 
 /// The cheapest detector that can judge all the program uses.
@@ -155,7 +159,8 @@ impl<'m> Judged<'_, 'm> {
             verdict,
             findings: reported.iter().map(|race| teller.race(*race)).collect(),
             distinct: match (&pairs.incomplete, pairs.pairs.len()) {
-                // There is at least one that nobody is known to suppress, though it could not be found.
+                // There is at least one that nobody is known to suppress, though it could not be
+                // found.
                 (Some(_), found) => found.max(sorted.suppressed.len() + 1),
                 (None, found) => found,
             } as u64,
@@ -203,7 +208,8 @@ impl<'m> Judged<'_, 'm> {
         racing.filter(|racing| !racing.is_empty())
     }
 
-    /// Which accesses race at the racing locations, the names of these, and the accesses to the watched one.
+    /// Which accesses race at the racing locations, the names of these, and the accesses to the
+    /// watched one.
     fn second_pass(&self) -> (Pairs, Rerun<'m>) {
         let (Ok(findings), Some(racing)) = (&self.findings, self.racing()) else {
             let question = self.question;

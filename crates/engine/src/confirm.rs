@@ -1,11 +1,16 @@
 //! Races that were found without running the program, held to runs of it.
 //!
-//! The smallest case of such a race has arguments for `main`. The program is run on them, and the race is *confirmed* if the same two accesses of the
-//! source race in that run, by definition: the [oracle](finishline_detect::oracle) knows every pair. The run also tells what the location is called, which depends on how many
-//! objects of that name there were before. Small cases are prone to fail, by an index out of bounds of an empty array say: if the run fails before it gets
-//! there, or does not end, larger cases are tried, and one that is confirmed takes the place of the smallest. A race that a run does not have is not counted any longer: neither by its kernel's verdict nor by the program's.
+//! The smallest case of such a race has arguments for `main`. The program is run on them, and the
+//! race is *confirmed* if the same two accesses of the source race in that run, by definition: the
+//! [oracle](finishline_detect::oracle) knows every pair. The run also tells what the location is
+//! called, which depends on how many objects of that name there were before. Small cases are prone
+//! to fail, by an index out of bounds of an empty array say: if the run fails before it gets there,
+//! or does not end, larger cases are tried, and one that is confirmed takes the place of the
+//! smallest. A race that a run does not have is not counted any longer: neither by its kernel's
+//! verdict nor by the program's.
 //!
-//! Nobody asked for these runs, so they must be short: arguments are small, and so are the steps and the memory that a run may take.
+//! Nobody asked for these runs, so they must be short: arguments are small, and so are the steps
+//! and the memory that a run may take.
 
 use crate::arguments;
 use crate::depth_first::{self, End, Program};

@@ -1,11 +1,13 @@
-//! What became of the checks of a program: which accesses a first pass still pays for, and who took the others out.
+//! What became of the checks of a program: which accesses a first pass still pays for, and who took
+//! the others out.
 //!
-//! Nothing is recorded for this on the way. The passes name themselves at each access whose check they touch
-//! ([`finishline_ir::Unchecked`]), and the checks that are left are counted in the very form of the program that is run. One access of the
-//! source can be several there: functions and loops are copied.
+//! Nothing is recorded for this on the way. The passes name themselves at each access whose check
+//! they touch ([`finishline_ir::Unchecked`]), and the checks that are left are counted in the very
+//! form of the program that is run. One access of the source can be several there: functions and
+//! loops are copied.
 //!
-//! Only code that can run counts, as far as calls and jumps tell: neither what main can't reach nor the bodies that are left of
-//! functions whose calls were all inlined. Linear in the program.
+//! Only code that can run counts, as far as calls and jumps tell: neither what main can't reach nor
+//! the bodies that are left of functions whose calls were all inlined. Linear in the program.
 
 use crate::executor::Forms;
 use finishline_answer::explain::{ExplainedAccess, Explanation, Fate};
@@ -13,8 +15,8 @@ use finishline_ir::{Function, FunctionId, Module, Op, Operand};
 use finishline_model::{AccessId, AccessKind, Pass, Passes};
 use std::collections::BTreeSet;
 
-/// Explains the checks of what [`crate::check`] runs first. Some accesses are not proved only because integers may
-/// wrap around.
+/// Explains the checks of what [`crate::check`] runs first. Some accesses are not proved only
+/// because integers may wrap around.
 pub fn explain(forms: &Forms, wrapping: &BTreeSet<AccessId>) -> Explanation {
     let (written, run) = (forms.module(), forms.checked());
     let source = &written.source;
@@ -68,7 +70,8 @@ struct Tally {
 impl Tally {
     fn fate(self, by: Passes) -> Fate {
         match (self.alone, self.in_range) {
-            // Without a pass that took it, a check goes only with code that turned out never to run.
+            // Without a pass that took it, a check goes only with code that turned out never to
+            // run.
             (0, 0) if by.is_empty() => Fate::Unreachable,
             (0, 0) => Fate::Removed,
             (0, _) => Fate::Merged,

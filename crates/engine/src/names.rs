@@ -1,11 +1,11 @@
 //! What the user calls things: locations, places in the source, captured values.
 //!
-//! An object has the name of what it was first bound to, `B`; the second object of that name is `B#2`. So a name stands
-//! for one location of a run, and of every run with the same input.
+//! An object has the name of what it was first bound to, `B`; the second object of that name is
+//! `B#2`. So a name stands for one location of a run, and of every run with the same input.
 //!
-//! Objects are counted as a run tells of them, and only those are remembered that have a location to be named: given from
-//! the start, or searched by its name. Memory is proportional to these and to the distinct names of the source. Cost of an
-//! allocation: one binary search.
+//! Objects are counted as a run tells of them, and only those are remembered that have a location
+//! to be named: given from the start, or searched by its name. Memory is proportional to these and
+//! to the distinct names of the source. Cost of an allocation: one binary search.
 
 use finishline_answer::{Location as Told, Place};
 use finishline_ir::listener::{Allocated, Shape};
@@ -197,7 +197,8 @@ impl Search {
         }
     }
 
-    /// Whether this is the first object with a location of the name; `earlier` ones had the object's name before.
+    /// Whether this is the first object with a location of the name; `earlier` ones had the
+    /// object's name before.
     fn finds(&mut self, module: &Module, object: &Allocated<'_>, earlier: u64) -> bool {
         if self.found.is_some() {
             return false;
@@ -279,7 +280,8 @@ pub(crate) fn place(source: &SourceMap, site: SiteId) -> Place {
     }
 }
 
-/// The captured values of a task that runs the function: numbers with a name, which tell tasks apart.
+/// The captured values of a task that runs the function: numbers with a name, which tell tasks
+/// apart.
 pub(crate) fn shown_captures(function: &Function, values: &[Datum]) -> Vec<(String, String)> {
     let captures = function.parameters.iter().zip(values);
     captures
@@ -294,7 +296,8 @@ mod tests {
     use finishline_ir::{Const, FunctionId, Global, StructId, StructLayout};
     use finishline_model::source::AllocationInfo;
 
-    /// Globals `n` and `total`, a struct with the fields `x` and `y`; allocations called `B`, `p`, and `B` again.
+    /// Globals `n` and `total`, a struct with the fields `x` and `y`; allocations called `B`, `p`,
+    /// and `B` again.
     fn module() -> Module {
         let allocation = |name: &&str| AllocationInfo {
             site: SiteId(0),
@@ -342,7 +345,8 @@ mod tests {
         }
     }
 
-    /// Locations 2 to 7 are `B`, 8 and 9 `p`, then comes an empty `B`, 10 to 13 are the third one, 14 and 15 `p#2`.
+    /// Locations 2 to 7 are `B`, 8 and 9 `p`, then comes an empty `B`, 10 to 13 are the third one,
+    /// 14 and 15 `p#2`.
     const OBJECTS: [(u32, Shape<&[u64]>); 5] = [
         (1, Shape::Array(&[2, 3])),
         (2, PAIR),

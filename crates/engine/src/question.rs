@@ -1,8 +1,9 @@
 //! A program with its input, and the depth-first runs that answer questions about it.
 //!
-//! A depth-first run is deterministic: however often it is repeated, the events are the same. Only the first one is heard; the
-//! others find out more in silence. What can differ is the system's memory, so what a repeated run did is compared with
-//! the first one ([`Ending`]) before anything is concluded from it.
+//! A depth-first run is deterministic: however often it is repeated, the events are the same. Only
+//! the first one is heard; the others find out more in silence. What can differ is the system's
+//! memory, so what a repeated run did is compared with the first one ([`Ending`]) before anything
+//! is concluded from it.
 
 use crate::executor::{Forms, Input};
 use crate::suppressions::Suppressions;
@@ -31,8 +32,8 @@ pub struct Question<'m> {
     pub suppressions: Option<Suppressions>,
     /// The name of a location whose accesses are listed.
     pub watch: Option<String>,
-    /// What has been done so far, over all runs, for whoever shows progress: instructions if they are interpreted, tasks created
-    /// if they are compiled.
+    /// What has been done so far, over all runs, for whoever shows progress: instructions if they
+    /// are interpreted, tasks created if they are compiled.
     pub progress: AtomicU64,
 }
 
@@ -101,8 +102,8 @@ impl<L: Listener> Drive for Again<'_, '_, L> {
 /// What a run did and how it ended: equal for runs that did the same.
 #[derive(Clone, PartialEq, Debug)]
 pub(crate) struct Ending {
-    /// Which error, where and in which task. Not what was in use then: compiled code can't tell a number from a reference on its
-    /// stack, and may find other objects in use each time.
+    /// Which error, where and in which task. Not what was in use then: compiled code can't tell a
+    /// number from a reference on its stack, and may find other objects in use each time.
     failed: Option<(&'static str, SiteId, TaskId)>,
     tasks: u64,
     finishes: u64,

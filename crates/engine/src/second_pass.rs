@@ -1,12 +1,15 @@
-//! Which accesses race at the racing locations, and what else a second run tells: names, and the accesses to a watched location.
+//! Which accesses race at the racing locations, and what else a second run tells: names, and the
+//! accesses to a watched location.
 //!
-//! The first pass gives the exact set of racing locations; here the program is run again and these are followed with their
-//! accesses ([`finishline_detect::sited`]). That takes some hundred bytes a location, so no more than a fixed number are followed
-//! in one run. If there are more, the first ones come first, and further runs follow the others for as long as the answer may
-//! still depend on them: until there is a pair that is neither apparent nor suppressed. Then the rest is left, and
-//! [`Pairs::incomplete`] says so.
+//! The first pass gives the exact set of racing locations; here the program is run again and these
+//! are followed with their accesses ([`finishline_detect::sited`]). That takes some hundred bytes a
+//! location, so no more than a fixed number are followed in one run. If there are more, the first
+//! ones come first, and further runs follow the others for as long as the answer may still depend
+//! on them: until there is a pair that is neither apparent nor suppressed. Then the rest is left,
+//! and [`Pairs::incomplete`] says so.
 //!
-//! A run that does not end as the first one did is not believed, and what it would have told is missing.
+//! A run that does not end as the first one did is not believed, and what it would have told is
+//! missing.
 
 use crate::names::Names;
 use crate::question::{Again, Ending, Question};
@@ -30,8 +33,8 @@ pub(crate) struct Pairs {
 }
 
 impl Pairs {
-    /// Whether the race of this number may be a consequence of an earlier one: only the first that is not apparent surely is none,
-    /// and the first of all.
+    /// Whether the race of this number may be a consequence of an earlier one: only the first that
+    /// is not apparent surely is none, and the first of all.
     pub(crate) fn may_follow(&self, number: usize) -> bool {
         let first_real = self.pairs.iter().position(is_real);
         !self.in_order || number > 0 && first_real != Some(number)

@@ -1,9 +1,11 @@
-//! One more run, to tell about a few tasks: how they came to be, what they captured, and which join first waited for them.
+//! One more run, to tell about a few tasks: how they came to be, what they captured, and which join
+//! first waited for them.
 //!
-//! Which tasks matter is known only after a race is found, and a program may have millions; so the run is repeated and
-//! only the wanted ones and their ancestors are remembered. That a task is an ancestor of a wanted one is known when that is
-//! created. In a depth-first run all its ancestors are under way then, so a stack of the tasks under way is enough. No join has
-//! waited for any of them before.
+//! Which tasks matter is known only after a race is found, and a program may have millions; so the
+//! run is repeated and only the wanted ones and their ancestors are remembered. That a task is an
+//! ancestor of a wanted one is known when that is created. In a depth-first run all its ancestors
+//! are under way then, so a stack of the tasks under way is enough. No join has waited for any of
+//! them before.
 
 use crate::names::{place, shown_captures};
 use crate::question::Question;
@@ -21,7 +23,8 @@ pub(crate) struct Story<'m> {
     wanted: FxHashSet<TaskId>,
     /// The last of them to be created.
     last: Option<TaskId>,
-    /// The tasks under way, the innermost last, as long as a wanted one may come. `main` is left out.
+    /// The tasks under way, the innermost last, as long as a wanted one may come. `main` is left
+    /// out.
     under_way: Vec<UnderWay>,
     /// The wanted tasks and their ancestors, `main` left out.
     tasks: FxHashMap<TaskId, Created>,
@@ -162,7 +165,8 @@ impl<'m> Story<'m> {
         }
     }
 
-    /// Remembers the innermost task and its ancestors. If a task is remembered already, so are its ancestors.
+    /// Remembers the innermost task and its ancestors. If a task is remembered already, so are its
+    /// ancestors.
     fn remember_those_under_way(&mut self) {
         for under_way in self.under_way.iter_mut().rev() {
             let Some(created) = under_way.created.take() else {

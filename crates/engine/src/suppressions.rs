@@ -1,6 +1,8 @@
-//! The pairs of a run of Fin, sorted by the user's suppressions: those to report, and those to leave out.
+//! The pairs of a run of Fin, sorted by the user's suppressions: those to report, and those to
+//! leave out.
 //!
-//! What an entry means is decided in `finishline_answer::suppressions`; here pairs get the names that entries speak of.
+//! What an entry means is decided in `finishline_answer::suppressions`; here pairs get the names
+//! that entries speak of.
 
 use crate::names::Names;
 use finishline_answer::finding::SuppressionEntry;

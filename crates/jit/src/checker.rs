@@ -3,7 +3,7 @@
 //! ```text
 //! Unchecked   nothing is compiled                    finishline run
 //! Inlined     the fast path inline, cells beside the objects, the detector behind it
-//! Told        a call that tells of every access      second passes, watches, comparisons with the interpreter
+//! Told        a call that tells of every access      second passes, watches, comparisons
 //! ```
 
 use finishline_detect::inline::{FastPath, Inline};

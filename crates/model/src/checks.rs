@@ -1,4 +1,5 @@
-//! The passes that remove checks, by name: what `--checks` takes and what a report says of an access without one.
+//! The passes that remove checks, by name: what `--checks` takes and what a report says of an
+//! access without one.
 
 use std::fmt;
 

@@ -13,17 +13,20 @@
 //! - a task releases the locks that it holds, before it ends;
 //! - a location is accessed only after the `Alloc` that covers it.
 //!
-//! A finish is *in reach* of a task if the task opened it, if it waits for the task, or if it was in reach of whoever opened
-//! the one that waits for the task when that was opened.
+//! A finish is *in reach* of a task if the task opened it, if it waits for the task, or if it was
+//! in reach of whoever opened the one that waits for the task when that was opened.
 //!
-//! An atomic access is one made while holding [`LockId::ATOMIC`]. Locks exclude each other; `Release` and `Acquire`
-//! tell that something written was read: whatever came before the release has happened before the acquire. What is *glimpsed* is
-//! acquired too, but nothing that comes behind the end of the glimpse may rely on it: in another schedule the task would not have got there.
+//! An atomic access is one made while holding [`LockId::ATOMIC`]. Locks exclude each other;
+//! `Release` and `Acquire` tell that something written was read: whatever came before the release
+//! has happened before the acquire. What is *glimpsed* is acquired too, but nothing that comes
+//! behind the end of the glimpse may rely on it: in another schedule the task would not have got
+//! there.
 //!
 //! In a depth-first run a child's whole life lies between its `TaskBegin` and the next event of its
-//! parent; in other runs events of several tasks interleave. In between are runs that are depth-first but for tasks of the root finish that
-//! are suspended, while they have no finish open and no child running, and resumed: between its `Resume` and its next `Suspend` or its end a
-//! task is in the place of a child of whoever was running.
+//! parent; in other runs events of several tasks interleave. In between are runs that are
+//! depth-first but for tasks of the root finish that are suspended, while they have no finish open
+//! and no child running, and resumed: between its `Resume` and its next `Suspend` or its end a task
+//! is in the place of a child of whoever was running.
 
 use crate::ids::{AccessId, AllocationId, FinishId, Location, LockId, ObjectId, SiteId, TaskId};
 use crate::kinds::NativeAccessKind;
@@ -156,7 +159,8 @@ pub enum Event {
     Release {
         task: TaskId,
         object: ObjectId,
-        /// The earlier releases of the object still count, as where a value was read and replaced in one.
+        /// The earlier releases of the object still count, as where a value was read and replaced
+        /// in one.
         continues: bool,
     },
     /// The task has seen what the latest releases of the object left in it.
@@ -164,8 +168,8 @@ pub enum Event {
         task: TaskId,
         object: ObjectId,
     },
-    /// What the one object holds the other one holds as well from here on: as where a value is written that passes on what was released before,
-    /// or one is read that will be acquired later.
+    /// What the one object holds the other one holds as well from here on: as where a value is
+    /// written that passes on what was released before, or one is read that will be acquired later.
     Relay {
         task: TaskId,
         from: ObjectId,
@@ -173,7 +177,8 @@ pub enum Event {
         /// What the other one held before still counts.
         continues: bool,
     },
-    /// As `Acquire`, but what the task has learnt so it may rely on only until the next `GlimpseEnd`.
+    /// As `Acquire`, but what the task has learnt so it may rely on only until the next
+    /// `GlimpseEnd`.
     Glimpse {
         task: TaskId,
         object: ObjectId,
@@ -187,7 +192,8 @@ pub enum Event {
     Suspend {
         task: TaskId,
     },
-    /// A suspended task goes on, whichever is running. It is the running one until it ends or is suspended again.
+    /// A suspended task goes on, whichever is running. It is the running one until it ends or is
+    /// suspended again.
     Resume {
         task: TaskId,
     },

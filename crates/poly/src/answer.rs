@@ -212,8 +212,9 @@ fn dataflow(words: &Words, proof: &mut Proof) -> Result<()> {
         let (kind, set) = words.objects.questionable(index)?;
         let Some(set) = set else { continue };
         // What is true of one call of a function may not be of another.
+        let globals = &words.program.globals;
         let is_meant = kind == RemarkKind::NeverWritten
-            && matches!(access.place, Touched::Global(it) if words.program.globals[it.index()].is_given);
+            && matches!(access.place, Touched::Global(it) if globals[it.index()].is_given);
         if !set.is_empty()? && others.count() == 1 && !is_meant {
             proof.remarks.push(words.remark(kind, index, &set)?);
         }

@@ -4,11 +4,11 @@
 //! loops with their counters, tasks and finishes. A depth-first run executes instances in the
 //! lexicographic order of their paths. Two instances *diverge* where their paths first differ: in
 //! different iterations of a loop, or at two statements of a sequence. Look at the earlier path
-//! below that point. If a finish comes before any task, or if there is no task, the earlier instance
-//! happens before the later one. Otherwise they run in parallel.
+//! below that point. If a finish comes before any task, or if there is no task, the earlier
+//! instance happens before the later one. Otherwise they run in parallel.
 //!
-//! So the order is a union of few cases, each a conjunction of linear conditions. The same holds for
-//! its complement among the pairs in lexicographic order: no negation is needed.
+//! So the order is a union of few cases, each a conjunction of linear conditions. The same holds
+//! for its complement among the pairs in lexicographic order: no negation is needed.
 //!
 //! A `sync` waits for all tasks created before it in its scope. The path does not show it, so pairs
 //! with a `sync` in between are taken out.

@@ -2,10 +2,10 @@
 //!
 //! A set is taken out of isl once, as [systems](System) of linear conditions. Each integer has a
 //! range, and conditions narrow ranges: in `c + Σ aₖxₖ ≥ 0` the greatest values of all other terms
-//! bound each term from below. Where a range stays wide, the other integers are eliminated. Then the
-//! search tries each value of one open integer, wanted integers first. For the others one value that
-//! satisfies the conditions is enough. A point is found when all conditions have been looked at
-//! with all integers determined, so points are exact.
+//! bound each term from below. Where a range stays wide, the other integers are eliminated. Then
+//! the search tries each value of one open integer, wanted integers first. For the others one value
+//! that satisfies the conditions is enough. A point is found when all conditions have been looked
+//! at with all integers determined, so points are exact.
 
 use crate::sets::{Linear, Result, Set, System};
 use crate::symbols::{Kind, Symbol};

@@ -1,4 +1,5 @@
-//! The order of a program's accesses for given arguments, pair by pair. Tests compare it with a run.
+//! The order of a program's accesses for given arguments, pair by pair. Tests compare it with a
+//! run.
 
 use crate::facts::AccessIndex;
 use crate::instances::{Instance, Names, Pair, counters, of_facts};

@@ -1,8 +1,8 @@
 //! What dataflow tells besides races: dead writes, reads of starting values, benign races.
 //!
 //! Memory can't be observed after the program has ended, so a write counts only if a read sees it.
-//! Where something is unknown, the sources of a read are a superset. So a write that is no source is
-//! dead, whatever the unknown values are.
+//! Where something is unknown, the sources of a read are a superset. So a write that is no source
+//! is dead, whatever the unknown values are.
 
 use crate::facts::{AccessIndex, Stored};
 use crate::objects::Objects;

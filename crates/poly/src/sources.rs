@@ -1,8 +1,8 @@
 //! Dataflow (§4 of the paper): which writes a read can see, instance by instance.
 //!
 //! A write w is a *source* of a read v of the same location under two conditions: v does not happen
-//! before w, and no write x happens between them (w before x before v). In a program without races a
-//! read has one source, or it sees the starting value. All this is decided by instance, since the
+//! before w, and no write x happens between them (w before x before v). In a program without races
+//! a read has one source, or it sees the starting value. All this is decided by instance, since the
 //! order of two statements says nothing in a common loop. Only a write that depends on nothing
 //! unknown overwrites others, because only that one surely happens.
 

@@ -124,7 +124,8 @@ pub fn write_suite(
     }
 }
 
-/// Writes what stands below the reports of a command's processes: how many there were of each verdict.
+/// Writes what stands below the reports of a command's processes: how many there were of each
+/// verdict.
 pub fn write_summary(suite: &Suite, style: Style, out: &mut dyn io::Write) -> io::Result<()> {
     text::write_summary(suite, style, out)
 }

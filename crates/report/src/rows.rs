@@ -13,7 +13,8 @@ pub(crate) struct Row {
 }
 
 impl Page {
-    /// The lines that hold the two accesses of a race together: of the first, below it, of the second.
+    /// The lines that hold the two accesses of a race together: of the first, below it, of the
+    /// second.
     pub(crate) fn frame(&self) -> [&'static str; 3] {
         match self.style.unicode {
             true => ["┌─", "│", "└─"],
@@ -21,8 +22,8 @@ impl Page {
         }
     }
 
-    /// Rows with their columns aligned. If one would be too long, all details go on lines of their own,
-    /// and if that is not enough, all accesses too.
+    /// Rows with their columns aligned. If one would be too long, all details go on lines of their
+    /// own, and if that is not enough, all accesses too.
     pub(crate) fn rows(&mut self, rows: &[Row]) {
         let cleaned: Vec<[String; 3]> = rows
             .iter()

@@ -3,16 +3,17 @@
 //! A finding is a result at its first access. The message links to the second access, since viewers
 //! show only related locations that a message links to; where the task was created, the join, locks
 //! and the origin of the object are related locations too. Accesses of a process have stacks, and a
-//! code flow from the creation of their task. What leaves a kernel undecided is a result at the place
-//! that would have to change, and so is a remark. A clean answer is a run without results. A place
-//! that is not known is a logical location alone. Regions have a start only: the text of a place is
-//! folded to one line, so it is told in messages and not claimed to be the region's snippet.
+//! code flow from the creation of their task. What leaves a kernel undecided is a result at the
+//! place that would have to change, and so is a remark. A clean answer is a run without results. A
+//! place that is not known is a logical location alone. Regions have a start only: the text of a
+//! place is folded to one line, so it is told in messages and not claimed to be the region's
+//! snippet.
 //!
 //! One log has one run, however many processes there were, since code hosts take one run a tool:
 //! each process is an invocation, and a result says by its provenance which one it comes from.
 //!
-//! [SARIF 3.11.5]: braces in a message are doubled. [SARIF 3.11.6]: brackets in a link's text have a
-//! backslash before them. [SARIF 3.27.23]: either every result says whether it is suppressed, or
+//! [SARIF 3.11.5]: braces in a message are doubled. [SARIF 3.11.6]: brackets in a link's text have
+//! a backslash before them. [SARIF 3.27.23]: either every result says whether it is suppressed, or
 //! none does. What is absent is left out.
 
 use crate::Selection;

@@ -120,15 +120,18 @@ mod tests {
             (json!({"races": pair("atomic-ordered")}), synchronised),
             (json!({"synchronised": true}), synchronised),
             (
-                json!({"statistics": {"atomic_accesses": 1, "lock_ordered": 0, "atomic_ordered": 1}}),
+                json!({"statistics": {"atomic_accesses": 1, "lock_ordered": 0,
+                "atomic_ordered": 1}}),
                 synchronised,
             ),
             (
-                json!({"statistics": {"atomic_accesses": 1, "lock_ordered": 1, "atomic_ordered": 0}}),
+                json!({"statistics": {"atomic_accesses": 1, "lock_ordered": 1,
+                "atomic_ordered": 0}}),
                 synchronised,
             ),
             (
-                json!({"statistics": {"atomic_accesses": 1, "lock_ordered": 0, "atomic_ordered": 0}}),
+                json!({"statistics": {"atomic_accesses": 1, "lock_ordered": 0,
+                "atomic_ordered": 0}}),
                 (Certified, EverySchedule, None),
             ),
             (

@@ -1,4 +1,5 @@
-//! The debug information of an ELF file as `gimli` reads it. All sections are copied to memory: what is looked for may be anywhere in them.
+//! The debug information of an ELF file as `gimli` reads it. All sections are copied to memory:
+//! what is looked for may be anywhere in them.
 
 use gimli::{Dwarf, EndianRcSlice, RunTimeEndian};
 use object::{Object, ObjectSection, ReadCache};

@@ -1,10 +1,10 @@
 //! The findings of an instrumented process, read and checked.
 //!
-//! The format is [`finishline_model::findings`]. The file comes from a process that may have crashed,
-//! been killed or written over its own memory, so nothing in it is believed. [`parse`] refuses a file
-//! of another format or version, and one that names a stack, task or finish that does not exist,
-//! lists an id twice, or has a task that does not descend from `main`. Code behind it can follow ids
-//! without asking. Cost: linear in the file.
+//! The format is [`finishline_model::findings`]. The file comes from a process that may have
+//! crashed, been killed or written over its own memory, so nothing in it is believed. [`parse`]
+//! refuses a file of another format or version, and one that names a stack, task or finish that
+//! does not exist, lists an id twice, or has a task that does not descend from `main`. Code behind
+//! it can follow ids without asking. Cost: linear in the file.
 
 use finishline_model::findings::{FindingsFile, ListedFinish, ListedObject, ListedTask, Parsed};
 use finishline_model::kinds::NativeTaskKind;

@@ -1,9 +1,10 @@
 //! What to call a function, and whose it is.
 //!
-//! Symbols of both of Rust's mangling schemes become readable paths without hashes. Whose code it is decides where the user looks and
-//! what a stack leaves out. The file says it best, since a generic function of a library is compiled into whoever uses it: the
-//! standard library's files lie below `/rustc/…/library`, packages' below cargo's registry or its git checkouts. Without such a file, the
-//! crate at the front of the symbol decides.
+//! Symbols of both of Rust's mangling schemes become readable paths without hashes. Whose code it
+//! is decides where the user looks and what a stack leaves out. The file says it best, since a
+//! generic function of a library is compiled into whoever uses it: the standard library's files lie
+//! below `/rustc/…/library`, packages' below cargo's registry or its git checkouts. Without such a
+//! file, the crate at the front of the symbol decides.
 
 use finishline_answer::task::Origin;
 
@@ -77,8 +78,9 @@ fn unversioned(package: &str) -> &str {
     version.map_or(package, |(at, _)| &package[..at])
 }
 
-/// The crate of a path; none for a name that is no path, as those of C. A method of a trait is the code of whoever wrote the
-/// implementation: the type's crate, unless the type is of the standard library.
+/// The crate of a path; none for a name that is no path, as those of C. A method of a trait is the
+/// code of whoever wrote the implementation: the type's crate, unless the type is of the standard
+/// library.
 fn crate_of(function: &str) -> Option<&str> {
     let Some(inside) = function.strip_prefix('<') else {
         // Paths among the generic arguments are those of other functions.
@@ -139,14 +141,16 @@ pub(crate) fn method(function: &str) -> Option<String> {
     (named && !inner).then(|| name.to_owned())
 }
 
-/// The last part of a function's path: `fetch_max` of `<core::sync::atomic::Atomic<u64>>::fetch_max`.
+/// The last part of a function's path: `fetch_max` of
+/// `<core::sync::atomic::Atomic<u64>>::fetch_max`.
 pub(crate) fn last_part(function: &str) -> String {
     let path = skeleton(function);
     let last = path.rsplit("::").next();
     last.unwrap_or(&path).to_owned()
 }
 
-/// The path without generic arguments; of an implementation, the trait's: `a::Trait::f` of `<b::T<U> as a::Trait<V>>::f::<W>`.
+/// The path without generic arguments; of an implementation, the trait's: `a::Trait::f` of
+/// `<b::T<U> as a::Trait<V>>::f::<W>`.
 fn skeleton(function: &str) -> String {
     let Some(inside) = function.strip_prefix('<') else {
         return without_generics(function);

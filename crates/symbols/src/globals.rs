@@ -1,7 +1,8 @@
 //! The global variable that an address belongs to: its symbol, and the line that defines it.
 //!
-//! The symbol table gives name, start and size; the definition's line needs full debug information, in which it is looked for unit by unit
-//! until a variable at the symbol's address is found. Both are read only when a report needs them.
+//! The symbol table gives name, start and size; the definition's line needs full debug information,
+//! in which it is looked for unit by unit until a variable at the symbol's address is found. Both
+//! are read only when a report needs them.
 
 use crate::debug_information::{self, Slice};
 use crate::function_names::demangled;

@@ -1,15 +1,17 @@
-//! From the findings of an instrumented process to what a report says: functions, lines, tasks, objects, the verdict.
+//! From the findings of an instrumented process to what a report says: functions, lines, tasks,
+//! objects, the verdict.
 //!
 //! ```text
 //!  findings file ─ findings ─┬─ modules, function_names, sources   addresses as frames
-//!                            ├─ globals                            addresses of data as variables
-//!                            ├─ tasks                              tasks in rayon's words, why two are parallel
-//!                            └─ answer                             the verdict, and for what it holds
-//!  executable ───── locked ──── unseen                              atomic operations that no findings tell of
+//!                            ├─ globals                            addresses as variables
+//!                            ├─ tasks                              tasks, and why parallel
+//!                            └─ answer                             the verdict, its extent
+//!  executable ───── locked ──── unseen                              unseen atomic operations
 //! ```
 //!
-//! [`read`] refuses a file that is damaged; [`symbolise`] never fails: what debug information does not tell stays untold. Cost: linear
-//! in the file, plus one look into the debug information for each address.
+//! [`read`] refuses a file that is damaged; [`symbolise`] never fails: what debug information does
+//! not tell stays untold. Cost: linear in the file, plus one look into the debug information for
+//! each address.
 
 #![forbid(unsafe_code)]
 
@@ -179,7 +181,8 @@ fn sorted(
     (reported, Some(suppressed))
 }
 
-/// What entries can say about an access: the frame that is shown and those further in, each by its whole path and by the ends of it.
+/// What entries can say about an access: the frame that is shown and those further in, each by its
+/// whole path and by the ends of it.
 fn accessed(stack: &Stack) -> Vec<Accessed<'_>> {
     let shown = stack.shown.map_or(0, |shown| shown + 1);
     let frames = stack.frames.iter().take(shown);
@@ -207,7 +210,8 @@ fn ends(path: &str) -> impl Iterator<Item = &str> {
     std::iter::once(path).chain(ends)
 }
 
-/// A name of an entry has no colon, so a global variable goes by the last part of its path; other objects have no name.
+/// A name of an entry has no colon, so a global variable goes by the last part of its path; other
+/// objects have no name.
 fn named(location: &Location) -> Named {
     let name = match location {
         Location::Bytes(Bytes {
@@ -378,7 +382,8 @@ impl<'f> Teller<'f> {
     }
 }
 
-/// Whose variable a slot of a machine's stack frame is: the function's, or that of the user's function that was inlined there.
+/// Whose variable a slot of a machine's stack frame is: the function's, or that of the user's
+/// function that was inlined there.
 fn owner(frames: Vec<Frame>) -> Option<Frame> {
     let of_user = frames.iter().rposition(|f| f.origin == Origin::User);
     let chosen = of_user.or(frames.len().checked_sub(1))?;
@@ -389,7 +394,8 @@ fn owner(frames: Vec<Frame>) -> Option<Frame> {
 mod tests {
     use super::*;
 
-    /// A variable of a function that was inlined lies in the frame of the function that it was inlined into.
+    /// A variable of a function that was inlined lies in the frame of the function that it was
+    /// inlined into.
     #[test]
     fn a_slot_belongs_to_the_outermost_function_of_the_user() {
         let owner_of = |frames: &[(&str, Origin)]| {

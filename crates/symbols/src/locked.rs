@@ -1,12 +1,15 @@
 //! Atomic instructions in instrumented machine code.
 //!
-//! Instrumentation makes each atomic operation a call of the runtime, so instrumented code has no instruction that is atomic by itself: none with
-//! a `lock` prefix, no `xchg` with memory. One that is there nevertheless is an operation that nobody hears of: LLVM's pass skips
-//! those that it has no function for, `fetch_max` and `fetch_min`, and does not look into inline assembly.
+//! Instrumentation makes each atomic operation a call of the runtime, so instrumented code has no
+//! instruction that is atomic by itself: none with a `lock` prefix, no `xchg` with memory. One that
+//! is there nevertheless is an operation that nobody hears of: LLVM's pass skips those that it has
+//! no function for, `fetch_max` and `fetch_min`, and does not look into inline assembly.
 //!
-//! Which code is instrumented is in the debug information: the units that rustc compiled, but for those of the precompiled standard
-//! library and of the drop-in. They also say where the code begins that the linker has kept, and from there on one instruction follows the
-//! other. Cost: linear in the code, which is decoded once, and a second time, for the calls in it, if there is something to tell.
+//! Which code is instrumented is in the debug information: the units that rustc compiled, but for
+//! those of the precompiled standard library and of the drop-in. They also say where the code
+//! begins that the linker has kept, and from there on one instruction follows the other. Cost:
+//! linear in the code, which is decoded once, and a second time, for the calls in it, if there is
+//! something to tell.
 
 use crate::debug_information::{self, Slice};
 use crate::function_names::is_standard;
@@ -15,7 +18,8 @@ use iced_x86::{Code, Decoder, DecoderOptions, Instruction, Mnemonic, OpKind};
 use object::{Object, ObjectSection, SectionKind};
 use std::collections::BTreeMap;
 
-/// Where the sources of the drop-in begin. It is not instrumented, as its atomics are its own affair.
+/// Where the sources of the drop-in begin. It is not instrumented, as its atomics are its own
+/// affair.
 const DROP_IN_ROOT: &str = "/crates/rayon-core/src/lib.rs";
 
 /// What separates a unit's crate root from the name of its part, in rustc's debug information.
@@ -26,9 +30,11 @@ const PART_OF_CRATE: &str = "/@/";
 pub(crate) struct Locked {
     /// Their addresses, in order.
     pub(crate) instructions: Vec<u64>,
-    /// From the address of a function to those of the instructions that call it. Left empty if there is nothing to tell.
+    /// From the address of a function to those of the instructions that call it. Left empty if
+    /// there is nothing to tell.
     calls: BTreeMap<u64, Vec<u64>>,
-    /// The addresses at which code begins, in order: as a rule that of a function, else that of several.
+    /// The addresses at which code begins, in order: as a rule that of a function, else that of
+    /// several.
     beginnings: Vec<u64>,
 }
 
@@ -83,7 +89,8 @@ impl<'d> Text<'d> {
     }
 }
 
-/// The instrumented code, by address. Functions that the linker has left out still have units, with addresses where nothing is.
+/// The instrumented code, by address. Functions that the linker has left out still have units, with
+/// addresses where nothing is.
 fn instrumented<'d>(dwarf: &Dwarf<Slice>, text: &[Text<'d>]) -> gimli::Result<Vec<Text<'d>>> {
     let mut code = BTreeMap::new();
     let mut headers = dwarf.units();
@@ -161,7 +168,8 @@ fn is_atomic(instruction: &Instruction) -> bool {
     instruction.has_lock_prefix() || swaps_memory()
 }
 
-/// The function that an instruction calls, perhaps by a jump out of its own one: that is how a call looks that is the last thing to do.
+/// The function that an instruction calls, perhaps by a jump out of its own one: that is how a call
+/// looks that is the last thing to do.
 fn called(instruction: &Instruction, around: &Text) -> Option<u64> {
     let target = instruction.near_branch_target();
     match instruction.code() {
@@ -201,8 +209,8 @@ mod tests {
         assert!(!atomic(&[0x48, 0x8b, 0x45, 0xf0]));
     }
 
-    /// The function at 0x1010 increments and jumps back to do it again; it is called from 0x1000, and jumped to from 0x1005. The one behind it is
-    /// called by nobody.
+    /// The function at 0x1010 increments and jumps back to do it again; it is called from 0x1000,
+    /// and jumped to from 0x1005. The one behind it is called by nobody.
     #[test]
     fn calls_are_those_of_the_function_around() {
         let code = [

@@ -1,9 +1,10 @@
 //! Addresses of a process as frames: the files mapped into it, and the debug information in them.
 //!
-//! One address gives one frame for the function it is in and one more for each function inlined there, innermost first. A module is
-//! opened when an address in it is asked for, an address is looked up once. Where debug information is missing, the
-//! symbol table still names the function; where that is missing too, the frame is told by address. Nothing here fails: a file that
-//! can't be read, or that has changed since, leaves frames without names.
+//! One address gives one frame for the function it is in and one more for each function inlined
+//! there, innermost first. A module is opened when an address in it is asked for, an address is
+//! looked up once. Where debug information is missing, the symbol table still names the function;
+//! where that is missing too, the frame is told by address. Nothing here fails: a file that can't
+//! be read, or that has changed since, leaves frames without names.
 
 use crate::function_names::{demangled, origin};
 use crate::sources::Sources;
@@ -90,7 +91,8 @@ impl<'f> Modules<'f> {
         let mut told = Vec::with_capacity(frames.len());
         for (index, (name, line, column)) in frames.into_iter().enumerate() {
             let inlined = index != last;
-            // Line tables alone may name a function without its path; the symbol table knows that of the outermost one.
+            // Line tables alone may name a function without its path; the symbol table knows that
+            // of the outermost one.
             let symbol = symbol.as_ref().filter(|_| !inlined);
             let name = match (name, symbol) {
                 (Some(name), Some(symbol)) if !name.contains("::") => symbol.clone(),
@@ -110,7 +112,8 @@ impl<'f> Modules<'f> {
     }
 }
 
-/// The frame that tells a user best where a stack is: the innermost of the user's that has a line, else of a package, else of anyone.
+/// The frame that tells a user best where a stack is: the innermost of the user's that has a line,
+/// else of a package, else of anyone.
 fn shown(frames: &[Frame]) -> Option<usize> {
     let with_place = |wanted: fn(&Origin) -> bool| {
         let fits = |frame: &Frame| frame.place.is_some() && wanted(&frame.origin);

@@ -1,7 +1,8 @@
 //! Lines of the user's source files, read when a report shows them.
 //!
-//! Debug information names files by the paths of the machine that compiled them. A file that is not there, is no plain file or is very
-//! large is not shown; so is a line that the file does not have (any more). Each file is read once.
+//! Debug information names files by the paths of the machine that compiled them. A file that is not
+//! there, is no plain file or is very large is not shown; so is a line that the file does not have
+//! (any more). Each file is read once.
 
 use finishline_answer::place::{Place, SourceLines};
 use rustc_hash::FxHashMap;

@@ -1,15 +1,19 @@
 //! Tasks in rayon's words, and why two of them run beside each other.
 //!
-//! A task is created deep inside rayon. What the user knows is the call that led there: the innermost frame of the user's on the creation's
-//! stack, and the method of rayon it called. Creations inside one another with the same call are one step of a path: a
-//! parallel iterator divides itself by joins inside joins, a recursion returns to the same join. A creation whose stack ends before it
-//! reaches the user belongs to the call of the task around it. The thread that a harness runs a test on is not told.
+//! A task is created deep inside rayon. What the user knows is the call that led there: the
+//! innermost frame of the user's on the creation's stack, and the method of rayon it called.
+//! Creations inside one another with the same call are one step of a path: a parallel iterator
+//! divides itself by joins inside joins, a recursion returns to the same join. A creation whose
+//! stack ends before it reaches the user belongs to the call of the task around it. The thread that
+//! a harness runs a test on is not told.
 //!
-//! Why two accesses are parallel: follow the first one's task through what waits for it. A task is over when its finish ends, in the task that
-//! owns the finish; that task is over when its own finish ends; and so on, until the owner is a task of which the second access is a
-//! part. That last finish is the first point of the second access's past or future at which the first access is known to be
-//! done, and the task it waits for is the one to name. Since a task may belong to a finish further out than its parent's, the tasks between
-//! can be passed over. Cost: the depth of the two tasks.
+//! Why two accesses are parallel: follow the first one's task through what waits for it. A task is
+//! over when its finish ends, in the task that owns the finish; that task is over when its own
+//! finish ends; and so on, until the owner is a task of which the second access is a part. That
+//! last finish is the first point of the second access's past or future at which the first access
+//! is known to be done, and the task it waits for is the one to name. Since a task may belong to a
+//! finish further out than its parent's, the tasks between can be passed over. Cost: the depth of
+//! the two tasks.
 
 use crate::findings::Findings;
 use crate::function_names::method;
@@ -151,8 +155,8 @@ impl<'f> Tasks<'f> {
         }
     }
 
-    /// The task, among this one and those that wait for it, that is waited for in `other` or a task around it; none if this task itself is
-    /// one of those.
+    /// The task, among this one and those that wait for it, that is waited for in `other` or a task
+    /// around it; none if this task itself is one of those.
     fn waited_for(&self, task: u64, other: u64) -> Option<&'f ListedTask> {
         let around = self.findings.path(other);
         let is_around = |id: u64| {
@@ -166,7 +170,8 @@ impl<'f> Tasks<'f> {
             .findings
             .task(task)
             .filter(|task| !is_around(task.id))?;
-        // A finish of a damaged file may be owned by a task that it waits for: no more steps than there are tasks.
+        // A finish of a damaged file may be owned by a task that it waits for: no more steps than
+        // there are tasks.
         for _ in 0..self.findings.tasks.len() {
             let owner = self.findings.finish(at.finish).map(|finish| finish.task);
             match owner.and_then(|owner| self.findings.task(owner)) {

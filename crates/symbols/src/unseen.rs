@@ -1,9 +1,10 @@
 //! The atomic operations of a program that its instrumentation leaves out, as the user knows them.
 //!
-//! An atomic instruction is told as the operation that somebody wrote: `fetch_max` in this line. In optimised code, debug information has
-//! that, since the operation was inlined there. Otherwise the instruction is in a function of the standard library, compiled for the program,
-//! and who wrote the operation is found by following the calls back until code of another origin is reached. Nothing says
-//! whether a run came to an operation, so each that the linker kept is told.
+//! An atomic instruction is told as the operation that somebody wrote: `fetch_max` in this line. In
+//! optimised code, debug information has that, since the operation was inlined there. Otherwise the
+//! instruction is in a function of the standard library, compiled for the program, and who wrote
+//! the operation is found by following the calls back until code of another origin is reached.
+//! Nothing says whether a run came to an operation, so each that the linker kept is told.
 
 use crate::findings::Findings;
 use crate::function_names::last_part;
@@ -49,7 +50,8 @@ pub struct Executables {
 }
 
 impl Executables {
-    /// What the files of a process leave unseen. Of a process in which nothing was parallel nobody need know.
+    /// What the files of a process leave unseen. Of a process in which nothing was parallel nobody
+    /// need know.
     pub fn unseen(&self, findings: &Findings, directory: &Path) -> Unseen {
         if !findings.has_parallelism() {
             return Unseen::default();
@@ -114,7 +116,8 @@ fn told(path: &str, locked: &Locked, directory: &Path) -> Vec<UnseenAtomic> {
     operations
 }
 
-/// The operations that led to an instruction: one, unless it is in a function that is called from several places.
+/// The operations that led to an instruction: one, unless it is in a function that is called from
+/// several places.
 fn written(instruction: u64, locked: &Locked, modules: &mut Modules) -> Vec<UnseenAtomic> {
     let mut written = Vec::new();
     let mut outermost = None;

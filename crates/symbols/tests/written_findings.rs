@@ -1,4 +1,5 @@
-//! Findings written by hand, of a program that is not there: every kind of task and object, told by address.
+//! Findings written by hand, of a program that is not there: every kind of task and object, told by
+//! address.
 
 use finishline_answer::verdict::{Extent, Verdict};
 use finishline_model::Detector;

@@ -31,7 +31,10 @@ pub(crate) enum Elements {
 
 /// A program of programs/esp-bags.
 macro_rules! benchmark {
-    ($name:ident, $paper_slowdown:literal, $paper_optimised:literal, $elements:ident, $affine:literal, $rust:expr) => {
+    (
+        $name:ident, $paper_slowdown:literal, $paper_optimised:literal, $elements:ident,
+        $affine:literal, $rust:expr
+    ) => {
         Benchmark {
             name: stringify!($name),
             source: include_str!(concat!(

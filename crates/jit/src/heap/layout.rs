@@ -4,7 +4,7 @@
 //! there:
 //!
 //! ```text
-//!  array:   [ size of dimension k at −24 − 8(k+1) ]  [ header ]  [ elements ]  [ cells, 8 bytes each ]
+//!  array:   [ size of dimension k at −24 − 8(k+1) ] [ header ] [ elements ]  [ cells of 8 bytes ]
 //!  struct:  [ cell of field k at −24 − 8(k+1) ]      [ header ]  [ fields, 8 bytes each ]
 //! ```
 //!

@@ -19,7 +19,10 @@ use std::mem::offset_of;
 /// Saves every register that a call may change, calls `$function` with the same arguments, restores
 /// them.
 macro_rules! preserving_all {
-    ($name:ident calls $function:ident $(after $quick:literal where $($known:ident = $offset:expr),+)?) => {
+    (
+        $name:ident calls $function:ident
+        $(after $quick:literal where $($known:ident = $offset:expr),+)?
+    ) => {
         // SAFETY: the body keeps to the convention that compiled code calls it by: it returns with
         // every register as it was.
         #[unsafe(naked)]

@@ -61,7 +61,10 @@ macro_rules! wrapper {
             }
 
             /// What was found out about it.
-            pub(super) fn told<T>(&self, result: std::result::Result<T, isl::LibISLError>) -> Result<T> {
+            pub(super) fn told<T>(
+                &self,
+                result: std::result::Result<T, isl::LibISLError>,
+            ) -> Result<T> {
                 result.map_err(|error| stop(&self.0.get_ctx(), &error))
             }
         }

@@ -1,9 +1,9 @@
 //! Sets of integers and piecewise affine values, by isl: the few operations that the prover needs.
 //!
-//! A [`Set`] is a condition on [`Symbol`]s: a union of systems of linear equations and inequalities,
-//! in which divisions by constants may occur. An [`Affine`] is a value in terms of symbols, by
-//! pieces. isl sees every symbol as a parameter and matches parameters by name. So sets over
-//! different symbols can be combined as they are.
+//! A [`Set`] is a condition on [`Symbol`]s: a union of systems of linear equations and
+//! inequalities, in which divisions by constants may occur. An [`Affine`] is a value in terms of
+//! symbols, by pieces. isl sees every symbol as a parameter and matches parameters by name. So sets
+//! over different symbols can be combined as they are.
 //!
 //! Every operation is exact and may take long. It ends with [`Stop::OutOfTime`] when the [`Clock`]
 //! of the context has run out.

@@ -1,33 +1,34 @@
 //! Arithmetic modulo 2⁶⁴.
 //!
 //! The walker describes an `int` by an expression over endless integers. The program computes with
-//! 64 bits, so the expression is *congruent* to the value modulo 2⁶⁴, and no more. Sums, differences,
-//! constant multiples, shifts to the left and low bits (`x & 7`) of congruent operands are congruent.
+//! 64 bits, so the expression is *congruent* to the value modulo 2⁶⁴, and no more. Sums,
+//! differences, constant multiples, shifts to the left and low bits (`x & 7`) of congruent operands
+//! are congruent.
 //!
 //! All other operations depend on the value itself, so their operands must *fit*: an expression
-//! between −2⁶³ and 2⁶³ − 1 is equal to its value. These operations are comparisons, `/`, `%`, `>>`,
-//! `abs`, `min`, `max`, and the bounds of loops.
+//! between −2⁶³ and 2⁶³ − 1 is equal to its value. These operations are comparisons, `/`, `%`,
+//! `>>`, `abs`, `min`, `max`, and the bounds of loops.
 //!
-//! An index needs less. Arrays have fewer than 2⁴⁸ elements. An expression from −2⁶⁴ + 2⁴⁸ to 2⁶⁴ − 1
-//! is congruent to a number from 0 to 2⁴⁸ − 1 only if it is that number. So in this range the index is
-//! in bounds exactly if the expression is. The same holds for the size of an array.
+//! An index needs less. Arrays have fewer than 2⁴⁸ elements. An expression from −2⁶⁴ + 2⁴⁸ to 2⁶⁴ −
+//! 1 is congruent to a number from 0 to 2⁴⁸ − 1 only if it is that number. So in this range the
+//! index is in bounds exactly if the expression is. The same holds for the size of an array.
 //!
 //! An operand may leave its range in some instances, as far as is known where control is:
 //!
 //! - for no input: the operand is exact;
-//! - only for inputs far from 0: these are [excluded](crate::range), and the operand is exact for the
-//!   others;
+//! - only for inputs far from 0: these are [excluded](crate::range), and the operand is exact for
+//!   the others;
 //! - else it is an unknown, with the reason `wraps`.
 //!
-//! **Why that is right.** Take an input that is not excluded, and a run of the program. Suppose that
-//! operands that were taken to be exact don't fit in that run. Take one of them that happens after no
-//! other. All conditions that control depended on so far were evaluated right, so this instance is in
-//! the domain that the walker had here. But for no instance in that domain and no input that is left
-//! does the operand leave its range: a contradiction.
+//! **Why that is right.** Take an input that is not excluded, and a run of the program. Suppose
+//! that operands that were taken to be exact don't fit in that run. Take one of them that happens
+//! after no other. All conditions that control depended on so far were evaluated right, so this
+//! instance is in the domain that the walker had here. But for no instance in that domain and no
+//! input that is left does the operand leave its range: a contradiction.
 //!
-//! **What is taken for granted of a run**, and named in the guarantee: it makes fewer than [`STEPS`]
-//! steps and creates at most [`TASKS`] tasks. So counters don't get further than that from where they
-//! start.
+//! **What is taken for granted of a run**, and named in the guarantee: it makes fewer than
+//! [`STEPS`] steps and creates at most [`TASKS`] tasks. So counters don't get further than that
+//! from where they start.
 
 use super::{Value, Walker};
 use crate::facts::{AccessIndex, Definition, Facts, Stored};

@@ -1,8 +1,8 @@
-//! The figures for scripts. `docs/bench.md` explains the fields: one is added, renamed or dropped there and here
-//! together, and in the CHANGELOG.
+//! The figures for scripts. `docs/bench.md` explains the fields: one is added, renamed or dropped
+//! there and here together, and in the CHANGELOG.
 //!
-//! The shapes are spelled out, so that the model can change without the contract. Every field is always present; what is
-//! absent is `null`.
+//! The shapes are spelled out, so that the model can change without the contract. Every field is
+//! always present; what is absent is `null`.
 
 use crate::bench::table::{BenchTable, CheckColumn, ProgramRow, Spread, Target, Unit, Worst};
 

@@ -1,4 +1,5 @@
-//! A [`BenchTable`] as text, CSV, JSON or an SVG chart: one file each; and a [`ProverTable`]. Here are the numbers as people read them.
+//! A [`BenchTable`] as text, CSV, JSON or an SVG chart: one file each; and a [`ProverTable`]. Here
+//! are the numbers as people read them.
 
 mod breakdown;
 mod csv;

@@ -1,4 +1,5 @@
-//! How long proving takes, as text, CSV and JSON. `docs/bench.md` explains the columns and the fields.
+//! How long proving takes, as text, CSV and JSON. `docs/bench.md` explains the columns and the
+//! fields.
 
 use super::csv::{spread, spread_heading};
 use super::grid::Grid;

@@ -1,9 +1,10 @@
-//! A chart of the slowdowns: for each program a bar for each kind of checks, its spread as a line on it, and a mark where
-//! the paper was. With a breakdown there are bars for each pass alone, as in the paper's Fig. 14.
+//! A chart of the slowdowns: for each program a bar for each kind of checks, its spread as a line
+//! on it, and a mark where the paper was. With a breakdown there are bars for each pass alone, as
+//! in the paper's Fig. 14.
 //!
-//! The scale is logarithmic: slowdowns multiply, and from 1x to 2x is as far as from 5x to 10x. Bars begin at 1x, where
-//! checking costs nothing. The picture brings its own background, light or dark as the reader prefers; nothing is loaded
-//! from elsewhere.
+//! The scale is logarithmic: slowdowns multiply, and from 1x to 2x is as far as from 5x to 10x.
+//! Bars begin at 1x, where checking costs nothing. The picture brings its own background, light or
+//! dark as the reader prefers; nothing is loaded from elsewhere.
 
 use super::times;
 use crate::bench::table::{BenchTable, CheckColumn, Checked};

@@ -1,7 +1,9 @@
-//! What `finishline bench` measured, in figures that are already computed. A report only formats them.
+//! What `finishline bench` measured, in figures that are already computed. A report only formats
+//! them.
 //!
-//! Times are in seconds and memory is in bytes. A [`Spread`] is over the rounds of one benchmark; a ratio is always taken
-//! within one round, so that a machine that is slow for a while does not distort it.
+//! Times are in seconds and memory is in bytes. A [`Spread`] is over the rounds of one benchmark; a
+//! ratio is always taken within one round, so that a machine that is slow for a while does not
+//! distort it.
 
 use finishline_answer::Verdict;
 use finishline_model::Passes;
@@ -20,11 +22,13 @@ pub struct BenchTable {
     /// `small`, `A`, `B` or `C`.
     pub size: &'static str,
     pub rounds: usize,
-    /// Whether Finishline itself was compiled with optimisation: without it, all times are too long.
+    /// Whether Finishline itself was compiled with optimisation: without it, all times are too
+    /// long.
     pub optimised: bool,
     /// How many programs the suite has.
     pub suite: usize,
-    /// The kinds of checks that were measured, a column each; with a breakdown, each pass alone is one of them.
+    /// The kinds of checks that were measured, a column each; with a breakdown, each pass alone is
+    /// one of them.
     pub columns: Vec<CheckColumn>,
     pub programs: Vec<ProgramRow>,
     /// Unchecked Fin beside the same algorithm in Rust.
@@ -81,7 +85,8 @@ pub struct ProgramRow {
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Cost {
     pub seconds: Spread,
-    /// The most memory resident while the program ran, beyond what the process had when it began; the median.
+    /// The most memory resident while the program ran, beyond what the process had when it began;
+    /// the median.
     pub memory_bytes: u64,
     /// From source text to machine code; the median.
     pub compile_seconds: f64,
@@ -97,7 +102,8 @@ pub struct Checked {
     pub paper_slowdown: Option<f64>,
     /// Of the memory, what the detector keeps about tasks.
     pub task_bytes: u64,
-    /// The memory with checks over that without; none if the program uses too little for a ratio to mean something.
+    /// The memory with checks over that without; none if the program uses too little for a ratio to
+    /// mean something.
     pub memory_ratio: Option<f64>,
     pub made: ChecksMade,
 }
@@ -113,7 +119,8 @@ pub struct ChecksMade {
 }
 
 impl ChecksMade {
-    /// Of so many accesses, those that nothing checked. Negative if ranges had more locations than there were accesses.
+    /// Of so many accesses, those that nothing checked. Negative if ranges had more locations than
+    /// there were accesses.
     pub fn removed_of(self, accesses: u64) -> i64 {
         accesses
             .wrapping_sub(self.single)
@@ -135,7 +142,8 @@ pub struct RustRow {
 #[derive(Clone, Debug, PartialEq)]
 pub struct ProverTable {
     pub runs: usize,
-    /// Whether Finishline itself was compiled with optimisation: without it, all times are too long.
+    /// Whether Finishline itself was compiled with optimisation: without it, all times are too
+    /// long.
     pub optimised: bool,
     pub rows: Vec<ProverRow>,
     pub targets: Vec<Target>,

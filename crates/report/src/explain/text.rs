@@ -1,8 +1,11 @@
-//! The source with its accesses marked, for a person who wants to know which of them still cost something.
+//! The source with its accesses marked, for a person who wants to know which of them still cost
+//! something.
 //!
-//! Below a line of the source, accesses with the same fate share a line of marks: `^^^^` where a run pays for checks, `----` where it
-//! does not, so that the two differ without colours too. Places that overlap, as in `A[B[i]]`, have lines of their own. The reasons
-//! stand once, at the end, with how many accesses each is about. Linear in the source, but for lines with very many fates.
+//! Below a line of the source, accesses with the same fate share a line of marks: `^^^^` where a
+//! run pays for checks, `----` where it does not, so that the two differ without colours too.
+//! Places that overlap, as in `A[B[i]]`, have lines of their own. The reasons stand once, at the
+//! end, with how many accesses each is about. Linear in the source, but for lines with very many
+//! fates.
 
 use crate::Style;
 use crate::page::{BOLD, DIM, FRAME, GREEN, Page, RED, YELLOW};

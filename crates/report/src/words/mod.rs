@@ -83,7 +83,8 @@ pub(crate) fn verdict(answer: &Answer) -> String {
     }
 }
 
-/// The range that belongs to the verdict. A race is one for some input, so only `proved` has a range.
+/// The range that belongs to the verdict. A race is one for some input, so only `proved` has a
+/// range.
 pub(crate) fn stated_range(answer: &Answer) -> Option<String> {
     let range = proof::range(answer.proof()?);
     range.filter(|_| answer.verdict == Verdict::Proved)

@@ -40,8 +40,8 @@ pub(crate) fn instance(counters: &[(String, impl Display)]) -> String {
     }
 }
 
-/// `i = k, j' = j + 1`: a formula speaks of the other access, so a counter that both have needs two names. That something
-/// is itself goes without saying.
+/// `i = k, j' = j + 1`: a formula speaks of the other access, so a counter that both have needs two
+/// names. That something is itself goes without saying.
 fn equations(values: &[(String, impl Display)]) -> String {
     let told = values.iter().map(|(name, value)| (name, value.to_string()));
     (told.filter(|(name, value)| *name != value))
@@ -88,7 +88,9 @@ pub(crate) fn case(proof: &Proof, witness: &Witness) -> String {
 pub(crate) fn confirmation(confirmation: &Confirmation) -> String {
     match confirmation {
         Confirmation::NotRun => "no run was made to confirm it".to_owned(),
-        Confirmation::TooCostly => "a run that would confirm it takes too much time or memory".to_owned(),
+        Confirmation::TooCostly => {
+            "a run that would confirm it takes too much time or memory".to_owned()
+        }
         Confirmation::Confirmed => "confirmed by a run".to_owned(),
         Confirmation::Failed(error) => {
             format!("not confirmed: a run fails before it gets there, {error}")
@@ -107,7 +109,8 @@ pub(crate) fn kernel(kernel: &Kernel) -> String {
     format!("{}@{}:{}", kernel.construct, place.line, place.column)
 }
 
-/// `b[i]: this value is read from shared memory (indirect); undecided: the write of a[b[i]] at 12:9`.
+/// `b[i]: this value is read from shared memory (indirect); undecided: the write of a[b[i]] at
+/// 12:9`.
 pub(crate) fn reason(reason: &Reason) -> String {
     let (kind, concerns) = (reason.kind, &reason.concerns);
     let mut text = format!(

@@ -72,7 +72,8 @@ fn row(program: &'static str, slowdown: f64, memory_ratio: Option<f64>) -> Progr
     }
 }
 
-/// The same table with another column, of which the paper says nothing, and with all accesses counted.
+/// The same table with another column, of which the paper says nothing, and with all accesses
+/// counted.
 fn breakdown() -> BenchTable {
     let mut table = table();
     table.columns.insert(
@@ -349,7 +350,10 @@ fn the_csv_has_a_cell_for_every_column() {
 fn the_json_is_as_documented() {
     let text = render(&table(), Format::Json);
     let report: serde_json::Value = serde_json::from_str(&text).expect("JSON");
-    let range = |median: f64, least: f64, greatest: f64| json!({"median": median, "least": least, "greatest": greatest});
+    let range = |median: f64, least: f64, greatest: f64| {
+        json!({"median": median,
+    "least": least, "greatest": greatest})
+    };
     assert_eq!(report["schema_version"], 1);
     assert_eq!(report["table"], "esp-bags");
     assert_eq!(report["size"], "A");
@@ -358,16 +362,21 @@ fn the_json_is_as_documented() {
     assert_eq!(
         report["programs"][1],
         json!({
-            "program": "sor", "tasks": 12_500_000, "accesses": null, "seconds": range(0.5, 0.25, 1.0),
+            "program": "sor", "tasks": 12_500_000, "accesses": null,
+            "seconds": range(0.5, 0.25, 1.0),
             "memory_bytes": 3 << 20, "compile_seconds": 0.012, "optimise_seconds": 0.003,
             "checks": [{
-                "checks": "all_checks", "seconds": range(1.5, 1.0, 2.0), "slowdown": range(4.0, 2.0, 8.0),
-                "paper_slowdown": 8.0, "memory_bytes": 6 << 20, "task_bytes": 4096, "memory_ratio": 2.0,
+                "checks": "all_checks", "seconds": range(1.5, 1.0, 2.0),
+                "slowdown": range(4.0, 2.0, 8.0),
+                "paper_slowdown": 8.0, "memory_bytes": 6 << 20, "task_bytes": 4096,
+                "memory_ratio": 2.0,
                 "compile_seconds": 0.016, "optimise_seconds": 0.004, "single_checks": 400_000,
                 "range_checks": 0, "in_ranges": 0, "removed": null,
             }, {
-                "checks": "optimised", "seconds": range(1.5, 1.0, 2.0), "slowdown": range(2.0, 1.0, 4.0),
-                "paper_slowdown": 7.0, "memory_bytes": 6 << 20, "task_bytes": 4096, "memory_ratio": 2.0,
+                "checks": "optimised", "seconds": range(1.5, 1.0, 2.0),
+                "slowdown": range(2.0, 1.0, 4.0),
+                "paper_slowdown": 7.0, "memory_bytes": 6 << 20, "task_bytes": 4096,
+                "memory_ratio": 2.0,
                 "compile_seconds": 0.016, "optimise_seconds": 0.005, "single_checks": 12_000,
                 "range_checks": 300, "in_ranges": 150_000, "removed": null,
             }],
@@ -388,14 +397,16 @@ fn the_json_is_as_documented() {
     assert_eq!(
         report["rust"],
         json!([{
-            "program": "sor", "fin_seconds": range(0.5, 0.25, 1.0), "rust_seconds": range(0.4, 0.3, 0.5),
+            "program": "sor", "fin_seconds": range(0.5, 0.25, 1.0),
+            "rust_seconds": range(0.4, 0.3, 0.5),
             "ratio": range(1.25, 1.0, 2.0),
         }])
     );
     assert_eq!(
         report["targets"][0],
         json!({
-            "name": "slowdown_worst", "what": "slowdown, worst", "unit": "times", "limit": 3.2, "measured": 4.0,
+            "name": "slowdown_worst", "what": "slowdown, worst", "unit": "times",
+            "limit": 3.2, "measured": 4.0,
             "program": "sor", "met": false,
         })
     );
@@ -643,7 +654,8 @@ fn the_table_of_the_prover_has_its_forms() {
     assert_eq!(
         document["blocks"][0],
         json!({
-            "block": "sor1", "program": "sor", "whole": false, "verdict": "proved", "accesses": 18, "pairs": 35,
+            "block": "sor1", "program": "sor", "whole": false, "verdict": "proved",
+            "accesses": 18, "pairs": 35,
             "seconds": {"median": 0.0125, "least": 0.01, "greatest": 0.02}, "paper_seconds": 0.29,
         })
     );

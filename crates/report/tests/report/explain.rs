@@ -1,4 +1,5 @@
-//! Explanations of checks made by hand: the text as people see it, the JSON against its schema, and the page about both.
+//! Explanations of checks made by hand: the text as people see it, the JSON against its schema, and
+//! the page about both.
 
 use crate::{assert_valid, validator};
 use finishline_answer::explain::{ExplainedAccess, Explanation, Fate};

@@ -1,4 +1,5 @@
-//! Reports of native runs: snapshots of the text, JSON against its schema, SARIF against the rules of the part that is used.
+//! Reports of native runs: snapshots of the text, JSON against its schema, SARIF against the rules
+//! of the part that is used.
 
 use crate::json::{DAMAGES, SCHEMA, damaged};
 use crate::sarif::{self, list};

@@ -330,7 +330,8 @@ pub(crate) fn threads() -> Answer {
     })
 }
 
-/// Operations of the user, of inline assembly, and of one that debug information does not tell the place of.
+/// Operations of the user, of inline assembly, and of one that debug information does not tell the
+/// place of.
 pub(crate) fn unseen() -> Answer {
     unseen_in(certified(), Verdict::Observed)
 }

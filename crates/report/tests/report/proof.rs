@@ -1,5 +1,5 @@
-//! Reports of proofs: snapshots of the text, JSON against its schema, SARIF against the rules of the part that is used, and the chapter
-//! of the book against the words.
+//! Reports of proofs: snapshots of the text, JSON against its schema, SARIF against the rules of
+//! the part that is used, and the chapter of the book against the words.
 
 use crate::json::{DAMAGES, SCHEMA, damaged, words};
 use crate::sarif::{self, list};

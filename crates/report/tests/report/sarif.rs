@@ -66,7 +66,8 @@ fn a_race_is_one_result_with_both_accesses() {
     let first = &result["locations"][0];
     assert_eq!(
         first["physicalLocation"],
-        json!({"artifactLocation": {"uri": "fig2.fin"}, "region": {"startLine": 10, "startColumn": 17}})
+        json!({"artifactLocation": {"uri": "fig2.fin"}, "region": {"startLine": 10,
+        "startColumn": 17}})
     );
     assert_eq!(
         first["logicalLocations"],
