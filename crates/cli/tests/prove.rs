@@ -157,7 +157,8 @@ fn a_text_report_goes_to_standard_error() {
         "; confirmed by a run\n",
         "  replay: finishline check prove_text.fin 0 --watch 'B[0]'\n",
         "\nrace  finish@3:5 ",
-        "\nguarantee: every input and every schedule",
+        // For the least N the size of B wraps around to 1.
+        "\nguarantee: for N at least -4611686018427387904: every input and every schedule",
     ] {
         assert!(report.contains(part), "no {part} in\n{report}");
     }
@@ -174,9 +175,18 @@ fn without_the_overlap_it_is_proved() {
     assert_eq!(report["races"], json!([]));
     assert_eq!(report["stronger"], Value::Null);
     let text = text(&finishline(&["prove", &file]).stderr);
-    assert!(
-        text.contains("\nproved: free of races in every schedule of every input"),
-        "{text}"
+    let proved = "\nproved for N at least -4611686018427387904: free of races in every schedule";
+    assert!(text.contains(proved), "{text}");
+    let least = json!([{"parameter": "N", "least": -(1_i64 << 62), "greatest": null}]);
+    assert_eq!(report["range"], least);
+    let asserted = scratch(
+        "prove_asserted.fin",
+        &self::proved().replacen("{\n", "{\n    assert(N >= 0);\n", 1),
+    );
+    let (report, _) = prove(&asserted, &[]);
+    assert_eq!(
+        (&report["verdict"], &report["range"]),
+        (&json!("proved"), &json!([]))
     );
 }
 
