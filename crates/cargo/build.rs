@@ -72,9 +72,18 @@ fn main() {
         .write(&fs::read(&wrapper).expect("the wrapper's source"));
     watch(&wrapper);
 
+    // By the package's folder: two checkouts that share a target directory write the same.
+    let package = Path::new(&package);
+    let included = |path: &Path| match path.strip_prefix(package) {
+        Ok(inner) => {
+            let inner = format!("/{}", inner.display());
+            format!("include_str!(concat!(env!(\"CARGO_MANIFEST_DIR\"), {inner:?}))")
+        }
+        Err(_) => format!("include_str!({path:?})"),
+    };
     let mut code = String::from("pub(crate) const FILES: &[(&str, &str)] = &[\n");
     for (name, path) in &files.table {
-        writeln!(code, "    ({name:?}, include_str!({path:?})),").expect("a string grows");
+        writeln!(code, "    ({name:?}, {}),", included(path)).expect("a string grows");
     }
     writeln!(code, "];").expect("a string grows");
     for (name, value) in [
@@ -85,7 +94,8 @@ fn main() {
     }
     writeln!(
         code,
-        "pub(crate) const SYMBOLS: &str = include_str!({symbols:?});"
+        "pub(crate) const SYMBOLS: &str = {};",
+        included(&symbols)
     )
     .expect("a string grows");
     fs::write(out.join("sources.rs"), code).expect("OUT_DIR can be written");

@@ -212,8 +212,8 @@ macro_rules! pauses {
         unsafe extern "C" fn $name($($argument: $type),*) -> $result {
             static ORIGINAL: AtomicUsize = AtomicUsize::new(0);
             let original = found(&ORIGINAL, $text);
-            // SAFETY: the C library has this function, of this type.
             let original: unsafe extern "C" fn($($type),*) -> $result =
+                // SAFETY: the C library has this function, of this type.
                 unsafe { std::mem::transmute(original) };
             threads::waits(For::Something, true, WaitKind::Futex, 0, || {
                 // SAFETY: the program's own call.

@@ -135,7 +135,10 @@ fn one_side(isl: &Isl, parameter: Symbol, is_least: bool, limit: i64) -> Result<
 mod tests {
     use super::*;
 
-    fn ranges(condition: &str) -> Option<Vec<(usize, Option<i64>, Option<i64>)>> {
+    /// A parameter with its bounds.
+    type Bounds = (usize, Option<i64>, Option<i64>);
+
+    fn ranges(condition: &str) -> Option<Vec<Bounds>> {
         let isl = Isl::new();
         let set = isl.condition(&format!("[p0, p1] -> {{ : {condition} }}"));
         let mut excluded = Excluded::default();

@@ -197,7 +197,7 @@ impl Generator {
             return self.named_wild(out);
         }
         match self.rng.below(3) {
-            0 => self.to_the_end(trips, out),
+            0 => self.count_to_the_end(trips, out),
             1 => self.past_the_end(trips, out),
             _ => self.wild_induction(trips, out),
         }
@@ -236,7 +236,7 @@ impl Generator {
     }
 
     /// `for i in 2⁶³ − 2..=2⁶³ − 1`, up or down: a count that would overflow ends the loop.
-    fn to_the_end(&mut self, trips: i64, out: &mut Vec<Statement>) {
+    fn count_to_the_end(&mut self, trips: i64, out: &mut Vec<Statement>) {
         let down = self.rng.percent(50);
         let (first, last, step) = match down {
             true => (i64::MIN + trips - 1, i64::MIN, Some(Expression::int(-1))),
