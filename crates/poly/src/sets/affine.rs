@@ -1,6 +1,6 @@
 //! Values in terms of symbols.
 
-use super::handle::{Handle, checked, stop, wrapper};
+use super::handle::{Handle, checked, printed, stop, wrapper};
 use super::set::Set;
 use super::{Isl, Result, Stop};
 use crate::symbols::{Naming, Symbol};
@@ -24,7 +24,7 @@ impl Affine {
             let id = isl::Id::read_from_str(&self.0.get_ctx(), &name(symbol));
             value = self.done(value.set_dim_id(DimType::Param, at as u32, self.done(id)?))?;
         }
-        let text = self.told(value.to_str())?;
+        let text = printed(&self.0.get_ctx(), || value.to_str().map(str::to_string))?;
         let inside = text
             .split_once("[(")
             .and_then(|(_, rest)| rest.split_once(")]"));
@@ -133,7 +133,8 @@ impl Affine {
             return Ok(None);
         }
         let value = self.done(self.take()?.max_val())?;
-        Ok(value.to_str().ok().and_then(|text| text.parse().ok()))
+        let text = printed(&self.0.get_ctx(), || value.to_str().map(str::to_string))?;
+        Ok(text.parse().ok())
     }
 
     pub(crate) fn pieces(&self) -> Result<usize> {

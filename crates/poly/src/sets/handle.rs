@@ -41,6 +41,19 @@ pub(super) fn checked<T: Handle>(
     }
 }
 
+/// What isl prints. It hands out no text at all if it runs out of its budget meanwhile, which its
+/// Rust wrapper does not expect. So printing is free.
+pub(super) fn printed(
+    context: &isl::Context,
+    print: impl FnOnce() -> std::result::Result<String, isl::LibISLError>,
+) -> Result<String> {
+    let budget = context.get_max_operations();
+    context.set_max_operations(0);
+    let text = print();
+    context.set_max_operations(budget);
+    text.map_err(|error| stop(context, &error))
+}
+
 macro_rules! wrapper {
     ($(#[$note:meta])* $name:ident, $inner:ident) => {
         $(#[$note])*
@@ -78,7 +91,9 @@ macro_rules! wrapper {
 
         impl std::fmt::Debug for $name {
             fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-                f.write_str(self.0.to_str().unwrap_or("?"))
+                let print = || self.0.to_str().map(str::to_string);
+                let text = $crate::sets::handle::printed(&self.0.get_ctx(), print);
+                f.write_str(text.as_deref().unwrap_or("?"))
             }
         }
     };

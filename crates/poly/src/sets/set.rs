@@ -1,7 +1,7 @@
 //! Conditions on symbols.
 
 use super::affine::Affine;
-use super::handle::{Handle, checked, stop, wrapper};
+use super::handle::{Handle, checked, printed, stop, wrapper};
 use super::{Result, Stop};
 use crate::symbols::{Naming, Symbol};
 use isl_rs as isl;
@@ -180,7 +180,8 @@ impl Set {
             for row in 0..rows {
                 let entry = |column| {
                     let value = self.done(matrix.get_element_val(row, column))?;
-                    let text = self.told(value.to_str())?;
+                    let print = || value.to_str().map(str::to_string);
+                    let text = printed(&self.0.get_ctx(), print)?;
                     Ok(text.parse().ok())
                 };
                 let numbers = (0..columns)
@@ -211,7 +212,7 @@ impl Set {
         for (at, symbol) in self.symbols()?.into_iter().enumerate() {
             set = self.done(set.set_dim_name(DimType::Param, at as u32, &name(symbol)))?;
         }
-        let text = self.told(set.to_str())?;
+        let text = printed(&self.0.get_ctx(), || set.to_str().map(str::to_string))?;
         let inside = text.split_once('{').map_or("", |(_, rest)| rest);
         let condition = inside.split_once(':').map_or("", |(_, rest)| rest);
         Ok(condition.trim_end_matches('}').trim().to_string())
