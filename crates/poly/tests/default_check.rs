@@ -245,8 +245,9 @@ fn campaign(test: &str, make: impl Fn(u64) -> Option<Case> + Sync) {
         began.elapsed()
     );
     assert!(failures.is_empty(), "{}", failures.join("\n"));
-    // Racy and clean inputs, with proofs and without, or the comparison shows little.
-    if count >= PROGRAMS {
+    // Racy and clean inputs, with proofs and without, or the comparison shows little. Small programs
+    // are scattered from the first seed on. Far from it they are neighbours, and much alike.
+    if count >= PROGRAMS && first == FIRST_SEED {
         assert!(
             racy > compared / 50 && racy < compared * 49 / 50,
             "{racy} of {compared} race"

@@ -3,6 +3,7 @@
 use crate::builder::Builder;
 use finishline_generate::campaign::setting;
 use finishline_generate::mutate::mutate;
+use finishline_generate::rng::Rng;
 use finishline_ir::text::read;
 use finishline_ir::verify::verify;
 use finishline_ir::*;
@@ -301,6 +302,20 @@ fn a_wrong_text_is_refused_where_it_is_wrong() {
     }
 }
 
+/// The text with another number in one place: a value, a block, a function, a place in the source.
+/// Most of these texts can be read, and many are modules that the verifier must refuse.
+fn renumbered(text: &str, seed: u64) -> String {
+    let mut rng = Rng::new(seed);
+    let is_first = |&at: &usize| {
+        let digit = |at: usize| text.as_bytes()[at].is_ascii_digit();
+        digit(at) && (at == 0 || !digit(at - 1))
+    };
+    let numbers: Vec<usize> = (0..text.len()).filter(is_first).collect();
+    let (before, number) = text.split_at(numbers[rng.index(numbers.len())]);
+    let after = number.trim_start_matches(|it: char| it.is_ascii_digit());
+    format!("{before}{}{after}", rng.below(16))
+}
+
 /// A damaged text is refused at a place that exists, or it is the text of a module. The verifier
 /// has an answer for each of these modules.
 #[test]
@@ -311,8 +326,13 @@ fn damaged_texts_are_survived() {
         setting("FINISHLINE_SEEDS", 5_000),
     );
     for seed in first..first + count {
-        let damaged = mutate(EVERY_INSTRUCTION.as_bytes(), seed);
-        let text = String::from_utf8_lossy(&damaged);
+        let text = match seed.is_multiple_of(2) {
+            true => renumbered(EVERY_INSTRUCTION, seed),
+            false => {
+                let damaged = mutate(EVERY_INSTRUCTION.as_bytes(), seed);
+                String::from_utf8_lossy(&damaged).into_owned()
+            }
+        };
         match read(&text) {
             Err(error) => {
                 refused += 1;
@@ -331,6 +351,6 @@ fn damaged_texts_are_survived() {
             }
         }
     }
-    let varied = refused > count / 4 && wrong > count / 200 && right > count / 200;
-    assert!(count < 1000 || varied, "{refused} {wrong} {right}");
+    let varied = refused > count / 4 && wrong > count / 10 && right > count / 10;
+    assert!(count < 1000 || varied, "{refused} {wrong} {right} of {count}");
 }
