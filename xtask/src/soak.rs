@@ -9,12 +9,8 @@ use crate::command::CommandLine;
 use crate::{Failure, Outcome, prerequisites};
 use std::time::{SystemTime, UNIX_EPOCH};
 
-const CAMPAIGNS: [&str; 9] = [
-    "cargo test --release --quiet --package finishline-engine --test random_programs",
-    "cargo test --release --quiet --package finishline-engine --test all_schedules",
-    "cargo test --release --quiet --package finishline-engine --test compiled",
-    "cargo test --release --quiet --package finishline-engine --test memory",
-    "cargo test --release --quiet --package finishline-engine --test ranges",
+const CAMPAIGNS: [&str; 5] = [
+    "cargo test --release --quiet --package finishline-engine --test engine",
     "cargo test --release --quiet --package finishline-opt --test opt",
     "cargo test --release --quiet --package finishline-ir --test ir text::",
     "cargo test --release --quiet --package finishline-detect",

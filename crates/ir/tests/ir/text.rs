@@ -352,5 +352,8 @@ fn damaged_texts_are_survived() {
         }
     }
     let varied = refused > count / 4 && wrong > count / 10 && right > count / 10;
-    assert!(count < 1000 || varied, "{refused} {wrong} {right} of {count}");
+    assert!(
+        count < 1000 || varied,
+        "{refused} {wrong} {right} of {count}"
+    );
 }

@@ -1,8 +1,6 @@
 //! Programs that have tripped implementers, each with its answer worked out by hand.
 
-mod common;
-
-use common::{Comparison, parse, tell};
+use crate::common::{Comparison, parse, tell};
 use finishline_detect::Failure;
 use finishline_detect::history::LastWriterOneReader;
 use finishline_detect::order::SpBags;

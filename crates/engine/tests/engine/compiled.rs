@@ -5,10 +5,8 @@
 //! six times, so `FINISHLINE_SEEDS=n` runs a hundredth of n of them instead of 300;
 //! `FINISHLINE_SEED=s` starts at seed s.
 
-mod common;
-
-use common::comparison::{agrees, compiled, trap};
-use common::compile;
+use crate::common::comparison::{agrees, compiled, trap};
+use crate::common::compile;
 use finishline_engine::arguments;
 use finishline_generate::campaign::within;
 use finishline_generate::random::{Settings, program};

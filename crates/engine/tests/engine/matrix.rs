@@ -1,9 +1,7 @@
 //! Every construct inside and after every other: the front end accepts or refuses it as the
 //! language says, and the detectors agree with the oracle.
 
-mod common;
-
-use common::{Judge, compile, record};
+use crate::common::{Judge, compile, record};
 use finishline_generate::matrix::{Expectation, cases};
 
 #[test]

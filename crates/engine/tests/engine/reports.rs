@@ -1,8 +1,6 @@
 //! Reports name tasks and locations that no longer exist when the run has ended.
 
-mod common;
-
-use common::compile;
+use crate::common::compile;
 use finishline_answer::answer::Failure;
 use finishline_answer::task::{Created, JoinConstruct, Step, Task};
 use finishline_answer::{Answer, Check, FoundAccess, Location, Verdict};

@@ -3,9 +3,7 @@
 //! Programs are tiny and their control flow does not depend on shared data, so every schedule
 //! accesses the same locations.
 
-mod common;
-
-use common::{Judge, compile, run};
+use crate::common::{Judge, compile, run};
 use finishline_engine::interleavings::{Budget, Granularity, LocationName, explore};
 use finishline_generate::campaign::{in_parallel_with, setting};
 use finishline_generate::small::Small;

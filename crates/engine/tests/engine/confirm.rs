@@ -1,8 +1,6 @@
 //! Races that are claimed, rightly and wrongly, held to runs.
 
-mod common;
-
-use common::compile;
+use crate::common::compile;
 use finishline_answer::answer::{About, Answer};
 use finishline_answer::claim::{Claim, Confirmation, Witness};
 use finishline_answer::finding::{Finding, FoundAccess, Rule, Seen};

@@ -1,10 +1,8 @@
 //! A check of a range is a check of each of its locations: every length, place and stride, over
 //! cells in every state that a fast path tells apart, and in mixtures of them.
 
-mod common;
-
+use crate::common::{Comparison, InlineChecks, Open, RangeChecks, Word, show, tell};
 use AccessKind::{Read, Write};
-use common::{Comparison, InlineChecks, Open, RangeChecks, Word, show, tell};
 use finishline_detect::order::EspBags;
 use finishline_model::{AccessKind, FinishKind};
 

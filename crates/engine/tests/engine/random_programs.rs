@@ -3,9 +3,7 @@
 //! The seeds are fixed. `FINISHLINE_SEEDS` and `FINISHLINE_SEED` run more, or others (`cargo xtask
 //! soak`). A program on which they disagree is shrunk and printed with its seed.
 
-mod common;
-
-use common::{Judge, Judged, compile, record};
+use crate::common::{Judge, Judged, compile, record};
 use finishline_generate::campaign::{in_parallel_with, setting};
 use finishline_generate::random::Ownership;
 use finishline_generate::{Program, Settings, program, render, shrink};
@@ -55,7 +53,7 @@ fn detectors_agree_with_the_oracle() {
                 panic!(
                     "seed {seed}: {error}\nshrunk: {said}\n{}\n\
                      repeat: FINISHLINE_SEED={seed} FINISHLINE_SEEDS=1 \
-                     cargo test -p finishline-engine --test random_programs",
+                     cargo test -p finishline-engine --test engine random_programs::",
                     render(&small)
                 );
             }

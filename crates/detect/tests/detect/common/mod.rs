@@ -12,8 +12,6 @@
 //! finish inside it; `resume0` resumes the suspended one that has waited longest, `resume1` the
 //! next one, and in the end all are. Locations are the letters, small ones first.
 
-#![allow(dead_code, reason = "each test file uses its part")]
-
 pub(crate) mod inline;
 
 pub(crate) use inline::{InlineChecks, RangeChecks};

@@ -1,6 +1,5 @@
 //! Shared by tests of whole programs: a compiled program, its recorded run, and the judge that
-//! compares the detectors with the oracle. Each test uses a part of it.
-#![allow(dead_code)]
+//! compares the detectors with the oracle.
 
 pub(crate) mod comparison;
 

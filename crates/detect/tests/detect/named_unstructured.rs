@@ -1,10 +1,8 @@
 //! Programs with tasks that escape, locks, atomic accesses, releases and acquires, each with its
 //! answer worked out by hand.
 
-mod common;
-
-use common::inline::ContextChecks;
-use common::{parse, tell};
+use crate::common::inline::ContextChecks;
+use crate::common::{parse, tell};
 use finishline_detect::history::Meeting;
 use finishline_detect::inline::Inline;
 use finishline_detect::locks::Held;

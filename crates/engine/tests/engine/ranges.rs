@@ -8,9 +8,7 @@
 //! `FINISHLINE_SEEDS=n` runs one in 400 of n random programs instead of 250; `FINISHLINE_SEED=s`
 //! starts at seed s.
 
-mod common;
-
-use common::{Judge, compile};
+use crate::common::{Judge, compile};
 use finishline_detect::Findings;
 use finishline_detect::history::{History, Isolated, WriteCoversReads};
 use finishline_detect::order::{EspBags, Order, SpBags};

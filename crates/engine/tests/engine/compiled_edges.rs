@@ -5,10 +5,8 @@
 //! or through memory, so that no compiler knows them. Where code depends on that, literals are
 //! tried too.
 
-mod common;
-
-use common::comparison::{agrees, compiled, interpret};
-use common::compile;
+use crate::common::comparison::{agrees, compiled, interpret};
+use crate::common::compile;
 use finishline_ir::machine::{Datum, Limits, TrapKind};
 use finishline_jit::End;
 use std::io::{self, ErrorKind, Write};

@@ -1,8 +1,6 @@
 //! Detectors by name: the two passes together, and what they say when they can't judge.
 
-mod common;
-
-use common::{parse, tell};
+use crate::common::{parse, tell};
 use finishline_detect::detectors::ORACLE_STEPS;
 use finishline_detect::oracle::{ACCESSES_A_STEP, Oracle};
 use finishline_detect::{Failure, first_pass, second_pass};

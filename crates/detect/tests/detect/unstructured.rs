@@ -4,10 +4,10 @@
 //! `FINISHLINE_SEEDS=n` runs n streams instead of 100,000, `FINISHLINE_SEED=s` starts at seed s. A
 //! failure prints the seed and the stream after removing whatever can be removed.
 
-mod common;
-
-use common::inline::ContextChecks;
-use common::{InlineChecks, Open, RangeChecks, Word, from_environment, parse, show, shrink, tell};
+use crate::common::inline::ContextChecks;
+use crate::common::{
+    InlineChecks, Open, RangeChecks, Word, from_environment, parse, show, shrink, tell,
+};
 use finishline_detect::LocationSet;
 use finishline_detect::history::Meeting;
 use finishline_detect::oracle::{Mode, Oracle, Recorded};

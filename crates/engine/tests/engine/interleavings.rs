@@ -1,9 +1,6 @@
 //! All interleavings of programs whose conflicts and outcomes can be listed by hand.
 
-#[path = "../../ir/tests/ir/builder.rs"]
-mod builder;
-
-use builder::{Body, Builder};
+use crate::builder::{Body, Builder};
 use finishline_engine::interleavings::{
     Budget, Granularity, Interleavings, LocationName, Outcome, explore,
 };

@@ -4,9 +4,7 @@
 //! Programs that differ only by exchanging the two locations are run once: the first access of each
 //! is to `a`.
 
-mod common;
-
-use common::{Comparison, Open, Word, show};
+use crate::common::{Comparison, Open, Word, show};
 use finishline_model::{AccessKind, FinishKind};
 
 const STATEMENTS: usize = 6;

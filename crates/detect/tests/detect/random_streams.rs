@@ -4,9 +4,7 @@
 //! `FINISHLINE_SEEDS=n` runs n streams instead of 100,000, `FINISHLINE_SEED=s` starts at seed s. A
 //! failure prints the seed and the stream after removing whatever can be removed.
 
-mod common;
-
-use common::{Comparison, Open, Word, from_environment, show, shrink};
+use crate::common::{Comparison, Open, Word, from_environment, show, shrink};
 use finishline_model::{AccessKind, FinishKind};
 
 const LOCATIONS: u64 = 52;

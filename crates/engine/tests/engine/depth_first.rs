@@ -1,9 +1,6 @@
 //! Depth-first runs: the order of events, what ends a run, deep nesting.
 
-#[path = "../../ir/tests/ir/builder.rs"]
-mod builder;
-
-use builder::Builder;
+use crate::builder::Builder;
 use finishline_engine::depth_first::{self, End, Outcome, Program};
 use finishline_ir::listener::{Creation, Listener};
 use finishline_ir::machine::{Datum, Limits, TrapKind};

@@ -1,9 +1,7 @@
 //! What is said when a detector and the oracle disagree. A set of accesses that are wrongly called
 //! harmless makes a detector miss races.
 
-mod common;
-
-use common::compile;
+use crate::common::compile;
 use finishline_engine::compare::{Said, compare};
 use finishline_engine::executor::{Executor, Forms};
 use finishline_engine::question::Question;

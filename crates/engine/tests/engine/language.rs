@@ -1,8 +1,6 @@
 //! The output of programs against `docs/language.md`. Expected outputs are worked out by hand.
 
-mod common;
-
-use common::compile;
+use crate::common::compile;
 use finishline_engine::depth_first::{self, End, Program};
 use finishline_ir::machine::Limits;
 use std::sync::atomic::AtomicU64;

@@ -1,8 +1,6 @@
 //! The memory budget bounds what a program can still reach, and nothing else changes with it.
 
-mod common;
-
-use common::compile;
+use crate::common::compile;
 use finishline_engine::depth_first::{self, End, Outcome, Program};
 use finishline_engine::interleavings::{self, Budget, Granularity, Interleavings, explore};
 use finishline_generate::campaign::{in_parallel, setting};

@@ -6,9 +6,7 @@
 //! they begin. In this notation the sites of accesses are three in turn, so every third access has
 //! the same place in the memo.
 
-mod common;
-
-use common::{InlineChecks, parse, tell};
+use crate::common::{InlineChecks, parse, tell};
 use finishline_detect::Failure;
 use finishline_detect::inline::{FastPath, Inline, SLOTS};
 use finishline_detect::order::{EspBags, Order, SpBags};

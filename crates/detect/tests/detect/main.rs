@@ -1,0 +1,12 @@
+//! The tests of orders, histories and detectors. They are one binary, so that what they share is
+//! compiled once.
+
+mod common;
+mod detectors;
+mod fast_path;
+mod named_programs;
+mod named_unstructured;
+mod random_streams;
+mod ranges;
+mod small_worlds;
+mod unstructured;

@@ -1,0 +1,20 @@
+//! The tests of the executors. They are one binary: each one links the compiler, which takes longer
+//! than running most of them.
+
+mod all_schedules;
+#[path = "../../../ir/tests/ir/builder.rs"]
+mod builder;
+mod common;
+mod compare;
+mod compiled;
+mod compiled_edges;
+mod confirm;
+mod depth_first;
+mod interleavings;
+mod language;
+mod matrix;
+mod memory;
+mod random_programs;
+mod ranges;
+mod reports;
+mod timing;
