@@ -46,6 +46,8 @@ pub enum Confirmation {
     TooCostly,
     /// The race.
     Confirmed,
+    /// The race, in a run in which the tasks take turns. The depth-first run does not get there.
+    ConfirmedInTurns,
     /// It failed, by this error, and had no such race until then.
     Failed(String),
     /// It ended, and had no such race.
@@ -58,7 +60,7 @@ impl Confirmation {
         match self {
             Confirmation::NotRun => "not-run",
             Confirmation::TooCostly => "too-costly",
-            Confirmation::Confirmed => "confirmed",
+            Confirmation::Confirmed | Confirmation::ConfirmedInTurns => "confirmed",
             Confirmation::Failed(_) => "failed",
             Confirmation::Contradicted => "contradicted",
         }

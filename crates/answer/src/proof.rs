@@ -16,6 +16,8 @@ pub struct Proof {
     /// The inputs that the answer covers, a bound for each parameter that has one. Empty: every
     /// input.
     pub range: Vec<ParameterRange>,
+    /// Some loop or join may never end, on some input. What comes behind it need not happen.
+    pub endless: bool,
     /// In the order of the source.
     pub kernels: Vec<Kernel>,
     /// Questionable, but no race: dead writes, reads of what nobody wrote.

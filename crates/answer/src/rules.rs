@@ -188,11 +188,14 @@ pub fn proof(kernels: impl Iterator<Item = Verdict> + Clone) -> Verdict {
     }
 }
 
-/// What is left of a claimed race once runs have tried its case.
-pub fn claim(witness: Option<&Witness>) -> Rule {
+/// What is left of a claimed race once runs have tried its case. Without a run, the race may lie
+/// behind something that never ends, if there is such a thing.
+pub fn claim(witness: Option<&Witness>, endless: bool) -> Rule {
     match witness.map(|witness| &witness.confirmation) {
+        Some(Confirmation::Confirmed | Confirmation::ConfirmedInTurns) => Rule::Race,
         Some(Confirmation::Failed(_) | Confirmation::Contradicted) => Rule::Unconfirmed,
-        _ => Rule::Race,
+        Some(Confirmation::NotRun | Confirmation::TooCostly) | None if endless => Rule::Unconfirmed,
+        Some(Confirmation::NotRun | Confirmation::TooCostly) | None => Rule::Race,
     }
 }
 

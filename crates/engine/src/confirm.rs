@@ -3,19 +3,23 @@
 //! The smallest case of such a race has arguments for `main`. The program is run on them, and the
 //! race is *confirmed* if the same two accesses of the source race in that run, by definition: the
 //! [oracle](finishline_detect::oracle) knows every pair. The run also tells what the location is
-//! called, which depends on how many objects of that name there were before. Small cases are prone
-//! to fail, by an index out of bounds of an empty array say: if the run fails before it gets there,
-//! or does not end, larger cases are tried, and one that is confirmed takes the place of the
-//! smallest. A race that a run does not have is not counted any longer: neither by its kernel's
-//! verdict nor by the program's.
+//! called, which depends on how many objects of that name there were before.
 //!
-//! Nobody asked for these runs, so they must be short: arguments are small, and so are the steps
-//! and the memory that a run may take.
+//! The first run is depth-first. If it fails or takes too long, the tasks take turns in a second
+//! one: it gets past tasks that never end. What races in the part of a run that was made races,
+//! whatever would have followed. Small cases are prone to fail, by an index out of bounds of an
+//! empty array say. If no run gets to the race, larger cases are tried. One that is confirmed takes
+//! the place of the smallest.
+//!
+//! A race that a run does not have is not counted any longer: neither by its kernel's verdict nor
+//! by the program's. Nobody asked for these runs, so they must be short.
 
 use crate::arguments;
-use crate::depth_first::{self, End, Program};
+use crate::depth_first::DepthFirst;
 use crate::names::{Names, place};
+use crate::run::{End, Outcome, Program, Schedule, run_for};
 use crate::teller::replay;
+use crate::turns::Turns;
 use finishline_answer::answer::{About, Answer};
 use finishline_answer::claim::{Claim, Confirmation, Witness};
 use finishline_answer::finding::FoundAccess;
@@ -29,11 +33,9 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::io;
 use std::sync::atomic::AtomicU64;
 
-/// Arguments of a larger magnitude are not tried.
-const LARGEST_ARGUMENT: u64 = 64;
-/// So many different lists of arguments are tried.
+/// The most lists of arguments that are tried.
 const MOST_RUNS: usize = 16;
-/// And so many more if smaller ones fail.
+/// The most further ones, if smaller ones fail.
 const MOST_LARGER_RUNS: usize = 16;
 /// The instructions that a run may take, and the bytes.
 const STEPS: u64 = 2_000_000;
@@ -68,7 +70,7 @@ pub fn confirm(answer: &mut Answer, module: &Module) {
             if let Some(pair) = pair {
                 runs.try_larger(pair, claim);
             }
-            finding.rule = rules::claim(claim.witness.as_ref());
+            finding.rule = rules::claim(claim.witness.as_ref(), proof.endless);
         }
     }
     for (index, kernel) in proof.kernels.iter_mut().enumerate() {
@@ -88,7 +90,8 @@ fn ids([first, second]: [&FoundAccess; 2]) -> Option<[AccessId; 2]> {
 /// The runs made so far, by their arguments.
 struct Runs<'m> {
     module: &'m Module,
-    known: BTreeMap<Vec<i64>, Run>,
+    /// None: arguments that can't be passed.
+    known: BTreeMap<Vec<i64>, Option<Run>>,
 }
 
 impl Runs<'_> {
@@ -99,7 +102,9 @@ impl Runs<'_> {
             false if self.known.len() >= most => return,
             _ => (self.known.entry(arguments.clone())).or_insert_with(|| run(module, arguments)),
         };
-        run.tell(module, pair, case);
+        if let Some(run) = run {
+            run.tell(module, pair, case);
+        }
     }
 
     /// Looks for a larger case if the smallest one fails or takes too long.
@@ -114,7 +119,10 @@ impl Runs<'_> {
         }
         for case in &mut claim.larger {
             self.tell(pair, case, MOST_RUNS + MOST_LARGER_RUNS);
-            if let Confirmation::Confirmed | Confirmation::Contradicted = case.confirmation {
+            if let Confirmation::Confirmed
+            | Confirmation::ConfirmedInTurns
+            | Confirmation::Contradicted = case.confirmation
+            {
                 claim.witness = Some(case.clone());
                 return;
             }
@@ -122,31 +130,32 @@ impl Runs<'_> {
     }
 }
 
-/// What came of a run.
-enum Run {
-    None,
-    TooCostly,
-    Judged(Judged),
-}
-
-/// A run that was judged.
-struct Judged {
+/// What came of the runs on a list of arguments.
+struct Run {
     /// The arguments as one would type them.
     words: Vec<String>,
-    /// Of each two accesses that race, the smaller one first, what the locations are called.
-    races: BTreeMap<[AccessId; 2], Vec<Told>>,
-    failure: Option<String>,
+    /// By the accesses that race, the smaller one first.
+    races: BTreeMap<[AccessId; 2], Shown>,
+    end: RunEnd,
 }
 
-fn run(module: &Module, numbers: &[i64]) -> Run {
-    if (numbers.iter()).any(|number| number.unsigned_abs() > LARGEST_ARGUMENT) {
-        return Run::None;
-    }
+/// A race that a run has.
+struct Shown {
+    by: Confirmation,
+    locations: Vec<Told>,
+}
+
+/// Why a race that no run shows is not there.
+enum RunEnd {
+    Ended,
+    Failed(String),
+    TooCostly,
+}
+
+fn run(module: &Module, numbers: &[i64]) -> Option<Run> {
     let words = arguments::words(module, numbers);
-    let Ok(arguments) = arguments::parse(module, &words) else {
-        return Run::None;
-    };
-    let program = || Program {
+    let arguments = arguments::parse(module, &words).ok()?;
+    let program = Program {
         module,
         arguments: &arguments,
         limits: Limits {
@@ -154,43 +163,74 @@ fn run(module: &Module, numbers: &[i64]) -> Run {
             ..Limits::default()
         },
     };
-    let progress = AtomicU64::new(0);
-    let mut judge = Judge(Oracle::new(ORACLE_STEPS));
-    let outcome = depth_first::run_for(STEPS, program(), &mut judge, &mut io::sink(), &progress);
-    let Judge(oracle) = judge;
-    let failure = match outcome.result {
-        End::OutOfFuel => return Run::TooCostly,
-        // Within the memory that `finishline check` allows it might have ended.
-        End::Trapped(trap) if is_of_memory(&trap.kind) => return Run::TooCostly,
-        End::Trapped(trap) => Some(failure(module, &trap)),
-        End::Finished | End::OutputError(_) => None,
-    };
-    if oracle.gave_up() || oracle.pairs() > MOST_PAIRS {
-        return Run::TooCostly;
+    let mut races = BTreeMap::new();
+    let mut end = judge(
+        program,
+        DepthFirst::default,
+        Confirmation::Confirmed,
+        &mut races,
+    );
+    if !matches!(end, RunEnd::Ended) {
+        let by = Confirmation::ConfirmedInTurns;
+        let second = judge(program, Turns::default, by, &mut races);
+        if let (RunEnd::TooCostly, RunEnd::Failed(_)) = (&end, &second) {
+            end = second;
+        }
     }
-    let mut locations: BTreeMap<[AccessId; 2], BTreeSet<Location>> = BTreeMap::new();
+    Some(Run { words, races, end })
+}
+
+/// Runs a program under a schedule and notes the races that are not known yet. How the run ended.
+fn judge<S: Schedule>(
+    program: Program<'_>,
+    schedule: impl Fn() -> S,
+    by: Confirmation,
+    races: &mut BTreeMap<[AccessId; 2], Shown>,
+) -> RunEnd {
+    let module = program.module;
+    let mut judge = Judge(Oracle::new(ORACLE_STEPS));
+    let outcome = run_shortly(program, &mut schedule(), &mut judge);
+    let Judge(oracle) = judge;
+    if oracle.pairs() > MOST_PAIRS {
+        return RunEnd::TooCostly;
+    }
+    let mut found: BTreeMap<[AccessId; 2], BTreeSet<Location>> = BTreeMap::new();
     oracle.each_race(|location, a, b| {
         let pair = [a.access.min(b.access), a.access.max(b.access)];
-        let locations = locations.entry(pair).or_default();
+        let locations = found.entry(pair).or_default();
         if locations.len() < MOST_LOCATIONS {
             locations.insert(location);
         }
     });
-    let wanted: BTreeSet<Location> = locations.values().flatten().copied().collect();
-    let wanted: Vec<Location> = wanted.into_iter().collect();
-    let mut namer = Namer(Names::new(module, &wanted, None));
-    depth_first::run_for(STEPS, program(), &mut namer, &mut io::sink(), &progress);
-    let Namer(names) = namer;
-    let named = |locations: BTreeSet<Location>| {
-        let locations = locations.into_iter();
-        locations.map(|location| names.location(location)).collect()
-    };
-    let races = locations.into_iter().map(|(pair, at)| (pair, named(at)));
-    Run::Judged(Judged {
-        words,
-        races: races.collect(),
-        failure,
-    })
+    found.retain(|pair, _| !races.contains_key(pair));
+    if !found.is_empty() {
+        let wanted: BTreeSet<Location> = found.values().flatten().copied().collect();
+        let wanted: Vec<Location> = wanted.into_iter().collect();
+        let mut namer = Namer(Names::new(module, &wanted, None));
+        run_shortly(program, &mut schedule(), &mut namer);
+        let Namer(names) = namer;
+        for (pair, at) in found {
+            let (by, at) = (by.clone(), at.into_iter());
+            let locations = at.map(|location| names.location(location)).collect();
+            races.insert(pair, Shown { by, locations });
+        }
+    }
+    match outcome.result {
+        // Within the memory that `finishline check` allows it might have ended.
+        End::Trapped(trap) if is_of_memory(&trap.kind) => RunEnd::TooCostly,
+        End::Trapped(trap) => RunEnd::Failed(failure(module, &trap)),
+        End::Finished | End::OutputError(_) if !oracle.gave_up() => RunEnd::Ended,
+        _ => RunEnd::TooCostly,
+    }
+}
+
+fn run_shortly(
+    program: Program<'_>,
+    schedule: &mut impl Schedule,
+    listener: &mut impl Listener,
+) -> Outcome {
+    let (progress, mut output) = (AtomicU64::new(0), io::sink());
+    run_for(STEPS, program, schedule, listener, &mut output, &progress)
 }
 
 fn is_of_memory(kind: &TrapKind) -> bool {
@@ -207,31 +247,24 @@ fn failure(module: &Module, trap: &Trap) -> String {
 }
 
 impl Run {
-    /// Notes in a case of a race between two accesses what the run says to it.
+    /// Notes in a case of a race between two accesses what the runs say to it.
     fn tell(&self, module: &Module, [first, second]: [AccessId; 2], witness: &mut Witness) {
-        let run = match self {
-            Run::None => return,
-            Run::TooCostly => {
-                witness.confirmation = Confirmation::TooCostly;
-                return;
-            }
-            Run::Judged(run) => run,
-        };
         let pair = [first.min(second), first.max(second)];
-        let Some(locations) = run.races.get(&pair) else {
-            witness.confirmation = match &run.failure {
-                Some(failure) => Confirmation::Failed(failure.clone()),
-                None => Confirmation::Contradicted,
+        let Some(shown) = self.races.get(&pair) else {
+            witness.confirmation = match &self.end {
+                RunEnd::Ended => Confirmation::Contradicted,
+                RunEnd::Failed(failure) => Confirmation::Failed(failure.clone()),
+                RunEnd::TooCostly => Confirmation::TooCostly,
             };
             return;
         };
-        witness.confirmation = Confirmation::Confirmed;
-        if !locations.contains(&witness.location)
-            && let Some(location) = locations.first()
+        witness.confirmation = shown.by.clone();
+        if !shown.locations.contains(&witness.location)
+            && let Some(location) = shown.locations.first()
         {
             witness.location.clone_from(location);
             let location = location.to_string();
-            witness.replay = replay(&module.source.path, &run.words, &location);
+            witness.replay = replay(&module.source.path, &self.words, &location);
         }
     }
 }

@@ -1,6 +1,8 @@
 //! Executors, and the questions that are answered by running a program.
 //!
+//! - [`run`]: a run of the interpreter under any schedule.
 //! - [`depth_first`]: the serial run that the bags detectors need.
+//! - [`turns`]: a run in which every task has its turn.
 //! - [`executor`]: compiled or interpreted, and the forms of a program that runs need.
 //! - [`timing`]: one compiled run, its compilation apart, for benchmarks.
 //! - [`interleavings`]: every schedule of a small program, the second oracle.
@@ -26,9 +28,11 @@ pub mod interleavings;
 mod names;
 pub mod question;
 mod rerun;
+pub mod run;
 mod second_pass;
 mod story;
 pub mod suppressions;
 mod teller;
 pub mod timing;
+pub mod turns;
 mod watch;

@@ -35,6 +35,8 @@ pub(crate) struct Facts {
     pub(crate) gaps: Vec<Gap>,
     /// Inputs of which nothing is claimed, because integers wrap around there.
     pub(crate) excluded: Excluded,
+    /// Some loop or join never ends on some input, as far as is known.
+    pub(crate) endless: bool,
 }
 
 pub(crate) struct CounterFacts {

@@ -21,7 +21,11 @@ impl Walker<'_> {
     /// Control does not come further in these instances.
     pub(super) fn stay(&mut self, instances: &Set) -> Result<()> {
         let staying = self.domain.intersect(instances)?;
-        if staying.is_empty()? || !self.is_known(&staying)? {
+        if staying.is_empty()? {
+            return Ok(());
+        }
+        self.facts.endless = true;
+        if !self.is_known(&staying)? {
             return Ok(());
         }
         self.domain = self.domain.subtract(&staying)?;

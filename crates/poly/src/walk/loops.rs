@@ -160,6 +160,8 @@ impl Walker<'_> {
             // Control comes past it only if it ends. One that depends on data is taken to end.
             let ended = self.in_some_iteration(&ends)?;
             self.stay(&self.domain.subtract(&ended)?)?;
+        } else {
+            self.facts.endless = true;
         }
         let trips = if self.is_known(&fails)? && exits.is_whole()? {
             let fails = self.in_full(&fails)?;

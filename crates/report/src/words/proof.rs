@@ -92,6 +92,10 @@ pub(crate) fn confirmation(confirmation: &Confirmation) -> String {
             "a run that would confirm it takes too much time or memory".to_owned()
         }
         Confirmation::Confirmed => "confirmed by a run".to_owned(),
+        Confirmation::ConfirmedInTurns => {
+            "confirmed by a run in which the tasks take turns; a depth-first run does not get there"
+                .to_owned()
+        }
         Confirmation::Failed(error) => {
             format!("not confirmed: a run fails before it gets there, {error}")
         }

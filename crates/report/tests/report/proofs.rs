@@ -62,6 +62,7 @@ fn proof(verdict: Verdict, kernels: Vec<Kernel>) -> Answer {
         about: About::Proof(Proof {
             parameters: vec!["N".to_owned()],
             range: Vec::new(),
+            endless: false,
             kernels,
             remarks: Vec::new(),
             sources: Vec::new(),
@@ -302,7 +303,7 @@ pub(crate) fn refuted(confirmation: Confirmation) -> Answer {
     let race = &mut refuted.findings[0];
     let witness = &mut claim(race).witness;
     witness.as_mut().expect("a witness").confirmation = confirmation;
-    race.rule = rules::claim(witness.as_ref());
+    race.rule = rules::claim(witness.as_ref(), false);
     refuted
 }
 

@@ -1,0 +1,122 @@
+//! Runs of the reference interpreter, under any schedule.
+//!
+//! The [machine](finishline_ir::machine) makes one step of one task. Which task that is, a
+//! [`Schedule`] decides: [depth-first](crate::depth_first), or [in turns](crate::turns).
+
+use finishline_ir::Module;
+use finishline_ir::listener::Listener;
+use finishline_ir::machine::{Datum, Limits, Machine, Progress, Trap};
+use finishline_model::TaskId;
+use std::io::{self, Write};
+use std::sync::atomic::{AtomicU64, Ordering};
+
+/// Decides which task makes the next step. `main` makes the first one.
+pub trait Schedule {
+    /// The task that goes on after a step of `current`. None: there is none.
+    fn next(&mut self, current: TaskId, progress: Progress) -> Option<TaskId>;
+}
+
+/// How a run ended.
+#[derive(Debug)]
+pub struct Outcome {
+    pub result: End,
+    /// Instructions executed. Compiled code does not count them.
+    pub steps: Option<u64>,
+}
+
+impl Outcome {
+    /// The failure of the program, if it failed.
+    pub fn trap(&self) -> Option<&Trap> {
+        match &self.result {
+            End::Trapped(trap) => Some(trap),
+            End::Finished | End::OutOfFuel | End::OutputError(_) => None,
+        }
+    }
+}
+
+#[derive(Debug)]
+pub enum End {
+    Finished,
+    Trapped(Trap),
+    /// The steps allowed were used up.
+    OutOfFuel,
+    /// What the program printed could not be written.
+    OutputError(io::Error),
+}
+
+/// A verified program with its arguments: one for each parameter of `main`, of its type.
+#[derive(Clone, Copy)]
+pub struct Program<'a> {
+    pub module: &'a Module,
+    pub arguments: &'a [Datum],
+    pub limits: Limits,
+}
+
+/// The number of steps between two reports of progress.
+const PULSE: u64 = 1 << 16;
+
+/// Runs a program for at most `fuel` steps. Its output goes to `output` as it is printed. The steps
+/// made are added to `progress` now and then.
+pub fn run_for(
+    fuel: u64,
+    program: Program<'_>,
+    schedule: &mut impl Schedule,
+    listener: &mut impl Listener,
+    output: &mut dyn Write,
+    progress: &AtomicU64,
+) -> Outcome {
+    let Program {
+        module,
+        arguments,
+        limits,
+    } = program;
+    let mut machine = match Machine::new(module, arguments, limits, listener) {
+        Ok(machine) => machine,
+        Err(trap) => {
+            return Outcome {
+                result: End::Trapped(trap),
+                steps: Some(0),
+            };
+        }
+    };
+    let mut steps = 0;
+    let mut current = TaskId::MAIN;
+    let result = loop {
+        if steps == fuel {
+            break End::OutOfFuel;
+        }
+        steps += 1;
+        if steps.is_multiple_of(PULSE) {
+            // A statistic: nothing is ordered by it.
+            progress.fetch_add(PULSE, Ordering::Relaxed);
+        }
+        let made = match machine.step(current, listener) {
+            Ok(made) => made,
+            Err(trap) => break End::Trapped(trap),
+        };
+        if !machine.output.is_empty()
+            && let Err(error) = drain(&mut machine.output, output)
+        {
+            break End::OutputError(error);
+        }
+        match schedule.next(current, made) {
+            Some(next) => current = next,
+            None => break End::Finished,
+        }
+    };
+    // A failure of the program says more than one of the output.
+    let result = match (output.flush(), result) {
+        (Err(error), End::Finished | End::OutOfFuel) => End::OutputError(error),
+        (_, result) => result,
+    };
+    Outcome {
+        result,
+        steps: Some(steps),
+    }
+}
+
+fn drain(printed: &mut Vec<u8>, output: &mut dyn Write) -> io::Result<()> {
+    output.write_all(printed)?;
+    printed.clear();
+    Ok(())
+}
