@@ -6,6 +6,7 @@ use crate::place::Place;
 use crate::task::{Stack, Task};
 use crate::verdict::Extent;
 use finishline_model::Detector;
+use finishline_model::kinds::WaitKind;
 
 /// The part of an answer that only a process has.
 #[derive(Clone, Debug, PartialEq)]
@@ -141,8 +142,8 @@ pub struct UnseenAtomic {
 /// A run that was ended because a task waits in vain.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Stopped {
-    /// What it waits by or for: `futex`, `spin`, `join`, `creator`.
-    pub what: String,
+    /// What it waits by or for.
+    pub what: WaitKind,
     pub stack: Stack,
     pub task: Task,
 }

@@ -24,37 +24,37 @@ use std::fmt;
 /// A broken rule, and where.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Violation {
-    pub place: Place,
+    pub place: CodePosition,
     pub message: String,
 }
 
 /// As far as it is known: a function, a block in it, an instruction there (past the last one, the
 /// terminator).
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
-pub struct Place {
+pub struct CodePosition {
     pub function: Option<FunctionId>,
     pub block: Option<BlockId>,
     pub instruction: Option<usize>,
 }
 
-impl Place {
-    fn function(index: usize) -> Place {
-        Place {
+impl CodePosition {
+    fn function(index: usize) -> CodePosition {
+        CodePosition {
             function: Some(FunctionId::from_index(index)),
-            ..Place::default()
+            ..CodePosition::default()
         }
     }
 
-    fn block(self, index: usize) -> Place {
-        Place {
+    fn block(self, index: usize) -> CodePosition {
+        CodePosition {
             block: Some(BlockId::from_index(index)),
             instruction: None,
             ..self
         }
     }
 
-    fn instruction(self, index: usize) -> Place {
-        Place {
+    fn instruction(self, index: usize) -> CodePosition {
+        CodePosition {
             instruction: Some(index),
             ..self
         }
@@ -81,14 +81,14 @@ impl fmt::Display for Violation {
 struct Violations(Vec<Violation>);
 
 impl Violations {
-    fn add(&mut self, place: Place, message: impl Into<String>) {
+    fn add(&mut self, place: CodePosition, message: impl Into<String>) {
         self.0.push(Violation {
             place,
             message: message.into(),
         });
     }
 
-    fn require(&mut self, holds: bool, place: Place, message: impl FnOnce() -> String) {
+    fn require(&mut self, holds: bool, place: CodePosition, message: impl FnOnce() -> String) {
         if !holds {
             self.add(place, message());
         }

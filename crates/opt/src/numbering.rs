@@ -96,7 +96,7 @@ struct Numbering<'a> {
     constants: FxHashMap<(Type, u64), (Value, Const)>,
     /// Each computation, with the last place met that makes it.
     computed: FxHashMap<Key, u32>,
-    places: Vec<Place>,
+    places: Vec<Computed>,
     /// How constants, conditions and arrays came about.
     operations: FxHashMap<Value, Op>,
     not_null: NotNull,
@@ -108,7 +108,7 @@ struct Numbering<'a> {
 }
 
 /// A computation in a block, its result, and where else the same is computed.
-struct Place {
+struct Computed {
     block: BlockId,
     result: Value,
     next: Option<u32>,
@@ -210,7 +210,7 @@ impl Numbering<'_> {
                 at = place.next;
             }
             self.computed.insert(key, self.places.len() as u32);
-            self.places.push(Place {
+            self.places.push(Computed {
                 block,
                 result,
                 next: last,

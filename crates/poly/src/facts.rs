@@ -26,7 +26,7 @@ pub(crate) struct Facts {
     pub(crate) parameters: Vec<String>,
     pub(crate) counters: Vec<CounterFacts>,
     pub(crate) values: Vec<ValueFacts>,
-    pub(crate) accesses: Vec<Access>,
+    pub(crate) accesses: Vec<AccessFacts>,
     pub(crate) allocations: Vec<Allocation>,
     pub(crate) references: Vec<Reference>,
     pub(crate) barriers: Vec<Barrier>,
@@ -67,7 +67,7 @@ pub(crate) enum Definition {
 }
 
 /// One access of the source in one unfolding of calls.
-pub(crate) struct Access {
+pub(crate) struct AccessFacts {
     pub(crate) id: AccessId,
     pub(crate) kind: AccessKind,
     pub(crate) isolated: bool,

@@ -3,7 +3,7 @@
 //! Tests compare these with a run, and tools show them. The [`Families`] of a program are found
 //! once. For arguments of main they are enumerated without isl.
 
-use crate::facts::{Access, AccessIndex, Facts};
+use crate::facts::{AccessFacts, AccessIndex, Facts};
 use crate::objects::Objects;
 use crate::order::loops;
 use crate::points::Points;
@@ -144,7 +144,7 @@ pub(crate) fn of_facts<T: Send>(
     })
 }
 
-pub(crate) fn counters(access: &Access) -> Vec<Symbol> {
+pub(crate) fn counters(access: &AccessFacts) -> Vec<Symbol> {
     loops(&access.path).collect()
 }
 

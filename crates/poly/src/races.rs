@@ -6,7 +6,7 @@
 //! without the definitions of values, with them, and with those of constants, which tend to have
 //! many pieces. A pair that is left is a race if nothing unknown is involved. Else it may be one.
 
-use crate::facts::{Access, AccessIndex, Facts};
+use crate::facts::{AccessFacts, AccessIndex, Facts};
 use crate::objects::{Objects, Slot, Target, Targets};
 use crate::order::{Divergence, divergences, is_parallel, loops};
 use crate::sets::{Result, Set};
@@ -48,8 +48,8 @@ impl Naming for SecondNaming<'_> {
 }
 
 /// Whether two accesses can be a race at all, as far as their kinds go.
-pub(crate) fn conflict(first: &Access, second: &Access) -> bool {
-    let writes = |access: &Access| access.kind == AccessKind::Write;
+pub(crate) fn conflict(first: &AccessFacts, second: &AccessFacts) -> bool {
+    let writes = |access: &AccessFacts| access.kind == AccessKind::Write;
     (writes(first) || writes(second)) && !(first.isolated && second.isolated)
 }
 

@@ -111,7 +111,7 @@ fn report(answer: &Answer, selection: Selection) -> Node {
                 "racing_locations": racing_bytes(answer, process),
                 "failure": answer.failure.as_ref().map(failure),
                 "stopped": process.stopped.as_ref().map(|stopped| object! {
-                    "what": &stopped.what,
+                    "what": stopped.what.word(),
                     "place": stopped.stack.place().map(place),
                     "task": task(&stopped.task),
                     "stack": stack(&stopped.stack),

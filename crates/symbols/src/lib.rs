@@ -84,7 +84,7 @@ pub fn symbolise(findings: &Findings, question: &Question) -> Answer {
     let distinct = findings.distinct_races.max(findings.races.len() as u64);
     let (pairs, suppressed) = sorted(pairs, question.suppressions);
     let stopped = findings.stopped.as_ref().map(|stop| Stopped {
-        what: stop.what.word().to_owned(),
+        what: stop.what,
         stack: teller.stack(stop.stack),
         task: teller.tasks.task(stop.task, &mut teller.modules),
     });

@@ -1,6 +1,6 @@
 //! A loop in parts. The iterations stay the same, and so does their order.
 
-use super::place::{Place, any, choose, fresh};
+use super::place::{StatementPath, any, choose, fresh};
 use crate::rng::Rng;
 use crate::shape::{BinaryOp, Expression, Name, Program, Range, ScopeKind, Statement};
 
@@ -29,7 +29,7 @@ fn counted(statement: &Statement) -> Option<Loop<'_>> {
     })
 }
 
-fn choose_loop(program: &Program, rng: &mut Rng) -> Option<Place> {
+fn choose_loop(program: &Program, rng: &mut Rng) -> Option<StatementPath> {
     choose(program, rng, |place| {
         counted(place.statement(program)).is_some()
     })

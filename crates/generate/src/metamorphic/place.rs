@@ -8,7 +8,7 @@ use std::collections::BTreeSet;
 
 /// A statement, by the way to it.
 #[derive(Clone, Debug)]
-pub(super) struct Place {
+pub(super) struct StatementPath {
     pub(super) function: usize,
     /// The statements around it, from the outermost: each by its index, and by which of its bodies
     /// leads on.
@@ -16,7 +16,7 @@ pub(super) struct Place {
     pub(super) index: usize,
 }
 
-impl Place {
+impl StatementPath {
     /// The sequence that it is part of.
     pub(super) fn body<'p>(&self, program: &'p Program) -> &'p Vec<Statement> {
         let mut body = &program.functions[self.function].body;
@@ -193,15 +193,15 @@ pub(super) fn find(program: &Program, name: Name) -> Option<&Function> {
 }
 
 /// Every place of a program.
-fn places(program: &Program) -> Vec<Place> {
+fn places(program: &Program) -> Vec<StatementPath> {
     fn walk(
         body: &[Statement],
         function: usize,
         around: &mut Vec<(usize, usize)>,
-        out: &mut Vec<Place>,
+        out: &mut Vec<StatementPath>,
     ) {
         for (index, statement) in body.iter().enumerate() {
-            out.push(Place {
+            out.push(StatementPath {
                 function,
                 around: around.clone(),
                 index,
@@ -224,9 +224,10 @@ fn places(program: &Program) -> Vec<Place> {
 pub(super) fn choose(
     program: &Program,
     rng: &mut Rng,
-    is_possible: impl Fn(&Place) -> bool,
-) -> Option<Place> {
-    let mut possible: Vec<Place> = places(program).into_iter().filter(is_possible).collect();
+    is_possible: impl Fn(&StatementPath) -> bool,
+) -> Option<StatementPath> {
+    let mut possible: Vec<StatementPath> =
+        places(program).into_iter().filter(is_possible).collect();
     match possible.len() {
         0 => None,
         count => Some(possible.swap_remove(rng.index(count))),

@@ -1,13 +1,13 @@
 //! Changes of how tasks are created and joined.
 
-use super::place::{Place, any, captures, choose, fresh, has_own_joins, leaves};
+use super::place::{StatementPath, any, captures, choose, fresh, has_own_joins, leaves};
 use crate::rng::Rng;
 use crate::shape::{Expression, Function, Name, Program, ScopeKind, Statement};
 
 /// The first place of the sync scope of a place.
-fn start_of_scope(program: &Program, place: &Place) -> Place {
+fn start_of_scope(program: &Program, place: &StatementPath) -> StatementPath {
     let depth = place.task_scope(program);
-    Place {
+    StatementPath {
         function: place.function,
         around: place.around[..depth].to_vec(),
         index: 0,

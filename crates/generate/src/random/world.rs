@@ -185,7 +185,7 @@ impl Kind {
 
 /// How a location is written. Built into an expression only when it is used.
 #[derive(Clone, Copy, Debug)]
-enum Place {
+enum Written {
     Global(Name),
     /// An element of the object of a slot, by its number in row-major order.
     Element(usize, i64),
@@ -197,7 +197,7 @@ enum Place {
 /// One shared location, or one element a loop's counter chooses.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Location {
-    place: Place,
+    place: Written,
     /// None for a reference.
     pub scalar: Option<Scalar>,
     /// The locations that are read to get there.
@@ -244,7 +244,7 @@ impl World {
         self.locations.len() + count <= MOST_LOCATIONS
     }
 
-    fn add_location(&mut self, place: Place, scalar: Option<Scalar>, path: u64) -> u64 {
+    fn add_location(&mut self, place: Written, scalar: Option<Scalar>, path: u64) -> u64 {
         let bit = 1 << self.locations.len();
         self.locations.push(Location {
             place,
@@ -256,13 +256,13 @@ impl World {
     }
 
     pub(super) fn add_global(&mut self, name: Name, scalar: Scalar) -> u64 {
-        self.add_location(Place::Global(name), Some(scalar), 0)
+        self.add_location(Written::Global(name), Some(scalar), 0)
     }
 
     /// A global that refers to an object. There must be room.
     pub(super) fn add_global_object(&mut self, name: Name, kind: Kind) {
         let number = self.locations.len();
-        let bit = self.add_location(Place::Global(name), None, 0);
+        let bit = self.add_location(Written::Global(name), None, 0);
         self.add_slot(Object::At(number), kind, bit);
     }
 
@@ -274,7 +274,7 @@ impl World {
     /// The element of an array that a counter chooses.
     pub(super) fn add_chosen(&mut self, slot: usize, counter: Name) -> u64 {
         let Slot { kind, path, .. } = self.slots[slot];
-        let bit = self.add_location(Place::Chosen(slot, counter), kind.scalar(), path);
+        let bit = self.add_location(Written::Chosen(slot, counter), kind.scalar(), path);
         let covers = self.slots[slot].mask();
         if let Some(location) = self.locations.last_mut() {
             location.covers = covers;
@@ -293,14 +293,14 @@ impl World {
         });
         if kind == Kind::Node {
             for (field, scalar) in NODE_FIELDS {
-                self.add_location(Place::Field(slot, field), Some(scalar), path);
+                self.add_location(Written::Field(slot, field), Some(scalar), path);
             }
-            self.add_location(Place::Field(slot, NEXT), None, path);
+            self.add_location(Written::Field(slot, NEXT), None, path);
             return;
         }
         for element in 0..kind.elements() as i64 {
             let number = self.locations.len();
-            let bit = self.add_location(Place::Element(slot, element), kind.scalar(), path);
+            let bit = self.add_location(Written::Element(slot, element), kind.scalar(), path);
             if let Some(inner) = kind.inner() {
                 self.add_slot(Object::At(number), inner, path | bit);
             }
@@ -309,13 +309,13 @@ impl World {
 
     pub(super) fn place(&self, location: usize) -> Expression {
         match self.locations[location].place {
-            Place::Global(name) => Expression::Name(name),
-            Place::Field(slot, field) => Expression::field(self.object(&self.slots[slot]), field),
-            Place::Chosen(slot, counter) => {
+            Written::Global(name) => Expression::Name(name),
+            Written::Field(slot, field) => Expression::field(self.object(&self.slots[slot]), field),
+            Written::Chosen(slot, counter) => {
                 let object = self.object(&self.slots[slot]);
                 Expression::element(object, vec![Expression::Name(counter)])
             }
-            Place::Element(slot, number) => {
+            Written::Element(slot, number) => {
                 let slot = &self.slots[slot];
                 let mut after = slot.kind.elements() as i64;
                 let indices = slot.kind.sizes().iter().map(|size| {

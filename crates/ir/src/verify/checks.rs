@@ -5,14 +5,14 @@
 //! both happen in one step.
 
 use super::structure::is_task_operation;
-use super::{Place, Violations};
+use super::{CodePosition, Violations};
 use crate::module::*;
 use finishline_model::{AccessId, AccessKind};
 
 pub(super) fn check(module: &Module, violations: &mut Violations) {
     for (function_index, function) in module.functions.iter().enumerate() {
         for (index, block) in function.blocks.iter().enumerate() {
-            let place = Place::function(function_index).block(index);
+            let place = CodePosition::function(function_index).block(index);
             let mut checked = Vec::new();
             for (position, instruction) in block.instructions.iter().enumerate() {
                 let place = place.instruction(position);
@@ -72,7 +72,7 @@ fn kind_agrees(
     module: &Module,
     access: AccessId,
     kind: AccessKind,
-    place: Place,
+    place: CodePosition,
     violations: &mut Violations,
 ) {
     let of_source = module.source.access(access).kind;
@@ -91,7 +91,7 @@ fn guarded(
     module: &Module,
     checked: &[Guard],
     access: Guard,
-    place: Place,
+    place: CodePosition,
     violations: &mut Violations,
 ) {
     let holds = checked.contains(&access) || module.unchecked.contains_key(&access.0);

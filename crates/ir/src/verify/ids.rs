@@ -1,13 +1,13 @@
 //! Every id is in range: of values, blocks, functions, structs, sites, accesses, allocations. Later
 //! rounds index without checks.
 
-use super::{Place, Violations};
+use super::{CodePosition, Violations};
 use crate::module::*;
 use std::fmt::Display;
 
 pub(super) fn check(module: &Module, violations: &mut Violations) {
     let mut ids = Ids { module, violations };
-    let nowhere = Place::default();
+    let nowhere = CodePosition::default();
     ids.in_range(
         module.main,
         module.main.index(),
@@ -28,7 +28,7 @@ pub(super) fn check(module: &Module, violations: &mut Violations) {
         ids.site(used.site, nowhere);
     }
     for (index, function) in module.functions.iter().enumerate() {
-        ids.function_body(function, Place::function(index));
+        ids.function_body(function, CodePosition::function(index));
     }
 }
 
@@ -38,21 +38,21 @@ struct Ids<'a> {
 }
 
 impl Ids<'_> {
-    fn in_range(&mut self, id: impl Display, index: usize, count: usize, place: Place) {
+    fn in_range(&mut self, id: impl Display, index: usize, count: usize, place: CodePosition) {
         self.violations.require(index < count, place, || {
             format!("{id} does not exist: there are {count}")
         });
     }
 
-    fn site(&mut self, id: finishline_model::SiteId, place: Place) {
+    fn site(&mut self, id: finishline_model::SiteId, place: CodePosition) {
         self.in_range(id, id.index(), self.module.source.sites.len(), place);
     }
 
-    fn access(&mut self, id: finishline_model::AccessId, place: Place) {
+    fn access(&mut self, id: finishline_model::AccessId, place: CodePosition) {
         self.in_range(id, id.index(), self.module.source.accesses.len(), place);
     }
 
-    fn function_body(&mut self, function: &Function, place: Place) {
+    fn function_body(&mut self, function: &Function, place: CodePosition) {
         self.site(function.site, place);
         self.site(function.end, place);
         if function.blocks.is_empty() {
@@ -91,7 +91,7 @@ impl Ids<'_> {
     }
 
     /// The ids an operation carries besides values.
-    fn named_by(&mut self, op: &Op, place: Place) {
+    fn named_by(&mut self, op: &Op, place: CodePosition) {
         match op {
             Op::NewStruct { layout, allocation } => {
                 self.in_range(layout, layout.index(), self.module.structs.len(), place);
@@ -113,11 +113,11 @@ impl Ids<'_> {
         }
     }
 
-    fn function(&mut self, id: FunctionId, place: Place) {
+    fn function(&mut self, id: FunctionId, place: CodePosition) {
         self.in_range(id, id.index(), self.module.functions.len(), place);
     }
 
-    fn allocation(&mut self, id: finishline_model::AllocationId, place: Place) {
+    fn allocation(&mut self, id: finishline_model::AllocationId, place: CodePosition) {
         self.in_range(id, id.index(), self.module.source.allocations.len(), place);
     }
 }

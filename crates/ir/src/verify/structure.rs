@@ -5,7 +5,7 @@
 //! `begin_finish` is dynamic and checked at run time. Isolated blocks do not nest. Nothing parallel
 //! happens inside one, nor in a function called there.
 
-use super::{Place, Violations};
+use super::{CodePosition, Violations};
 use crate::dominators::Dominators;
 use crate::module::*;
 use finishline_model::FinishKind;
@@ -13,7 +13,7 @@ use finishline_model::FinishKind;
 pub(super) fn check(module: &Module, violations: &mut Violations) {
     let parallel = parallel_functions(module);
     for (index, function) in module.functions.iter().enumerate() {
-        let place = Place::function(index);
+        let place = CodePosition::function(index);
         announced(module, function, place, violations);
         let dominators = Dominators::of(function);
         let mut on_entry: Vec<Option<Nesting>> = vec![None; function.blocks.len()];
@@ -110,7 +110,12 @@ fn parallel_functions(module: &Module) -> Vec<bool> {
 }
 
 /// Every construct used is in the module's list: detectors are chosen by it.
-fn announced(module: &Module, function: &Function, place: Place, violations: &mut Violations) {
+fn announced(
+    module: &Module,
+    function: &Function,
+    place: CodePosition,
+    violations: &mut Violations,
+) {
     for (index, block) in function.blocks.iter().enumerate() {
         for (position, instruction) in block.instructions.iter().enumerate() {
             let one_of: &[Construct] = match &instruction.op {

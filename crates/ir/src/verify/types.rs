@@ -1,6 +1,6 @@
 //! Types and definitions: SSA form, and what each operation takes and gives.
 
-use super::{Place, Violations};
+use super::{CodePosition, Violations};
 use crate::dominators::Dominators;
 use crate::module::*;
 use finishline_model::TaskKind;
@@ -12,16 +12,16 @@ pub(super) fn check(module: &Module, violations: &mut Violations) {
             module,
             function,
             violations,
-            place: Place::function(index),
+            place: CodePosition::function(index),
         };
         body.check();
-        check_definitions(function, Place::function(index), violations);
+        check_definitions(function, CodePosition::function(index), violations);
     }
 }
 
 fn check_main(module: &Module, violations: &mut Violations) {
     let main = module.function(module.main);
-    let place = Place::function(module.main.index());
+    let place = CodePosition::function(module.main.index());
     violations.require(
         main.role == Role::Function && main.result.is_none(),
         place,
@@ -39,7 +39,7 @@ struct Body<'a> {
     module: &'a Module,
     function: &'a Function,
     violations: &'a mut Violations,
-    place: Place,
+    place: CodePosition,
 }
 
 /// What an operation gives.
@@ -319,7 +319,7 @@ fn operands_of(op: BinaryOp) -> &'static [Type] {
 }
 
 /// Every value used is defined, once, by something that comes before on every path.
-fn check_definitions(function: &Function, place: Place, violations: &mut Violations) {
+fn check_definitions(function: &Function, place: CodePosition, violations: &mut Violations) {
     // Parameters come before the instructions: position 0, then from 1.
     let mut defined: Vec<Option<(BlockId, usize)>> = vec![None; function.values.len()];
     for (index, block) in function.blocks.iter().enumerate() {

@@ -13,15 +13,15 @@
 //! range. That is for locations that surely exist: the check may stand before the loop asks for
 //! null and bounds now, and only a check whose count is a value looks whether its locations exist.
 
+use super::loop_front::LoopFront;
 use super::loops::{Candidate, Made};
-use super::place::Place;
 use crate::edit::{Definitions, new_block, target};
 use crate::not_null::NotNull;
 use finishline_ir::dominators::Dominators;
 use finishline_ir::{BlockId, Const, Function, Op, Operand, Terminator, Type, Value};
 
 /// Adds a check whose operands are invariant in front of the loop.
-pub(super) fn add_in_front(candidate: &Candidate, place: &mut Place<'_, '_>) {
+pub(super) fn add_in_front(candidate: &Candidate, place: &mut LoopFront<'_, '_>) {
     let Candidate { check, made, .. } = candidate;
     let first = place.first(candidate);
     let (count, stride) = (place.operand(check.count), place.operand(check.stride));

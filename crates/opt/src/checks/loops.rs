@@ -25,7 +25,7 @@
 //! All loops of one height are done before those around them, for which what stands in front of an
 //! inner loop is a check of its own. Linear, times the depth of nesting.
 
-use super::place::Place;
+use super::loop_front::LoopFront;
 use super::steps::Steps;
 use super::{Notes, behind, loop_invariant, ranges};
 use crate::edit::Definitions;
@@ -283,7 +283,7 @@ impl Plan {
     }
 
     fn carry_out(self, function: &mut Function, this: &Loop, entry: BlockId, notes: &mut Notes) {
-        let mut place = Place::new(function, entry, &self.constants);
+        let mut place = LoopFront::new(function, entry, &self.constants);
         place.follow(&self.counters, &self.needed);
         place.find_trips(self.trips);
         let mut ranges = Vec::new();

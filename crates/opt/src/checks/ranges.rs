@@ -16,8 +16,8 @@
 //! loop over every other i, become one: that of the one shifted by a step begins where the other
 //! has its second element, so both together are the other and one more element.
 
+use super::loop_front::LoopFront;
 use super::loops::{Candidate, Check};
-use super::place::Place;
 use crate::linear::Linear;
 use finishline_ir::{CompareOp, Operand};
 
@@ -48,7 +48,7 @@ impl Range {
 }
 
 /// Adds the checks of elements in each iteration in front of the loop.
-pub(super) fn add_in_front(candidates: &[&Candidate], place: &mut Place<'_, '_>) {
+pub(super) fn add_in_front(candidates: &[&Candidate], place: &mut LoopFront<'_, '_>) {
     let mut ranges: Vec<Range> = candidates
         .iter()
         .map(|candidate| Range {
@@ -74,7 +74,7 @@ pub(super) fn add_in_front(candidates: &[&Candidate], place: &mut Place<'_, '_>)
 
 /// Adds the check of all rows at once in front of the loop, if they are one range. How many
 /// elements the check of each row is still of.
-pub(super) fn join_rows(row: &Candidate, place: &mut Place<'_, '_>) -> Operand {
+pub(super) fn join_rows(row: &Candidate, place: &mut LoopFront<'_, '_>) -> Operand {
     let line = place.line_of(row);
     let (count, stride) = (
         place.operand(row.check.count),

@@ -21,8 +21,8 @@ mod statements;
 mod wrapping;
 
 use crate::facts::{
-    Access, AccessIndex, Barrier, Definition, Facts, FinishFacts, Gap, Reference, Stored, Touched,
-    ValueFacts,
+    AccessFacts, AccessIndex, Barrier, Definition, Facts, FinishFacts, Gap, Reference, Stored,
+    Touched, ValueFacts,
 };
 use crate::order::{Path, Step};
 use crate::sets::{Affine, Isl, Result, Set};
@@ -239,7 +239,7 @@ impl Walker<'_> {
         if self.facts.accesses.len() >= MOST_ACCESSES {
             self.cut_short(self.program.source.access(id).site);
         }
-        let access = Access {
+        let access = AccessFacts {
             id,
             kind,
             isolated: self.isolated,

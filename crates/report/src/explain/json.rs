@@ -22,7 +22,7 @@ struct Report<'a> {
     checks: String,
     passes: Vec<Made>,
     counts: Counts,
-    accesses: Vec<Access<'a>>,
+    accesses: Vec<AccessRow<'a>>,
 }
 
 #[derive(Serialize)]
@@ -50,7 +50,7 @@ struct Counts {
 }
 
 #[derive(Serialize)]
-struct Access<'a> {
+struct AccessRow<'a> {
     line: u32,
     column: u32,
     kind: &'static str,
@@ -93,14 +93,14 @@ impl<'a> Report<'a> {
                 removed: explanation.count(Fate::Removed),
                 unreachable: explanation.count(Fate::Unreachable),
             },
-            accesses: explanation.accesses.iter().map(Access::new).collect(),
+            accesses: explanation.accesses.iter().map(AccessRow::new).collect(),
         }
     }
 }
 
-impl<'a> Access<'a> {
+impl<'a> AccessRow<'a> {
     fn new(access: &'a ExplainedAccess) -> Self {
-        Access {
+        AccessRow {
             line: access.site.line,
             column: access.site.column,
             kind: access.kind.word(),

@@ -16,6 +16,7 @@ use finishline_answer::place::Place;
 use finishline_answer::process::{Limit, Process, Stopped, UnseenAtomic};
 use finishline_answer::verdict::{Extent, Verdict};
 use finishline_answer::{location, shell_word};
+use finishline_model::kinds::WaitKind;
 
 /// Operations that are not seen, listed before the rest is counted.
 const MOST_UNSEEN: usize = 8;
@@ -221,14 +222,15 @@ pub(crate) fn shell_words<'w>(words: impl Iterator<Item = &'w String>) -> String
 /// `a task spins in vain at src/main.rs:7:9`.
 pub(crate) fn stopped(stopped: &Stopped) -> String {
     let at = task::site(&stopped.stack);
-    match stopped.what.as_str() {
-        "futex" => format!("a task waits in vain for a lock, a message or a signal at {at}"),
-        "spin" => format!("a task spins in vain at {at}"),
-        "join" => format!("a task waits in vain for the end of a thread at {at}"),
-        "creator" => {
+    match stopped.what {
+        WaitKind::Futex => {
+            format!("a task waits in vain for a lock, a message or a signal at {at}")
+        }
+        WaitKind::Spin => format!("a task spins in vain at {at}"),
+        WaitKind::Join => format!("a task waits in vain for the end of a thread at {at}"),
+        WaitKind::Creator => {
             format!("a thread waits at {at} for another one that can't go on before it does")
         }
-        what => format!("a task waits in vain ({what}) at {at}"),
     }
 }
 

@@ -10,7 +10,7 @@ use finishline_answer::process::Limit;
 use finishline_answer::task::JoinConstruct;
 use finishline_answer::verdict::{Extent, Verdict};
 use finishline_answer::{Answer, Suite};
-use finishline_model::kinds::{ConflictClass, NativeTaskKind};
+use finishline_model::kinds::{ConflictClass, NativeTaskKind, WaitKind};
 use finishline_report::{Format, Selection, Style, write, write_suite, write_summary};
 use serde_json::{Value, json};
 use std::collections::BTreeSet;
@@ -142,33 +142,32 @@ fn a_program_keeps_its_own_exit_status() {
 
 #[test]
 fn what_is_waited_for_is_told() {
-    let text = |what: &str| {
+    let text = |what: WaitKind| {
         let mut run = native_runs::stopped();
         let stopped = &mut native_runs::process(&mut run).stopped;
-        stopped.as_mut().expect("stopped").what = what.to_owned();
+        stopped.as_mut().expect("stopped").what = what;
         let text = render(&run, Format::Text, Style::default());
         text.lines().next().expect("a line").to_owned()
     };
     let at = "src/main.rs:40:9";
     for (what, expected) in [
         (
-            "futex",
+            WaitKind::Futex,
             format!("stopped: a task waits in vain for a lock, a message or a signal at {at}"),
         ),
-        ("spin", format!("stopped: a task spins in vain at {at}")),
         (
-            "join",
+            WaitKind::Spin,
+            format!("stopped: a task spins in vain at {at}"),
+        ),
+        (
+            WaitKind::Join,
             format!("stopped: a task waits in vain for the end of a thread at {at}"),
         ),
         (
-            "creator",
+            WaitKind::Creator,
             format!(
                 "stopped: a thread waits at {at} for another one that can't go on before it does"
             ),
-        ),
-        (
-            "stars",
-            format!("stopped: a task waits in vain (stars) at {at}"),
         ),
     ] {
         assert_eq!(text(what), expected);

@@ -14,7 +14,7 @@ use finishline_answer::task::{
 };
 use finishline_answer::verdict::{Extent, Verdict};
 use finishline_model::Detector;
-use finishline_model::kinds::{NativeAccessKind, NativeTaskKind, SynchroniserKind};
+use finishline_model::kinds::{NativeAccessKind, NativeTaskKind, SynchroniserKind, WaitKind};
 
 /// Every run with the name of its snapshot and the exit status it must have.
 pub(crate) fn all() -> Vec<(&'static str, Answer, u8)> {
@@ -371,7 +371,7 @@ pub(crate) fn stopped() -> Answer {
         process.extent = Extent::Nothing;
         process.because = Some(Limit::Stopped);
         process.stopped = Some(Stopped {
-            what: "spin".to_owned(),
+            what: WaitKind::Spin,
             stack: user_stack("hist::wait", at(40, 9, "while !READY.load(Acquire) {}")),
             task: task(vec![step(
                 "join",

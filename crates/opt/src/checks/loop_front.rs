@@ -11,7 +11,7 @@ use finishline_ir::{
 use rustc_hash::FxHashMap;
 
 /// In front of a loop, where values of it are known as lines.
-pub(super) struct Place<'f, 'p> {
+pub(super) struct LoopFront<'f, 'p> {
     front: Front<'f>,
     /// With which the loop is entered.
     arguments: Vec<Value>,
@@ -23,15 +23,15 @@ pub(super) struct Place<'f, 'p> {
     any_trips: Option<Value>,
 }
 
-impl<'f, 'p> Place<'f, 'p> {
+impl<'f, 'p> LoopFront<'f, 'p> {
     /// In the block in front of a loop. Of some values the constants are known.
     pub(super) fn new(
         function: &'f mut Function,
         entry: BlockId,
         constants: &'p FxHashMap<Value, i64>,
-    ) -> Place<'f, 'p> {
+    ) -> LoopFront<'f, 'p> {
         let arguments = jump_arguments(function, entry).to_vec();
-        Place {
+        LoopFront {
             front: Front::new(function, entry),
             arguments,
             lines: FxHashMap::default(),
