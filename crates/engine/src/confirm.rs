@@ -1,16 +1,17 @@
-//! Races that were found without running the program, held to runs of it.
+//! Confirms races that were found without running the program, by running it.
 //!
-//! The smallest case of such a race has arguments for `main`. The program is run on them, and the
-//! race is *confirmed* if the same two accesses of the source race in that run, by definition: the
-//! [oracle](finishline_detect::oracle) knows every pair. The run also tells what the location is
-//! called, which depends on how many objects of that name there were before. Small cases are prone
-//! to fail, by an index out of bounds of an empty array say: if the run fails before it gets there,
-//! or does not end, larger cases are tried, and one that is confirmed takes the place of the
-//! smallest. A race that a run does not have is not counted any longer: neither by its kernel's
-//! verdict nor by the program's.
+//! The smallest case of such a race has arguments for `main`, and the program is run on them. The
+//! race is *confirmed* if the same two accesses of the source race in that run. The
+//! [oracle](finishline_detect::oracle) knows every racing pair. The run also gives the name of the
+//! location, which depends on the number of earlier objects with that name.
 //!
-//! Nobody asked for these runs, so they must be short: arguments are small, and so are the steps
-//! and the memory that a run may take.
+//! Small cases often fail, for example by an index into an empty array. If the run fails before it
+//! reaches the race, or does not end, larger cases are tried. A confirmed larger case replaces the
+//! smallest. If a run does not have the race, neither the verdict of the kernel nor that of the
+//! program counts the race any longer.
+//!
+//! The user did not ask for these runs, so they must be short. Arguments are small, and so are the
+//! limits on steps and memory.
 
 use crate::arguments;
 use crate::depth_first::{self, End, Program};
@@ -29,23 +30,23 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::io;
 use std::sync::atomic::AtomicU64;
 
-/// Arguments of a larger magnitude are not tried.
+/// The largest magnitude of an argument that is tried.
 const LARGEST_ARGUMENT: u64 = 64;
-/// So many different lists of arguments are tried.
+/// The number of different argument lists that are tried.
 const MOST_RUNS: usize = 16;
-/// And so many more if smaller ones fail.
+/// The number of runs allowed in addition if smaller cases fail.
 const MOST_LARGER_RUNS: usize = 16;
-/// The instructions that a run may take, and the bytes.
+/// The most instructions and bytes that a run may take.
 const STEPS: u64 = 2_000_000;
 const MEMORY: u64 = 64 << 20;
-/// The steps between which tasks are created and waited for, and the pairs of accesses to compare.
+/// The most steps that the oracle keeps, and the most pairs of accesses that it compares.
 const ORACLE_STEPS: usize = 4000;
 const MOST_PAIRS: u64 = 30_000_000;
-/// Two accesses may race at many locations; so many are named.
+/// Two accesses may race at many locations. At most this many are named.
 const MOST_LOCATIONS: usize = 64;
 
-/// Runs the smallest cases of the races, notes in each what its run showed, and judges the kernels
-/// again by what is left.
+/// Runs the smallest case of each race and notes the result in it. Then judges the kernels again by
+/// the races that are left.
 pub fn confirm(answer: &mut Answer, module: &Module) {
     let About::Proof(proof) = &mut answer.about else {
         return;
@@ -92,7 +93,7 @@ struct Runs<'m> {
 }
 
 impl Runs<'_> {
-    /// Notes in a case of a race what a run says to it, unless so many have been made already.
+    /// Runs a case of a race and notes the result, unless `most` runs have been made already.
     fn tell(&mut self, pair: [AccessId; 2], case: &mut Witness, most: usize) {
         let (module, arguments) = (self.module, &case.arguments);
         let run = match self.known.contains_key(arguments) {
@@ -122,7 +123,7 @@ impl Runs<'_> {
     }
 }
 
-/// What came of a run.
+/// The result of a run.
 enum Run {
     None,
     TooCostly,
@@ -131,9 +132,10 @@ enum Run {
 
 /// A run that was judged.
 struct Judged {
-    /// The arguments as one would type them.
+    /// The arguments as a user would type them.
     words: Vec<String>,
-    /// Of each two accesses that race, the smaller one first, what the locations are called.
+    /// The names of the locations where two accesses race, by access ids with the smaller one
+    /// first.
     races: BTreeMap<[AccessId; 2], Vec<Told>>,
     failure: Option<String>,
 }
@@ -160,7 +162,7 @@ fn run(module: &Module, numbers: &[i64]) -> Run {
     let Judge(oracle) = judge;
     let failure = match outcome.result {
         End::OutOfFuel => return Run::TooCostly,
-        // Within the memory that `finishline check` allows it might have ended.
+        // The program might have ended within the memory that `finishline check` allows.
         End::Trapped(trap) if is_of_memory(&trap.kind) => return Run::TooCostly,
         End::Trapped(trap) => Some(failure(module, &trap)),
         End::Finished | End::OutputError(_) => None,
@@ -207,7 +209,7 @@ fn failure(module: &Module, trap: &Trap) -> String {
 }
 
 impl Run {
-    /// Notes in a case of a race between two accesses what the run says to it.
+    /// Notes the result of the run in a case of a race between two accesses.
     fn tell(&self, module: &Module, [first, second]: [AccessId; 2], witness: &mut Witness) {
         let run = match self {
             Run::None => return,
@@ -251,7 +253,7 @@ impl Observer for Judge {
 
 impl Listener for Judge {}
 
-/// Is told of the objects that have locations to be named.
+/// Hears of objects and names their locations.
 struct Namer<'m>(Names<'m>);
 
 impl Observer for Namer<'_> {

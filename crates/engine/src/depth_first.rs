@@ -51,8 +51,8 @@ pub struct Program<'a> {
 /// The number of steps between two reports of progress.
 const PULSE: u64 = 1 << 16;
 
-/// Runs a program to its end. Its output goes to `output` as it is printed. The steps made are
-/// added to `progress` now and then.
+/// Runs a program to its end. Its output goes to `output` as it is printed. `progress` is increased
+/// from time to time by the steps made.
 pub fn run(
     program: Program<'_>,
     listener: &mut impl Listener,
@@ -93,7 +93,7 @@ pub fn run_for(
         }
         steps += 1;
         if steps.is_multiple_of(PULSE) {
-            // A statistic: nothing is ordered by it.
+            // A statistic. No memory access is ordered by it.
             progress.fetch_add(PULSE, Ordering::Relaxed);
         }
         match machine.step(current, listener) {
@@ -118,7 +118,7 @@ pub fn run_for(
             Err(trap) => break End::Trapped(trap),
         }
     };
-    // A failure of the program says more than one of the output.
+    // A failure of the program is more important than one of the output.
     let result = match (output.flush(), result) {
         (Err(error), End::Finished | End::OutOfFuel) => End::OutputError(error),
         (_, result) => result,

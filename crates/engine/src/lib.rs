@@ -1,17 +1,17 @@
 //! Executors, and the questions that are answered by running a program.
 //!
 //! - [`depth_first`]: the serial run that the bags detectors need.
-//! - [`executor`]: compiled or interpreted, and the forms of a program that runs need.
-//! - [`timing`]: one compiled run, its compilation apart, for benchmarks.
+//! - [`executor`]: compiled or interpreted runs, and the forms of a program that they need.
+//! - [`timing`]: one compiled run and its compilation, timed apart, for benchmarks.
 //! - [`interleavings`]: every schedule of a small program, the second oracle.
 //! - [`question`]: a program with its input.
-//! - [`check`]: runs a program under a detector, runs it again to name what it found, and sums up.
-//! - [`explain`]: which accesses a check still pays for.
-//! - [`suppressions`]: the races that the user does not want to hear of.
+//! - [`check`]: runs a program under a detector, runs it again to name the findings, and sums up.
+//! - [`explain`]: the accesses that are still checked.
+//! - [`suppressions`]: the races that the user wants left out.
 //! - [`confirm`]: whether a run has the races that were found without running the program.
-//! - [`compare`]: the same question to every detector and to the oracle; they must agree.
+//! - [`compare`]: the same question to every detector and to the oracle. They must agree.
 //!
-//! The engine knows programs and detectors, but no format and no command line.
+//! The engine knows programs and detectors, but no output format and no command line.
 
 #![forbid(unsafe_code)]
 
