@@ -147,8 +147,7 @@ impl Arguments {
     }
 }
 
-/// The arguments that make a test program run only this test, on its main thread, and print as it
-/// goes.
+/// The arguments that make a test program run only this test and print as it goes.
 pub(crate) fn run_only(test: &str) -> Vec<OsString> {
     let options = [
         "--exact",
