@@ -172,12 +172,12 @@ impl<'m> Names<'m> {
 struct Search {
     /// The name without white space.
     name: String,
-    /// By allocation of the source, the rest of the name behind the allocation's name, if it fits.
+    /// By allocation of the source, the rest of the name after the allocation's name, if it fits.
     rests: Vec<Option<Rest>>,
     found: Option<Location>,
 }
 
-/// The part behind an object's name. For `B#2[3]`: one earlier object, and `[3]`.
+/// The part after an object's name. For `B#2[3]`: one earlier object, and `[3]`.
 #[derive(Clone)]
 struct Rest {
     earlier: u64,
@@ -219,7 +219,7 @@ impl Search {
         self.found.is_some()
     }
 
-    /// The part of the searched name behind the name of this object.
+    /// The part of the searched name after the name of this object.
     fn part(&self, object: &Allocated<'_>, earlier: u64) -> Option<&str> {
         let rest = self.rests[object.allocation.index()].as_ref()?;
         (rest.earlier == earlier).then_some(&rest.part)
@@ -227,7 +227,7 @@ impl Search {
 }
 
 impl Rest {
-    /// Reads the part behind the name of an allocation.
+    /// Reads the part after the name of an allocation.
     fn new(rest: &str) -> Option<Rest> {
         let Some(numbered) = rest.strip_prefix('#') else {
             let part = rest.to_owned();

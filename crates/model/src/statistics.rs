@@ -1,4 +1,4 @@
-//! Counts of what a run did, kept by detectors.
+//! Counts of the events and accesses of a run, kept by detectors.
 
 use crate::event::{Access, Event, Observer};
 

@@ -205,7 +205,7 @@ fn written_function(function: &str) -> &str {
         .map_or(function, |at| &function[..at])
 }
 
-/// A path, and the part behind each `::` in it.
+/// A path, and the part after each `::` in it.
 fn ends(path: &str) -> impl Iterator<Item = &str> {
     let ends = path.match_indices("::").map(|(at, _)| &path[at + 2..]);
     std::iter::once(path).chain(ends)

@@ -210,7 +210,7 @@ mod tests {
     }
 
     /// The function at 0x1010 increments and jumps back to repeat. It is called from 0x1000 and
-    /// jumped to from 0x1005. Nothing calls the function behind it.
+    /// jumped to from 0x1005. Nothing calls the function after it.
     #[test]
     fn calls_are_those_of_the_function_around() {
         let code = [

@@ -19,7 +19,7 @@
 //! No step begins inside a range, so the rules hold for all of it. Only the memo can change: it is
 //! a reader that was looked up in this range and found to be parallel. If two rules cover a cell
 //! they do the same to it. So the first cell of a block tells which rule to try on the whole block
-//! and on the blocks behind it. A block that the rule does not cover is processed cell by cell.
+//! and on the blocks after it. A block that the rule does not cover is processed cell by cell.
 //! Cells without a rule go to the history. In a range of every second or fourth cell the cells
 //! between are left out of both. Ranges with other strides are processed cell by cell.
 //!

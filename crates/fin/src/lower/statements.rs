@@ -347,7 +347,7 @@ impl FunctionLowering<'_> {
         self.builder.jump(exit, self.current(carried));
     }
 
-    /// Ends the body of a loop with a jump back. Control goes on behind the loop if something leads
+    /// Ends the body of a loop with a jump back. Control goes on after the loop if something leads
     /// there.
     fn end_loop(&mut self) {
         let Some(Loop {

@@ -28,7 +28,7 @@ pub fn plain_number(word: &str) -> Option<String> {
     Some(sign.to_owned() + &digits)
 }
 
-/// An int literal. 2⁶³ is allowed only behind a minus and gives `Ok(None)`.
+/// An int literal. 2⁶³ is allowed only after a minus and gives `Ok(None)`.
 pub(super) fn int(text: &str, span: Span) -> Result<Option<i64>, Diagnostic> {
     let plain = text.replace('_', "");
     let (digits, radix) = match plain.get(..2) {

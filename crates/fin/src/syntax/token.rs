@@ -264,7 +264,7 @@ pub fn tokens(text: &str) -> (Vec<Token>, Vec<(LexError, Span)>) {
             }
         }
     }
-    // For a reader the text ends behind the last token.
+    // For a reader the text ends after the last token.
     let end = tokens.last().map_or(0, |token| token.span.end);
     tokens.push(Token {
         kind: TokenKind::EndOfFile,

@@ -80,7 +80,7 @@ fn bytes(bytes: f64) -> String {
 const MIB: f64 = (1_u64 << 20) as f64;
 const GIB: f64 = (1_u64 << 30) as f64;
 
-/// At least three digits, without needless ones behind the point.
+/// At least three digits, without needless ones after the point.
 fn three_digits(value: f64) -> String {
     let decimals = match value {
         v if v >= 100.0 => 0,
