@@ -41,7 +41,7 @@ pub(crate) struct Reporter<'a> {
 /// A run in the user's words: its own answer and those of instrumented processes that it started.
 pub(crate) struct Told {
     pub(crate) processes: Vec<Answer>,
-    /// The findings that are missing.
+    /// Notes about missing findings, in sentences.
     notes: Vec<String>,
 }
 

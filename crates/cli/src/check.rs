@@ -98,7 +98,7 @@ fn note_unmatched(answer: &Answer) {
     }
 }
 
-/// Notes what the options kept out of the report.
+/// Notes races that `--max-races` left out, and a `--watch` name that no location has.
 fn note_left_out(answer: &Answer, options: &CheckOptions) {
     let wanted = (answer.distinct).saturating_sub(answer.suppressed_count());
     let shown = answer.findings.len();

@@ -37,7 +37,7 @@ pub(super) struct Binding {
     scope: usize,
 }
 
-/// A statement that encloses the current one. The outermost comes first.
+/// A statement that encloses the current one.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(super) enum Enclosing {
     Loop,
