@@ -1,9 +1,8 @@
-//! Collects the sources of the runtime and of the rayon-core drop-in, so that they travel inside
-//! the tool.
+//! Collects the sources of the runtime and of the rayon-core drop-in. They become part of the tool.
 //!
 //! Writes `sources.rs` with the table of files. Sources are taken as they are. Manifests are
-//! reduced to what a build needs: a user's machine has neither our tests and benches nor what these
-//! depend on, and may have no network.
+//! reduced to what a build needs: a user's machine has neither our tests and benches nor their
+//! dependencies, and may have no network.
 
 use std::env;
 use std::fmt::Write;
@@ -14,13 +13,13 @@ use toml::{Table, Value};
 
 /// The packages of the workspace that is built on the user's machine.
 const RUNTIME: [&str; 3] = ["crates/native", "crates/detect", "crates/model"];
-/// The one that programs are linked with.
+/// The package that programs are linked with.
 const LINKED: &str = "crates/native";
-/// Compiled by the user's own build, in place of rayon-core.
+/// The user's own build compiles this package in place of rayon-core.
 const DROP_IN: &str = "crates/rayon-core";
 
-/// Detectors run at each access of the checked program; what they are compiled with matters more
-/// than how long that takes.
+/// Detectors run at each access of the checked program. So their speed matters more than the time
+/// to compile them.
 const RUNTIME_PROFILE: &str = r#"
 opt-level = 3
 codegen-units = 1
@@ -29,7 +28,7 @@ panic = "abort"
 "#;
 
 fn main() {
-    // Not as it was compiled: two checkouts may share the compiled script.
+    // Read at run time, because two checkouts may share the compiled script.
     let package = env::var_os("CARGO_MANIFEST_DIR").expect("cargo sets CARGO_MANIFEST_DIR");
     let checkout = Path::new(&package).join("../..");
     let out = PathBuf::from(env::var_os("OUT_DIR").expect("cargo sets OUT_DIR"));
@@ -47,7 +46,7 @@ fn main() {
     for package in RUNTIME {
         let mut reduced = build_only(manifest(&checkout.join(package).join("Cargo.toml")));
         if package == LINKED {
-            // As a Rust library, too, it could not be optimised as a whole.
+            // Built as a Rust library as well, it could not be optimised as a whole.
             let kinds = Value::Array(vec![Value::String("staticlib".to_owned())]);
             let library = Table::from_iter([("crate-type".to_owned(), kinds)]);
             reduced.insert("lib".to_owned(), Value::Table(library));
@@ -65,14 +64,15 @@ fn main() {
         .hasher
         .write(&fs::read(&symbols).expect("the list of the runtime's symbols"));
     watch(&symbols);
-    // What was built by another wrapper is of no use to this one.
+    // Crates built by another version of the wrapper can't be reused.
     let wrapper = checkout.join("crates/cargo/src/wrapper.rs");
     files
         .hasher
         .write(&fs::read(&wrapper).expect("the wrapper's source"));
     watch(&wrapper);
 
-    // By the package's folder: two checkouts that share a target directory write the same.
+    // The path starts at the package's folder, so checkouts that share a target directory write the
+    // same.
     let package = Path::new(&package);
     let included = |path: &Path| match path.strip_prefix(package) {
         Ok(inner) => {
@@ -101,7 +101,7 @@ fn main() {
     fs::write(out.join("sources.rs"), code).expect("OUT_DIR can be written");
 }
 
-/// The files so far: where each goes and where it is now.
+/// The files so far: the destination of each, and its source.
 struct Files {
     table: Vec<(String, PathBuf)>,
     hasher: DefaultHasher,
@@ -115,14 +115,14 @@ impl Files {
         self.table.push((name, path));
     }
 
-    /// A file that this build script makes.
+    /// Adds a file that this build script makes.
     fn made(&mut self, out: &Path, name: &str, content: &str) {
         let path = out.join(name.replace('/', "-"));
         fs::write(&path, content).expect("OUT_DIR can be written");
         self.add(name.to_owned(), path);
     }
 
-    /// All Rust files below a folder, in an order that does not depend on the machine.
+    /// Adds all Rust files below a folder, in an order that does not depend on the machine.
     fn folder(&mut self, checkout: &Path, folder: &str) {
         let path = checkout.join(folder);
         watch(&path);

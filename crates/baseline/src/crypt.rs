@@ -64,9 +64,9 @@ fn cipher(keys: &Subkeys, from: &Block) -> Block {
     [a, b, c, d, e, f, g, h]
 }
 
-/// The product modulo 65,537, a prime, where 0 stands for 65,536. As 65,536 is -1, the upper half
-/// of a product is subtracted from the lower one; what is lost below zero is 65,537, of which 16
-/// bits show 1.
+/// The product modulo the prime 65,537, where 0 stands for 65,536. As 65,536 is -1 there, the upper
+/// half of a product is subtracted from the lower half. If the difference is negative, 65,537 must
+/// be added, which in 16 bits is 1.
 fn multiply(a: u16, b: u16) -> u16 {
     let factor = |word: u16| i64::from(word.wrapping_sub(1)) + 1;
     let product = factor(a) * factor(b);
@@ -74,7 +74,7 @@ fn multiply(a: u16, b: u16) -> u16 {
     (difference - (difference >> 63)) as u16
 }
 
-/// The key's eight words, then again and again those of the key rotated left by 25 bits.
+/// The eight words of the key, then those of the key rotated left by 25 bits, again and again.
 fn subkeys(key: [u16; 8]) -> Subkeys {
     let mut keys = [0; 52];
     keys[..8].copy_from_slice(&key);
@@ -87,9 +87,9 @@ fn subkeys(key: [u16; 8]) -> Subkeys {
     keys
 }
 
-/// The subkeys of encryption from the last round to the first, inverted where they are multiplied
-/// with or added. The rounds in the middle exchange their two inner words, hence the two keys that
-/// are added to these.
+/// The subkeys of encryption from the last round to the first. Those that multiply or add are
+/// inverted. The middle rounds exchange their two inner words, so the two keys added to these are
+/// exchanged as well.
 fn inverses(keys: &Subkeys) -> Subkeys {
     let mut inverted = [0; 52];
     for round in 0..9 {
@@ -108,7 +108,7 @@ fn inverses(keys: &Subkeys) -> Subkeys {
     inverted
 }
 
-/// By Fermat's little theorem: the power 65,535, whose 16 binary digits are all 1.
+/// The reciprocal is the power 65,535 by Fermat's little theorem. All 16 bits of 65,535 are 1.
 fn reciprocal(a: u16) -> u16 {
     (0..16).fold(1, |power, _| multiply(multiply(power, power), a))
 }

@@ -8,12 +8,12 @@ const MULTIPLIER: u64 = 0x5_DEEC_E66D;
 const MASK: u64 = 0xFFFF_FFFF_FFFF;
 
 impl Random {
-    /// The generator whose state is this number.
+    /// A generator with this state.
     pub(crate) fn from_state(state: u64) -> Random {
         Random { state }
     }
 
-    /// The generator that Java makes of this seed.
+    /// The generator that Java makes from this seed.
     pub(crate) fn from_seed(seed: u64) -> Random {
         Random::from_state((seed ^ MULTIPLIER) & MASK)
     }
@@ -24,7 +24,7 @@ impl Random {
         self.state >> (48 - bits)
     }
 
-    /// From 0.0 to below 1.0, 53 random bits.
+    /// A number from 0.0 to below 1.0, made of 53 random bits.
     pub(crate) fn float(&mut self) -> f64 {
         let high = self.bits(26);
         let low = self.bits(27);

@@ -35,7 +35,7 @@ pub fn run(size: Size) -> String {
     format!("series {n} last {:?} {:?}", a[n - 1], b[n - 1])
 }
 
-/// What (x + 1)^x is multiplied with before it is integrated.
+/// The factor of (x + 1)^x under the integral.
 #[derive(Clone, Copy)]
 enum Factor {
     Constant,
@@ -78,8 +78,9 @@ fn check_published(a: &[f64], b: &[f64]) {
     }
 }
 
-/// The sum of the squares of all pairs that differ is that of the integrated values, up to a
-/// factor. The two ends are one point of the period, with the mean of their values.
+/// By Parseval's theorem the squares of all distinct pairs sum up to those of the integrated
+/// values, up to a factor. The two ends are one point of the period and have the mean of their
+/// values.
 fn check_parseval(a: &[f64], b: &[f64]) {
     let width = 2.0 / STEPS as f64;
     let value = |x| integrand(Factor::Constant, 0.0, x);
@@ -96,8 +97,8 @@ fn check_parseval(a: &[f64], b: &[f64]) {
     check(coefficients, values * width * 2.0, 1e-9);
 }
 
-/// A sine of a frequency that is higher by 1000 has the same values at the points of integration.
-/// These are rounded, which counts the more the higher the frequency.
+/// A sine whose frequency is higher by 1000 has the same values at the points of integration. These
+/// points are rounded, and the error grows with the frequency.
 fn check_aliases(a: &[f64], b: &[f64]) {
     for i in STEPS..a.len() {
         let first = i % STEPS;

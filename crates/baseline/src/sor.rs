@@ -44,8 +44,8 @@ pub fn run(size: Size) -> String {
     format!("sor {n} total {total:?}")
 }
 
-/// Moves every second inner point of a row, from a column on, towards and past the mean of its
-/// neighbours.
+/// Moves every second inner point of a row, from column `first` on, towards and past the mean of
+/// its neighbours.
 fn relax(grid: &mut [Vec<f64>], i: usize, first: usize) {
     const PULL: f64 = OMEGA * 0.25;
     const KEEP: f64 = 1.0 - OMEGA;
@@ -78,8 +78,8 @@ fn validate(size: Size, phases: usize, grid: &[Vec<f64>], total: f64) {
     );
 }
 
-/// Red-black over-relaxation as it is defined, on the same grid: colour by colour, any order within
-/// one.
+/// Red-black over-relaxation by its definition, on the same grid: colour by colour, in any order
+/// within a colour.
 fn serial(n: usize, phases: usize) -> Vec<Vec<f64>> {
     let mut grid = random_grid(n);
     for phase in 0..phases {

@@ -1,6 +1,6 @@
 //! The Rust and the Fin version of a benchmark print the same line at size small. The line ends in
-//! what was computed, in full precision, so it is the same only if the data and the order of the
-//! floating-point operations are.
+//! the result at full precision. So it is the same only if the data and the order of the
+//! floating-point operations are the same.
 
 use finishline_baseline::{Size, crypt, matmul, series, sor};
 use finishline_engine::depth_first::{self, End, Program};
@@ -8,7 +8,7 @@ use finishline_ir::machine::{Datum, Limits};
 use std::path::Path;
 use std::sync::atomic::AtomicU64;
 
-/// What the Fin program of this name prints.
+/// The line that the Fin program of this name prints.
 fn fin(name: &str, size: Size) -> String {
     let path = Path::new(env!("CARGO_MANIFEST_DIR"))
         .join("../../programs/esp-bags")

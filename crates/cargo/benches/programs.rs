@@ -1,11 +1,11 @@
-//! What checking costs: the programs of `programs/rust/speed` as they are, checked, and under
+//! The cost of checking: the programs of `programs/rust/speed` plain, checked, and under
 //! ThreadSanitizer.
 //!
-//! All three are release builds by the same rustc, and run one after the other in each round, with
-//! one thread where there is a choice. Time is that of the processor, and memory the most that was
-//! resident; of both the median is shown, and the least and the most time of the checked program.
-//! The last column is how often ThreadSanitizer warns of the program with four threads: none of
-//! them has a race.
+//! All three are release builds by the same rustc. In each round they run one after the other, with
+//! one thread where there is a choice. Time is processor time, and memory is the peak resident
+//! size. The table shows the median of both, and the least and the greatest time of the checked
+//! program. The last column counts the warnings of ThreadSanitizer with four threads. None of the
+//! programs has a race.
 //!
 //! `cargo bench -p finishline-cargo --bench programs [-- RUNS]`
 
@@ -17,8 +17,8 @@ use std::process::{Command, ExitCode, Stdio};
 
 type Anything<T> = Result<T, Box<dyn Error>>;
 
-/// Each with a size for which the plain program takes some tens of milliseconds. The last one uses
-/// twenty features of rayon.
+/// Each program with a size for which the plain run takes some tens of milliseconds. The last one
+/// uses twenty features of rayon.
 const PROGRAMS: [(&str, &str); 7] = [
     ("matmul", "300"),
     ("nbody", "1500"),
@@ -31,7 +31,7 @@ const PROGRAMS: [(&str, &str); 7] = [
 
 const TARGET: &str = "x86_64-unknown-linux-gnu";
 const RUNS: usize = 5;
-/// The word by which this program is told to run another one and to print what it took.
+/// The argument that makes this program run another one and print its cost.
 const ONE: &str = "measure-one";
 
 fn main() -> ExitCode {
@@ -54,14 +54,14 @@ fn main() -> ExitCode {
     }
 }
 
-/// What a run took: seconds of the processor, and mebibytes.
+/// The cost of a run: processor seconds, and mebibytes.
 #[derive(Clone, Copy)]
 struct Cost {
     seconds: f64,
     mebibytes: f64,
 }
 
-/// Runs a program; its costs are those of all children of this process.
+/// Runs a program. Its cost is that of all children of this process.
 fn measure_one(words: &[String]) -> Anything<()> {
     let (program, arguments) = words.split_first().ok_or("which program?")?;
     let mut command = Command::new(program);
@@ -86,7 +86,7 @@ fn cost(program: &Path, size: &str) -> Anything<Cost> {
         .arg(program)
         .args(size.split_whitespace())
         .env("RAYON_NUM_THREADS", "1")
-        // What is reported is not measured here.
+        // Reports are not measured here.
         .env("TSAN_OPTIONS", "exitcode=0 log_path=/dev/null");
     let output = command.stderr(Stdio::null()).output()?;
     let text = String::from_utf8(output.stdout)?;
@@ -97,7 +97,7 @@ fn cost(program: &Path, size: &str) -> Anything<Cost> {
     }
 }
 
-/// How often ThreadSanitizer warns.
+/// The number of ThreadSanitizer's warnings.
 fn warnings(program: &Path, size: &str) -> Anything<usize> {
     let mut command = Command::new(program);
     command
@@ -140,7 +140,7 @@ const WAYS: [Way; 3] = [
     },
 ];
 
-/// The folders with the programs as they are, checked, and under ThreadSanitizer.
+/// The folders with the plain programs, the checked ones, and those under ThreadSanitizer.
 fn build() -> Anything<[PathBuf; 3]> {
     let programs = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../programs/rust");
     let built = Path::new(env!("CARGO_TARGET_TMPDIR")).join("speed");
@@ -173,8 +173,8 @@ fn build() -> Anything<[PathBuf; 3]> {
     folders.try_into().map_err(|_| "three builds".into())
 }
 
-/// Where below a target directory the programs are; checked ones are in a folder for each version
-/// of the runtime, the newest counts.
+/// The folder of the programs below a target directory. Checked programs are in one folder for each
+/// version of the runtime. The newest folder counts.
 fn folder_of_programs(target: &Path) -> Anything<PathBuf> {
     let direct = target.join(TARGET).join("release");
     let mut versions = Vec::new();

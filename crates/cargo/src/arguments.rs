@@ -1,9 +1,8 @@
-//! The command line of `cargo finishline`: our options, wherever they stand, and the rest for
-//! cargo.
+//! The command line of `cargo finishline`: our options in any position, and the rest for cargo.
 //!
-//! clap knows which options are ours and describes them, but can't leave others alone that stand
-//! among them. So the arguments are first split by what clap knows: whatever it does not is
-//! cargo's, and so is everything from `--` on.
+//! clap knows and describes our options, but it can't skip unknown options between them. So the
+//! arguments are split first. An option that clap does not know is cargo's, and so is everything
+//! from `--` on.
 
 use crate::options::{Options, Request, Subcommand};
 use clap::{ArgAction, Args, Command, CommandFactory, FromArgMatches, Parser};
@@ -60,7 +59,7 @@ struct Everything {
     program: Vec<OsString>,
 }
 
-/// Reads the command line; help, versions and mistakes end the process.
+/// Reads the command line. For help, versions and mistakes it ends the process.
 pub(crate) fn read(mut arguments: Vec<OsString>) -> Request {
     // Cargo starts `cargo-finishline finishline …`.
     if arguments.first().is_some_and(|first| first == "finishline") {
@@ -88,7 +87,7 @@ pub(crate) fn read(mut arguments: Vec<OsString>) -> Request {
     }
 }
 
-/// Arguments by whom they are for.
+/// The arguments, split by recipient.
 #[derive(Debug, Default, PartialEq, Eq)]
 struct Split {
     ours: Vec<OsString>,
@@ -105,7 +104,7 @@ fn split(arguments: Vec<OsString>, cli: &Command) -> Split {
         .and_then(|word| word.to_str())
         .and_then(|word| cli.find_subcommand(word));
     split.ours.extend(word);
-    // `help`, `--help`, and what is no command at all, are clap's to answer.
+    // clap answers `help`, `--help`, and a word that is no command.
     let Some(command) = command else {
         split.ours.extend(arguments);
         return split;
@@ -125,7 +124,7 @@ fn split(arguments: Vec<OsString>, cli: &Command) -> Split {
     split
 }
 
-/// If the option is ours: whether its value is the next argument.
+/// None if the option is not ours. Otherwise whether its value is the next argument.
 fn known(argument: &OsStr, command: &Command) -> Option<bool> {
     let text = argument.to_str()?;
     if matches!(text, "-h" | "--help") {

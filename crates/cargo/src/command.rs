@@ -1,4 +1,4 @@
-//! What the user starts: `cargo finishline run`, `test`, `build` and `clean`.
+//! The commands that the user starts: `cargo finishline run`, `test`, `build` and `clean`.
 
 use crate::options::{Options, Request, Subcommand};
 use crate::report::Reporter;
@@ -15,10 +15,10 @@ use std::os::unix::fs::symlink;
 use std::path::{Path, PathBuf};
 use std::process::{Command, ExitStatus};
 
-/// The folder in cargo's target directory that is ours.
+/// Our folder in cargo's target directory.
 const OUR_TARGET: &str = "finishline";
 
-/// Does what was asked, and returns the exit status.
+/// Executes the request and returns the exit status.
 pub(crate) fn execute(request: &Request) -> Result<u8, Problem> {
     let given = CargoArguments::read(&request.cargo)?;
     let toolchain = Toolchain::find(&given.place)?;
@@ -89,7 +89,7 @@ pub(crate) fn execute(request: &Request) -> Result<u8, Problem> {
     }
     session.open(&mut cargo)?;
     runner::outlive_interrupts()?;
-    // Mistakes in the user's files should not wait for the end of the build.
+    // Report mistakes in the user's files before the build, not after it.
     Reporter::new(&session)?;
     let status = cargo
         .status()
@@ -97,7 +97,7 @@ pub(crate) fn execute(request: &Request) -> Result<u8, Problem> {
     conclude(&session, status)
 }
 
-/// Reports what the runners have left behind.
+/// Reports the results of the runners.
 fn conclude(session: &Session, cargo: ExitStatus) -> Result<u8, Problem> {
     let runs = session.runs()?;
     if runs.is_empty() {
@@ -106,14 +106,14 @@ fn conclude(session: &Session, cargo: ExitStatus) -> Result<u8, Problem> {
                 "the program was not checked: cargo was told to start it in another way",
             )),
             (_, true) => Ok(0),
-            // It has said why: there is nothing to run.
+            // Cargo has said why there is nothing to run.
             (_, false) => Ok(BAD_USAGE),
         };
     }
     let status = Reporter::new(session)?.conclude(&runs)?;
     let all_fine = runs.iter().all(|run| run.ended == Ended::Exited(0)) && status == 0;
     Ok(match all_fine && !cargo.success() {
-        // Some other program of tests could not be run.
+        // Another test program could not be run.
         true => BAD_USAGE,
         false => status,
     })
@@ -127,7 +127,7 @@ fn clean(ours: &Path) -> Result<u8, Problem> {
     }
 }
 
-/// What the user typed, less the options that only say where the report goes.
+/// The user's command line, without options that only say where the report goes.
 fn command_line(request: &Request) -> Result<CommandLine, Problem> {
     let here = env::current_dir()
         .map_err(|error| Problem::new(format!("can't find the current directory: {error}")))?;
@@ -149,7 +149,7 @@ fn command_line(request: &Request) -> Result<CommandLine, Problem> {
     })
 }
 
-/// The parts don't all run in the directory that the user named files in.
+/// Makes paths absolute, because not all parts run in the user's directory.
 fn absolute(options: &Options) -> Result<Options, Problem> {
     let mut options = options.clone();
     for path in [&mut options.output, &mut options.suppressions]
@@ -161,15 +161,14 @@ fn absolute(options: &Options) -> Result<Options, Problem> {
     Ok(options)
 }
 
-/// The variable that goes before the user's configuration. A setting by `--config` would be merged
-/// with it instead.
+/// The environment variable for the runner. It overrides the user's configuration. A setting by
+/// `--config` would be merged with that instead.
 fn runner_variable(host: &str) -> String {
     let host = host.to_uppercase().replace(['-', '.'], "_");
     format!("CARGO_TARGET_{host}_RUNNER")
 }
 
-/// How cargo is to start programs. It takes the text apart at spaces, so the tool's path must not
-/// have any.
+/// The runner for cargo. Cargo splits the text at spaces, so the tool's path must not contain any.
 fn runner(tool: &Path, directory: &Path) -> Result<OsString, Problem> {
     let has_space = |path: &Path| path.as_os_str().as_encoded_bytes().contains(&b' ');
     let mut runner = match has_space(tool) {
@@ -191,7 +190,7 @@ fn runner(tool: &Path, directory: &Path) -> Result<OsString, Problem> {
     Ok(runner.into())
 }
 
-/// Arguments for cargo, without those that are ours to decide.
+/// The arguments for cargo, without those that we decide.
 #[derive(Default)]
 struct CargoArguments {
     target: Option<OsString>,

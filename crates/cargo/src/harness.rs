@@ -1,8 +1,8 @@
-//! Runs the tests of one program, each in a process of its own, and prints what libtest would.
+//! Runs the tests of one program, each in its own process, and prints what libtest would print.
 //!
-//! As many run at once as libtest would have run. Results are printed in the order of the list
-//! whatever ends first, so that two runs can be compared. A test with a race has failed, also if it
-//! passed.
+//! The number of tests that run at once is libtest's. Results are printed in the order of the list,
+//! whichever test ends first, so two runs can be compared. A test with a race fails, even if it
+//! passed by itself.
 
 use crate::libtest::{Arguments, Selection, Test, run_only};
 use crate::options::Color;
@@ -23,7 +23,7 @@ use std::sync::mpsc;
 use std::thread;
 use std::time::Instant;
 
-/// Runs the tests that the arguments select; the exit status is libtest's.
+/// Runs the tests that the arguments select. The exit status is libtest's.
 pub(crate) fn run(
     session: &Session,
     program: &Path,
@@ -70,11 +70,11 @@ pub(crate) fn run(
     })
 }
 
-/// What came of one test.
+/// The result of one test.
 struct Outcome {
     run: Run,
     standing: Standing,
-    /// The report of its races.
+    /// The report of the test's races.
     report: Vec<u8>,
     transcript: Transcript,
     passed: bool,
@@ -101,7 +101,7 @@ fn run_one(
         let told = reporter.tell(&run, run.failure.as_deref());
         let standing = told.standing();
         if standing == Standing::Stopped {
-            // It was ended by us, and the report says why.
+            // We ended the process, and the report says why.
             run.failure = None;
         }
         let style = report::style(session.options.color, io::stdout().is_terminal());
@@ -129,8 +129,8 @@ fn failure(ended: Ended, passed: Option<bool>) -> String {
     }
 }
 
-/// Both standard streams go to one file, so that their order is kept. A pipe would stay open as
-/// long as any process that the test has left behind.
+/// Runs a test. Both standard streams go to one file, which keeps their order. A pipe would stay
+/// open as long as any process that the test leaves behind.
 fn execute(session: &Session, program: &Path, test: &str) -> Result<(Run, Vec<u8>), Problem> {
     let mut checked = Checked::new(session, program, &run_only(test), Role::Test)?;
     let path = checked.folder.join("output");
@@ -148,7 +148,7 @@ fn execute(session: &Session, program: &Path, test: &str) -> Result<(Run, Vec<u8
     Ok((checked.collect(Some(test), status)?, printed))
 }
 
-/// Does the work for all items on some threads, and hands each result on in the order of the items.
+/// Processes all items on some threads and hands on each result in the order of the items.
 fn each_in_order<'a, T: Sync, R: Send, E>(
     items: &'a [T],
     threads: usize,
@@ -161,8 +161,7 @@ fn each_in_order<'a, T: Sync, R: Send, E>(
         for _ in 0..threads.min(items.len()) {
             let (sender, next, work) = (sender.clone(), &next, &work);
             scope.spawn(move || {
-                // Nobody listens any more: something has gone wrong, and no further test need
-                // start.
+                // The receiver is gone because something has gone wrong. Start no further test.
                 while let Some((at, item)) = take(items, next)
                     && sender.send((at, work(item))).is_ok()
                 {}
@@ -312,7 +311,7 @@ impl Printer {
             true => "",
             false => outcome.transcript.output.trim_end(),
         };
-        // libtest has shown why, unless the test did not come to its end.
+        // libtest has shown why, unless the test did not end.
         let failure = outcome.run.failure.as_deref();
         let failure = failure.filter(|_| outcome.transcript.passed != Some(false));
         if !output.is_empty() || failure.is_some() {

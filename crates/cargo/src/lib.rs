@@ -1,21 +1,20 @@
-//! What `cargo finishline` does: builds a Rust package instrumented, with the user's own cargo, and
-//! runs it checked.
+//! `cargo finishline`: builds a Rust package instrumented, with the user's own cargo, and runs it
+//! checked.
 //!
-//! The tool is one executable in four parts, which call each other through cargo:
+//! The tool is one executable with four parts, which call each other through cargo:
 //!
-//! 1. [`command`], what the user starts. Makes sure that there is a [`runtime`] for this rustc,
-//!    opens a [`session`], starts cargo with the other three parts in place, and sums up what they
-//!    left behind.
-//! 2. [`wrapper`], called by cargo instead of rustc: adds instrumentation, the runtime object, and
-//!    the drop-in in place of rayon-core.
-//! 3. [`runner`], called by cargo instead of the program: runs it, or each of its tests, in a
-//!    process whose findings it collects.
-//! 4. [`rustdoc`], called by cargo instead of rustdoc: skips doc tests, and says so.
+//! 1. [`command`] is what the user starts. It prepares a [`runtime`] for this rustc, opens a
+//!    [`session`], starts cargo with the other three parts in place, and sums up their results.
+//! 2. [`wrapper`] is called by cargo instead of rustc. It adds instrumentation and the runtime
+//!    object, and replaces rayon-core by the drop-in.
+//! 3. [`runner`] is called by cargo instead of the program. It runs the program, or each of its
+//!    tests, in a process and collects the findings.
+//! 4. [`rustdoc`] is called by cargo instead of rustdoc. It skips doc tests, and says so.
 //!
-//! Nothing of the user's is edited: neither manifest nor lock file nor configuration, and target
-//! directories are ours. What the parts share is in the session's directory, which lives as long as
-//! the command. A program is never said to be free of races because nothing was heard of it: the
-//! runtime must have written its findings, and the drop-in must have run.
+//! The user's manifest, lock file and configuration are never edited, and builds go to our own
+//! target directories. The parts share the session's directory, which lives as long as the command.
+//! A program is never called free of races just because no findings arrived: the runtime must have
+//! written its findings, and the drop-in must have run.
 
 #![forbid(unsafe_code)]
 
@@ -47,10 +46,10 @@ use std::process::ExitCode;
 
 /// Bad usage, a program that does not build, or a file that can't be used.
 const BAD_USAGE: u8 = 2;
-/// libtest's status for a failed test, on which cargo goes no further.
+/// libtest's status for a failed test. Cargo stops at it.
 const CARGO_FAILED: u8 = 101;
 
-/// The whole tool: which part of it this process is, is decided by how it was started.
+/// The whole tool. The way this process was started decides which part it is.
 pub fn main() -> ExitCode {
     let arguments: Vec<OsString> = env::args_os().skip(1).collect();
     let result = match inner_part(&arguments) {
@@ -60,20 +59,20 @@ pub fn main() -> ExitCode {
     match result {
         Ok(status) => ExitCode::from(status),
         Err(problem) => {
-            // If even that can't be written, there is nobody left to tell.
+            // If this can't be written either, there is nothing left to do.
             let _ = writeln!(io::stderr().lock(), "error: {problem}");
             ExitCode::from(BAD_USAGE)
         }
     }
 }
 
-/// If cargo started this process as one of the inner parts: does its work and returns its exit
+/// If cargo started this process as one of the inner parts, does its work and returns its exit
 /// status.
 fn inner_part(arguments: &[OsString]) -> Option<Result<u8, Problem>> {
     let session = Session::inherited()?;
     let (first, rest) = arguments.split_first()?;
     if first == "finishline" {
-        // Someone inside a session starts a session of their own.
+        // A process inside a session has started a session of its own.
         return None;
     }
     Some(session.and_then(|session| {

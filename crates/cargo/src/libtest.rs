@@ -1,7 +1,7 @@
-//! The arguments that the user gives to test programs, and the tests that these select.
+//! The arguments that the user gives to test programs, and the tests that they select.
 //!
-//! Selecting is left to libtest itself, by its `--list`. It lists ignored tests with the others,
-//! whether or not they would be run, so a second list tells which they are.
+//! libtest itself selects the tests, by its `--list`. That list contains ignored tests whether or
+//! not they would run. A second list tells which tests are ignored.
 
 use crate::session::Session;
 use crate::{Problem, process};
@@ -47,7 +47,7 @@ pub(crate) struct Arguments {
     #[arg(long, short, action = ArgAction::SetTrue)]
     pub(crate) help: bool,
 
-    // The rest changes nothing here: a process runs one test, and its output is our own.
+    // The remaining options change nothing here: a process runs one test, and we print the output.
     #[arg(long)]
     test: bool,
     #[arg(long)]
@@ -95,7 +95,7 @@ impl Arguments {
         })
     }
 
-    /// How many tests may run at the same time.
+    /// The number of tests that may run at the same time.
     pub(crate) fn test_threads(&self) -> NonZeroUsize {
         let of_environment = || std::env::var("RUST_TEST_THREADS").ok()?.parse().ok();
         self.test_threads
@@ -147,8 +147,7 @@ impl Arguments {
     }
 }
 
-/// Arguments by which a test program runs this test and no other, on its main thread, and prints as
-/// it goes.
+/// The arguments that make a test program run only this test and print as it goes.
 pub(crate) fn run_only(test: &str) -> Vec<OsString> {
     let options = [
         "--exact",
@@ -161,7 +160,7 @@ pub(crate) fn run_only(test: &str) -> Vec<OsString> {
     options.map(OsString::from).to_vec()
 }
 
-/// The names of the tests that a program has under these arguments.
+/// The names of the tests that a program lists for these arguments.
 fn list(session: &Session, program: &Path, arguments: &[OsString]) -> Result<Vec<String>, Problem> {
     let mut command = process::unchecked(session, program, arguments);
     command

@@ -1,4 +1,4 @@
-//! What the user asked for, as the command line hands it over.
+//! The user's request, as read from the command line.
 
 use clap::{Args, ValueEnum};
 use serde::{Deserialize, Serialize};
@@ -25,7 +25,7 @@ pub(crate) enum Subcommand {
 }
 
 impl Subcommand {
-    /// The word that both cargo and this tool know it by.
+    /// The name of the subcommand, for cargo and for this tool.
     pub(crate) const fn name(self) -> &'static str {
         match self {
             Subcommand::Run => "run",
@@ -84,8 +84,8 @@ pub(crate) struct Options {
 }
 
 impl Options {
-    /// The options that change what a run shows, as words, without those that are as they always
-    /// are.
+    /// The options that change what a run shows, as words. Options with their default value are
+    /// left out.
     pub(crate) fn of_the_run(&self) -> Vec<String> {
         let mut words = Vec::new();
         if self.logical_threads != DEFAULT_LOGICAL_THREADS {
@@ -100,7 +100,7 @@ impl Options {
         words
     }
 
-    /// Whether the report is alone on standard output. All else then goes to standard error.
+    /// Whether the report goes to standard output. Everything else then goes to standard error.
     pub(crate) fn report_on_standard_output(&self) -> bool {
         self.format != Format::Text && self.output.is_none()
     }

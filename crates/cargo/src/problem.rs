@@ -1,4 +1,4 @@
-//! What keeps the tool from doing its work, in words for the user.
+//! A problem that keeps the tool from doing its work, in words for the user.
 
 use std::fmt;
 use std::io;

@@ -1,8 +1,8 @@
-//! One instrumented process: how it is started, and what is collected when it is over.
+//! Starts one instrumented process and collects its results when it has ended.
 //!
-//! Addresses should be the same in each run, so that reports are: the kernel is asked not to move
-//! things around. Some containers forbid even that; runs then differ in addresses and in nothing
-//! else.
+//! Addresses should be the same in each run, so that reports are the same. So the kernel is asked
+//! not to randomise addresses. Some containers forbid that. Then runs differ in addresses and in
+//! nothing else.
 
 use crate::Problem;
 use crate::options::{First, Subcommand};
@@ -14,20 +14,20 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::{Command, ExitStatus};
 
-/// The file of the process itself; a process that it starts puts its own beside it, with something
-/// added to the name.
+/// The findings file of the process itself. A process that it starts writes its own file beside it,
+/// with a longer name.
 const FINDINGS: &str = "findings.json";
 const OPTIONS_VARIABLE: &str = "FINISHLINE_OPTIONS";
 
-/// Has processes that this one starts get the same addresses each time.
+/// Gives processes that this one starts the same addresses each time.
 pub(crate) fn fix_addresses() {
     if let Ok(persona) = personality::get() {
-        // Refused in some containers, and then done without.
+        // Some containers refuse this. Then addresses vary.
         let _ = personality::set(persona | Persona::ADDR_NO_RANDOMIZE);
     }
 }
 
-/// What a process is started for.
+/// The purpose of a process.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Role {
     Program,
@@ -56,7 +56,7 @@ impl<'a> Checked<'a> {
             First::Left => "left",
             First::Right => "right",
         };
-        // The file comes last: its name may contain spaces.
+        // The file comes last, because its name may contain spaces.
         let mut text = OsString::from(format!(
             "logical-threads={} first={first} max-races={} determinacy={} test-thread={} output=",
             options.logical_threads,
@@ -75,7 +75,7 @@ impl<'a> Checked<'a> {
         })
     }
 
-    /// Collects what is left when the process is over.
+    /// Collects the results after the process has ended.
     pub(crate) fn collect(&self, test: Option<&str>, status: ExitStatus) -> Result<Run, Problem> {
         let entries =
             fs::read_dir(&self.folder).map_err(|error| Problem::read(&self.folder, error))?;
@@ -96,7 +96,7 @@ impl<'a> Checked<'a> {
     }
 }
 
-/// The same process, asked for nothing that needs findings.
+/// The same process without findings.
 pub(crate) fn unchecked(session: &Session, program: &Path, arguments: &[OsString]) -> Command {
     let mut command = match session.users_runner.split_first() {
         Some((runner, its_arguments)) => {

@@ -1,9 +1,9 @@
-//! From runs to reports: what the findings of each process amount to, and one document about all of
-//! them.
+//! Makes reports from runs: an answer for the findings of each process, and one document about all
+//! of them.
 //!
-//! What is established, and in which words, is decided by `finishline-symbols` and
-//! `finishline-report`; here it is only put together. A process that left no findings is never
-//! passed over: its verdict is that nothing is known.
+//! `finishline-symbols` and `finishline-report` decide what is established and in which words. This
+//! file puts the parts together. A process that left no findings is never skipped: its verdict is
+//! that nothing is known.
 
 use crate::Problem;
 use crate::options::{Color, Format, Subcommand};
@@ -20,7 +20,7 @@ use std::fs::{self, File};
 use std::io::{self, BufWriter, IsTerminal, Write};
 use std::path::Path;
 
-/// What is known of a run, as far as results of tests tell it.
+/// What is known about a run, for the results of tests.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Standing {
     Races,
@@ -31,17 +31,17 @@ pub(crate) enum Standing {
     Unchecked,
 }
 
-/// Tells runs in the user's words.
+/// Describes runs in the user's words.
 pub(crate) struct Reporter<'a> {
     session: &'a Session,
     suppressions: Option<Suppressions>,
     executables: Executables,
 }
 
-/// A run, told: itself and the instrumented processes that it started.
+/// A run in the user's words: its own answer and those of instrumented processes that it started.
 pub(crate) struct Told {
     pub(crate) processes: Vec<Answer>,
-    /// What is missing.
+    /// Notes about missing findings, in sentences.
     notes: Vec<String>,
 }
 
@@ -55,7 +55,7 @@ impl<'a> Reporter<'a> {
         })
     }
 
-    /// What a run amounts to; `failure` says how it failed, if it did.
+    /// Describes a run. `failure` says how it failed, if it did.
     pub(crate) fn tell(&self, run: &Run, failure: Option<&str>) -> Told {
         let name = run.program_name();
         let mut told = Told {
@@ -86,8 +86,8 @@ impl<'a> Reporter<'a> {
             let is_run_itself =
                 Path::new(&findings.executable).file_name() == run.program.file_name();
             heard |= is_run_itself;
-            // Of a process that the run started we know neither how it ended nor what the user
-            // calls it.
+            // For a process that the run started, neither its ending nor the user's name for it is
+            // known.
             let question = match is_run_itself {
                 true => question.clone(),
                 false => Question {
@@ -111,7 +111,7 @@ impl<'a> Reporter<'a> {
         told
     }
 
-    /// Reports all runs of the session, and says which exit status they amount to.
+    /// Reports all runs of the session and returns the exit status.
     pub(crate) fn conclude(&self, runs: &[Run]) -> Result<u8, Problem> {
         let mut suite = Suite {
             command: self.session.command.words(),
@@ -162,7 +162,7 @@ impl<'a> Reporter<'a> {
             [run] if alone => {
                 finishline_report::write(run, format, Selection::default(), style, out)
             }
-            // Tests have told their races as they went.
+            // The races of tests have been reported already.
             _ if options.format == Format::Text
                 && options.output.is_none()
                 && self.session.subcommand == Subcommand::Test =>
@@ -192,7 +192,7 @@ impl Told {
         }
     }
 
-    /// The report of a test, if it has anything to say.
+    /// The report of a test, if there is anything to report.
     pub(crate) fn text(&self, style: Style) -> io::Result<Vec<u8>> {
         let mut text = Vec::new();
         for run in self
@@ -222,7 +222,7 @@ fn read_suppressions(path: &Path) -> Result<Suppressions, Problem> {
     })
 }
 
-/// A closed pipe is no failure.
+/// Ignores a closed pipe, which is no failure.
 fn whoever_reads_has_enough(error: io::Error) -> Result<(), Problem> {
     match error.kind() {
         io::ErrorKind::BrokenPipe => Ok(()),
@@ -230,7 +230,7 @@ fn whoever_reads_has_enough(error: io::Error) -> Result<(), Problem> {
     }
 }
 
-/// How text is to look on a stream.
+/// The style of text on a stream.
 pub(crate) fn style(color: Color, terminal: bool) -> Style {
     let dumb = env::var_os("TERM").is_some_and(|term| term == "dumb");
     let plain = dumb || env::var_os("NO_COLOR").is_some_and(|value| !value.is_empty());

@@ -1,5 +1,4 @@
-//! One process that was started to be checked: what it was, how it ended, and where its findings
-//! are.
+//! One checked process: what it was, how it ended, and where its findings are.
 
 use crate::options::Subcommand;
 use serde::{Deserialize, Serialize};
@@ -10,17 +9,17 @@ use std::process::ExitStatus;
 #[derive(Debug, Serialize, Deserialize)]
 pub(crate) struct Run {
     pub(crate) program: PathBuf,
-    /// The test, if it ran only one.
+    /// The test, if the process ran only one.
     pub(crate) test: Option<String>,
     pub(crate) ended: Ended,
-    /// Why it did not do all that it would have done, in a sentence.
+    /// Why the process did not complete, in a sentence.
     pub(crate) failure: Option<String>,
-    /// The findings of the process, and of instrumented processes that it started.
+    /// The findings of the process and of instrumented processes that it started.
     pub(crate) findings: Vec<PathBuf>,
 }
 
 impl Run {
-    /// The program's name: cargo adds a hash to those of tests.
+    /// The program's name, without the hash that cargo adds to the names of tests.
     pub(crate) fn program_name(&self) -> String {
         let name = self.program.file_name().unwrap_or_default();
         let name = name.to_string_lossy();
@@ -54,7 +53,7 @@ impl Ended {
         }
     }
 
-    /// The exit status that shells give it.
+    /// The exit status that shells report.
     pub(crate) fn status(self) -> u8 {
         match self {
             Ended::Exited(code) => code.to_le_bytes()[0],
@@ -62,9 +61,8 @@ impl Ended {
         }
     }
 
-    /// The failure that this way of ending is a sign of. Exit statuses are a program's own
-    /// business, but for that of a panic; in a program of tests each but 0 says that some test
-    /// failed.
+    /// The failure that this ending shows. A program's exit status may mean anything, except that
+    /// of a panic. In a test program every status but 0 means that some test failed.
     pub(crate) fn failure(self, subcommand: Subcommand) -> Option<String> {
         match self {
             Ended::Exited(0) => None,

@@ -1,8 +1,7 @@
 //! The part that cargo calls instead of the program that it has built.
 //!
-//! Tests are run one by one, each in a process of its own, so that a race is some test's race and a
-//! crash ends nothing else. Anything else is run whole, with the standard streams that it would
-//! have had without us.
+//! Tests run one by one, each in its own process. So each race belongs to one test, and a crash
+//! ends only that test. Any other program runs as a whole, with its usual standard streams.
 
 use crate::options::Subcommand;
 use crate::process::{self, Checked, Role};
@@ -19,7 +18,7 @@ use std::process::Stdio;
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
-/// The first argument, by which this part is recognised.
+/// The first argument that identifies this part.
 pub(crate) const MARK: &str = "--run-checked";
 
 pub(crate) fn run(session: &Session, arguments: &[OsString]) -> Result<u8, Problem> {
@@ -52,8 +51,8 @@ fn run_whole(session: &Session, program: &Path, arguments: &[OsString]) -> Resul
     Ok(run.ended)
 }
 
-/// An interrupt from the terminal reaches the program, too, and it may have an answer. Whatever it
-/// does then, it is reported.
+/// Ignores interrupts from the terminal. They reach the program too, which may handle them. The run
+/// is reported in any case.
 pub(crate) fn outlive_interrupts() -> Result<(), Problem> {
     let ignored = flag::register(SIGINT, Arc::new(AtomicBool::new(false)));
     ignored

@@ -1,14 +1,14 @@
 //! The runtime for one rustc: built once from the sources inside the tool, kept in a cache.
 //!
-//! The runtime is a Rust library with a standard library of its own, and is linked into programs
+//! The runtime is a Rust library with a standard library of its own. It is linked into programs
 //! that have theirs. So it becomes one relocatable object in which only the symbols of the
-//! interface are global: nothing else in it can meet the user's symbols, allocator or panics. Each
-//! rustc has a runtime of its own, because the user's rustc compiles the drop-in against it, and
-//! because a fix of the compiler should reach the runtime too.
+//! interface are global. No other symbol, allocator or panic in it can meet the user's. Each rustc
+//! has its own runtime, because the user's rustc compiles the drop-in against it. A fix of the
+//! compiler also reaches the runtime this way.
 //!
 //! A folder of the cache is complete or absent: it is made under another name and renamed. The
 //! process that builds holds a lock, so a second process waits instead of building the same. If the
-//! process dies, the lock goes with it.
+//! process dies, the lock is released.
 
 use crate::sources::Wrapped;
 use crate::toolchain::Toolchain;
@@ -20,22 +20,22 @@ use std::hash::{DefaultHasher, Hasher};
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
-/// Names another folder for the cache.
+/// The environment variable that names another folder for the cache.
 const CACHE_VARIABLE: &str = "FINISHLINE_CACHE";
 const OBJECT: &str = "runtime.o";
-/// A symbol a line: those that programs are linked with `--wrap` for.
+/// The file with the symbols for the linker's `--wrap`, one a line.
 const WRAPPED: &str = "wrapped";
 const SOURCES: &str = "sources";
 
 pub(crate) struct Runtime {
-    /// Distinguishes whatever was built with another rustc or another tool.
+    /// Distinguishes builds by another rustc or another version of the tool.
     pub(crate) key: String,
-    /// Arguments of rustc for every instrumented crate: what the runtime stands before is called,
-    /// and not inlined, also where it is defined.
+    /// Arguments of rustc for every instrumented crate. They keep functions that the runtime
+    /// intercepts from being inlined, even in the crate that defines them.
     pub(crate) compile_arguments: Vec<String>,
-    /// Arguments of rustc that make the runtime a part of a program.
+    /// Arguments of rustc that link the runtime into a program.
     pub(crate) link_arguments: Vec<String>,
-    /// The crate root that stands in for rayon-core's.
+    /// The crate root that replaces rayon-core's.
     pub(crate) drop_in: PathBuf,
 }
 
@@ -66,7 +66,7 @@ impl Runtime {
     }
 }
 
-/// Where runtimes are kept, by what the environment says.
+/// The folder of the cache, as the environment determines it.
 fn cache(
     variable: impl Fn(&'static str) -> Option<OsString>,
     home: Option<PathBuf>,
@@ -150,7 +150,7 @@ fn link_arguments(home: &Path, wrapped: &[String]) -> Result<Vec<String>, Proble
         .ok_or_else(|| Problem::new(format!("the path {} is not text", object.display())))?;
     let mut arguments = vec![
         format!("-Clink-arg={object}"),
-        // Instrumented libraries that the program loads later find it there.
+        // Instrumented libraries that the program loads later find the symbols there.
         "-Clink-arg=-Wl,--export-dynamic-symbol=__tsan_*".to_owned(),
     ];
     let wrap = |symbol| format!("-Clink-arg=-Wl,--wrap={symbol}");
@@ -158,7 +158,7 @@ fn link_arguments(home: &Path, wrapped: &[String]) -> Result<Vec<String>, Proble
     Ok(arguments)
 }
 
-/// The functions that the runtime stands before, as symbols of this rustc.
+/// The functions that the runtime intercepts, with their symbols for this rustc.
 fn wrapped_symbols(toolchain: &Toolchain, quiet: bool) -> Result<Vec<(Wrapped, String)>, Problem> {
     let library = toolchain.standard_library()?;
     let wrapped: Vec<Wrapped> = sources::wrapped_functions().collect();
@@ -178,8 +178,7 @@ fn wrapped_symbols(toolchain: &Toolchain, quiet: bool) -> Result<Vec<(Wrapped, S
     Ok(found)
 }
 
-/// Builds the static library. The user's flags, wrappers and profiles are for the user's code, not
-/// for this.
+/// Builds the static library. The user's flags, wrappers and profiles are not applied to it.
 fn compile(
     toolchain: &Toolchain,
     sources: &Path,
@@ -206,10 +205,10 @@ fn compile(
         .args(["--target", &toolchain.host, "--target-dir"])
         .arg(target)
         .env("RUSTC", &toolchain.rustc)
-        // Set, so that nothing of the user's configuration is taken instead.
+        // Set to nothing, so that the user's configuration is not used.
         .env("RUSTC_WRAPPER", "")
         .env("RUSTC_WORKSPACE_WRAPPER", "")
-        // The runtime follows the program's frames from its own.
+        // The runtime walks the program's frames, starting from its own.
         .env("CARGO_ENCODED_RUSTFLAGS", "-Cforce-frame-pointers=yes")
         .env("CARGO_BUILD_BUILD_DIR", target)
         .stdin(Stdio::null())
@@ -220,7 +219,7 @@ fn compile(
     succeed(&mut command, "the Finishline runtime could not be built")
 }
 
-/// Makes one relocatable object of the library, in which only the interface is global.
+/// Links the library to one relocatable object in which only the interface is global.
 fn merge(
     library: &Path,
     workshop: &Path,
@@ -229,7 +228,8 @@ fn merge(
 ) -> Result<(), Problem> {
     let merged = workshop.join("merged.o");
     let mut link = Command::new("ld");
-    // Groups are deduplicated by name across objects, and these names are about to become our own.
+    // The linker deduplicates groups by name across objects, and these names are about to become
+    // local.
     link.args(["-r", "--force-group-allocation", "--whole-archive", "-o"]);
     link.arg(&merged).arg(library);
     succeed(&mut link, "`ld` could not link the Finishline runtime")?;
@@ -237,14 +237,14 @@ fn merge(
     let mut global: Vec<String> = sources::global_symbols().map(str::to_owned).collect();
     let mut localise = Command::new("objcopy");
     for (Wrapped { name, .. }, symbol) in wrapped {
-        // The names that the linker's `--wrap` goes by.
+        // The names that the linker's `--wrap` uses.
         localise.arg(format!(
             "--redefine-sym=__finishline_wrap_{name}=__wrap_{symbol}"
         ));
         localise.arg(format!(
             "--redefine-sym=__finishline_real_{name}=__real_{symbol}"
         ));
-        // A program without the function is linked all the same.
+        // A program that does not contain the function can still be linked.
         localise.arg(format!("--weaken-symbol=__real_{symbol}"));
         global.push(format!("__wrap_{symbol}"));
     }

@@ -1,8 +1,8 @@
 //! The part that cargo calls instead of rustdoc.
 //!
-//! rustdoc compiles doc tests by itself, past any wrapper, so they would run unchecked against the
-//! crates that we built. They are skipped, and that is said once. Whatever else is asked of rustdoc
-//! goes to the real one.
+//! rustdoc compiles doc tests by itself, without any wrapper. They would run unchecked against the
+//! crates that we built. So doc tests are skipped, with one message. All other calls go to the real
+//! rustdoc.
 
 use crate::Problem;
 use crate::session::Session;

@@ -1,9 +1,9 @@
-//! What the parts of one `cargo finishline` share: a directory with one description, and the
-//! results that runners put there.
+//! The data that the parts of one `cargo finishline` share: a directory with one description, and
+//! the results of runners.
 //!
-//! The directory is named in an environment variable, which cargo hands on to the parts. The
-//! checked program gets the user's environment back: it may start cargo itself, and that cargo is
-//! not to be checked.
+//! An environment variable names the directory. Cargo passes the variable on to the parts. The
+//! checked program gets the user's environment back: it may start cargo itself, and that cargo must
+//! not be checked.
 
 use crate::Problem;
 use crate::options::{Options, Subcommand};
@@ -29,20 +29,20 @@ pub(crate) struct Session {
     pub(crate) command: CommandLine,
     pub(crate) options: Options,
     pub(crate) compiler: Compiler,
-    /// The program and the arguments by which the user has programs started; none if they are
-    /// started as they are.
+    /// The user's own runner, as a program and its arguments. Empty if programs are started
+    /// directly.
     pub(crate) users_runner: Vec<OsString>,
     /// The user's values of the variables that the session sets.
     pub(crate) users_environment: Vec<(String, Option<String>)>,
 }
 
-/// What the user typed, and where.
+/// The user's command line and directory.
 #[derive(Serialize, Deserialize)]
 pub(crate) struct CommandLine {
     pub(crate) directory: String,
-    /// From `cargo` on, up to `--`.
+    /// The words from `cargo` on, up to `--`.
     pub(crate) before: Vec<String>,
-    /// What follows `--`.
+    /// The words after `--`.
     pub(crate) after: Vec<String>,
 }
 
@@ -56,7 +56,7 @@ impl CommandLine {
             .collect()
     }
 
-    /// The command that shows the same again, of one test if there is one.
+    /// The command that repeats the result, for one test if there is one.
     pub(crate) fn replay(&self, test: Option<&str>) -> String {
         let words = match test {
             Some(test) => {
@@ -71,7 +71,7 @@ impl CommandLine {
     }
 }
 
-/// A word as a shell takes it.
+/// A word, quoted for a shell if necessary.
 fn quoted(word: &str) -> String {
     let plain = |c: char| c.is_alphanumeric() || "-_=./:,+@%".contains(c);
     match !word.is_empty() && word.chars().all(plain) {
@@ -80,22 +80,22 @@ fn quoted(word: &str) -> String {
     }
 }
 
-/// What the wrapper around rustc must know.
+/// The data that the wrapper around rustc needs.
 #[derive(Serialize, Deserialize)]
 pub(crate) struct Compiler {
-    /// Whether unstable options have to be switched on.
+    /// Whether unstable options must be enabled.
     pub(crate) stable: bool,
     pub(crate) users_wrapper: Option<PathBuf>,
-    /// The crate root that stands in for rayon-core's.
+    /// The crate root that replaces rayon-core's.
     pub(crate) drop_in: PathBuf,
     /// Arguments of rustc for every instrumented crate.
     pub(crate) compile_arguments: Vec<String>,
-    /// Arguments of rustc for what is linked to a program.
+    /// Arguments of rustc that link the runtime into a program.
     pub(crate) link_arguments: Vec<String>,
 }
 
 impl Session {
-    /// The session that this process is a part of.
+    /// The session that this process belongs to.
     pub(crate) fn inherited() -> Option<Result<Session, Problem>> {
         let path = PathBuf::from(env::var_os(VARIABLE)?).join(DESCRIPTION);
         let text = fs::read_to_string(&path).map_err(|error| Problem::read(&path, error));
@@ -104,7 +104,7 @@ impl Session {
         }))
     }
 
-    /// Starts the session: `command` and whatever it starts belong to it.
+    /// Starts the session. `command` and all processes that it starts belong to it.
     pub(crate) fn open(&self, command: &mut Command) -> Result<(), Problem> {
         let path = self.directory.join(DESCRIPTION);
         let text = serde_json::to_string(self).map_err(|error| Problem::write(&path, error))?;
@@ -113,7 +113,7 @@ impl Session {
         Ok(())
     }
 
-    /// Gives a process the environment that it would have without us.
+    /// Restores the user's environment for a process.
     pub(crate) fn leave(&self, command: &mut Command) {
         command.env_remove(VARIABLE);
         for (name, value) in &self.users_environment {
@@ -124,7 +124,7 @@ impl Session {
         }
     }
 
-    /// A new folder of the session, whose number no other process takes.
+    /// Creates a new folder of the session. No other process gets the same number.
     pub(crate) fn new_folder(&self, kind: &str) -> Result<PathBuf, Problem> {
         let made = tempfile::Builder::new()
             .prefix(&format!("{kind}-"))
@@ -156,7 +156,7 @@ impl Session {
             .map_err(|error| Problem::read(&path, error))
     }
 
-    /// Notes that doc tests were skipped; true the first time.
+    /// Notes that doc tests were skipped. Returns true the first time.
     pub(crate) fn skip_doc_tests(&self) -> bool {
         File::create_new(self.directory.join(DOC_TESTS_SKIPPED)).is_ok()
     }

@@ -1,7 +1,6 @@
-//! The sources that travel inside the tool: the runtime's small workspace, and the drop-in for
-//! rayon-core.
+//! The sources inside the tool: the runtime's small workspace, and the drop-in for rayon-core.
 //!
-//! The table is made by the build script. [`FINGERPRINT`] changes when anything in it does.
+//! The build script makes the table. [`FINGERPRINT`] changes with every change of the table.
 
 use crate::Problem;
 use std::fs;
@@ -9,15 +8,15 @@ use std::path::Path;
 
 include!(concat!(env!("OUT_DIR"), "/sources.rs"));
 
-/// The crate root of the drop-in, below the folder that the sources were written to.
+/// The crate root of the drop-in, below the folder with the written sources.
 pub(crate) const DROP_IN_ROOT: &str = "crates/rayon-core/src/lib.rs";
-/// The package of the runtime, what makes it more than a library for tests, and the library that it
-/// is built to.
+/// The runtime's package, the feature that makes it more than a library for tests, and the library
+/// that it is built to.
 pub(crate) const RUNTIME_PACKAGE: &str = "finishline-native";
 pub(crate) const RUNTIME_FEATURE: &str = "runtime";
 pub(crate) const RUNTIME_LIBRARY: &str = "libfinishline_native.a";
 
-/// Symbols that every runtime has: the instrumentation's and the drop-in's.
+/// Symbols that every runtime has, for the instrumentation and for the drop-in.
 const ALWAYS_GLOBAL: [&str; 2] = ["__tsan_*", "__finishline_*"];
 
 /// Writes all files below a folder.
@@ -32,15 +31,15 @@ pub(crate) fn write(folder: &Path) -> Result<(), Problem> {
     Ok(())
 }
 
-/// Which symbols of the runtime object the program sees, as patterns. All others stay inside, where
-/// they can't meet the user's.
+/// Patterns for the symbols of the runtime object that the program sees. All others are local and
+/// can't meet the user's.
 pub(crate) fn global_symbols() -> impl Iterator<Item = &'static str> {
     let named = lines().filter(|line| !line.starts_with(WRAP));
     ALWAYS_GLOBAL.into_iter().chain(named)
 }
 
-/// A function of the program that the runtime stands before: calls from other crates go to the
-/// runtime's `__finishline_wrap_NAME`, which knows the function itself as `__finishline_real_NAME`.
+/// A function of the program that the runtime intercepts. Calls from other crates go to the
+/// runtime's `__finishline_wrap_NAME`, which calls the function itself as `__finishline_real_NAME`.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) struct Wrapped {
     pub(crate) name: &'static str,

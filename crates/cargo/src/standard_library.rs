@@ -1,8 +1,8 @@
-//! Finds functions that the precompiled standard library defines or calls by their paths.
+//! Finds functions that the precompiled standard library defines or calls, by their paths.
 //!
-//! Their symbols differ from one rustc to the next, by scheme and by hash. A path is found as it is
-//! shown to people: without hash, and without the angle brackets that one of the schemes puts
-//! around types.
+//! Their symbols differ between versions of rustc, by mangling scheme and by hash. So functions are
+//! found by their readable path, without the hash and without the angle brackets that one scheme
+//! puts around types.
 
 use crate::Problem;
 use object::read::archive::ArchiveFile;
@@ -10,7 +10,7 @@ use object::{Object, ObjectSymbol};
 use std::fs;
 use std::path::Path;
 
-/// The symbol of each function, if the library knows it.
+/// The symbol of each function, if the library has it.
 pub(crate) fn symbols(library: &Path, functions: &[&str]) -> Result<Vec<Option<String>>, Problem> {
     let data = fs::read(library).map_err(|error| Problem::read(library, error))?;
     let archive = ArchiveFile::parse(&*data).map_err(|error| Problem::read(library, error))?;
@@ -18,7 +18,7 @@ pub(crate) fn symbols(library: &Path, functions: &[&str]) -> Result<Vec<Option<S
     for member in archive.members() {
         let member = member.and_then(|member| member.data(&*data));
         let member = member.map_err(|error| Problem::read(library, error))?;
-        // Metadata is a member, too, and no object.
+        // Metadata is a member of the archive too, but no object.
         let Ok(object) = object::File::parse(member) else {
             continue;
         };
@@ -33,7 +33,7 @@ pub(crate) fn symbols(library: &Path, functions: &[&str]) -> Result<Vec<Option<S
     Ok(found)
 }
 
-/// `<std::sync::Once>::call` and `std::sync::Once::call::h0123456789abcdef` are both
+/// `<std::sync::Once>::call` and `std::sync::Once::call::h0123456789abcdef` both become
 /// `std::sync::Once::call`.
 fn path(symbol: &str) -> String {
     let shown = format!("{:#}", rustc_demangle::demangle(symbol));

@@ -1,7 +1,7 @@
-//! Which cargo and rustc the user works with, and what their cargo is configured to do.
+//! The user's cargo and rustc, and the configuration of that cargo.
 //!
-//! Cargo alone knows how its configuration is put together from files, environment and `--config`,
-//! so cargo is asked.
+//! Only cargo knows how its configuration is combined from files, environment and `--config`. So
+//! cargo is asked.
 
 use crate::Problem;
 use serde::Deserialize;
@@ -11,13 +11,13 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
-/// Where the runtime works.
+/// The hosts that the runtime supports.
 const SUPPORTED_HOSTS: [&str; 1] = ["x86_64-unknown-linux-gnu"];
 
 pub(crate) struct Toolchain {
     pub(crate) cargo: OsString,
     pub(crate) rustc: OsString,
-    /// All that `rustc -vV` says.
+    /// The whole output of `rustc -vV`.
     pub(crate) version: String,
     pub(crate) host: String,
     pub(crate) release: String,
@@ -27,7 +27,7 @@ pub(crate) struct Toolchain {
 #[derive(Default)]
 pub(crate) struct WhereCargoReads {
     pub(crate) arguments: Vec<OsString>,
-    /// Not for `cargo config`, which knows no packages.
+    /// Not passed to `cargo config`, which does not take it.
     pub(crate) manifest: Vec<OsString>,
 }
 
@@ -89,23 +89,22 @@ impl Toolchain {
         })
     }
 
-    /// Whether this rustc takes unstable options as it is.
+    /// Whether this rustc accepts unstable options by itself.
     pub(crate) fn is_nightly(&self) -> bool {
         self.release.contains("nightly") || self.release.contains("dev")
     }
 
-    /// The wrapper that the user has around rustc.
+    /// The user's own wrapper around rustc.
     pub(crate) fn users_wrapper(&self, place: &WhereCargoReads) -> Option<OsString> {
         match given(&["RUSTC_WRAPPER", "CARGO_BUILD_RUSTC_WRAPPER"]) {
             Some(wrapper) => Some(wrapper),
-            // Set but empty: the user wants none, whatever is configured.
+            // Set but empty: the user wants no wrapper, whatever the configuration says.
             None if env::var_os("RUSTC_WRAPPER").is_some() => None,
             None => configured_program(&self.cargo, place, "build.rustc-wrapper"),
         }
     }
 
-    /// How the user has programs started, as a program and its arguments; empty if nothing is said
-    /// about it.
+    /// The user's own runner, as a program and its arguments. Empty if none is configured.
     pub(crate) fn users_runner(&self, place: &WhereCargoReads) -> Vec<OsString> {
         // Cargo reads the variable itself, as a part of its configuration.
         let key = format!("target.{}.runner", self.host);
@@ -131,7 +130,7 @@ impl Toolchain {
     }
 }
 
-/// The first of these variables that says something.
+/// The first of these variables that is set and not empty.
 fn given(variables: &[&str]) -> Option<OsString> {
     let values = variables.iter().filter_map(env::var_os);
     values.into_iter().find(|value| !value.is_empty())
@@ -142,10 +141,10 @@ fn configured_program(cargo: &OsStr, place: &WhereCargoReads, key: &str) -> Opti
     parse_program(&configuration(cargo, place, key)?)
 }
 
-/// What cargo's configuration says, with where it says so.
+/// A value of cargo's configuration, with its origin.
 ///
-/// The command that reads configuration is not stable; where it is missing, the answer is that
-/// nothing is configured.
+/// The command that reads the configuration is not stable. Where it is missing, nothing counts as
+/// configured.
 fn configuration(cargo: &OsStr, place: &WhereCargoReads, key: &str) -> Option<String> {
     let mut command = Command::new(cargo);
     command.args(["-Zunstable-options", "config", "get", "--show-origin", key]);
@@ -165,8 +164,8 @@ fn parse_program(line: &str) -> Option<OsString> {
     from_anywhere(&program, origin)
 }
 
-/// Reads `….runner = "value" # origin`, where the value is a program and its arguments, or a list
-/// of such values, each on a line.
+/// Reads `….runner = "value" # origin`. The value is a program and its arguments, or a list of such
+/// values, one a line.
 fn parse_runner(text: &str) -> Option<Vec<OsString>> {
     let (_, assigned) = text.split_once(" = ")?;
     let (words, origin): (Vec<String>, &str) = match parse_value(assigned) {
@@ -190,30 +189,30 @@ fn parse_runner(text: &str) -> Option<Vec<OsString>> {
     )
 }
 
-/// Reads `"value" # origin`, which may be a part of a list.
+/// Reads `"value" # origin`, possibly a part of a list.
 fn parse_value(line: &str) -> Option<(String, &str)> {
     let (value, origin) = line.trim().rsplit_once(" # ")?;
     let value = serde_json::from_str(value.trim_end_matches(',')).ok()?;
     Some((value, origin))
 }
 
-/// A configured program as a path that holds from anywhere.
+/// A configured program as a path that is valid in any directory.
 fn from_anywhere(program: &str, origin: &str) -> Option<OsString> {
     if program.is_empty() {
         return None;
     }
-    // With a slash it is relative to the folder that holds `.cargo`; without, it is looked up in
-    // PATH.
+    // A path with a slash is relative to the folder that holds `.cargo`. A name without one is
+    // looked up in PATH.
     let folder = Path::new(origin).parent().and_then(Path::parent);
     match folder {
         _ if !program.contains('/') => Some(program.into()),
         Some(folder) => Some(folder.join(program).into()),
-        // From `--config`, hence relative to where we are.
+        // It comes from `--config`, so it is relative to the current directory.
         None => std::path::absolute(program).ok().map(PathBuf::into),
     }
 }
 
-/// What a command writes to standard output; its standard error is the user's.
+/// The standard output of a command. Its standard error goes to the user.
 fn output(command: &mut Command) -> Result<String, Problem> {
     let program = command.get_program().to_owned();
     let output = command

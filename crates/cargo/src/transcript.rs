@@ -1,14 +1,14 @@
 //! The output of one test, cut out of the output of its process.
 //!
-//! A test's process is libtest with one test and capturing off, because what libtest captures is
-//! lost in a crash. Around the test's own output it then prints a heading, a verdict and a summary;
-//! these are taken off again. If they are not there, the test did not come to its end.
+//! A test's process is libtest with one test and without capturing, because captured output is lost
+//! in a crash. libtest prints a heading, a verdict and a summary around the test's own output.
+//! These are removed here. If they are missing, the test did not end.
 
 /// The output of one test.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) struct Transcript {
     pub(crate) output: String,
-    /// What libtest said about it, if it came to that.
+    /// libtest's verdict, if the test ended.
     pub(crate) passed: Option<bool>,
 }
 
@@ -67,8 +67,8 @@ fn split_summary(body: &str) -> Option<(&str, &str, bool)> {
     ))
 }
 
-/// Splits the output from what libtest has to say about a failure, which is something only if there
-/// was no panic.
+/// Splits the test's output from libtest's explanation of a failure. There is an explanation only
+/// if the test did not panic.
 fn split_failures(body: &str) -> (&str, &str) {
     let Some((output, failures)) = body.rsplit_once("FAILED\n\nfailures:\n") else {
         return (body, "");

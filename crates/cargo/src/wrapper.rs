@@ -1,14 +1,13 @@
 //! The part that cargo calls instead of rustc.
 //!
-//! Cargo names a target exactly in the calls that build what will run as the program or its tests.
-//! These are instrumented; build scripts, procedural macros and whatever probes the compiler pass
-//! untouched. The flags are ours to add here, so that cargo still puts the user's own flags
-//! together from all their sources.
+//! Cargo names a target exactly in the calls that build parts of the program or its tests. These
+//! crates are instrumented. Build scripts, procedural macros and probes of the compiler are not.
+//! Our flags are added here, so that cargo still combines the user's own flags from all their
+//! sources.
 //!
-//! Where the crate is rayon-core, its root is swapped for the drop-in's. The package, its version
-//! and the lock file stay as they are, so there is no version for which the drop-in is silently
-//! left out: another major version is an error, and a later minor version compiles if its interface
-//! is still this one.
+//! If the crate is rayon-core, its root is replaced by the drop-in's. The package, its version and
+//! the lock file stay the same, so the drop-in is never left out silently. Another major version is
+//! an error. A later minor version compiles if its interface is still this one.
 
 use crate::session::Session;
 use crate::{Problem, sources};
@@ -19,26 +18,26 @@ use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-/// Given to every instrumented crate.
+/// The flags for every instrumented crate.
 const INSTRUMENTATION: [&str; 5] = [
     "-Zsanitizer=thread",
-    // Calls of the instrumentation are answered by our runtime, not by the one that comes with
-    // rustc.
+    // Our runtime answers the calls of the instrumentation, not the runtime that comes with rustc.
     "-Zexternal-clangrt",
-    // Else unoptimised code would call generic functions where another crate has them, and std's
-    // are not instrumented.
+    // Otherwise unoptimised code would call instances of generic functions in other crates, and
+    // those in std are not instrumented.
     "-Zshare-generics=no",
-    // The standard library is not instrumented, and neither is the drop-in.
+    // Neither the standard library nor the drop-in is instrumented.
     "-Cunsafe-allow-abi-mismatch=sanitizer",
     "-Cforce-frame-pointers=yes",
 ];
 
-/// The crate whose root is swapped, and the versions whose interface the drop-in was made after.
+/// The crate whose root is replaced, and the versions whose interface the drop-in follows.
 const RAYON_CORE: &str = "rayon_core";
 const RAYON_CORE_MAJOR: &str = "1";
 const RAYON_CORE_MINORS: [&str; 2] = ["12", "13"];
 
-/// Compiles a crate: becomes the compiler, hence returns only if that can't be started.
+/// Compiles a crate. The process becomes the compiler, so this returns only if that can't be
+/// started.
 pub(crate) fn compile(
     session: &Session,
     rustc: &OsStr,
@@ -72,8 +71,7 @@ pub(crate) fn compile(
                 .args(call.visible_vectors())
                 .args(call.crates_apart());
             if session.compiler.stable {
-                // Crates must not take the compiler for a nightly one because of what we need it to
-                // do.
+                // Crates must not mistake the compiler for a nightly one because of our options.
                 command.env("RUSTC_BOOTSTRAP", "1").arg("-Zallow-features=");
             }
             if call.makes_program() {
@@ -86,7 +84,7 @@ pub(crate) fn compile(
     Err(Problem::start(command.get_program(), error))
 }
 
-/// Where the wrapper leaves word that a program is made of tests, beside the program.
+/// The file beside a program that marks the program as one of tests.
 pub(crate) fn harness_mark(program: &Path) -> PathBuf {
     program.with_added_extension("libtest")
 }
@@ -116,15 +114,15 @@ enum Unit {
     Instrumented,
 }
 
-/// A call of rustc, as far as we must understand it.
+/// A call of rustc, as far as we need to understand it.
 struct Call {
-    /// With response files read in.
+    /// The arguments, with response files expanded.
     arguments: Vec<OsString>,
     crate_name: Option<String>,
     crate_types: Vec<String>,
     has_target: bool,
     is_test: bool,
-    /// Whether a build script makes this call, to find out what the compiler can do.
+    /// Whether a build script makes this call to find out what the compiler supports.
     is_probe: bool,
 }
 
@@ -136,7 +134,7 @@ impl Call {
             crate_types: Vec::new(),
             has_target: false,
             is_test: false,
-            // Cargo tells build scripts about the target this way, and nobody else.
+            // Cargo sets this variable only for build scripts.
             is_probe: env::var_os("CARGO_CFG_TARGET_ARCH").is_some(),
             arguments,
         };
@@ -148,7 +146,7 @@ impl Call {
     }
 
     fn unit(&self) -> Unit {
-        // Cargo compiles a crate of three underscores to learn about the compiler.
+        // Cargo compiles a crate named by three underscores to learn about the compiler.
         let name = self.crate_name.as_deref().filter(|name| *name != "___");
         match name {
             Some(_) if !self.has_target || self.is_probe => Unit::Untouched,
@@ -159,7 +157,7 @@ impl Call {
     }
 
     fn makes_program(&self) -> bool {
-        // Nothing said is a program, too: so are tests with a harness of their own.
+        // Without a crate type the crate is a program. So are tests with a harness of their own.
         let is_program = self.crate_types.iter().any(|kind| kind == "bin");
         self.is_test || is_program || self.crate_types.is_empty()
     }
@@ -208,7 +206,7 @@ impl Call {
         values
     }
 
-    /// Reports name lines, so there must be tables of lines, and nobody may take them out again.
+    /// Reports name lines, so the program needs line tables, and they must not be stripped.
     fn debug_information(&self) -> Vec<&'static str> {
         let mut flags = Vec::new();
         let short = self.arguments.iter().any(|argument| argument == "-g");
@@ -229,8 +227,8 @@ impl Call {
         flags
     }
 
-    /// The instrumentation sees vectors of up to 16 bytes. Where the user allows wider ones, the
-    /// compiler must not make any.
+    /// The instrumentation sees vectors of up to 16 bytes. If the user's flags may allow wider
+    /// ones, the compiler must not vectorise.
     fn visible_vectors(&self) -> &'static [&'static str] {
         match self.codegen("target-cpu").is_empty() && self.codegen("target-feature").is_empty() {
             true => &[],
@@ -238,8 +236,8 @@ impl Call {
         }
     }
 
-    /// The runtime stands before functions of std where the linker sees them called, which it does
-    /// not if crates are optimised as one.
+    /// The linker redirects calls of std's functions to the runtime. It does not see calls between
+    /// crates that are optimised as one, so that is switched off.
     fn crates_apart(&self) -> Vec<&'static str> {
         let options = [
             ("lto", "-Clto=off"),
@@ -251,7 +249,7 @@ impl Call {
         given.map(|(_, flag)| flag).collect()
     }
 
-    /// The arguments with another crate root, in the edition that this one is written in.
+    /// The arguments with another crate root and the edition of that root.
     fn with_root(&self, root: &Path) -> Result<Vec<OsString>, Problem> {
         let mut arguments = Vec::new();
         let mut roots = 0;
@@ -277,8 +275,8 @@ impl Call {
         }
     }
 
-    /// Leaves word beside the program that it is made of tests. Programs that bring their own
-    /// harness are run whole.
+    /// Marks the program as one of tests. Programs with a harness of their own are not marked and
+    /// run as a whole.
     fn mark_harness(&self) -> Result<(), Problem> {
         let folder = self.values("--out-dir").pop();
         let (true, Some(folder), Some(name)) = (self.is_test, folder, &self.crate_name) else {
@@ -291,7 +289,7 @@ impl Call {
     }
 }
 
-/// Reads response files in: cargo uses them when a command line is too long.
+/// Expands response files. Cargo uses them if a command line is too long.
 fn expanded(arguments: &[OsString]) -> Result<Vec<OsString>, Problem> {
     let mut all = Vec::new();
     for argument in arguments {

@@ -2,15 +2,15 @@
 //!
 //! `esp-bags` is the ESP-bags paper's Table 3, and with `--breakdown` its Fig. 14:
 //!
-//! - `suite`: the twelve programs, and what the paper says of each.
-//! - `one`: a single measurement, in a process of its own; `memory` reads what was resident.
-//! - `measure`: the rounds of a program, its configurations interleaved.
+//! - `suite`: the twelve programs, and the paper's figures for each.
+//! - `one`: a single measurement, in its own process; `memory` reads the resident memory.
+//! - `measure`: the rounds of a program, with its configurations interleaved.
 //! - `table`: from rounds to the figures of the table and its targets, by `arithmetic`.
 //!
-//! `prove` is a table of how long proving takes.
+//! `prove` is a table of the times that proofs take.
 //!
 //! `finishline_report::bench` has the formats. A program that fails has no row. The others are
-//! measured all the same, and the exit status tells of the failure.
+//! still measured, and the exit status reports the failure.
 
 mod arithmetic;
 mod measure;
@@ -43,12 +43,11 @@ pub(crate) struct Column {
     paper_slowdown: Option<fn(&Benchmark) -> f64>,
 }
 
-/// The columns of the paper's table; between them, for a breakdown, each pass alone. Behind them
-/// what proofs add, which the paper has none of.
+/// The columns of the paper's table, for a breakdown with each pass alone between them. The last
+/// column adds proofs, which the paper does not have.
 ///
-/// [ESP-bags §7] The paper leaves the checks of sequential code out everywhere, since they cost
-/// much and are easily left out, and so do the columns here, but for the one that says how many
-/// accesses there are.
+/// [ESP-bags §7] The paper always leaves out the checks of sequential code, because they cost much
+/// and are easily removed. So do the columns here, except the one that counts all accesses.
 fn columns(breakdown: bool) -> Vec<Column> {
     let mut columns = vec![Column {
         key: "all_checks".to_owned(),
@@ -148,12 +147,12 @@ fn rounds(
             )
         })
         .collect();
-    // Rounds that a failure left out count as done.
+    // Rounds that were skipped after a failure count as done.
     bar.set_position(position + u64::from(runs) * measure::measurements(benchmark, columns) as u64);
     rounds
 }
 
-/// On a terminal; it counts measurements, the one under way included.
+/// A progress bar on a terminal. It counts measurements, including the current one.
 fn progress_bar(
     chosen: &[&'static Benchmark],
     columns: &[Column],
@@ -171,12 +170,12 @@ fn progress_bar(
     if let Ok(style) = ProgressStyle::with_template(template) {
         bar.set_style(style);
     }
-    // Seldom enough not to disturb what is being measured.
+    // Drawn seldom, so that it does not disturb the measurement.
     bar.enable_steady_tick(Duration::from_secs(1));
     bar
 }
 
-/// A race in a program that has none is worse than a program that failed.
+/// A race in a program without races is worse than a failed program.
 fn exit_status(table: &BenchTable) -> u8 {
     let any = |kind| table.failures.iter().any(|failure| failure.kind == kind);
     if any(BenchFailureKind::Race) {
@@ -188,8 +187,8 @@ fn exit_status(table: &BenchTable) -> u8 {
     }
 }
 
-/// The files to write. They are opened before anything is measured, since afterwards is too late to
-/// find that one can't be written; what is in them stays until there is something new.
+/// The files to write. They are opened before the measurements, because afterwards it is too late
+/// to find that one can't be written. Their old contents stay until there are new ones.
 struct Files<'o>(Vec<(&'o PathBuf, Format, File)>);
 
 impl<'o> Files<'o> {
@@ -236,8 +235,8 @@ impl<'o> Files<'o> {
     }
 }
 
-/// Whether two names stand for one file: then writing to the one loses what was written to the
-/// other. Devices and pipes lose nothing.
+/// Whether two names stand for one file. Then writing to one would overwrite the other. Devices and
+/// pipes lose nothing.
 fn same(one: &File, other: &File) -> io::Result<bool> {
     let (one, other) = (one.metadata()?, other.metadata()?);
     Ok(one.is_file() && (one.dev(), one.ino()) == (other.dev(), other.ino()))

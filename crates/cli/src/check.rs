@@ -1,9 +1,9 @@
 //! `finishline check`: one run that answers for every schedule of this input.
 //!
 //! The text report goes to standard error and the program's output to standard output. Other forms
-//! of the report go to standard output, so that they can be piped; then the program's output goes
-//! to standard error. Once there is a verdict, it decides the exit status, also if the reader of
-//! the report has closed it early.
+//! of the report go to standard output, so that they can be piped. Then the program's output goes
+//! to standard error. If there is a verdict, it decides the exit status, even if the reader of the
+//! report has closed the pipe early.
 
 use crate::destination::Destination;
 use crate::options::{CheckOptions, Choice};
@@ -86,7 +86,7 @@ fn suppressions(path: &Path) -> Result<Suppressions, Problem> {
     })
 }
 
-/// A suppression that matches nothing may have outlived its race.
+/// Notes suppressions that match nothing. They may have outlived their race.
 fn note_unmatched(answer: &Answer) {
     if let Some(suppressed) = &answer.suppressed {
         for SuppressionEntry { line, text } in &suppressed.unmatched {
@@ -98,7 +98,7 @@ fn note_unmatched(answer: &Answer) {
     }
 }
 
-/// What the options have kept out of the report.
+/// Notes races that `--max-races` left out, and a `--watch` name that no location has.
 fn note_left_out(answer: &Answer, options: &CheckOptions) {
     let wanted = (answer.distinct).saturating_sub(answer.suppressed_count());
     let shown = answer.findings.len();
@@ -126,7 +126,7 @@ fn problem(error: CheckError, question: &Question) -> Problem {
     }
 }
 
-/// What the program prints. If it can't be written, the run goes on: the verdict does not depend on
+/// The program's output. If it can't be written, the run goes on: the verdict does not depend on
 /// it.
 struct Lenient {
     output: Box<dyn Write>,
@@ -147,7 +147,7 @@ impl Lenient {
         }
     }
 
-    /// What was lost, unless nobody wanted it.
+    /// The error that lost output. None if nothing was lost or the reader went away.
     fn end(mut self) -> Option<io::Error> {
         let _ = self.flush();
         self.failed
@@ -158,7 +158,7 @@ impl Lenient {
     fn noted(&mut self, result: io::Result<()>) {
         if let Err(error) = result {
             self.failed.get_or_insert(error);
-            // What is still buffered would fail again, and again when dropped.
+            // The buffered output would fail again, now and when dropped.
             self.output = Box::new(io::sink());
         }
     }
@@ -182,7 +182,8 @@ fn compare(question: &Question) -> Result<Comparison, Problem> {
     compare::compare(question).map_err(|error| problem(error, question))
 }
 
-/// Where detectors disagree, in words. No report goes with it: nobody knows which verdict is right.
+/// The disagreements of detectors, in words. There is no report, because the right verdict is
+/// unknown.
 fn disagreement(comparison: &Comparison) -> Option<String> {
     let disagreements = &comparison.disagreements;
     (!disagreements.is_empty()).then(|| {
@@ -203,7 +204,7 @@ fn agreement(comparison: &Comparison) -> String {
     }
 }
 
-/// What each detector said, a line each.
+/// The answer of each detector, one a line.
 fn answers(comparison: &Comparison) -> String {
     let lines: Vec<String> = (comparison.answers.iter())
         .map(|(detector, said)| match said {

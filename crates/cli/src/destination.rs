@@ -1,5 +1,5 @@
-//! Where a report goes: text to standard error, other forms to standard output, so that they can be
-//! piped, or any form to a file.
+//! The destination of a report: text goes to standard error, other forms to standard output so that
+//! they can be piped, or any form to a file.
 
 use crate::options::When;
 use crate::outcome::Problem;
@@ -8,8 +8,8 @@ use std::fs::File;
 use std::io::{self, BufWriter, Write};
 use std::path::Path;
 
-/// A file is opened before the work begins: after hours of checking it is too late to find that it
-/// can't be written.
+/// The destination. A file is opened before the work begins: after hours of checking it is too late
+/// to find that it can't be written.
 pub(crate) enum Destination<'o> {
     File(&'o Path, File),
     StandardError(Style),
@@ -32,7 +32,7 @@ impl<'o> Destination<'o> {
         }
     }
 
-    /// Writes the report. A reader that goes away early is no problem.
+    /// Writes the report. A reader that closes the pipe early is no problem.
     pub(crate) fn write(
         self,
         report: impl Fn(Style, &mut dyn Write) -> io::Result<()>,

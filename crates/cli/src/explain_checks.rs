@@ -1,5 +1,5 @@
-//! `finishline explain-checks`: which accesses of a program are still checked. The program is
-//! compiled and not run.
+//! `finishline explain-checks`: the accesses of a program that are still checked. The program is
+//! compiled but not run.
 //!
 //! Proofs depend on the arguments of `main`. Without arguments nothing is proved, unless `main` has
 //! no parameters.

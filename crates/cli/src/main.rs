@@ -1,8 +1,8 @@
 //! The command `finishline`.
 //!
-//! Only this crate reads arguments, the environment and the files the user names. Each command is a
-//! file. The commands share [`options`], [`program`] (a file read and compiled), [`destination`]
-//! (where reports go) and [`outcome`] (exit statuses).
+//! Only this crate reads arguments, the environment and the files that the user names. Each command
+//! is a file. The commands share [`options`], [`program`] (reads and compiles a file),
+//! [`destination`] (where reports go) and [`outcome`] (exit statuses).
 
 #![forbid(unsafe_code)]
 
@@ -51,8 +51,8 @@ fn main() -> ExitCode {
     }
 }
 
-/// A negative number as Fin writes it, `-0x10` for example, in plain digits. Otherwise it would be
-/// taken for options.
+/// A negative number in Fin's notation, such as `-0x10`, in plain digits. Otherwise it would be
+/// read as options.
 fn plain_if_negative(word: OsString) -> OsString {
     let text = word.to_str().filter(|text| text.starts_with('-'));
     let plain = text.and_then(finishline_fin::plain_number);

@@ -479,7 +479,7 @@ fn parse_size(word: &str) -> Result<u64, String> {
         let message = "a size is a number of bytes, e.g. 1000000, 64K, 512M or 4G";
         return Err(message.to_owned());
     }
-    // What can still be wrong with digits is that they are too many.
+    // A word of digits is wrong only if it has too many.
     let number: Option<u64> = digits.parse().ok();
     number
         .and_then(|number| number.checked_mul(1 << shift))
@@ -491,7 +491,7 @@ impl ProgramOptions {
         executor(self.interpret)
     }
 
-    /// What the progress of a run is counted in.
+    /// The unit of a run's progress.
     pub(crate) fn unit_of_progress(&self) -> &'static str {
         match self.executor() {
             Executor::Compiled => "tasks",

@@ -1,4 +1,4 @@
-//! Exit statuses, and the problems that keep a program from being judged.
+//! Exit statuses, and problems that prevent a verdict.
 
 use std::fmt;
 use std::io::{self, Write};
@@ -19,37 +19,37 @@ pub(crate) const DISAGREEMENT: u8 = 70;
 
 /// Why a command could not do its work.
 pub(crate) enum Problem {
-    /// A question that makes no sense; a sentence.
+    /// A question that makes no sense, as a sentence.
     Usage(String),
-    /// The source has errors, already put into words.
+    /// The source has errors. They are already rendered.
     Source(String),
     Read(PathBuf, io::Error),
     Write(PathBuf, io::Error),
-    /// Standard output or standard error.
+    /// Standard output or standard error could not be written.
     Output(io::Error),
 }
 
 impl Problem {
-    /// The reader of our output has seen enough. That is no failure.
+    /// Whether the reader of our output has closed the pipe. That is no failure.
     pub(crate) fn is_broken_pipe(&self) -> bool {
         matches!(self, Problem::Output(error) if error.kind() == io::ErrorKind::BrokenPipe)
     }
 
     pub(crate) fn print(&self) {
         match self {
-            // Diagnostics bring their own heading, and end with a newline.
+            // Diagnostics have their own heading and end with a newline.
             Problem::Source(text) => say(text.trim_end_matches('\n')),
             other => say(&format!("error: {other}")),
         }
     }
 }
 
-/// A line on standard error. If even that can't be written, there is nobody left to tell.
+/// Writes a line to standard error. If this fails too, there is nothing left to do.
 pub(crate) fn say(line: &str) {
     let _ = writeln!(io::stderr().lock(), "{line}");
 }
 
-/// A path in a message: no control character of it reaches the terminal.
+/// A path for a message, without control characters.
 pub(crate) fn shown(path: &Path) -> String {
     path.to_string_lossy().escape_debug().to_string()
 }

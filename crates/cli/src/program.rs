@@ -1,4 +1,4 @@
-//! A program file: read, compiled, its arguments understood.
+//! Reads and compiles a program file, and reads the arguments.
 
 use crate::options::{ProgramOptions, When};
 use crate::outcome::{Problem, say, shown};
@@ -20,7 +20,7 @@ pub(crate) fn compile(path: &Path, color: When) -> Result<Program, Problem> {
         .map_err(|diagnostics| Problem::Source(diagnostics.render(color.on_standard_error().color)))
 }
 
-/// The question that the options put about a compiled program; `hir` is the tree it was compiled
+/// The question that the options ask about a compiled program. `hir` is the tree it was compiled
 /// from.
 pub(crate) fn question<'m>(
     module: &'m Module,
@@ -58,7 +58,7 @@ pub(crate) fn arguments(
         .map_err(|error| Problem::Usage(format!("{}: {error}", shown(file))))
 }
 
-/// Says so if the program was interpreted because it could not be compiled.
+/// Notes that the program was interpreted because it could not be compiled.
 pub(crate) fn note_interpreted(question: &Question) {
     if let Some(error) = question.forms.not_compiled() {
         let error = error.to_string();

@@ -1,4 +1,4 @@
-//! A sign of life on standard error for anything over a second.
+//! Shows progress on standard error after a second.
 
 use indicatif::{HumanCount, ProgressBar, ProgressStyle};
 use std::io::{self, IsTerminal, Write};
@@ -6,12 +6,12 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::thread;
 use std::time::{Duration, Instant};
 
-/// Nothing is shown before this: most programs have ended by then.
+/// Nothing is shown before this time. Most programs have ended by then.
 const PATIENCE: Duration = Duration::from_secs(1);
 const TICK: Duration = Duration::from_millis(100);
 
-/// Does `work`, and shows meanwhile how much is done, if standard error is a terminal. As soon as
-/// the program prints to a terminal, its output is the sign of life.
+/// Does `work` and shows its progress meanwhile, if standard error is a terminal. Once the program
+/// prints to a terminal, its output is progress enough.
 pub(crate) fn shown<R>(
     quiet: bool,
     what: &str,
@@ -35,7 +35,7 @@ pub(crate) fn shown<R>(
     })
 }
 
-/// Does `work` while it is shown how long it takes.
+/// Does `work` and shows the elapsed time.
 pub(crate) fn timed<R>(quiet: bool, what: &str, work: impl FnOnce() -> R) -> R {
     if quiet || !io::stderr().is_terminal() {
         return work();
@@ -43,7 +43,7 @@ pub(crate) fn timed<R>(quiet: bool, what: &str, work: impl FnOnce() -> R) -> R {
     watched(|| what.to_owned(), &AtomicBool::new(false), work)
 }
 
-/// Does `work` while `message` is shown, until `done`.
+/// Does `work` and shows `message` until `done`.
 fn watched<R>(
     message: impl Fn() -> String + Sync,
     done: &AtomicBool,
@@ -52,7 +52,7 @@ fn watched<R>(
     thread::scope(|scope| {
         let bar = scope.spawn(|| watch(&message, done));
         let result = work();
-        // Only a signal to stop drawing; the join below orders everything else.
+        // Only a signal to stop drawing. The join below orders everything else.
         done.store(true, Ordering::Relaxed);
         bar.thread().unpark();
         result
@@ -80,7 +80,7 @@ fn watch(message: &(impl Fn() -> String + Sync), done: &AtomicBool) {
     }
 }
 
-/// The program's output; the first line of it ends the display.
+/// The program's output. Its first line ends the display.
 struct Noticed<'a> {
     output: &'a mut dyn Write,
     done: &'a AtomicBool,

@@ -1,9 +1,9 @@
-//! The accesses that a checked run need not check, because the prover says that they race with
-//! nothing for the arguments at hand.
+//! The accesses that a checked run need not check, because they are proved to race with nothing for
+//! the given arguments.
 //!
 //! The prover is asked if the pass `proved` is among the passes. Its budget is so small that no
-//! check takes noticeably longer. Accesses that it has not proved within the budget are checked. If
-//! it fails, all are.
+//! check takes noticeably longer. Accesses that are not proved within the budget are checked. If
+//! the prover fails, all accesses are checked.
 
 use finishline_fin::hir;
 use finishline_ir::machine::Datum;
@@ -11,12 +11,12 @@ use finishline_model::{Pass, Passes};
 use finishline_poly::{Budget, Detail, Harmless, Options};
 use std::thread;
 
-/// The prover's budget: about half a second. It is counted in operations, so the same checks go on
-/// any machine.
+/// The prover's budget: about half a second. It is counted in operations, so the same checks are
+/// removed on any machine.
 const BUDGET: Budget = Budget::Operations(1_000_000);
 
-/// The accesses that can go unchecked in a run with these arguments, and those that integers which
-/// may wrap around keep from it. None if that is not asked for.
+/// The accesses that need no check in a run with these arguments, and those that are unproved only
+/// because integers may wrap around. Both are empty if the pass is not asked for.
 pub(crate) fn harmless(program: hir::Program, arguments: &[Datum], passes: Passes) -> Harmless {
     if !passes.contains(Pass::Proved) {
         return Harmless::default();

@@ -1,7 +1,7 @@
 //! `finishline prove`: an answer for every input.
 //!
-//! Only small cases of the races found are run. A race that a run does not confirm is not called
-//! one.
+//! The program is run only on small cases of the races found. A race that no run confirms is not
+//! called a race.
 
 use crate::destination::Destination;
 use crate::options::ProveOptions;

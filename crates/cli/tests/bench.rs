@@ -1,5 +1,5 @@
-//! `finishline bench esp-bags` on the real binary, at size small: the tables, the files, and what
-//! is refused.
+//! `finishline bench esp-bags` on the real binary, at size small: the tables, the files, and
+//! refused options.
 
 use serde_json::Value;
 use std::path::{Path, PathBuf};
@@ -8,7 +8,7 @@ use std::process::{Command, Output};
 fn finishline(arguments: &[&str]) -> Output {
     Command::new(env!("CARGO_BIN_EXE_finishline"))
         .args(arguments)
-        // Nothing of the source tree is needed: the programs are part of the tool.
+        // The source tree is not needed: the programs are part of the tool.
         .current_dir(env!("CARGO_TARGET_TMPDIR"))
         .output()
         .expect("the binary starts")
@@ -36,7 +36,7 @@ const SMALL: [&str; 4] = ["--size", "small", "--runs", "1"];
 fn every_form_of_the_table_is_written() {
     let [csv, json, svg] =
         ["bench.csv", "bench.json", "bench.svg"].map(|name| scratch(name).display().to_string());
-    // Longer than what will be written: nothing of it may be left.
+    // Longer than the new contents: nothing of it may be left.
     std::fs::write(&csv, "x".repeat(100_000)).expect("the scratch file");
     let files = ["--csv", &csv, "--json", &json, "--svg", &svg];
     let only = ["--only", "fasta,crypt"];
@@ -62,7 +62,7 @@ fn every_form_of_the_table_is_written() {
     let rows: Vec<Vec<&str>> = csv.lines().map(|line| line.split(',').collect()).collect();
     assert_eq!(rows.len(), 3, "{csv}");
     assert!(rows.iter().all(|row| row.len() == rows[0].len()), "{csv}");
-    // In the paper's order, whatever the order of the option.
+    // In the paper's order, not in that of the option.
     assert_eq!([rows[1][0], rows[2][0]], ["crypt", "fasta"]);
 
     let json = std::fs::read(json).expect("the JSON");
@@ -70,7 +70,7 @@ fn every_form_of_the_table_is_written() {
     assert_eq!(report["size"], "small");
     assert_eq!(report["rounds"], 1);
     assert_eq!(report["failures"], serde_json::json!([]));
-    // As programs/esp-bags/README.md has it.
+    // As in programs/esp-bags/README.md.
     let tasks = |index: usize| report["programs"][index]["tasks"].as_u64();
     assert_eq!([tasks(0), tasks(1)], [Some(6), Some(4)]);
     for program in report["programs"].as_array().expect("programs") {
@@ -78,7 +78,7 @@ fn every_form_of_the_table_is_written() {
         let number = |value: &Value| value.as_f64().expect("a number");
         let seconds = number(&program["seconds"]["median"]);
         let ratio = number(&checks["seconds"]["median"]) / seconds;
-        // With one round, the ratio of the round is that of the medians.
+        // With one round, the ratio of the round is the ratio of the medians.
         assert!((number(&checks["slowdown"]["median"]) / ratio - 1.0).abs() < 1e-9);
         assert!(seconds > 0.0 && number(&program["compile_seconds"]) > 0.0);
     }
@@ -88,7 +88,7 @@ fn every_form_of_the_table_is_written() {
 
     let svg = std::fs::read_to_string(svg).expect("the SVG");
     assert!(svg.starts_with("<svg ") && svg.ends_with("</svg>\n"));
-    // For each program one with all checks, one optimised and one with proofs.
+    // For each program one bar with all checks, one optimised and one with proofs.
     assert_eq!(svg.matches("class=\"bar ").count(), 6);
 }
 
@@ -109,7 +109,7 @@ fn a_breakdown_measures_each_pass_alone_and_counts_checks() {
         .collect();
     assert_eq!(kinds.first(), Some(&"full"));
     assert_eq!(kinds.last(), Some(&"with_proofs"));
-    // Every access, all checks, seven passes alone, all but proofs, all.
+    // Every access, all checks, seven passes alone, all except proofs, all.
     assert_eq!(kinds.len(), 11);
     let sor = &report["programs"][0];
     let accesses = sor["accesses"].as_i64().expect("they are counted");
@@ -129,7 +129,7 @@ fn a_breakdown_measures_each_pass_alone_and_counts_checks() {
 
 #[test]
 fn one_measurement_is_one_line_of_json() {
-    // Whether anything is checked: of sor all is proved.
+    // Whether anything is checked. For sor everything is proved.
     for (configuration, tasks, checks) in [
         ("run", Value::Null, false),
         ("check:sequential", 20.into(), true),
@@ -213,11 +213,11 @@ fn a_file_that_can_not_be_written_is_told_before_anything_is_measured() {
 #[test]
 fn no_file_is_written_over_another() {
     let path = scratch("both").display().to_string();
-    // The same file by two names.
+    // One file with two names.
     let other_name = scratch(".").join("both").display().to_string();
     for other in [&path, &other_name] {
         for [a, b] in [["--csv", "--json"], ["--json", "--svg"], ["--csv", "--svg"]] {
-            // It would take minutes.
+            // The measurement would take minutes.
             let output = esp_bags(&["--size", "C", a, &path, b, other]);
             assert_eq!(status(&output), Some(2));
             let message = text(&output.stderr);

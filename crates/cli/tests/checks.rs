@@ -1,5 +1,5 @@
-//! `--checks` and `explain-checks` on the real binary: what is left out changes what is paid, and
-//! nothing that is said.
+//! `--checks` and `explain-checks` on the real binary. Removing checks changes the cost, but never
+//! the answer.
 
 use finishline_model::{Pass, Passes};
 use serde_json::Value;
@@ -30,7 +30,7 @@ fn scratch(name: &str, contents: &str) -> String {
     path.display().to_string()
 }
 
-/// The explanation as JSON, which keeps to its schema.
+/// The explanation as JSON. It must match its schema.
 fn explained(arguments: &[&str]) -> Value {
     let output = finishline(&[&["explain-checks", "--format", "json"], arguments].concat());
     assert_eq!(output.status.code(), Some(0), "{}", text(&output.stderr));
@@ -71,7 +71,7 @@ fn an_unknown_pass_is_refused_and_all_are_named() {
     }
 }
 
-/// None, each alone, all but each, all.
+/// No pass, each alone, all except each, all.
 fn some_sets() -> Vec<Passes> {
     let alone = Pass::ALL.map(|pass| Passes::NONE.with(pass));
     let but_one = Pass::ALL.map(|pass| Passes::ALL.without(pass));
@@ -82,8 +82,8 @@ fn some_sets() -> Vec<Passes> {
         .collect()
 }
 
-/// Only the number of checked accesses differs, and the order in which a range of locations was
-/// found racing.
+/// Only the number of checked accesses may differ, and the order in which the locations of a range
+/// were found racing.
 #[test]
 fn what_is_left_out_changes_nothing_that_is_said() {
     for (program, arguments) in [
@@ -114,7 +114,7 @@ fn what_is_left_out_changes_nothing_that_is_said() {
     }
 }
 
-/// The arguments that the first lines of a program name.
+/// The arguments in the first lines of a program.
 fn arguments(path: &Path) -> Vec<String> {
     let text = std::fs::read(path).expect("a program");
     let text = String::from_utf8_lossy(&text);
@@ -138,8 +138,8 @@ fn programs(folder: &Path, found: &mut Vec<PathBuf>) {
     }
 }
 
-/// What is proved of any program of the repository changes the number of checked accesses alone, of
-/// many to none.
+/// For every program of the repository a proof changes only the number of checked accesses, often
+/// to none.
 #[test]
 fn proofs_change_nothing_that_is_said() {
     let mut paths = Vec::new();
@@ -170,7 +170,7 @@ fn proofs_change_nothing_that_is_said() {
     assert!(fewer >= 50 && none >= 30, "{fewer} of them, {none} to none");
 }
 
-/// A column each: no other pass can tell elements of one array apart.
+/// Each task has its own column. No other pass can tell elements of one array apart.
 const STRIPES: &str = "\
 fn main(n: int) {
     let a = new int[2 * n];
@@ -211,15 +211,15 @@ fn what_is_proved_is_explained_for_the_arguments_given() {
         let report: Value = serde_json::from_slice(&output.stdout).expect("JSON");
         report["statistics"]["accesses"].as_u64().expect("a number")
     };
-    // Five of each access; of the second loop's nothing is proved.
+    // Five of each access. Nothing is proved about those of the second loop.
     assert_eq!(accesses("full", "5"), 25);
     assert_eq!(accesses("proved", "5"), 10);
     assert_eq!(accesses("proved", "1"), 0);
-    // Too large to be sure that no sum wraps around; it fails before it gets there.
+    // Sums may wrap around for so large an argument. The program fails before it gets there.
     assert_eq!(accesses("proved", "4611686018427387904"), 0);
 }
 
-/// Two tasks write `shared[0]`, which no pass can do without; before them nothing runs.
+/// Two tasks write `shared[0]`. No pass can remove that check. Nothing runs before them.
 const TWO_TASKS: &str = "\
 var shared: int[];
 fn main() {
@@ -307,8 +307,7 @@ fn the_text_marks_what_is_paid_for() {
     assert_eq!(std::fs::read_to_string(&file).expect("the file"), listing);
 }
 
-/// What it says of the whole suite adds up, and a program whose accesses are all checked has none
-/// removed.
+/// The counts of the whole suite add up. A program whose accesses are all checked has none removed.
 #[test]
 fn the_counts_add_up_on_the_benchmarks() {
     let folder = root().join("programs/esp-bags");
@@ -343,7 +342,7 @@ const HASHED: &str = "fn hash(k: int): int { return abs(k * 1000003 * 1000003 * 
 fn main(n: int) { let bucket = new int[16]; forall k in 0..n { bucket[hash(k)] = k; } }
 ";
 
-/// Endless integers have no two hashes in common that 64 bits have: a proof must not hide the race.
+/// Two hashes collide in 64 bits, but not as endless integers. A proof must not hide the race.
 #[test]
 fn a_proof_counts_with_integers_that_wrap_around() {
     let program = scratch("hashed.fin", HASHED);
@@ -368,7 +367,7 @@ fn a_proof_counts_with_integers_that_wrap_around() {
     assert_eq!(report["accesses"][0]["wraps"], true);
 }
 
-/// The bound of the loop wraps around for the largest argument alone.
+/// The bound of the loop wraps around only for the largest argument.
 #[test]
 fn a_proof_is_used_for_the_arguments_that_it_covers() {
     let program = scratch(
@@ -401,7 +400,7 @@ fn a_proof_is_used_for_the_arguments_that_it_covers() {
     }
 }
 
-/// A depth-first run never comes to the second write.
+/// A depth-first run never reaches the second write.
 #[test]
 fn a_creator_goes_on_when_its_callee_never_ends() {
     let program = scratch(

@@ -32,14 +32,14 @@ fn stdout(output: &Output) -> String {
     String::from_utf8(output.stdout.clone()).expect("text")
 }
 
-/// A file of its own in the target directory.
+/// A scratch file in the target directory.
 fn scratch(name: &str, contents: &str) -> String {
     let path = Path::new(env!("CARGO_TARGET_TMPDIR")).join(name);
     std::fs::write(&path, contents).expect("the scratch file");
     path.display().to_string()
 }
 
-/// A report that keeps to its schema.
+/// The report as JSON. It must match its schema.
 fn json(arguments: &[&str]) -> (Value, i32) {
     let output = finishline(arguments);
     let report: Value = serde_json::from_slice(&output.stdout).expect("JSON on standard output");
@@ -62,7 +62,7 @@ fn the_figure_of_the_paper_races_where_the_paper_says() {
     assert_eq!(report["exit_status"], 66);
     let racing = &report["racing_locations"]["names"];
     assert_eq!(*racing, serde_json::json!(["B[0]", "B[1]", "B[2]"]));
-    // Each with a write of the first async and the one of the innermost.
+    // Each race has a write of the first async and the write of the innermost one.
     let source = std::fs::read_to_string(root().join(FIG2)).expect("the program");
     let line_of = |text: &str| {
         source
@@ -173,7 +173,7 @@ fn what_can_not_be_done_is_refused_with_status_2() {
     }
 }
 
-/// What is wrong with a word is said of that word, and what would be right.
+/// The message names the wrong word and says what would be right.
 #[test]
 fn what_is_refused_is_refused_with_the_reason() {
     let cases: &[(&[&str], &str)] = &[
@@ -260,7 +260,7 @@ fn arguments_are_written_as_numbers_in_fin() {
         let output = finishline(&[&["run", &program], &words[..]].concat());
         assert_eq!(stdout(&output), printed, "{}", stderr(&output));
     }
-    // The most that can be asked for is no limit at all.
+    // The largest value means no limit.
     let most = [
         "run",
         "--memory",
@@ -381,7 +381,8 @@ fn a_watched_name_that_nothing_has_is_noted_and_hides_no_race() {
     assert!(!asked(&["-q"]).contains("note:"));
 }
 
-/// The path of a program may have anything in it; the command still works, and is safe to print.
+/// The path of a program may contain anything. The printed command still works and is safe to
+/// print.
 #[test]
 fn the_replay_command_works_for_strange_paths() {
     let source = "var g: int;\nfn main() { finish { async { g = 1; } g = 2; } }\n";
@@ -397,7 +398,7 @@ fn the_replay_command_works_for_strange_paths() {
     assert!(stderr(&output).contains("watch: g, 2 accesses"));
 }
 
-/// What the user typed, or what a file is called, drives no terminal.
+/// Neither the user's words nor file names can control the terminal.
 #[test]
 fn errors_show_control_characters_escaped() {
     let strange = "a\u{1b}[31m";
@@ -413,7 +414,7 @@ fn errors_show_control_characters_escaped() {
     }
 }
 
-/// The option that would show more is named if it was what left races out.
+/// If an option left out races, the note names the option that would show more.
 #[test]
 fn the_most_races_are_named_where_they_matter() {
     let told = stderr(&finishline(&["check", FIG2, "3", "--max-races", "1"]));
@@ -423,7 +424,7 @@ fn the_most_races_are_named_where_they_matter() {
         "{told}"
     );
     assert!(!stderr(&finishline(&["check", FIG2, "3"])).contains("--max-races"));
-    // Two races in tasks whose paths are too long to show both.
+    // Two races in tasks with paths too long to show both.
     let program = scratch(
         "deep.fin",
         "fn f(n: int, A: int[]) {
@@ -436,8 +437,8 @@ fn the_most_races_are_named_where_they_matter() {
     assert!(!told.contains("--max-races"), "{told}");
 }
 
-/// With little address space a program is still compiled, and what its ended tasks leave behind has
-/// nothing to do with the stack.
+/// With little address space a program is still compiled. The memory that ended tasks leave behind
+/// does not reduce the stack.
 #[test]
 fn little_address_space_is_enough_for_code_and_for_many_tasks() {
     let program = scratch(
@@ -477,8 +478,9 @@ fn detectors_and_verdicts_are_explained() {
     }
 }
 
-/// Where address space is short the program's stack is smaller than the budget would have it. Who
-/// nests too deeply for it is told that the system has no more, and the others notice nothing.
+/// With little address space the program's stack is smaller than the budget asks for. A program
+/// that nests too deeply is told that the system has no more memory. Other programs are not
+/// affected.
 #[test]
 fn little_address_space_is_no_reason_to_crash() {
     let names: Vec<String> = (0..60).map(|k| format!("a{k}")).collect();
@@ -512,7 +514,7 @@ fn little_address_space_is_no_reason_to_crash() {
     }
 }
 
-/// A reader that has seen enough, such as `head`, ends the run without a complaint.
+/// If a reader such as `head` closes the pipe, the run ends without a complaint.
 #[test]
 fn a_closed_pipe_is_no_error_to_report() {
     let program = scratch(
@@ -530,7 +532,7 @@ fn a_closed_pipe_is_no_error_to_report() {
     assert_eq!((status(&output), stderr(&output)), (0, String::new()));
 }
 
-/// Of the races that are not apparent the first is surely possible; later ones may be its
+/// Of the races that are not apparent, the first is surely possible. Later ones may be its
 /// consequences.
 #[test]
 fn later_races_may_follow_from_the_first() {
@@ -562,7 +564,7 @@ fn later_races_may_follow_from_the_first() {
     );
 }
 
-/// A word that looks like an option would be taken for one.
+/// A word that looks like an option is read as one.
 #[test]
 fn a_replay_command_can_be_typed() {
     let source = "var g: int;\nfn main(limit: float) { async { g = 1; } g = 2; }\n";
@@ -577,7 +579,8 @@ fn a_replay_command_can_be_typed() {
     assert_eq!(status(&finishline(&words)), 66);
 }
 
-/// Without memory for the global variables there is no task and no heap, but still a message.
+/// Without memory for the global variables there is no task and no heap, but there is still a
+/// message.
 #[test]
 fn a_program_that_can_not_even_start_says_why() {
     let program = scratch("starts.fin", "var g: int;\nfn main() { g = 1; }\n");

@@ -1,4 +1,4 @@
-//! What the documents show is what the tool says.
+//! The documents show what the tool prints.
 
 use finishline_answer::Verdict;
 use finishline_fin::diagnostic::Code;
@@ -26,7 +26,7 @@ fn the_readme_shows_a_real_report() {
     );
 }
 
-/// The page about checks has the listing of a program, and so the program.
+/// The page about checks shows the listing of a program, and so the program itself.
 #[test]
 fn the_page_about_checks_shows_a_real_listing() {
     let page = read("docs/checks.md");
@@ -52,7 +52,7 @@ fn the_page_about_checks_shows_a_real_listing() {
     assert_eq!(shown, listing, "put this into docs/checks.md:\n{shown}");
 }
 
-/// The chapter about proofs has a program, and what is said about it and its repaired twin. Times
+/// The page about proofs has a program, and the answers about it and about its repaired twin. Times
 /// differ.
 #[test]
 fn the_pages_about_proofs_show_real_reports() {
@@ -92,7 +92,7 @@ fn the_pages_about_proofs_show_real_reports() {
     assert_eq!(shown, 4);
 }
 
-/// The text with every time left out: `1.2 ms`.
+/// The text without times such as `1.2 ms`.
 fn without_times(text: &str) -> String {
     let words: Vec<&str> = text.split(' ').collect();
     let is_unit = |word: &str| {

@@ -1,12 +1,12 @@
-//! Every program under `programs/` is a test: the real binary must say about it what the program
-//! itself says.
+//! Every program under `programs/` is a test: the answers of the real binary must match the
+//! program's own claims.
 //!
-//! What a program claims is written in it, by reasoning from the definitions in `docs/language.md`:
-//! `//@` directives at its top and `//~` marks on its lines; `programs/README.md` has the list. The
-//! claims are compared with the JSON report of the default detector and with that of the oracle,
-//! exactly, in both directions; all detectors together must agree. Beside each program `x.stderr`
-//! holds the text report, which is compared too, without proofs, and rewritten if
-//! `FINISHLINE_BLESS=1`, unless a claim is wrong.
+//! The claims in a program follow from the definitions in `docs/language.md`. They are `//@`
+//! directives at its top and `//~` marks on its lines. `programs/README.md` has the list. The
+//! claims are compared exactly, in both directions, with the JSON reports of the default detector
+//! and of the oracle. All detectors must agree. The text report, made without proofs, is compared
+//! with `x.stderr` beside the program. With `FINISHLINE_BLESS=1` it is rewritten, unless a claim is
+//! wrong.
 
 use libtest_mimic::{Arguments, Failed, Trial};
 use serde_json::Value;
@@ -47,7 +47,7 @@ fn collect(root: &Path, under: &Path, programs: &mut Vec<PathBuf>, reports: &mut
         let path = under.join(entry);
         match path.extension().and_then(|extension| extension.to_str()) {
             Some("fin") => programs.push(path),
-            // Those of Rust programs are compared where these are run.
+            // Those of Rust programs are compared by the tests that run these.
             Some("stderr") if root.join(path.with_extension("rs")).exists() => {}
             Some("stderr") => reports.push(path),
             _ if root.join(&path).is_dir() => collect(root, &path, programs, reports),
@@ -71,7 +71,7 @@ fn no_orphans(programs: &[PathBuf], reports: &[PathBuf]) -> Result<(), Failed> {
     }
 }
 
-/// What a program claims about itself.
+/// The claims of a program about itself.
 #[derive(Default)]
 struct Claims {
     verdict: String,
@@ -80,7 +80,7 @@ struct Claims {
     options: Vec<String>,
     /// Names of locations, without white space.
     racing: BTreeSet<String>,
-    /// The lines the program prints; none claimed if empty.
+    /// The lines that the program prints. Empty if there is no claim.
     stdout: Vec<String>,
     /// Lines of the accesses of races that are reported.
     lines: RaceLines,
@@ -131,7 +131,7 @@ impl Claims {
             "options" => self.options.extend(words()),
             "racing" => self.racing.extend(words()),
             "stdout" => self.stdout.push(value.to_owned()),
-            // Claims about every input, which no run can confirm.
+            // Claims about every input. No run can confirm them.
             "prove" | "race" | "source" | "benign" | "dead" | "never-written" | "range"
             | "reason" => {}
             _ => return Err(format!("unknown directive `{key}`")),
@@ -163,7 +163,7 @@ impl Claims {
     }
 }
 
-/// What was found wrong, in words.
+/// The differences found, in words.
 #[derive(Default)]
 struct Complaints(String);
 
@@ -183,7 +183,7 @@ impl Complaints {
     }
 }
 
-/// One program and what it claims.
+/// One program and its claims.
 struct Case<'a> {
     root: &'a Path,
     program: &'a Path,
@@ -203,7 +203,8 @@ impl<'a> Case<'a> {
     fn check(&self) -> Result<(), String> {
         let mut complaints = Complaints::default();
         let exit = Some(self.claims.exit()?);
-        // How many accesses are proved in time, and so not checked, depends on the machine.
+        // The number of accesses that are proved in time, and so not checked, depends on the
+        // machine.
         let output = self.run(&["--checks", "unproved"])?;
         complaints.compare("the exit status", &exit, &output.status.code());
         if !self.claims.stdout.is_empty() {
@@ -242,7 +243,7 @@ impl<'a> Case<'a> {
             .map_err(|error| format!("finishline does not run: {error}"))
     }
 
-    /// Compares everything that is claimed with the JSON report of one detector.
+    /// Compares all claims with the JSON report of one detector.
     fn check_json(&self, detector: &str, complaints: &mut Complaints) -> Result<(), String> {
         let output = self.run(&["--detector", detector, "--format", "json"])?;
         let report: Value = serde_json::from_slice(&output.stdout).map_err(|error| {
@@ -340,7 +341,7 @@ fn race_lines(report: &Value) -> RaceLines {
 }
 
 /// The line and code of each error in a rendered list of errors: `error[E0101]: …` and below it
-/// `--> path:line:column`, which is the place of its primary label.
+/// `--> path:line:column`, the place of its primary label.
 fn errors_in(report: &str) -> Vec<(u64, String)> {
     let mut errors = Vec::new();
     let mut code = None;
@@ -361,10 +362,10 @@ fn errors_in(report: &str) -> Vec<(u64, String)> {
     errors
 }
 
-/// The lines that differ, `-` blessed and `+` found, with the lines they share in between.
+/// The lines that differ, `-` blessed and `+` found, and the equal lines in between.
 fn difference(blessed: &str, found: &str) -> String {
     let (old, new): (Vec<_>, Vec<_>) = (blessed.lines().collect(), found.lines().collect());
-    // common[i][j]: how many lines old[i..] and new[j..] have in common, in order.
+    // common[i][j]: the length of the longest common subsequence of old[i..] and new[j..].
     let mut common = vec![vec![0; new.len() + 1]; old.len() + 1];
     for i in (0..old.len()).rev() {
         for j in (0..new.len()).rev() {

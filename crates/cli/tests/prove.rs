@@ -13,7 +13,7 @@ fn folder() -> &'static Path {
     Path::new(env!("CARGO_TARGET_TMPDIR"))
 }
 
-/// Runs it among the scratch files.
+/// Runs the binary in the folder of scratch files.
 fn finishline(arguments: &[&str]) -> Output {
     Command::new(env!("CARGO_BIN_EXE_finishline"))
         .args(arguments)
@@ -35,7 +35,7 @@ fn scratch(name: &str, contents: &str) -> String {
     name.to_owned()
 }
 
-/// The report about a program, which keeps to its schema, and the exit status.
+/// The report about a program, which must match its schema, and the exit status.
 fn prove(file: &str, options: &[&str]) -> (Value, i32) {
     let output = finishline(&[&["prove", file, "--format", "json"], options].concat());
     let report: Value = serde_json::from_slice(&output.stdout)
@@ -96,7 +96,7 @@ fn a_race_comes_with_its_smallest_case_which_a_run_confirms() {
     let mut lines = ["first", "second"].map(|which| race[which]["place"]["line"].as_u64());
     lines.sort_unstable();
     assert_eq!(lines, [Some(4), Some(5)]);
-    // The command that it gives shows the race.
+    // The given command shows the race.
     let replay = witness["replay"].as_str().expect("a command");
     let run = Command::new("sh")
         .args([
@@ -115,7 +115,7 @@ fn a_race_comes_with_its_smallest_case_which_a_run_confirms() {
     assert!(shown.contains("watch: B[0], 2 accesses"), "{shown}");
 }
 
-/// A condition speaks of the inputs first. Counters follow that the location speaks of.
+/// A condition names the inputs first, then the counters that the location depends on.
 #[test]
 fn a_condition_on_inputs_comes_before_the_counters() {
     let loops = |parameters: &str, n: &str| {
@@ -205,7 +205,7 @@ fn what_is_not_affine_is_named_with_its_place() {
     assert!(flowing.join(" ").contains(command), "{text}");
 }
 
-/// A kernel without an answer names the time as its only reason.
+/// A kernel that runs out of time names the time as its only reason.
 #[test]
 fn no_time_means_no_answer() {
     let moldyn = root().join("programs/esp-bags/moldyn.fin");
@@ -235,7 +235,7 @@ fn a_program_without_tasks_is_proved() {
     assert_eq!(report["kernels"], json!([]));
 }
 
-/// It fails at every input that has the race.
+/// The program fails at every input that has the race.
 #[test]
 fn a_race_behind_a_failure_is_not_called_one() {
     let source = "\
@@ -325,8 +325,8 @@ fn races_are_listed_as_far_as_wanted_and_all_are_counted() {
     assert!(!text(&quiet.stderr).contains("note:"));
 }
 
-/// What is proved for every input is clean on the one that its test has, and what races there is
-/// not proved.
+/// A program that is proved for every input is clean on the input of its test. A program that races
+/// there is not proved.
 #[test]
 fn proofs_agree_with_the_expected_verdicts_of_programs() {
     let mut proved = 0;

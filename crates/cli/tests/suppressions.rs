@@ -39,7 +39,7 @@ fn check(arguments: &[&str]) -> Answer {
     }
 }
 
-/// A file for one test alone.
+/// A scratch file for one test.
 fn file(name: &str, text: &str) -> String {
     let folder = PathBuf::from(env!("CARGO_TARGET_TMPDIR")).join("suppressions");
     fs::create_dir_all(&folder).expect("a folder for the test");
@@ -62,7 +62,7 @@ fn figure(name: &str, entries: &str) -> Answer {
     check(&arguments)
 }
 
-/// The lines of the two accesses of each race that is listed.
+/// The lines of the two accesses of each listed race.
 fn lines(report: &Value) -> Vec<[u64; 2]> {
     let races = report["races"].as_array().expect("races");
     let line = |race: &Value, access: &str| race[access]["place"]["line"].as_u64();
@@ -98,7 +98,7 @@ fn each_form_suppresses_what_it_names() {
         assert_eq!(answer.status, Some(status), "{name}");
         assert_eq!(report["exit_status"], status, "{name}");
         assert_eq!(report["suppressed_races"], 2 - listed.len(), "{name}");
-        // What was established stays what it is.
+        // The verdict does not change.
         assert_eq!(report["verdict"], "race", "{name}");
         assert_eq!(report["distinct_races"], 2, "{name}");
         assert_eq!(

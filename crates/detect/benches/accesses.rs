@@ -1,11 +1,11 @@
-//! What an access costs under each detector: a million tasks, ten million accesses, nothing but the
-//! detector running.
+//! The cost of an access under each detector: a million tasks, ten million accesses, and nothing
+//! but the detector running.
 //!
-//! `cargo bench -p finishline-detect --bench accesses`. Times include the events of the tasks and
-//! the page faults of fresh cells, and what it takes to make up the accesses, which the first rows
-//! show; they are processor time, the least and the median of several rounds, the detectors taking
-//! turns. `-- --once` does one round of a tenth of the size, for counting instructions under
-//! valgrind; a name keeps only the rows that contain it, e.g. `-- esp-bags mix`.
+//! `cargo bench -p finishline-detect --bench accesses`. Times include the events of the tasks, the
+//! page faults of fresh cells, and the generation of the accesses. The first rows show the cost of
+//! that generation. Times are processor times: the least and the median of several rounds, with the
+//! detectors taking turns. `-- --once` does one round of a tenth of the size, for counting
+//! instructions under valgrind. A name keeps only the rows that contain it, e.g. `-- esp-bags mix`.
 
 use finishline_detect::{Drive, first_pass};
 use finishline_model::{
@@ -19,8 +19,8 @@ const ACCESSES_A_TASK: u64 = 10;
 const SHARED_LOCATIONS: u64 = 1000;
 const SITE: SiteId = SiteId(0);
 
-/// What a task does: the kind and place of its access number `k`. A type each, so that making up an
-/// access costs little.
+/// The work of a task: the kind and place of its access number `k`. Each workload is a type, so
+/// that generating an access costs little.
 trait Workload: Copy {
     fn access(self, task: u64, k: u64) -> (AccessKind, u64);
 }
@@ -64,7 +64,8 @@ fn mix(task: u64, k: u64) -> (AccessKind, u64) {
     }
 }
 
-/// `main` writes what is shared, then creates all tasks in one finish; in Cilk's words for SP-bags.
+/// `main` writes the shared data, then creates all tasks in one finish. SP-bags gets spawn and
+/// sync.
 #[derive(Clone, Copy)]
 struct Run<W> {
     workload: W,
@@ -153,7 +154,7 @@ fn access(observer: &mut impl Observer, task: TaskId, (kind, location): (AccessK
     });
 }
 
-/// Takes note of everything and does nothing.
+/// Hears everything and does nothing.
 struct Nobody;
 
 impl Observer for Nobody {
@@ -167,7 +168,7 @@ impl Observer for Nobody {
     }
 }
 
-/// Runs a workload under a detector, or nobody; gives the bytes a task took.
+/// Runs a workload under a detector, or without one. Returns the bytes for each task.
 type Measured = fn(Option<Detector>, bool, u64) -> f64;
 
 fn measured<W: Workload>(
@@ -190,7 +191,7 @@ fn measured<W: Workload>(
     findings.task_bytes as f64 / tasks as f64
 }
 
-/// A row of the table: a detector, or nobody, on a workload.
+/// A row of the table: a workload under a detector, or without one.
 struct Row {
     name: String,
     detector: Option<Detector>,
@@ -244,8 +245,8 @@ impl Row {
     }
 }
 
-/// Time this thread has spent on a processor, which other processes disturb less than the time of
-/// day does; where the system does not tell it, the time of day.
+/// The processor time of this thread. Other processes disturb it less than wall-clock time. If the
+/// system does not report it, wall-clock time.
 fn processor_nanoseconds(since: Instant) -> u64 {
     let told = std::fs::read_to_string("/proc/thread-self/schedstat").ok();
     let first = told

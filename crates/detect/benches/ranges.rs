@@ -1,10 +1,10 @@
-//! What a check of many locations costs, and how much faster it is than a check of each.
+//! The cost of a check of many locations, compared with a check of each.
 //!
 //! `cargo bench -p finishline-detect --bench ranges`. A row is a state of the cells and an access
-//! to them; columns are numbers of cells, from a short loop to more than the near caches hold. Each
-//! is measured as ranges and one location at a time, taking turns; told are the least picoseconds a
-//! location of several rounds, and the ratio of the two. Times of cells that are serial include the
-//! events of a task, as only another task finds them so again.
+//! to them. Columns are numbers of cells, from a short loop to more than the near caches hold. Each
+//! is measured as ranges and one location at a time, taking turns. The table shows the least
+//! picoseconds a location of several rounds, and the ratio of the two. Times of serial cells
+//! include the events of a task, because only another task finds them serial again.
 
 use AccessKind::{Read, Write};
 use finishline_detect::inline::{FastPath, Inline};
@@ -17,22 +17,22 @@ use std::ptr::NonNull;
 use std::time::Instant;
 
 const ROUNDS: usize = 7;
-/// So many locations are checked for one figure.
+/// The number of locations checked for one figure.
 const CHECKED: usize = 1 << 22;
 const CELLS: [usize; 4] = [10, 100, 1 << 16, 1 << 20];
 
 const SITE: SiteId = SiteId(0);
 
-/// Who accessed the cells before.
+/// The task that accessed the cells before.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum State {
-    /// The task itself.
+    /// The same task.
     Own,
-    /// A task that has been waited for.
+    /// A task that a join has waited for.
     Serial,
-    /// A task of the same loop.
+    /// Another task of the same loop.
     Beside,
-    /// The two in turns.
+    /// Alternating between the two.
     OwnAndBeside,
 }
 
@@ -63,7 +63,7 @@ const CASES: [Case; 8] = [
     case("serial, write, stride 3", State::Serial, Write, 3),
 ];
 
-/// What compiled code has: cells, a fast path, and the detector behind it.
+/// The parts of compiled code: cells, a fast path, and the detector behind it.
 struct Program {
     fast: Box<FastPath>,
     detector: Inline<EspBags>,
@@ -121,7 +121,7 @@ impl Program {
         });
     }
 
-    /// The next task, and all before it are waited for.
+    /// Begins the next task. All earlier ones have been waited for.
     fn next_phase(&mut self) {
         self.end_task();
         self.end_finish();
@@ -129,7 +129,7 @@ impl Program {
         self.begin_task();
     }
 
-    /// One location at a time.
+    /// Checks one location at a time.
     fn each(&mut self, kind: AccessKind, first: usize, stride: usize) {
         for index in (first..self.cells.len()).step_by(stride) {
             let cell = &mut self.cells[index];
@@ -144,7 +144,7 @@ impl Program {
         }
     }
 
-    /// Picoseconds a location.
+    /// The time in picoseconds a location.
     fn measure(&mut self, case: &Case, as_range: bool) -> f64 {
         self.cells.fill(0);
         self.begin_finish();

@@ -1,4 +1,4 @@
-//! Detectors by name: which order and which history, and how a run is driven through them.
+//! Detectors by name: the order and the history of each, and how a run drives them.
 //!
 //! ```text
 //! first_pass   run with the smallest exact history  →  Findings: the racing locations
@@ -6,7 +6,7 @@
 //! ```
 //!
 //! An executor that can run a program implements [`Drive`]. It gets an observer of a concrete type,
-//! so it is compiled once for each detector, and the choice costs nothing on the path of an access.
+//! so it is compiled once for each detector. The choice costs nothing on the path of an access.
 
 use crate::Failure;
 use crate::findings::Findings;
@@ -20,7 +20,7 @@ use crate::sited::Sited;
 use finishline_model::event::{Record, replay};
 use finishline_model::{Detector, Observer};
 
-/// More steps than this, and the oracle gives up: its graph takes 100 megabytes then.
+/// The oracle gives up beyond this many steps. Its graph takes 100 megabytes then.
 pub const ORACLE_STEPS: usize = 20_000;
 
 /// One depth-first run of a program.
@@ -39,8 +39,8 @@ impl Drive for &[Record] {
     }
 }
 
-/// Runs a program under a detector. `isolated` tells whether it may enter isolated blocks; without,
-/// cells are half as big.
+/// Runs a program under a detector. `isolated` says whether the program may enter isolated blocks.
+/// Without them cells are half as big.
 pub fn first_pass<D: Drive>(
     detector: Detector,
     isolated: bool,
@@ -59,7 +59,7 @@ pub fn first_pass<D: Drive>(
 }
 
 /// Runs the program again and names the accesses that race at the `racing` locations. The oracle
-/// decides which these are but does not name pairs; ESP-bags does it in its place.
+/// finds these locations but does not name pairs. ESP-bags does it instead.
 pub fn second_pass<D: Drive>(
     detector: Detector,
     isolated: bool,

@@ -1,20 +1,20 @@
-//! What a first pass finds, and what it keeps of it while the run goes on.
+//! The results of a first pass, and the state from which they are made.
 
 use crate::Failure;
 use crate::locations::LocationSet;
 use finishline_model::Location;
 use finishline_model::Statistics;
 
-/// What a first pass found.
+/// The results of a first pass.
 #[derive(Debug)]
 pub struct Findings {
     /// The racing locations, in the order of the first race on each.
     pub racing: LocationSet,
     /// Two parallel isolated blocks conflict: the result may depend on their order.
     pub isolated_conflict: bool,
-    /// Some conflict was ordered by nothing but what was observed in this run.
+    /// Only what was observed in this run orders some conflict.
     pub synchronised: bool,
-    /// Two accesses conflict that nothing but a lock, or that both are atomic, keeps apart.
+    /// Two accesses conflict, and only a lock or the atomicity of both keeps them apart.
     pub overlap: bool,
     pub statistics: Statistics,
     /// Memory the detector used for tasks, and for locations.
@@ -22,7 +22,7 @@ pub struct Findings {
     pub location_bytes: usize,
 }
 
-/// What was found so far, and whether the detector can go on.
+/// The results so far, and whether the detector can go on.
 #[derive(Debug)]
 pub(crate) struct Found {
     racing: LocationSet,
@@ -56,7 +56,7 @@ impl Found {
         }
     }
 
-    /// The first failure is the one that is told.
+    /// Notes a failure. Only the first one is reported.
     #[cold]
     pub(crate) fn fail(&mut self, failure: Failure) {
         self.failure.get_or_insert(failure);
@@ -69,8 +69,8 @@ impl Found {
         self.failure = None;
     }
 
-    /// The answer of a detector that used this much memory for tasks and, these findings left out,
-    /// for locations.
+    /// The answer of a detector with its memory for tasks, and its memory for locations without
+    /// these findings.
     pub(crate) fn finish(
         self,
         task_bytes: usize,

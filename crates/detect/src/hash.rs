@@ -1,9 +1,9 @@
-//! Maps and sets by ids. The hash of small integers must be fast; nobody chooses the integers to do
-//! harm.
+//! Maps and sets keyed by ids. The hash of small integers must be fast. No attacker chooses the
+//! integers.
 //!
 //! Each word is mixed in by a multiplication whose upper half is folded into the lower one, because
-//! tables look at both ends. The crate has no dependencies: it is also compiled into other people's
-//! programs, from its sources alone.
+//! tables look at both ends. The crate has no dependencies, because it is compiled into users'
+//! programs from its sources.
 
 use std::collections::{HashMap, HashSet};
 use std::hash::{BuildHasherDefault, Hasher};
@@ -14,7 +14,8 @@ pub type IdSet<K> = HashSet<K, BuildHasherDefault<IdHasher>>;
 #[derive(Clone, Copy, Default, Debug)]
 pub struct IdHasher(u64);
 
-/// Odd, with bits in no order: the fractions of the golden ratio and of the square root of two.
+/// Odd numbers with irregular bits: the fractions of the golden ratio and of the square root of
+/// two.
 const MULTIPLIER: u64 = 0x9e37_79b9_7f4a_7c15;
 const SALT: u64 = 0x6a09_e667_f3bc_c908;
 
@@ -57,8 +58,8 @@ mod tests {
     use super::*;
     use std::hash::BuildHasher;
 
-    /// A table of 2ⁿ places looks at the n lowest bits, and tells entries of one place apart by the
-    /// seven highest.
+    /// A table of 2ⁿ places uses the n lowest bits. It tells entries of one place apart by the
+    /// seven highest bits.
     #[test]
     fn consecutive_and_aligned_ids_spread() {
         let build = BuildHasherDefault::<IdHasher>::default();

@@ -1,28 +1,27 @@
 //! Race detectors: a detector is an **order** times a **history**.
 //!
-//! - [`order`] decides whether an earlier access and the current one are parallel, in every
-//!   schedule: [`order::EspBags`] for tasks and finishes, [`order::SpBags`] for spawn and sync;
-//!   both keep their tasks in the disjoint-set forest [`order::bags`]. [`order::Synchronised`] adds
-//!   what releases and acquires have ordered in this run, [`order::isolation`] the order in which
-//!   isolated blocks ran.
-//! - [`history`] decides what is remembered of a location and which of it races with an access, as
-//!   a pure function on a small cell: [`history::LastWriterOneReader`], [`history::Isolated`], and
-//!   for the second pass [`history::ObservedOrder`]. [`history::ByLockset`] is for locations
-//!   accessed under locks, which [`locks`] follows.
-//! - [`serial`] drives one of each over a depth-first run and finds the exact set of racing
-//!   locations.
-//! - [`inline`] does the same for compiled code, which decides most checks itself and hands over
-//!   cells, one at a time or in ranges.
-//! - [`sited`] runs again over those locations only and names the two accesses of each race.
-//! - [`oracle`] builds and closes the whole computation graph: slow, obvious, independent of all
-//!   the above.
-//! - [`detectors`] makes a detector from its name; the executor is compiled for each of them.
+//! - [`order`] decides whether an earlier access and the current one are parallel, for every
+//!   schedule: [`order::EspBags`] for tasks and finishes, [`order::SpBags`] for spawn and sync.
+//!   Both keep their tasks in the disjoint-set forest [`order::bags`]. [`order::Synchronised`] adds
+//!   the order by releases and acquires of this run, [`order::isolation`] that of isolated blocks.
+//! - [`history`] decides what is remembered of a location, and which accesses race, as a pure
+//!   function on a small cell: [`history::LastWriterOneReader`], [`history::Isolated`], and for the
+//!   second pass [`history::ObservedOrder`]. [`history::ByLockset`] is for locations accessed under
+//!   locks. [`locks`] follows the locks.
+//! - [`serial`] drives an order and a history over a depth-first run and finds the exact set of
+//!   racing locations.
+//! - [`inline`] does the same for compiled code. That code decides most checks itself and hands
+//!   over cells, one at a time or in ranges.
+//! - [`sited`] runs again over the racing locations only and names the two accesses of each race.
+//! - [`oracle`] builds and closes the whole computation graph. It is slow, obvious, and independent
+//!   of all the above.
+//! - [`detectors`] makes a detector from its name. The executor is compiled for each of them.
 //!
-//! Underneath: [`table`], memory that never moves; [`hash`], maps by ids; [`locations`], a
+//! Underneath: [`table`], memory that never moves; [`hash`], maps keyed by ids; [`locations`], a
 //! set of locations in order of discovery; [`pairs`], races counted by their two accesses.
 //!
-//! The crate sees ids alone: it knows nothing of Fin, of source text or of how a program is run. A
-//! detector never stops a run: if it can't go on it says so at the end, with a [`Failure`].
+//! The crate sees only ids: it knows nothing of Fin, of source text or of how a program is run. A
+//! detector never stops a run. If it can't go on, it returns a [`Failure`] at the end.
 
 #![deny(unsafe_code)]
 

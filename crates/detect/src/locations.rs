@@ -1,12 +1,12 @@
 //! A set of locations that remembers the order in which they were added.
 //!
-//! One bit a location up to the greatest one added, and eight bytes for each that is in it; asking
-//! is one load.
+//! It takes one bit a location up to the greatest one added, and eight bytes for each member. A
+//! look-up is one load.
 
 use crate::table::{Table, TableError, make_room};
 use finishline_model::Location;
 
-/// Address space for this many locations is asked for.
+/// The address space is reserved for this many locations.
 pub(crate) const MOST_LOCATIONS: usize = 1 << 36;
 
 const TABLE: &str = "racing locations";
@@ -26,7 +26,7 @@ impl LocationSet {
         })
     }
 
-    /// The set of these.
+    /// The set of these locations.
     pub fn of(locations: &[Location]) -> Result<Self, TableError> {
         let mut set = LocationSet::new()?;
         for location in locations {
@@ -35,7 +35,7 @@ impl LocationSet {
         Ok(set)
     }
 
-    /// Whether it was not there yet.
+    /// Adds a location. Returns whether it is new.
     pub fn insert(&mut self, location: Location) -> Result<bool, TableError> {
         let (word, bit) = place(location);
         self.bits.grow_to(word.saturating_add(1))?;
@@ -54,7 +54,7 @@ impl LocationSet {
         self.bits.get(word).is_some_and(|bits| bits & bit != 0)
     }
 
-    /// The locations, the first one added first.
+    /// The locations in the order in which they were added.
     pub fn in_order(&self) -> &[Location] {
         &self.in_order
     }

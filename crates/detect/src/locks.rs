@@ -1,23 +1,24 @@
-//! Which locks an access is made under, and whether two accesses exclude each other.
+//! The locks that an access is made under, and whether two accesses exclude each other.
 //!
-//! A **lockset** is the set of locks that protect an access, each held shared or exclusively, as a
-//! small number. Two accesses exclude each other if some lock protects both, at least one of them
-//! exclusively, by different *holds*: a task that took the lock twice released it in between.
+//! A **lockset** is the set of locks that protect an access, each held shared or exclusively. It is
+//! named by a small number. Two accesses exclude each other if some lock protects both, at least
+//! one of them exclusively, by different *holds*: a task that took the lock twice released it in
+//! between.
 //!
-//! A task is protected by the locks that it takes itself, and by those under which the finish began
-//! that waits for it: they are held until the task has ended. The tasks of that finish share one
-//! hold, so the hold protects none of them from the others, nor from the task that holds it.
-//! Therefore the exclusive locks held when a finish begins are numbered. Other holds only ever
-//! protect one task, so any two of them are different.
+//! A task is protected by the locks that it takes itself. It is also protected by the locks under
+//! which its finish began: they are held until the task has ended. The tasks of that finish share
+//! one hold. So the hold does not protect them from each other, nor from the task that holds it.
+//! Therefore the exclusive locks held when a finish begins are numbered. Other holds protect only
+//! one task, so any two of them are different.
 //!
-//! A task that releases a lock inside a finish that began under it takes the lock away from tasks
-//! that were thought protected by it: [`Held::gave_up_early`].
+//! A task may release a lock inside a finish that began under it. Then it takes the lock away from
+//! tasks that seemed to be protected by it: [`Held::gave_up_early`].
 //!
-//! What a task does during a glimpse is done under a lock that excludes nobody
-//! ([`LockId::GLIMPSE`]). So it is remembered beside what was done before, not in its place: after
-//! the glimpse the task does not know any more what it glimpsed.
+//! Accesses during a glimpse are made under a lock that excludes nobody ([`LockId::GLIMPSE`]). So
+//! they are remembered beside earlier accesses and do not replace them: after the glimpse the task
+//! no longer knows what it glimpsed.
 //!
-//! A suspended task keeps its locks, and has them again when it goes on.
+//! A suspended task keeps its locks and has them again when it goes on.
 //!
 //! Locks are followed from the first one taken until none is held. At any other time an event costs
 //! one comparison.
@@ -26,7 +27,7 @@ use crate::hash::IdMap;
 use crate::table::{TableError, make_room};
 use finishline_model::{Event, FinishId, LockId, LockMode, TaskId};
 
-/// A set of locks; [`Locksets`] tells which.
+/// A set of locks. [`Locksets`] has its members.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Hash)]
 pub struct LocksetId(u32);
 
@@ -34,13 +35,12 @@ impl LocksetId {
     pub const NONE: LocksetId = LocksetId(0);
 }
 
-/// A lock as it protects an access.
+/// A lock that protects an access.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug, Hash)]
 pub struct Hold {
     pub lock: LockId,
     pub mode: LockMode,
-    /// Tells holds apart that protect several tasks each; 0 for one that protects only the task
-    /// that has it.
+    /// Identifies a hold that protects several tasks. 0 for a hold that protects only its own task.
     shared_by_tasks: u32,
 }
 
@@ -57,7 +57,7 @@ impl Hold {
 pub struct Locksets {
     sets: Vec<Box<[Hold]>>,
     numbers: IdMap<Box<[Hold]>, LocksetId>,
-    /// What becomes of a set with one more lock.
+    /// The set after adding one more lock.
     with: IdMap<(LocksetId, LockId, LockMode), LocksetId>,
 }
 
@@ -77,7 +77,7 @@ impl Locksets {
         &self.sets[set.0 as usize]
     }
 
-    /// The set of these, which are put into order.
+    /// The number of the set of these holds. The holds are sorted.
     fn number(&mut self, holds: &mut Vec<Hold>) -> Result<LocksetId, TableError> {
         holds.sort_unstable();
         holds.dedup();
@@ -91,8 +91,8 @@ impl Locksets {
         Ok(number)
     }
 
-    /// A lock by which accesses under these two exclude each other; atomicity only if there is no
-    /// other.
+    /// A lock by which accesses under these two locksets exclude each other. Atomicity only if
+    /// there is no other.
     #[inline]
     pub fn exclusion(&self, a: LocksetId, b: LocksetId) -> Option<LockId> {
         let of_b = self.holds(b);
@@ -103,9 +103,9 @@ impl Locksets {
         excluding.map(|hold| hold.lock).min()
     }
 
-    /// Whether the locks that are held now exclude what those held earlier would still exclude, and
-    /// nothing more: they are the same, held in the same way. If one was held exclusively by
-    /// somebody else, that hold is over.
+    /// Whether the present locks exclude exactly what the earlier locks would still exclude: the
+    /// locks are the same and held in the same way. If somebody else held one exclusively, that
+    /// hold is over.
     #[inline]
     pub fn renews(&self, now: LocksetId, earlier: LocksetId) -> bool {
         if now == LocksetId::NONE || earlier == LocksetId::NONE {
@@ -144,14 +144,14 @@ impl Locksets {
 /// A task or finish that began since the first lock was taken.
 #[derive(Clone, Copy, Debug)]
 enum LockedScope {
-    /// Where the holds of its creator begin, and those that it took itself; and its creator's
-    /// lockset.
+    /// The start of its creator's holds, the start of those that the creator took itself, and the
+    /// creator's lockset.
     Task {
         creators: usize,
         creators_own: usize,
         creators_lockset: LocksetId,
     },
-    /// What was held when it began.
+    /// The lockset when the finish began.
     Finish { finish: FinishId, under: LocksetId },
 }
 
@@ -159,18 +159,18 @@ enum LockedScope {
 #[derive(Debug)]
 pub struct Held {
     sets: Locksets,
-    /// Of live tasks, the running one's last.
+    /// The holds of live tasks. Those of the running task come last.
     holds: Vec<Hold>,
-    /// Where those of the running task begin, and those that it took itself.
+    /// The start of the running task's holds, and the start of those that it took itself.
     running: usize,
     own: usize,
     now: LocksetId,
     live: Vec<LockedScope>,
-    /// What suspended tasks hold.
+    /// The holds of suspended tasks.
     suspended: IdMap<TaskId, Vec<Hold>>,
     shared_holds: u32,
     gave_up_early: bool,
-    /// A list that is used again and again.
+    /// A reused buffer.
     scratch: Vec<Hold>,
 }
 
@@ -190,13 +190,13 @@ impl Held {
         }
     }
 
-    /// What protects an access made now.
+    /// The locks that protect an access made now.
     #[inline]
     pub fn now(&self) -> LocksetId {
         self.now
     }
 
-    /// A set and one more lock, which is held exclusively for the time of an access.
+    /// A set with one more lock that is held exclusively during an access.
     pub fn with(&mut self, set: LocksetId, lock: LockId) -> Result<LocksetId, TableError> {
         self.sets.with(set, lock, LockMode::Exclusive)
     }
@@ -205,7 +205,7 @@ impl Held {
         &self.sets
     }
 
-    /// Whether a lock was given up inside a finish that began under it.
+    /// Whether a task gave up a lock inside a finish that began under it.
     pub fn gave_up_early(&self) -> bool {
         self.gave_up_early
     }
@@ -262,13 +262,13 @@ impl Held {
         Ok(())
     }
 
-    /// Whether the running task holds the lock of those who glimpse.
+    /// Whether the running task is in a glimpse.
     fn glimpses(&self) -> bool {
         let mut own = self.holds[self.own..].iter();
         own.any(|hold| hold.lock == LockId::GLIMPSE)
     }
 
-    /// A task begins that these protect.
+    /// Begins a task that these locks protect.
     fn begin_task(&mut self, protects: LocksetId) -> Result<(), TableError> {
         let inherited = &self.sets.sets[protects.0 as usize];
         make_room(&mut self.live, 1, TABLE)?;
@@ -332,7 +332,7 @@ impl Held {
                     (self.running, self.own) = (creators, creators_own);
                     self.now = creators_lockset;
                 }
-                // It began before the first lock was taken.
+                // The task or finish began before the first lock was taken.
                 _ => {
                     self.holds.clear();
                     self.now = LocksetId::NONE;

@@ -1,24 +1,30 @@
-//! The oracle: the whole computation graph of a run, closed, and every pair of accesses compared.
+//! The oracle builds the whole computation graph of a run, closes it, and compares every pair of
+//! accesses.
 //!
-//! Quadratic, obvious, and independent of every detector: it shares no code with the orders and
-//! histories, and needs no depth-first run. Nodes are steps; every event but an allocation ends the
-//! step of its task. Edges go from a step to the next one of its task, from a creation to the first
-//! step of the task, and from the last step of a task to the step after the end or join of its
-//! immediately enclosing finish; a join of a finish is also one of those open inside it. In the
-//! mode [`Mode::Observed`] each isolated block has an edge to the next one that ran, and each
-//! release of an object has one to the acquires that it is in effect at. An acquire by a glimpse
-//! has its edge to a step besides, so that after the glimpse the task goes on from what it had
-//! without it: each step of the task up to there has such a twin without accesses, to which all
-//! other edges go as well. Suspension adds no edges.
+//! It is quadratic, obvious, and independent of every detector: it shares no code with the orders
+//! and histories, and needs no depth-first run.
+//!
+//! Nodes are steps. Every event except an allocation ends the step of its task. Edges go from a
+//! step to the next step of its task, from a creation to the first step of the task, and from the
+//! last step of a task to the step after the end or join of its immediately enclosing finish. A
+//! join of a finish is also a join of the finishes open inside it. In the mode [`Mode::Observed`]
+//! each isolated block has an edge to the next one that ran, and each release of an object has an
+//! edge to the acquires that see it.
+//!
+//! A glimpse is an acquire that expires. During a glimpse each step of the task has a twin without
+//! accesses. All edges except that of the glimpse go to the twin as well. After the glimpse the
+//! task goes on from the twin. Suspension adds no edges.
 //!
 //! Two accesses to one location conflict if one is a write. They exclude each other if both are in
-//! isolated blocks, or if they are protected by one lock, at least one of them exclusively, that
-//! was taken twice. A task is protected by what it has taken and by what protected the owner of its
-//! finish when that began. Accesses that conflict and don't exclude each other race if no path
-//! joins their steps. Steps come in an order of the run, so the ancestors of one are known when it
-//! begins: the union of its predecessors' sets, one bit an earlier step. Memory: n²/8 bytes for n
-//! steps and mode; equal accesses of a step are recorded once. Beyond a limit of steps, or of
-//! accesses, it gives up.
+//! isolated blocks, or if one lock protects both, at least one of them exclusively, and was taken
+//! twice. A task is protected by the locks that it has taken, and by those that protected the owner
+//! of its finish when that began. Accesses that conflict and don't exclude each other race if no
+//! path joins their steps.
+//!
+//! Steps come in an order of the run, so the ancestors of a step are known when it begins: the
+//! union of its predecessors' sets, one bit an earlier step. Memory: n²/8 bytes for n steps and
+//! each mode. Equal accesses of a step are recorded once. Beyond a limit of steps, or of accesses,
+//! the oracle gives up.
 
 use crate::Failure;
 use crate::findings::Findings;
@@ -29,7 +35,7 @@ use finishline_model::{
 };
 use std::collections::{BTreeMap, BTreeSet};
 
-/// It gives up at this many recorded accesses for each step it may have.
+/// The most recorded accesses for each step of the limit. Beyond it the oracle gives up.
 pub const ACCESSES_A_STEP: usize = 100;
 
 /// Which edges order steps.
@@ -37,7 +43,7 @@ pub const ACCESSES_A_STEP: usize = 100;
 pub enum Mode {
     /// Task structure alone.
     Structure,
-    /// And the order in which the isolated blocks ran, and who acquired what was released.
+    /// Task structure, the order in which isolated blocks ran, and releases with their acquires.
     Observed,
 }
 
@@ -49,7 +55,7 @@ pub struct Recorded {
     pub access: AccessId,
     pub kind: AccessKind,
     pub isolated: bool,
-    /// Which locks protect it: an index into the oracle's list.
+    /// The locks that protect it, as an index into the oracle's list.
     locks: usize,
 }
 
@@ -58,21 +64,21 @@ pub struct Recorded {
 struct Hold {
     lock: LockId,
     mode: LockMode,
-    /// Counts all takings of locks.
+    /// The number of this taking among all takings of locks.
     taken: usize,
 }
 
 #[derive(Debug, Default)]
 struct TaskState {
     step: usize,
-    /// The `FinishId` of the finish that waits for it.
+    /// The `FinishId` of the finish that waits for the task.
     finish: usize,
-    /// The finishes it has open, innermost last.
+    /// The finishes that the task has open, innermost last.
     open: Vec<usize>,
     isolated: bool,
-    /// The twin of its step, while it glimpses.
+    /// The twin of its step during a glimpse.
     firmly: Option<usize>,
-    /// What it has taken, after what protects it anyway.
+    /// The locks that protected it from its beginning, then those that it has taken.
     holds: Vec<Hold>,
 }
 
@@ -87,7 +93,7 @@ pub struct Oracle {
     /// The last steps of a finish's ended tasks that no join has waited for yet.
     ended: BTreeMap<usize, Vec<usize>>,
     last_isolated: Option<usize>,
-    /// What protected the owner of a finish when it began.
+    /// The locks that protected the owner of a finish when the finish began.
     protects: BTreeMap<usize, Vec<Hold>>,
     /// The releases of an object that are in effect.
     released: BTreeMap<ObjectId, Vec<usize>>,
@@ -118,7 +124,7 @@ impl Oracle {
         }
     }
 
-    /// Whether the run was too big; then the answers below cover only a part of it.
+    /// Whether the run was too big. Then the answers below cover only a part of it.
     pub fn gave_up(&self) -> bool {
         self.failure.is_some()
     }
@@ -128,7 +134,7 @@ impl Oracle {
         self.accesses.get(&location).map_or(&[], Vec::as_slice)
     }
 
-    /// Whether one of the accesses happens before the other; they are given in the order of the
+    /// Whether one of the accesses happens before the other. They must be given in the order of the
     /// run.
     pub fn ordered(&self, mode: Mode, earlier: &Recorded, later: &Recorded) -> bool {
         self.ancestors(mode).contains(later.step, earlier.step)
@@ -138,13 +144,14 @@ impl Oracle {
         self.locations_with(|a, b| !self.exclude(a, b) && !self.ordered(mode, a, b))
     }
 
-    /// Where two accesses conflict and exclude each other that task structure leaves parallel.
+    /// The locations where two accesses conflict and exclude each other, but are parallel by
+    /// structure.
     pub fn overlapping_locations(&self) -> BTreeSet<Location> {
         self.locations_with(|a, b| self.exclude(a, b) && !self.ordered(Mode::Structure, a, b))
     }
 
-    /// Where two accesses conflict, do not exclude each other, and are ordered by nothing but what
-    /// was observed.
+    /// The locations where two accesses conflict, do not exclude each other, and only observation
+    /// orders them.
     pub fn excused_locations(&self) -> BTreeSet<Location> {
         self.locations_with(|a, b| {
             !self.exclude(a, b)
@@ -153,7 +160,7 @@ impl Oracle {
         })
     }
 
-    /// Where there are two accesses that conflict and of which this holds.
+    /// The locations with two conflicting accesses for which `holds` is true.
     fn locations_with(&self, holds: impl Fn(&Recorded, &Recorded) -> bool) -> BTreeSet<Location> {
         let with = self
             .accesses
@@ -173,7 +180,7 @@ impl Oracle {
         a.isolated && b.isolated || of_a.iter().any(|a| of_b.iter().any(|b| excludes(a, b)))
     }
 
-    /// Whether two isolated blocks that task structure leaves parallel conflict.
+    /// Whether two isolated blocks conflict that are parallel by structure.
     pub fn isolated_blocks_conflict(&self) -> bool {
         let overlaps = |a: &Recorded, b: &Recorded| {
             conflict(a, b) && a.isolated && b.isolated && !self.ordered(Mode::Structure, a, b)
@@ -190,8 +197,8 @@ impl Oracle {
         racing
     }
 
-    /// Calls a function for all that race by task structure, in the order of the run. Quadratic in
-    /// the accesses of a location.
+    /// Calls a function for every pair that races by task structure, in the order of the run.
+    /// Quadratic in the accesses of a location.
     pub fn each_race(&self, mut found: impl FnMut(Location, &Recorded, &Recorded)) {
         for (&location, accesses) in &self.accesses {
             for (index, b) in accesses.iter().enumerate() {
@@ -205,14 +212,14 @@ impl Oracle {
         }
     }
 
-    /// How many pairs of accesses there are that may be compared.
+    /// The number of pairs of accesses to compare.
     pub fn pairs(&self) -> u64 {
         let counts = self.accesses.values().map(|accesses| accesses.len() as u64);
         counts.map(|count| count * count / 2).sum()
     }
 
-    /// The answer as a detector gives it, by task structure alone; racing locations in ascending
-    /// order.
+    /// The answer in the form of a detector's, by task structure alone. Racing locations are in
+    /// ascending order.
     pub fn finish(self) -> Result<Findings, Failure> {
         if let Some(failure) = self.failure {
             return Err(failure);
@@ -265,7 +272,7 @@ impl Oracle {
         self.structure.add(predecessors)
     }
 
-    /// The task goes on with a new step, which `also` precede.
+    /// Gives the task a new step. Its previous step and `also` precede it.
     fn next_step(&mut self, task: TaskId, also: &[usize]) -> usize {
         let mut predecessors = vec![self.task(task).step];
         predecessors.extend(also);
@@ -278,7 +285,7 @@ impl Oracle {
         step
     }
 
-    /// What is in effect of an object's releases happens before the newest step.
+    /// The releases of an object that are in effect happen before the newest step.
     fn see(&mut self, object: ObjectId) {
         let step = self.observed.len() - 1;
         for release in self.released.get(&object).into_iter().flatten() {
@@ -290,7 +297,7 @@ impl Oracle {
         self.tasks.entry(task).or_default()
     }
 
-    /// The task waits for everything in the finish and in those open inside it.
+    /// Lets the task wait for everything in the finish and in those open inside it.
     fn join(&mut self, task: TaskId, finish: usize) {
         let open = &self.tasks.entry(task).or_default().open;
         let outermost = open
@@ -434,7 +441,7 @@ impl Observer for Oracle {
                 if let Some(twin) = twin.filter(|_| !keep) {
                     let after = self.structure.add(&[step]);
                     self.observed.add(&[twin]);
-                    // By structure its own steps precede it all the same.
+                    // Its own steps still precede it by structure.
                     self.observed.also_as_in(&self.structure, after);
                     self.task(task).step = after;
                 }
@@ -481,7 +488,7 @@ impl Observer for Oracle {
     }
 }
 
-/// For each step the set of those that precede or are it: row i has i + 1 bits.
+/// For each step the set of its ancestors and itself. Row i has i + 1 bits.
 #[derive(Debug, Default)]
 struct Ancestors {
     starts: Vec<usize>,
@@ -493,7 +500,7 @@ impl Ancestors {
         self.starts.len()
     }
 
-    /// A new step, preceded by the given ones and all that precede them.
+    /// Adds a step. The given steps and all their ancestors precede it.
     fn add(&mut self, predecessors: &[usize]) -> usize {
         let step = self.len();
         self.starts.push(self.words.len());
@@ -506,7 +513,7 @@ impl Ancestors {
         step
     }
 
-    /// The newest step is preceded by this one too.
+    /// Adds a predecessor to the newest step.
     fn also(&mut self, step: usize, predecessor: usize) {
         let (older, newest) = self.words.split_at_mut(self.starts[step]);
         let row = &older[self.starts[predecessor]..][..predecessor / 64 + 1];
@@ -515,7 +522,7 @@ impl Ancestors {
         }
     }
 
-    /// A step is also preceded by those that precede it there.
+    /// Adds the ancestors that a step has in the other graph.
     fn also_as_in(&mut self, other: &Ancestors, step: usize) {
         let own = &mut self.words[self.starts[step]..][..step / 64 + 1];
         for (word, bits) in own.iter_mut().zip(&other.words[other.starts[step]..]) {

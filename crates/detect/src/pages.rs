@@ -1,7 +1,7 @@
 //! Memory from the operating system, without any allocator. It can be used inside an allocator,
-//! also inside one that a program interposes.
+//! even one that a program interposes.
 //!
-//! The three calls are declared here, as Linux on 64-bit processors has them: the crate has no
+//! The three calls are declared here, as in Linux on 64-bit processors, because the crate has no
 //! dependencies.
 
 use std::ffi::{c_int, c_long, c_void};
@@ -31,22 +31,22 @@ pub fn map(bytes: usize) -> Option<NonNull<u8>> {
     let flags = PRIVATE | ANONYMOUS | NO_RESERVE;
     // SAFETY: a new anonymous mapping at an address of the system's choice overlaps nothing.
     let base = unsafe { mmap(null_mut(), bytes, READ_AND_WRITE, flags, -1, 0) };
-    // A refusal is the address with all bits set.
+    // A refusal is an address with all bits set.
     NonNull::new(base.cast::<u8>()).filter(|base| base.as_ptr().addr() != usize::MAX)
 }
 
-/// Gives pages back.
+/// Returns pages to the system.
 ///
 /// # Safety
 ///
-/// They were mapped here, as one piece, and nobody uses them any more.
+/// The pages were mapped here as one piece, and nobody uses them any more.
 pub unsafe fn unmap(base: NonNull<u8>, bytes: usize) {
     // SAFETY: by the contract.
     let failed = unsafe { munmap(base.as_ptr().cast(), bytes) };
     debug_assert_eq!(failed, 0);
 }
 
-/// Wishes for huge pages: a system that knows none refuses it, and nothing is lost.
+/// Asks for huge pages. A system without them refuses, which does no harm.
 ///
 /// # Safety
 ///

@@ -1,9 +1,9 @@
-//! Races counted by their two accesses of the source.
+//! Races counted by their two accesses in the source.
 //!
 //! A loop can race a million times between the same two lines. One pair is kept for each distinct
 //! (first access, second access, apparent or not), with its first occurrence, the number of
-//! occurrences and the locations: memory is bounded by pairs × racing locations, not by the length
-//! of the run.
+//! occurrences and the locations. So memory is bounded by pairs × racing locations, not by the
+//! length of the run.
 
 use crate::hash::{IdMap, IdSet};
 use crate::table::{TableError, make_room};
@@ -44,7 +44,7 @@ impl RacePairs {
         Ok(())
     }
 
-    /// Takes in pairs found at other locations, which were followed in another run.
+    /// Adds pairs found at other locations in another run.
     pub fn merge(&mut self, other: RacePairs) -> Result<(), TableError> {
         for RacePair {
             race,
@@ -61,7 +61,7 @@ impl RacePairs {
         Ok(())
     }
 
-    /// The number of the pair that this is an occurrence of.
+    /// The number of the pair that this race is an occurrence of.
     fn number(&mut self, race: Race) -> Result<usize, TableError> {
         let key = (
             race.first.access,
@@ -103,7 +103,7 @@ mod tests {
     use super::*;
     use finishline_model::{AccessKind, AccessPoint, TaskId};
 
-    /// The same as if all locations had been followed at once, but for the order.
+    /// The result is the same as if all locations had been followed at once, except for the order.
     #[test]
     fn pairs_found_apart_are_merged() {
         let race = |location, second| {

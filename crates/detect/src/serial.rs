@@ -1,21 +1,21 @@
-//! The first pass: one order and one history over a depth-first run, for the exact set of racing
-//! locations.
+//! The first pass: one order and one history over a depth-first run. It finds the exact set of
+//! racing locations.
 //!
 //! Every location has a cell, a few stamps, in a dense table. An access goes through at most three
 //! stages:
 //!
 //! 1. **repeated**: the cell is the one that accesses of this task settle on
 //!    ([`History::settled`]); one comparison.
-//! 2. **known**: the cell equals one whose transition was found to change and find nothing earlier
-//!    in this step. Within a step neither the stamp nor the order's answers change, so the
-//!    transition, a pure function, gives the same again. This is what makes data cheap that many
-//!    tasks read: all its cells name the same parallel reader. There are two such cells a kind of
-//!    access, told apart by whether the task itself is the reader: what it reads alone and what it
-//!    reads with others alternate in most loops.
+//! 2. **known**: the cell equals one whose transition changed and found nothing earlier in this
+//!    step. Within a step neither the stamp nor the order's answers change, so the transition, a
+//!    pure function, gives the same again. This makes data cheap that many tasks read: all its
+//!    cells name the same parallel reader. There are two such cells for each kind of access, one
+//!    whose reader is the task itself and one whose reader is another. Most loops alternate between
+//!    data of their own and shared data.
 //! 3. **the transition**, with a few look-ups in the order.
 //!
-//! The run is never stopped. A detector that can't go on notes the [`Failure`] and gives it at the
-//! end.
+//! The run is never stopped. A detector that can't go on notes the [`Failure`] and returns it at
+//! the end.
 
 use crate::Failure;
 use crate::findings::{Findings, Found};
@@ -25,7 +25,7 @@ use crate::order::{ESCAPING, LOCKS, NOBODY, Order, Stamp};
 use crate::table::Table;
 use finishline_model::{Access, AccessKind, Event, Location, Observer};
 
-/// What stays the same until the next task event.
+/// Values that stay the same until the next task event.
 #[derive(Debug)]
 struct SerialStep<Cell> {
     stamp: Stamp,
@@ -65,7 +65,7 @@ impl<O: Order, H: History> Serial<O, H> {
         })
     }
 
-    /// What was found in the run that has ended, or was cut short.
+    /// The findings of a run that has ended or was cut short.
     pub fn finish(self) -> Result<Findings, Failure> {
         self.found
             .finish(self.order.used_bytes(), self.cells.used_bytes())
@@ -130,7 +130,7 @@ impl<O: Order, H: History> Serial<O, H> {
         }
     }
 
-    /// What the first two stages rely on.
+    /// Whether the transition changes and finds nothing. The first two stages rely on this.
     fn changes_and_finds_nothing(&mut self, kind: AccessKind, cell: H::Cell) -> bool {
         let done = self.transition(kind, cell);
         done.cell == cell
@@ -148,7 +148,7 @@ impl<O: Order, H: History> Serial<O, H> {
             kind,
             isolated,
         };
-        // An empty field and one's own stamp are the most frequent, and never parallel.
+        // Empty fields and the own stamp are most frequent, and never parallel.
         H::transition(cell, now, |earlier| {
             earlier != NOBODY && earlier != stamp && self.order.parallel(earlier)
         })
@@ -167,7 +167,7 @@ impl<O: Order, H: History> Serial<O, H> {
         self.cells[location.0 as usize] = done.cell;
     }
 
-    /// A location no allocation has announced.
+    /// Handles a location that no allocation has announced.
     #[cold]
     fn check_beyond(&mut self, kind: AccessKind, location: Location) {
         match self.cells.grow_to((location.0 as usize).saturating_add(1)) {

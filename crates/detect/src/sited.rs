@@ -1,22 +1,22 @@
-//! The second pass: the run again, for a few locations, to name both accesses of each race.
+//! The second pass: runs the program again for a few locations and names both accesses of each
+//! race.
 //!
-//! A depth-first run is deterministic, so after a first pass with small cells it can be had again.
-//! Here the same order and history follow only the *watched* locations, the racing ones, and each
-//! field of a cell also remembers the access it stands for. A race is then two [`AccessPoint`]s,
-//! collected as [`RacePairs`] in order of discovery:
+//! A depth-first run is deterministic, so after a first pass with small cells it can be repeated.
+//! Here the same order and history follow only the *watched* locations, the racing ones. Each field
+//! of a cell also remembers the access it stands for. A race is then two [`AccessPoint`]s. Races
+//! are collected as [`RacePairs`] in order of discovery:
 //!
-//! - an access races with each conflicting field; if a task is remembered both as writer and as
+//! - An access races with each conflicting field. If a task is remembered both as writer and as
 //!   reader, its read adds nothing and is left out, unless the write is only apparent and the read
-//!   is not;
-//! - a race is *apparent* if the observed order of isolated blocks separates its accesses
-//!   ([`crate::order::isolation`]);
-//! - with isolated blocks, races that the structural history lost sight of and that are not
-//!   apparent are added ([`ObservedOrder`]), so that a location with a pair that is not apparent is
-//!   listed with one.
+//!   is not.
+//! - A race is *apparent* if the observed order of isolated blocks separates its accesses
+//!   ([`crate::order::isolation`]).
+//! - With isolated blocks, the structural history may miss races that are not apparent. These are
+//!   added ([`ObservedOrder`]), so a location with a pair that is not apparent is listed with one.
 //!
-//! An access to a location that is not watched costs one look into a bit set; a watched location
+//! An access to a location that is not watched costs one look-up in a bit set. A watched location
 //! takes some 80 bytes, 250 with isolated blocks. If there are too many, the caller may watch some
-//! of them: the others are passed over.
+//! of them. The others are ignored.
 
 use crate::Failure;
 use crate::hash::IdMap;
@@ -31,11 +31,11 @@ use finishline_model::{Access, AccessKind, AccessPoint, Event, Location, Observe
 #[derive(Debug)]
 pub struct Sited<'a, O: Order, H: History> {
     order: O,
-    /// Only if the program uses isolated blocks.
+    /// Present only if the program uses isolated blocks.
     isolation: Option<Isolation>,
     in_isolated: bool,
     watched: &'a LocationSet,
-    /// Watched locations are numbered; the tables below go by number.
+    /// The number of each watched location. The tables below are indexed by it.
     numbers: IdMap<Location, usize>,
     cells: Vec<H::Cell>,
     /// The accesses that the fields of the cells stand for.
@@ -47,7 +47,7 @@ pub struct Sited<'a, O: Order, H: History> {
 #[derive(Debug)]
 struct Isolation {
     order: IsolationOrder,
-    /// By number of the watched location.
+    /// Indexed by the number of the watched location.
     observed: Vec<ObservedOrder>,
 }
 
@@ -88,7 +88,7 @@ impl<'a, O: Order, H: History> Sited<'a, O, H> {
         })
     }
 
-    /// The pairs found in the run that has ended, or was cut short.
+    /// The pairs found in a run that has ended or was cut short.
     pub fn finish(self) -> Result<RacePairs, Failure> {
         match self.failure {
             Some(failure) => Err(failure),
@@ -210,8 +210,8 @@ impl<'a, O: Order, H: History> Sited<'a, O, H> {
         candidates
     }
 
-    /// The remembered accesses that race with this one whatever the observed order of isolated
-    /// blocks.
+    /// The remembered accesses that race with this one and that the observed order of isolated
+    /// blocks does not separate from it.
     fn by_observed_order(
         &mut self,
         number: usize,
@@ -243,7 +243,7 @@ struct Candidate {
 }
 
 impl Candidate {
-    /// Whether this is a write that says all that the read `other` of the same task would say.
+    /// Whether this is a write that makes the read `other` of the same task redundant.
     fn makes_redundant(&self, other: &Candidate) -> bool {
         self.first.point.kind == AccessKind::Write
             && other.first.point.kind == AccessKind::Read

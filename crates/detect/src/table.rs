@@ -1,14 +1,15 @@
-//! Flat tables that never move: address space is reserved once, pages come when they are touched.
+//! Flat tables that never move. Address space is reserved once, and pages are committed when they
+//! are touched.
 //!
-//! A table grows in place, so an address into it stays good while it lives; it asks the operating
-//! system and not the global allocator, so it can be used from inside an allocator. Fresh elements
-//! are all zeros, and a [`Zeroed`] type makes that a value.
+//! A table grows in place, so an address into it stays valid while the table lives. It asks the
+//! operating system and not the global allocator, so it can be used inside an allocator. Fresh
+//! elements are all zeros. A [`Zeroed`] type makes that a value.
 //!
-//! Cost: reserving is one system call; growing sets a length; a page that was never touched costs
-//! nothing. Once a table is bigger than a few huge pages it asks for those: a page fault a small
+//! Cost: reserving is one system call. Growing sets a length. A page that was never touched costs
+//! nothing. A table bigger than a few huge pages asks for huge pages, because the fault of a small
 //! page would cost more than the accesses in it. If the system refuses a reservation (a limit on
-//! address space, strict overcommit), ever smaller ones are tried, and a table that then runs out
-//! says so by a [`TableError`].
+//! address space, strict overcommit), smaller ones are tried. A table that then runs out returns a
+//! [`TableError`].
 
 use crate::pages;
 use std::fmt;
@@ -37,7 +38,7 @@ unsafe impl<T: Zeroed, const N: usize> Zeroed for [T; N] {
     const ZERO: [T; N] = [T::ZERO; N];
 }
 
-/// A table could not be had or could not grow.
+/// A table could not be reserved or could not grow.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum TableError {
     /// Not even the smallest useful piece of address space was granted.
@@ -68,14 +69,14 @@ impl fmt::Display for TableError {
 impl std::error::Error for TableError {}
 
 impl TableError {
-    /// For a table that needs room for this number of entries.
+    /// The error of a table that needs room for this number of entries.
     pub(crate) fn refused<T>(table: &'static str, entries: usize) -> TableError {
         let bytes = entries.saturating_mul(size_of::<T>());
         TableError::Refused { table, bytes }
     }
 }
 
-/// Makes room for more entries in a table that may move, so that taking them in can't fail.
+/// Makes room for more entries in a table that may move. Adding them then can't fail.
 pub(crate) fn make_room<T>(
     entries: &mut Vec<T>,
     more: usize,
@@ -86,12 +87,12 @@ pub(crate) fn make_room<T>(
     entries.try_reserve(more).map_err(refused)
 }
 
-/// The least that is asked for, and how much less is asked for after a refusal: much less, so that
-/// a process whose address space is limited keeps most of it for itself.
+/// The least that is asked for, and the factor by which a request shrinks after a refusal. The
+/// factor is large, so a process with limited address space keeps most of it.
 const SMALLEST_BYTES: usize = 1 << 16;
 const AFTER_REFUSAL_DIVIDE_BY: usize = 8;
 
-/// Tables at least this big are put into huge pages.
+/// Tables of at least this size use huge pages.
 const HUGE_PAGES_FROM_BYTES: usize = 8 << 20;
 
 /// A vector in address space of its own. See the module.
@@ -104,7 +105,7 @@ pub struct Table<T: Zeroed> {
 }
 
 impl<T: Zeroed> Table<T> {
-    /// An empty table for at most `capacity` elements; for fewer if the system has no room for that
+    /// An empty table for at most `capacity` elements, or fewer if the system has no room for that
     /// many. `name` says what the elements are, for messages.
     pub fn reserve(name: &'static str, capacity: usize) -> Result<Self, TableError> {
         const { assert!(size_of::<T>() > 0 && align_of::<T>() <= 4096) };
@@ -130,7 +131,7 @@ impl<T: Zeroed> Table<T> {
         }
     }
 
-    /// Makes the table at least `len` long; new elements are zero.
+    /// Makes the table at least `len` long. New elements are zero.
     pub fn grow_to(&mut self, len: usize) -> Result<(), TableError> {
         if len > self.capacity {
             return Err(TableError::Exhausted {
@@ -148,7 +149,7 @@ impl<T: Zeroed> Table<T> {
         Ok(())
     }
 
-    /// A wish: a system that knows no huge pages refuses it, and nothing is lost.
+    /// Asks for huge pages. A system without them refuses, which does no harm.
     #[cold]
     fn ask_for_huge_pages(&self) {
         // SAFETY: the mapping is this table's own, and the advice changes no contents.
@@ -169,13 +170,13 @@ impl<T: Zeroed> Table<T> {
         self.len = 0;
     }
 
-    /// How many elements fit.
+    /// The most elements that fit.
     pub fn capacity(&self) -> usize {
         self.capacity
     }
 
-    /// Bytes of the elements in use: an upper bound of the memory the table really takes, up to a
-    /// page.
+    /// The bytes of the elements in use. The memory that the table really takes is at most this, up
+    /// to a page.
     pub fn used_bytes(&self) -> usize {
         self.len * size_of::<T>()
     }

@@ -1,10 +1,10 @@
-//! The arguments of `main`, from the words of a command line.
+//! Reads the arguments of `main` from the words of a command line.
 
 use finishline_ir::machine::Datum;
 use finishline_ir::{Function, Module, Type};
 use std::fmt;
 
-/// Why words are not the arguments of this program.
+/// Why the words can't be the arguments of this program.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct BadArguments(String);
 
@@ -38,8 +38,8 @@ pub fn parse(module: &Module, words: &[String]) -> Result<Vec<Datum>, BadArgumen
         .collect()
 }
 
-/// The words for arguments that are given as integers. For a `bool`, 0 is false and all others are
-/// true.
+/// The words for arguments that are given as integers. For a `bool`, 0 is false and any other
+/// number is true.
 pub fn words(module: &Module, numbers: &[i64]) -> Vec<String> {
     let main = module.function(module.main);
     let parameters = main.block(Function::ENTRY).parameters.iter();
@@ -52,7 +52,7 @@ pub fn words(module: &Module, numbers: &[i64]) -> Vec<String> {
         .collect()
 }
 
-/// `main(size: int, …)`, as it is declared.
+/// The signature of `main` as declared: `main(size: int, …)`.
 pub fn usage(module: &Module) -> String {
     let main = module.function(module.main);
     let types = main

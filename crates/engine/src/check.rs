@@ -1,5 +1,5 @@
-//! Can the result depend on the schedule? One depth-first run under a detector answers; more runs
-//! name what it found.
+//! Can the result depend on the schedule? One depth-first run under a detector decides. Further
+//! runs name what the detector found.
 //!
 //! 1. The **first pass** has the smallest cells and gives the exact set of racing locations. A
 //!    clean run is the only one.
@@ -8,8 +8,8 @@
 //!    accesses to a watched one ([`crate::watch`]).
 //! 3. A **story** gives names to the tasks involved ([`crate::story`]).
 //!
-//! Only one run's memory is alive at a time. A run that does not do the same as the first, which
-//! takes a system that runs out of memory, is not believed.
+//! Only one run's memory is alive at a time. A run that differs from the first is not believed.
+//! Runs differ only if the system runs out of memory.
 
 use crate::depth_first::{End, Outcome};
 use crate::question::{CheckError, Ending, Question};
@@ -30,11 +30,11 @@ use finishline_model::Statistics;
 use finishline_model::{Detector, TaskId};
 use std::io::Write;
 
-/// The paths of a report have about so many tasks at most, all together: one path alone can have a
-/// million.
+/// No more tasks are admitted once their paths have this many tasks in all. A single path can have
+/// a million.
 const MOST_ON_PATHS: usize = 100_000;
 
-/// The cheapest detector that can judge all the program uses.
+/// The cheapest detector that has rules for all constructs of the program.
 pub fn choose(module: &Module) -> Detector {
     if !module.constructs.is_empty() && unsupported(Detector::SpBags, module).is_none() {
         Detector::SpBags
@@ -49,7 +49,7 @@ pub fn unsupported(detector: Detector, module: &Module) -> Option<ConstructUse> 
     used.find(|used| !detector.judges(used.construct))
 }
 
-/// Runs the program without checking; its failure, if it fails.
+/// Runs the program without checking. Returns its failure, if it fails.
 pub fn run(question: &Question, output: &mut dyn Write) -> Result<Option<Failed>, CheckError> {
     let outcome = question.forms.run(question.input(), output);
     let trap = match outcome.result {
@@ -61,7 +61,7 @@ pub fn run(question: &Question, output: &mut dyn Write) -> Result<Option<Failed>
     Ok(Some(story.failure(&trap)))
 }
 
-/// Runs the program under the detector; what it prints goes to `output`.
+/// Runs the program under the detector. The program prints to `output`.
 pub fn check(
     question: &Question,
     detector: Detector,
@@ -70,7 +70,7 @@ pub fn check(
     check_following(MOST_FOLLOWED, question, detector, output)
 }
 
-/// The same, with so many racing locations followed at once.
+/// Like [`check`], but follows at most `most_followed` racing locations in one run.
 fn check_following(
     most_followed: usize,
     question: &Question,
@@ -91,7 +91,7 @@ fn check_following(
     judged.answer()
 }
 
-/// The run that is heard: its outcome, and what the detector found or why it failed.
+/// The run whose output is shown. Returns its outcome, and the findings or the detector's failure.
 pub fn first_pass(
     question: &Question,
     detector: Detector,
@@ -106,7 +106,7 @@ pub fn first_pass(
     }
 }
 
-/// What the first pass gave, to be named and put into words.
+/// The result of the first pass, not yet in the user's words.
 struct Judged<'a, 'm> {
     question: &'a Question<'m>,
     detector: Detector,
@@ -159,8 +159,7 @@ impl<'m> Judged<'_, 'm> {
             verdict,
             findings: reported.iter().map(|race| teller.race(*race)).collect(),
             distinct: match (&pairs.incomplete, pairs.pairs.len()) {
-                // There is at least one that nobody is known to suppress, though it could not be
-                // found.
+                // At least one race could not be found, and no suppression is known to match it.
                 (Some(_), found) => found.max(sorted.suppressed.len() + 1),
                 (None, found) => found,
             } as u64,
@@ -168,7 +167,7 @@ impl<'m> Judged<'_, 'm> {
                 file: suppressions.file().to_owned(),
                 findings: suppressed.iter().map(|race| teller.race(*race)).collect(),
                 count: sorted.suppressed.len() as u64,
-                // Of races that could not be found nothing is known.
+                // Whether an entry matches is unknown if some races could not be found.
                 unmatched: match pairs.incomplete {
                     Some(_) => Vec::new(),
                     None => sorted.unmatched,
@@ -208,8 +207,8 @@ impl<'m> Judged<'_, 'm> {
         racing.filter(|racing| !racing.is_empty())
     }
 
-    /// Which accesses race at the racing locations, the names of these, and the accesses to the
-    /// watched one.
+    /// The accesses that race at the racing locations, the names of these locations, and the
+    /// accesses to the watched location.
     fn second_pass(&self) -> (Pairs, Rerun<'m>) {
         let (Ok(findings), Some(racing)) = (&self.findings, self.racing()) else {
             let question = self.question;
@@ -228,7 +227,7 @@ impl<'m> Judged<'_, 'm> {
         second_pass.pairs(racing)
     }
 
-    /// What decides the verdict.
+    /// The facts that decide the verdict.
     fn facts(&self, pairs: &Pairs) -> CheckFacts {
         let isolated_conflict = match &self.findings {
             Ok(findings) => findings.isolated_conflict,
@@ -264,7 +263,7 @@ impl<'a> Cast<'a> {
         }
     }
 
-    /// Takes these tasks in if there is room for their paths. There always is for the first ones.
+    /// Adds these tasks if there is room for their paths. There is always room for the first ones.
     fn admit(&mut self, tasks: &[TaskId]) -> bool {
         if self.on_paths > MOST_ON_PATHS {
             return false;
@@ -286,7 +285,7 @@ mod tests {
     use finishline_model::{Passes, SiteId};
     use std::sync::atomic::AtomicU64;
 
-    /// `A` has `n` races, all of them apparent; that on `real` comes last and is not.
+    /// `A` has `n` races, all of them apparent. The race on `real` comes last and is not apparent.
     const REAL_AT_THE_END: &str = "var flag = 0;
         var real = 0;
         fn main(n: int) {
@@ -343,7 +342,7 @@ mod tests {
                 format!("A[{}]", n - 1)
             );
             assert_eq!(real.location.to_string(), "real");
-            // Which one is the first of the run is known only if they were followed together.
+            // The first race of the run is known only if all locations were followed together.
             assert_eq!(real.may_follow, n as usize >= most_followed);
         }
     }

@@ -1,7 +1,6 @@
-//! One question to every detector and to the oracle. They must agree; if not, one of them has a
-//! bug.
+//! Asks every detector and the oracle the same question. If they disagree, one of them has a bug.
 //!
-//! Every detector is held to the oracle in three respects:
+//! Every detector is compared with the oracle in three respects:
 //! - the set of racing locations, by the structure of tasks;
 //! - whether parallel isolated blocks conflict;
 //! - the locations with a race that is not only apparent, by the observed order of isolated blocks.
@@ -18,12 +17,12 @@ use finishline_model::{Detector, Location};
 use std::collections::BTreeSet;
 use std::io;
 
-/// What one detector said.
+/// The answer of one detector.
 #[derive(Debug)]
 pub enum Said {
     /// The number of racing locations.
     Racing(usize),
-    /// It has no rule for this construct.
+    /// The detector has no rule for this construct.
     NotApplicable(ConstructUse),
     GaveUp(Failure),
 }
@@ -31,13 +30,13 @@ pub enum Said {
 #[derive(Debug)]
 pub struct Comparison {
     pub answers: Vec<(Detector, Said)>,
-    /// In words; empty if all agree.
+    /// One sentence each. Empty if all agree.
     pub disagreements: Vec<String>,
-    /// Whether the oracle could judge. If not, the detectors were not held to it.
+    /// Whether the oracle could judge. If not, the detectors were not compared with it.
     pub judged: bool,
 }
 
-/// Asks every detector. Nothing is printed.
+/// Asks every detector. The program's output is dropped.
 pub fn compare(question: &Question) -> Result<Comparison, CheckError> {
     let mut oracle = Oracle::new(ORACLE_STEPS);
     let ending = question.again(&mut EventsAlone(&mut oracle));
@@ -54,7 +53,7 @@ pub fn compare(question: &Question) -> Result<Comparison, CheckError> {
             }
             (_, None) => match first_pass(question, detector, &mut io::sink())? {
                 (outcome, Ok(findings)) => {
-                    // A run that ran out of the system's memory is another run.
+                    // A run that ran out of the system's memory is a different run.
                     let did = Ending::new(outcome.trap(), &findings.statistics);
                     comparison.judged &= did == ending;
                     if comparison.judged {
@@ -94,7 +93,8 @@ impl Comparison {
                 objects.names.location(*first),
             ));
         }
-        // Without isolated blocks there is nothing more to say, and SP-bags knows none.
+        // Without isolated blocks there is nothing more to compare, and SP-bags has no rule for
+        // them.
         if question.module.uses(Construct::Isolated).is_none() {
             return;
         }

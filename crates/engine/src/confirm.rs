@@ -1,4 +1,4 @@
-//! Races that were found without running the program, held to runs of it.
+//! Confirms races that were found without running the program, by running it.
 //!
 //! The smallest case of such a race has arguments for `main`. The program is run on them, and the
 //! race is *confirmed* if the same two accesses of the source race in that run, by definition: the
@@ -37,17 +37,17 @@ use std::sync::atomic::AtomicU64;
 const MOST_RUNS: usize = 16;
 /// The most further ones, if smaller ones fail.
 const MOST_LARGER_RUNS: usize = 16;
-/// The instructions that a run may take, and the bytes.
+/// The most instructions and bytes that a run may take.
 const STEPS: u64 = 2_000_000;
 const MEMORY: u64 = 64 << 20;
-/// The steps between which tasks are created and waited for, and the pairs of accesses to compare.
+/// The most steps that the oracle keeps, and the most pairs of accesses that it compares.
 const ORACLE_STEPS: usize = 4000;
 const MOST_PAIRS: u64 = 30_000_000;
-/// Two accesses may race at many locations; so many are named.
+/// Two accesses may race at many locations. At most this many are named.
 const MOST_LOCATIONS: usize = 64;
 
-/// Runs the smallest cases of the races, notes in each what its run showed, and judges the kernels
-/// again by what is left.
+/// Runs the smallest case of each race and notes the result in it. Then judges the kernels again by
+/// the races that are left.
 pub fn confirm(answer: &mut Answer, module: &Module) {
     let About::Proof(proof) = &mut answer.about else {
         return;
@@ -95,7 +95,7 @@ struct Runs<'m> {
 }
 
 impl Runs<'_> {
-    /// Notes in a case of a race what a run says to it, unless so many have been made already.
+    /// Runs a case of a race and notes the result, unless `most` runs have been made already.
     fn tell(&mut self, pair: [AccessId; 2], case: &mut Witness, most: usize) {
         let (module, arguments) = (self.module, &case.arguments);
         let run = match self.known.contains_key(arguments) {
@@ -284,7 +284,7 @@ impl Observer for Judge {
 
 impl Listener for Judge {}
 
-/// Is told of the objects that have locations to be named.
+/// Hears of objects and names their locations.
 struct Namer<'m>(Names<'m>);
 
 impl Observer for Namer<'_> {

@@ -1,14 +1,14 @@
-//! How a program is run: as machine code, or by the reference interpreter.
+//! Runs a program as machine code or by the reference interpreter.
 //!
-//! Both do the same, tell the same and fail in the same way. If a program can't be compiled, the
-//! interpreter takes the compiler's place, which is much slower. [`Forms::not_compiled`] says why.
+//! Both make the same events and fail in the same way. If a program can't be compiled, the
+//! interpreter runs it, which is much slower. [`Forms::not_compiled`] says why.
 //!
-//! Forms of the program are made when they are first needed. For a detector's first pass, checks
-//! are left out ([`finishline_opt::reduce`]), also if the program is interpreted. A program that is
-//! compiled is optimised first ([`finishline_opt::for_speed`]).
+//! Forms of the program are made when they are first needed. Checks are removed from the form for a
+//! detector's first pass ([`finishline_opt::reduce`]), even if that form is interpreted. A program
+//! that is compiled is optimised first ([`finishline_opt::for_speed`]).
 //!
-//! Some of the passes that leave checks out hold only if the program does not fail. After a failed
-//! run the first pass is made again without these passes, in silence. Only the second run is
+//! Some passes that remove checks are right only if the program does not fail. After a failed run
+//! the first pass is repeated without these passes and without output. Only the repeated run is
 //! believed.
 
 use crate::depth_first::{self, End, Outcome};
@@ -37,7 +37,7 @@ pub enum Executor {
 pub struct Forms<'m> {
     executor: Executor,
     module: &'m Module,
-    /// How checks are left out of the first pass.
+    /// The passes that remove checks from the first pass.
     passes: Passes,
     /// The accesses that race with nothing, for the arguments at hand.
     harmless: BTreeSet<AccessId>,
@@ -48,7 +48,7 @@ pub struct Forms<'m> {
     not_compiled: OnceCell<CompileError>,
 }
 
-/// The input of a run, and who is shown its progress.
+/// The input of a run, and the counter of its progress.
 #[derive(Clone, Copy)]
 pub(crate) struct Input<'a> {
     pub(crate) arguments: &'a [Datum],
@@ -71,8 +71,8 @@ impl<'m> Forms<'m> {
         }
     }
 
-    /// With accesses that were proved to race with nothing in a run with the arguments at hand.
-    /// They go unchecked if [`Pass::Proved`] is among the passes.
+    /// Adds accesses that are proved to race with nothing in a run with the given arguments. They
+    /// are not checked if [`Pass::Proved`] is among the passes.
     #[must_use]
     pub fn with_harmless(self, harmless: BTreeSet<AccessId>) -> Self {
         Forms { harmless, ..self }
@@ -105,7 +105,7 @@ impl<'m> Forms<'m> {
         }
     }
 
-    /// The program without the checks that proofs spare.
+    /// The program without the checks of accesses that are proved harmless.
     fn unproved(&self) -> &Module {
         if self.harmless.is_empty() || !self.passes.contains(Pass::Proved) {
             return self.module;
@@ -129,7 +129,7 @@ impl<'m> Forms<'m> {
         self.fast_reduced.get_or_init(make)
     }
 
-    /// Runs the program; nobody listens.
+    /// Runs the program without a listener.
     pub(crate) fn run(&self, input: Input, output: &mut dyn Write) -> Outcome {
         if self.executor == Executor::Compiled
             && let Some(end) = self.noted(finishline_jit::run(compiled(self.fast(), input), output))
@@ -139,7 +139,7 @@ impl<'m> Forms<'m> {
         interpret(self.module, input, &mut (), output)
     }
 
-    /// Runs the program and tells a listener of everything.
+    /// Runs the program and tells a listener every event.
     pub(crate) fn tell(
         &self,
         input: Input,
@@ -169,8 +169,8 @@ impl<'m> Forms<'m> {
         interpret(plain, input, listener, output)
     }
 
-    /// Runs the program under a detector: how it ended, and what the detector found or why it
-    /// failed.
+    /// Runs the program under a detector. Returns how the run ended, and the findings or the
+    /// detector's failure.
     pub(crate) fn first_pass(
         &self,
         detector: Detector,
@@ -217,26 +217,26 @@ impl<'m> Forms<'m> {
         let isolated = self.module.uses(Construct::Isolated).is_some();
         let findings = detectors::first_pass(detector, isolated, run);
         let findings = findings.map(|((), findings)| findings);
-        // A detector that could not even start has not run the program. Run without it to know the
-        // outcome.
+        // A detector that could not start has not run the program. Run it without the detector to
+        // know the outcome.
         let outcome = heard.unwrap_or_else(|| self.run(input, output));
         (outcome, findings)
     }
 }
 
-/// Which checks are told.
+/// The form of the program that a listener hears: with all checks, or without the removed ones.
 #[derive(Clone, Copy)]
 enum Form {
     Whole,
     Reduced,
 }
 
-/// A first pass that is told of every access. A detector that fails does not return the outcome of
-/// the run, so the outcome is put aside.
+/// A first pass whose detector hears accesses as events. A detector that fails does not return the
+/// outcome of the run, so the outcome is stored here.
 struct Heard<'a, 'm> {
     forms: &'a Forms<'m>,
-    /// The oracle hears of every access. So it also judges accesses that are left out for the
-    /// others.
+    /// The oracle hears every access. So it also judges accesses that the other detectors do not
+    /// check.
     form: Form,
     input: Input<'a>,
     output: &'a mut dyn Write,

@@ -1,13 +1,13 @@
-//! What became of the checks of a program: which accesses a first pass still pays for, and who took
-//! the others out.
+//! Explains the checks of a program: which accesses the first pass still checks, and which pass
+//! removed the other checks.
 //!
-//! Nothing is recorded for this on the way. The passes name themselves at each access whose check
-//! they touch ([`finishline_ir::Unchecked`]), and the checks that are left are counted in the very
-//! form of the program that is run. One access of the source can be several there: functions and
-//! loops are copied.
+//! Nothing is recorded for this during compilation. A pass notes itself at each access whose check
+//! it touches ([`finishline_ir::Unchecked`]). The remaining checks are counted in the form of the
+//! program that is run. There, one access of the source can occur several times, because functions
+//! and loops are copied.
 //!
-//! Only code that can run counts, as far as calls and jumps tell: neither what main can't reach nor
-//! the bodies that are left of functions whose calls were all inlined. Linear in the program.
+//! Only code that calls and jumps can reach counts. This excludes functions that main can't reach,
+//! and functions whose calls were all inlined. The cost is linear in the program.
 
 use crate::executor::Forms;
 use finishline_answer::explain::{ExplainedAccess, Explanation, Fate};
@@ -15,8 +15,8 @@ use finishline_ir::{Function, FunctionId, Module, Op, Operand};
 use finishline_model::{AccessId, AccessKind, Pass, Passes};
 use std::collections::BTreeSet;
 
-/// Explains the checks of what [`crate::check`] runs first. Some accesses are not proved only
-/// because integers may wrap around.
+/// Explains the checks of the form that [`crate::check`] runs first. `wrapping` has the accesses
+/// that are unproved only because integers may wrap around.
 pub fn explain(forms: &Forms, wrapping: &BTreeSet<AccessId>) -> Explanation {
     let (written, run) = (forms.module(), forms.checked());
     let source = &written.source;
@@ -60,7 +60,7 @@ pub fn explain(forms: &Forms, wrapping: &BTreeSet<AccessId>) -> Explanation {
     }
 }
 
-/// The checks of an access.
+/// The number of checks of an access, by kind.
 #[derive(Clone, Copy, Default)]
 struct Tally {
     alone: usize,
@@ -70,8 +70,7 @@ struct Tally {
 impl Tally {
     fn fate(self, by: Passes) -> Fate {
         match (self.alone, self.in_range) {
-            // Without a pass that took it, a check goes only with code that turned out never to
-            // run.
+            // If no pass removed the check, its code turned out never to run.
             (0, 0) if by.is_empty() => Fate::Unreachable,
             (0, 0) => Fate::Removed,
             (0, _) => Fate::Merged,
@@ -111,7 +110,7 @@ fn for_each_op(module: &Module, mut visit: impl FnMut(&Op)) {
     }
 }
 
-/// The function that an operation calls or makes a task of.
+/// The function that an operation calls or starts as a task.
 fn started(op: &Op) -> Option<FunctionId> {
     match op {
         Op::Call { function, .. } | Op::Spawn { function, .. } => Some(*function),

@@ -1,28 +1,28 @@
-//! Every interleaving of a small program: the oracle that knows nothing of task structure or race
-//! checks.
+//! Explores every interleaving of a small program. This oracle knows nothing of task structure or
+//! race checks.
 //!
-//! It answers by brute force two questions that the detectors answer by inference. At which
+//! It answers two questions by brute force that the detectors answer by inference. At which
 //! locations can two tasks be about to make conflicting accesses at the same time? In which ways
 //! can the program end? A state in which both accesses come next is a race by definition. Mutual
 //! exclusion keeps two isolated accesses from racing. Race checks are ignored: only loads and
 //! stores count, and each is one indivisible access.
 //!
 //! **What is a choice.** With [`Granularity::Instruction`] the next instruction of any task is a
-//! choice; this is the definition. With [`Granularity::Visible`] only loads, stores and the entry
-//! of an isolated block are choices; everything else is done at once. That loses nothing:
+//! choice. This is the definition. With [`Granularity::Visible`] only loads, stores and the entry
+//! of an isolated block are choices. All other instructions run at once. That loses nothing:
 //! - Arithmetic, control, calls and allocation touch nothing that another task sees. Names of
 //!   objects do not depend on the order.
 //! - Some operations only ever enable other tasks: creating a task, ending one, opening, leaving or
 //!   waiting for a finish, and leaving an isolated block. While the creator is alive its finish
-//!   can't close, and once the last task of a finish has ended none can join it.
-//! - Prints commute, since an outcome has the lines of the output as a multiset.
-//! - A failure ends the program and keeps others from going on. So it **is** a choice: the others
-//!   may come first.
+//!   can't close. Once the last task of a finish has ended no task can join it.
+//! - Prints commute, because an outcome has the lines of the output as a multiset.
+//! - A failure ends the program and stops the other tasks. So it **is** a choice: the others may
+//!   come first.
 //!
-//! States are compared in names that do not depend on the schedule. They are remembered by a
-//! 128-bit hash, so each is explored once. The cost is exponential all the same; over the budget
-//! the answer is marked incomplete. Objects that nothing refers to any more are kept, because their
-//! contents tell schedules apart. If they exceed the memory limit, the answer is incomplete too.
+//! States are compared by names that do not depend on the schedule. They are remembered by a
+//! 128-bit hash, so each is explored once. The cost is still exponential. Over the budget the
+//! answer is marked incomplete. Unreachable objects are kept, because their contents tell schedules
+//! apart. If they exceed the memory limit, the answer is incomplete too.
 
 use finishline_ir::Module;
 use finishline_ir::machine::{
@@ -39,7 +39,7 @@ pub enum Granularity {
     Visible,
 }
 
-/// How much to explore before giving up.
+/// The limits of the exploration.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Budget {
     /// Distinct states.
@@ -59,7 +59,7 @@ impl Default for Budget {
 
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub struct Interleavings {
-    /// Locations that two tasks can be about to access at once, at least one of them writing.
+    /// Locations that two tasks can be about to access at once, with at least one write.
     pub conflicts: BTreeSet<LocationName>,
     pub outcomes: BTreeSet<Outcome>,
     pub states: u64,
@@ -67,7 +67,7 @@ pub struct Interleavings {
     pub gave_up: bool,
 }
 
-/// A location in words that mean the same in every schedule.
+/// A location in words that have the same meaning in every schedule.
 #[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 pub struct LocationName {
     pub object: ObjectName,
@@ -78,9 +78,9 @@ pub struct LocationName {
 #[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Debug)]
 pub enum Outcome {
     Finished {
-        /// Lines in sorted order: their order is the schedule's.
+        /// The lines in sorted order, because their order depends on the schedule.
         output: Vec<Vec<u8>>,
-        /// A digest of the contents of all objects, also of those that nothing refers to any more.
+        /// A digest of the contents of all objects, including unreachable ones.
         heap: u128,
     },
     Trapped {
@@ -91,8 +91,8 @@ pub enum Outcome {
     },
 }
 
-/// Explores every interleaving of a verified program. A state is copied for each choice, so a small
-/// memory limit is wise.
+/// Explores every interleaving of a verified program. A state is copied for each choice, so the
+/// memory limit should be small.
 pub fn explore(
     module: &Module,
     arguments: &[Datum],
@@ -166,7 +166,7 @@ impl Exploration {
         }
     }
 
-    /// Lets every task run until it ends, waits, comes to a choice, or is about to fail.
+    /// Lets every task run until it ends, waits, reaches a choice, or is about to fail.
     fn settle(&mut self, machine: &mut Machine<'_>) {
         let mut moved = true;
         while moved {
@@ -188,7 +188,7 @@ impl Exploration {
     }
 
     fn note_conflicts(&mut self, machine: &Machine<'_>) {
-        // By location: whether some task is about to write it.
+        // For each location, whether some task is about to write it.
         let mut pending: HashMap<Location, bool> = HashMap::new();
         for task in tasks(machine) {
             let Next::Access {

@@ -7,13 +7,13 @@
 //! - [`timing`]: one compiled run, its compilation apart, for benchmarks.
 //! - [`interleavings`]: every schedule of a small program, the second oracle.
 //! - [`question`]: a program with its input.
-//! - [`check`]: runs a program under a detector, runs it again to name what it found, and sums up.
-//! - [`explain`]: which accesses a check still pays for.
-//! - [`suppressions`]: the races that the user does not want to hear of.
+//! - [`check`]: runs a program under a detector, runs it again to name the findings, and sums up.
+//! - [`explain`]: the accesses that are still checked.
+//! - [`suppressions`]: the races that the user wants left out.
 //! - [`confirm`]: whether a run has the races that were found without running the program.
-//! - [`compare`]: the same question to every detector and to the oracle; they must agree.
+//! - [`compare`]: the same question to every detector and to the oracle. They must agree.
 //!
-//! The engine knows programs and detectors, but no format and no command line.
+//! The engine knows programs and detectors, but no output format and no command line.
 
 #![forbid(unsafe_code)]
 

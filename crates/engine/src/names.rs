@@ -1,11 +1,12 @@
-//! What the user calls things: locations, places in the source, captured values.
+//! The user's names for locations, places in the source and captured values.
 //!
-//! An object has the name of what it was first bound to, `B`; the second object of that name is
-//! `B#2`. So a name stands for one location of a run, and of every run with the same input.
+//! An object is named after what it was first bound to, such as `B`. The second object of that name
+//! is `B#2`. So a name stands for one location in every run with the same input.
 //!
-//! Objects are counted as a run tells of them, and only those are remembered that have a location
-//! to be named: given from the start, or searched by its name. Memory is proportional to these and
-//! to the distinct names of the source. Cost of an allocation: one binary search.
+//! Objects are counted as a run reports them. Only objects with a location to be named are
+//! remembered. The location is given from the start, or searched by its name. Memory is
+//! proportional to these objects and to the distinct names of the source. An allocation costs one
+//! binary search.
 
 use finishline_answer::{Location as Told, Place};
 use finishline_ir::listener::{Allocated, Shape};
@@ -22,9 +23,9 @@ pub(crate) struct Names<'m> {
     /// The locations to be named, in ascending order.
     wanted: Vec<Location>,
     searched: Option<Search>,
-    /// By allocation of the source, the number of its name.
+    /// The index of each allocation's name, by allocation of the source.
     numbers: Vec<usize>,
-    /// By number of a name, how many objects have had it so far.
+    /// The number of objects that have had a name so far, by index of the name.
     counts: Vec<u64>,
     /// The objects with a location to be named, by their first location.
     objects: BTreeMap<Location, Object>,
@@ -33,14 +34,14 @@ pub(crate) struct Names<'m> {
 /// An object that has a location to be named.
 struct Object {
     allocation: AllocationId,
-    /// How many objects of the same name came before.
+    /// The number of earlier objects with the same name.
     earlier: u64,
     count: u64,
     shape: Shape<Box<[u64]>>,
 }
 
 impl<'m> Names<'m> {
-    /// To be told of a run's objects.
+    /// Prepares to hear of a run's objects.
     pub(crate) fn new(module: &'m Module, wanted: &[Location], searched: Option<&str>) -> Self {
         let mut distinct: FxHashMap<&str, usize> = FxHashMap::default();
         let allocations = module.source.allocations.iter();
@@ -62,7 +63,7 @@ impl<'m> Names<'m> {
         }
     }
 
-    /// An object was made.
+    /// Counts a new object, and remembers it if one of its locations is to be named.
     pub(crate) fn allocated(&mut self, object: &Allocated<'_>) {
         let count = &mut self.counts[self.numbers[object.allocation.index()]];
         let earlier = *count;
@@ -90,12 +91,12 @@ impl<'m> Names<'m> {
         }
     }
 
-    /// Takes in the names of more locations, told by another run.
+    /// Adds the names of more locations, found in another run.
     pub(crate) fn add(&mut self, more: Names) {
         self.objects.extend(more.objects);
     }
 
-    /// The location of the name searched, once its object was made.
+    /// The location with the searched name, if its object has been created.
     pub(crate) fn found(&self) -> Option<Location> {
         self.searched.as_ref()?.found
     }
@@ -104,7 +105,7 @@ impl<'m> Names<'m> {
         &self.module.source
     }
 
-    /// The object a location belongs to, and its offset there.
+    /// The object that contains a location, and the location's offset in it.
     fn locate(&self, location: Location) -> Option<(&Object, u64)> {
         let (first, object) = self.objects.range(..=location).next_back()?;
         let offset = location.0 - first.0;
@@ -153,13 +154,13 @@ impl<'m> Names<'m> {
         }
     }
 
-    /// The object a location is a part of; the globals are none.
+    /// The object that contains a location. None for globals.
     fn owning(&self, location: Location) -> Option<&Object> {
         let (object, _) = self.locate(location)?;
         (object.shape != Shape::Globals).then_some(object)
     }
 
-    /// Where an object was allocated; the globals are not.
+    /// Where the object of a location was allocated. None for globals.
     pub(crate) fn allocated_at(&self, location: Location) -> Option<Place> {
         let object = self.owning(location)?;
         let site = self.source().allocation(object.allocation).site;
@@ -169,14 +170,14 @@ impl<'m> Names<'m> {
 
 /// A location searched by its name.
 struct Search {
-    /// White space left out.
+    /// The name without white space.
     name: String,
-    /// By allocation of the source: the rest of the name if an object of that allocation has it.
+    /// By allocation of the source, the rest of the name after the allocation's name, if it fits.
     rests: Vec<Option<Rest>>,
     found: Option<Location>,
 }
 
-/// What follows the name of an object: of `B#2[3]` that one object comes before, and `[3]`.
+/// The part after an object's name. For `B#2[3]`: one earlier object, and `[3]`.
 #[derive(Clone)]
 struct Rest {
     earlier: u64,
@@ -197,8 +198,8 @@ impl Search {
         }
     }
 
-    /// Whether this is the first object with a location of the name; `earlier` ones had the
-    /// object's name before.
+    /// Whether this is the first object with a location of the searched name. `earlier` objects had
+    /// the same name before.
     fn finds(&mut self, module: &Module, object: &Allocated<'_>, earlier: u64) -> bool {
         if self.found.is_some() {
             return false;
@@ -218,7 +219,7 @@ impl Search {
         self.found.is_some()
     }
 
-    /// What follows the name of this object.
+    /// The part of the searched name after the name of this object.
     fn part(&self, object: &Allocated<'_>, earlier: u64) -> Option<&str> {
         let rest = self.rests[object.allocation.index()].as_ref()?;
         (rest.earlier == earlier).then_some(&rest.part)
@@ -226,7 +227,7 @@ impl Search {
 }
 
 impl Rest {
-    /// Of what follows the name of an allocation.
+    /// Reads the part after the name of an allocation.
     fn new(rest: &str) -> Option<Rest> {
         let Some(numbered) = rest.strip_prefix('#') else {
             let part = rest.to_owned();
@@ -235,7 +236,7 @@ impl Rest {
         let end = numbered.find(|c: char| !c.is_ascii_digit())?;
         let (number, part) = numbered.split_at(end);
         let earlier = number.parse::<u64>().ok()?.checked_sub(1)?;
-        // Numbers are as we write them: `B` is the first one.
+        // Numbers have the form that reports use. The first object is `B`, not `B#1`.
         (earlier > 0 && !number.starts_with('0')).then(|| Rest {
             earlier,
             part: part.to_owned(),
@@ -280,8 +281,8 @@ pub(crate) fn place(source: &SourceMap, site: SiteId) -> Place {
     }
 }
 
-/// The captured values of a task that runs the function: numbers with a name, which tell tasks
-/// apart.
+/// The captured values that reports show for a task of this function: named numbers, which tell
+/// tasks apart.
 pub(crate) fn shown_captures(function: &Function, values: &[Datum]) -> Vec<(String, String)> {
     let captures = function.parameters.iter().zip(values);
     captures
@@ -296,8 +297,8 @@ mod tests {
     use finishline_ir::{Const, FunctionId, Global, StructId, StructLayout};
     use finishline_model::source::AllocationInfo;
 
-    /// Globals `n` and `total`, a struct with the fields `x` and `y`; allocations called `B`, `p`,
-    /// and `B` again.
+    /// Globals `n` and `total`, a struct with the fields `x` and `y`, and allocations called `B`,
+    /// `p`, and `B` again.
     fn module() -> Module {
         let allocation = |name: &&str| AllocationInfo {
             site: SiteId(0),
@@ -327,7 +328,7 @@ mod tests {
 
     const PAIR: Shape<&[u64]> = Shape::Struct(StructId(0));
 
-    /// Tells of the globals and these objects, one after the other.
+    /// Reports the globals and then these objects, in order.
     fn tell(names: &mut Names, objects: &[(u32, Shape<&[u64]>)]) {
         let mut next = Location(0);
         for (allocation, shape) in [(0, Shape::Globals)].iter().chain(objects) {
@@ -345,8 +346,8 @@ mod tests {
         }
     }
 
-    /// Locations 2 to 7 are `B`, 8 and 9 `p`, then comes an empty `B`, 10 to 13 are the third one,
-    /// 14 and 15 `p#2`.
+    /// Locations 2 to 7 are `B`, 8 and 9 are `p`. Then comes an empty `B`. 10 to 13 are the third
+    /// `B`, 14 and 15 are `p#2`.
     const OBJECTS: [(u32, Shape<&[u64]>); 5] = [
         (1, Shape::Array(&[2, 3])),
         (2, PAIR),
@@ -397,7 +398,7 @@ mod tests {
             let mut names = Names::new(&module, &[], Some(name));
             tell(&mut names, &OBJECTS);
             let found = names.found()?;
-            // As it is written there, white space apart.
+            // As written there, except for white space.
             assert_eq!(
                 without_space(&names.location(found).to_string()),
                 without_space(name)

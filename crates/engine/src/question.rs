@@ -1,9 +1,9 @@
 //! A program with its input, and the depth-first runs that answer questions about it.
 //!
-//! A depth-first run is deterministic: however often it is repeated, the events are the same. Only
-//! the first one is heard; the others find out more in silence. What can differ is the system's
-//! memory, so what a repeated run did is compared with the first one ([`Ending`]) before anything
-//! is concluded from it.
+//! A depth-first run is deterministic: every repetition has the same events. Only the first run
+//! prints. The others find out more without output. The system's memory can still differ between
+//! runs. So the end of a repeated run is compared with that of the first ([`Ending`]) before
+//! anything is concluded from it.
 
 use crate::executor::{Forms, Input};
 use crate::suppressions::Suppressions;
@@ -32,8 +32,8 @@ pub struct Question<'m> {
     pub suppressions: Option<Suppressions>,
     /// The name of a location whose accesses are listed.
     pub watch: Option<String>,
-    /// What has been done so far, over all runs, for whoever shows progress: instructions if they
-    /// are interpreted, tasks created if they are compiled.
+    /// The work done so far in all runs, for a display of progress. It counts instructions of
+    /// interpreted runs and created tasks of compiled runs.
     pub progress: AtomicU64,
 }
 
@@ -45,7 +45,7 @@ pub enum CheckError {
         detector: Detector,
         used: ConstructUse,
     },
-    /// What the program printed could not be written.
+    /// The program's output could not be written.
     Output(io::Error),
 }
 
@@ -75,7 +75,7 @@ impl Question<'_> {
         }
     }
 
-    /// The same run again, in silence.
+    /// Repeats the run without output.
     pub(crate) fn again(&self, listener: &mut impl Listener) -> Ending {
         let mut did = Statistics::default();
         let listener = &mut (listener, EventsAlone(&mut did));
@@ -84,7 +84,7 @@ impl Question<'_> {
     }
 }
 
-/// The same run again for an observer; `also` listens too.
+/// Repeats the run for an observer. `also` listens too.
 pub(crate) struct Again<'a, 'm, L> {
     pub(crate) question: &'a Question<'m>,
     pub(crate) also: L,
@@ -99,11 +99,11 @@ impl<L: Listener> Drive for Again<'_, '_, L> {
     }
 }
 
-/// What a run did and how it ended: equal for runs that did the same.
+/// What a run did and how it ended. Equal for runs that did the same.
 #[derive(Clone, PartialEq, Debug)]
 pub(crate) struct Ending {
-    /// Which error, where and in which task. Not what was in use then: compiled code can't tell a
-    /// number from a reference on its stack, and may find other objects in use each time.
+    /// The error, its place and its task, but not the memory in use. Compiled code can't tell a
+    /// number from a reference on its stack, so it may find other objects in use each time.
     failed: Option<(&'static str, SiteId, TaskId)>,
     tasks: u64,
     finishes: u64,

@@ -1,6 +1,6 @@
-//! What a second run finds out besides the accesses that race: names of locations, the accesses to
-//! a watched location, and the nesting depth of tasks. The depth decides how many paths of tasks a
-//! report has room for.
+//! What a second run finds besides the racing accesses: names of locations, the accesses to a
+//! watched location, and the nesting depth of tasks. The depth decides how many paths of tasks fit
+//! into a report.
 
 use crate::names::Names;
 use crate::watch::Watcher;
@@ -48,13 +48,13 @@ impl Listener for Rerun<'_> {
     fn allocated(&mut self, object: &Allocated<'_>) {
         self.names.allocated(object);
         if let Some(watcher) = &mut self.watcher {
-            // Before it exists nothing can access it.
+            // Nothing can access the location before it exists.
             watcher.location = self.names.found();
         }
     }
 }
 
-/// By task, the length of the path of tasks that led to it, without `main`. Four bytes a task.
+/// The number of tasks on the path to each task, without `main`. Four bytes a task.
 #[derive(Default)]
 pub(crate) struct Depths(Vec<u32>);
 

@@ -1,15 +1,14 @@
-//! Which accesses race at the racing locations, and what else a second run tells: names, and the
+//! Finds the accesses that race at the racing locations. The same run also gives names and the
 //! accesses to a watched location.
 //!
-//! The first pass gives the exact set of racing locations; here the program is run again and these
-//! are followed with their accesses ([`finishline_detect::sited`]). That takes some hundred bytes a
-//! location, so no more than a fixed number are followed in one run. If there are more, the first
-//! ones come first, and further runs follow the others for as long as the answer may still depend
-//! on them: until there is a pair that is neither apparent nor suppressed. Then the rest is left,
-//! and [`Pairs::incomplete`] says so.
+//! The first pass gives the exact set of racing locations. Here the program is run again and only
+//! these locations are followed, with their accesses ([`finishline_detect::sited`]). That takes
+//! some hundred bytes a location, so the number of locations in one run is limited. If there are
+//! more, the first run takes the first ones found. Further runs follow the others until there is a
+//! pair that is neither apparent nor suppressed. Then the answer can't change any more. The
+//! remaining locations are not followed, and [`Pairs::incomplete`] says so.
 //!
-//! A run that does not end as the first one did is not believed, and what it would have told is
-//! missing.
+//! A run that does not end like the first one is not believed. Its results are then missing.
 
 use crate::names::Names;
 use crate::question::{Again, Ending, Question};
@@ -19,22 +18,22 @@ use finishline_detect::{Failure, LocationSet, RacePair, RacePairs, detectors};
 use finishline_ir::Construct;
 use finishline_model::{Detector, Location};
 
-/// How many locations are followed in one run at most.
+/// The most locations followed in one run.
 pub(crate) const MOST_FOLLOWED: usize = 1_000_000;
 
 /// The pairs of accesses that race.
 #[derive(Default)]
 pub(crate) struct Pairs {
     pub(crate) pairs: Vec<RacePair>,
-    /// Why they may not all be there.
+    /// Why some pairs may be missing.
     pub(crate) incomplete: Option<String>,
     /// The pairs are in the order of the run.
     pub(crate) in_order: bool,
 }
 
 impl Pairs {
-    /// Whether the race of this number may be a consequence of an earlier one: only the first that
-    /// is not apparent surely is none, and the first of all.
+    /// Whether the race with this number may be a consequence of an earlier race. Only the first
+    /// race of all and the first that is not apparent surely are not.
     pub(crate) fn may_follow(&self, number: usize) -> bool {
         let first_real = self.pairs.iter().position(is_real);
         !self.in_order || number > 0 && first_real != Some(number)
@@ -45,16 +44,16 @@ impl Pairs {
     }
 }
 
-/// Not only apparent.
+/// Whether the race is more than apparent.
 fn is_real(pair: &RacePair) -> bool {
     !pair.race.ordered_by_isolation
 }
 
-/// What is asked.
+/// The question to the second pass.
 pub(crate) struct SecondPass<'a, 'm> {
     pub(crate) question: &'a Question<'m>,
     pub(crate) detector: Detector,
-    /// What the first run did.
+    /// The end of the first run.
     pub(crate) first: Ending,
     pub(crate) most_followed: usize,
 }
@@ -69,7 +68,7 @@ impl<'m> SecondPass<'_, 'm> {
         let mut found = match self.follow(first_part, &mut told) {
             Ok(found) => found,
             Err(why) => {
-                // It may not even have started.
+                // The failed run may have told nothing, so start with a fresh listener.
                 told = self.listener(first_part);
                 self.question.again(&mut told);
                 let pairs = Pairs {
@@ -117,7 +116,7 @@ impl<'m> SecondPass<'_, 'm> {
         self.question.module.uses(Construct::Isolated).is_some()
     }
 
-    /// The pairs at these locations, or why they are not known.
+    /// The pairs at these locations, or why they are unknown.
     fn follow(&self, part: &[Location], also: &mut Rerun<'m>) -> Result<RacePairs, String> {
         let pairs = LocationSet::of(part)
             .map_err(Failure::from)
@@ -135,7 +134,7 @@ impl<'m> SecondPass<'_, 'm> {
         }
     }
 
-    /// More pairs could change neither the verdict nor whether anything is to be reported.
+    /// Whether more pairs could change neither the verdict nor whether anything is reported.
     fn is_settled(&self, found: &[RacePair], names: &Names) -> bool {
         let sorted = Sorted::new(found, self.question.suppressions.as_ref(), names);
         let mut reported = sorted.reported.iter();

@@ -1,11 +1,11 @@
-//! One more run, to tell about a few tasks: how they came to be, what they captured, and which join
-//! first waited for them.
+//! One more run, to find out about a few tasks: how they were created, what they captured, and
+//! which join first waited for them.
 //!
-//! Which tasks matter is known only after a race is found, and a program may have millions; so the
-//! run is repeated and only the wanted ones and their ancestors are remembered. That a task is an
-//! ancestor of a wanted one is known when that is created. In a depth-first run all its ancestors
-//! are under way then, so a stack of the tasks under way is enough. No join has waited for any of
-//! them before.
+//! Only after a race is found are the interesting tasks known, and a program may have millions of
+//! tasks. So the run is repeated, and only the wanted tasks and their ancestors are remembered.
+//! When a wanted task is created in a depth-first run, all its ancestors are still running. So a
+//! stack of the running tasks is enough to find the ancestors. No join has waited for any of them
+//! before.
 
 use crate::names::{place, shown_captures};
 use crate::question::Question;
@@ -17,19 +17,19 @@ use finishline_ir::{Construct, FunctionId, Module};
 use finishline_model::{Access, Event, FinishId, FinishKind, Observer, SiteId, TaskId};
 use rustc_hash::{FxHashMap, FxHashSet};
 
-/// What is told about some tasks.
+/// The facts about some tasks.
 pub(crate) struct Story<'m> {
     module: &'m Module,
     wanted: FxHashSet<TaskId>,
-    /// The last of them to be created.
+    /// The wanted task that is created last.
     last: Option<TaskId>,
-    /// The tasks under way, the innermost last, as long as a wanted one may come. `main` is left
-    /// out.
+    /// The running tasks, innermost last, without `main`. Kept only while wanted tasks may still
+    /// come.
     under_way: Vec<UnderWay>,
-    /// The wanted tasks and their ancestors, `main` left out.
+    /// The wanted tasks and their ancestors, without `main`.
     tasks: FxHashMap<TaskId, Created>,
     joins: FxHashMap<TaskId, Joined>,
-    /// Finishes that are open: their kind, and where they began.
+    /// The open finishes: kind, and where they began.
     open: FxHashMap<FinishId, (FinishKind, SiteId)>,
     /// Remembered tasks that no join has waited for yet, by their finish.
     waiting: FxHashMap<FinishId, Vec<TaskId>>,
@@ -38,11 +38,11 @@ pub(crate) struct Story<'m> {
 struct UnderWay {
     task: TaskId,
     finish: FinishId,
-    /// None once it is remembered.
+    /// None once the task is remembered.
     created: Option<Created>,
 }
 
-/// How a task came to be.
+/// How a task was created.
 struct Created {
     parent: TaskId,
     index: u32,
@@ -80,7 +80,7 @@ impl<'m> Story<'m> {
         story
     }
 
-    /// The tasks that led to `task`, itself last, `main` left out.
+    /// The tasks on the path to `task`, itself last, without `main`.
     pub(crate) fn ancestry(&self, task: TaskId) -> Vec<TaskId> {
         let parent = |task: &TaskId| Some(self.tasks.get(task)?.parent);
         let mut path: Vec<TaskId> = std::iter::successors(Some(task), parent)
@@ -132,7 +132,7 @@ impl<'m> Story<'m> {
         Some(Join { construct, place })
     }
 
-    /// A failure of the program, whose task must be a wanted one.
+    /// A failure of the program. Its task must be a wanted one.
     pub(crate) fn failure(&self, trap: &Trap) -> Failure {
         let source = &self.module.source;
         let mut message = trap.kind.message();
@@ -165,7 +165,7 @@ impl<'m> Story<'m> {
         }
     }
 
-    /// Remembers the innermost task and its ancestors. If a task is remembered already, so are its
+    /// Remembers the innermost task and its ancestors. If a task is remembered, so are its
     /// ancestors.
     fn remember_those_under_way(&mut self) {
         for under_way in self.under_way.iter_mut().rev() {

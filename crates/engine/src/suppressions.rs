@@ -1,8 +1,8 @@
-//! The pairs of a run of Fin, sorted by the user's suppressions: those to report, and those to
+//! Sorts the racing pairs of a Fin run by the user's suppressions: pairs to report, and pairs to
 //! leave out.
 //!
-//! What an entry means is decided in `finishline_answer::suppressions`; here pairs get the names
-//! that entries speak of.
+//! `finishline_answer::suppressions` decides what an entry means. Here pairs get the names that
+//! entries use.
 
 use crate::names::Names;
 use finishline_answer::finding::SuppressionEntry;
@@ -13,7 +13,7 @@ use finishline_model::source::SourceMap;
 
 pub use finishline_answer::suppressions::{Malformed, Suppressions};
 
-/// A pair with its number in the order found.
+/// A pair and its number in the order found.
 pub(crate) type Numbered<'p> = (usize, &'p RacePair);
 
 /// The pairs of a run: those to report, and those suppressed.

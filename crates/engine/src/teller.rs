@@ -1,4 +1,4 @@
-//! Races in the user's words, once names and stories are known.
+//! Describes races in the user's words, once names and stories are known.
 
 use crate::names::{Names, place};
 use crate::question::Question;
@@ -10,7 +10,7 @@ use finishline_answer::shell_word;
 use finishline_answer::task::{Created, Relation, Stack, Task, WhyParallel};
 use finishline_model::{AccessPoint, Location, TaskId};
 
-/// The most names of locations that a report carries, for each race and in all.
+/// The most names of locations in a report, for each race and in all.
 const MOST_NAMES: usize = 1000;
 
 pub(crate) struct RaceTeller<'a, 'm> {
@@ -21,7 +21,7 @@ pub(crate) struct RaceTeller<'a, 'm> {
 }
 
 impl RaceTeller<'_, '_> {
-    /// The race of this number among those of the run.
+    /// Describes the race with this number in the run.
     pub(crate) fn race(&self, (number, pair): Numbered<'_>) -> Finding {
         let race = &pair.race;
         let mut first = self.access(&race.first);
@@ -52,7 +52,7 @@ impl RaceTeller<'_, '_> {
         }
     }
 
-    /// In the order of their allocation, which does not depend on the checks that found them.
+    /// The names in the order of allocation. This order does not depend on which checks found them.
     pub(crate) fn locations(&self, racing: &[Location]) -> FoundNames {
         let mut named: Vec<Location> = racing.iter().take(MOST_FOLLOWED).copied().collect();
         named.sort_unstable();
@@ -77,9 +77,9 @@ impl RaceTeller<'_, '_> {
         }
     }
 
-    /// The first task, or its ancestor, that branched off from the path to the second: its join
-    /// comes too late. The first task is never an ancestor of the second, because what it did
-    /// before creating the second is ordered.
+    /// Finds the first task or its ancestor that branched off from the path to the second task. Its
+    /// join comes too late. The first task is never an ancestor of the second: accesses before the
+    /// creation of the second are ordered.
     fn why(&self, first: TaskId, second: TaskId) -> WhyParallel {
         let story = self.story;
         let (first_path, second_path) = (story.ancestry(first), story.ancestry(second));
@@ -101,7 +101,7 @@ pub(crate) fn replay(path: &str, arguments: &[String], location: &str) -> String
     let words = || std::iter::once(path).chain(arguments.iter().map(String::as_str));
     let program = words().map(shell_word).collect::<Vec<_>>().join(" ");
     let watch = shell_word(location);
-    // A word with a dash is an option to the command line, unless it is a number.
+    // A word that starts with a dash is an option of the command line, unless it is a number.
     let like_option = |word: &str| {
         let rest = word.strip_prefix('-');
         rest.is_some_and(|rest| !rest.starts_with(|c: char| c.is_ascii_digit()))
@@ -112,7 +112,7 @@ pub(crate) fn replay(path: &str, arguments: &[String], location: &str) -> String
     format!("finishline check {program} --watch {watch}")
 }
 
-/// Two tasks of one loop that captured the same values look the same. Then indices tell them apart.
+/// Two tasks of one loop with equal captured values look the same. Then indices tell them apart.
 fn tell_apart(first: &mut Task, second: &mut Task) {
     let mut steps = first.steps.iter_mut().zip(&mut second.steps);
     let Some((a, b)) = steps.find(|(a, b)| !a.is_same(b)) else {

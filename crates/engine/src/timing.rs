@@ -1,8 +1,8 @@
-//! One compiled run with its compilation apart, so that the two can be measured.
+//! One compiled run and its compilation as separate steps, so that each can be measured.
 //!
 //! The program is the one that [`crate::check`] compiles and runs first: the plain program, or the
-//! program under a detector with the checks that are left. There is no fallback: a program that
-//! can't be compiled can't be measured.
+//! program under a detector with the remaining checks. There is no fallback: a program that can't
+//! be compiled can't be measured.
 
 use crate::depth_first::End;
 use crate::executor::{compiled, outcome};
@@ -13,7 +13,7 @@ use finishline_model::Detector;
 use std::fmt;
 use std::io::Write;
 
-/// A program compiled, to be run once.
+/// A compiled program, to be run once.
 pub struct Ready<'q>(Kind<'q>);
 
 enum Kind<'q> {
@@ -24,11 +24,11 @@ enum Kind<'q> {
 /// How a run ended.
 pub struct Ran {
     pub end: End,
-    /// What the detector found, or why it could not judge; none without a detector.
+    /// The findings, or why the detector could not judge. None without a detector.
     pub findings: Option<Result<Findings, Failure>>,
 }
 
-/// Why there is nothing to measure.
+/// Why the program can't be measured.
 #[derive(Debug)]
 pub enum NotReady {
     Compile(CompileError),
@@ -47,7 +47,7 @@ impl fmt::Display for NotReady {
 
 impl std::error::Error for NotReady {}
 
-/// Makes the form of the program that [`prepare`] compiles, so that the two can be timed apart.
+/// Makes the form of the program that [`prepare`] compiles. So the two can be timed apart.
 pub fn optimise(question: &Question, detector: Option<Detector>) {
     match detector {
         None => question.forms.fast(),
@@ -55,8 +55,8 @@ pub fn optimise(question: &Question, detector: Option<Detector>) {
     };
 }
 
-/// Optimises the program, unless that is done, and compiles it, for a plain run or for one under a
-/// detector.
+/// Compiles the program for a plain run or for a run under a detector. Optimises it first if that
+/// is not done.
 pub fn prepare<'q>(
     question: &'q Question,
     detector: Option<Detector>,
@@ -75,7 +75,7 @@ pub fn prepare<'q>(
 }
 
 impl Ready<'_> {
-    /// Runs the program; what it prints goes to `output`.
+    /// Runs the program. The program prints to `output`.
     pub fn run(self, output: &mut dyn Write) -> Ran {
         let (end, findings) = match self.0 {
             Kind::Plain(prepared) => (prepared.run(output), None),

@@ -1,13 +1,13 @@
-//! Every access to one location, in the order of the run.
+//! Lists the accesses to one location in the order of the run.
 
 use finishline_model::{Access, AccessPoint, Event, Location, Observer};
 
-/// How many accesses are remembered at most.
+/// The most accesses that are remembered.
 const MOST_REMEMBERED: usize = 1000;
 
 #[derive(Default)]
 pub(crate) struct Watcher {
-    /// None as long as the location does not exist.
+    /// None until the location exists.
     pub(crate) location: Option<Location>,
     isolated: bool,
     pub(crate) seen: Vec<AccessPoint>,

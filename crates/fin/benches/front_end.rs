@@ -1,7 +1,6 @@
-//! How long a 100,000-line program takes to parse and check, and to lower.
+//! The time to parse and check a program of 100,000 lines, and to lower it.
 //!
-//! The program is made of functions like those of `programs/`, so that all kinds of statements
-//! occur.
+//! The program consists of functions like those of `programs/`, so all kinds of statements occur.
 
 use std::fmt::Write;
 use std::time::{Duration, Instant};

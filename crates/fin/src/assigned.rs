@@ -1,8 +1,8 @@
-//! Which variables a statement assigns: those a loop must carry around.
+//! The variables that a statement assigns. A loop must carry these around.
 
 use crate::hir::{LocalId, Statement};
 
-/// The locals that the block assigns, in order. Tasks assign none of their creator's.
+/// The locals that the block assigns, in order. Tasks assign none of their creator's locals.
 pub fn assigned(block: &[Statement]) -> Vec<LocalId> {
     let mut locals = Vec::new();
     collect(block, &mut locals);

@@ -1,9 +1,13 @@
-//! Names, types, and what the parallel constructs forbid.
+//! Checks names, types, and the rules of the parallel constructs.
 //!
-//! Items are declared first, so that their order does not matter; then each function body is
-//! checked by a [`body::BodyChecker`]; last, what needs the whole call graph: a call inside
-//! `isolated` must not reach a parallel statement. An expression that fails to check is `None` and
-//! silences what depends on it, so that one mistake is one error.
+//! Three steps:
+//! 1. Items are declared, so their order does not matter.
+//! 2. A [`body::BodyChecker`] checks each function body.
+//! 3. Rules about the whole call graph: a call inside `isolated` must not reach a parallel
+//!    statement.
+//!
+//! An expression that fails to check is `None`. No further errors are reported about it, so one
+//! mistake is one error.
 
 mod body;
 mod calls;
@@ -21,7 +25,7 @@ use finishline_model::source::{AccessInfo, AllocationInfo, Site, SourceMap};
 use finishline_model::{AccessId, AccessKind, AllocationId, SiteId};
 use rustc_hash::FxHashMap;
 
-/// Checks a file. Without errors there is a program.
+/// Checks a file. The program is there if there are no errors.
 pub fn check(path: &str, text: &str, file: &ast::File) -> (Option<hir::Program>, Vec<Diagnostic>) {
     let mut checker = Checker::new(path, text);
     checker.declare(file);
@@ -59,7 +63,7 @@ enum Item {
     Function(FunctionId),
     Global(GlobalId),
     Constant(Const, Type),
-    /// Its declaration was wrong; uses of it are not worth another error.
+    /// The declaration had an error. Uses report no further one.
     Broken,
 }
 
@@ -69,10 +73,10 @@ struct Signature {
     name: Span,
 }
 
-/// What a function does that matters to its callers inside `isolated`.
+/// Facts about a function that matter to calls from inside `isolated`.
 #[derive(Default)]
 struct Effects {
-    /// The first parallel statement in it.
+    /// The first parallel statement in the function.
     parallel: Option<(Construct, Span)>,
     calls: Vec<FunctionId>,
 }
@@ -84,7 +88,7 @@ struct Checker<'s> {
     errors: Vec<Diagnostic>,
     items: FxHashMap<&'s str, (Item, Span)>,
     structs: Vec<hir::Struct>,
-    /// Types of fields that are not known because of an error.
+    /// Fields whose types are unknown because of an error.
     broken_fields: Vec<Vec<&'s str>>,
     globals: Vec<hir::Global>,
     signatures: Vec<Signature>,
@@ -388,9 +392,9 @@ impl<'s> Checker<'s> {
         self.error(diagnostic);
     }
 
-    /// The candidate that differs by the fewest edits, if these are few.
+    /// The candidate with the fewest edits to `name`, if the edits are few.
     fn nearest<'a>(&self, name: &str, candidates: impl Iterator<Item = &'a str>) -> Option<String> {
-        // Nobody reads hints past the errors shown, and very long names are machine-made.
+        // Hints past the errors shown are not read, and very long names are machine-made.
         if self.errors.len() >= MOST_SHOWN || name.len() > 40 {
             return None;
         }
@@ -459,7 +463,7 @@ impl<'s> Checker<'s> {
 
     fn main(&mut self, file: &ast::File<'s>) -> Option<FunctionId> {
         let Some((Item::Function(main), _)) = self.items.get("main") else {
-            // After other errors, `main` may be there but unreadable.
+            // After other errors, `main` may be declared but unreadable.
             if self.errors.is_empty() {
                 let end = self.text.trim_end().len() as u32;
                 let message = "there is no function `main`";
@@ -522,7 +526,7 @@ fn constant_type(value: Const) -> Type {
     }
 }
 
-/// Whether a value of type `from` can be kept where `to` is expected.
+/// Whether a value of type `from` can be stored where `to` is expected.
 fn assignable(from: &Type, to: &Type) -> bool {
     from == to || (*from == Type::Null && to.is_reference())
 }

@@ -1,7 +1,7 @@
 //! Errors for people: a code, a sentence, labelled spans, help.
 //!
-//! A [`Diagnostics`] owns the source text it speaks about and renders itself in the manner of
-//! rustc. At most [`MOST_SHOWN`] errors are rendered; the rest is counted.
+//! A [`Diagnostics`] owns the source text of its errors and renders them in the style of rustc. It
+//! renders at most [`MOST_SHOWN`] errors and counts the rest.
 
 mod code;
 

@@ -1,9 +1,8 @@
 //! The typed tree: names resolved, types known, parallel structure explicit.
 //!
-//! This is the level at which a program can still be reasoned about as written: loops have ranges,
-//! tasks have bodies and captures, every shared access has its [`AccessId`]. Compound assignments
-//! of locals are already plain assignments; `forall` is kept, because its iterations are known to
-//! be tasks of one finish.
+//! The tree still has the structure of the source: loops have ranges, tasks have bodies and
+//! captures, every shared access has its [`AccessId`]. Compound assignments to locals have become
+//! plain assignments. `forall` is kept, because its iterations are known to be tasks of one finish.
 
 use finishline_ir::{BinaryOp, CompareOp, Const, Construct, ConstructUse, MathFunction, UnaryOp};
 use finishline_model::source::SourceMap;
@@ -13,7 +12,7 @@ use std::fmt;
 pub use finishline_ir::{FunctionId, StructId};
 
 entity! {
-    /// A local of one function, its nested tasks included.
+    /// A local of one function, including those of its nested tasks.
     LocalId, "local";
     /// A shared global variable.
     GlobalId, "global";
@@ -25,7 +24,7 @@ pub enum Type {
     Float,
     Bool,
     Byte,
-    /// The type of `null` before it meets another one.
+    /// The type of `null` before it is unified with another type.
     Null,
     Struct(StructId),
     Array {
@@ -43,7 +42,7 @@ impl Type {
         matches!(self, Type::Int | Type::Float | Type::Byte)
     }
 
-    /// How the type is represented.
+    /// The representation of the type in the IR.
     pub fn ir(&self) -> finishline_ir::Type {
         match self {
             Type::Int => finishline_ir::Type::Int,
@@ -54,7 +53,7 @@ impl Type {
         }
     }
 
-    /// As the user writes it.
+    /// The type as the user writes it.
     pub fn display<'a>(&'a self, structs: &'a [Struct]) -> impl fmt::Display + 'a {
         fmt::from_fn(move |f| match self {
             Type::Int => f.write_str("int"),
@@ -100,7 +99,7 @@ pub struct Global {
     pub name: String,
     pub ty: Type,
     pub initial: Const,
-    /// The program says so, it is not just the one of its type.
+    /// The program gives the initial value. Otherwise it is the default of the type.
     pub is_given: bool,
 }
 
@@ -118,12 +117,12 @@ pub struct Local {
     pub ty: Type,
 }
 
-/// What one task or procedure runs.
+/// The code of one task or procedure.
 pub struct Body {
     pub block: Block,
-    /// It contains `spawn` or `sync` of its own and so is a sync scope.
+    /// The body contains `spawn` or `sync` of its own, so it is a sync scope.
     pub sync_scope: bool,
-    /// Its closing brace.
+    /// The closing brace.
     pub end: SiteId,
 }
 
@@ -131,12 +130,12 @@ pub type Block = Vec<Statement>;
 
 pub enum Statement {
     Block(Block),
-    /// A declaration, or an assignment of a local.
+    /// A declaration of a local, or an assignment to one.
     SetLocal {
         local: LocalId,
         value: Expression,
     },
-    /// A write of a shared place.
+    /// A write to a shared place.
     Store {
         place: SharedPlace,
         access: AccessId,
@@ -198,7 +197,8 @@ pub enum Statement {
     },
     BeginFinish(SiteId),
     EndFinish(SiteId),
-    /// Creates a task that calls the function and writes its result, if there is a place for it.
+    /// Creates a task that calls the function. The task stores the result if there is a place for
+    /// it.
     Spawn {
         function: FunctionId,
         arguments: Vec<Expression>,
@@ -210,7 +210,7 @@ pub enum Statement {
 
 /// The body of an `async`, or of each iteration of a `forall`.
 pub struct Task {
-    /// The locals of the creator that it uses, copied at its creation.
+    /// The creator's locals that the task uses. They are copied when the task is created.
     pub captures: Vec<LocalId>,
     pub body: Body,
     pub site: SiteId,
@@ -220,7 +220,7 @@ pub struct Range {
     pub start: Expression,
     pub end: Expression,
     pub inclusive: bool,
-    /// None: 1.
+    /// None means 1.
     pub step: Option<Expression>,
     pub site: SiteId,
 }
@@ -234,7 +234,7 @@ pub enum Argument {
 pub struct SharedPlace {
     pub kind: PlaceKind,
     pub ty: Type,
-    /// What an error of it, null or out of bounds, points at.
+    /// The site that a null or bounds error points at.
     pub site: SiteId,
 }
 
@@ -253,7 +253,7 @@ pub enum PlaceKind {
 pub struct Expression {
     pub kind: ExpressionKind,
     pub ty: Type,
-    /// What an error of it points at. Only what can fail has a site of its own.
+    /// The site that an error points at. Only expressions that can fail have a site of their own.
     pub site: SiteId,
 }
 

@@ -11,7 +11,8 @@
 //! - [`diagnostic`]: errors for people, each kind with a code that `finishline explain` knows.
 //!
 //! All errors of a file are reported at once. No input makes this crate panic: nesting is limited,
-//! and what is not UTF-8 is refused with its position. `docs/language.md` defines the language.
+//! and bytes that are not UTF-8 are refused with their position. `docs/language.md` defines the
+//! language.
 
 #![forbid(unsafe_code)]
 
@@ -34,7 +35,7 @@ pub struct Program {
     pub module: Module,
 }
 
-/// Compiles the text of the file `path`, which is only a name here.
+/// Compiles the text of the file `path`. The path is used only as a name.
 pub fn compile(path: &str, bytes: &[u8]) -> Result<Program, Diagnostics> {
     let hir = analyse(path, bytes)?;
     let module = lower::lower(&hir);
@@ -73,7 +74,7 @@ pub fn analyse(path: &str, bytes: &[u8]) -> Result<hir::Program, Diagnostics> {
     };
     let (file, mut errors) = syntax::parse(text);
     if errors.iter().any(|error| error.code == Code::TooDeep) {
-        // The rest of the file was not read: names declared there would be missed.
+        // The rest of the file was not read, so the checker would miss the names declared there.
         return Err(Diagnostics::new(path, text, errors));
     }
     let (program, found) = check::check(path, text, &file);

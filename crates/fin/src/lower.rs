@@ -1,11 +1,13 @@
 //! From the typed tree to the IR.
 //!
-//! Control flow becomes blocks; locals become SSA values. The language is structured, so no general
-//! algorithm for SSA is needed: a join takes a block parameter for each variable assigned on the
-//! way to it, a loop one for each variable its body assigns ([`assigned`](crate::assigned)). The
-//! bodies of tasks become functions of their own, their captures parameters.
+//! Control flow becomes blocks, and locals become SSA values. The language is structured, so no
+//! general SSA algorithm is needed. A join has a block parameter for each variable assigned on the
+//! way to it. A loop has one for each variable that its body assigns
+//! ([`assigned`](crate::assigned)). The body of a task becomes a function, and its captures become
+//! parameters.
 //!
-//! Each shared access becomes: null or bounds check, race check, load or store, in this order.
+//! Each shared access becomes a null or bounds check, a race check, and a load or store, in this
+//! order.
 
 mod builder;
 mod expressions;
@@ -84,7 +86,7 @@ fn layout(declared: &hir::Struct) -> StructLayout {
 struct Loop {
     exit: BlockId,
     next: BlockId,
-    /// The variables its body assigns: the parameters of both blocks.
+    /// The variables that its body assigns. They are the parameters of both blocks.
     carried: Vec<hir::LocalId>,
     /// The loop is itself inside an isolated block.
     isolated: bool,
@@ -93,13 +95,13 @@ struct Loop {
 /// The lowering of one function or task body.
 struct FunctionLowering<'p> {
     program: &'p hir::Program,
-    /// The function of the source; a task body is a part of it.
+    /// The function in the source. A task body belongs to the function it is written in.
     function: &'p hir::Function,
-    /// All functions so far; those of tasks are appended.
+    /// All functions so far. Those of tasks are appended.
     functions: &'p mut Vec<Option<Function>>,
     builder: Builder,
     sync_scope: bool,
-    /// Inside an isolated block of this body.
+    /// Whether the current place is inside an isolated block of this body.
     isolated: bool,
     loops: Vec<Loop>,
 }
@@ -109,7 +111,7 @@ impl FunctionLowering<'_> {
         self.function.locals[local.index()].ty.ir()
     }
 
-    /// A parameter of the entry block, bound to a local.
+    /// Adds a parameter to the entry block and binds it to a local.
     fn parameter(&mut self, local: hir::LocalId) -> Value {
         let value = self
             .builder
@@ -136,7 +138,7 @@ impl FunctionLowering<'_> {
         result
     }
 
-    /// Lowers a whole body; the entry block has its parameters already.
+    /// Lowers a whole body. The entry block has its parameters already.
     fn body(
         mut self,
         body: &hir::Body,
@@ -172,7 +174,7 @@ impl FunctionLowering<'_> {
         }
     }
 
-    /// A lowering for a task created here, to become a function of its own.
+    /// A lowering for a task created here. The task's body becomes a function of its own.
     fn task_lowering(&mut self, sync_scope: bool) -> FunctionLowering<'_> {
         FunctionLowering {
             program: self.program,

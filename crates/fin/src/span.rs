@@ -24,11 +24,11 @@ impl Span {
     }
 }
 
-/// Where each line starts, and which characters take more than one byte. A look-up is two binary
+/// The start of each line, and the characters that take more than one byte. A look-up is two binary
 /// searches, however long the line.
 pub struct LineIndex {
     starts: Vec<u32>,
-    /// The end of each such character, with the bytes that exceed one a character up to there.
+    /// For each such character its end, and the sum of all extra bytes up to there.
     wide: Vec<(u32, u32)>,
 }
 

@@ -1,8 +1,8 @@
 //! From text to the syntax tree.
 //!
-//! The parser is recursive descent, one function a rule of the grammar in `docs/language.md`. After
-//! an error it skips to the next place where a statement or an item can start and goes on, so that
-//! one run shows all errors.
+//! The parser is recursive descent, with one function for each rule of the grammar in
+//! `docs/language.md`. After an error it skips to the next place where a statement or an item can
+//! start. So one run shows all errors.
 
 pub mod ast;
 mod expressions;
@@ -15,7 +15,7 @@ use crate::diagnostic::{Code, Diagnostic};
 pub use literals::plain_number;
 use token::LexError;
 
-/// Statements and expressions may be nested this deep; every later walk relies on it.
+/// The deepest nesting of statements and expressions. Later recursive walks rely on this limit.
 pub const DEEPEST: u32 = 200;
 
 /// Parses a file. The tree has holes where there are errors.
@@ -46,7 +46,7 @@ pub fn parse(text: &str) -> (ast::File<'_>, Vec<Diagnostic>) {
                     Some("a byte literal is one character between `'`: 'a'"),
                 ),
             };
-            // A comment may run to the end of the file; its opening is what to look at.
+            // A comment may run to the end of the file, so the error shows only its opening.
             let shown = match error {
                 LexError::UnclosedComment => crate::span::Span::new(span.start, span.start + 2),
                 _ => span,

@@ -1,7 +1,7 @@
-//! The front end survives any bytes: it accepts them or has diagnostics, without a panic and in a
-//! short time.
+//! The front end survives any bytes. It accepts them or returns diagnostics, without a panic and in
+//! a short time.
 //!
-//! The inputs come from fixed seeds: damaged copies of the programs of the repository and of random
+//! The inputs come from fixed seeds: damaged copies of the repository's programs and of random
 //! programs, and random bytes. `FINISHLINE_SEEDS` and `FINISHLINE_SEED` choose other seeds.
 
 use finishline_generate::campaign::{setting, within};
@@ -12,9 +12,9 @@ use std::path::Path;
 use std::time::Duration;
 
 const INPUTS: u64 = 100_000;
-/// Rendering costs more than finding the errors: one input of this number is rendered.
+/// One input in this many is rendered, because rendering costs more than finding the errors.
 const RENDERED: u64 = 16;
-/// The processor time for one input. Small inputs take a thousandth of it, the extremes a tenth.
+/// The processor time for one input. Small inputs take a thousandth of it, the largest a tenth.
 const PATIENCE: Duration = Duration::from_secs(10);
 
 fn collect(directory: &Path, sources: &mut Vec<Vec<u8>>) {

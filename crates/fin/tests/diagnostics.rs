@@ -1,4 +1,4 @@
-//! Each kind of mistake has a program under `programs/errors/static` that shows it; each code is
+//! Each kind of mistake has a program under `programs/errors/static` that shows it. Each code is
 //! explained.
 
 use finishline_fin::diagnostic::Code;
@@ -25,7 +25,7 @@ fn every_kind_of_mistake_has_a_program() {
             shown.extend(found.into_iter().map(Code::name));
         }
     }
-    // A file that is not text is no program to read; it is below.
+    // A file that is not text can't be read as a program. The test below covers it.
     let missing: Vec<_> = Code::ALL
         .iter()
         .filter(|code| **code != Code::NotText && !shown.contains(code.name()))

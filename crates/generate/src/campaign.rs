@@ -1,11 +1,11 @@
-//! Tests over many seeds: the number of seeds, the first seed, all cores, and the time one may
-//! take.
+//! Tests over many seeds: the number of seeds, the first seed, parallel work on all cores, and a
+//! time limit.
 
 use std::ops::Range;
 use std::sync::Mutex;
 use std::time::Duration;
 
-/// A number from the environment: how many seeds, or the first one.
+/// A number from the environment: the number of seeds, or the first seed.
 pub fn setting(name: &str, default: u64) -> u64 {
     let value = std::env::var(name).ok();
     value.map_or(default, |value| {
@@ -20,14 +20,14 @@ pub fn in_parallel(numbers: Range<u64>, work: impl Fn(u64) + Sync) {
     in_parallel_with(numbers, || (), |(), number| work(number));
 }
 
-/// Runs `work` on the numbers of a range, on all cores; each thread has a state of its own.
+/// Runs `work` on the numbers of a range, on all cores. Each thread has its own state.
 pub fn in_parallel_with<S>(
     numbers: Range<u64>,
     state: impl Fn() -> S + Sync,
     work: impl Fn(&mut S, u64) + Sync,
 ) {
     let threads = std::thread::available_parallelism().map_or(1, |n| n.get());
-    // They differ much in what they cost, so each thread takes the next one when it is done.
+    // Numbers differ much in cost, so each thread takes the next one when it is done.
     let numbers = Mutex::new(numbers);
     let next = || numbers.lock().expect("no panic").next();
     std::thread::scope(|scope| {
@@ -42,8 +42,9 @@ pub fn in_parallel_with<S>(
     });
 }
 
-/// The answer of `work`, which must not take longer than `limit` on a processor. Other work on the
-/// machine does not count, nor do other threads. There is no limit on a system that does not tell.
+/// The result of `work`, which must take at most `limit` of processor time. Other work on the
+/// machine and other threads do not count. There is no limit on a system that does not report
+/// processor time.
 pub fn within<T>(limit: Duration, what: &str, work: impl FnOnce() -> T) -> T {
     let before = processor_time();
     let answer = work();

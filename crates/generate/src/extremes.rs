@@ -1,11 +1,11 @@
-//! Integers at the ends of 64 bits, for generators whose programs shall wrap around.
+//! Integers at the ends of 64 bits, for generators of programs that wrap around.
 //!
-//! Sums and products of these, and of small numbers with these, leave the range of an `int`. All
-//! generators draw from here, and so do the tests that choose arguments for `main`.
+//! Sums and products of these numbers, also with small numbers, leave the range of an `int`. All
+//! generators use them, and so do the tests that choose arguments for `main`.
 
 use crate::rng::Rng;
 
-/// The powers of two around which arithmetic, or code that narrows it, changes its behaviour.
+/// The powers of two at which arithmetic, or code that narrows it, changes its behaviour.
 const POWERS: [u32; 4] = [31, 32, 62, 63];
 
 /// A number within 2 of ±2³¹, ±2³², ±2⁶² or ±2⁶³, as far as it fits 64 bits.
@@ -17,7 +17,7 @@ pub fn extreme(rng: &mut Rng) -> i64 {
     i64::try_from(fitting).expect("clamped")
 }
 
-/// A factor by which small numbers wrap around: large, or odd with large powers.
+/// A factor that makes small numbers wrap around: large, or odd with large powers.
 pub fn factor(rng: &mut Rng) -> i64 {
     match rng.below(4) {
         0 => rng.pick(&[1_000_003, 1_000_000_007, 0x9e37_79b9_7f4a_7c15_u64 as i64]),
@@ -27,8 +27,7 @@ pub fn factor(rng: &mut Rng) -> i64 {
     }
 }
 
-/// An argument for `main`: near 0, where generated programs are meant to run, or at an end of 64
-/// bits.
+/// An argument for `main`: near 0, where generated programs should run, or at an end of 64 bits.
 pub fn argument(rng: &mut Rng) -> i64 {
     match rng.percent(65) {
         true => rng.between(-2, 9),
@@ -38,7 +37,7 @@ pub fn argument(rng: &mut Rng) -> i64 {
 
 /// The odd number whose product with this odd number is 1 modulo 2⁶⁴.
 pub fn inverse(odd: i64) -> i64 {
-    // Newton's iteration: each step doubles the number of correct low bits, from 3.
+    // Newton's iteration. Each step doubles the number of correct low bits, starting with 3.
     let mut inverse = odd;
     for _ in 0..5 {
         let error = 2i64.wrapping_sub(odd.wrapping_mul(inverse));

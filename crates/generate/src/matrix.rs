@@ -1,12 +1,13 @@
-//! Each construct inside and after each other, with what the front end must say.
+//! Each construct inside and after each other, with the errors that the front end must report.
 //!
 //! A case is a whole source. Its construct accesses the shared variable `x` before and after the
 //! other construct, and `y` inside that one. So every combination has accesses on all sides. Some
-//! rules take more than a pair: an isolated block that calls a function which is not plain; leaving
-//! a body with `break`, `continue` or `return`; using a variable of the creator in a task.
+//! rules need more than a pair: an isolated block that calls a function with a parallel statement,
+//! leaving a body by `break`, `continue` or `return`, and a task that uses a variable of its
+//! creator.
 //!
 //! The expectation is static. Some accepted cases fail when they run: those that leave a
-//! `begin_finish` open, by `break`, `continue` or `return`, and those that have a `sync` between
+//! `begin_finish` open by `break`, `continue` or `return`, and those with a `sync` between
 //! `begin_finish` and `end_finish`.
 
 use std::fmt::Write;
@@ -74,7 +75,7 @@ impl Construct {
         }
     }
 
-    /// Whether it is one of the parallel statements.
+    /// Whether the construct is a parallel statement.
     pub const fn is_parallel(self) -> bool {
         matches!(
             self,
@@ -89,7 +90,7 @@ impl Construct {
     }
 }
 
-/// A source being put together: the functions made on the way, and a number for fresh names.
+/// A source under construction: the functions made so far, and a number for fresh names.
 #[derive(Default)]
 struct Source {
     functions: String,
@@ -97,8 +98,8 @@ struct Source {
 }
 
 impl Source {
-    /// The construct with this in it. What follows a `sync` up to its end counts as in it: there is
-    /// no other inside.
+    /// The construct around a body. The body of a `sync` is the code between a spawn and the
+    /// `sync`.
     fn around(&mut self, construct: Construct, body: &str) -> String {
         self.names += 1;
         let n = self.names;
@@ -123,7 +124,7 @@ impl Source {
         }
     }
 
-    /// Declares a function; nothing to write where it is called.
+    /// Declares a function. Returns an empty text, for the place where it is called.
     fn function(&mut self, number: u32, body: &str) -> &'static str {
         writeln!(self.functions, "fn f{number}() {{ {body} }}").expect("writing to a string");
         ""
@@ -192,8 +193,8 @@ fn after(outer: Construct, inner: Construct) -> Case {
     )
 }
 
-/// An isolated block that calls a function, directly or through another, that contains the
-/// construct.
+/// An isolated block that calls a function with the construct, directly or through another
+/// function.
 fn called_in_isolated(inner: Construct, calls: usize) -> Case {
     let mut source = Source::default();
     let mut body = source.around(inner, "y += 1;");
@@ -207,12 +208,13 @@ fn called_in_isolated(inner: Construct, calls: usize) -> Case {
     )
 }
 
-/// A loop in a function, in it the construct, in that `break`, `continue` or `return`.
+/// A function with a loop, in it the construct, and in that a `break`, `continue` or `return`.
 fn leaving(body: Construct, leave: &str) -> Case {
     let mut source = Source::default();
     let inner = source.around(body, &format!("if x < 9 {{ {leave} }}"));
     let looped = format!("for i in 0..3 {{ {inner} }}");
-    // A loop is left, not crossed; a called or spawned function has its own body and no loop.
+    // An inner loop is left itself, so nothing is crossed. A called or spawned function has no loop
+    // around its body.
     let refused = match body {
         Construct::Async | Construct::Finish | Construct::Forall => true,
         Construct::Spawn | Construct::Call => leave != "return;",
@@ -225,8 +227,8 @@ fn leaving(body: Construct, leave: &str) -> Case {
     )
 }
 
-/// A name of the creator, used in the construct: a `var` can't be used in another task, nor any
-/// local in another function.
+/// The construct uses a name of its creator. Another task can't use a `var`, and another function
+/// can't use any local.
 fn captured(body: Construct, word: &str) -> Case {
     let mut source = Source::default();
     let inner = source.around(body, "y = local;");
@@ -268,9 +270,9 @@ mod tests {
             .into_iter()
             .filter(|c| c.expectation == Expectation::Refused)
             .count();
-        // 7 parallel statements in isolated; the same behind one and two calls; three ways to leave
-        // async, finish, forall, two to leave a function's body; a var in async and forall, any
-        // local in two functions.
+        // 7 parallel statements in isolated, and the same behind one and two calls. Three ways to
+        // leave async, finish and forall, and two to leave a function's body. A var in async and
+        // forall, and any local in two functions.
         assert_eq!(refused, 7 + 14 + 9 + 4 + 2 + 4);
     }
 }

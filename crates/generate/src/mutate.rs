@@ -1,11 +1,11 @@
-//! Damaged sources: a front end must answer any bytes with diagnostics, never with a crash.
+//! Damaged sources. For any bytes a front end must answer with diagnostics and never crash.
 //!
-//! Most mutations keep most of a real program, so that the damage lies deep inside. A few make text
-//! from nothing. The result is a pure function of the source and the seed.
+//! Most mutations keep most of a real program, so that the damage lies deep inside. Some make text
+//! from scratch. The result is a pure function of the source and the seed.
 
 use crate::rng::Rng;
 
-/// Tokens that are likely to confuse, beside those of the source itself.
+/// Tokens that are likely to confuse, in addition to those of the source.
 const TOKENS: [&str; 44] = [
     "{",
     "}",
@@ -73,7 +73,7 @@ const LITERALS: [&str; 16] = [
     "\"\\q\"",
 ];
 
-/// Pieces that nest when repeated, with what closes them.
+/// Pieces that nest when repeated, each with its closing piece.
 const NESTS: [(&str, &str); 12] = [
     ("(", ")"),
     ("{", "}"),
@@ -99,7 +99,7 @@ pub fn mutate(source: &[u8], seed: u64) -> Vec<u8> {
     bytes
 }
 
-/// Bytes from nothing: any bytes, any ASCII text, or any sequence of tokens.
+/// Bytes from scratch: any bytes, any ASCII text, or any sequence of tokens.
 pub fn random_bytes(seed: u64) -> Vec<u8> {
     let mut rng = Rng::new(seed);
     let length = rng.below(300);
@@ -191,7 +191,7 @@ fn mutate_tokens(bytes: &[u8], rng: &mut Rng) -> Vec<u8> {
     }
 }
 
-/// Where tokens start and end, roughly: runs of word characters, and single other characters.
+/// The start and end of tokens, roughly: runs of word characters, and single other characters.
 fn tokens(bytes: &[u8]) -> Vec<(usize, usize)> {
     let is_word = |byte: u8| byte.is_ascii_alphanumeric() || byte == b'_';
     let mut out = Vec::new();

@@ -1,8 +1,8 @@
 //! The text of a program: four spaces of indentation, parentheses only where the grammar needs
 //! them.
 //!
-//! Every tree has one text, also a tree that the front end will refuse. Linear in the size of the
-//! text.
+//! Every tree has one text, even if the front end will refuse it. The cost is linear in the size of
+//! the text.
 
 use crate::shape::{
     Argument, BinaryOp, Expression, Function, Global, Literal, Name, Program, Range, ScopeKind,
@@ -14,8 +14,8 @@ pub fn render(program: &Program) -> String {
     render_with(program, &mut |_, _| {})
 }
 
-/// Renders, and tells of each expression where in the text it stands, in bytes, without parentheses
-/// around it.
+/// Renders a program and reports the range of each expression in the text, in bytes, without
+/// parentheses around it.
 pub fn render_with(
     program: &Program,
     rendered: &mut dyn FnMut(&Expression, std::ops::Range<usize>),
@@ -43,8 +43,8 @@ pub fn render_with(
     text.out
 }
 
-/// How tightly an expression binds, as the grammar nests: an operand that binds less tightly than
-/// its place asks for gets parentheses.
+/// How tightly an expression binds, by the nesting of the grammar. An operand that binds less
+/// tightly than its place needs gets parentheses.
 type Level = u8;
 const CONDITIONAL: Level = 0;
 const OR_ELSE: Level = 1;
@@ -176,7 +176,7 @@ impl Text<'_> {
         }
     }
 
-    /// Suffixes apply from left to right: the element's come first.
+    /// Suffixes apply from left to right, so those of the element come first.
     fn suffixes(&mut self, ty: &Type) {
         if let Type::Array(element, dimensions) = ty {
             self.suffixes(element);
@@ -424,7 +424,7 @@ impl Text<'_> {
             }
             Expression::Binary(op, operands) => {
                 let own = op.level();
-                // Comparisons don't chain; the other operators group to the left.
+                // Comparisons don't chain. The other operators group to the left.
                 let left = if own == COMPARISON { own + 1 } else { own };
                 self.expression(&operands.0, left);
                 self.push(" ");

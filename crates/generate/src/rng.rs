@@ -19,7 +19,7 @@ impl Rng {
         z ^ (z >> 31)
     }
 
-    /// A number below `n`, which is not 0. The bias is below n / 2³².
+    /// A number below `n`. `n` must not be 0. The bias is below n / 2³².
     pub fn below(&mut self, n: u32) -> u32 {
         (((self.bits() >> 32) * u64::from(n)) >> 32) as u32
     }
@@ -52,7 +52,7 @@ impl Rng {
         Some(rest.trailing_zeros())
     }
 
-    /// Each bit of `mask` with probability one half.
+    /// A random subset of `mask`. Each bit is kept with probability one half.
     pub fn half_of(&mut self, mask: u64) -> u64 {
         self.bits() & mask
     }

@@ -1,17 +1,16 @@
-//! The tree of a Fin program: every construct of the language, nothing resolved, nothing checked.
+//! The tree of a Fin program: every construct of the language, without resolved names or checks.
 //!
 //! The tree says only what the text says. Generators keep it valid. The shrinker may break it, and
-//! asks the front end. Sequences of statements are plain vectors, so edits are edits of vectors.
-//! `begin_finish` and `end_finish` are statements like others; only a run shows whether they pair
-//! up.
+//! asks the front end. Sequences of statements are plain vectors, so they are easy to edit.
+//! `begin_finish` and `end_finish` are ordinary statements. Only a run shows whether they pair up.
 
 use std::fmt;
 
-/// `stem`, or `stem` and a number. Copied freely, made without allocation.
+/// `stem`, or `stem` and a number. It is `Copy` and needs no allocation.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Hash, PartialOrd, Ord)]
 pub struct Name {
     pub stem: &'static str,
-    /// 0 for the stem alone.
+    /// 0 means the stem alone.
     pub number: u32,
 }
 
@@ -40,7 +39,7 @@ impl fmt::Display for Name {
 pub struct Program {
     pub structs: Vec<Struct>,
     pub globals: Vec<Global>,
-    /// `main` is one of them.
+    /// The functions, including `main`.
     pub functions: Vec<Function>,
 }
 
@@ -53,10 +52,10 @@ pub struct Struct {
 #[derive(Clone, PartialEq, Debug)]
 pub struct Global {
     pub name: Name,
-    /// Absent only where there is an initial value.
+    /// Absent only if there is an initial value.
     pub ty: Option<Type>,
     pub initial: Option<Literal>,
-    /// `let`, not `var`.
+    /// A `let`, not a `var`.
     pub constant: bool,
 }
 
@@ -112,16 +111,16 @@ pub enum Statement {
         op: Option<BinaryOp>,
         value: Expression,
     },
-    /// A call whose result, if any, is dropped.
+    /// A call whose result is dropped.
     Call(Expression),
     /// A block, or a construct with a block or a single statement as its body.
     Scope {
         kind: ScopeKind,
         body: Vec<Statement>,
-        /// Without braces. Rendered so only around one statement that is not a declaration.
+        /// Without braces. Rendered this way only around one statement that is not a declaration.
         bare: bool,
     },
-    /// An `otherwise` of one `If` is an `else if`.
+    /// If `otherwise` is a single `If`, it is an `else if`.
     If {
         condition: Expression,
         then: Vec<Statement>,
@@ -302,7 +301,7 @@ impl Statement {
         }
     }
 
-    /// The sequences of statements inside.
+    /// The sequences of statements inside this one.
     pub fn bodies(&self) -> Vec<&Vec<Statement>> {
         match self {
             Statement::Scope { body, .. }
@@ -382,12 +381,12 @@ impl Statement {
         }
     }
 
-    /// Whether it brings a name into its block; such a statement can't stand without braces.
+    /// Whether the statement declares a name in its block. Such a statement needs braces around it.
     pub fn declares(&self) -> bool {
         matches!(self, Statement::Let { .. } | Statement::Var { .. })
     }
 
-    /// Whether its own expressions, or its `spawn`, call the function.
+    /// Whether the statement's own expressions, or its `spawn`, call the function.
     pub fn mentions(&self, function: Name) -> bool {
         matches!(self, Statement::Spawn { function: f, .. } if *f == function)
             || self
@@ -412,7 +411,7 @@ fn values_mut(arguments: &mut [Argument]) -> impl Iterator<Item = &mut Expressio
 }
 
 impl Program {
-    /// Every statement, each before those inside it.
+    /// Every statement. Each comes before those inside it.
     pub fn statements(&self) -> Vec<&Statement> {
         fn walk<'a>(body: &'a [Statement], out: &mut Vec<&'a Statement>) {
             for statement in body {

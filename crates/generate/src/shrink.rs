@@ -1,17 +1,17 @@
-//! From a program that fails to a small one that still fails.
+//! Makes a small failing program from a large one.
 //!
 //! The search is greedy. It tries smaller variants in a fixed order, from the coarsest edit to the
-//! finest, and keeps each that still fails, until no edit helps. An edit may make the program
-//! invalid: a name is no longer declared, a `begin_finish` loses its end. So `fails` should say no
-//! to a program that does not compile, and to one that fails in another way.
+//! finest. It keeps each variant that still fails, until no edit helps. An edit may make the
+//! program invalid: a name is no longer declared, a `begin_finish` loses its end. So `fails` should
+//! refuse a program that does not compile, and one that fails in another way.
 //!
-//! Every variant that is kept is strictly smaller in [`size`], a pair of natural numbers compared
-//! lexicographically, so the search ends. It calls `fails` at most a small multiple of the square
-//! of the program's size for each variant kept; in practice some hundreds of times in all.
+//! Every kept variant is strictly smaller in [`size`], a pair of natural numbers compared
+//! lexicographically, so the search ends. For each kept variant it calls `fails` at most a small
+//! multiple of the square of the program's size. In practice it makes some hundred calls in all.
 
 use crate::shape::{Argument, Expression, Literal, Name, Program, Range, Statement};
 
-/// A smallest program that can be reached and for which `fails` holds, as it must for `program`.
+/// A smallest reachable program for which `fails` holds. It must hold for `program`.
 pub fn shrink(program: &Program, fails: &mut dyn FnMut(&Program) -> bool) -> Program {
     let mut shrinker = Shrinker {
         best: program.clone(),
@@ -31,8 +31,8 @@ pub fn shrink(program: &Program, fails: &mut dyn FnMut(&Program) -> bool) -> Pro
     }
 }
 
-/// How large a program is: the number of its parts, then how far its literals are from the
-/// simplest.
+/// The size of a program: the number of its parts, then the distance of its literals from the
+/// simplest ones.
 pub fn size(program: &Program) -> (u64, u64) {
     let mut total = Size::default();
     total.parts += program
@@ -138,8 +138,8 @@ impl Shrinker<'_> {
         self.try_variant(variant)
     }
 
-    /// Applies an edit to each item in turn, by number; one that is kept may have removed or
-    /// changed the item, so the same number is tried again.
+    /// Applies an edit to each item in turn, by number. A kept edit may have removed or changed the
+    /// item, so the same number is tried again.
     fn for_each(
         &mut self,
         count: impl Fn(&Program) -> usize,
@@ -157,8 +157,8 @@ impl Shrinker<'_> {
         self.for_each(
             |p| p.functions.len(),
             |this, index| {
-                // Alone, or with another one: a function that opens a finish and the one that
-                // closes it.
+                // Drop it alone, or with another function: one may open a finish and the other
+                // close it.
                 this.try_edit(|p| drop_function(p, index))
                     || (0..index).any(|other| {
                         this.try_edit(|p| {
@@ -199,8 +199,8 @@ impl Shrinker<'_> {
         );
     }
 
-    /// Removes runs of statements of one body, halves first, then any two: what only goes together,
-    /// such as `begin_finish` and `end_finish`, or a declaration and its only use.
+    /// Removes runs of statements of one body, halves first, then any two. Two statements may only
+    /// go together, such as `begin_finish` and `end_finish`, or a declaration and its only use.
     fn drop_statements(&mut self) {
         self.for_each(count_bodies, |this, index| {
             let mut length = 0;
@@ -228,7 +228,7 @@ impl Shrinker<'_> {
         });
     }
 
-    /// `async { s }` becomes `s`; so does every other statement with statements in it.
+    /// `async { s }` becomes `s`, and likewise for every other statement with statements in it.
     fn unwrap_bodies(&mut self) {
         self.for_each(count_statements, |this, index| {
             let bodies = this.statement(index).map_or(0, |s| s.bodies().len());
@@ -335,7 +335,7 @@ fn drop_result(program: &mut Program, index: usize) {
     returns(&mut function.body);
 }
 
-/// The same statement with one part less.
+/// Versions of the statement with one part less.
 fn simpler_statements(statement: &Statement) -> Vec<Statement> {
     let mut out = Vec::new();
     let mut variant = |change: &dyn Fn(&mut Statement)| {
@@ -398,7 +398,7 @@ fn simpler_statements(statement: &Statement) -> Vec<Statement> {
     out
 }
 
-/// Simpler expressions in its place, not all of its type.
+/// Simpler expressions to replace it with. Not all have its type.
 fn simpler_expressions(expression: &Expression) -> Vec<Expression> {
     let mut out: Vec<Expression> = match expression {
         Expression::Literal(Literal::Int(value)) => [0, 1, value / 2].map(Expression::int).into(),
@@ -427,8 +427,8 @@ fn simpler_expressions(expression: &Expression) -> Vec<Expression> {
     out
 }
 
-/// Visits every body, each before those inside it. Numbers of bodies, statements and expressions
-/// below follow this order.
+/// Visits every body, each before those inside it. Bodies, statements and expressions are numbered
+/// in this order.
 fn visit_bodies(program: &mut Program, visit: &mut dyn FnMut(&mut Vec<Statement>)) {
     fn walk(body: &mut Vec<Statement>, visit: &mut dyn FnMut(&mut Vec<Statement>)) {
         visit(body);
@@ -475,7 +475,7 @@ fn edit_statement(
             let at = index - first;
             let others = edit(&mut body[at]);
             body.splice(at..=at, others);
-            // The statements after it get other numbers: none of them must be found.
+            // The statements after it have new numbers, so none of them must be found.
             passed = usize::MAX / 2;
         }
     });
@@ -490,7 +490,7 @@ fn count_expressions(program: &Program) -> usize {
     expressions.map(count).sum()
 }
 
-/// Edits the expression with this number; each has a smaller one than its operands.
+/// Edits the expression with this number. An expression has a smaller number than its operands.
 fn edit_expression(program: &mut Program, index: usize, edit: &mut dyn FnMut(&mut Expression)) {
     fn walk(
         expression: &mut Expression,

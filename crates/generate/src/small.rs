@@ -26,13 +26,13 @@ const VARIABLES: [Name; 2] = [Name::plain("x"), Name::plain("y")];
 const PARAMETER: Name = Name::plain("n");
 const ACCESSES: u64 = 4;
 
-/// More would not fit 64 bits.
+/// More statements would not fit into 64 bits.
 pub const MOST_STATEMENTS: usize = 14;
 
-/// Arguments that decide the conditions of wild programs in every way.
+/// Arguments that cover all outcomes of the conditions in wild programs.
 pub const ARGUMENTS: [i64; 4] = [-1, 0, 2, i64::MAX];
 
-/// Which statements there are.
+/// The set of statements.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Vocabulary {
     Plain,
@@ -55,7 +55,7 @@ impl Vocabulary {
         }
     }
 
-    /// How many statements contain no other.
+    /// The number of statements that contain no other.
     const fn leaves(self) -> u64 {
         match self {
             Vocabulary::Plain => ACCESSES,
@@ -63,7 +63,7 @@ impl Vocabulary {
         }
     }
 
-    /// How many isolated blocks have this number of accesses.
+    /// The number of isolated blocks with this number of accesses.
     const fn isolated(self, accesses: u32) -> u64 {
         match self {
             Vocabulary::Plain => ACCESSES.pow(accesses),
@@ -72,15 +72,15 @@ impl Vocabulary {
     }
 }
 
-/// A statement around others.
+/// A statement that contains others.
 #[derive(Clone, Copy)]
 enum Scope {
     Block(ScopeKind),
-    /// A function of its own, spawned.
+    /// A spawned function of its own.
     Spawn,
 }
 
-/// All programs of exactly `statements` statements, which is at most [`MOST_STATEMENTS`].
+/// All programs of exactly `statements` statements, at most [`MOST_STATEMENTS`].
 #[derive(Clone, Debug)]
 pub struct Small {
     vocabulary: Vocabulary,
@@ -90,7 +90,7 @@ pub struct Small {
 }
 
 impl Small {
-    /// The plain ones.
+    /// The plain programs.
     pub fn new(statements: usize) -> Small {
         Small::over(Vocabulary::Plain, statements)
     }
@@ -114,17 +114,17 @@ impl Small {
         }
     }
 
-    /// How many there are.
+    /// The number of programs.
     pub fn count(&self) -> u64 {
         self.sequences[self.statements]
     }
 
-    /// All of them, in order.
+    /// All programs, in order.
     pub fn programs(&self) -> impl Iterator<Item = Program> + '_ {
         (0..self.count()).map(|number| self.program(number))
     }
 
-    /// The program with this number, which is below [`Small::count`].
+    /// The program with this number, which must be below [`Small::count`].
     pub fn program(&self, number: u64) -> Program {
         assert!(number < self.count(), "no such program");
         let mut builder = Builder {
@@ -155,8 +155,8 @@ impl Small {
     }
 }
 
-/// The program with this number among all of a vocabulary, the smaller ones first. None if it has
-/// more than [`MOST_STATEMENTS`].
+/// The program with this number among all of a vocabulary, smaller ones first. None if it has more
+/// than [`MOST_STATEMENTS`].
 pub fn numbered(vocabulary: Vocabulary, mut number: u64) -> Option<Program> {
     for statements in 0..=MOST_STATEMENTS {
         let small = Small::over(vocabulary, statements);
@@ -178,7 +178,7 @@ fn single(vocabulary: Vocabulary, sequences: &[u64], k: usize) -> u64 {
 struct Builder<'a> {
     vocabulary: Vocabulary,
     sequences: &'a [u64],
-    /// Accesses so far; each stores its own number, or into its own name.
+    /// The number of accesses so far. Each stores its own number, or reads into its own name.
     accesses: u32,
     /// The functions that are spawned.
     spawned: Vec<Function>,
@@ -265,12 +265,13 @@ impl Builder<'_> {
         let is_negative = || is_less(n(), Expression::int(0));
         let condition = match number {
             0 | 1 => return self.access(number),
-            // An endless integer is negative if n is; one of 64 bits also if n is 2.
+            // Without wrapping it is negative only if n is. In 64 bits it is negative also if n is
+            // 2.
             2 => {
                 let shifted = Expression::binary(BinaryOp::ShiftLeft, n(), Expression::int(62));
                 is_less(shifted, Expression::int(0))
             }
-            // No endless integer is less; one of 64 bits is, once.
+            // Without wrapping it is never less. In 64 bits it is less for one n.
             3 => {
                 let next = Expression::binary(BinaryOp::Add, n(), Expression::int(1));
                 is_less(next, n())
@@ -320,7 +321,8 @@ mod tests {
     use crate::render;
     use std::collections::HashSet;
 
-    /// An independent count: writes programs as strings over the grammar and counts distinct ones.
+    /// An independent count: writes programs as strings over the grammar and counts the distinct
+    /// ones.
     fn by_hand(n: usize) -> HashSet<String> {
         if n == 0 {
             return HashSet::from([String::new()]);

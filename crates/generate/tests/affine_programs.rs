@@ -1,5 +1,5 @@
-//! Random affine programs without a front end: a seed names one program, and each construct occurs
-//! that a prover must understand. The tests of the prover run the programs.
+//! Random affine programs without a front end. A seed names one program, and each construct that a
+//! prover must understand occurs. The tests of the prover run the programs.
 
 use finishline_generate::affine::{Settings, program};
 use finishline_generate::render;
@@ -24,7 +24,7 @@ fn a_seed_names_one_program() {
     }
 }
 
-/// Words for what a statement is.
+/// Words for the constructs of a statement.
 fn words(statement: &Statement, found: &mut HashSet<String>) {
     let mut note = |word: &str| {
         found.insert(word.to_string());

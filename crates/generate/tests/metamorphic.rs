@@ -1,5 +1,5 @@
-//! Changed programs without a front end: each change is made, repeats for a seed, and is refused
-//! where it would not keep the answer. The tests of the prover check that answers are kept.
+//! Changed programs without a front end. Each change is made, is the same for the same seed, and is
+//! refused where it would not keep the answer. The tests of the prover check that answers are kept.
 
 use finishline_generate::affine::{self, Settings};
 use finishline_generate::metamorphic::Change;

@@ -1,4 +1,4 @@
-//! Random programs without a front end: a seed names one program, every construct occurs, settings
+//! Random programs without a front end. A seed names one program, every construct occurs, settings
 //! are obeyed, and the static rules about tasks hold.
 //!
 //! The tests of `engine` compile and run the programs. They check that programs end within their
@@ -45,7 +45,7 @@ fn a_seed_names_one_program() {
     }
 }
 
-/// A word for each construct a statement or its expressions use.
+/// A word for each construct that a statement or its expressions use.
 fn constructs(statement: &Statement, found: &mut HashSet<String>) {
     let word = match statement {
         Statement::Let { .. } => "let",
@@ -334,7 +334,7 @@ fn isolated_blocks_are_plain() {
     }
 }
 
-/// Where a statement stands, for the rules about leaving a body.
+/// The surroundings of a statement, for the rules about leaving a body.
 #[derive(Clone, Copy)]
 struct Position {
     in_loop: bool,
@@ -389,7 +389,7 @@ fn nothing_leaves_a_task_or_a_finish() {
     }
 }
 
-/// Locals by name: the task that declared it, if it is a `var`. Checks every use in a body.
+/// Checks every use of a local in a body. `outer` gives for each `var` the task that declared it.
 fn check_captures(
     body: &[Statement],
     task: u32,
@@ -451,8 +451,8 @@ fn tasks_use_no_variable_of_their_creator() {
     }
 }
 
-/// The names in a function that may hold what was read from shared memory. Names declared twice
-/// count as one.
+/// The names in a function whose values may come from shared memory. Names declared twice count as
+/// one.
 fn unsteady_names(program: &Program, function: &Function) -> HashSet<Name> {
     let globals = program
         .globals
@@ -501,7 +501,7 @@ fn is_steady(expression: &Expression, unsteady: &HashSet<Name>) -> bool {
     })
 }
 
-/// Conditions, ranges, indices, and the left operands that decide whether right ones are evaluated.
+/// Conditions, ranges, indices, and left operands that decide whether right ones are evaluated.
 fn steers(statement: &Statement, steady: &dyn Fn(&Expression) -> bool) -> bool {
     let control = match statement {
         Statement::If { condition, .. } | Statement::While { condition, .. } => steady(condition),

@@ -1,9 +1,9 @@
-//! The passes that remove checks, by name: what `--checks` takes and what a report says of an
-//! access without one.
+//! The names of the passes that remove checks. `--checks` takes them, and reports use them for
+//! accesses without a check.
 
 use std::fmt;
 
-/// A way to do without checks. None changes which locations race.
+/// A pass that removes checks. None changes which locations race.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug, Hash)]
 pub enum Pass {
     Proved,
@@ -17,7 +17,7 @@ pub enum Pass {
 }
 
 impl Pass {
-    /// In the order in which they are made.
+    /// All passes, in the order in which they run.
     pub const ALL: [Pass; 8] = [
         Pass::Proved,
         Pass::Contexts,
@@ -42,7 +42,7 @@ impl Pass {
         }
     }
 
-    /// Why an access has no check of its own, in a few words.
+    /// Why an access has no check of its own.
     pub const fn reason(self) -> &'static str {
         match self {
             Pass::Proved => "proved free of races for these arguments",
@@ -85,7 +85,7 @@ impl Passes {
         all
     };
 
-    /// All but those that have to be told what was proved.
+    /// All passes except those that need proofs.
     pub const UNPROVED: Passes = Passes::ALL.without(Pass::Proved);
 
     #[must_use]
@@ -129,7 +129,7 @@ impl FromIterator<Pass> for Passes {
     }
 }
 
-/// The names that `--checks` takes for it.
+/// The names that `--checks` takes for this set.
 impl fmt::Display for Passes {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match *self {
@@ -150,7 +150,7 @@ impl fmt::Debug for Passes {
     }
 }
 
-/// The word is neither a set of passes nor a list of them.
+/// Why a word is neither a set of passes nor a list of them.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct NoSuchPass(pub String);
 

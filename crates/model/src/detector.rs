@@ -1,11 +1,12 @@
-//! The detectors by name, what each judges, and the guarantee behind its answer.
+//! The names of the detectors, the constructs that each judges, and the guarantee behind its
+//! answer.
 //!
-//! The guarantees are written here once; help text, documentation and reports print them.
+//! The guarantees are written here once. Help text, documentation and reports print them.
 
 use crate::construct::Construct;
 use std::fmt;
 
-/// The detectors by name: one row each of `finishline detectors`.
+/// A detector: one row of `finishline detectors`.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Hash)]
 pub enum Detector {
     /// S and P bags per procedure instance; last writer, one reader.
@@ -50,7 +51,7 @@ impl Detector {
         }
     }
 
-    /// Whether it has a rule for the construct.
+    /// Whether the detector has a rule for the construct.
     pub const fn judges(self, construct: Construct) -> bool {
         match self {
             Detector::SpBags => matches!(construct, Construct::Spawn | Construct::Sync),
@@ -58,7 +59,7 @@ impl Detector {
         }
     }
 
-    /// The constructs it has rules for, as a list in words.
+    /// The constructs that the detector has rules for, as a list in words.
     pub fn constructs(self) -> String {
         let judged = Construct::ALL
             .into_iter()

@@ -1,32 +1,33 @@
-//! What a running program tells: task structure, isolated blocks, allocations, accesses.
+//! The events of a running program: task structure, isolated blocks, allocations, accesses.
 //!
-//! Every event carries the task it belongs to; there is no ambient current task, so the same
-//! stream serves depth-first, cooperative and parallel runs. A well-formed stream is:
+//! Every event names its task. There is no ambient current task, so the same stream serves
+//! depth-first, cooperative and parallel runs. A well-formed stream obeys these rules:
 //!
-//! - `TaskBegin` of task 0 (`main`) with finish 0, then `FinishBegin` of finish 0 (kind `Root`);
-//!   at the end `FinishEnd` of finish 0 and `TaskEnd` of task 0;
-//! - a child's `TaskBegin` names its parent and its immediately enclosing finish: the innermost
-//!   finish open in the parent, or, if the parent opened none itself, the parent's own; a task that
-//!   *escapes* names one further out that is in reach there;
-//! - a task closes the finishes it opened, innermost first, before it ends;
-//! - between `IsolatedBegin` and `IsolatedEnd` a task does nothing but accesses and allocations;
-//! - a task releases the locks that it holds, before it ends;
-//! - a location is accessed only after the `Alloc` that covers it.
+//! - It begins with `TaskBegin` of task 0 (`main`) with finish 0, then `FinishBegin` of finish 0
+//!   (kind `Root`). It ends with `FinishEnd` of finish 0 and `TaskEnd` of task 0.
+//! - A child's `TaskBegin` names its parent and its immediately enclosing finish. That is the
+//!   innermost finish open in the parent, or the parent's own finish if the parent opened none. A
+//!   task that *escapes* names a finish further out that is in reach of the parent.
+//! - A task closes the finishes it opened, innermost first, before it ends.
+//! - Between `IsolatedBegin` and `IsolatedEnd` a task only makes accesses and allocations.
+//! - A task releases its locks before it ends.
+//! - A location is accessed only after the `Alloc` that covers it.
 //!
-//! A finish is *in reach* of a task if the task opened it, if it waits for the task, or if it was
-//! in reach of whoever opened the one that waits for the task when that was opened.
+//! A finish is *in reach* of a task in three cases. The task opened it; or it waits for the task;
+//! or it was in reach of the opener of the finish that waits for the task, when that one was
+//! opened.
 //!
-//! An atomic access is one made while holding [`LockId::ATOMIC`]. Locks exclude each other;
-//! `Release` and `Acquire` tell that something written was read: whatever came before the release
-//! has happened before the acquire. What is *glimpsed* is acquired too, but nothing that comes
-//! behind the end of the glimpse may rely on it: in another schedule the task would not have got
-//! there.
+//! An atomic access is one made while holding [`LockId::ATOMIC`]. Locks exclude each other. A
+//! `Release` followed by an `Acquire` says that a written value was read: everything before the
+//! release happens before everything after the acquire. A `Glimpse` acquires too, but only until
+//! the end of the glimpse. Later accesses must not rely on it, because in another schedule the task
+//! would not have got there.
 //!
-//! In a depth-first run a child's whole life lies between its `TaskBegin` and the next event of its
-//! parent; in other runs events of several tasks interleave. In between are runs that are
-//! depth-first but for tasks of the root finish that are suspended, while they have no finish open
-//! and no child running, and resumed: between its `Resume` and its next `Suspend` or its end a task
-//! is in the place of a child of whoever was running.
+//! In a depth-first run all events of a child lie between its `TaskBegin` and the next event of its
+//! parent. In other runs events of several tasks interleave. A third kind of run is depth-first,
+//! except that tasks of the root finish are suspended and resumed. A task can be suspended only
+//! while it has no open finish and no running child. Between its `Resume` and its next `Suspend` or
+//! its end, the task takes the place of a child of the task that was running.
 
 use crate::ids::{AccessId, AllocationId, FinishId, Location, LockId, ObjectId, SiteId, TaskId};
 use crate::kinds::NativeAccessKind;
@@ -34,7 +35,7 @@ use crate::kinds::NativeAccessKind;
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Hash)]
 pub enum TaskKind {
     Main,
-    /// `async`, and each iteration of `forall`.
+    /// `async`, or one iteration of `forall`.
     Async,
     /// Cilk's `spawn`.
     Spawn,
@@ -48,8 +49,8 @@ pub enum FinishKind {
     Lexical,
     /// `begin_finish` … `end_finish`.
     Dynamic,
-    /// The scope of Cilk's `sync`: opened on entry of a function or async body that contains
-    /// `spawn` or `sync`, closed on its exit. Each one is a procedure instance of SP-bags.
+    /// The scope of Cilk's `sync`. It opens on entry of a function or async body that contains
+    /// `spawn` or `sync` and closes on its exit. Each scope is a procedure instance of SP-bags.
     SyncScope,
 }
 
@@ -103,7 +104,7 @@ impl Access {
     }
 }
 
-/// Everything but accesses. Rare compared with them: at most a few events a step.
+/// All events except accesses. They are rare compared with accesses: at most a few a step.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Event {
     TaskBegin {
@@ -111,7 +112,7 @@ pub enum Event {
         /// None only for `main`.
         parent: Option<TaskId>,
         kind: TaskKind,
-        /// The immediately enclosing finish, whose end waits for this task.
+        /// The immediately enclosing finish. Its end waits for this task.
         finish: FinishId,
         site: SiteId,
     },
@@ -124,13 +125,13 @@ pub enum Event {
         kind: FinishKind,
         site: SiteId,
     },
-    /// `sync`: everything created in the finish so far has ended; the finish stays open.
+    /// `sync`: all tasks created in the finish so far have ended. The finish stays open.
     FinishJoin {
         task: TaskId,
         finish: FinishId,
         site: SiteId,
     },
-    /// Everything created in the finish has ended; the finish is closed.
+    /// All tasks created in the finish have ended. The finish is closed.
     FinishEnd {
         task: TaskId,
         finish: FinishId,
@@ -150,40 +151,39 @@ pub enum Event {
         lock: LockId,
         mode: LockMode,
     },
-    /// The task gives up the lock, which it took last of those with this id.
+    /// The task gives up its latest hold on the lock.
     Unlock {
         task: TaskId,
         lock: LockId,
     },
-    /// What the task has done so far happens before whatever follows an acquire of the object.
+    /// Everything the task has done so far happens before everything that follows an acquire.
     Release {
         task: TaskId,
         object: ObjectId,
-        /// The earlier releases of the object still count, as where a value was read and replaced
-        /// in one.
+        /// Earlier releases of the object still count. An atomic read-modify-write continues them.
         continues: bool,
     },
-    /// The task has seen what the latest releases of the object left in it.
+    /// The latest releases of the object happen before everything that the task does from here on.
     Acquire {
         task: TaskId,
         object: ObjectId,
     },
-    /// What the one object holds the other one holds as well from here on: as where a value is
-    /// written that passes on what was released before, or one is read that will be acquired later.
+    /// From here on `to` also holds what `from` holds. Two examples: a written value passes on
+    /// earlier releases, or a value is read now and acquired later.
     Relay {
         task: TaskId,
         from: ObjectId,
         to: ObjectId,
-        /// What the other one held before still counts.
+        /// The earlier contents of `to` still count.
         continues: bool,
     },
-    /// As `Acquire`, but what the task has learnt so it may rely on only until the next
-    /// `GlimpseEnd`.
+    /// Like `Acquire`, but expires at the next `GlimpseEnd`.
     Glimpse {
         task: TaskId,
         object: ObjectId,
     },
-    /// What the task has glimpsed since the last one it knows for good, or no longer.
+    /// Ends the glimpses since the last `GlimpseEnd`. With `keep` they become acquires; otherwise
+    /// they expire.
     GlimpseEnd {
         task: TaskId,
         keep: bool,
@@ -192,12 +192,12 @@ pub enum Event {
     Suspend {
         task: TaskId,
     },
-    /// A suspended task goes on, whichever is running. It is the running one until it ends or is
-    /// suspended again.
+    /// A suspended task goes on, no matter which task is running. It is the running task until it
+    /// ends or is suspended again.
     Resume {
         task: TaskId,
     },
-    /// A new object with `count` locations from `first`, all of them fresh.
+    /// A new object with `count` locations from `first`. No earlier object had them.
     Alloc {
         task: TaskId,
         allocation: AllocationId,
@@ -206,14 +206,13 @@ pub enum Event {
     },
 }
 
-/// Whoever listens to a run. Generic on the path of an access: an executor is compiled for each
-/// observer it drives.
+/// A listener to a run. Executors are generic over it, so an access costs no dynamic call.
 pub trait Observer {
     fn event(&mut self, event: &Event);
     fn access(&mut self, access: &Access);
 }
 
-/// Nobody listens: a plain run.
+/// No listener: a plain run.
 impl Observer for () {
     #[inline]
     fn event(&mut self, _: &Event) {}
@@ -221,7 +220,7 @@ impl Observer for () {
     fn access(&mut self, _: &Access) {}
 }
 
-/// Two listeners, the first one first.
+/// Two listeners. The first one hears each event first.
 impl<A: Observer, B: Observer> Observer for (A, B) {
     #[inline]
     fn event(&mut self, event: &Event) {
@@ -253,7 +252,7 @@ pub enum Record {
     Access(Access),
 }
 
-/// A recorder.
+/// Records the stream.
 impl Observer for Vec<Record> {
     fn event(&mut self, event: &Event) {
         self.push(Record::Event(*event));
@@ -263,7 +262,7 @@ impl Observer for Vec<Record> {
     }
 }
 
-/// Tells a recorded stream to an observer.
+/// Sends a recorded stream to an observer.
 pub fn replay(records: &[Record], observer: &mut impl Observer) {
     for record in records {
         match record {

@@ -1,4 +1,4 @@
-//! Typed indices. Everything that is many is kept in flat tables and named by a 32-bit id.
+//! Typed indices. Entities are kept in flat tables and named by 32-bit ids.
 
 use std::fmt;
 
@@ -16,7 +16,7 @@ macro_rules! entity {
                 self.0 as usize
             }
 
-            /// The id of the table entry at `index`; tables are kept below 2³² entries.
+            /// The id of the table entry at `index`. Tables have fewer than 2³² entries.
             #[inline]
             pub fn from_index(index: usize) -> Self {
                 $name(u32::try_from(index).expect("a table holds fewer than 2^32 entries"))
@@ -44,23 +44,23 @@ entity! {
     FinishId, "finish";
     /// A place in the source.
     SiteId, "site";
-    /// One shared access of the source, numbered when it is typed. Front end, IR, detectors and
-    /// report all name an access by it.
+    /// One shared access of the source, numbered during type checking. Front end, IR, detectors and
+    /// report name an access by this id.
     AccessId, "acc";
     /// A `new` of the source, or the global variables.
     AllocationId, "alloc";
     /// A lock of the program.
     LockId, "lock";
-    /// Something through which tasks pass on what they know: an atomic variable, a channel.
+    /// An object that orders tasks by release and acquire: an atomic variable, a channel.
     ObjectId, "object";
 }
 
 impl LockId {
-    /// What an atomic access holds while it lasts.
+    /// The lock that an atomic access holds.
     pub const ATOMIC: LockId = LockId(u32::MAX);
-    /// What an isolated block holds.
+    /// The lock that an isolated block holds.
     pub const ISOLATED: LockId = LockId(u32::MAX - 1);
-    /// What a task holds, shared, while it knows something by a glimpse: others don't mind.
+    /// The lock that a task holds, shared, during a glimpse. It excludes nobody.
     pub const GLIMPSE: LockId = LockId(u32::MAX - 2);
 }
 

@@ -1,17 +1,17 @@
-//! The kinds of tasks, finishes and accesses of native programs: one list for all who name them.
+//! The kinds of tasks, finishes and accesses of native programs, listed once.
 //!
 //! The drop-in for rayon-core sends a kind to the runtime as a number. The runtime writes a kind to
 //! its findings file as a word. The tool reads the word back. Number and word both come from the
-//! lists below, so no two of the three can disagree.
+//! lists below, so the three always agree.
 //!
 //! The drop-in is compiled by the user's rustc from a single crate root and has no dependencies. It
 //! includes this file by its path, so the file must stand alone: no `use` of this crate.
 
 /// The version of the C interface between drop-in and runtime. It changes with every change of the
-/// functions, of their meaning, or of the order of a list below.
+/// functions, their meaning, or the order of a list below.
 pub const INTERFACE_VERSION: u32 = 2;
 
-/// Defines an enumeration whose variants have a number, their position, and a word.
+/// Defines an enumeration. Each variant has a word, and its position is its number.
 macro_rules! kinds {
     ($(#[$attribute:meta])* $name:ident: $($(#[$about:meta])* $variant:ident $word:literal)*) => {
         $(#[$attribute])*
@@ -23,7 +23,7 @@ macro_rules! kinds {
         impl $name {
             pub const ALL: [$name; [$($word),*].len()] = [$($name::$variant),*];
 
-            /// The word of findings files and JSON reports.
+            /// The word in findings files and JSON reports.
             pub const fn word(self) -> &'static str {
                 match self {
                     $($name::$variant => $word,)*
@@ -126,7 +126,7 @@ kinds! {
 }
 
 impl NativeTaskKind {
-    /// Which half of a join it is, if it is one.
+    /// The half of a join, if the task is one.
     pub const fn half(self) -> Option<&'static str> {
         match self {
             NativeTaskKind::JoinLeft => Some("left"),
@@ -135,8 +135,7 @@ impl NativeTaskKind {
         }
     }
 
-    /// The operation that creates such tasks, for a task whose creation left no trace of the method
-    /// called.
+    /// The operation that creates such tasks. Used if the name of the called method is unknown.
     pub const fn operation(self) -> &'static str {
         match self {
             NativeTaskKind::Main => "main",
@@ -151,7 +150,7 @@ impl NativeTaskKind {
 }
 
 impl NativeFinishKind {
-    /// The operation that ends with it, for one that left no trace of the method called.
+    /// The operation that this finish ends. Used if the name of the called method is unknown.
     pub fn operation(self) -> String {
         self.word().replace('-', "_")
     }

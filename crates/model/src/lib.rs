@@ -1,8 +1,8 @@
-//! Ids, events and the other words that detectors need.
+//! Ids, events and the other terms that detectors need.
 //!
-//! This room has no algorithms and no dependencies: besides `detect` and `native` it is all of
-//! Finishline that is compiled into users' programs. A detector sees only [`event`]s made of ids;
-//! the tables of [`source`] turn ids back into the user's words.
+//! This crate has no algorithms and no dependencies. Only `detect`, `native` and this crate are
+//! compiled into users' programs. A detector sees only [`event`]s made of ids. The tables of
+//! [`source`] turn ids back into the user's words.
 
 #![forbid(unsafe_code)]
 

@@ -1,4 +1,4 @@
-//! A race as a detector sees it: two accesses by id. Names and reasons are added by the engine.
+//! A race as a detector sees it: two accesses by id. The engine adds names and reasons.
 
 use crate::event::AccessKind;
 use crate::ids::{AccessId, Location, TaskId};
@@ -9,17 +9,17 @@ pub struct AccessPoint {
     pub task: TaskId,
     pub access: AccessId,
     pub kind: AccessKind,
-    /// Whether it was made inside an isolated block.
+    /// Whether the access was made inside an isolated block.
     pub isolated: bool,
 }
 
-/// Two conflicting accesses that no task structure orders, the earlier of the run first.
+/// Two conflicting accesses that the task structure does not order. The earlier one comes first.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Race {
     pub location: Location,
     pub first: AccessPoint,
     pub second: AccessPoint,
-    /// The order in which this run's isolated blocks happened to run orders the two accesses:
-    /// the race is only apparent, another order might show it or exclude it.
+    /// The observed order of isolated blocks orders the two accesses, so the race is only apparent.
+    /// Another order might show the race or exclude it.
     pub ordered_by_isolation: bool,
 }

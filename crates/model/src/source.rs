@@ -3,8 +3,7 @@
 use crate::event::AccessKind;
 use crate::ids::{AccessId, AllocationId, SiteId};
 
-/// A span of the source, with the line and column (both from 1, columns in characters) at which it
-/// starts.
+/// A span of the source. Line and column of its start count from 1, columns in characters.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Site {
     pub start: u32,
@@ -21,7 +20,7 @@ pub struct AccessInfo {
     /// The place accessed, e.g. `B[i]`.
     pub place: SiteId,
     pub kind: AccessKind,
-    /// The function it is in, as the user wrote it.
+    /// The function that contains the access, as the user wrote it.
     pub function: String,
 }
 
@@ -29,12 +28,12 @@ pub struct AccessInfo {
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct AllocationInfo {
     pub site: SiteId,
-    /// What the user calls the object: the variable or field path it is first bound to (`B`,
-    /// `p.data`), else its type (`int[]`).
+    /// The user's name for the object: the variable or field path it is first bound to (`B`,
+    /// `p.data`), or else its type (`int[]`).
     pub name: String,
 }
 
-/// One source file with everything in it that an id can name.
+/// One source file, and everything in it that ids name.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub struct SourceMap {
     /// The path as the user gave it.
@@ -59,13 +58,13 @@ impl SourceMap {
         &self.allocations[id.index()]
     }
 
-    /// `path:line:column`, the form editors and terminals make clickable.
+    /// `path:line:column`. Editors and terminals make this form clickable.
     pub fn position(&self, id: SiteId) -> String {
         let site = self.site(id);
         format!("{}:{}:{}", self.path, site.line, site.column)
     }
 
-    /// How many characters of a site are on its first line.
+    /// The number of characters of a site on its first line.
     pub fn width(&self, id: SiteId) -> u32 {
         let site = self.site(id);
         let text = self.text.get(site.start as usize..site.end as usize);

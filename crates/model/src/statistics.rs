@@ -1,17 +1,18 @@
-//! Counts of what a run did, for detectors to keep.
+//! Counts of the events and accesses of a run, kept by detectors.
 
 use crate::event::{Access, Event, Observer};
 
-/// What a run did. It counts by listening.
+/// Counts the events and accesses of a run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
 pub struct Statistics {
     pub tasks: u64,
     pub finishes: u64,
     pub isolated_blocks: u64,
-    /// Checked accesses, one a location.
+    /// Checked accesses, counted by location.
     pub accesses: u64,
     pub locations: u64,
-    /// Checks that covered several locations at once, and how many these were in all.
+    /// The number of checks that covered several locations at once, and the number of these
+    /// locations.
     pub ranges: u64,
     pub in_ranges: u64,
 }

@@ -245,8 +245,8 @@ fn campaign(test: &str, make: impl Fn(u64) -> Option<Case> + Sync) {
         began.elapsed()
     );
     assert!(failures.is_empty(), "{}", failures.join("\n"));
-    // Racy and clean inputs, with proofs and without, or the comparison shows little. Small programs
-    // are scattered from the first seed on. Far from it they are neighbours, and much alike.
+    // Racy and clean inputs, with proofs and without, or the comparison shows little. Small
+    // programs are scattered from the first seed on. Far from it they are much alike.
     if count >= PROGRAMS && first == FIRST_SEED {
         assert!(
             racy > compared / 50 && racy < compared * 49 / 50,

@@ -2,10 +2,10 @@
 //!
 //! A broadcast that its caller waits for is a finish with one task for each thread. A spawned
 //! broadcast is a task with such a finish inside. So the closure that all tasks share is dropped
-//! after the last of them.
+//! after the last task.
 //!
 //! Panics: all threads run the closure to its end. `broadcast` then passes on the panic of the
-//! lowest index; a spawned broadcast hands each panic to the scope or to the pool's panic handler.
+//! lowest index. A spawned broadcast hands each panic to the scope or to the pool's panic handler.
 
 use crate::place::Visit;
 use crate::pool::PoolRef;
@@ -16,11 +16,11 @@ use std::marker::PhantomData;
 use std::panic;
 use std::thread;
 
-/// Tells a closure that runs on every thread of a pool on which one it is.
+/// Tells a closure that runs on every thread of a pool which thread it is on.
 pub struct BroadcastContext<'a> {
     pool: &'a PoolRef,
     index: usize,
-    /// About one thread and one call: neither to be sent, nor shared, nor stored in place of
+    /// The context belongs to one thread and one call. It can't be sent, shared or swapped with
     /// another.
     _marker: PhantomData<&'a mut dyn Fn()>,
 }

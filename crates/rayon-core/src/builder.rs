@@ -1,17 +1,17 @@
-//! [`ThreadPoolBuilder`]: what a program decides about a pool, and what of it matters here.
+//! [`ThreadPoolBuilder`]: the settings of a pool, and which of them matter here.
 //!
 //! **The number of threads** is the one that the program sets with `num_threads`, at most
 //! [`max_num_threads`]. If it sets none, the runtime decides (`--logical-threads`, 16 by default),
-//! for the global pool as for others. The environment variables `RAYON_NUM_THREADS` and
-//! `RAYON_RS_NUM_CPUS` are **not** read: they size a machine, whereas here the number says how
-//! finely parallel iterators split, and a `RAYON_NUM_THREADS=1` left in a shell must not weaken a
+//! for the global pool and for others. The environment variables `RAYON_NUM_THREADS` and
+//! `RAYON_RS_NUM_CPUS` are **not** read. They describe a machine, but here the number says how
+//! finely parallel iterators split. A `RAYON_NUM_THREADS=1` left in a shell must not weaken a
 //! check.
 //!
 //! A pool of one thread is no exception: its joins and spawns are reported as parallel tasks. The
 //! answer is about the program's task structure, on pools of any size.
 //!
-//! Names and stack sizes are handed to a spawn handler and have no effect otherwise; nor has
-//! `breadth_first`, as the order in which tasks run does not matter.
+//! Names and stack sizes are passed to a spawn handler and have no other effect. `breadth_first`
+//! has no effect, because the order in which tasks run does not matter.
 
 use crate::error::BuildResult;
 use crate::pool::{self, Handlers, PoolRef};
@@ -44,8 +44,7 @@ pub struct ThreadPoolBuilder<S = DefaultSpawn> {
     breadth_first: bool,
 }
 
-/// Only for threads that are started in the default way: otherwise `S` would have to be spelled
-/// out.
+/// Only for the default way to start threads. Otherwise callers would have to spell out `S`.
 impl Default for ThreadPoolBuilder {
     fn default() -> Self {
         ThreadPoolBuilder {
@@ -61,13 +60,13 @@ impl Default for ThreadPoolBuilder {
 }
 
 impl ThreadPoolBuilder {
-    /// A builder with nothing decided.
+    /// A builder without any settings.
     pub fn new() -> Self {
         Self::default()
     }
 
-    /// Builds a pool whose threads live inside this call. `wrapper` is called for each and should
-    /// call [`ThreadBuilder::run`]; `with_pool` gets the pool.
+    /// Builds a pool whose threads live inside this call. `wrapper` is called for each thread and
+    /// should call [`ThreadBuilder::run`]. `with_pool` gets the pool.
     pub fn build_scoped<W, F, R>(self, wrapper: W, with_pool: F) -> BuildResult<R>
     where
         W: Fn(ThreadBuilder) + Sync,
@@ -88,7 +87,8 @@ impl ThreadPoolBuilder {
         });
         let mut outcome = None;
         threads::nest(threads.into_iter(), &wrapper, &mut || {
-            // The wrappers' frames are not the program's callers: a panic passes them by.
+            // The wrappers are not callers of the program's code, so a panic does not unwind
+            // through them.
             outcome = work.take().map(task::catch);
         });
         match outcome.expect("`nest` calls its innermost closure") {
@@ -98,7 +98,7 @@ impl ThreadPoolBuilder {
     }
 }
 
-// `ThreadSpawn` cannot be named outside, which is meant: no other crate can implement it.
+// `ThreadSpawn` cannot be named outside on purpose: no other crate can implement it.
 #[allow(private_bounds)]
 impl<S: ThreadSpawn> ThreadPoolBuilder<S> {
     /// Builds a pool of its own.
@@ -108,15 +108,16 @@ impl<S: ThreadSpawn> ThreadPoolBuilder<S> {
         Ok(ThreadPool::from_ref(pool))
     }
 
-    /// Builds the global pool. Fails if there is one already, which the first use of it sees to.
+    /// Builds the global pool. Fails if there is one already. The first use of the global pool
+    /// builds it.
     pub fn build_global(self) -> BuildResult<()> {
         pool::build_global(self)
     }
 }
 
 impl<S> ThreadPoolBuilder<S> {
-    /// Lets the program start the threads: `spawn` gets each and sees to it that
-    /// [`ThreadBuilder::run`] is called.
+    /// Lets the program start the threads. `spawn` gets each thread and must have
+    /// [`ThreadBuilder::run`] called.
     pub fn spawn_handler<F>(self, spawn: F) -> ThreadPoolBuilder<CustomSpawn<F>>
     where
         F: FnMut(ThreadBuilder) -> io::Result<()>,
@@ -147,14 +148,15 @@ impl<S> ThreadPoolBuilder<S> {
         self
     }
 
-    /// Makes the building thread the pool's thread 0 from then on. Building fails if it is in a
-    /// pool already.
+    /// Makes the building thread the pool's thread 0 for good. Building fails if that thread is in
+    /// a pool already.
     pub fn use_current_thread(mut self) -> Self {
         self.use_current_thread = true;
         self
     }
 
-    /// Gets the panics of tasks that nobody waits for. Without it they abort the process.
+    /// Sets the handler for panics of tasks that nobody waits for. Without it they abort the
+    /// process.
     pub fn panic_handler<H>(mut self, panic_handler: H) -> Self
     where
         H: Fn(Box<dyn Any + Send>) + Send + Sync + 'static,
@@ -163,7 +165,7 @@ impl<S> ThreadPoolBuilder<S> {
         self
     }
 
-    /// Sets the stack size that a spawn handler is told.
+    /// Sets the stack size that a spawn handler sees.
     pub fn stack_size(mut self, stack_size: usize) -> Self {
         self.stack_size = Some(stack_size);
         self
@@ -176,7 +178,7 @@ impl<S> ThreadPoolBuilder<S> {
         self
     }
 
-    /// Is called once for each thread before it works.
+    /// Sets a handler that is called once for each thread before it works.
     pub fn start_handler<H>(mut self, start_handler: H) -> Self
     where
         H: Fn(usize) + Send + Sync + 'static,
@@ -185,7 +187,7 @@ impl<S> ThreadPoolBuilder<S> {
         self
     }
 
-    /// Is called once for each thread when the pool is dropped.
+    /// Sets a handler that is called once for each thread when the pool is dropped.
     pub fn exit_handler<H>(mut self, exit_handler: H) -> Self
     where
         H: Fn(usize) + Send + Sync + 'static,
@@ -225,7 +227,7 @@ impl<S> ThreadPoolBuilder<S> {
 
 impl<S> fmt::Debug for ThreadPoolBuilder<S> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        /// Only whether there is a closure can be shown.
+        /// A closure can't be shown, only whether there is one.
         fn shown<T>(closure: &Option<T>) -> Option<impl fmt::Debug> {
             closure.as_ref().map(|_| format_args!("<closure>"))
         }

@@ -1,5 +1,5 @@
-//! What programs of rayon's first days use: [`Configuration`] and [`initialize`], both forwarding
-//! to the builder.
+//! The interface of rayon's first versions: [`Configuration`] and [`initialize`]. Both forward to
+//! the builder.
 
 #![allow(deprecated)]
 

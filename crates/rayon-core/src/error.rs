@@ -1,4 +1,4 @@
-//! Why a pool could not be built. The messages are rayon's own, since programs show and compare
+//! Why a pool could not be built. The messages are rayon's own, because programs show and compare
 //! them.
 
 use std::error::Error;

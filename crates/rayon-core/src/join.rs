@@ -1,7 +1,7 @@
 //! `join`: two tasks in a finish of their own.
 //!
-//! The left half runs first, or the right one if the runtime asks for it; both always run. As in
-//! rayon, the left half's panic wins over the right one's, and what the other half returned is
+//! The left half runs first, or the right half if the runtime asks for it. Both always run. As in
+//! rayon, a panic of the left half wins over one of the right half, and the other half's result is
 //! dropped.
 
 use crate::place::Visit;
@@ -11,22 +11,22 @@ use crate::task::Joined;
 use std::marker::PhantomData;
 use std::panic;
 
-/// What [`join_context`] tells a half about how it came to run.
+/// Tells a half of [`join_context`] how it came to run.
 #[derive(Debug)]
 pub struct FnContext {
     migrated: bool,
-    /// About one thread: neither to be sent nor to be shared.
+    /// The context belongs to one thread. It can't be sent or shared.
     _marker: PhantomData<*mut ()>,
 }
 
 impl FnContext {
     /// Whether the closure runs on another thread than the one that called [`join_context`].
     ///
-    /// Parallel iterators ask this to decide how far to split: pieces that move split on, others
-    /// stop after as many levels as the pool's number of threads calls for. It is true for both
-    /// halves if the caller is outside of all pools, as in rayon. Inside it is not the truth about
-    /// a thread that is answered but the same for all halves: whether the runtime wants every
-    /// iterator split as far as it can.
+    /// Parallel iterators use this to decide how far to split. Pieces that moved to another thread
+    /// split further. Others stop after a number of levels that depends on the size of the pool. As
+    /// in rayon, the answer is true for both halves if the caller is outside of all pools. Inside a
+    /// pool the answer says nothing about threads. It is the same for all halves: whether the
+    /// runtime wants every iterator split as far as possible.
     #[inline]
     pub fn migrated(&self) -> bool {
         self.migrated

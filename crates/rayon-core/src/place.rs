@@ -1,26 +1,25 @@
 //! Which logical thread of which pool the running task is on.
 //!
-//! Everything runs on the caller's thread; pools have *logical* threads, which are numbers. A
-//! place, a pool and one of its threads, is kept per real thread and restored when a `Visit` ends,
+//! Everything runs on the caller's thread. Pools have *logical* threads, which are numbers. A place
+//! is a pool and one of its threads. It is kept per real thread and restored when a `Visit` ends,
 //! so within one task the index never changes. Outside of all pools there is no place, and
 //! `current_thread_index` is `None`, as in rayon.
 //!
-//! **Which thread a task is on.** The choice is a schedule that rayon could have made, namely the
-//! one in which every task that can be stolen is stolen: the left half of a join stays on its
-//! parent's thread, while the right half and everything spawned goes to another one. Threads are
-//! taken in turn, skipping those that a suspended task is on. So a body that holds on to the
-//! scratch of its own thread while it spawns never meets a child on the same index, which could not
-//! happen in rayon either. When all are taken (deep nesting), the next in turn serves: rayon's
-//! threads, too, take on other tasks while they wait.
+//! **Which thread a task is on.** The choice is a schedule that rayon could have made: the one in
+//! which every task that can be stolen is stolen. The left half of a join stays on its parent's
+//! thread. The right half and everything spawned goes to another thread. Threads are taken in turn,
+//! skipping those of suspended tasks. So a body may hold on to its thread's scratch memory while it
+//! spawns. It never meets a child on the same index, and neither could it in rayon. When all
+//! threads are taken (deep nesting), the next in turn is used: rayon's threads, too, take on other
+//! tasks while they wait.
 //!
 //! **What that means for scratch memory indexed by thread.** Two tasks with the same index run one
-//! after the other in every schedule in which they have it, but no event orders them here. Slots
-//! that are guarded by locks or are atomic need nothing more. Unguarded slots (`UnsafeCell` indexed
-//! by `current_thread_index`) conflict between any two tasks that are parallel and got the same
-//! index, and the drop-in cannot tell the runtime that their thread orders them. Spreading tasks
-//! over all indices keeps such pairs rare, and keeps real races between tasks visible that a
-//! constant index would make look as if they shared a thread. Broadcasts are exact: task `i` is on
-//! thread `i`.
+//! after the other in every schedule that gives them this index. But no event orders them here.
+//! Slots that are atomic or guarded by locks need nothing more. Unguarded slots (`UnsafeCell`
+//! indexed by `current_thread_index`) conflict between parallel tasks with the same index. The
+//! drop-in cannot tell the runtime that their thread orders them. Spreading tasks over all indices
+//! keeps such pairs rare. A constant index would also hide real races, because all tasks would seem
+//! to share a thread. Broadcasts are exact: task `i` is on thread `i`.
 //!
 //! Nothing here may be inlined into instrumented code (`runtime.rs` says why). Counters are
 //! relaxed: they balance the choice of indices and publish nothing.
@@ -36,12 +35,12 @@ thread_local! {
 
 #[derive(Clone, Copy)]
 struct PoolThread {
-    /// The visit that entered the pool keeps it alive.
+    /// Kept alive by the visit that entered the pool.
     pool: *const Pool,
     thread: usize,
 }
 
-/// The logical threads of a pool, with the number of visits that each has.
+/// The logical threads of a pool, each with its number of visits.
 pub(crate) struct Threads {
     visits: Vec<AtomicUsize>,
     next: AtomicUsize,
@@ -59,9 +58,9 @@ impl Threads {
         self.visits.len()
     }
 
-    /// The next thread in turn that nobody is on, or else the next that is not `current`.
+    /// The next thread in turn without a visitor, or else the next that is not `current`.
     fn choose(&self, current: Option<usize>) -> usize {
-        /// Pools may be declared with thousands of threads.
+        /// The search is limited, because pools may have thousands of threads.
         const LOOK_AT: usize = 64;
 
         let count = self.count();
@@ -76,29 +75,29 @@ impl Threads {
     }
 }
 
-/// A stay on a logical thread. Dropping it leads back to where the visitor was before.
+/// A stay on a logical thread. Dropping it returns to the place before.
 pub(crate) struct Visit<'pool> {
     pool: &'pool PoolRef,
     thread: usize,
     before: Option<PoolThread>,
-    /// A visit belongs to the real thread that it began on.
+    /// A visit belongs to the real thread on which it began.
     here: PhantomData<*const ()>,
 }
 
 impl<'pool> Visit<'pool> {
-    /// To thread `thread` of `pool`.
+    /// Visits thread `thread` of `pool`.
     #[inline(never)]
     pub(crate) fn thread(pool: &'pool PoolRef, thread: usize) -> Visit<'pool> {
         Visit::begin(pool, thread)
     }
 
-    /// To a thread of `pool` other than the current one, if it has several.
+    /// Visits another thread of `pool` than the current one, if the pool has several.
     #[inline(never)]
     pub(crate) fn another_thread(pool: &'pool PoolRef) -> Visit<'pool> {
         Visit::begin(pool, pool.threads().choose(index_in(pool)))
     }
 
-    /// To `pool`, unless the visitor is there already.
+    /// Enters `pool`, unless the running task is in it already.
     #[inline(never)]
     pub(crate) fn pool(pool: &'pool PoolRef) -> Option<Visit<'pool>> {
         match index_in(pool) {
@@ -136,7 +135,7 @@ pub(crate) fn settle(pool: &PoolRef) -> bool {
         return false;
     }
     std::mem::forget(Visit::thread(pool, 0));
-    // The thread stays there until it ends, and the place points to the pool.
+    // The thread stays there until it ends, and its place points to the pool.
     std::mem::forget(pool.clone());
     true
 }

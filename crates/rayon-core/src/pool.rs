@@ -1,19 +1,19 @@
 //! A pool: its logical threads, its handlers, and the global pool.
 //!
 //! Building a pool starts no thread unless the program brings its own (`spawn_handler`,
-//! `build_scoped`); those wait in [`ThreadBuilder::run`](crate::ThreadBuilder::run) until the pool
-//! is dropped, and no work ever reaches them.
+//! `build_scoped`). The program's threads wait in [`ThreadBuilder::run`](crate::ThreadBuilder::run)
+//! until the pool is dropped. They never get work.
 //!
 //! **Handlers** are called once per thread. For logical threads the start handlers run when the
 //! pool is built, as the tasks of one broadcast: parallel to each other, before everything that the
-//! pool does. DIVERGENCE: in rayon they are also parallel to what the builder does next, but each
-//! precedes the work of its own thread, which no task here belongs to; ordering them before
-//! everything misses a race rather than inventing one. The exit handlers run when the pool is
+//! pool does. DIVERGENCE: in rayon they are also parallel to what the builder does next. Each
+//! precedes only the work of its own thread, but here no task belongs to a thread. Ordering them
+//! before everything can miss a race but never invents one. The exit handlers run when the pool is
 //! dropped, as tasks that nothing waits for.
 //!
 //! **The global pool** is built at first use or by `build_global`, whichever comes first, and is
-//! never dropped. If the program's own attempt fails, there is none, and using it panics, as with
-//! rayon.
+//! never dropped. If the program's own attempt fails, there is no global pool, and using it panics,
+//! as with rayon.
 
 use crate::builder::ThreadPoolBuilder;
 use crate::error::{BuildResult, Reason};
@@ -40,7 +40,7 @@ pub(crate) struct Handlers {
 pub(crate) struct Pool {
     threads: Threads,
     handlers: Handlers,
-    /// The threads that exist only as an index, while they count as running.
+    /// The running threads that exist only as an index.
     logical: Mutex<Vec<usize>>,
     dropped: Mutex<bool>,
     on_drop: Condvar,
@@ -66,7 +66,7 @@ impl Pool {
         );
     }
 
-    /// What becomes of a panic that nobody waits for.
+    /// Handles a panic of a task that nobody waits for.
     #[inline(never)]
     pub(crate) fn handle_panic(&self, payload: Box<dyn Any + Send>) {
         struct Abort;
@@ -77,7 +77,7 @@ impl Pool {
             }
         }
 
-        // Also if the handler itself panics.
+        // Abort also if the handler itself panics.
         let abort = Abort;
         if let Some(handler) = &self.handlers.panic {
             handler(payload);
@@ -86,7 +86,7 @@ impl Pool {
     }
 }
 
-/// A shared pool. Its reference count is out of the instrumentation's sight.
+/// A shared pool. The instrumentation does not see its reference count.
 pub(crate) struct PoolRef(mem::ManuallyDrop<Arc<Pool>>);
 
 impl PoolRef {
@@ -146,7 +146,7 @@ impl PoolRef {
         })))
     }
 
-    /// Counts thread `index` among those that exist only as an index.
+    /// Adds thread `index` to those that exist only as an index.
     pub(crate) fn adopt(&self, index: usize) {
         lock(&self.logical).push(index);
     }
@@ -166,7 +166,7 @@ impl PoolRef {
         finish.end();
     }
 
-    /// Lets the pool's real threads go and calls the exit handlers of the logical ones.
+    /// Releases the pool's real threads and calls the exit handlers of the logical ones.
     #[inline(never)]
     pub(crate) fn terminate(&self) {
         *lock(&self.dropped) = true;
@@ -222,19 +222,19 @@ impl Drop for PoolRef {
     }
 }
 
-/// A pool shows itself as an address, which tells two pools apart.
+/// A pool is shown as an address, which tells two pools apart.
 impl fmt::Debug for PoolRef {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         fmt::Pointer::fmt(&*self.0, f)
     }
 }
 
-/// Lets the threads go that there were already for a pool that is not to be.
+/// Releases the threads that were already started if building the pool fails.
 struct Unfinished<'pool>(&'pool PoolRef);
 
 impl Drop for Unfinished<'_> {
     fn drop(&mut self) {
-        // As with rayon, whose threads start at once: a thread that exits has started.
+        // Rayon's threads start at once, so a thread that exits has started. The same holds here.
         self.0.start();
         self.0.terminate();
     }
@@ -262,14 +262,14 @@ pub(crate) fn build_global<S: ThreadSpawn>(builder: ThreadPoolBuilder<S>) -> Bui
             None
         }
     });
-    // Handlers may use the pool, so it has to be the global one by now.
+    // Handlers may use the pool, so it must be the global one by now.
     if let (Ok(()), Some(pool)) = (&result, pool) {
         pool.start();
     }
     result
 }
 
-/// No invariant of these mutexes can be broken by a panic.
+/// Locks a mutex. A panic can't break an invariant here, so poisoning is ignored.
 fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }

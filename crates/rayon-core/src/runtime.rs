@@ -25,7 +25,7 @@ pub(crate) use crate::kinds::{NativeFinishKind as FinishKind, NativeTaskKind as 
 use std::ffi::c_void;
 use std::sync::OnceLock;
 
-/// Set in the answer of `__finishline_attach` if parallel iterators shall split down to single
+/// Set in the answer of `__finishline_attach` if parallel iterators should split down to single
 /// items.
 const SPLIT_FULLY: u32 = 1 << 31;
 
@@ -55,7 +55,7 @@ impl Finish {
         Finish(unsafe { __finishline_finish_begin(kind.number()) })
     }
 
-    /// All tasks of this finish happen before what follows. Finishes of one strand end in the
+    /// Ends the finish: all its tasks happen before what follows. Finishes of one strand end in the
     /// reverse order of their beginnings.
     #[inline(never)]
     pub(crate) fn end(self) {
@@ -82,13 +82,13 @@ pub(crate) fn right_first() -> bool {
     unsafe { __finishline_right_first() != 0 }
 }
 
-/// The number of threads that a pool has if the program does not say. At least 1.
+/// The number of threads of a pool if the program does not set it. At least 1.
 pub(crate) fn logical_threads() -> usize {
     let threads = attached() & !SPLIT_FULLY;
     usize::try_from(threads).map_or(usize::MAX, |threads| threads.max(1))
 }
 
-/// Whether parallel iterators shall split down to single items: see `FnContext::migrated`.
+/// Whether parallel iterators should split down to single items: see `FnContext::migrated`.
 #[inline(never)]
 pub(crate) fn splits_fully() -> bool {
     attached() & SPLIT_FULLY != 0

@@ -1,12 +1,12 @@
 //! `scope` and its kin: a finish that tasks are spawned into.
 //!
-//! A scope's body runs in the strand of its caller; what is spawned into it, by any task and from
-//! inside of any other scope, are tasks of the scope's finish. `scope` runs its body on a thread of
-//! a pool, `in_place_scope` where it is called. FIFO or not is a matter of the order among tasks,
-//! which is no guarantee of rayon's: only the name differs here.
+//! A scope's body runs in the strand of its caller. Everything spawned into the scope is a task of
+//! its finish, no matter which task or which inner scope spawns it. `scope` runs its body on a
+//! thread of a pool, `in_place_scope` where it is called. FIFO concerns only the order among tasks,
+//! which rayon does not guarantee. So FIFO scopes differ only by name here.
 //!
-//! Panics: the body and all tasks run to their end; then the panic that came first is passed on,
-//! the others are dropped.
+//! Panics: the body and all tasks run to their end. Then the first panic is passed on, and the
+//! others are dropped.
 
 use crate::broadcast::{self, BroadcastContext};
 use crate::place::Visit;
@@ -33,13 +33,12 @@ struct ScopeBase<'scope> {
     pool: PoolRef,
     finish: Finish,
     first_panic: Mutex<Option<Box<dyn Any + Send>>>,
-    /// Tasks take the scope and live for `'scope`, which is thus neither to be shortened nor to be
-    /// stretched.
+    /// Tasks take the scope and live for `'scope`, so the lifetime must be invariant.
     #[allow(clippy::type_complexity)]
     marker: PhantomData<Box<dyn FnOnce(&Scope<'scope>) + Send + Sync + 'scope>>,
 }
 
-/// Runs `op` on a thread of the current pool, and returns when all tasks that were spawned into the
+/// Runs `op` on a thread of the current pool. Returns when all tasks that were spawned into the
 /// scope have ended.
 pub fn scope<'scope, OP, R>(op: OP) -> R
 where
@@ -190,7 +189,7 @@ impl ScopeBase<'_> {
             None => first.replace(payload),
             Some(_) => Some(payload),
         };
-        // Dropping a payload runs the program's code.
+        // Dropping a payload runs code of the program.
         drop(first);
         drop(later);
     }

@@ -1,19 +1,20 @@
-//! How a closure becomes a task, and how its result comes back, without a false report.
+//! Makes a closure a task and returns its result, without causing a false report.
 //!
-//! Code here is instantiated in instrumented crates, so every byte that two tasks touch counts as
+//! Code here is instantiated in instrumented crates. So every byte that two tasks touch counts as
 //! shared memory.
 //!
 //! - `Joined` is for tasks whose creator waits for them. It lives in the creator's frame and holds
-//!   the closure and the outcome. The task reads and writes it, and the creator looks again only
-//!   after the finish has ended, which orders the two.
-//! - `detach` is for tasks that run on beside their creator. The creator's frame will not do: after
-//!   the call its bytes serve the creator's next locals, unordered with the task's reading of its
-//!   closure. The closure goes into a heap block that the task itself frees, and freed memory is
-//!   forgotten. For the same reason such closures are always `move`: a captured reference to one of
-//!   the creator's locals would be read from the creator's frame.
+//!   the closure and the outcome. The task reads and writes it. The creator looks again only after
+//!   the finish has ended, which orders the two.
+//! - `detach` is for tasks that run beside their creator. Their closure can't stay in the creator's
+//!   frame: after the call those bytes hold the creator's next locals, which are unordered with the
+//!   task's reads. The closure goes into a heap block that the task itself frees, and freed memory
+//!   is forgotten. For the same reason such closures are always `move`: a captured reference to one
+//!   of the creator's locals would be read from the creator's frame.
 //!
-//! Everything that a task puts on the stack lies below the runtime's frame, through a function
-//! pointer that nothing can inline, and is forgotten when the task ends.
+//! Everything that a task puts on the stack lies below the runtime's frame, because the call goes
+//! through a function pointer that nothing can inline. The runtime forgets that part of the stack
+//! when the task ends.
 
 use crate::runtime::{self, Finish, TaskKind};
 use std::ffi::c_void;
@@ -42,7 +43,7 @@ impl<F: FnOnce() -> R, R> Joined<F, R> {
         unsafe { runtime::task(kind, finish, Self::call, data.cast()) }
     }
 
-    /// What the closure returned, or its panic. Only after the finish has ended.
+    /// The result of the closure, or its panic. Call it only after the finish has ended.
     pub(crate) fn into_outcome(self) -> thread::Result<R> {
         self.outcome
             .expect("the runtime runs the body of a task before it returns")
@@ -57,8 +58,8 @@ impl<F: FnOnce() -> R, R> Joined<F, R> {
     }
 }
 
-/// Runs `closure` as a task that may go on beside its creator. The closure must not unwind: the
-/// process is aborted.
+/// Runs `closure` as a task that may run beside its creator. If the closure unwinds, the process is
+/// aborted.
 #[inline(never)]
 pub(crate) fn detach<F: FnOnce()>(kind: TaskKind, finish: Finish, closure: F) {
     unsafe extern "C" fn call<F: FnOnce()>(data: *mut c_void) {

@@ -1,10 +1,9 @@
 //! [`ThreadPool`], and what a task may ask about the thread it is on.
 //!
-//! A pool's work runs on the thread that asks for it, so `install` is a call. A task never finds
-//! another one waiting: when it runs, everything that was spawned before it has run already. Hence
-//! yielding finds nothing to do and no task is ever pending. A program that yields until its
-//! *parent* or a later sibling has done something waits for ever in this order; that is for the
-//! runtime to notice.
+//! A pool's work runs on the thread that asks for it, so `install` is a call. Everything that was
+//! spawned before a task has run when the task runs. Hence yielding finds nothing to do, and no
+//! task is ever pending. A program that yields until its *parent* or a later sibling has done
+//! something waits for ever in this order. The runtime must notice that.
 
 use crate::broadcast::{self, BroadcastContext};
 #[allow(deprecated)]
@@ -23,12 +22,12 @@ pub struct ThreadPool {
     pool: PoolRef,
 }
 
-/// What [`yield_now`] and [`yield_local`] have done.
+/// The result of [`yield_now`] and [`yield_local`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Yield {
-    /// Ran a task. It does not happen here: there is never one that waits.
+    /// A task was run. This never happens here, because no task ever waits.
     Executed,
-    /// Found no task to run.
+    /// No task was found.
     Idle,
 }
 
@@ -75,7 +74,8 @@ impl ThreadPool {
         place::index_in(&self.pool)
     }
 
-    /// Whether tasks wait for the running task's thread, if that is one of this pool: never.
+    /// Whether tasks wait for the running task's thread, if that thread is in this pool. Always
+    /// false.
     #[inline]
     pub fn current_thread_has_pending_tasks(&self) -> Option<bool> {
         self.current_thread_index().map(|_| false)
@@ -187,7 +187,7 @@ pub fn current_thread_index() -> Option<usize> {
     place::current_index()
 }
 
-/// Whether tasks wait for the running task's thread, if it is in a pool: never.
+/// Whether tasks wait for the running task's thread, if it is in a pool. Always false.
 #[inline]
 pub fn current_thread_has_pending_tasks() -> Option<bool> {
     place::current_index().map(|_| false)
@@ -198,7 +198,7 @@ pub fn yield_now() -> Option<Yield> {
     place::current_index().map(|_| Yield::Idle)
 }
 
-/// Looks for a task of the own thread to run meanwhile, if the caller is in a pool.
+/// Looks for a task of this thread to run meanwhile, if the caller is in a pool.
 pub fn yield_local() -> Option<Yield> {
     place::current_index().map(|_| Yield::Idle)
 }

@@ -1,15 +1,15 @@
 //! The threads of a pool as its builder hands them out, one [`ThreadBuilder`] each.
 //!
 //! By default a thread is only an index. A program's own spawn handler may start a real thread that
-//! calls [`ThreadBuilder::run`]; that thread calls the pool's handlers and waits, but work still
-//! runs on the thread that asks for it. Thread-local state which such a handler sets up is
-//! therefore not there for the work.
+//! calls [`ThreadBuilder::run`]. That thread calls the pool's handlers and waits, but work still
+//! runs on the thread that asks for it. So the work does not see thread-local state that such a
+//! handler sets up.
 //!
-//! `nest` is how `build_scoped` does better: all wrappers run on the calling thread, each inside
-//! the `run` of the one before, and the program's own part inside the last. Thread-local state that
-//! the wrappers set for the time of `run` (the reason why scoped pools are used) is in place. A
-//! wrapper that moves its builder to another thread gets a waiting thread, and one that never calls
-//! `run` is passed over.
+//! `build_scoped` avoids this by `nest`. All wrappers run on the calling thread, each inside the
+//! `run` of the one before, and the program's own part runs inside the last. So thread-local state
+//! that the wrappers set during `run` is in place. That state is the reason why programs use scoped
+//! pools. A wrapper that moves its builder to another thread gets a waiting thread. One that never
+//! calls `run` is skipped.
 
 use crate::pool::PoolRef;
 use std::cell::Cell;
@@ -19,7 +19,7 @@ use std::marker::PhantomData;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::thread::{self, ThreadId};
 
-/// A thread of a pool that is being built, for the one who starts it: see
+/// A thread of a pool under construction, for the code that starts it: see
 /// [`ThreadPoolBuilder::spawn_handler`](crate::ThreadPoolBuilder::spawn_handler).
 pub struct ThreadBuilder {
     pool: PoolRef,
@@ -27,7 +27,7 @@ pub struct ThreadBuilder {
     name: Option<String>,
     stack_size: Option<usize>,
     inner: Option<Arc<Inner>>,
-    /// May go to another thread, but not be shared.
+    /// Can be sent to another thread, but not shared.
     marker: PhantomData<Cell<()>>,
 }
 
@@ -54,7 +54,7 @@ impl ThreadBuilder {
         self.index
     }
 
-    /// The name that the pool's builder gives it.
+    /// The thread's name, if the pool's builder gives one.
     pub fn name(&self) -> Option<&str> {
         self.name.as_deref()
     }
@@ -65,8 +65,8 @@ impl ThreadBuilder {
         self.stack_size
     }
 
-    /// Is this thread until the pool is dropped: calls its start handler, waits, calls its exit
-    /// handler.
+    /// Acts as this thread until the pool is dropped: calls the start handler, waits, calls the
+    /// exit handler.
     #[inline(never)]
     pub fn run(self) {
         self.pool.thread_starts(self.index);
@@ -89,7 +89,8 @@ impl fmt::Debug for ThreadBuilder {
     }
 }
 
-/// How a builder starts its threads. Cannot be named outside, hence not implemented there.
+/// How a builder starts its threads. The trait can't be named outside, so it can't be implemented
+/// there.
 pub trait ThreadSpawn {
     #[doc(hidden)]
     fn spawn(&mut self, thread: ThreadBuilder) -> io::Result<()>;
@@ -116,8 +117,8 @@ impl<F: FnMut(ThreadBuilder) -> io::Result<()>> ThreadSpawn for CustomSpawn<F> {
     }
 }
 
-/// Calls `wrapper` for every thread, each call inside the `run` of the one before, and `innermost`
-/// inside all.
+/// Calls `wrapper` for every thread, each call inside the `run` of the one before. Calls
+/// `innermost` inside all of them.
 pub(crate) fn nest(
     mut threads: std::vec::IntoIter<ThreadBuilder>,
     wrapper: &dyn Fn(ThreadBuilder),
@@ -141,8 +142,8 @@ pub(crate) fn nest(
     rest();
 }
 
-/// What a nested thread calls in its `run`: a closure in the frame of `nest`, taken away before
-/// that frame is left.
+/// The closure that a nested thread calls in its `run`. It lives in the frame of `nest` and is
+/// removed before that frame is left.
 struct Inner {
     thread: ThreadId,
     closure: Mutex<Option<Closure>>,
@@ -172,7 +173,7 @@ impl Inner {
             .take()
     }
 
-    /// Calls the closure, if this is its thread and it is still there.
+    /// Calls the closure, if this is its thread and the closure still exists.
     fn call(&self) -> bool {
         if self.thread != thread::current().id() {
             return false;

@@ -1,5 +1,5 @@
-//! The interface: every item with the signature that programs rely on, and who may be sent, shared
-//! and unwound through.
+//! The interface: the signatures that programs rely on, and which types can be sent, shared and
+//! unwound through.
 //!
 //! The table of markers was taken from rayon-core 1.13.0 by compiling the same questions against
 //! it.
@@ -16,7 +16,7 @@ trait Otherwise {
 
 impl<T: ?Sized> Otherwise for T {}
 
-/// Asks which markers each type has: the inherent constant is found first, if its condition holds.
+/// Asks which markers each type has. The inherent constant is found first, if its condition holds.
 macro_rules! markers {
     ($($type:ty),+ $(,)?) => {
         vec![$((
@@ -129,8 +129,7 @@ fn everything_shows_itself() {
     });
 }
 
-/// What is passed to these functions in rayon's own code and in programs: function items as well as
-/// closures.
+/// Rayon's own code and programs pass function items as well as closures to these functions.
 #[test]
 fn functions_have_their_signatures() {
     let _: fn() -> usize = current_num_threads;

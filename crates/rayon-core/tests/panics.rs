@@ -1,4 +1,4 @@
-//! Panics reach whom they reach with rayon, after everything has run that would have run.
+//! Panics arrive where they arrive with rayon, after everything that would have run has run.
 
 mod recorder;
 

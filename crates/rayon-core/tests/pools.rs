@@ -308,7 +308,7 @@ fn wrappers_that_do_not_run_their_thread_here_do_no_harm() {
     let elsewhere = builder().build_scoped(
         |thread| {
             threads.lock().unwrap().push(thread::spawn(|| thread.run()));
-            // Time for `run` to do what it must not: the work is not for that thread.
+            // Gives `run` time to do something wrong: the work is not for that thread.
             thread::sleep(Duration::from_millis(50));
         },
         |pool| {

@@ -1,5 +1,5 @@
-//! The runtime can ask for parallel iterators that split as far as they can. One test: it is asked
-//! once per process.
+//! The runtime can ask parallel iterators to split as far as possible. There is one test, because
+//! the crate asks once per process.
 
 mod recorder;
 

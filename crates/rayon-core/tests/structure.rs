@@ -1,4 +1,4 @@
-//! The task structure that each construct is told to the runtime as.
+//! The task structure that the runtime hears for each construct.
 
 mod recorder;
 

@@ -1,8 +1,8 @@
-//! The report as one page to keep or to pass on: no scripts, nothing loaded from elsewhere, light
-//! or dark as the reader prefers.
+//! The report as one page to keep or to pass on. It has no scripts, loads nothing from elsewhere,
+//! and is light or dark as the reader prefers.
 //!
 //! An access is shown in its source, and the tasks of a finding as a tree ([`crate::tree`]). In the
-//! two task paths of a finding the common ancestors are dimmed, so that the eye finds the fork.
+//! two task paths of a finding the common ancestors are dimmed, so that the fork is easy to see.
 //!
 //! Invariant: text reaches the page only through [`escape`] or as a literal of this file.
 
@@ -23,7 +23,7 @@ use std::collections::BTreeSet;
 use std::io;
 
 const STYLE: &str = include_str!("html.css");
-/// Names listed on a card before the list is cut short.
+/// The most names listed on a card.
 const NAMES: usize = 24;
 /// Lines of the source shown before and after an access.
 const REACH: u32 = 2;
@@ -96,7 +96,7 @@ fn footer(text: &str) -> String {
     format!("<footer>finishline {version}: {}</footer>\n", escape(text))
 }
 
-/// What was established, then the findings, then what else the answer has.
+/// What was established, then the findings, then the rest of the answer.
 fn answer_body(answer: &Answer, selection: Selection) -> String {
     let mut body = header(answer);
     let shown = answer.findings.len().min(selection.max_findings);
@@ -269,7 +269,7 @@ fn access(lines: &SourceLines, access: &FoundAccess, common: usize) -> String {
     )
 }
 
-/// A place, its text, and the function that it is in.
+/// A place, its text, and the function that contains it.
 fn source(place: &Place, function: Option<&str>) -> String {
     let function = function.map(|function| format!(" in {}", escape(function)));
     format!(
@@ -280,7 +280,7 @@ fn source(place: &Place, function: Option<&str>) -> String {
     )
 }
 
-/// Where a stack is, as far as it is known.
+/// The place of a stack, as far as it is known.
 fn site(stack: &Stack) -> String {
     match (stack.place(), stack.frame()) {
         (Some(place), Some(frame)) if !place.text.is_empty() => {
@@ -293,7 +293,7 @@ fn site(stack: &Stack) -> String {
     }
 }
 
-/// A stack to be opened; empty if it has one frame at most, which is told already.
+/// A stack that can be opened. Empty for at most one frame, which is shown already.
 fn stack(stack: &Stack) -> String {
     if stack.frames.len() <= 1 {
         return String::new();
@@ -308,7 +308,7 @@ fn stack(stack: &Stack) -> String {
     )
 }
 
-/// The lines around a place, the place marked; empty if the source is not known.
+/// The lines around a place, with the place marked. Empty if the source is unknown.
 fn excerpt(lines: &SourceLines, place: Option<&Place>) -> String {
     let Some(place) = place else {
         return String::new();
@@ -324,7 +324,7 @@ fn excerpt(lines: &SourceLines, place: Option<&Place>) -> String {
     let shown = |text: &str| escape(&text.replace('\t', "    "));
     let mut html = String::from("<pre class=\"excerpt\">");
     for (number, text) in near {
-        // Indentation may mix tabs and spaces, so that the least is no boundary of characters.
+        // Indentation may mix tabs and spaces, so the least indent may fall inside a character.
         let text = text.get(indent..).unwrap_or(text);
         let cut = indent.min((place.column as usize).saturating_sub(1));
         let line = if number == place.line {
@@ -353,7 +353,7 @@ fn excerpt(lines: &SourceLines, place: Option<&Place>) -> String {
 }
 
 fn path(task: &Task, common: usize) -> String {
-    // `main` is dimmed like every other common ancestor, unless it is the task itself.
+    // `main` is dimmed like every common ancestor, unless it is the task itself.
     let mut html = match task.steps.is_empty() {
         true => "<span>main</span>".to_owned(),
         false => "<span class=\"common\">main</span>".to_owned(),
@@ -438,7 +438,7 @@ fn processes_card(suite: &Suite) -> String {
     )
 }
 
-/// What leaves kernels undecided, a table of all kernels, remarks, and producers if asked for.
+/// Reasons why kernels are undecided, a table of all kernels, remarks, and producers if asked for.
 fn proof_body(proof: &Proof, selection: Selection) -> String {
     let mut body: String = proof.kernels.iter().map(reasons_card).collect();
     body += &kernels_card(proof);
@@ -452,7 +452,7 @@ fn proof_body(proof: &Proof, selection: Selection) -> String {
     body
 }
 
-/// Why a kernel is not decided, and what would help.
+/// Why a kernel is undecided, and what would help.
 fn reasons_card(kernel: &Kernel) -> String {
     if kernel.reasons.is_empty() {
         return String::new();
@@ -553,7 +553,7 @@ fn code(text: &str) -> String {
     format!("<code>{}</code>", escape(text))
 }
 
-/// Text as HTML, for elements and quoted attributes, with nothing invisible in it.
+/// Text as HTML, for elements and quoted attributes. Invisible characters are escaped.
 pub(crate) fn escape(text: &str) -> String {
     let mut html = String::with_capacity(text.len());
     for c in words::printable(text).chars() {

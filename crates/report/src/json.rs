@@ -1,10 +1,10 @@
-//! The report for scripts. `docs/report.schema.json` is its contract and `docs/report.md` explains
-//! it: a field is added, renamed or dropped there and here together, and in the CHANGELOG.
+//! The report for scripts. `docs/report.schema.json` defines the format and `docs/report.md`
+//! explains it. Change fields there, here and in the CHANGELOG together.
 //!
-//! What answers have in common has one name in all of them; `fin`, `native`, `suite` and `proof`
-//! in the schema say what else each has. Every field is always present; what is absent is `null`.
-//! Lists that the answer cut short say how long they were. Addresses are strings in hexadecimal,
-//! since a 64-bit integer does not fit every JSON reader.
+//! Parts that all answers share have the same names in all of them. `fin`, `native`, `suite` and
+//! `proof` in the schema list the other fields of each. Every field is always present. Missing
+//! values are `null`. Lists that the answer cut short have their full length beside them. Addresses
+//! are hexadecimal strings, because a 64-bit integer does not fit every JSON reader.
 
 use crate::Selection;
 use crate::node::{Node, object};
@@ -54,7 +54,7 @@ pub(crate) fn write_suite(suite: &Suite, out: &mut dyn io::Write) -> io::Result<
         .write(out)
 }
 
-/// What every document begins with.
+/// The beginning of every document.
 pub(crate) fn head() -> Node {
     object! {
         "schema_version": SCHEMA_VERSION,
@@ -149,7 +149,7 @@ fn report(answer: &Answer, selection: Selection) -> Node {
     }
 }
 
-/// Why a process's verdict says no more, and the operations that are not seen.
+/// Why a process's verdict says no more, and the unseen operations.
 fn limits(process: &Process) -> Node {
     object! {
         "because": process.because.map(|limit| object! {
@@ -164,7 +164,7 @@ fn limits(process: &Process) -> Node {
     }
 }
 
-/// The inputs that a proof covers; SARIF has the same.
+/// The inputs that a proof covers. SARIF has the same.
 pub(crate) fn range(proof: &Proof) -> Node {
     Node::list(&proof.range, |bounds: &ParameterRange| {
         object! {
@@ -277,7 +277,7 @@ fn witness(witness: &Witness) -> Node {
     }
 }
 
-/// Counters of loops, and their values.
+/// Counters of loops and their values.
 fn counters<V: Clone + Into<Node>>(counters: &[(String, V)]) -> Node {
     Node::list(counters, |(name, value)| {
         object! { "name": name, "value": value.clone().into() }

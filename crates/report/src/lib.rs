@@ -1,12 +1,12 @@
 //! An answer as text, JSON, SARIF 2.1.0 or HTML.
 //!
-//! This is the only room that knows formats. Each format has one writer for all kinds of answers,
-//! and [`words`] has the phrases that they share. A report adds nothing to the answer and leaves
-//! out nothing silently: a list that is shortened says by how much. All text of the user (names,
-//! paths, source) is hostile until it has been escaped for its format. Cost: linear in the answer.
+//! Only this crate knows formats. Each format has one writer for all kinds of answers, and
+//! [`words`] has the phrases that they share. A report adds nothing to the answer and leaves out
+//! nothing silently: a shortened list says by how much. All text of the user (names, paths, source)
+//! is hostile until it has been escaped for its format. Cost: linear in the answer.
 //!
-//! The tables of `finishline bench` have their own formats, in [`bench`], and so have the checks of
-//! a program, in [`explain`].
+//! The tables of `finishline bench` have their own formats in [`bench`], and the checks of a
+//! program have theirs in [`explain`].
 
 #![forbid(unsafe_code)]
 
@@ -55,12 +55,12 @@ impl Format {
     }
 }
 
-/// How a terminal wants its text; the other formats ignore it.
+/// The style of text on a terminal. The other formats ignore it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Style {
     /// ANSI colours.
     pub color: bool,
-    /// Line drawing and other characters beyond ASCII; without it the report is pure ASCII.
+    /// Line drawing and other characters beyond ASCII. Without it the report is pure ASCII.
     pub unicode: bool,
 }
 
@@ -74,7 +74,7 @@ impl Default for Style {
     }
 }
 
-/// How much of an answer is told.
+/// How much of an answer is written.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Selection {
     /// The most findings.
@@ -124,18 +124,19 @@ pub fn write_suite(
     }
 }
 
-/// Writes what stands below the reports of a command's processes: how many there were of each
+/// Writes the summary below the reports of a command's processes: the number of processes with each
 /// verdict.
 pub fn write_summary(suite: &Suite, style: Style, out: &mut dyn io::Write) -> io::Result<()> {
     text::write_summary(suite, style, out)
 }
 
-/// Writes, as text, how a program failed that was run without checking.
+/// Writes, as text, the failure of a program that was run without checking.
 pub fn write_failure(failure: &Failure, style: Style, out: &mut dyn io::Write) -> io::Result<()> {
     text::write_failure(failure, style, out)
 }
 
-/// A clean process among many is one of a number, whatever status of its own it ended with.
+/// Whether a process is worth reporting on its own. A clean process is only counted, whatever its
+/// exit status.
 fn is_noteworthy(answer: &Answer) -> bool {
     finishline_answer::exit_status::trouble(answer).is_some() && !answer.is_idle()
 }

@@ -1,4 +1,4 @@
-//! Documents of JSON whose objects keep the order in which their fields were added.
+//! JSON documents whose objects keep the order in which their fields were added.
 
 use serde::ser::{Serialize, SerializeMap, Serializer};
 use serde_json::Value;
@@ -9,7 +9,7 @@ pub(crate) enum Node {
     Value(Value),
     List(Vec<Node>),
     Object(Vec<(&'static str, Node)>),
-    /// A field with it is left out of its object.
+    /// A field with this value is left out of its object.
     Absent,
 }
 
@@ -35,7 +35,7 @@ impl Node {
         }
     }
 
-    /// A list, absent if it is empty.
+    /// A list. Absent if it is empty.
     pub(crate) fn unless_empty(list: Vec<Node>) -> Node {
         match list.is_empty() {
             true => Node::Absent,
@@ -43,12 +43,12 @@ impl Node {
         }
     }
 
-    /// The value, absent if there is none.
+    /// The value. Absent if there is none.
     pub(crate) fn if_any(value: Option<impl Into<Node>>) -> Node {
         value.map_or(Node::Absent, Into::into)
     }
 
-    /// A list of what becomes of each.
+    /// A list of the nodes made from these items.
     pub(crate) fn list<T>(items: impl IntoIterator<Item = T>, node: impl FnMut(T) -> Node) -> Node {
         Node::List(items.into_iter().map(node).collect())
     }

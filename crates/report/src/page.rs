@@ -1,8 +1,8 @@
-//! A page of text for a terminal: lines, colours, and texts of the user made safe to show.
+//! A page of text for a terminal: lines, colours, and user text that is safe to show.
 //!
-//! Invariants: every text of the user goes through [`Page::clean`] before it is laid out, so that
-//! no control character reaches the terminal and the columns are those of what is shown; colours
-//! are added after the layout.
+//! Invariants: all user text goes through [`Page::clean`] before the layout. So no control
+//! character reaches the terminal, and columns are those of the text as shown. Colours are added
+//! after the layout.
 
 use crate::{Style, words};
 use anstyle::{AnsiColor, Style as Paint};
@@ -31,7 +31,7 @@ impl Page {
         }
     }
 
-    /// `label: text`, its later lines aligned with the first.
+    /// `label: text`. Further lines are aligned with the first.
     pub(crate) fn labelled(&mut self, indent: &str, label: &str, paint: Paint, text: &str) {
         self.hanging(indent, label, ": ", paint, text);
     }
@@ -65,7 +65,7 @@ impl Page {
         }
     }
 
-    /// A finished line; nothing ends in a space.
+    /// A finished line, without trailing spaces.
     pub(crate) fn line(&mut self, line: &str) {
         self.text += line.trim_end();
         self.text.push('\n');
@@ -83,7 +83,7 @@ impl Page {
         }
     }
 
-    /// What the terminal is shown of a text: printable, and ASCII if it asked for that.
+    /// The text as the terminal shows it: printable, and ASCII if the terminal asked for that.
     pub(crate) fn clean(&self, text: &str) -> String {
         let printable = words::printable(text);
         if self.style.unicode {
@@ -106,7 +106,7 @@ impl Page {
     }
 }
 
-/// The text in lines that fit beside an indentation, broken at spaces; at least one line.
+/// Folds the text at spaces into lines that fit beside an indentation. Returns at least one line.
 pub(crate) fn fold(text: &str, indent: usize) -> Vec<String> {
     let width = LINE.saturating_sub(indent);
     let mut lines = Vec::new();

@@ -1,19 +1,19 @@
-//! Accesses one below the other: where, what, and a detail of each, in straight columns.
+//! Accesses one below the other: the place, the access, and a detail of each, in aligned columns.
 
 use crate::page::{FRAME, LINE, Page, fold};
 
 pub(crate) struct Row {
-    /// What stands before it, and before its second line if it needs one.
+    /// The text before the row, and before its second line if it needs one.
     pub(crate) lead: String,
     pub(crate) below: &'static str,
     pub(crate) position: String,
     pub(crate) what: String,
-    /// By which task it was made, for which counters, and the like.
+    /// The task that made the access, the values of counters, and the like.
     pub(crate) detail: String,
 }
 
 impl Page {
-    /// The lines that hold the two accesses of a race together: of the first, below it, of the
+    /// The lines that connect the two accesses of a race: beside the first, below it, beside the
     /// second.
     pub(crate) fn frame(&self) -> [&'static str; 3] {
         match self.style.unicode {
@@ -22,8 +22,8 @@ impl Page {
         }
     }
 
-    /// Rows with their columns aligned. If one would be too long, all details go on lines of their
-    /// own, and if that is not enough, all accesses too.
+    /// Rows with aligned columns. If one would be too long, all details go on lines of their own.
+    /// If that is not enough, so do all accesses.
     pub(crate) fn rows(&mut self, rows: &[Row]) {
         let cleaned: Vec<[String; 3]> = rows
             .iter()

@@ -1,20 +1,20 @@
-//! The report for code hosts and editors: SARIF 2.1.0, the part of it that an answer needs.
+//! The report for code hosts and editors: the part of SARIF 2.1.0 that an answer needs.
 //!
-//! A finding is a result at its first access. The message links to the second access, since viewers
-//! show only related locations that a message links to; where the task was created, the join, locks
-//! and the origin of the object are related locations too. Accesses of a process have stacks, and a
-//! code flow from the creation of their task. What leaves a kernel undecided is a result at the
-//! place that would have to change, and so is a remark. A clean answer is a run without results. A
-//! place that is not known is a logical location alone. Regions have a start only: the text of a
-//! place is folded to one line, so it is told in messages and not claimed to be the region's
+//! A finding is a result at its first access. The message links to the second access, because
+//! viewers show only related locations that a message links to. The creation of the task, the join,
+//! locks and the origin of the object are related locations too. Accesses of a process have stacks,
+//! and a code flow from the creation of their task. A reason why a kernel is undecided is a result
+//! at the place that would have to change. A remark is a result too. A clean answer is a run
+//! without results. An unknown place is only a logical location. Regions have only a start. The
+//! text of a place is folded to one line, so it appears in messages but not as the region's
 //! snippet.
 //!
-//! One log has one run, however many processes there were, since code hosts take one run a tool:
-//! each process is an invocation, and a result says by its provenance which one it comes from.
+//! One log has one run for any number of processes, because code hosts take one run a tool. Each
+//! process is an invocation, and the provenance of a result names its invocation.
 //!
 //! [SARIF 3.11.5]: braces in a message are doubled. [SARIF 3.11.6]: brackets in a link's text have
 //! a backslash before them. [SARIF 3.27.23]: either every result says whether it is suppressed, or
-//! none does. What is absent is left out.
+//! none does. Missing values are left out.
 
 use crate::Selection;
 use crate::json::range;
@@ -65,7 +65,7 @@ pub(crate) fn write_suite(suite: &Suite, out: &mut dyn io::Write) -> io::Result<
     log(&suite.answers, rules, Selection::default(), properties).write(out)
 }
 
-/// The rules of a log are those that its kind of answers can break.
+/// A rule. A log lists the rules that its kind of answers can break.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Rule {
     Race,
@@ -165,7 +165,7 @@ impl Rule {
         }
     }
 
-    /// What to do about it, `in_process` or in Fin.
+    /// What to do about a finding, in a process or in Fin.
     const fn help(self, in_process: bool) -> &'static str {
         match (self, in_process) {
             (Rule::Race, true) => {
@@ -227,7 +227,7 @@ fn log(answers: &[Answer], rules: &[Rule], selection: Selection, properties: Nod
     for (index, answer) in answers.iter().enumerate() {
         let log = Log { answer, index };
         for finding in answer.suppressed.iter().flat_map(|some| &some.findings) {
-            // By a file, not by a remark in the source.
+            // Suppressed by a file, not by a remark in the source.
             let external = Node::List(vec![object! { "kind": "external" }]);
             results.push(log.pair(finding).with(object! { "suppressions": external }));
         }
@@ -273,7 +273,7 @@ fn invocation(answer: &Answer) -> Node {
     }
 }
 
-/// What was asked and established. It belongs to the run, or to the invocation of a process.
+/// The question and what was established. It belongs to the run, or to the invocation of a process.
 fn properties(answer: &Answer) -> Node {
     let program = object! { "program": &answer.program };
     let asked = match &answer.about {
@@ -468,7 +468,7 @@ impl Log<'_> {
     }
 }
 
-/// The second access, the creation, the join, the locks, and where the object is from.
+/// The second access, the creation, the join, the locks, and the origin of the object.
 fn related(finding: &Finding, of_second: &str) -> Vec<Node> {
     let mut related = vec![access(2, &finding.second, of_second, Some(SECOND_ACCESS))];
     let mut relate = |place: Option<&Place>, text: &str| {
@@ -533,7 +533,7 @@ fn shown(stack: &Stack, text: &str, id: Option<u32>) -> Node {
     location(stack.place(), text, function, id)
 }
 
-/// A place, as far as it is known, and what is said about it.
+/// A place, as far as it is known, and a text about it.
 fn location(place: Option<&Place>, text: &str, function: Option<&str>, id: Option<u32>) -> Node {
     object! {
         "id": Node::if_any(id),
@@ -559,7 +559,7 @@ fn stack(of: &str, stack: &Stack) -> Node {
     }
 }
 
-/// From the creation of an access's task to the access.
+/// The steps from the creation of an access's task to the access.
 fn flow(number: u32, access: &FoundAccess, by: &str) -> Node {
     let steps = access.task.iter().flat_map(|task| &task.steps);
     let created = steps.filter_map(|step| {
@@ -585,8 +585,8 @@ fn link(text: &str, location: u32) -> String {
     format!("[{text}]({location})")
 }
 
-/// A path as a URI reference: relative paths stay relative. Everything but unreserved characters
-/// and `/` is encoded, a colon above all, which would make the first name look like a scheme.
+/// A path as a URI reference. Relative paths stay relative. Everything except unreserved characters
+/// and `/` is encoded. An unencoded colon would make the first name look like a scheme.
 fn uri(path: &str) -> String {
     let mut uri = String::new();
     if path.starts_with('/') {

@@ -1,9 +1,9 @@
-//! The report for a person at a terminal: findings, what ended the run, watched accesses; of a
-//! proof remarks and kernels. Last comes always what was established, with what guarantee, and what
-//! would establish more.
+//! The report for a person at a terminal: findings, the event that ended the run, watched accesses.
+//! For a proof: remarks and kernels. The last part always says what was established, with which
+//! guarantee, and what would establish more.
 //!
 //! Lines are folded at [`LINE`](crate::page::LINE) columns. Commands and stack frames stay in one
-//! piece, to be copied or clicked, and so do words longer than a line.
+//! piece, so that they can be copied or clicked. Words longer than a line stay in one piece too.
 
 use crate::bench::seconds;
 use crate::page::{BOLD, DIM, FRAME, GREEN, LABEL, Page, RED, YELLOW, fold};
@@ -24,9 +24,9 @@ use finishline_answer::verdict::Verdict;
 use std::collections::BTreeSet;
 use std::io;
 
-/// Names listed before a list is cut short.
+/// The most names in a list.
 const NAMES: usize = 12;
-/// Reasons of a kernel, and remarks, before a list is cut short.
+/// The most reasons of a kernel, and the most remarks, in a list.
 const LISTED: usize = 12;
 
 pub(crate) fn write(
@@ -63,7 +63,7 @@ pub(crate) fn write_summary(
     out.write_all(page.text.as_bytes())
 }
 
-/// A failure of a program that was only run.
+/// Writes the failure of a program that was only run.
 pub(crate) fn write_failure(
     failure: &Failure,
     style: Style,
@@ -85,7 +85,7 @@ fn paint_of(verdict: Verdict) -> Paint {
     }
 }
 
-/// Where, what, and a detail.
+/// The place, the access, and a detail.
 fn row(lead: &str, below: &'static str, place: &Place, what: String, detail: String) -> Row {
     Row {
         lead: lead.to_owned(),
@@ -188,7 +188,7 @@ impl Page {
         self.replay(&witness.replay);
     }
 
-    /// A command stays in one piece.
+    /// Adds a command, in one piece.
     fn replay(&mut self, command: &str) {
         if !command.is_empty() {
             let command = self.clean(command);
@@ -218,7 +218,7 @@ impl Page {
         self.rows(&rows);
     }
 
-    /// An access of a process: where, what, the source, by which task, and its stack.
+    /// An access of a process: place, access, source, task, and stack.
     fn stacked(&mut self, number: u32, [lead, below]: [&str; 2], access: &FoundAccess, by: &str) {
         let (lead, below) = (self.painted(FRAME, lead), self.painted(FRAME, below));
         let (site, what) = (task::site(&access.stack), pair::access(access));
@@ -237,7 +237,7 @@ impl Page {
         self.stack(&format!("  {below}     "), &access.stack);
     }
 
-    /// One line a frame; lines stay whole, to be clicked.
+    /// One line for each frame. Lines are not folded, so that they can be clicked.
     fn stack(&mut self, indent: &str, stack: &Stack) {
         for line in task::stack(stack) {
             let line = self.clean(&line);
@@ -245,7 +245,7 @@ impl Page {
         }
     }
 
-    /// How many pairs and racing locations there are besides those shown.
+    /// The number of pairs and racing locations besides those shown.
     fn in_all(&mut self, answer: &Answer, shown: usize) {
         let before = self.text.len();
         if let Some(more) = words::more(answer, shown) {
@@ -354,7 +354,7 @@ impl Page {
         self.rows(&rows);
     }
 
-    /// A line for each kernel, in straight columns, and below it why it is not decided.
+    /// A line for each kernel, in aligned columns, and below it why it is undecided.
     fn kernels(&mut self, proof: &Proof) {
         let labels: Vec<String> = (proof.kernels.iter())
             .map(|kernel| self.clean(&proof::kernel(kernel)))

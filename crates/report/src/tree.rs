@@ -1,9 +1,9 @@
 //! The tasks of a finding as a small tree, drawn as SVG for a page.
 //!
-//! One row a task, as in a listing of folders: `main`, the tasks that both accesses have in common,
-//! then those of (1), then those of (2), each ending in its access. The last row is the join that
-//! comes too late; a dashed line leads to it from the task that it waits for. A row is as wide as
-//! its text, so that text keeps its size on a narrow screen, where the drawing scrolls.
+//! There is one row for each task, as in a listing of folders: `main`, the common tasks, then those
+//! of (1), then those of (2), each ending in its access. The last row is the join that comes too
+//! late. A dashed line leads to it from the task that it waits for. A row is as wide as its text.
+//! So the text keeps its size on a narrow screen, where the drawing scrolls.
 
 use crate::html::escape;
 use crate::words::task::skipped;
@@ -11,16 +11,16 @@ use crate::words::{finding as pair, task as words};
 use finishline_answer::finding::Finding;
 use finishline_answer::task::{Created, Step, Task, WhyParallel};
 
-/// Pixels from row to row, from level to level, and to the first of each.
+/// Pixels between rows, between levels, and before the first of each.
 const ROW: usize = 24;
 const LEVEL: usize = 20;
 const MARGIN: usize = 14;
-/// Pixels that a character takes at most.
+/// The most pixels that a character takes.
 const CHARACTER: usize = 8;
-/// Steps in a row before the middle is left out, and how many are shown before and after it.
+/// The most steps in a row before the middle is left out, and the steps shown before and after it.
 const LONGEST: usize = 5;
 const SHOWN: usize = 2;
-/// Characters of a label before it is cut.
+/// The most characters of a label.
 const LONGEST_LABEL: usize = 44;
 
 struct Row {
@@ -37,7 +37,7 @@ enum Mark {
     Join,
 }
 
-/// The drawing; none if the tasks are not known.
+/// The drawing. None if the tasks are unknown.
 pub(crate) fn draw(finding: &Finding) -> Option<String> {
     let (first, second) = (finding.first.task.as_ref()?, finding.second.task.as_ref()?);
     let why = finding.why.as_ref()?;
@@ -85,7 +85,7 @@ impl Tree {
         self.rows.push(Row { level, label, mark });
     }
 
-    /// Rows for tasks inside each other below this level; the level of the innermost.
+    /// Adds rows for nested tasks below this level. Returns the level of the innermost.
     fn steps(&mut self, mut level: usize, steps: &[Step], why: &WhyParallel) -> usize {
         let culprit = why.task.steps.last();
         for (index, step) in steps.iter().enumerate() {
@@ -179,7 +179,7 @@ fn drawn(row: &Row, x: usize, y: usize) -> String {
     )
 }
 
-/// Whether two steps create the same task: a path may end within the tasks of a step.
+/// Whether two steps create the same task. A path may end within the tasks of a step.
 fn creates_same(one: &Step, another: &Step) -> bool {
     match (&one.created, &another.created) {
         (Created::Nested(parts), Created::Nested(others)) => {

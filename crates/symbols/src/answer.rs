@@ -1,4 +1,4 @@
-//! What decides the verdict about a process, read from its findings.
+//! The facts that decide the verdict about a process, read from its findings.
 //!
 //! The runtime counts the conflicts that locks and atomics order.
 
@@ -43,7 +43,7 @@ mod tests {
     use finishline_model::kinds::NativeTaskKind;
     use serde_json::{Value, json};
 
-    /// The file of a run in which nothing was found.
+    /// The file of a run without findings.
     fn clean() -> Value {
         let main = ListedTask {
             id: 0,
@@ -62,7 +62,7 @@ mod tests {
         serde_json::from_str(&file.text()).expect("JSON")
     }
 
-    /// Replaces fields, those of objects one by one.
+    /// Replaces fields. Objects are merged field by field.
     fn change(value: &mut Value, changes: &Value) {
         for (field, new) in changes.as_object().expect("an object") {
             match new.is_object() && value[field].is_object() {

@@ -1,5 +1,5 @@
-//! The debug information of an ELF file as `gimli` reads it. All sections are copied to memory:
-//! what is looked for may be anywhere in them.
+//! The debug information of an ELF file, read by `gimli`. All sections are copied to memory,
+//! because a search may need any part of them.
 
 use gimli::{Dwarf, EndianRcSlice, RunTimeEndian};
 use object::{Object, ObjectSection, ReadCache};
@@ -8,7 +8,7 @@ use std::rc::Rc;
 
 pub(crate) type Slice = EndianRcSlice<RunTimeEndian>;
 
-/// A file to be read in parts; none if it is no plain file.
+/// Opens a file to be read in parts. None if it is no plain file.
 pub(crate) fn open(path: &str) -> Option<ReadCache<File>> {
     let is_file = std::fs::metadata(path).ok()?.is_file();
     is_file

@@ -1,10 +1,10 @@
-//! The findings of an instrumented process, read and checked.
+//! Reads and checks the findings of an instrumented process.
 //!
-//! The format is [`finishline_model::findings`]. The file comes from a process that may have
-//! crashed, been killed or written over its own memory, so nothing in it is believed. [`parse`]
-//! refuses a file of another format or version, and one that names a stack, task or finish that
-//! does not exist, lists an id twice, or has a task that does not descend from `main`. Code behind
-//! it can follow ids without asking. Cost: linear in the file.
+//! The format is [`finishline_model::findings`]. The process may have crashed, been killed or
+//! overwritten its own memory, so nothing in the file is believed. [`parse`] refuses a file of
+//! another format or version. It also refuses a file that names a missing stack, task or finish,
+//! lists an id twice, or has a task that does not descend from `main`. Later code can follow ids
+//! without further checks. Cost: linear in the file.
 
 use finishline_model::findings::{FindingsFile, ListedFinish, ListedObject, ListedTask, Parsed};
 use finishline_model::kinds::NativeTaskKind;
@@ -14,7 +14,7 @@ use std::fmt;
 use std::ops::Deref;
 use std::path::Path;
 
-/// Files larger than this are refused: pairs are limited in number, so no honest file comes near.
+/// The largest file that is read. The number of pairs is limited, so no honest file comes near.
 const LARGEST: u64 = 1 << 30;
 
 /// A findings file, checked.
@@ -33,7 +33,7 @@ impl Deref for Findings {
     }
 }
 
-/// A value as serde's parser has it.
+/// A value from serde's parser.
 #[derive(Clone, Copy)]
 struct ParsedJson<'a>(&'a Value);
 
@@ -64,7 +64,7 @@ impl Parsed for ParsedJson<'_> {
     }
 }
 
-/// Findings that can't be used, and why.
+/// Why findings can't be used.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Unusable {
     pub why: String,
@@ -131,12 +131,12 @@ impl Findings {
         index.map(|index| &self.finishes[*index])
     }
 
-    /// Whether anything was parallel that was heard of.
+    /// Whether anything in the recorded run was parallel.
     pub fn has_parallelism(&self) -> bool {
         self.drop_in || self.threads > 0
     }
 
-    /// The tasks from `main`'s child down to this one; empty for `main`.
+    /// The tasks from `main`'s child down to this one. Empty for `main`.
     pub fn path(&self, task: u64) -> Vec<&ListedTask> {
         let parent = |task: &&ListedTask| self.task(task.parent);
         let chain = std::iter::successors(self.task(task), parent);
@@ -247,7 +247,7 @@ mod tests {
     };
     use serde_json::json;
 
-    /// A file with one of everything.
+    /// A file with one entry of each kind.
     fn small() -> Value {
         let object = ListedObject::Unknown {};
         let synchroniser = |kind| ListedSynchroniser {
@@ -310,7 +310,7 @@ mod tests {
         serde_json::from_str(&file.text()).expect("JSON")
     }
 
-    /// Everything that the writer can say is read back as it was.
+    /// Everything that the writer can write is read back unchanged.
     #[test]
     fn what_is_written_is_read() {
         let mut value = small();
@@ -335,7 +335,7 @@ mod tests {
             let told = why.contains(&format!("version {version} ")) && why.contains(age);
             assert!(told, "{why}");
         }
-        // As the first version was.
+        // The first version looked like this.
         value["format"] = json!(1);
         assert!(why(&value).contains("older"), "{}", why(&value));
         for foreign in [json!("SARIF"), json!(null), json!(-1)] {

@@ -1,24 +1,24 @@
-//! What to call a function, and whose it is.
+//! The readable name of a function, and the owner of its code.
 //!
-//! Symbols of both of Rust's mangling schemes become readable paths without hashes. Whose code it
-//! is decides where the user looks and what a stack leaves out. The file says it best, since a
-//! generic function of a library is compiled into whoever uses it: the standard library's files lie
-//! below `/rustc/…/library`, packages' below cargo's registry or its git checkouts. Without such a
-//! file, the crate at the front of the symbol decides.
+//! Symbols of both of Rust's mangling schemes become readable paths without hashes. The owner of
+//! the code decides where the user looks and what a stack leaves out. The file is the best
+//! evidence, because a generic function of a library is compiled into the crate that uses it. Files
+//! of the standard library lie below `/rustc/…/library`, those of packages below cargo's registry
+//! or its git checkouts. Without such a file, the crate at the front of the symbol decides.
 
 use finishline_answer::task::Origin;
 
 const STANDARD: [&str; 5] = ["std", "core", "alloc", "proc_macro", "test"];
-/// With the runtime, which rayon's stand-in starts each task by.
+/// Includes the runtime, by which rayon's stand-in starts each task.
 const RAYON: [&str; 3] = ["rayon", "rayon_core", "finishline_native"];
 
-/// A demangled name without hashes, closures written alike whichever scheme they come from.
+/// The demangled name without hashes. Closures look the same in both schemes.
 pub(crate) fn demangled(symbol: &str) -> String {
     let name = format!("{:#}", rustc_demangle::demangle(symbol));
     name.replace("{{closure}}", "{closure}")
 }
 
-/// Whose function this is.
+/// The owner of a function.
 pub(crate) fn origin(function: &str, file: Option<&str>) -> Origin {
     if let Some(origin) = file.and_then(by_file) {
         return origin;
@@ -27,7 +27,7 @@ pub(crate) fn origin(function: &str, file: Option<&str>) -> Origin {
         Some(name) if RAYON.contains(&name) => Origin::Rayon,
         Some(name) if STANDARD.contains(&name) => Origin::Std,
         Some(_) => Origin::User,
-        // Line tables alone may name an inlined function without its path.
+        // Line tables alone may give an inlined function without its path.
         None => match file.filter(|file| file.ends_with(".rs")) {
             Some(file) if file.split('/').any(is_of_rayon) => Origin::Rayon,
             Some(_) => Origin::User,
@@ -42,7 +42,7 @@ fn by_file(file: &str) -> Option<Origin> {
     }
     let after = |marker: &str| file.split_once(marker).map(|(_, rest)| rest.split('/'));
     let package = if let Some(mut parts) = after("/registry/src/") {
-        // The index's name, then `package-1.2.3`.
+        // The name of the index, then `package-1.2.3`.
         unversioned(parts.nth(1)?)
     } else {
         // `repository-hash`.
@@ -58,14 +58,14 @@ fn by_file(file: &str) -> Option<Origin> {
     })
 }
 
-/// Whether a file is one of the standard library or of a package inside it.
+/// Whether a file belongs to the standard library or to a package inside it.
 pub(crate) fn is_standard(file: &str) -> bool {
     (file.starts_with("/rustc/") && file.contains("/library/"))
         || file.contains("/rustlib/src/rust/library/")
         || file.starts_with("/rust/deps/")
 }
 
-/// Whether a folder is that of one of rayon's packages.
+/// Whether a folder belongs to one of rayon's packages.
 fn is_of_rayon(folder: &str) -> bool {
     matches!(unversioned(folder), "rayon" | "rayon-core")
 }
@@ -78,12 +78,11 @@ fn unversioned(package: &str) -> &str {
     version.map_or(package, |(at, _)| &package[..at])
 }
 
-/// The crate of a path; none for a name that is no path, as those of C. A method of a trait is the
-/// code of whoever wrote the implementation: the type's crate, unless the type is of the standard
-/// library.
+/// The crate of a path. None for names without a path, such as those of C. A trait's method belongs
+/// to the crate of its type, or to the trait's crate if the type is of the standard library.
 fn crate_of(function: &str) -> Option<&str> {
     let Some(inside) = function.strip_prefix('<') else {
-        // Paths among the generic arguments are those of other functions.
+        // Paths among the generic arguments belong to other functions.
         let name = function.split('<').next().unwrap_or(function);
         return first_crate(name);
     };
@@ -97,7 +96,7 @@ fn crate_of(function: &str) -> Option<&str> {
     }
 }
 
-/// Where ` as ` stands that separates the type from the trait.
+/// The position of the ` as ` that separates the type from the trait.
 fn top_level_as(inside: &str) -> Option<usize> {
     let mut from = 0;
     loop {
@@ -129,7 +128,7 @@ fn first_crate(path: &str) -> Option<&str> {
     }
 }
 
-/// The method of rayon's public interface that a function of rayon is; none for its inner works.
+/// The method of rayon's public interface that a function implements. None for rayon's internals.
 pub(crate) fn method(function: &str) -> Option<String> {
     const INNER: [&str; 5] = ["plumbing", "registry", "job", "unwind", "task"];
     let path = skeleton(function);
@@ -149,7 +148,7 @@ pub(crate) fn last_part(function: &str) -> String {
     last.unwrap_or(&path).to_owned()
 }
 
-/// The path without generic arguments; of an implementation, the trait's: `a::Trait::f` of
+/// The path without generic arguments. For an implementation, the trait's path: `a::Trait::f` for
 /// `<b::T<U> as a::Trait<V>>::f::<W>`.
 fn skeleton(function: &str) -> String {
     let Some(inside) = function.strip_prefix('<') else {
@@ -163,13 +162,13 @@ fn skeleton(function: &str) -> String {
     without_generics(owner) + &without_generics(&inside[end + 1..])
 }
 
-/// Where the bracket closes that was opened before this text.
+/// The position of the bracket that closes one opened before this text.
 fn closing(inside: &str) -> Option<usize> {
     let mut depth = 1usize;
     for (at, c) in inside.char_indices() {
         match c {
             '<' => depth += 1,
-            // The arrow of a function's type closes nothing.
+            // The arrow of a function type closes no bracket.
             '>' if !inside[..at].ends_with('-') => depth -= 1,
             _ => {}
         }
@@ -180,7 +179,7 @@ fn closing(inside: &str) -> Option<usize> {
     None
 }
 
-/// The path with everything in angle brackets left out.
+/// The path without everything in angle brackets.
 fn without_generics(path: &str) -> String {
     let (mut kept, mut rest) = (String::new(), path);
     while let Some((before, inside)) = rest.split_once('<') {

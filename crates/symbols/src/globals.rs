@@ -1,8 +1,8 @@
 //! The global variable that an address belongs to: its symbol, and the line that defines it.
 //!
-//! The symbol table gives name, start and size; the definition's line needs full debug information,
-//! in which it is looked for unit by unit until a variable at the symbol's address is found. Both
-//! are read only when a report needs them.
+//! The symbol table gives name, start and size. The line of the definition needs full debug
+//! information. It is searched unit by unit for a variable at the symbol's address. Both are read
+//! only when a report needs them.
 
 use crate::debug_information::{self, Slice};
 use crate::function_names::demangled;
@@ -10,13 +10,13 @@ use gimli::{AttributeValue, Dwarf, Reader, Unit};
 use object::{Object, ObjectSymbol, SymbolKind};
 use std::path::{Path, PathBuf};
 
-/// A variable as the file that holds it describes it.
+/// A variable, as described by the file that contains it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Global {
     pub(crate) name: String,
     pub(crate) address: u64,
     pub(crate) size: u64,
-    /// Its file and line, if debug information has them.
+    /// The file and line of the definition, if debug information has them.
     pub(crate) defined: Option<(String, u32)>,
 }
 
@@ -38,7 +38,7 @@ pub(crate) fn find(path: &str, address: u64) -> Option<Global> {
     })
 }
 
-/// A symbol without what optimisation adds to that of a variable that it takes apart: `.0`, `.1`.
+/// The symbol without `.0`, `.1` and so on. Optimisation adds these when it splits a variable.
 fn written(symbol: &str) -> &str {
     match symbol.rsplit_once('.') {
         Some((written, part)) if part.bytes().all(|byte| byte.is_ascii_digit()) => written,
@@ -76,7 +76,7 @@ fn definition(dwarf: &Dwarf<Slice>, address: u64) -> gimli::Result<Option<(Strin
     Ok(None)
 }
 
-/// The address, if the expression is nothing but one.
+/// The address, if the expression is only an address.
 fn starts_at(
     unit: &Unit<Slice>,
     expression: gimli::Expression<Slice>,

@@ -1,5 +1,5 @@
-//! From the findings of an instrumented process to what a report says: functions, lines, tasks,
-//! objects, the verdict.
+//! From the findings of an instrumented process to the contents of a report: functions, lines,
+//! tasks, objects, the verdict.
 //!
 //! ```text
 //!  findings file ─ findings ─┬─ modules, function_names, sources   addresses as frames
@@ -9,9 +9,9 @@
 //!  executable ───── locked ──── unseen                              unseen atomic operations
 //! ```
 //!
-//! [`read`] refuses a file that is damaged; [`symbolise`] never fails: what debug information does
-//! not tell stays untold. Cost: linear in the file, plus one look into the debug information for
-//! each address.
+//! [`read`] refuses a damaged file. [`symbolise`] never fails: facts that debug information lacks
+//! are left out. Cost: linear in the file, plus one look into the debug information for each
+//! address.
 
 #![forbid(unsafe_code)]
 
@@ -48,29 +48,30 @@ use modules::Modules;
 use std::path::Path;
 use tasks::Tasks;
 
-/// What the findings do not know about the run.
+/// Facts about the run that the findings do not contain.
 #[derive(Clone, Debug, Default)]
 pub struct Question<'a> {
-    /// Paths of files below it are told relative to it; the process's own directory if empty.
+    /// Paths of files below this directory are relative to it. If empty, the process's own
+    /// directory is used.
     pub directory: &'a str,
-    /// The program as the user knows it; the executable's path if empty.
+    /// The user's name for the program. If empty, the executable's path is used.
     pub program: &'a str,
     /// The test that the process ran.
     pub test: Option<&'a str>,
-    /// The command that shows the same again.
+    /// The command that repeats the result.
     pub replay: &'a str,
     /// How the process failed, in a sentence.
     pub failure: Option<&'a str>,
     /// The exit status that it ended with.
     pub status: u8,
     pub suppressions: Option<&'a Suppressions>,
-    /// What the instrumentation left out of the program.
+    /// The operations that the instrumentation left out of the program.
     pub unseen: Unseen,
 }
 
-/// What the run showed, in the user's words.
+/// Describes the result of the run in the user's words.
 pub fn symbolise(findings: &Findings, question: &Question) -> Answer {
-    // A run that the runtime ended has not failed by itself.
+    // If the runtime ended the run, the program itself has not failed.
     let failure = question.failure.filter(|_| findings.stopped.is_none());
     let mut teller = Teller::new(findings, question);
     let mut pairs: Vec<Finding> = Vec::with_capacity(findings.races.len());
@@ -116,18 +117,18 @@ pub fn symbolise(findings: &Findings, question: &Question) -> Answer {
     answer
 }
 
-/// The answer about a process that left no findings: nothing is known.
+/// The answer for a process that left no findings: nothing is known.
 pub fn unheard(question: &Question) -> Answer {
     let facts = ProcessFacts {
         failed: question.failure.is_some(),
-        // Whether something was parallel is not known. The missing findings matter more.
+        // Whether anything was parallel is unknown. The missing findings matter more.
         parallel: true,
         ..ProcessFacts::default()
     };
     told(question, &facts, question.failure)
 }
 
-/// What the facts establish, without any findings.
+/// The answer that the facts establish, without any findings.
 fn told(question: &Question, facts: &ProcessFacts, failure: Option<&str>) -> Answer {
     let established = rules::process(facts);
     Answer {
@@ -158,7 +159,7 @@ fn told(question: &Question, facts: &ProcessFacts, failure: Option<&str>) -> Ans
     }
 }
 
-/// The pairs to report, and those that the user does not want to hear of.
+/// Splits the pairs into those to report and those that the user suppresses.
 fn sorted(
     findings: Vec<Finding>,
     suppressions: Option<&Suppressions>,
@@ -181,8 +182,8 @@ fn sorted(
     (reported, Some(suppressed))
 }
 
-/// What entries can say about an access: the frame that is shown and those further in, each by its
-/// whole path and by the ends of it.
+/// The names of an access that an entry can match: the frame that is shown and those further in,
+/// each by its whole path and by each suffix of the path.
 fn accessed(stack: &Stack) -> Vec<Accessed<'_>> {
     let shown = stack.shown.map_or(0, |shown| shown + 1);
     let frames = stack.frames.iter().take(shown);
@@ -197,21 +198,21 @@ fn accessed(stack: &Stack) -> Vec<Accessed<'_>> {
     entries.collect()
 }
 
-/// The function as the user wrote it: a closure is a part of the function around it.
+/// The function as the user wrote it. A closure belongs to the function around it.
 fn written_function(function: &str) -> &str {
     function
         .find("::{closure")
         .map_or(function, |at| &function[..at])
 }
 
-/// A path, and what follows each `::` in it.
+/// A path, and the part after each `::` in it.
 fn ends(path: &str) -> impl Iterator<Item = &str> {
     let ends = path.match_indices("::").map(|(at, _)| &path[at + 2..]);
     std::iter::once(path).chain(ends)
 }
 
-/// A name of an entry has no colon, so a global variable goes by the last part of its path; other
-/// objects have no name.
+/// The name that an entry can match. Names in entries have no colon, so a global variable goes by
+/// the last part of its path. Other objects have no name.
 fn named(location: &Location) -> Named {
     let name = match location {
         Location::Bytes(Bytes {
@@ -305,7 +306,7 @@ impl<'f> Teller<'f> {
         }
     }
 
-    /// The source around the accesses, and around where the run was stopped.
+    /// The source around the accesses, and around the place where the run was stopped.
     fn lines(&mut self, findings: &[Finding], stopped: Option<&Stopped>) -> SourceLines {
         let accesses = findings
             .iter()
@@ -334,7 +335,7 @@ impl<'f> Teller<'f> {
         }
     }
 
-    /// What an address belongs to.
+    /// The object that an address belongs to.
     fn object(&mut self, object: &ListedObject, address: u64) -> Object {
         match *object {
             ListedObject::Heap {
@@ -382,8 +383,8 @@ impl<'f> Teller<'f> {
     }
 }
 
-/// Whose variable a slot of a machine's stack frame is: the function's, or that of the user's
-/// function that was inlined there.
+/// The owner of a variable in a stack frame: the frame's function, or the user's function that was
+/// inlined there.
 fn owner(frames: Vec<Frame>) -> Option<Frame> {
     let of_user = frames.iter().rposition(|f| f.origin == Origin::User);
     let chosen = of_user.or(frames.len().checked_sub(1))?;
@@ -394,8 +395,8 @@ fn owner(frames: Vec<Frame>) -> Option<Frame> {
 mod tests {
     use super::*;
 
-    /// A variable of a function that was inlined lies in the frame of the function that it was
-    /// inlined into.
+    /// A variable of an inlined function lies in the frame of the function that it was inlined
+    /// into.
     #[test]
     fn a_slot_belongs_to_the_outermost_function_of_the_user() {
         let owner_of = |frames: &[(&str, Origin)]| {

@@ -1,15 +1,16 @@
-//! Atomic instructions in instrumented machine code.
+//! Finds atomic instructions in instrumented machine code.
 //!
-//! Instrumentation makes each atomic operation a call of the runtime, so instrumented code has no
-//! instruction that is atomic by itself: none with a `lock` prefix, no `xchg` with memory. One that
-//! is there nevertheless is an operation that nobody hears of: LLVM's pass skips those that it has
-//! no function for, `fetch_max` and `fetch_min`, and does not look into inline assembly.
+//! Instrumentation turns each atomic operation into a call of the runtime. So instrumented code
+//! should have no atomic instruction of its own: none with a `lock` prefix, no `xchg` with memory.
+//! If there is one, it is an operation that the runtime does not hear of. LLVM's pass skips
+//! operations that it has no function for (`fetch_max` and `fetch_min`) and does not look into
+//! inline assembly.
 //!
-//! Which code is instrumented is in the debug information: the units that rustc compiled, but for
-//! those of the precompiled standard library and of the drop-in. They also say where the code
-//! begins that the linker has kept, and from there on one instruction follows the other. Cost:
-//! linear in the code, which is decoded once, and a second time, for the calls in it, if there is
-//! something to tell.
+//! Debug information tells which code is instrumented: the units that rustc compiled, except those
+//! of the precompiled standard library and of the drop-in. It also tells where the code begins that
+//! the linker has kept. From there on one instruction follows the other. The code is decoded once.
+//! If an atomic instruction is found, it is decoded a second time for the calls in it. Cost: linear
+//! in the code.
 
 use crate::debug_information::{self, Slice};
 use crate::function_names::is_standard;
@@ -18,11 +19,12 @@ use iced_x86::{Code, Decoder, DecoderOptions, Instruction, Mnemonic, OpKind};
 use object::{Object, ObjectSection, SectionKind};
 use std::collections::BTreeMap;
 
-/// Where the sources of the drop-in begin. It is not instrumented, as its atomics are its own
-/// affair.
+/// The crate root of the drop-in. The drop-in is not instrumented: its atomics belong to its own
+/// bookkeeping.
 const DROP_IN_ROOT: &str = "/crates/rayon-core/src/lib.rs";
 
-/// What separates a unit's crate root from the name of its part, in rustc's debug information.
+/// The separator between a unit's crate root and the name of its part, in rustc's debug
+/// information.
 const PART_OF_CRATE: &str = "/@/";
 
 /// The atomic instructions of a file's instrumented code.
@@ -30,16 +32,15 @@ const PART_OF_CRATE: &str = "/@/";
 pub(crate) struct Locked {
     /// Their addresses, in order.
     pub(crate) instructions: Vec<u64>,
-    /// From the address of a function to those of the instructions that call it. Left empty if
-    /// there is nothing to tell.
+    /// For the address of a function, the instructions that call it. Empty if no atomic instruction
+    /// was found.
     calls: BTreeMap<u64, Vec<u64>>,
-    /// The addresses at which code begins, in order: as a rule that of a function, else that of
-    /// several.
+    /// The addresses at which code begins, in order. Usually each is a function, sometimes several.
     beginnings: Vec<u64>,
 }
 
 impl Locked {
-    /// Where the function is called that an instruction belongs to.
+    /// The calls of the function that contains an instruction.
     pub(crate) fn calls_of_function_around(&self, address: u64) -> &[u64] {
         let before = self.beginnings.partition_point(|start| *start <= address);
         let beginning = before.checked_sub(1).map(|index| self.beginnings[index]);
@@ -48,7 +49,7 @@ impl Locked {
     }
 }
 
-/// Finds them in an ELF file; none if no code of it is known to be instrumented.
+/// Searches an ELF file. None if no code in it is known to be instrumented.
 pub(crate) fn find(path: &str) -> Option<Locked> {
     let cache = debug_information::open(path)?;
     let file = object::File::parse(&cache).ok()?;
@@ -67,7 +68,7 @@ pub(crate) fn find(path: &str) -> Option<Locked> {
     (!code.is_empty()).then(|| locked(&code))
 }
 
-/// A stretch of machine code, and the address of its first byte.
+/// A piece of machine code, and the address of its first byte.
 #[derive(Clone, Copy)]
 struct Text<'d> {
     start: u64,
@@ -89,8 +90,8 @@ impl<'d> Text<'d> {
     }
 }
 
-/// The instrumented code, by address. Functions that the linker has left out still have units, with
-/// addresses where nothing is.
+/// The instrumented code, by address. Functions that the linker dropped still have units, but there
+/// is nothing at their addresses.
 fn instrumented<'d>(dwarf: &Dwarf<Slice>, text: &[Text<'d>]) -> gimli::Result<Vec<Text<'d>>> {
     let mut code = BTreeMap::new();
     let mut headers = dwarf.units();
@@ -103,7 +104,7 @@ fn instrumented<'d>(dwarf: &Dwarf<Slice>, text: &[Text<'d>]) -> gimli::Result<Ve
         while let Some(range) = ranges.next()? {
             let part = |text: &Text<'d>| text.part(range.begin, range.end);
             if let Some(part) = text.iter().find_map(part).filter(|p| !p.bytes.is_empty()) {
-                // Identical functions may have been folded into one.
+                // The linker may have folded identical functions into one.
                 code.insert(part.start, part);
             }
         }
@@ -158,7 +159,7 @@ fn each_instruction(text: &Text, mut see: impl FnMut(&Instruction)) {
     }
 }
 
-/// Whether memory is read and replaced in one step.
+/// Whether the instruction reads and replaces memory in one step.
 fn is_atomic(instruction: &Instruction) -> bool {
     let swaps_memory = || {
         instruction.mnemonic() == Mnemonic::Xchg
@@ -168,8 +169,7 @@ fn is_atomic(instruction: &Instruction) -> bool {
     instruction.has_lock_prefix() || swaps_memory()
 }
 
-/// The function that an instruction calls, perhaps by a jump out of its own one: that is how a call
-/// looks that is the last thing to do.
+/// The function that an instruction calls. A tail call is a jump out of the function.
 fn called(instruction: &Instruction, around: &Text) -> Option<u64> {
     let target = instruction.near_branch_target();
     match instruction.code() {
@@ -209,8 +209,8 @@ mod tests {
         assert!(!atomic(&[0x48, 0x8b, 0x45, 0xf0]));
     }
 
-    /// The function at 0x1010 increments and jumps back to do it again; it is called from 0x1000,
-    /// and jumped to from 0x1005. The one behind it is called by nobody.
+    /// The function at 0x1010 increments and jumps back to repeat. It is called from 0x1000 and
+    /// jumped to from 0x1005. Nothing calls the function after it.
     #[test]
     fn calls_are_those_of_the_function_around() {
         let code = [

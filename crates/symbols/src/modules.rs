@@ -1,10 +1,11 @@
-//! Addresses of a process as frames: the files mapped into it, and the debug information in them.
+//! Turns addresses of a process into frames, by the files mapped into it and their debug
+//! information.
 //!
-//! One address gives one frame for the function it is in and one more for each function inlined
-//! there, innermost first. A module is opened when an address in it is asked for, an address is
-//! looked up once. Where debug information is missing, the symbol table still names the function;
-//! where that is missing too, the frame is told by address. Nothing here fails: a file that can't
-//! be read, or that has changed since, leaves frames without names.
+//! One address gives one frame for its function and one more for each function inlined there,
+//! innermost first. A module is opened when one of its addresses is needed, and each address is
+//! looked up once. Without debug information, the symbol table still names the function. Without
+//! that, the frame has only an address. Nothing here fails: a file that can't be read, or that has
+//! changed since, gives frames without names.
 
 use crate::function_names::{demangled, origin};
 use crate::sources::Sources;
@@ -16,7 +17,7 @@ use std::path::Path;
 
 pub(crate) struct Modules<'f> {
     modules: &'f [ListedModule],
-    /// By the number of the module; none for one that could not be opened.
+    /// The opened modules, by number. None for a module that could not be opened.
     opened: FxHashMap<usize, Option<Loader>>,
     looked_up: FxHashMap<u64, Vec<Frame>>,
     pub(crate) sources: Sources,
@@ -32,7 +33,7 @@ impl<'f> Modules<'f> {
         }
     }
 
-    /// The frames of a stack of addresses, and which of them to show as its place.
+    /// The frames of a stack of addresses, and the one to show as its place.
     pub(crate) fn stack(&mut self, addresses: &[u64]) -> Stack {
         let frames: Vec<Frame> = addresses.iter().flat_map(|pc| self.frames(*pc)).collect();
         let shown = shown(&frames);
@@ -49,7 +50,7 @@ impl<'f> Modules<'f> {
         frames
     }
 
-    /// The module an address lies in, and the address in its file.
+    /// The module that contains an address, and the address in its file.
     pub(crate) fn module(&self, address: u64) -> Option<(usize, &'f ListedModule, u64)> {
         let holds = |module: &ListedModule| (module.start..module.end).contains(&address);
         let number = self.modules.iter().position(holds)?;
@@ -91,8 +92,8 @@ impl<'f> Modules<'f> {
         let mut told = Vec::with_capacity(frames.len());
         for (index, (name, line, column)) in frames.into_iter().enumerate() {
             let inlined = index != last;
-            // Line tables alone may name a function without its path; the symbol table knows that
-            // of the outermost one.
+            // Line tables alone may give a function without its path. The symbol table has the path
+            // of the outermost function.
             let symbol = symbol.as_ref().filter(|_| !inlined);
             let name = match (name, symbol) {
                 (Some(name), Some(symbol)) if !name.contains("::") => symbol.clone(),
@@ -112,8 +113,8 @@ impl<'f> Modules<'f> {
     }
 }
 
-/// The frame that tells a user best where a stack is: the innermost of the user's that has a line,
-/// else of a package, else of anyone.
+/// The frame to show as the place of a stack: the innermost frame of the user's that has a line,
+/// else of a package, else any.
 fn shown(frames: &[Frame]) -> Option<usize> {
     let with_place = |wanted: fn(&Origin) -> bool| {
         let fits = |frame: &Frame| frame.place.is_some() && wanted(&frame.origin);

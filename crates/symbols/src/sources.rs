@@ -1,8 +1,8 @@
 //! Lines of the user's source files, read when a report shows them.
 //!
-//! Debug information names files by the paths of the machine that compiled them. A file that is not
-//! there, is no plain file or is very large is not shown; so is a line that the file does not have
-//! (any more). Each file is read once.
+//! Debug information names files by the paths of the machine that compiled them. A file is not
+//! shown if it is missing, is no plain file, or is very large. A line is not shown if the file does
+//! not have it (any more). Each file is read once.
 
 use finishline_answer::place::{Place, SourceLines};
 use rustc_hash::FxHashMap;
@@ -14,11 +14,11 @@ const LARGEST: u64 = 16 << 20;
 /// Lines kept before and after a place, for reports that show them.
 const REACH: u32 = 4;
 
-/// Source lines are shown up to so many characters.
+/// The most characters shown of a source line.
 const LONGEST: usize = 80;
 
 pub(crate) struct Sources {
-    /// Paths below it are told relative to it.
+    /// Paths below this folder are shown relative to it.
     base: PathBuf,
     files: FxHashMap<String, Option<Vec<String>>>,
 }
@@ -31,7 +31,7 @@ impl Sources {
         }
     }
 
-    /// The place for a line and a column in bytes, both from 1; 0 is a column that is not known.
+    /// The place for a line and a column in bytes, both from 1. Column 0 means unknown.
     pub(crate) fn place(&mut self, file: &str, line: u32, column: u32) -> Place {
         let text = self.line(file, line);
         let column = match &text {
@@ -47,7 +47,7 @@ impl Sources {
         }
     }
 
-    /// Adds the lines around a place that was told.
+    /// Adds the lines around a place.
     pub(crate) fn around(&self, place: &Place, lines: &mut SourceLines) {
         let told = |file: &&String| self.told(file) == place.file;
         let file = self.files.keys().find(told);
@@ -93,7 +93,7 @@ fn read(path: &Path) -> Option<Vec<String>> {
     Some(text.lines().map(str::to_owned).collect())
 }
 
-/// A column in bytes, as the compiler counts, as one in characters, as reports do.
+/// Converts a column from bytes, as the compiler counts, to characters, as reports count.
 fn in_characters(line: &str, column: u32) -> u32 {
     let Some(before) = column.checked_sub(1) else {
         return 0;

@@ -1,19 +1,19 @@
-//! Tasks in rayon's words, and why two of them run beside each other.
+//! Tasks in rayon's words, and why two of them are parallel.
 //!
-//! A task is created deep inside rayon. What the user knows is the call that led there: the
-//! innermost frame of the user's on the creation's stack, and the method of rayon it called.
-//! Creations inside one another with the same call are one step of a path: a parallel iterator
-//! divides itself by joins inside joins, a recursion returns to the same join. A creation whose
-//! stack ends before it reaches the user belongs to the call of the task around it. The thread that
-//! a harness runs a test on is not told.
+//! A task is created deep inside rayon. The user knows the call that led there: the innermost frame
+//! of the user's code on the creation's stack, and the method of rayon that it called. Nested
+//! creations with the same call are one step of a path. For example, a parallel iterator divides
+//! itself by joins inside joins, and a recursion returns to the same join. If a creation's stack
+//! ends before it reaches the user's code, the creation belongs to the call of the task around it.
+//! The thread on which a harness runs a test is left out.
 //!
-//! Why two accesses are parallel: follow the first one's task through what waits for it. A task is
-//! over when its finish ends, in the task that owns the finish; that task is over when its own
-//! finish ends; and so on, until the owner is a task of which the second access is a part. That
-//! last finish is the first point of the second access's past or future at which the first access
-//! is known to be done, and the task it waits for is the one to name. Since a task may belong to a
-//! finish further out than its parent's, the tasks between can be passed over. Cost: the depth of
-//! the two tasks.
+//! To say why two accesses are parallel, follow the finishes that wait for the first task. A task
+//! is over when its finish ends, in the task that owns the finish. That task is over when its own
+//! finish ends, and so on. Stop at an owner that is the second task or one of its ancestors. The
+//! last finish is the first point in the past or future of the second access at which the first
+//! access is known to be done. The report names the task that this finish waits for. A task may
+//! belong to a finish further out than its parent's, so some tasks in between may be skipped. Cost:
+//! the depth of the two tasks.
 
 use crate::findings::Findings;
 use crate::function_names::method;
@@ -26,15 +26,15 @@ use finishline_model::findings::{ListedFinish, ListedTask};
 use finishline_model::kinds::NativeTaskKind;
 use rustc_hash::FxHashMap;
 
-/// A call of the user's that went into rayon.
+/// A call from the user's code into rayon.
 #[derive(Clone, Debug, PartialEq)]
 struct Call {
-    /// The method called; none if it left no trace.
+    /// The called method. None if the stack does not show it.
     operation: Option<String>,
     place: Option<Place>,
 }
 
-/// The call that a stack inside rayon comes from; none if it does not reach the user.
+/// The call that a stack inside rayon comes from. None if the stack does not reach the user's code.
 fn call(frames: impl Iterator<Item = Frame>) -> Option<Call> {
     let mut outermost_of_rayon: Option<Frame> = None;
     let mut of_dependency: Option<Call> = None;
@@ -55,10 +55,10 @@ fn call(frames: impl Iterator<Item = Frame>) -> Option<Call> {
     of_dependency
 }
 
-/// Tells tasks. Each creation's stack is looked at once.
+/// Describes tasks. The stack of each creation is read once.
 pub(crate) struct Tasks<'f> {
     findings: &'f Findings,
-    /// Whether the process is a test, which its harness runs on a thread.
+    /// Whether the process is a test. A harness runs a test on a thread.
     is_test: bool,
     calls: FxHashMap<usize, Option<Call>>,
 }
@@ -105,7 +105,7 @@ impl<'f> Tasks<'f> {
         Task { id, steps }
     }
 
-    /// Why nothing orders an access of one task and a later access of another.
+    /// Why no order exists between an access of one task and a later access of another.
     pub(crate) fn why(&mut self, first: u64, second: u64, modules: &mut Modules) -> WhyParallel {
         let (of_first, of_second) = (
             self.waited_for(first, second),
@@ -155,8 +155,9 @@ impl<'f> Tasks<'f> {
         }
     }
 
-    /// The task, among this one and those that wait for it, that is waited for in `other` or a task
-    /// around it; none if this task itself is one of those.
+    /// Follows the finishes that wait for `task` up to `other` or one of its ancestors. Returns the
+    /// task that the last of these finishes waits for. None if `task` itself is `other` or an
+    /// ancestor.
     fn waited_for(&self, task: u64, other: u64) -> Option<&'f ListedTask> {
         let around = self.findings.path(other);
         let is_around = |id: u64| {
@@ -170,8 +171,8 @@ impl<'f> Tasks<'f> {
             .findings
             .task(task)
             .filter(|task| !is_around(task.id))?;
-        // A finish of a damaged file may be owned by a task that it waits for: no more steps than
-        // there are tasks.
+        // In a damaged file a finish may be owned by a task that it waits for. So the number of
+        // steps is limited by the number of tasks.
         for _ in 0..self.findings.tasks.len() {
             let owner = self.findings.finish(at.finish).map(|finish| finish.task);
             match owner.and_then(|owner| self.findings.task(owner)) {

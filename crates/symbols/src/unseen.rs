@@ -1,10 +1,10 @@
-//! The atomic operations of a program that its instrumentation leaves out, as the user knows them.
+//! The atomic operations that the instrumentation leaves out, in the user's words.
 //!
-//! An atomic instruction is told as the operation that somebody wrote: `fetch_max` in this line. In
-//! optimised code, debug information has that, since the operation was inlined there. Otherwise the
-//! instruction is in a function of the standard library, compiled for the program, and who wrote
-//! the operation is found by following the calls back until code of another origin is reached.
-//! Nothing says whether a run came to an operation, so each that the linker kept is told.
+//! An atomic instruction is reported as the operation in the source: `fetch_max` in this line. In
+//! optimised code the operation was inlined, and debug information has its place. Otherwise the
+//! instruction is in a function of the standard library, compiled for the program. Then calls are
+//! followed back until they reach code of another origin. Nothing says whether a run reached an
+//! operation, so every operation that the linker kept is reported.
 
 use crate::findings::Findings;
 use crate::function_names::last_part;
@@ -17,12 +17,12 @@ use rustc_hash::{FxHashMap, FxHashSet};
 use std::path::{Path, PathBuf};
 use std::sync::{Mutex, PoisonError};
 
-/// What the instrumentation left out of a program.
+/// The operations that the instrumentation left out of a program.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Unseen {
-    /// These, in the order of their places.
+    /// The operations, in the order of their places.
     Operations(Vec<UnseenAtomic>),
-    /// Nothing tells which code is instrumented.
+    /// It is unknown which code is instrumented.
     Unknown,
 }
 
@@ -42,16 +42,16 @@ impl Unseen {
     }
 }
 
-/// Programs and libraries, each of which is looked through once although many processes run it.
+/// Programs and libraries. Each is searched once, although many processes run it.
 #[derive(Debug, Default)]
 pub struct Executables {
-    /// By the directory that paths are relative to, and the file.
+    /// The results, by the directory that paths are relative to, and by file.
     known: Mutex<FxHashMap<(PathBuf, String), Unseen>>,
 }
 
 impl Executables {
-    /// What the files of a process leave unseen. Of a process in which nothing was parallel nobody
-    /// need know.
+    /// The unseen operations in the files of a process. Empty if nothing in the process was
+    /// parallel.
     pub fn unseen(&self, findings: &Findings, directory: &Path) -> Unseen {
         if !findings.has_parallelism() {
             return Unseen::default();
@@ -63,7 +63,7 @@ impl Executables {
         paths.dedup();
         let mut all = Unseen::Unknown;
         for path in paths {
-            // One that C or the system has brought along is not instrumented, and does not say so.
+            // Libraries of C or of the system are not instrumented. Their result is `Unknown`.
             if let Unseen::Operations(more) = self.of_file(path, directory) {
                 match &mut all {
                     Unseen::Operations(operations) => operations.extend(more),
@@ -74,7 +74,8 @@ impl Executables {
         all
     }
 
-    /// Tests that run at the same time wait here for one of them to look.
+    /// Searches a file. Tests that run at the same time wait here until one of them has searched
+    /// it.
     fn of_file(&self, path: &str, directory: &Path) -> Unseen {
         let mut known = self.known.lock().unwrap_or_else(PoisonError::into_inner);
         let file = (directory.to_owned(), path.to_owned());
@@ -108,7 +109,7 @@ fn told(path: &str, locked: &Locked, directory: &Path) -> Vec<UnseenAtomic> {
         let key = |operation: &UnseenAtomic| {
             let place = operation.place.as_ref();
             let place = place.map(|place| (place.file.clone(), place.line, place.column));
-            // Those without a place come last.
+            // Operations without a place come last.
             (place.is_none(), place, operation.function.clone())
         };
         key(a).cmp(&key(b))
@@ -116,8 +117,8 @@ fn told(path: &str, locked: &Locked, directory: &Path) -> Vec<UnseenAtomic> {
     operations
 }
 
-/// The operations that led to an instruction: one, unless it is in a function that is called from
-/// several places.
+/// The operations that led to an instruction. There are several if several places call its
+/// function.
 fn written(instruction: u64, locked: &Locked, modules: &mut Modules) -> Vec<UnseenAtomic> {
     let mut written = Vec::new();
     let mut outermost = None;
@@ -142,7 +143,7 @@ fn written(instruction: u64, locked: &Locked, modules: &mut Modules) -> Vec<Unse
         }
     }
     if written.is_empty() {
-        // It is called by its address alone.
+        // The function is called only by its address.
         written.extend(outermost);
     }
     written

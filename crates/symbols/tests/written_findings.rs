@@ -1,5 +1,5 @@
-//! Findings written by hand, of a program that is not there: every kind of task and object, told by
-//! address.
+//! Findings written by hand, for a program that does not exist: every kind of task and object,
+//! described by address.
 
 use finishline_answer::verdict::{Extent, Verdict};
 use finishline_model::Detector;
@@ -33,8 +33,8 @@ fn what_can_be_told_without_the_program_is_told() {
     );
 }
 
-/// The findings of a process in which a thread that main started joins, by nothing that the user's
-/// code shows.
+/// The findings of a process in which a thread that main started calls join. The user's code does
+/// not appear in the stacks.
 fn with_thread(stopped: Option<ListedWait>) -> String {
     let task = |id, kind, parent, finish, stack| ListedTask {
         id,
@@ -107,7 +107,7 @@ fn the_thread_of_a_harness_is_not_told() {
     assert_eq!(operations(None), ["thread", "join"]);
 }
 
-/// The runtime ends a process whose tasks wait in vain; that is no failure of the program.
+/// The runtime ends a process whose tasks wait in vain. That is no failure of the program.
 #[test]
 fn a_run_that_was_stopped_has_not_failed() {
     let stopped = ListedWait {

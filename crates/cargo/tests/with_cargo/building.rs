@@ -1,4 +1,4 @@
-//! What is compiled how, and what of the user's is left alone.
+//! Which crates are compiled in which way, and that the user's files and settings are left alone.
 
 use crate::package::{Called, Package, manifest, shared};
 use libtest_mimic::Trial;
@@ -102,7 +102,7 @@ fn the_users_flags_are_kept() {
     command
         .env("CARGO_TARGET_DIR", shared("target"))
         .env("RUSTFLAGS", "--cfg given");
-    // Cargo takes the first source alone; so must we.
+    // Cargo takes only the first source, and so must we.
     assert_eq!(Called::from(command).stdout, "false true\n");
 }
 
@@ -169,8 +169,7 @@ fn the_users_compiler_is_called() {
     assert!(compiles());
 }
 
-/// What the instrumentation needs of the compiler is not for the user's crates: they are built as
-/// stable as ever.
+/// Only the instrumentation may use unstable features. The user's crates are built as on stable.
 fn crates_stay_stable() {
     let main = "#![feature(core_intrinsics)]\nfn main() {}";
     let called = Package::plain("crates_stay_stable", main)
@@ -183,7 +182,7 @@ fn crates_stay_stable() {
     );
 }
 
-/// A library that the program loads is a part of it, and has no runtime of its own.
+/// A library that the program loads belongs to the program and has no runtime of its own.
 fn libraries_have_no_runtime() {
     let manifest = manifest("loaded", "[lib]\ncrate-type = [\"cdylib\"]\n");
     let source = "#[unsafe(no_mangle)] pub extern \"C\" fn add(total: &mut u64) { *total += 1 }";
@@ -208,7 +207,7 @@ fn libraries_have_no_runtime() {
     assert!(symbols.iter().all(|symbol| symbol.is_undefined()));
 }
 
-/// Cargo takes a runner apart at spaces.
+/// Cargo splits a runner at spaces.
 fn the_tool_may_have_a_space_in_its_path() {
     let package = Package::plain(
         "the_tool_may_have_a_space",
@@ -218,7 +217,7 @@ fn the_tool_may_have_a_space_in_its_path() {
     let folder = shared("with a space");
     fs::create_dir_all(&folder).expect("a folder");
     let tool = folder.join("tool");
-    // What an earlier run has left may be another tool.
+    // An earlier run may have left another tool.
     let _ = fs::remove_file(&tool);
     fs::hard_link(command.get_program(), &tool).expect("a link");
     let mut elsewhere = std::process::Command::new(&tool);
@@ -234,7 +233,7 @@ fn the_tool_may_have_a_space_in_its_path() {
     assert_eq!(called.stdout, "run\n");
 }
 
-/// Their runner starts the program, and ours starts their runner.
+/// Our runner starts the user's runner, which starts the program.
 fn the_users_runner_is_called() {
     let package = Package::plain(
         "the_users_runner_is_called",
@@ -280,7 +279,7 @@ fn the_users_runner_is_called() {
     assert!(called.stderr.contains("not checked"), "{}", called.stderr);
 }
 
-/// Each part looks for the calls of the instrumentation in the file that it was loaded from.
+/// Each part searches the file it was loaded from for calls of the instrumentation.
 const LOOK: &str = r#"
     fn is_instrumented(file: &str) -> bool {
         // Backwards, or it would find itself.

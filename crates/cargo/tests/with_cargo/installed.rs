@@ -1,10 +1,9 @@
-//! The installed tool: it works where it is not from, with the checkout gone and nothing in its
-//! cache.
+//! The installed tool works elsewhere, with the checkout gone and an empty cache.
 //!
-//! It is installed from a copy of the checkout, which is deleted, and called on a copy of the
-//! programs. Packages of the registry are compiled as for this suite, hence are there already;
-//! Finishline itself is compiled in a way of its own, so that what is installed knows nothing of
-//! the checkout that is still there.
+//! The tool is installed from a copy of the checkout, which is then deleted. It is called on a copy
+//! of the programs. Packages of the registry are compiled with the settings of this suite, so they
+//! are already built. Finishline's own crates are compiled with other settings, so that the
+//! installed tool does not use the checkout that still exists.
 
 use crate::package::{Called, clear_environment, shared};
 use crate::programs;
@@ -25,7 +24,7 @@ pub(crate) fn trials() -> Vec<Trial> {
 
 const CHECKOUT: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../..");
 
-/// What an installation needs of the checkout.
+/// The parts of the checkout that an installation needs.
 const SOURCES: [&str; 5] = ["Cargo.toml", "Cargo.lock", "crates", "programs", "xtask"];
 
 fn works_anywhere() -> Result<(), String> {
@@ -34,7 +33,7 @@ fn works_anywhere() -> Result<(), String> {
     let installed = install(&place("checkout"), &place("installed"));
     let programs = place("programs");
     copy(&programs::workspace(), &programs);
-    // As after a build of the user's own.
+    // As if the user had built the programs before.
     let own = programs.join("target/debug");
     fs::create_dir_all(&own).map_err(|error| error.to_string())?;
     fs::write(own.join("program"), "left alone").map_err(|error| error.to_string())?;
@@ -50,8 +49,8 @@ fn works_anywhere() -> Result<(), String> {
             .current_dir(&programs)
             .env("PATH", path_before(&installed))
             .env("FINISHLINE_CACHE", &cache)
-            // For the user's own release builds, of which there is none here; the runtime's is not
-            // one of them.
+            // A setting for the user's release builds. There are none here, and the build of the
+            // runtime must ignore it.
             .env("CARGO_PROFILE_RELEASE_LTO", "nonsense");
         clear_environment(&mut command);
         Called::from(command)
@@ -71,7 +70,7 @@ fn works_anywhere() -> Result<(), String> {
     Ok(())
 }
 
-/// Installs the tool from a copy of the checkout, which is gone afterwards. The folder of the
+/// Installs the tool from a copy of the checkout and deletes the copy. Returns the folder of the
 /// executable.
 fn install(checkout: &Path, root: &Path) -> PathBuf {
     fs::create_dir(checkout).expect("a folder");
@@ -85,7 +84,7 @@ fn install(checkout: &Path, root: &Path) -> PathBuf {
         .arg(checkout.join("crates/cli"))
         .arg("--root")
         .arg(root)
-        // With what this suite was compiled with, but for Finishline's own crates.
+        // With the settings of this suite, except for Finishline's own crates.
         .args(["--profile", "test", "--config", "profile.test.opt-level=0"])
         .arg("--target-dir")
         .arg(shared("installed"));
@@ -96,7 +95,7 @@ fn install(checkout: &Path, root: &Path) -> PathBuf {
     root.join("bin")
 }
 
-/// Copies a file or a folder, times included, so that what is unchanged is not compiled again.
+/// Copies a file or a folder with its times, so that unchanged files are not compiled again.
 fn copy(from: &Path, to: &Path) {
     let status = Command::new("cp")
         .arg("--archive")
@@ -105,8 +104,8 @@ fn copy(from: &Path, to: &Path) {
     assert!(status.expect("cp can be started").success());
 }
 
-/// The folders of programs with this one first. Cargo looks into its own folder before them unless
-/// it is among them.
+/// The folders of `PATH` with this one first. Cargo searches its own folder before `PATH` unless
+/// `PATH` contains it.
 fn path_before(folder: &Path) -> OsString {
     let path = env::var_os("PATH").unwrap_or_default();
     let home = env::var_os("CARGO_HOME").map(PathBuf::from);
@@ -116,7 +115,7 @@ fn path_before(folder: &Path) -> OsString {
     env::join_paths(folders.chain(home.map(|home| home.join("bin")))).expect("folders of a path")
 }
 
-/// All files below a folder but those in `target/finishline`, with their bytes.
+/// All files below a folder except those in `target/finishline`, with their bytes.
 fn files_of_user(folder: &Path) -> io::Result<BTreeMap<PathBuf, Vec<u8>>> {
     let mut files = BTreeMap::new();
     let mut folders = vec![folder.to_owned()];

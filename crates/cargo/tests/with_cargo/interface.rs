@@ -1,5 +1,5 @@
-//! The runtime against the instrumentation: each function that LLVM's ThreadSanitizer pass can call
-//! is there, with the arguments in the pass's order, and does what it says.
+//! The runtime's interface to the instrumentation. Each function that LLVM's ThreadSanitizer pass
+//! can call exists, takes its arguments in the pass's order, and does what its name says.
 
 use crate::package::{Package, shared};
 use libtest_mimic::Trial;
@@ -34,7 +34,7 @@ pub(crate) fn trials() -> Vec<Trial> {
 
 const BITS: [u32; 5] = [8, 16, 32, 64, 128];
 
-/// The atomic operations that change a value, each with the value that it leaves behind.
+/// The atomic operations that change a value, each with the resulting value.
 const CHANGES: [(&str, &str); 7] = [
     ("exchange", "b"),
     ("fetch_add", "a.wrapping_add(b)"),
@@ -45,7 +45,7 @@ const CHANGES: [(&str, &str); 7] = [
     ("fetch_nand", "!(a & b)"),
 ];
 
-/// What the pass of LLVM 22 can call: its functions are named by kind and by size.
+/// The functions that the pass of LLVM 22 can call. They are named by kind and by size.
 fn functions() -> BTreeSet<String> {
     let fixed = [
         "init",
@@ -71,7 +71,7 @@ fn functions() -> BTreeSet<String> {
             "read_write",
         ] {
             names.insert(format!("{kind}{bytes}"));
-            // A byte is never out of line.
+            // A byte is always aligned.
             if bytes > 1 {
                 names.insert(format!("unaligned_{kind}{bytes}"));
             }
@@ -93,7 +93,7 @@ fn functions() -> BTreeSet<String> {
 }
 
 fn every_function_of_the_instrumentation_is_there() {
-    // Whichever runtimes are in the cache, the one of this tool is among them after a build.
+    // After a build the cache contains the runtime of this tool, perhaps among others.
     let package = Package::plain("has_a_runtime", "fn main() {}");
     package.finishline(&["build"]).expect(0);
     let entries = fs::read_dir(shared("cache")).expect("a cache");
@@ -186,7 +186,7 @@ fn copies_do_what_they_say() {
     package.finishline(&["run"]).expect(4);
 }
 
-/// Two of them don't race with each other, one and a plain access do; and each is told where it is.
+/// Two such accesses don't race with each other, but one and a plain access do. Each has its place.
 fn sixteen_bytes_at_once_are_atomic() {
     let package = Package::with_rayon(
         "sixteen_bytes_at_once_are_atomic",

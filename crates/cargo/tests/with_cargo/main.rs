@@ -1,8 +1,8 @@
 //! The tool on small packages and on the programs of `programs/rust/`, with the real cargo and the
 //! real rayon.
 //!
-//! This executable is the tool, too: started as `… finishline`, or by the cargo that such a call
-//! starts, it does what `cargo-finishline` does. So the tests need nothing installed.
+//! This executable is also the tool. Started as `… finishline`, or by the cargo of such a call, it
+//! does what `cargo-finishline` does. So the tests need no installation.
 
 #![forbid(unsafe_code)]
 

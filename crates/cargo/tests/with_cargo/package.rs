@@ -15,7 +15,7 @@ pub(crate) struct Package {
     folder: TempDir,
 }
 
-/// What a call of the tool came to.
+/// The result of a call of the tool.
 pub(crate) struct Called {
     pub(crate) status: i32,
     pub(crate) stdout: String,
@@ -35,7 +35,7 @@ impl Package {
         Package { folder }
     }
 
-    /// A program that uses rayon. All build in one place, so each has its name.
+    /// A program that uses rayon. All are built in one place, so each needs its own name.
     pub(crate) fn with_rayon(name: &str, main: &str) -> Package {
         let manifest = manifest(name, "[dependencies]\nrayon = \"1.12\"\n");
         Package::new(&[("Cargo.toml", &manifest), ("src/main.rs", main)])
@@ -54,20 +54,21 @@ impl Package {
         fs::read_to_string(self.path(name)).expect("the file is there")
     }
 
-    /// `cargo finishline` with these arguments, building where all tests of this suite build.
+    /// Calls `cargo finishline` with these arguments. It builds where all tests of this suite
+    /// build.
     pub(crate) fn finishline(&self, arguments: &[&str]) -> Called {
         let mut command = self.command(arguments);
         command.env("CARGO_TARGET_DIR", shared("target"));
         Called::from(command)
     }
 
-    /// The same, not yet started, and with nothing said about where to build.
+    /// The same as a command that is not started and has no target directory set.
     pub(crate) fn command(&self, arguments: &[&str]) -> Command {
         tool(self.folder.path(), arguments)
     }
 }
 
-/// `cargo finishline` in a folder, with nothing of what this suite is run with.
+/// `cargo finishline` in a folder, without the environment of this suite.
 pub(crate) fn tool(folder: &Path, arguments: &[&str]) -> Command {
     let tool = env::current_exe().expect("this program has a path");
     let mut command = Command::new(tool);
@@ -81,7 +82,7 @@ pub(crate) fn tool(folder: &Path, arguments: &[&str]) -> Command {
     command
 }
 
-/// Takes away what this suite is run with and what changes how cargo builds.
+/// Removes the environment of this suite and variables that change how cargo builds.
 pub(crate) fn clear_environment(command: &mut Command) {
     for variable in [
         "CARGO_TARGET_DIR",
@@ -99,7 +100,7 @@ pub(crate) fn manifest(name: &str, rest: &str) -> String {
     format!("[package]\nname = \"{name}\"\nedition = \"2024\"\n{rest}")
 }
 
-/// A folder that outlives the test, so that rayon and the runtime are built once.
+/// A folder that outlives the test. So rayon and the runtime are built once.
 pub(crate) fn shared(name: &str) -> PathBuf {
     Path::new(env!("CARGO_TARGET_TMPDIR"))
         .join("with-cargo")
@@ -110,8 +111,7 @@ pub(crate) fn shared(name: &str) -> PathBuf {
 const LONGEST: Duration = Duration::from_secs(15 * 60);
 
 impl Called {
-    /// Runs it to its end, or for as long as no test should take: one that waits for ever fails
-    /// instead.
+    /// Runs a command to its end. After a time that no test should take the test fails.
     pub(crate) fn from(mut command: Command) -> Called {
         let child = command
             .process_group(0)

@@ -1,4 +1,4 @@
-//! `run`: streams, exit statuses, and what is said of a run.
+//! `run`: streams, exit statuses, and what a report says about a run.
 
 use crate::package::{Called, Package, shared};
 use libtest_mimic::Trial;
@@ -80,8 +80,7 @@ const ENDS: &str = "
         }
     }";
 
-/// What is told, what JSON says and how the command ends are the same, whatever a program does and
-/// however it ends.
+/// Text, JSON and exit status agree, whatever a program does and however it ends.
 fn every_exit_status() {
     let package = Package::with_rayon("every_exit_status", ENDS);
     for (does, ends, status, verdict) in [
@@ -213,7 +212,7 @@ const RACY: &str = "
         if std::env::args().count() > 1 { std::thread::sleep(std::time::Duration::from_secs(15 * 60)) }
     }";
 
-/// As from a terminal: all processes get it, and what was found before is reported.
+/// As from a terminal: all processes get the interrupt, and earlier findings are reported.
 fn interrupts_end_the_program_alone() {
     let package = Package::with_rayon("interrupts_end_the_program_alone", RACY);
     let mut command = package.command(&["run", "--", "wait"]);
@@ -237,7 +236,7 @@ fn interrupts_end_the_program_alone() {
     assert!(report.contains("killed by signal 2"), "{report}");
 }
 
-/// Also in what depends on where things are in memory, unless the system insists on moving them.
+/// This includes details that depend on addresses, unless the system randomises these.
 fn two_runs_are_the_same() {
     let package = Package::with_rayon("two_runs_are_the_same", RACY);
     let json = || {
@@ -284,7 +283,7 @@ fn reports_go_where_they_are_wanted() {
     }
 }
 
-/// Calls of std's own functions are seen in every kind of build: unoptimised ones share generic
+/// Calls of std's own functions are seen in every kind of build. Unoptimised builds share generic
 /// functions, others may inline them.
 fn initialisers_are_ordered_in_every_profile() {
     let package = Package::with_rayon(
@@ -303,8 +302,8 @@ fn initialisers_are_ordered_in_every_profile() {
     }
 }
 
-/// A drop-in of another version may mean something else, so nothing that it told is believed,
-/// before or after.
+/// A drop-in of another version may mean something else, so none of its messages are believed,
+/// early or late.
 fn a_drop_in_of_another_version_is_not_believed() {
     let package = Package::with_rayon(
         "a_drop_in_of_another_version_is_not_believed",

@@ -1,7 +1,7 @@
-//! SARIF as it comes out of real runs, against the rules of SARIF 2.1.0.
+//! SARIF from real runs, checked against the rules of SARIF 2.1.0.
 //!
-//! They are those of the schema that the tests of `finishline-report` use, and of the official one
-//! if `FINISHLINE_SARIF_SCHEMA` names a file with it.
+//! The rules are the schema of the tests of `finishline-report`, and the official schema if
+//! `FINISHLINE_SARIF_SCHEMA` names its file.
 
 use crate::package::Package;
 use jsonschema::Validator;
@@ -49,7 +49,7 @@ const PROGRAM: &str = "
         #[test] fn idle() {}
     }";
 
-/// Each way a run can end, with its exit status and the rules of its results.
+/// Each way in which a run can end, with its exit status and the rules of its results.
 fn every_log_is_valid() {
     let package = Package::with_rayon("logs_of_sarif", PROGRAM);
     fs::write(package.path("known"), "TOTAL\n").expect("a file");

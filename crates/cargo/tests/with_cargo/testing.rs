@@ -88,7 +88,7 @@ fn each_test_has_its_own_process_and_verdict() {
             called.stdout
         );
     }
-    // Of a test that failed libtest has said enough.
+    // For a failed test libtest's message is enough.
     for hidden in ["silent", "the test failed"] {
         assert!(!called.stdout.contains(hidden), "{}", called.stdout);
     }
@@ -198,7 +198,7 @@ fn output_is_as_libtests() {
         let arguments = [&["test", "--lib", "--"], arguments].concat();
         package.finishline(&arguments).expect(4).stdout
     };
-    // In the order of the list, whichever ends first.
+    // In the order of the list, whichever test ends first.
     let usual = run(&[]);
     let expected = ["a_slow ... ok", "b_quick ... ok", "c_reads ... ok"];
     assert_eq!(verdicts(&usual)[..3], expected);
@@ -255,7 +255,7 @@ fn tests_that_race_fail() {
     assert!(called.stdout.contains("its output"), "{}", called.stdout);
 }
 
-/// Such a test neither passes nor fails: the process was ended by us.
+/// Such a test neither passes nor fails, because we ended the process.
 fn tests_that_wait_are_stopped() {
     let manifest = manifest("waits-in-tests", "[dependencies]\nrayon = \"1.12\"\n");
     let source = "

@@ -1,5 +1,5 @@
-//! Atomic operations that the instrumentation leaves out: exactly these are named, of all that the
-//! standard library has, and no run of a program that has them is certified.
+//! Atomic operations that the instrumentation leaves out. Of all operations of the standard library
+//! exactly these are named, and no run of a program that contains them is certified.
 
 use crate::package::{Called, Package, manifest, shared};
 use libtest_mimic::Trial;
@@ -45,8 +45,8 @@ const LOGICAL: [&str; 4] = ["fetch_and", "fetch_or", "fetch_xor", "fetch_nand"];
 const ARITHMETICAL: [&str; 4] = ["fetch_add", "fetch_sub", "fetch_max", "fetch_min"];
 const NOT_SEEN: [&str; 2] = ["fetch_max", "fetch_min"];
 
-/// All operations on a variable, each as an expression. Those of `usize` are left to the type that
-/// it is: the compiler makes one function of the two.
+/// All operations on a variable, each as an expression. `usize` is covered by its integer type: the
+/// compiler makes one function of the two.
 fn operations(value: &str, other: &str, fetches: &[&str]) -> Vec<String> {
     let mut all = Vec::new();
     all.extend(OF_LOADS.map(|order| format!("a.load({order})")));
@@ -109,7 +109,7 @@ fn every_operation() -> String {
     source + &main + "}\n"
 }
 
-/// The lines of `src/main.rs` on which something is not seen. Nothing may be anywhere else.
+/// The lines of `src/main.rs` with unseen operations. There may be none anywhere else.
 fn unseen_lines(report: &Value) -> BTreeSet<u64> {
     let unseen = report["unseen"].as_array().expect("a list");
     let lines = unseen.iter().map(|atomic| {
@@ -146,7 +146,7 @@ fn of_all_operations_of_std_two_are_not_seen() {
     }
 }
 
-/// In unoptimised code the instruction is in a function of the standard library, which several
+/// In unoptimised code the instruction is in a function of the standard library that several
 /// functions call.
 fn whoever_calls_the_operation_is_named() {
     let source = "use std::{hint::black_box, sync::atomic::{AtomicU8, Ordering::Relaxed}};
@@ -165,7 +165,7 @@ fn whoever_calls_the_operation_is_named() {
     }
 }
 
-/// Where it is called can't be told, only that it is there.
+/// The report can't tell where the operation is called, only that it exists.
 fn an_operation_that_is_called_by_its_address_is_named() {
     let source = "use std::{hint::black_box, sync::atomic::{AtomicU8, Ordering}};
         fn main() {

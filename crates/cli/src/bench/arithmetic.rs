@@ -2,7 +2,7 @@
 
 use finishline_report::bench::table::Spread;
 
-/// The middle value; of an even number of them, the mean of the two in the middle.
+/// The middle value. For an even number of values, the mean of the two in the middle.
 pub(crate) fn median(values: &[f64]) -> f64 {
     let sorted = sorted(values);
     let middle = sorted.len() / 2;
@@ -22,7 +22,7 @@ pub(crate) fn spread(values: &[f64]) -> Spread {
     }
 }
 
-/// Ratios average so: of 2x and 0.5x the mean is 1x.
+/// The mean for ratios: the mean of 2x and 0.5x is 1x.
 pub(crate) fn geometric_mean(values: &[f64]) -> f64 {
     let logarithms: f64 = values.iter().map(|value| value.ln()).sum();
     (logarithms / values.len() as f64).exp()

@@ -1,5 +1,5 @@
-//! The rounds of a benchmark: every configuration once a round, one after the other, each in a
-//! process of its own.
+//! The rounds of a benchmark. In each round every configuration runs once, one after the other,
+//! each in its own process.
 //!
 //! A machine that is slow for a while slows down all configurations of a round. So the ratios
 //! within a round stay the same.
@@ -15,12 +15,12 @@ use std::process::{Command, Output, Stdio};
 /// Every configuration measured once.
 pub(crate) struct Round {
     pub(crate) baseline: Measurement,
-    /// As many as there are columns.
+    /// One for each column.
     pub(crate) checked: Vec<Measurement>,
     pub(crate) rust: Option<Measurement>,
 }
 
-/// How many measurements a round of this benchmark takes.
+/// The number of measurements in a round of this benchmark.
 pub(crate) fn measurements(benchmark: &Benchmark, columns: &[Column]) -> usize {
     1 + columns.len() + usize::from(benchmark.rust.is_some())
 }
@@ -61,7 +61,7 @@ pub(crate) fn round(
 }
 
 impl Round {
-    /// All configurations must print the same.
+    /// Checks that all configurations print the same.
     fn same_lines(&self, benchmark: &Benchmark) -> Result<(), BenchFailure> {
         let expected = &self.baseline.printed;
         let others = self.checked.iter().map(|one| ("with checks", one));
@@ -80,7 +80,7 @@ impl Round {
     }
 }
 
-/// One measurement, by this program itself.
+/// Makes one measurement, by starting this program again.
 fn measure(
     finishline: &Path,
     benchmark: &Benchmark,

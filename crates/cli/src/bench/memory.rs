@@ -1,8 +1,9 @@
-//! How much memory of this process is resident, from Linux.
+//! The resident memory of this process, from Linux.
 //!
-//! Recent kernels know exactly what is resident now. Their record of the peak is rougher, by some
-//! 100 KiB for each processor that the process ran on. So the peak is also read while the memory of
-//! a run is still there: when the program prints. The benchmarks print once, at their end.
+//! Recent kernels know the current resident size exactly. Their record of the peak is off by some
+//! 100 KiB for each processor that the process ran on. A peak that is read is at least the current
+//! size. So the peak is also read while the memory of a run is still there: when the program
+//! prints. The benchmarks print once, at their end.
 
 use crate::outcome::Problem;
 use std::fs;
@@ -11,29 +12,29 @@ use std::path::PathBuf;
 
 const STATUS: &str = "/proc/self/status";
 
-/// The memory of a stretch of work.
+/// The memory of a piece of work.
 pub(crate) struct Resident {
-    /// Bytes resident before it.
+    /// Bytes resident before the work.
     pub(crate) start: u64,
 }
 
 impl Resident {
     pub(crate) fn before() -> io::Result<Resident> {
-        // 5 sets the peak back to what is resident now. Where it can't be, the peak of compiling
-        // counts too, which is small.
+        // 5 resets the peak to the current size. Where that fails, the peak of compiling counts
+        // too, which is small.
         let _ = fs::write("/proc/self/clear_refs", "5");
         Ok(Resident {
             start: status_bytes("VmRSS:")?,
         })
     }
 
-    /// The most bytes resident since, as far as the system knows: at least what is resident now.
+    /// The most bytes resident since the start, as far as the system knows.
     pub(crate) fn peak(&self) -> io::Result<u64> {
         Ok(status_bytes("VmHWM:")?.max(self.start))
     }
 }
 
-/// Keeps what a program prints, and the peak of its memory whenever it prints.
+/// Keeps the output of a program, and the peak of its memory whenever it prints.
 pub(crate) struct Printed<'r> {
     resident: &'r Resident,
     pub(crate) text: Vec<u8>,
@@ -71,7 +72,7 @@ pub(crate) fn problem(error: io::Error) -> Problem {
     Problem::Read(PathBuf::from(STATUS), error)
 }
 
-/// A line of the status, which is in units of 1024 bytes.
+/// A line of the status file, in units of 1024 bytes.
 fn status_bytes(label: &str) -> io::Result<u64> {
     let status = fs::read_to_string(STATUS)?;
     parse(&status, label).ok_or_else(|| {
@@ -100,10 +101,10 @@ mod tests {
         assert_eq!(parse("VmHWM: many kB", "VmHWM:"), None);
     }
 
-    /// The tests that touch much memory see that of each other, so they run one after the other.
+    /// Tests that touch much memory would see each other's memory, so they run one after the other.
     static ALONE: Mutex<()> = Mutex::new(());
 
-    /// What was there when the program printed counts, even if the system forgets it.
+    /// Memory counts if it was resident when the program printed, even if the system forgets it.
     #[test]
     fn printing_sees_what_is_there() {
         let _alone = ALONE.lock();

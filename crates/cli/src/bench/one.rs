@@ -1,13 +1,12 @@
-//! `finishline bench-one`: one measurement, in a process of its own, told as one line of JSON.
+//! `finishline bench-one`: one measurement in its own process, printed as one line of JSON.
 //!
 //! A new process has clean memory: nothing is resident yet, no allocator has pages to spare, and
-//! the peak is that of this run. Time is taken around the run alone; the output is kept in memory.
-//! Compiling is timed from the source text to machine code. The process has compiled nothing
-//! before, as a user meets it.
+//! the peak is that of this run. Only the run itself is timed, and its output is kept in memory.
+//! Compilation is timed from the source text to machine code. The process has compiled nothing
+//! before, like a user's process.
 //!
 //! Times are processor times of this process. One thread does all work and never waits. So on an
-//! idle machine processor time is wall-clock time, and on a busy machine the work of others does
-//! not count.
+//! idle machine processor time is wall-clock time, and on a busy machine other work does not count.
 
 use crate::bench::memory::{self, Printed, Resident};
 use crate::bench::suite::{self, Benchmark};
@@ -30,20 +29,19 @@ use serde::{Deserialize, Serialize};
 use std::io::{self, Write};
 use std::sync::atomic::AtomicU64;
 
-/// What can be measured of a program.
+/// The configuration of a measurement.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Configuration {
     /// Compiled, without checks.
     Run,
-    /// Compiled with the checks that these passes leave, under ESP-bags: what `finishline check`
-    /// does.
+    /// Compiled with the checks that these passes leave, under ESP-bags, like `finishline check`.
     Check(Passes),
     /// The same algorithm in Rust.
     Rust,
 }
 
 impl Configuration {
-    /// `run`, `rust`, or `check:` and what `--checks` takes.
+    /// `run`, `rust`, or `check:` and a value of `--checks`.
     pub(crate) fn word(self) -> String {
         match self {
             Configuration::Run => "run".to_owned(),
@@ -85,17 +83,18 @@ pub(crate) enum Answer {
 pub(crate) struct Measurement {
     /// 0 for Rust, which was compiled with Finishline.
     pub(crate) compile_seconds: f64,
-    /// Of that, what the passes from IR to IR took.
+    /// The part of that time in passes from IR to IR.
     pub(crate) optimise_seconds: f64,
     pub(crate) run_seconds: f64,
-    /// The most memory resident during the run, and of that, what was resident before.
+    /// The peak resident memory during the run, and the resident memory before it.
     pub(crate) peak_bytes: u64,
     pub(crate) start_bytes: u64,
-    /// Tasks created, `main` not counted; known to detectors alone.
+    /// Tasks created, without `main`. Only detectors know this.
     pub(crate) tasks: Option<u64>,
-    /// What the detector keeps about tasks.
+    /// The memory that the detector keeps for tasks.
     pub(crate) task_bytes: u64,
-    /// The checks made, of one location and of ranges of them, and the locations of these ranges.
+    /// The number of checks of one location and of ranges, and the number of locations in these
+    /// ranges.
     pub(crate) single_checks: u64,
     pub(crate) range_checks: u64,
     pub(crate) in_ranges: u64,
@@ -140,7 +139,7 @@ fn rust(benchmark: &Benchmark, size: Size) -> Result<Answer, Problem> {
     })?;
     let resident = Resident::before().map_err(memory::problem)?;
     let start = processor_seconds();
-    // A wrong result is a panic, which ends this process and is told by its status.
+    // A wrong result is a panic, which ends this process with a failure status.
     let line = run(size);
     let run_seconds = processor_seconds() - start;
     Ok(Answer::Measured(Measurement {
@@ -158,7 +157,7 @@ fn rust(benchmark: &Benchmark, size: Size) -> Result<Answer, Problem> {
     }))
 }
 
-/// Measures a program in Fin: alone, or with the checks that these passes leave.
+/// Measures a program in Fin: plain, or with the checks that these passes leave.
 fn fin(benchmark: &Benchmark, size: Size, checks: Option<Passes>) -> Result<Answer, Problem> {
     let failed = |message: String| Ok(Answer::Failed { message });
     let start = processor_seconds();
@@ -236,7 +235,7 @@ fn fin(benchmark: &Benchmark, size: Size, checks: Option<Passes>) -> Result<Answ
     }))
 }
 
-/// The checks of a run. Its accesses are those checked, whether one by one or in ranges.
+/// The checks of a run. Its accesses are the checked ones, one by one or in ranges.
 fn checks_made(statistics: Statistics) -> ChecksMade {
     ChecksMade {
         single: statistics.accesses - statistics.in_ranges,

@@ -3,9 +3,9 @@
 //!
 //! The paper proves three whole programs of the Java Grande suite, and ten of their parallel blocks
 //! one by one. The programs here are those of `esp-bags`. The blocks are their `forall` loops, in
-//! the order of the source. The time of a program is that of the whole proof, the time of a block
-//! that of its kernel. Programs are proved in turn, `--runs` times, so a machine that is slow for a
-//! while slows down all of them.
+//! the order of the source. The time of a program is that of the whole proof, and the time of a
+//! block is that of its kernel. Programs are proved in turn, `--runs` times. So a machine that is
+//! slow for a while slows down all of them.
 
 use super::{Files, arithmetic, suite};
 use crate::options::BenchProveOptions;
@@ -26,9 +26,9 @@ use std::time::Duration;
 pub(crate) struct Block {
     pub(crate) name: &'static str,
     program: &'static str,
-    /// Which `forall` of the program, from 0; none: the whole program.
+    /// The number of the `forall` in the program, from 0. None means the whole program.
     forall: Option<usize>,
-    /// [Table 1, Time] In seconds.
+    /// [Table 1, Time] Time in seconds.
     paper_seconds: f64,
 }
 
@@ -55,7 +55,7 @@ const fn block(
     }
 }
 
-/// In the paper's order.
+/// The rows in the paper's order.
 pub(crate) static BLOCKS: [Block; 13] = [
     whole("crypt", 7.6),
     block("crypt1", "crypt", 1, 0.24),
@@ -72,7 +72,7 @@ pub(crate) static BLOCKS: [Block; 13] = [
     block("moldyn5", "moldyn", 5, 0.08),
 ];
 
-/// What a program or a block may take.
+/// The longest time that a program or a block should take.
 const LONGEST_WHOLE: f64 = 0.2;
 const LONGEST_BLOCK: f64 = 0.05;
 
@@ -132,7 +132,7 @@ fn proofs(
     }
     let prover = Options {
         budget: Budget::Time(options.timeout),
-        // The paper's verdict rests on dataflow, this one does not.
+        // The paper's verdict needs dataflow, this one does not.
         detail: Detail::Races,
     };
     for _ in 0..options.runs {
@@ -152,7 +152,7 @@ fn read(name: &str) -> Result<hir::Program, Problem> {
         .map_err(|diagnostics| Problem::Source(diagnostics.render(false)))
 }
 
-/// What one proof says of a row.
+/// The result of one proof for a row.
 struct Judged {
     verdict: Verdict,
     accesses: usize,
@@ -184,7 +184,7 @@ fn row(block: &Block, proofs: &[Answer]) -> Option<ProverRow> {
     let judged: Option<Vec<Judged>> = proofs.iter().map(|proof| judged(block, proof)).collect();
     let judged = judged?;
     let seconds: Vec<f64> = judged.iter().map(|one| one.time.as_secs_f64()).collect();
-    // One run that ran out of time is not like the others.
+    // A run that ran out of time differs from the others.
     let differs = judged.iter().find(|one| one.verdict != judged[0].verdict);
     let first = judged.first()?;
     Some(ProverRow {

@@ -7,22 +7,22 @@ use finishline_baseline::{Size, crypt, matmul, series, sor};
 pub(crate) struct Benchmark {
     pub(crate) name: &'static str,
     pub(crate) source: &'static str,
-    /// [ESP-bags Table 3] The slowdown that the paper measured, with the checks of sequential code
-    /// left out and no others.
+    /// [ESP-bags Table 3] The slowdown in the paper without the checks of sequential code and with
+    /// all others.
     pub(crate) paper_slowdown: f64,
     /// [ESP-bags Table 3] The same with all static optimisations of the paper.
     pub(crate) paper_optimised: f64,
     pub(crate) elements: Elements,
-    /// Whether loops, conditions and elements are affine, but for data that decides nothing: the
-    /// prover's home ground.
+    /// Whether loops, conditions and elements are affine, except for data that decides nothing. The
+    /// prover should handle such programs.
     pub(crate) affine: bool,
-    /// The same algorithm in Rust, where there is one; it returns the line that the Fin program
+    /// The same algorithm in Rust, if there is one. It returns the line that the Fin program
     /// prints.
     pub(crate) rust: Option<fn(Size) -> String>,
 }
 
-/// What most of a program's memory consists of. A cell of a detector has 8 bytes, whatever it
-/// stands for.
+/// The main contents of a program's memory. A detector's cell has 8 bytes for a location of any
+/// type.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Elements {
     Bytes,
@@ -51,7 +51,7 @@ macro_rules! benchmark {
     };
 }
 
-/// In the paper's order.
+/// The programs in the paper's order.
 pub(crate) static SUITE: [Benchmark; 12] = [
     benchmark!(crypt, 7.63, 7.29, Bytes, true, Some(crypt::run)),
     benchmark!(lufact, 12.45, 10.08, Words, true, None),
@@ -80,7 +80,7 @@ pub(crate) fn names(which: impl Fn(&Benchmark) -> bool) -> String {
     names.join(", ")
 }
 
-/// The sizes, by the words of the command line.
+/// The words for sizes on the command line.
 pub(crate) const SIZES: [(&str, Size); 4] = [
     ("small", Size::Small),
     ("A", Size::A),
@@ -101,7 +101,7 @@ mod tests {
     #[test]
     fn the_slowdowns_of_the_paper_have_the_mean_of_the_paper() {
         let slowdowns = SUITE.each_ref().map(|benchmark| benchmark.paper_slowdown);
-        // As printed there, to two decimals.
+        // As printed in the paper, to two decimals.
         assert!((geometric_mean(&slowdowns) - 4.86).abs() < 0.005);
         let optimised = SUITE.each_ref().map(|benchmark| benchmark.paper_optimised);
         assert!((geometric_mean(&optimised) - 3.05).abs() < 0.005);

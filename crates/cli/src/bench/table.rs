@@ -1,4 +1,4 @@
-//! From the rounds of all programs to the figures of the table.
+//! Computes the figures of the table from the rounds of all programs.
 
 use crate::bench::arithmetic::{geometric_mean, median, spread};
 use crate::bench::measure::Round;
@@ -12,7 +12,7 @@ use finishline_report::bench::table::{
     Worst,
 };
 
-/// Below this, what the system counts too much or too little would show in a ratio.
+/// The least memory for a meaningful ratio. Below it the system's inaccuracy would show.
 const LEAST_MEMORY: u64 = 2 << 20;
 
 pub(super) fn table(
@@ -64,7 +64,7 @@ fn program_row(benchmark: &Benchmark, columns: &[Column], rounds: &[Round]) -> P
                 task_bytes: measured.iter().map(|one| one.task_bytes).max().unwrap_or(0),
                 memory_ratio: (baseline.memory_bytes >= LEAST_MEMORY)
                     .then(|| cost.memory_bytes as f64 / baseline.memory_bytes as f64),
-                // The same in every round.
+                // The number of checks is the same in every round.
                 made: measured
                     .first()
                     .map_or(ChecksMade::default(), |one| one.made()),
@@ -110,7 +110,7 @@ fn cost(measured: &[&Measurement]) -> Cost {
     }
 }
 
-/// A clock may not have moved: never 0.
+/// Never 0, although a clock may not have moved.
 fn seconds(measured: &[&Measurement]) -> Vec<f64> {
     measured
         .iter()
@@ -118,13 +118,13 @@ fn seconds(measured: &[&Measurement]) -> Vec<f64> {
         .collect()
 }
 
-/// Round by round.
+/// The ratios, round by round.
 fn ratios(these: &[&Measurement], those: &[&Measurement]) -> Vec<f64> {
     let pairs = seconds(these).into_iter().zip(seconds(those));
     pairs.map(|(this, that)| this / that).collect()
 }
 
-/// The figures of a column over all programs; none if there is no program.
+/// The figures of a column over all programs. None if there is no program.
 fn check_column(column: &Column, index: usize, programs: &[ProgramRow]) -> Option<CheckColumn> {
     let of = |value: fn(&Checked) -> Option<f64>| {
         let values: Option<Vec<Worst>> = (programs.iter())
@@ -158,8 +158,8 @@ fn worst(values: impl Iterator<Item = Worst>) -> Option<Worst> {
     values.max_by(|a, b| a.value.total_cmp(&b.value))
 }
 
-/// The targets that these measurements say something about. What no column is named for is about
-/// all checks.
+/// The targets that these measurements can judge. A target without a named column is about all
+/// checks.
 fn targets(
     size: Size,
     columns: &[CheckColumn],
@@ -182,7 +182,7 @@ fn targets(
             program,
         }));
     };
-    // At size small programs end before a time of theirs means anything.
+    // At size small programs end too soon for a meaningful time.
     if size != Size::Small {
         for (column, mean, most, worst, most_at_worst) in [
             (
@@ -293,7 +293,7 @@ fn targets(
     targets
 }
 
-/// A value, and the program that decides it if it is one alone.
+/// A value, and the program that decides it if a single one does.
 type Measured = (f64, Option<&'static str>);
 
 fn of(worst: Option<Worst>) -> Option<Measured> {
@@ -302,7 +302,7 @@ fn of(worst: Option<Worst>) -> Option<Measured> {
 
 const GIB: f64 = (1_u64 << 30) as f64;
 
-/// What the target for memory is about: what the detector keeps about tasks is apart from it.
+/// The memory ratio for the target. It leaves out the memory that the detector keeps for tasks.
 fn memory_ratio(row: &ProgramRow, checked: &Checked) -> Option<Worst> {
     checked.memory_ratio?;
     let memory = checked.cost.memory_bytes.saturating_sub(checked.task_bytes);
@@ -334,8 +334,8 @@ mod tests {
         }
     }
 
-    /// Optimised, a program takes half as long and twice the time to compile; with proofs, a
-    /// quarter and three times.
+    /// The optimised program takes half the time and twice the time to compile. With proofs it
+    /// takes a quarter, and three times.
     fn round(baseline: f64, checked: f64, rust: Option<f64>) -> Round {
         Round {
             baseline: measurement(baseline, 2, 0.01),
@@ -438,7 +438,7 @@ mod tests {
         assert_eq!(target(&table, "rust_ratio_worst"), Some((1.0, Some("sor"))));
         let compile = target(&table, "compile_seconds_longest").expect("a target");
         assert_eq!(compile.0, 0.06);
-        // Of the optimised program, a quarter of it.
+        // A quarter of that of the optimised program.
         let optimise = target(&table, "optimise_seconds_longest").expect("a target");
         assert_eq!(optimise.0, 0.015);
         let mean = target(&table, "optimised_geometric_mean").expect("a target");
@@ -449,12 +449,12 @@ mod tests {
         );
         let mean = target(&table, "with_proofs_geometric_mean").expect("a target");
         assert!((mean.0 - 1.5).abs() < 1e-12);
-        // Of sor and lufact, which are both affine.
+        // For sor and lufact, which are both affine.
         assert_eq!(
             target(&table, "with_proofs_affine_worst"),
             Some((3.0, Some("lufact")))
         );
-        // 9 MiB over 2 MiB is 4.5; without the detector's 1 MiB about tasks it is 4.
+        // 9 MiB over 2 MiB is 4.5. Without the detector's 1 MiB for tasks it is 4.
         assert_eq!(table.programs[0].checked[0].memory_ratio, Some(4.5));
         let memory = target(&table, "memory_ratio_words").expect("a target");
         assert_eq!(memory.0, 4.0);
@@ -487,7 +487,7 @@ mod tests {
         assert_eq!(bytes.0, (9 << 20) as f64);
     }
 
-    /// Each column's time is told by its position, so that a column in another's place would show.
+    /// The time of each column encodes its position, so a misplaced column would show.
     #[test]
     fn a_breakdown_has_each_pass_alone_and_counts() {
         let columns = columns(true);
@@ -547,7 +547,7 @@ mod tests {
         assert_eq!(mean.0.round(), 10.0);
     }
 
-    /// Programs that are not affine may take as long as they do.
+    /// There is no time limit for programs that are not affine.
     #[test]
     fn proofs_are_held_to_affine_programs() {
         let of = |name| find(name).expect("a benchmark");

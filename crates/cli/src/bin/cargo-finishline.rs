@@ -1,4 +1,4 @@
-//! The command `cargo finishline`, which is all in `finishline-cargo`.
+//! The command `cargo finishline`. `finishline-cargo` has all of its code.
 
 #![forbid(unsafe_code)]
 

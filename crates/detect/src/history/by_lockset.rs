@@ -1,23 +1,24 @@
-//! What is remembered of a location that was accessed under locks: for each kind of access and each
+//! The history of a location that was accessed under locks: for each kind of access and each
 //! lockset, the tasks that made such an access.
 //!
 //! A *group* is a kind, a lockset and a set of stamps ([`StampSets`]). A new access conflicts with
 //! a group if one of the two writes. If the locks do not exclude each other (see [`Locksets`]), the
 //! access races with the stamps of the group that are parallel to it. Otherwise it *overlaps* with
-//! the stamps that are parallel to it by structure: no race, but the result may depend on which
-//! came first, whatever else was observed of this run.
+//! the stamps that are parallel to it by structure. An overlap is no race, but the result may
+//! depend on which access came first, whatever else was observed in this run.
 //!
-//! [Cheng et al. 1998, ALL-SETS] A group is forgotten once all of it precedes whatever is still to
+//! [Cheng et al. 1998, ALL-SETS] A group is forgotten once all of it precedes everything still to
 //! come ([`Order::precedes_all`]). It is also forgotten if all of it precedes an access that stands
-//! for it: one under the same locks that writes if the group does. And an access is not remembered
-//! beside a parallel one of the same kind that stands for it ([`Order::stands_for_now`]). So a
+//! for it: an access under the same locks that writes if the group does. An access is not
+//! remembered if a parallel access of the same kind stands for it ([`Order::stands_for_now`]). So a
 //! location has at most two groups for each set of locks. DIVERGENCE: the paper lets an access
 //! under fewer locks stand for one under more. The races are the same, but overlaps would be lost
-//! where the lock was the only thing in common.
+//! where the lock was the only one in common.
 //!
-//! Exact, as the plain history is: a location is reported iff two accesses race, and in runs
-//! without races some conflict is excused iff one is. A location overlaps iff two of its accesses
-//! do, or else races or has an excused conflict under a lock that several tasks share a hold of.
+//! The history is exact, like the plain history. A location is reported iff two accesses race. In
+//! runs without races an excused conflict is reported iff there is one. A location is reported to
+//! overlap iff two of its accesses do, or else it races or has an excused conflict under a lock
+//! whose hold several tasks share.
 
 use super::StampSets;
 use crate::locks::{LocksetId, Locksets};
@@ -34,30 +35,31 @@ struct Group {
 }
 
 impl Group {
-    /// Whether whatever conflicts with an access of `other`'s kind conflicts with one of this kind.
+    /// Whether everything that conflicts with an access of `other`'s kind conflicts with one of
+    /// this kind.
     fn does_as_much_as(&self, other: &Group) -> bool {
         self.kind == AccessKind::Write || other.kind == AccessKind::Read
     }
 }
 
-/// How an earlier access and the present one meet.
+/// The relation between an earlier conflicting access and the present one.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Meeting {
     /// They race.
     Race,
-    /// They are ordered, but only by what was observed of this run.
+    /// They are ordered, but only by what was observed in this run.
     Excused,
-    /// This lock excludes them from each other; which comes first is open.
+    /// This lock excludes them from each other. Either may come first.
     Overlap(LockId),
 }
 
-/// What is remembered of one location.
+/// The history of one location.
 #[derive(Clone, Debug, Default)]
 pub struct ByLockset {
     groups: Vec<Group>,
 }
 
-/// What the transition needs to know besides the access.
+/// What the transition needs besides the access.
 pub struct Around<'a, O> {
     pub order: &'a mut O,
     pub sets: &'a mut StampSets,
@@ -65,8 +67,8 @@ pub struct Around<'a, O> {
 }
 
 impl<O: Order> Around<'_, O> {
-    /// Whether one of these is parallel to the running step, which made an access with the stamp
-    /// `now`.
+    /// Whether one of these stamps is parallel to the running step. `now` is the stamp of the
+    /// step's access.
     #[inline]
     fn any_parallel(&mut self, stamps: u32, now: Stamp) -> bool {
         if StampSets::is_set(stamps) {
@@ -77,7 +79,7 @@ impl<O: Order> Around<'_, O> {
         }
     }
 
-    /// Whether the newest of these is parallel to the running step and stands for it.
+    /// Whether the newest of these stamps is parallel to the running step and stands for it.
     #[inline]
     fn stands(&mut self, stamps: u32) -> bool {
         let (newest, _) = self.sets.split(stamps);
@@ -89,7 +91,7 @@ impl<O: Order> Around<'_, O> {
         all.all(|stamp| self.order.precedes_all(stamp))
     }
 
-    /// The running step, under `locks`, meets a group that it conflicts with.
+    /// Compares the running step, under `locks`, with a group that it conflicts with.
     fn meet(
         &mut self,
         group: Group,
@@ -128,10 +130,10 @@ impl<O: Order> Around<'_, O> {
 }
 
 impl ByLockset {
-    /// Remembers also this last writer and these readers, who held these locks.
+    /// Adds this last writer and these readers, which held these locks.
     pub fn add(&mut self, locks: LocksetId, [writer, readers]: [u32; 2]) -> Result<(), TableError> {
         make_room(&mut self.groups, 2, TABLE)?;
-        // After a write without locks the two are one.
+        // After a write without locks the two fields are equal.
         let readers = if readers == writer { NOBODY } else { readers };
         for (kind, stamps) in [(AccessKind::Write, writer), (AccessKind::Read, readers)] {
             if stamps != NOBODY {
@@ -145,8 +147,8 @@ impl ByLockset {
         Ok(())
     }
 
-    /// An access by `stamp`, which is of the running step. `meets` hears of earlier ones, with
-    /// their kinds and locks.
+    /// Adds an access of the running step with this `stamp`. Calls `meets` for conflicting earlier
+    /// accesses, with their kinds and locks.
     pub fn access<O: Order>(
         &mut self,
         kind: AccessKind,
@@ -199,12 +201,12 @@ impl ByLockset {
         Ok(())
     }
 
-    /// Memory that it has besides itself.
+    /// The memory that this history has on the heap.
     pub fn used_bytes(&self) -> usize {
         self.groups.capacity() * size_of::<Group>()
     }
 
-    /// The last writer and the readers, if nothing is remembered that was done under a lock.
+    /// The last writer and the readers, if no access under a lock is remembered.
     pub fn without_locks(&self) -> Option<[u32; 2]> {
         let mut stamps = [NOBODY; 2];
         for group in &self.groups {

@@ -9,14 +9,14 @@
 //! isolated write   races with a parallel writer, reader
 //! ```
 //!
-//! A write becomes the writer; any other access becomes the one of its kind unless that is parallel
-//! to it. Exact, as [`super::LastWriterOneReader`], for the order by task structure alone: an
-//! isolated writer that is parallel to a new one stands for it by the argument that lets one reader
-//! stand for later ones.
+//! A write becomes the writer. Any other access replaces the access of its kind, unless that is
+//! parallel to it. The history is exact, like [`super::LastWriterOneReader`], for the order by task
+//! structure alone. An isolated writer stands for a parallel new one by the same argument by which
+//! one reader stands for later ones.
 //!
-//! DIVERGENCE: beyond the figure it tells of *overlaps*: an isolated access that conflicts with a
-//! parallel isolated one. They are no races, but without them, and without races, the order of
-//! isolated blocks can't matter. Exact by the same argument.
+//! DIVERGENCE: beyond the figure it reports *overlaps*: an isolated access that conflicts with a
+//! parallel isolated one. Overlaps are no races. But if there are neither overlaps nor races, the
+//! order of isolated blocks can't matter. Overlaps are exact by the same argument.
 
 use super::{Field, Fields, History, Now, Transition};
 use crate::order::Stamp;

@@ -8,11 +8,12 @@
 //! ```
 //!
 //! *Exact* means: over a depth-first run a location is reported iff two of its accesses race by
-//! task structure, also when the run goes on after a race. One reader is enough because in serial
-//! order e₁ ∥ e₂ and e₂ ∥ e₃ imply e₁ ∥ e₃: a new reader parallel to the remembered one can't race
-//! with anything later that the remembered one does not race with. The last writer is enough
-//! because an overwritten one either precedes it, and so everything it precedes, or has raced with
-//! it. Pairs are not complete: later parallel readers and overwritten writers are lost.
+//! task structure, also if the run goes on after a race. One reader is enough because in serial
+//! order e₁ ∥ e₂ and e₂ ∥ e₃ imply e₁ ∥ e₃. So a new reader that is parallel to the remembered one
+//! races only with later accesses that the remembered one races with, too. The last writer is
+//! enough because an overwritten writer has raced with it or precedes it. In the latter case it
+//! also precedes everything that the last writer precedes. Pairs are not complete: later parallel
+//! readers and overwritten writers are lost.
 
 use super::{Field, Fields, History, Now, Transition};
 use crate::order::Stamp;

@@ -1,10 +1,10 @@
-//! Histories: what is remembered of the earlier accesses to a location, and which of it races with
-//! a new one.
+//! Histories: what is remembered of earlier accesses to a location, and which of them race with a
+//! new access.
 //!
 //! A history is a **pure transition** on a small `Copy` cell. A serial run stores the new cell,
-//! ranges loop over it, the second pass follows it for a few locations, and tests enumerate it. A
-//! cell of zeros is a location nobody has accessed. To add one: a file here, and a row in
-//! [`crate::detectors`].
+//! ranges apply the transition in a loop, the second pass uses it for a few locations, and tests
+//! enumerate it. A cell of zeros is a location without accesses. To add a history, add a file here
+//! and a row in [`crate::detectors`].
 
 use crate::order::Stamp;
 use crate::table::Zeroed;
@@ -81,14 +81,14 @@ pub struct Now {
     pub isolated: bool,
 }
 
-/// What one access does to a cell.
+/// The effect of one access on a cell.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Transition<Cell> {
     pub cell: Cell,
     /// The remembered accesses that race with this one.
     pub races: Fields,
-    /// Remembered accesses that conflict with this one, in parallel isolated blocks: no race, but
-    /// the result may depend on which block runs first.
+    /// The remembered accesses that conflict with this one in parallel isolated blocks. They are no
+    /// races, but the result may depend on which block runs first.
     pub overlaps: Fields,
     /// The field that now stands for this access.
     pub recorded: Option<Field>,
@@ -98,16 +98,16 @@ pub trait History {
     /// The stamps of its fields, in the order of [`Field`].
     type Cell: Zeroed + Eq + std::fmt::Debug + AsRef<[Stamp]>;
 
-    /// Whether it has rules for isolated accesses.
+    /// Whether the history has rules for isolated accesses.
     const KNOWS_ISOLATED: bool;
 
-    /// The cell on which neither a read nor a write by `stamp`, inside or outside isolated blocks
-    /// as given, changes or finds anything, whatever the order says of other stamps: the fast path
-    /// of a repeated access, by one comparison.
+    /// The cell on which neither a read nor a write by `stamp` changes or finds anything, whatever
+    /// the order says of other stamps. `isolated` says whether the accesses are in isolated blocks.
+    /// This is the fast path of a repeated access, by one comparison.
     fn settled(stamp: Stamp, isolated: bool) -> Self::Cell;
 
-    /// `parallel` tells of a remembered stamp whether it may run in parallel with this access; it
-    /// is false of `NOBODY` and of `now.stamp`.
+    /// The effect of the access `now` on a cell. `parallel` says whether a remembered stamp may run
+    /// in parallel with this access. It is false for `NOBODY` and for `now.stamp`.
     fn transition(
         cell: Self::Cell,
         now: Now,
@@ -124,10 +124,10 @@ mod tests {
     use Field::{IsolatedReader, IsolatedWriter, Reader, Writer};
 
     const NOW: Stamp = 1;
-    /// Two earlier tasks, to tell fields apart and to let fields agree.
+    /// Two earlier tasks. So fields can be different or equal.
     const EARLIER: [Stamp; 2] = [2, 3];
 
-    /// [ESP-bags Fig. 6]: the fields an access races with, and the one it may be recorded in.
+    /// [ESP-bags Fig. 6]: the fields that an access races with, and the field that may record it.
     fn figure_6(kind: AccessKind, isolated: bool) -> (&'static [Field], Field) {
         match (kind, isolated) {
             (Read, true) => (&[Writer], IsolatedReader),
@@ -137,7 +137,7 @@ mod tests {
         }
     }
 
-    /// The isolated fields an isolated access conflicts with.
+    /// The isolated fields that an isolated access conflicts with.
     fn overlapping(kind: AccessKind, isolated: bool) -> &'static [Field] {
         match (kind, isolated) {
             (_, false) => &[],
@@ -152,7 +152,7 @@ mod tests {
             .fold(Fields::NONE, |set, &field| set.with(field, holds(field)))
     }
 
-    /// Calls `test` with every cell of `N` stamps, every access and every relation of the earlier
+    /// Calls `test` with every cell of `N` stamps, every access, and every relation of the earlier
     /// tasks to it.
     fn every_case<const N: usize>(
         blocks: &[bool],
@@ -222,7 +222,7 @@ mod tests {
         assert_eq!(cases, 16 * 4 * 2);
     }
 
-    /// It is [ESP-bags Fig. 4] but for the reader after a write.
+    /// The history is [ESP-bags Fig. 4] except for the reader after a write.
     #[test]
     fn a_write_covers_reads_and_else_follows_figure_4() {
         let mut cases = 0;

@@ -1,23 +1,24 @@
-//! The last writer and two readers: exact for the order in which the isolated blocks of this run
+//! The last writer and two readers. Exact for the order in which the isolated blocks of this run
 //! happened to run.
 //!
 //! A race by task structure is only *apparent* if that order separates its two accesses. The
-//! structural histories keep too little to tell whether all races of a location are apparent: in
-//! `async {r; isolated {}} async {r} isolated {} w` the first reader stands for the second, yet the
+//! structural histories keep too little to tell whether all races of a location are apparent. In
+//! `async {r; isolated {}} async {r} isolated {} w` the first reader stands for the second, but the
 //! blocks order only the first before the write. This history keeps
 //!
-//! - the last writer, as ever;
-//! - of the readers since, an *open* one, which no isolated block has followed yet in its own
-//!   order, and the *closed* one followed latest: of two closed readers, the one with the lesser
-//!   first block happens before whatever the other happens before, unless by structure.
+//! - the last writer, like the others;
+//! - an *open* reader since then: no isolated block has followed it yet in its own order;
+//! - the *closed* reader that was followed latest. Of two closed readers, the one with the lesser
+//!   first block happens before everything that the other happens before, unless by structure.
 //!
-//! On a read, readers that happen before it go. If an open one remains, it stands for this one too.
-//! Otherwise the latest closed one and this one stay. Which reader is open or closed changes with
-//! time, so the order is asked anew. Two isolated accesses are always ordered.
+//! A read removes the readers that happen before it. If an open reader remains, it stands for the
+//! new one too. Otherwise the latest closed reader and the new one stay. A reader can become closed
+//! later, so the order is asked each time. Two isolated accesses are always ordered.
 //!
-//! For depth-first runs. Compared with the oracle on every small program and on random ones, not
-//! proved; no such run is known in which keeping the other one of two closed readers would be
-//! wrong. Used for the watched locations of the second pass; constant time for each access.
+//! The history is for depth-first runs. It is compared with the oracle on every small program and
+//! on random ones, but not proved. No such run is known in which keeping the other one of two
+//! closed readers would be wrong. The second pass uses it for watched locations. An access takes
+//! constant time.
 
 use crate::order::Stamp;
 use crate::order::isolation::StepId;
@@ -31,17 +32,18 @@ pub struct Remembered {
     pub step: StepId,
 }
 
-/// What is remembered of one location.
+/// The history of one location.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct ObservedOrder {
     writer: Option<Remembered>,
-    /// At most one is open.
+    /// At most one of them is open.
     readers: [Option<Remembered>; 2],
 }
 
 impl ObservedOrder {
-    /// The remembered accesses that race with this one. `before` tells whether one happens before
-    /// it in this run, `first_block` the first isolated block that follows one by task structure.
+    /// The remembered accesses that race with this one. `before` says whether an access happens
+    /// before it in this run. `first_block` gives the first isolated block that follows an access
+    /// by task structure.
     pub fn access(
         &mut self,
         now: Remembered,

@@ -1,26 +1,27 @@
-//! Sets of stamps in one word, for locations of which more than one reader must be remembered.
+//! Sets of stamps in one word, for locations with more than one reader to remember.
 //!
-//! A later reader need not be remembered beside a parallel one that stands for it
-//! ([`Order::stands_for_now`]). If no earlier reader stands for it, all are kept. That happens when
-//! a task may outlast those that it ran beside, or when one of them is known to have ended by other
-//! means. A word is nobody, a stamp, or, with its highest bit set, a *set*: the newest stamp and
-//! the word of the others. Sets never change, so locations with the same readers share one: data
-//! that n tasks read is n entries of 16 bytes, however much data it is. For each set it is
-//! remembered what the running step makes of it, and that the step races with none of it, for the
-//! next cell with the same set.
+//! A later reader is not remembered if a parallel one stands for it ([`Order::stands_for_now`]). If
+//! no earlier reader stands for it, all are kept. That happens if a task may outlast the tasks that
+//! it ran beside, or if one of them is known to have ended by other means. A word is nobody, a
+//! stamp, or a *set*, with its highest bit set. A set is the newest stamp and the word of the
+//! others. Sets never change, so locations with the same readers share one. Data that n tasks read
+//! takes n entries of 16 bytes, however much data it is. Within a step two results are remembered
+//! for each set: the set after adding the step, and that the step races with none of it. The next
+//! cell with the same set reuses them.
 //!
-//! Stamps enter in the order of the run. Stamps that precede the running step by structure leave
-//! when the newest of them does, and whenever the set has doubled since the last clean-up. So
-//! adding takes amortised constant time as long as tasks run beside each other. In a small set any
-//! of them leaves, so threads that use a location in turn leave one stamp each. Stamps that precede
-//! the step only by what has been observed stay: the answer then says that it relies on that.
+//! Stamps are added in the order of the run. A set is cleaned up if the newest stamp precedes the
+//! running step by structure, and whenever the set has doubled since the last clean-up. Then all
+//! stamps that precede the step by structure are removed. So adding takes amortised constant time
+//! as long as tasks run beside each other. A small set is cleaned up whenever any stamp precedes
+//! the step, so threads that use a location in turn leave one stamp each. Stamps that precede the
+//! step only by what was observed stay. The answer then says that it relies on observations.
 
 use crate::order::{NOBODY, Order, Stamp};
 use crate::table::{TableError, make_room};
 
-/// A word of which this bit is set is a set.
+/// Marks the word of a set.
 const SET: u32 = 1 << 31;
-/// Sets of no more are gone through each time.
+/// Sets up to this size are checked completely each time.
 const SMALL: u32 = 16;
 
 #[derive(Clone, Copy, Debug)]
@@ -29,11 +30,11 @@ struct Entry {
     /// The word of the others.
     others: u32,
     len: u32,
-    /// How many there were left when they were last gone through.
+    /// The number of stamps after the last clean-up.
     kept: u32,
 }
 
-/// What became of a word when this stamp was added to it.
+/// The result of adding this stamp to a word.
 #[derive(Clone, Copy, Debug)]
 struct Added {
     before: u32,
@@ -51,9 +52,9 @@ const NONE_ADDED: Added = Added {
 #[derive(Debug)]
 pub struct StampSets {
     entries: Vec<Entry>,
-    /// What was added in this step, by some bits of the word before.
+    /// Results of this step, by some bits of the word before.
     added: [Added; MEMO],
-    /// Sets of which none races with the running step, by some of their bits.
+    /// Sets that race with the running step nowhere, by some of their bits.
     harmless: [u32; MEMO],
     remembers: bool,
     kept: Vec<Stamp>,
@@ -76,7 +77,7 @@ impl StampSets {
         word & SET != 0
     }
 
-    /// Another step begins.
+    /// Begins another step.
     #[inline]
     pub fn begin_step(&mut self) {
         if self.remembers {
@@ -86,13 +87,13 @@ impl StampSets {
         }
     }
 
-    /// Whether the running step is known to race with none of these.
+    /// Whether the running step is known to race with none of these stamps.
     #[inline]
     pub fn is_harmless(&self, word: u32) -> bool {
         Self::is_set(word) && self.harmless[word as usize % MEMO] == word
     }
 
-    /// The running step was found to race with none of these.
+    /// Notes that the running step races with none of these stamps.
     pub fn note_harmless(&mut self, word: u32) {
         if Self::is_set(word) {
             self.harmless[word as usize % MEMO] = word;
@@ -130,7 +131,7 @@ impl StampSets {
         }
     }
 
-    /// The word with `now`, a stamp of the running step, in it or with one that stands for it.
+    /// The word with `now`, a stamp of the running step, added, unless another stamp stands for it.
     pub fn with(
         &mut self,
         word: u32,
@@ -195,7 +196,7 @@ impl StampSets {
         }
         const TABLE: &str = "sets of readers";
         let index = self.entries.len();
-        // Not the last ones: those are words that nothing is.
+        // The last words are reserved: no set and no stamp may equal them.
         if index >= (SET - 2) as usize {
             return Err(TableError::Exhausted {
                 table: TABLE,
@@ -213,8 +214,8 @@ impl StampSets {
         Ok(SET | index as u32)
     }
 
-    /// A set of those of `word` that are parallel to the running step, without those that others
-    /// stand for, and of `now`.
+    /// A set of `now` and the stamps of `word` that are parallel to the running step, without those
+    /// that another one stands for.
     fn with_those_beside(
         &mut self,
         word: u32,
@@ -229,7 +230,7 @@ impl StampSets {
             self.stamps(word)
                 .filter(|&stamp| order.structurally_parallel(stamp)),
         );
-        // The oldest first, and of those that share their future only that one.
+        // Oldest first. Of stamps that share their future only the oldest is kept.
         kept.reverse();
         let mut after = NOBODY;
         let mut last_kept = NOBODY;

@@ -6,20 +6,19 @@
 //! write    races with a parallel writer or reader; becomes the writer and the reader
 //! ```
 //!
-//! DIVERGENCE: [ESP-bags Fig. 4] leaves the reader alone on a write, as
-//! [`super::LastWriterOneReader`] does. Here the writer takes its place. The set of racing
-//! **locations** is the same. Let r be the reader that write w replaces. If r is parallel to w the
-//! location is reported at w. Otherwise r precedes w, and every later access a that is parallel to
-//! r is parallel to w too, as r would precede a if w did; so whatever would have raced with r races
-//! with w. And w, remembered as a reader, accuses nobody in vain: a write parallel to it races with
-//! the writer w as well. Which of the accesses races is not the same, so the pass that names pairs
-//! keeps to the figure.
+//! DIVERGENCE: [ESP-bags Fig. 4] leaves the reader unchanged on a write, and so does
+//! [`super::LastWriterOneReader`]. Here the writer replaces it. The set of racing **locations** is
+//! the same. Let r be the reader that write w replaces. If r is parallel to w, the location is
+//! reported at w. Otherwise r precedes w. Then every later access a that is parallel to r is
+//! parallel to w too, because r would precede a if w did. So everything that would have raced with
+//! r races with w. And w, remembered as a reader, causes no false report: a write parallel to it
+//! races with the writer w as well. The racing pairs may differ, so the pass that names pairs
+//! follows the figure.
 //!
-//! What is gained: **if the reader of a cell is the running task, a read by it changes and finds
-//! nothing.** For then no other task has written since it last read or wrote the location, and at
-//! that time the writer preceded it (it still does) or the race was reported. So one 32-bit
-//! comparison decides most reads, and after a write the cell is settled, for reads and writes, at
-//! once.
+//! The gain: **if the reader of a cell is the running task, a read by it changes and finds
+//! nothing.** In this case no other task has written since the running task last accessed the
+//! location. At that time the writer preceded it (and still does) or the race was reported. So one
+//! 32-bit comparison decides most reads, and a write settles the cell for reads and writes at once.
 
 use super::{Field, Fields, History, Now, Transition};
 use crate::order::Stamp;
@@ -46,7 +45,7 @@ impl History for WriteCoversReads {
     ) -> Transition<[Stamp; 2]> {
         let [writer, reader] = cell;
         let races = Fields::NONE.with(Field::Writer, parallel(writer));
-        // After a write the two are one, and one look-up is enough.
+        // After a write the two fields are equal, and one look-up is enough.
         let reader_is_parallel = if reader == writer {
             !races.is_empty()
         } else {

@@ -1,5 +1,5 @@
-//! What compiled code compares cells with, and the rules by which it decides an access without the
-//! detector.
+//! The values that compiled code compares cells with, and the rules by which it decides an access
+//! without the detector.
 //!
 //! ```text
 //! read  at site s   reader is mine                       nothing to do
@@ -16,13 +16,13 @@
 //!            beside   if it is one of the parallel_above stamps from serial_below on, or beside[s]
 //! ```
 //!
-//! The first line is the history's own theorem, and the others are the history's rules: what is
-//! serial precedes the step ([`Order::serial_below`]), whichever task of an earlier phase did it;
-//! what is beside is parallel to it ([`Order::parallel_above`]), and a read leaves a parallel
-//! reader alone, which covers data that many tasks read. `beside[s]` is a reader that was found in
-//! this step to be parallel, for programs whose tasks nest. Sites share the [`SLOTS`] places of
-//! this memo; the sites of one loop have places of their own; a caller that knows no sites takes
-//! the place of the reader itself. Whatever begins a step forgets it.
+//! The first line is the history's own theorem. The others are the history's rules. A serial stamp
+//! precedes the step ([`Order::serial_below`]), whichever task of an earlier phase it belongs to. A
+//! stamp that is beside is parallel to the step ([`Order::parallel_above`]). A read leaves a
+//! parallel reader unchanged, which covers data that many tasks read. `beside[s]` is a reader that
+//! was found in this step to be parallel, for programs whose tasks nest. Sites share the [`SLOTS`]
+//! places of this memo. The sites of one loop have different places. A caller that does not know
+//! sites uses a place that depends on the reader. The memo is cleared when a step begins.
 
 use crate::order::Stamp;
 use finishline_model::AccessKind;
@@ -30,19 +30,19 @@ use finishline_model::AccessKind;
 /// Places of the memo.
 pub const SLOTS: usize = 16;
 
-/// The cell of a location whose history is in the side table: of stamps that nobody has, as they
-/// stay below 2³¹, and that are not below anything.
+/// The cell of a location whose history is in the side table. No task has its stamps, because
+/// stamps are below 2³¹. They are below no limit.
 pub const ELSEWHERE: u64 = 0xffff_ffff_ffff_ffff;
 
-/// A word that is no cell: the keeper of the cells may put such words among them, each with a
-/// number below 2³¹, and looks for them before an access. The fast path decides none of them, as no
+/// A word that is no cell. The owner of the cells may put such words among them, each with a number
+/// below 2³¹, and looks for them before an access. The fast path decides none of them, because no
 /// writer has such a stamp.
 #[inline]
 pub const fn reference(number: u32) -> u64 {
     packed([NO_WRITER | number, NO_READER])
 }
 
-/// The number, if the cell is such a one.
+/// The number, if the word is no cell.
 #[inline]
 pub const fn referred(cell: u64) -> Option<u32> {
     let [writer, _] = unpacked(cell);
@@ -60,17 +60,17 @@ const NO_READER: Stamp = Stamp::MAX - 2;
 pub(super) const NEVER: u64 = NOBODY_EVER as u64;
 pub(super) const NOBODY_EVER: Stamp = Stamp::MAX - 1;
 
-/// What compiled code compares cells with. Its layout is part of the code generator's contract.
+/// The values that compiled code compares cells with. The code generator relies on the layout.
 #[repr(C)]
 #[derive(Clone, Copy, Debug)]
 pub struct FastPath {
-    /// The stamp of the running task, or the first of the running step's if it has several.
+    /// The stamp of the running task, or the first stamp of the running step if it has several.
     pub me: Stamp,
-    /// Every stamp below precedes the running step.
+    /// Every smaller stamp precedes the running step.
     pub serial_below: Stamp,
-    /// How many stamps, from there on, are parallel to the running step.
+    /// The number of stamps from `serial_below` on that are parallel to the running step.
     pub parallel_above: Stamp,
-    /// How many stamps, from `me` on, are the running step's.
+    /// The number of stamps from `me` on that belong to the running step.
     pub own: Stamp,
     /// The cell after a write of the running step.
     pub settled: u64,
@@ -89,8 +89,8 @@ impl FastPath {
         beside: [NOBODY_EVER; SLOTS],
     };
 
-    /// The table above: the cell after the access, if it is decided here. Compiled code does the
-    /// same.
+    /// The table above: the cell after the access, if the fast path decides it. Compiled code does
+    /// the same.
     #[inline]
     pub fn decide(&self, kind: AccessKind, cell: u64, slot: usize) -> Option<u64> {
         let [writer, reader] = unpacked(cell);
@@ -113,8 +113,8 @@ impl FastPath {
         }
     }
 
-    /// The part of [`decide`](FastPath::decide) that changes the cell, with whoever may know better
-    /// in the place of `serial_below`.
+    /// The part of [`decide`](FastPath::decide) that changes the cell. The caller decides which
+    /// stamps are serial, and may know more than `serial_below`.
     #[inline(always)]
     pub(super) fn begin_anew(
         &self,
@@ -134,8 +134,8 @@ impl FastPath {
         }
     }
 
-    /// Whether [`decide`](FastPath::decide) leaves a cell as it is, with the memo's place for its
-    /// reader.
+    /// Whether [`decide`](FastPath::decide) leaves a cell unchanged. The memo's place is that of
+    /// the cell's reader.
     #[inline(always)]
     pub fn stays(&self, kind: AccessKind, cell: u64) -> bool {
         let [writer, reader] = unpacked(cell);
@@ -161,7 +161,7 @@ pub(super) const fn unpacked(cell: u64) -> [Stamp; 2] {
     [cell as u32, (cell >> 32) as u32]
 }
 
-/// The place of the memo for the reader of a cell, where the caller knows no better one.
+/// The place of the memo for the reader of a cell, if the caller knows no better one.
 #[inline(always)]
 pub(super) const fn slot_of(reader: Stamp) -> usize {
     reader as usize % SLOTS

@@ -1,10 +1,10 @@
-//! Accesses under locks, and accesses to locations that were accessed under locks: by a history in
-//! a side table. Atomic accesses and isolated blocks count as locks.
+//! Accesses under locks, and accesses to locations that were accessed under locks. Their histories
+//! are in a side table. Atomic accesses and isolated blocks count as locks.
 //!
 //! The history is [`ByLockset`]. A location that was only accessed in isolated blocks and outside
 //! of locks has the history [`Isolated`], which is a third of the work. It changes to [`ByLockset`]
-//! with an access that needs more: by a task that holds another lock, that may outlast those beside
-//! it, or that is ordered by more than structure.
+//! with an access by a task that holds another lock, that may outlast those beside it, or that is
+//! ordered by more than structure.
 
 use super::{Conflict, ELSEWHERE, Inline, is_parallel, packed, unpacked};
 use crate::Failure;
@@ -17,8 +17,8 @@ use finishline_model::{AccessKind, Location, LockId};
 const TABLE: &str = "accesses under locks";
 
 impl<O: Order> Inline<O> {
-    /// An atomic access of the locations from `first` on, with their cells, which stand for `piece`
-    /// consecutive ones each.
+    /// An atomic access of the locations from `first` on, with their cells. Each cell stands for
+    /// `piece` consecutive locations.
     pub fn atomic(&mut self, kind: AccessKind, cells: &mut [u64], first: Location, piece: u64) {
         for (offset, cell) in cells.iter_mut().enumerate() {
             let location = first.offset(offset as u64 * piece);
@@ -39,7 +39,7 @@ impl<O: Order> Inline<O> {
         self.guarded(kind, locks, cell, location)
     }
 
-    /// What protects an access made now.
+    /// The locks that protect an access made now.
     fn locks(&mut self) -> Result<LocksetId, TableError> {
         let held = self.held.now();
         match self.isolated {
@@ -48,7 +48,7 @@ impl<O: Order> Inline<O> {
         }
     }
 
-    /// An access under locks, or to a location that was accessed under some.
+    /// An access under locks, or to a location that was accessed under locks.
     #[cold]
     pub(super) fn access_elsewhere(
         &mut self,
@@ -69,12 +69,12 @@ impl<O: Order> Inline<O> {
         done.unwrap_or_else(|failure| self.found.fail(failure));
     }
 
-    /// Whether a location that has its history elsewhere has that of isolated and other accesses.
+    /// Whether the history of a location in the side table is still [`Isolated`].
     fn is_isolated_so_far(&self, location: Location) -> bool {
         !self.isolated_cells.is_empty() && self.isolated_cells.contains_key(&location)
     }
 
-    /// By the history of isolated and other accesses.
+    /// An access by the history [`Isolated`].
     fn isolated(
         &mut self,
         kind: AccessKind,
@@ -86,7 +86,7 @@ impl<O: Order> Inline<O> {
             let more = self.isolated_cells.len() + 1;
             let refused = |_| TableError::refused::<(Location, [u32; 4])>(TABLE, more);
             self.isolated_cells.try_reserve(1).map_err(refused)?;
-            // In the place of what may be left of an object that was there before.
+            // Replaces the history of an earlier object at this location, if there is any.
             self.elsewhere.remove(&location);
             self.isolated_cells
                 .insert(location, [writer, reader, NOBODY, NOBODY]);
@@ -116,7 +116,7 @@ impl<O: Order> Inline<O> {
         Ok(())
     }
 
-    /// The history by locksets of a location that has none yet.
+    /// Begins the history by locksets of a location.
     fn begin_guarded(&mut self, cell: &mut u64, location: Location) -> Result<(), Failure> {
         let isolated = self.isolated_cells.remove(&location);
         let history = match isolated.filter(|_| *cell == ELSEWHERE) {
@@ -136,13 +136,13 @@ impl<O: Order> Inline<O> {
         let more = self.elsewhere.len() + 1;
         let refused = |_| TableError::refused::<(Location, ByLockset)>(TABLE, more);
         self.elsewhere.try_reserve(1).map_err(refused)?;
-        // In the place of what may be left of an object that was there before.
+        // Replaces the history of an earlier object at this location, if there is any.
         self.elsewhere.insert(location, history);
         *cell = ELSEWHERE;
         Ok(())
     }
 
-    /// By the history by locksets.
+    /// An access by the history by locksets.
     fn guarded(
         &mut self,
         kind: AccessKind,

@@ -1,16 +1,17 @@
 //! The first pass for compiled code. Cells lie beside the objects, and a few instructions of the
-//! program itself decide the checks that repeat.
+//! program itself decide most repeated checks.
 //!
 //! The code and the detector share one [`FastPath`]. The detector keeps it true for the running
-//! step; the rules are described there. A location's cell is one word, with the writer below and
-//! the reader above ([`history::WriteCoversReads`](crate::history::WriteCoversReads)).
+//! step. `fast_path` describes the rules. A location's cell is one word, with the writer in the
+//! lower half and the reader in the upper half
+//! ([`history::WriteCoversReads`](crate::history::WriteCoversReads)).
 //!
 //! **Locks, atomic accesses, isolated blocks.** A location that is accessed under a lock gets a
-//! full history in a side table ([`guarded`]). Its cell becomes [`ELSEWHERE`], which equals nothing
-//! that the fast path compares with. While a lock is held, the fast path equals no cell. So
-//! programs that use locks pay for them only at the locations concerned, and only until all those
-//! accesses precede whatever is still to come. An atomic access, and an access in an isolated
-//! block, counts as an access under a lock.
+//! full history in a side table ([`guarded`]). Its cell becomes [`ELSEWHERE`], which the fast path
+//! never matches. While a lock is held, the fast path matches no cell. So programs with locks pay
+//! for them only at the locations concerned, and only until all those accesses precede everything
+//! still to come. An atomic access, and an access in an isolated block, counts as an access under a
+//! lock.
 //!
 //! The caller hands over cells, one at a time or as a range ([`range`]). Nothing here follows an
 //! address.
@@ -37,7 +38,8 @@ use crate::order::{Contexts, NOBODY, Order, Stamp};
 use finishline_model::{AccessKind, Event, Location, Observer};
 use std::ptr::NonNull;
 
-/// An empty field and one's own stamp are the most frequent, and never parallel.
+/// Whether a stamp is parallel. Empty fields and the own stamp are most frequent, and never
+/// parallel.
 #[inline]
 fn is_parallel(order: &mut impl Order, now: Stamp, earlier: Stamp) -> bool {
     earlier != NOBODY && earlier != now && order.parallel(earlier)
@@ -62,17 +64,17 @@ pub struct Inline<O: Order> {
     conflicts: Option<Vec<Conflict>>,
 }
 
-/// Two parallel accesses that conflict: the present one, and one that is remembered.
+/// Two parallel accesses that conflict: the present one and a remembered one.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Conflict {
     pub location: Location,
-    /// What the present one does.
+    /// The kind of the present access.
     pub kind: AccessKind,
-    /// The stamp of the earlier one.
+    /// The stamp of the earlier access.
     pub earlier: Stamp,
-    /// Which locks of the program protected the earlier one, and if it was atomic.
+    /// The locks that protected the earlier access, including atomicity.
     pub locks: LocksetId,
-    /// How they meet: whether they race, or what keeps them from it.
+    /// Whether they race, or what keeps them from racing.
     pub meeting: Meeting,
 }
 
@@ -94,12 +96,12 @@ impl<O: Order> Inline<O> {
         })
     }
 
-    /// Attaches a fast path, which the detector then keeps true.
+    /// Attaches a fast path. From here on the detector keeps it true.
     ///
     /// # Safety
     ///
-    /// It must be valid until [`Inline::detach`] and used by nobody but compiled code that does not
-    /// run while the detector does.
+    /// The fast path must be valid until [`Inline::detach`]. Only compiled code may use it, and
+    /// only while the detector does not run.
     #[allow(unsafe_code)]
     pub unsafe fn attach(&mut self, fast: NonNull<FastPath>) {
         self.fast = Some(fast);
@@ -112,9 +114,9 @@ impl<O: Order> Inline<O> {
 
     /// Follows an event of the run.
     ///
-    /// This is not an [`Observer`](finishline_model::Observer): an access without its cell cannot
-    /// be checked here, so there is no method that would take one and forget it. Accesses come with
-    /// their cells, by [`Inline::undecided`], [`Inline::range`] and the methods beside them.
+    /// This is not an [`Observer`](finishline_model::Observer): an access without its cell can't be
+    /// checked here. So there is no method that takes an access alone. Accesses come with their
+    /// cells, by [`Inline::undecided`], [`Inline::range`] and related methods.
     #[inline]
     pub fn event(&mut self, event: &Event) {
         if self.found.failure.is_none() {
@@ -122,8 +124,8 @@ impl<O: Order> Inline<O> {
         }
     }
 
-    /// What was found in a run that has ended, or was cut short. `accesses` is the number of
-    /// accesses that were checked one at a time.
+    /// The findings of a run that has ended or was cut short. `accesses` is the number of accesses
+    /// that were checked one at a time.
     pub fn finish(mut self, accesses: u64) -> Result<Findings, Failure> {
         self.found.statistics.accesses += accesses;
         let elsewhere: usize = self.elsewhere.values().map(ByLockset::used_bytes).sum();
@@ -145,7 +147,7 @@ impl<O: Order> Inline<O> {
         self.found.racing()
     }
 
-    /// Why the detector could not go on, if it could not: then nothing is established.
+    /// Why the detector could not go on, if it failed. Then nothing is established.
     pub fn failure(&self) -> Option<&Failure> {
         self.found.failure.as_ref()
     }
@@ -155,12 +157,12 @@ impl<O: Order> Inline<O> {
         self.found.isolated_conflict
     }
 
-    /// Whether some conflict so far was ordered by nothing but what was observed in this run.
+    /// Whether only what was observed in this run ordered some conflict so far.
     pub fn synchronised(&self) -> bool {
         self.found.synchronised
     }
 
-    /// The locks that are held, and have been.
+    /// The locks that are held, and all locksets so far.
     pub fn held(&self) -> &Held {
         &self.held
     }
@@ -177,7 +179,7 @@ impl<O: Order> Inline<O> {
         (self.stamp, self.isolated, self.memorised) = (NOBODY, false, true);
     }
 
-    /// An access that the fast path did not decide, of the location that `location` tells.
+    /// An access that the fast path did not decide. `location` gives its location.
     #[inline]
     pub fn undecided(
         &mut self,
@@ -191,7 +193,7 @@ impl<O: Order> Inline<O> {
         }
     }
 
-    /// A reader, or a set of them, is parallel to the running step and stands for it.
+    /// Notes that a reader, or a set of readers, is parallel to the running step and stands for it.
     #[inline]
     fn memorise(&mut self, slot: usize, reader: Stamp) {
         self.memorised = true;
@@ -200,8 +202,8 @@ impl<O: Order> Inline<O> {
         }
     }
 
-    /// An access by the rules of the history. Tells the reader that a read left alone because it is
-    /// parallel.
+    /// An access by the rules of the history. Returns the reader that a read left unchanged because
+    /// it is parallel.
     #[inline]
     fn access(
         &mut self,
@@ -216,7 +218,7 @@ impl<O: Order> Inline<O> {
         self.access_unlocked(kind, cell, location)
     }
 
-    /// An access under no lock to a location that was accessed under none.
+    /// An access without locks to a location that was never accessed under locks.
     #[inline]
     fn access_unlocked(
         &mut self,
@@ -253,9 +255,9 @@ impl<O: Order> Inline<O> {
     }
 
     /// The end of an object: a write of its locations, from `first` on, by the running step under
-    /// its locks. Where no access under a lock is remembered, the write is remembered as one under
-    /// no lock: a later access is wrong whatever locks its task holds, and freeing a big object
-    /// under a lock costs no more than another.
+    /// its locks. If no access under a lock is remembered, the write is remembered without locks. A
+    /// later access is wrong whatever locks its task holds, and freeing a big object under a lock
+    /// then costs the same as without one.
     pub fn end_of_object(&mut self, cells: &mut [u64], first: Location, piece: u64) {
         if !self.is_locked() {
             self.range_of_pieces(AccessKind::Write, cells, 1, first, piece);
@@ -281,7 +283,7 @@ impl<O: Order> Inline<O> {
         meeting: Meeting,
     ) {
         if let Some(conflicts) = &mut self.conflicts {
-            // An access that wrote may stand for reads too.
+            // A write may stand for reads too.
             let told_already = |field: &Field| {
                 *field == Field::Reader
                     && cell[Field::Reader as usize] == cell[Field::Writer as usize]
@@ -297,7 +299,7 @@ impl<O: Order> Inline<O> {
         }
     }
 
-    /// Copies the history of a location, as if each access to it had been to both. The caller
+    /// Copies the history of a location, as if each access had been to both locations. The caller
     /// copies the cell.
     pub fn copy_history(&mut self, from: Location, to: Location) {
         if let Some(history) = self.elsewhere.get(&from).cloned() {
@@ -326,7 +328,7 @@ impl<O: Order> Inline<O> {
             .is_some_and(|conflicts| !conflicts.is_empty())
     }
 
-    /// The conflicts found since they were last taken.
+    /// Takes the conflicts found since the last call.
     pub fn conflicts(&mut self) -> std::vec::Drain<'_, Conflict> {
         self.conflicts.get_or_insert_default().drain(..)
     }
@@ -381,7 +383,7 @@ impl<O: Order> Inline<O> {
 }
 
 impl<O: Order> Inline<Contexts<O>> {
-    /// Sets the context of the running step by which the next accesses are remembered.
+    /// Sets the context of the running step for the next accesses.
     #[inline]
     pub fn speak_as(&mut self, context: Stamp) {
         self.stamp = context;
@@ -393,10 +395,10 @@ impl<O: Order> Inline<Contexts<O>> {
         }
     }
 
-    /// An access of these cells, which stand for `piece` consecutive locations each, from `first`
-    /// on. [Conflicts](Inline::keep_conflicts) are kept, and have been taken.
+    /// An access of these cells, from `first` on. Each cell stands for `piece` consecutive
+    /// locations. [Conflicts](Inline::keep_conflicts) must be kept, and the earlier ones taken.
     pub fn few(&mut self, kind: AccessKind, cells: &mut [u64], first: Location, piece: u64) {
-        // What became of the cell before: the same becomes of an equal one.
+        // The latest cell before and after. An equal cell becomes the same.
         let mut latest = None;
         for (offset, cell) in cells.iter_mut().enumerate() {
             let before = *cell;
@@ -415,15 +417,15 @@ impl<O: Order> Inline<Contexts<O>> {
             {
                 self.memorise(slot_of(reader), reader);
             }
-            // Conflicts are told for each location, and histories elsewhere are each location's
-            // own.
+            // Conflicts are noted for each location, and each location has its own history
+            // elsewhere.
             let own_affair = self.has_conflicts() || before == ELSEWHERE || *cell == ELSEWHERE;
             latest = (!own_affair).then_some((before, *cell));
         }
     }
 
-    /// What becomes of a cell if all that it remembers precedes the running step by structure. The
-    /// step has made a context.
+    /// The new cell, if everything that `cell` remembers precedes the running step by structure.
+    /// The step must have made a context.
     #[allow(unsafe_code)]
     #[inline]
     pub fn begins_anew(&mut self, kind: AccessKind, cell: u64) -> Option<u64> {

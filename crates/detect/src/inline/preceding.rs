@@ -1,9 +1,10 @@
 //! A memo of contexts that precede the running step, for tasks that nest.
 //!
-//! What precedes a step of nested tasks is not all below one stamp: a task that was created to the
-//! right of others comes after what its ancestors did in between. In a recursive program most cells
-//! of a task name such contexts, the same few over and over, one for each ancestor and place. So a
-//! context that was looked up and found to precede is remembered as long as the step lasts.
+//! With nested tasks no single stamp bounds everything that precedes a step. A task that was
+//! created to the right of others comes after what its ancestors did in between. In a recursive
+//! program most cells of a task name such contexts. They are the same few over and over, one for
+//! each ancestor and place. So a context that was found to precede the step is remembered as long
+//! as the step lasts.
 //!
 //! Steps are told apart by their first context. Two steps have the same first context only if the
 //! earlier one made none. So only steps that have made a context remember anything.
@@ -15,10 +16,10 @@ const PLACES: usize = 128;
 
 #[derive(Debug)]
 pub(super) struct Preceding {
-    /// The first context of the step that this was found for.
+    /// The first context of the step that the memo belongs to.
     step: Stamp,
-    /// Where nothing is known, nobody, who precedes everyone. No other stamp would do: a cell may
-    /// hold any that is not a context.
+    /// The contexts. An empty place holds nobody, who precedes everyone. No other value is
+    /// possible: a cell may hold any stamp that is not a context.
     known: [Stamp; PLACES],
 }
 
@@ -30,8 +31,8 @@ impl Preceding {
         }
     }
 
-    /// Whether this is a context that precedes the running step, which has made one itself, by
-    /// structure.
+    /// Whether this context precedes the running step by structure. The step must have made a
+    /// context.
     #[inline]
     pub(super) fn contains(&mut self, context: Stamp, order: &mut impl Order) -> bool {
         if self.step != order.now() {

@@ -1,9 +1,9 @@
-//! A check of many locations at once: each cell is judged as a check of its own would judge it, and
-//! most of them sixteen at a time.
+//! A check of many locations at once. Each cell is judged as by a check of its own, but most are
+//! judged sixteen at a time.
 //!
-//! The lines of the fast path's table ([`super`]) that decide something all have one form: the
-//! writer of the cell is in one interval of stamps, the reader in another, and then some bits of
-//! the cell change. Here they are data, a [`Rule`] each:
+//! All deciding lines of the table of [`FastPath`] have one form: the writer of the cell is in one
+//! interval of stamps, the reader in another, and then some bits of the cell change. Here each line
+//! is data, a [`Rule`]:
 //!
 //! ```text
 //!            the writer is         the reader is          then
@@ -16,16 +16,17 @@
 //!            serial                mine                   both = now
 //! ```
 //!
-//! Nothing begins a step inside a range, so the rules hold for all of it, but for the memo: a
-//! reader that was looked up in this range and found to be parallel. Where two rules cover a cell
-//! they do the same to it. So the first cell of a block tells which rule to try on the whole block,
-//! and on those behind it. A block that its rule does not cover is gone through cell by cell; what
-//! no rule covers goes to the history. In a range of every second or fourth cell the ones between
-//! are left out of both; with other strides it goes cell by cell.
+//! No step begins inside a range, so the rules hold for all of it. Only the memo can change: it is
+//! a reader that was looked up in this range and found to be parallel. If two rules cover a cell
+//! they do the same to it. So the first cell of a block tells which rule to try on the whole block
+//! and on the blocks after it. A block that the rule does not cover is processed cell by cell.
+//! Cells without a rule go to the history. In a range of every second or fourth cell the cells
+//! between are left out of both. Ranges with other strides are processed cell by cell.
 //!
-//! An interval is a subtraction and an unsigned comparison of each half of a cell; processors with
-//! AVX2 make four of each at once ([`avx2`]). A cell that is in a near cache and decided with its
-//! block costs some 0.15 nanoseconds, or 0.2 if it changes; one that is decided alone one or two.
+//! An interval is a subtraction and an unsigned comparison for each half of a cell. Processors with
+//! AVX2 handle four cells at once ([`avx2`]). A cell in a near cache that is decided with its block
+//! costs some 0.15 nanoseconds, or 0.2 if it changes. A cell that is decided alone costs one or
+//! two.
 
 #[cfg(target_arch = "x86_64")]
 mod avx2;
@@ -37,22 +38,20 @@ use std::array::from_fn;
 
 /// Cells that are decided together.
 const BLOCK: usize = 16;
-/// Cells that a vector instruction takes at once. The strides that are not gone through cell by
-/// cell divide it.
+/// Cells in one vector. Strides that are not processed cell by cell divide this number.
 const LANES: usize = 4;
 
-/// What becomes of a cell whose writer, and whose reader, are among the `span` stamps from `from`
-/// on.
+/// The change of a cell whose writer and reader are in two intervals of stamps.
 #[derive(Clone, Copy)]
 struct Rule {
     from: [Stamp; 2],
     span: [Stamp; 2],
-    /// The bits of the cell that stay, and those that are put into it.
+    /// The bits of the cell that stay, and the bits that are set in it.
     keep: u64,
     put: u64,
 }
 
-/// The first stamp of an interval, and how many there are.
+/// The first stamp of an interval, and the number of stamps.
 type Interval = (Stamp, Stamp);
 
 impl Rule {
@@ -71,14 +70,14 @@ impl Rule {
     fn covers(&self, cell: u64) -> bool {
         let [writer, reader] = unpacked(cell);
         let ([first_writer, first_reader], [writers, readers]) = (self.from, self.span);
-        // Both comparisons are always made: a branch less, and blocks are compared by vector
+        // Both comparisons are always made. That saves a branch, and blocks are compared by vector
         // instructions.
         (writer.wrapping_sub(first_writer) < writers)
             & (reader.wrapping_sub(first_reader) < readers)
     }
 
-    /// Does what is to be done with the longest run of whole blocks of which it covers every cell
-    /// but those `between`. How many cells these are, with those between.
+    /// Applies the rule to the longest run of whole blocks in which it covers every cell except
+    /// those `between`. Returns the number of cells in the run, including those between.
     #[allow(unsafe_code)]
     fn apply(&self, between: &Between, cells: &mut [u64]) -> usize {
         #[cfg(target_arch = "x86_64")]
@@ -89,7 +88,7 @@ impl Rule {
         self.apply_anywhere(between, cells)
     }
 
-    /// The same, on any processor.
+    /// The same without vector instructions.
     fn apply_anywhere(&self, between: &Between, cells: &mut [u64]) -> usize {
         let mut count = 0;
         for block in cells.as_chunks_mut::<BLOCK>().0 {
@@ -106,13 +105,13 @@ impl Rule {
     }
 }
 
-/// By cell, of as many as there are lanes: all bits if it lies between those that count, else none.
+/// For each lane: all bits if the cell lies between those that count, or else none.
 type Between = [u64; LANES];
 
 /// A cell stays as it is.
 const LEFT_ALONE: (u64, u64) = (u64::MAX, 0);
 
-/// The rules for one kind of access in one step. Where two cover a cell they do the same to it.
+/// The rules for one kind of access in one step. If two cover a cell they do the same to it.
 struct Rules([Rule; 4]);
 
 impl Rules {
@@ -121,7 +120,7 @@ impl Rules {
         let (mine, serial) = ((fast.me, fast.own), (0, fast.serial_below));
         Rules(match kind {
             AccessKind::Read => {
-                // All but one that nobody has.
+                // All stamps except one that no task has.
                 let anything = (0, Stamp::MAX);
                 let parallel = (fast.serial_below, fast.parallel_above);
                 let [_, now] = unpacked(fast.settled);
@@ -145,7 +144,7 @@ impl Rules {
         })
     }
 
-    /// Decides the longest run of whole blocks that one rule covers. How many cells these are.
+    /// Decides the longest run of whole blocks that one rule covers. Returns the number of cells.
     fn decide(&self, between: &Between, cells: &mut [u64]) -> usize {
         let Some(first) = cells.first() else { return 0 };
         let rule = self.0.iter().find(|rule| rule.covers(*first));
@@ -153,18 +152,18 @@ impl Rules {
     }
 }
 
-/// The place of the memo that ranges use, in a fast path of their own.
+/// The place in the memo that ranges use, in a fast path of their own.
 const MEMO: usize = 0;
 
 impl<O: Order> Inline<O> {
-    /// A check of the locations from `first` on, which lie |stride| apart. Their cells are every
+    /// Checks the locations from `first` on, which lie |stride| apart. Their cells are every
     /// |stride|-th of `cells`, from the first one on or, if the stride is negative, from the last
-    /// one backwards. The stride is not 0.
+    /// one backwards. The stride must not be 0.
     pub fn range(&mut self, kind: AccessKind, cells: &mut [u64], stride: isize, first: Location) {
         self.range_of_pieces(kind, cells, stride, first, 1);
     }
 
-    /// The same with cells that stand for several consecutive locations each.
+    /// The same with cells that each stand for several consecutive locations.
     pub fn range_of_pieces(
         &mut self,
         kind: AccessKind,
@@ -173,7 +172,7 @@ impl<O: Order> Inline<O> {
         first: Location,
         piece: u64,
     ) {
-        // With a memo of its own.
+        // A copy with a memo of its own.
         let mut fast = FastPath {
             beside: FastPath::IDLE.beside,
             ..self.fast().map_or(FastPath::IDLE, |fast| *fast)
@@ -186,7 +185,7 @@ impl<O: Order> Inline<O> {
         self.found.statistics.count_check(count as u64);
     }
 
-    /// A block after the other. The stride divides the length of a block.
+    /// Processes one block after the other. The stride divides the length of a block.
     fn blocks(
         &mut self,
         fast: &mut FastPath,
@@ -219,7 +218,7 @@ impl<O: Order> Inline<O> {
         self.each(fast, kind, rest, stride, (first, piece));
     }
 
-    /// One cell after the other.
+    /// Processes one cell after the other.
     #[inline(always)]
     fn each(
         &mut self,
@@ -238,7 +237,7 @@ impl<O: Order> Inline<O> {
             };
             let cell = &mut cells[index];
             match fast.decide(kind, *cell, MEMO) {
-                // What does not change is not written, and stays clean in the caches.
+                // Unchanged cells are not written, so their cache lines stay clean.
                 Some(after) if after == *cell => {}
                 Some(after) => *cell = after,
                 None => {
@@ -251,7 +250,7 @@ impl<O: Order> Inline<O> {
         }
     }
 
-    /// Apart, so that the loop above keeps the fast path in registers.
+    /// A function of its own, so that the loop above keeps the fast path in registers.
     #[inline(never)]
     fn undecided_in_range(
         &mut self,
@@ -267,7 +266,7 @@ impl<O: Order> Inline<O> {
 mod tests {
     use super::*;
 
-    /// With and without vector instructions a rule does the same, for intervals with every kind of
+    /// A rule does the same with and without vector instructions, for intervals with all kinds of
     /// ends and stamps on both sides of them.
     #[test]
     #[cfg(target_arch = "x86_64")]
@@ -298,7 +297,7 @@ mod tests {
                     u64::MAX
                 }
             });
-            // Mostly covered, so that whole blocks are.
+            // Mostly covered, so that whole blocks are covered.
             let mut stamp = |side: usize| match random(60) {
                 0 => stamps[random(6)],
                 _ => rule.from[side].wrapping_add(

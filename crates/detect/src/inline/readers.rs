@@ -1,7 +1,7 @@
-//! Cells that remember several readers, and accesses that are ordered by more than structure.
+//! Cells with several readers, and accesses that are ordered by more than structure.
 //!
-//! The reader of a cell is then a word of [`StampSets`](crate::history::StampSets). The rules are
-//! those of the history, with all readers in the place of the one:
+//! The reader of such a cell is a word of [`StampSets`](crate::history::StampSets). The rules are
+//! those of the history, with all readers in place of one:
 //!
 //! ```text
 //! read     races with a parallel writer; becomes a reader unless one of them stands for it
@@ -9,8 +9,8 @@
 //!          reader
 //! ```
 //!
-//! A stamp that is parallel by structure and yet precedes the access has been *excused*: the answer
-//! holds for the observed order only.
+//! A stamp that is parallel by structure but precedes the access has been *excused*: the answer
+//! holds only for the observed order.
 
 use super::{Inline, packed, unpacked};
 use crate::history::{Field, Fields, Meeting};
@@ -18,8 +18,7 @@ use crate::order::{NOBODY, Order, Stamp};
 use finishline_model::{AccessKind, Location};
 
 impl<O: Order> Inline<O> {
-    /// Remembers the running step's read beside the readers that the cell has. Tells the word for
-    /// them.
+    /// Adds the running step's read to the readers of the cell. Returns the word of the readers.
     #[cold]
     pub(super) fn add_reader(&mut self, cell: &mut u64) -> Option<Stamp> {
         let [writer, readers] = unpacked(*cell);
@@ -35,8 +34,7 @@ impl<O: Order> Inline<O> {
         }
     }
 
-    /// An access that conflicts with an earlier one, which is remembered as given. Whether they
-    /// race.
+    /// Handles an access that conflicts with a remembered earlier one. Returns whether they race.
     fn meets(
         &mut self,
         kind: AccessKind,
@@ -68,7 +66,7 @@ impl<O: Order> Inline<O> {
     }
 
     /// An access to a cell with several readers, or after something was ordered by more than
-    /// structure. Tells the word for its readers if the running step is one of them now.
+    /// structure. Returns the word of the readers if the running step is one of them now.
     #[cold]
     pub(super) fn access_readers(
         &mut self,
@@ -81,7 +79,7 @@ impl<O: Order> Inline<O> {
         match kind {
             AccessKind::Read => self.add_reader(cell),
             AccessKind::Write => {
-                // After a write the two are one.
+                // After a write the two fields are equal.
                 if readers != writer && !self.readers.is_harmless(readers) {
                     self.race_with_readers(readers, location);
                 }
@@ -91,7 +89,7 @@ impl<O: Order> Inline<O> {
         }
     }
 
-    /// A write where these have read.
+    /// A write to a location that these stamps have read.
     fn race_with_readers(&mut self, readers: u32, location: Location) {
         let mut races = false;
         let mut left = readers;

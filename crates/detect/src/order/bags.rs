@@ -9,16 +9,16 @@
 //!   1        parent, 31 bits             any other element
 //! ```
 //!
-//! so that a word of zeros is an S-bag of its own. Fresh elements are therefore S-bags without
-//! being written, and element 0, which is never united with anything, is one for ever: an empty
-//! field of a history, which counts as "in an S-bag" [ESP-bags §3], needs no special case.
+//! So a word of zeros is an S-bag of its own. Fresh elements are therefore S-bags without being
+//! written. Element 0 is never united with anything, so it is an S-bag for ever. An empty field of
+//! a history counts as "in an S-bag" [ESP-bags §3] and so needs no special case.
 //!
-//! Union by rank and path halving: near-constant time [ESP-bags §3.4]; an element whose parent is a
-//! root, by far the most frequent, is decided by two loads.
+//! Union by rank and path halving: near-constant time [ESP-bags §3.4]. The parent of most elements
+//! is a root. Such an element is decided by two loads.
 //!
-//! [`Bags::mark`] makes it possible to ask later what a bag was then ([`Bags::at`]). From the first
-//! mark on paths are halved only between links of one time, and union by rank alone bounds the
-//! look-up.
+//! [`Bags::mark`] makes a moment available to later questions about the bags of that time
+//! ([`Bags::at`]). From the first mark on paths are halved only between links of one time, and only
+//! union by rank bounds the look-up.
 
 use crate::order::past::Past;
 use crate::order::{NOBODY, Stamp};
@@ -33,21 +33,21 @@ pub enum Kind {
     P,
 }
 
-/// What an element was at a mark.
+/// The state of an element at a mark.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum At {
     /// In an S-bag.
     Serial,
-    /// In a P-bag, and so at least up to before this mark, if it is given, or else until now.
+    /// In a P-bag. It stayed in one until before this mark, or until now if there is none.
     Parallel { until: Option<u32> },
 }
 
 #[derive(Debug)]
 pub struct Bags {
     words: Table<u32>,
-    /// From the first mark on.
+    /// Kept from the first mark on.
     past: Option<Box<Past>>,
-    /// The memory of one that was cleared.
+    /// The memory of a cleared past.
     spare: Option<Box<Past>>,
 }
 
@@ -62,7 +62,7 @@ impl Bags {
         })
     }
 
-    /// A new element, in an S-bag of its own.
+    /// Adds an element in an S-bag of its own.
     #[inline]
     pub fn singleton(&mut self) -> Result<Stamp, TableError> {
         let element = self.words.push_zero()?;
@@ -72,8 +72,7 @@ impl Bags {
         Ok(element as Stamp)
     }
 
-    /// Makes the present moment one that [`Bags::at`] can be asked about. Marks are numbered from 0
-    /// on.
+    /// Marks the present moment for [`Bags::at`]. Marks are numbered from 0 on.
     pub fn mark(&mut self) -> Result<(), TableError> {
         let mut past = match self.past.take().or_else(|| self.spare.take()) {
             Some(past) => past,
@@ -84,7 +83,7 @@ impl Bags {
         marked
     }
 
-    /// What an element was at a mark that was set after it was made.
+    /// The state of an element at a later mark.
     pub fn at(&self, mut element: Stamp, mark: u32) -> At {
         let Some(past) = &self.past else {
             return At::Serial;
@@ -109,14 +108,14 @@ impl Bags {
         }
     }
 
-    /// The element that the next singleton will be.
+    /// The next element that will be added.
     #[inline]
     pub fn next(&self) -> Stamp {
         self.words.len() as Stamp
     }
 
-    /// Makes one bag of kind `kind` of the bags of `a` and `b`; `NOBODY` stands for the empty bag.
-    /// Returns an element of it, `NOBODY` if it is empty.
+    /// Unites the bags of `a` and `b` to one of kind `kind`. `NOBODY` stands for the empty bag.
+    /// Returns an element of the new bag, `NOBODY` if it is empty.
     pub fn unite(&mut self, a: Stamp, b: Stamp, kind: Kind) -> Stamp {
         let root = match (a, b) {
             (NOBODY, NOBODY) => return NOBODY,
@@ -176,7 +175,7 @@ impl Bags {
         self.halve(element, parent, parent_word)
     }
 
-    /// The same for an element whose parent is not a root: its path becomes half as long.
+    /// The same for an element whose parent is not a root. Its path becomes half as long.
     #[inline(never)]
     fn halve(
         &mut self,
@@ -219,7 +218,7 @@ impl Bags {
             self.spare = Some(past);
         }
         self.words.clear();
-        // One element fits: it did when the table was made.
+        // There is room for one element since the table was made.
         let _ = self.words.grow_to(NOBODY as usize + 1);
     }
 
@@ -227,7 +226,7 @@ impl Bags {
         self.words.used_bytes() + self.past.as_ref().map_or(0, |past| past.used_bytes())
     }
 
-    /// The elements of the bag that `element` is in; none for `NOBODY`.
+    /// The elements of the bag that contains `element`. Empty for `NOBODY`.
     #[cfg(test)]
     pub(super) fn members(&mut self, element: Stamp) -> Vec<Stamp> {
         if element == NOBODY {
@@ -257,7 +256,7 @@ mod tests {
         );
     }
 
-    /// Every sequence of unions against sets written out, ten thousand of them.
+    /// Every sequence of unions, ten thousand of them, compared with explicit sets.
     #[test]
     fn unions_agree_with_plain_sets() {
         let mut bags = Bags::new().unwrap();

@@ -1,15 +1,15 @@
-//! Stamps that tell more than the order needs: which access of a task it was.
+//! Stamps that also identify the access within a task.
 //!
 //! A native program can't be run a second time, because a run has effects. Both accesses of a race
-//! must be named from one run. So a cell remembers a **context**: the order's own stamp and a tag
-//! by which the caller knows the access again (its place in the program, the calls that led there).
-//! A context is made when an access is about to be remembered, once for each tag and step, and
-//! costs 8 bytes.
+//! must be named from one run. So a cell remembers a **context**: the order's own stamp, and a tag
+//! by which the caller identifies the access (its place in the program, the calls that led there).
+//! A context is made when an access is about to be remembered, once for each tag and step. It costs
+//! 8 bytes.
 //!
 //! Contexts are numbered as they are made. That suffices for the fast path of cells. The contexts
-//! of the running step are those made since it began: an interval up to the end. (A step of this
-//! order extends over acquires and locks, as long as the inner order keeps its stamp.) And a
-//! context made before the inner order gave out stamp s has a stamp below s; so if all stamps below
+//! of the running step are those made since it began, an interval up to the newest. (A step of this
+//! order extends over acquires and locks, as long as the inner order keeps its stamp.) A context
+//! made before the inner order gave out stamp s has an inner stamp below s. So if all stamps below
 //! s precede the running step, all those contexts do.
 
 use super::{NOBODY, Order, Stamp};
@@ -17,22 +17,22 @@ use crate::Failure;
 use crate::table::Table;
 use finishline_model::Event;
 
-/// Eight gigabytes. Twice as many are still below the stamps that nobody has.
+/// Eight gigabytes. Even twice as many contexts are below the reserved stamps.
 const MOST_CONTEXTS: usize = 1 << 30;
 
 #[derive(Debug)]
 pub struct Contexts<O: Order> {
     inner: O,
-    /// By context: the inner stamp and the tag. The first one is nobody's.
+    /// The inner stamp and the tag of each context. The first entry is nobody's.
     made: Table<[u32; 2]>,
-    /// By inner stamp: the first context that can be of it or of a later one.
+    /// For each inner stamp, the first context that can belong to it or to a later one.
     first: Table<Stamp>,
     /// The first context of the running step.
     begun: Stamp,
 }
 
 impl<O: Order> Contexts<O> {
-    /// A new context of the running step.
+    /// Makes a new context of the running step.
     pub fn make(&mut self, tag: u32) -> Result<Stamp, Failure> {
         let context = self.made.push_zero()?;
         self.made[context] = [self.inner.now(), tag];
@@ -45,12 +45,12 @@ impl<O: Order> Contexts<O> {
         self.made[context as usize]
     }
 
-    /// The first context of the running step: those from here on are its own.
+    /// The first context of the running step. All later ones belong to it too.
     pub fn begun(&self) -> Stamp {
         self.begun
     }
 
-    /// Whether all that was ever done precedes the running step.
+    /// Whether everything done so far precedes the running step.
     pub fn nothing_parallel(&self) -> bool {
         self.inner.serial_below() as usize >= self.first.len()
     }
@@ -90,7 +90,7 @@ impl<O: Order> Order for Contexts<O> {
         Ok(())
     }
 
-    /// Nobody's until it is [made](Contexts::make).
+    /// The context of the running step. Nobody's until it is [made](Contexts::make).
     #[inline]
     fn now(&self) -> Stamp {
         self.begun
@@ -138,8 +138,8 @@ impl<O: Order> Order for Contexts<O> {
         first.copied().unwrap_or(self.begun)
     }
 
-    /// None that are known without a look-up: the contexts of a task that precedes may be among
-    /// them.
+    /// No contexts are known to be parallel without a look-up: a preceding task's contexts may be
+    /// among them.
     #[inline]
     fn parallel_above(&self) -> Stamp {
         0

@@ -1,8 +1,8 @@
 //! ESP-bags: which tasks precede the running step of an async-finish program, in every schedule.
 //!
-//! [ESP-bags §3.2] Every task has an S-bag, the tasks that precede whatever it does now, itself
-//! included. Every task and every finish has a P-bag, the ended tasks created in it that may still
-//! run beside it:
+//! [ESP-bags §3.2] Every task has an S-bag: the tasks that precede everything it does now,
+//! including itself. Every task and every finish has a P-bag: the ended tasks created in it that
+//! may still run in parallel with it:
 //!
 //! ```text
 //! task A begins                  S(A) = {A}          P(A) = {}
@@ -12,47 +12,50 @@
 //! finish F is joined in task B   the same for F and all finishes open inside it; they stay open
 //! ```
 //!
-//! B in the second rule "may be either a task or a finish": it is the innermost finish the creating
-//! task has open, or that task itself if it has opened none. In a depth-first run that is whatever
-//! is on top of the stack of live tasks and finishes once A is gone, which is how it is found here.
-//! A P-bag that ends up with a task moves on with it, so the tasks arrive in the P-bag of their
-//! immediately enclosing finish.
+//! B in the second rule "may be either a task or a finish". It is the innermost finish that the
+//! creating task has open, or that task itself if it has opened none. In a depth-first run B is on
+//! top of the stack of live tasks and finishes once A is gone. It is found this way here. A P-bag
+//! that belongs to a task at its end moves on with the task. So the tasks arrive in the P-bag of
+//! their immediately enclosing finish.
 //!
-//! The fifth rule is `sync`, which waits for everything created in its scope so far, tasks in a
-//! `begin_finish` that is still open inside included. In Fin no `sync` finds one open, it is a
-//! failure there; event streams may have it. DIVERGENCE: the paper translates a sync into an end of
-//! finish and a new one; the bags are the same.
+//! The fifth rule is `sync`. It waits for everything created in its scope so far, including tasks
+//! in a `begin_finish` that is still open inside. In Fin no `sync` finds one open, because that is
+//! a failure there. Event streams may have it. DIVERGENCE: the paper translates a sync into an end
+//! of finish and a new one. The bags are the same.
 //!
 //! **Tasks that escape.** DIVERGENCE: a task may also belong to a finish further out than the
-//! innermost one, as a spawn into an outer scope does. At its end it goes to the P-bag of its own
-//! finish. Which ones it may belong to: a finish is *in reach* of a task if the task opened it, or
-//! is waited for by it, or if it is in reach of the task that opened the finish that waits for the
-//! task. (Who is handed on to an outer scope can't hold on to an inner one.) Other streams are
-//! refused. The bags stay exact: **an ended task is in an S-bag iff its steps precede the running
-//! one, all of them.** A path that leaves a task x and its descendants does so by the end of a
-//! finish that none of them opened, which is in reach of x: x's finish F or one that is in reach of
-//! F's owner. The end of F precedes the ends of those, by the owner's own steps or by the owner's
-//! end. So F has ended, all steps of x precede that end, and it is a step of F's owner, in whose
-//! S-bag x has been since; the owner is live or is itself an ended task of which the same is true.
-//! What is lost is that parallel to parallel is parallel, see [`Order::stands_for_now`]: of two
-//! parallel tasks the earlier one may be waited for first. It can happen only if the later one, or
-//! a live ancestor of it, escapes. If none does, the finishes in reach are all that are open,
-//! everything moves down the stack from one to the next, and what runs now comes after whatever has
+//! innermost one, like a spawn into an outer scope. At its end it goes to the P-bag of its own
+//! finish. The finish must be *in reach* of the creating task. A finish is in reach of a task if
+//! the task opened it, or it waits for the task, or it is in reach of the opener of the finish that
+//! waits for the task. (A task handed on to an outer scope can't keep an inner one.) Other streams
+//! are refused.
+//!
+//! The bags stay exact: **an ended task is in an S-bag iff all of its steps precede the running
+//! one.** A path that leaves a task x and its descendants does so by the end of a finish that none
+//! of them opened and that is in reach of x. This is x's finish F or one in reach of F's owner. The
+//! end of F precedes the ends of those, by the owner's own steps or by the owner's end. So F has
+//! ended, and all steps of x precede that end. It is a step of F's owner, and x has been in the
+//! owner's S-bag since. The owner is live, or is itself an ended task for which the same holds.
+//!
+//! One property is lost: that parallel to parallel is parallel, see [`Order::stands_for_now`]. Of
+//! two parallel tasks the earlier one may be waited for first. This happens only if the later one,
+//! or a live ancestor of it, escapes. If none does, all open finishes are in reach, everything
+//! moves down the stack from one to the next, and what runs now comes after everything that has
 //! ended.
 //!
-//! A stamp is the task's element of the forest; [`EspBags::renew`] gives the running task another
-//! one. Live tasks and finishes are a stack of 32 bytes each; a task that has ended costs its
-//! element, 4 bytes, and a finish nothing. An event costs at most two unions, the end of an
-//! escaping task a walk down the stack.
+//! A stamp is the task's element of the forest. [`EspBags::renew`] gives the running task another
+//! one. Live tasks and finishes are a stack with 32 bytes for each. An ended task costs its
+//! element, 4 bytes, and an ended finish nothing. An event costs at most two unions. The end of an
+//! escaping task costs a walk down the stack.
 //!
-//! **What precedes without a look-up.** Every task that has ended is in an S-bag or in the P-bag of
+//! **What precedes without a look-up.** Every ended task is in an S-bag or in the P-bag of
 //! something on the stack, and live tasks are in S-bags. Each entry of the stack knows the least
-//! stamp in its own P-bag and those below it: all stamps before it are in S-bags once the entry is
-//! on top. And it knows how many stamps from there on are in those P-bags without a gap. When a
-//! task ends, it and all created since, which descend from it, are in the P-bag it goes to or in
-//! ones below: what it has joined goes along with it, and the rest was waited for further out. So
-//! from its stamp on there is no gap up to the newest one. The entries between that P-bag and the
-//! top hear of it too, if it is not on top.
+//! stamp in its own P-bag and those below it. All smaller stamps are in S-bags once the entry is on
+//! top. It also knows how many stamps from there on are in those P-bags without a gap. When a task
+//! ends, it and all tasks created since, which descend from it, are in the P-bag it goes to or in
+//! ones below: those it has joined go along with it, and the others were waited for further out. So
+//! from its stamp on there is no gap up to the newest stamp. If that P-bag is not on top, the
+//! entries between it and the top are updated too.
 
 use crate::Failure;
 use crate::order::bags::{At, Bags, Kind};
@@ -63,7 +66,7 @@ use finishline_model::{Event, FinishId};
 /// A live task, or a finish open in one.
 #[derive(Clone, Copy, Debug)]
 struct BaggedScope {
-    /// The task, or the one the finish is open in; an element of its S-bag.
+    /// The task, or the task that has the finish open. An element of its S-bag.
     task: Stamp,
     /// An element of the P-bag.
     p_bag: Stamp,
@@ -71,13 +74,13 @@ struct BaggedScope {
     id: u32,
     /// The least stamp in the P-bags from the bottom of the stack up to this one.
     first_parallel: Stamp,
-    /// All stamps from there to before this one are in these P-bags.
+    /// All stamps from there to below this one are in these P-bags.
     parallel_until: Stamp,
-    /// What the running task's stamp was when something was put on top of it.
+    /// The running task's stamp when another entry was put on top.
     now: Stamp,
-    /// Where in the stack the innermost finish is that is in reach here.
+    /// The position in the stack of the innermost finish in reach.
     finish: u32,
-    /// A task that escapes.
+    /// Whether this is a task that escapes.
     escapes: bool,
 }
 
@@ -89,15 +92,15 @@ const NONE_PARALLEL: Stamp = Stamp::MAX;
 #[derive(Debug)]
 pub struct EspBags {
     bags: Bags,
-    /// The running task or its innermost finish is on top.
+    /// The stack, with the running task or its innermost finish on top.
     live: Vec<BaggedScope>,
     now: Stamp,
-    /// How many live tasks escape.
+    /// The number of live tasks that escape.
     escaping: u32,
 }
 
 impl EspBags {
-    /// Puts an entry on the stack; `finish` is where its innermost finish in reach is.
+    /// Puts an entry on the stack. `finish` is the position of its innermost finish in reach.
     #[inline]
     fn enter(&mut self, task: Stamp, id: u32, finish: u32, escapes: bool) -> Result<(), Failure> {
         if self.live.len() == self.live.capacity() {
@@ -117,8 +120,7 @@ impl EspBags {
         Ok(())
     }
 
-    /// Where in the stack a finish is that is in reach, further out than the innermost one, which
-    /// is there.
+    /// The position in the stack of a finish in reach that is further out than the innermost one.
     #[cold]
     fn further_out(&self, innermost: u32, finish: FinishId) -> Result<u32, Failure> {
         let mut position = innermost as usize;
@@ -142,12 +144,12 @@ impl EspBags {
         Ok(())
     }
 
-    /// Makes the present moment one that [`EspBags::at`] can be asked about.
+    /// Marks the present moment for [`EspBags::at`].
     pub fn remember_release(&mut self) -> Result<(), Failure> {
         Ok(self.bags.mark()?)
     }
 
-    /// What a stamp was at a release, counted from 0 on.
+    /// The state of a stamp at a release. Releases count from 0.
     pub fn at(&self, stamp: Stamp, release: u32) -> At {
         self.bags.at(stamp, release)
     }
@@ -157,7 +159,7 @@ impl EspBags {
         self.bags.next()
     }
 
-    /// The range of stamps known to be parallel by what is on the stack below a height.
+    /// The range of stamps known to be parallel from the stack below a height.
     #[inline]
     fn parallel_below(&self, height: usize) -> (Stamp, Stamp) {
         let top = self.live[..height].last();
@@ -166,8 +168,8 @@ impl EspBags {
         })
     }
 
-    /// A task has ended and goes to the P-bag of the entry at this height; all stamps from its own
-    /// on are in P-bags up to there.
+    /// Notes that a task has ended and goes to the P-bag of the entry at this height. All stamps
+    /// from its own on are in P-bags up to there.
     #[inline]
     fn extend_parallel(&mut self, height: usize, ended: Stamp) {
         let next = self.bags.next();
@@ -310,12 +312,12 @@ impl Order for EspBags {
         self.escaping == 0
     }
 
-    /// What is in one bag stays in one bag.
+    /// Elements of one bag stay together, so one stands for the other.
     fn stands_for(&mut self, earlier: Stamp, later: Stamp) -> bool {
         self.bags.together(earlier, later)
     }
 
-    /// What has been joined by the task at the bottom, the last one to end.
+    /// True for what the task at the bottom has joined, because that task ends last.
     fn precedes_all(&mut self, earlier: Stamp) -> bool {
         let main = self.live.first().map_or(NOBODY, |bottom| bottom.task);
         self.bags.together(earlier, main)
@@ -369,7 +371,7 @@ mod tests {
     }
 
     impl EspBags {
-        /// The S-bag and the P-bag of a live task or finish; of others they are empty.
+        /// The S-bag and the P-bag of a live task or finish. Empty for others.
         fn bags_of(&mut self, id: u32) -> (Vec<Stamp>, Vec<Stamp>) {
             match self.live.iter().find(|frame| frame.id == id) {
                 Some(&BaggedScope { task, p_bag, .. }) => {
@@ -449,8 +451,8 @@ mod tests {
         );
     }
 
-    /// What is known without a look-up is what the look-up says, at every point of random runs; and
-    /// in a flat loop of tasks it is everything.
+    /// At every point of random runs the results known without a look-up agree with the look-up. In
+    /// a flat loop of tasks everything is known without one.
     #[test]
     fn the_known_ranges_are_right() {
         let mut random = 1u64;
@@ -465,7 +467,7 @@ mod tests {
             let mut order = EspBags::new().unwrap();
             order.event(&begin(0, FinishId::ROOT)).unwrap();
             order.event(&start_finish(FinishId::ROOT)).unwrap();
-            // Tasks and finishes, and where the innermost finish in reach is.
+            // The open tasks and finishes, each with the position of the innermost finish in reach.
             let mut open = vec![(true, 0, 1), (false, 0u32, 1usize)];
             let mut ids = 0;
             for _ in 0..40 {
@@ -533,7 +535,7 @@ mod tests {
         assert_eq!((order.serial_below(), order.parallel_above()), (2, 5));
     }
 
-    /// A task that was handed on to F1 and creates one in F2, which is open but out of its reach.
+    /// A task that was handed on to F1 creates one in F2, which is open but out of its reach.
     #[test]
     fn a_finish_out_of_reach_is_refused() {
         let mut order = EspBags::new().unwrap();

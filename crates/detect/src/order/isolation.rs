@@ -1,22 +1,22 @@
 //! The order in which this run's isolated blocks happened to run, in two numbers a step.
 //!
 //! The isolated blocks of a run form a chain i₀ → i₁ → …. For a step m let *last(m)* be the
-//! greatest index of a block that precedes m by task structure, and *first(n)* the least index of
-//! one that n precedes by task structure, both reflexive: block k has first = last = k. Then n
-//! happens before m in this run iff n precedes m by structure or first(n) ≤ last(m). (⇐) n ≼ i_a →*
-//! i_b ≼ m. (⇒) On a path from n to m take the source of its first edge of the chain and the target
-//! of its last.
+//! greatest index of a block that precedes m by task structure. For a step n let *first(n)* be the
+//! least index of a block that n precedes by task structure. Both are reflexive: block k has first
+//! = last = k. Then n happens before m in this run iff n precedes m by structure or first(n) ≤
+//! last(m). (⇐) n ≼ i_a →* i_b ≼ m. (⇒) On a path from n to m take the source of its first edge of
+//! the chain and the target of its last.
 //!
-//! *last* is known when a step begins, the greatest of its predecessors', and only that of live
-//! tasks and finishes is kept. *first* may be set long after the step ended, so a cell that
-//! remembers an access remembers its step, and asks here. Each block gives its index to those of
-//! its structural predecessors that have none yet ("open"), and stops at those that have one
-//! ("closed"): their predecessors are closed too. So each step is visited once, and *first* is
-//! final once it matters, since every block with an index ≤ last(m) has run before m.
+//! *last* is known when a step begins: it is the greatest of its predecessors'. It is kept only for
+//! live tasks and finishes. *first* may be set long after the step ended. So a cell that remembers
+//! an access remembers its step and asks here. Each block gives its index to all of its structural
+//! predecessors that have none yet ("open"). It stops at those that have one ("closed"), because
+//! their predecessors are closed too. So each step is visited once. *first* is final once it
+//! matters, because every block with an index ≤ last(m) has run before m.
 //!
-//! Every event but an allocation ends a step; entering and leaving an isolated block do, too. A
-//! step costs 16 bytes and amortised constant time. Maintained in the second pass only, and only if
-//! the program uses isolated blocks. The run must be depth-first.
+//! Every event except an allocation ends a step, including entering and leaving an isolated block.
+//! A step costs 16 bytes and amortised constant time. This order is kept only in the second pass,
+//! and only if the program uses isolated blocks. The run must be depth-first.
 
 use crate::Failure;
 use crate::order::{RELEASES, SUSPENDED};
@@ -39,9 +39,9 @@ struct IsolationStep {
     first: u32,
     /// The previous step of the same task, or the one that created the task.
     previous: StepId,
-    /// After a join: the last step of one of the joined tasks; the others follow by `next_joined`.
+    /// After a join, the last step of one of the joined tasks. `next_joined` leads to the others.
     joined: StepId,
-    /// After the last step of a task: that of another task joined at the same place.
+    /// For the last step of a task, the last step of another task joined at the same place.
     next_joined: StepId,
 }
 
@@ -50,15 +50,15 @@ struct IsolationStep {
 struct LiveScope {
     /// The `TaskId` or `FinishId`.
     id: u32,
-    /// The current step of the task; out of date while something runs on top that the task does
-    /// itself.
+    /// The current step of the task. Out of date while the task's own finishes are on top.
     step: StepId,
-    /// The number of blocks up to the greatest that precedes the step: last + 1, and 0 for none.
+    /// last + 1: the number of blocks up to the greatest that precedes the step. 0 if there is
+    /// none.
     blocks_before: u32,
-    /// Where in the stack the finish is that waits for tasks created here.
+    /// The position in the stack of the finish that waits for tasks created here.
     finish: usize,
-    /// The finish's ended tasks that wait to be joined: their last steps, and their greatest
-    /// `blocks_before`.
+    /// The finish's ended tasks that no join has waited for yet: their last steps, and their
+    /// greatest `blocks_before`.
     ended: StepId,
     ended_blocks: u32,
 }
@@ -66,7 +66,7 @@ struct LiveScope {
 #[derive(Debug, Default)]
 pub struct IsolationOrder {
     steps: Vec<IsolationStep>,
-    /// The running task or its innermost finish is on top.
+    /// The stack, with the running task or its innermost finish on top.
     live: Vec<LiveScope>,
     blocks: u32,
     open_predecessors: Vec<StepId>,
@@ -82,15 +82,14 @@ impl IsolationOrder {
         self.live.last().map_or(StepId::NONE, |frame| frame.step)
     }
 
-    /// Whether a block that `earlier` precedes or is has run before, or is, one that precedes or is
-    /// the running step.
+    /// Whether the chain of isolated blocks orders `earlier` before the running step:
+    /// first(earlier) ≤ last(now).
     pub fn before_now(&self, earlier: StepId) -> bool {
         let blocks_before = self.live.last().map_or(0, |frame| frame.blocks_before);
         self.first(earlier) < blocks_before
     }
 
-    /// The index of the first isolated block that the step precedes or is, by task structure and so
-    /// far.
+    /// *first* of the step, if it is known so far.
     pub fn first_block_after(&self, step: StepId) -> Option<u32> {
         Some(self.first(step)).filter(|&first| first != OPEN)
     }
@@ -163,7 +162,7 @@ impl IsolationOrder {
         Ok(step)
     }
 
-    /// The running task goes on with a new step.
+    /// Gives the running task a new step.
     fn next_step(&mut self, joined: StepId) -> Result<(), Failure> {
         let step = self.new_step(self.now(), joined)?;
         if let Some(frame) = self.live.last_mut() {
@@ -187,7 +186,7 @@ impl IsolationOrder {
         Ok(())
     }
 
-    /// The task's last step waits to be joined by its finish; its creator goes on.
+    /// Ends a task. Its last step waits to be joined by its finish, and its creator goes on.
     fn end_task(&mut self) -> Result<(), Failure> {
         let Some(ended) = self.live.pop() else {
             return Ok(());
@@ -200,7 +199,7 @@ impl IsolationOrder {
         self.next_step(StepId::NONE)
     }
 
-    /// The running task waits for all that ended in the finish, and in those open inside it.
+    /// Lets the running task wait for all that ended in the finish and in those open inside it.
     fn join(&mut self, finish: u32) -> Result<(), Failure> {
         for index in (0..self.live.len()).rev() {
             let frame = &mut self.live[index];

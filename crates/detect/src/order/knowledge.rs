@@ -1,14 +1,13 @@
-//! Sets of small numbers that never change, so that thousands of sets that differ by little take
-//! little room.
+//! Immutable sets of small numbers. Thousands of similar sets take little room.
 //!
-//! A set is a binary trie over the upper bits of its numbers, without nodes that would have one
-//! child only. A leaf has 64 numbers in the bits of a word. Adding a number copies the path to it,
-//! 24 bytes for each doubling of the set. A union shares whatever only one of the two sets has;
-//! parts that they share already cost one comparison.
+//! A set is a binary trie over the upper bits of its numbers, without nodes that have only one
+//! child. A leaf has 64 numbers in the bits of a word. Adding a number copies the path to it, 24
+//! bytes for each doubling of the set. A union shares the parts that only one of the two sets has.
+//! Parts that they share already cost one comparison.
 
 use crate::table::{TableError, make_room};
 
-/// A set. Equal sets may have different ones, except for the empty one.
+/// The handle of a set. Equal sets may have different handles, except for the empty one.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) struct Known(u32);
 
@@ -21,10 +20,10 @@ const LEAF: u32 = u64::BITS;
 
 #[derive(Clone, Copy, Debug)]
 enum Node {
-    /// The numbers from 64 × prefix on whose bit is set.
+    /// The numbers 64 × prefix + i for each bit i that is set.
     Leaf { prefix: u32, bits: u64 },
-    /// The prefixes below agree with this one but for the lowest `level` bits; the highest of these
-    /// tells left from right.
+    /// All prefixes below agree with this one except for the lowest `level` bits. The highest of
+    /// these bits tells left from right.
     Branch {
         prefix: u32,
         level: u32,
@@ -46,7 +45,7 @@ impl Node {
         }
     }
 
-    /// The child that a prefix is below.
+    /// The child that contains a prefix.
     fn side(level: u32, prefix: u32) -> usize {
         (prefix >> (level - 1) & 1) as usize
     }
@@ -84,7 +83,7 @@ impl Knowledge {
             _ => {}
         }
         let [node_a, node_b] = [a, b].map(|set| self.nodes[set.0 as usize]);
-        // What is one inside the other is not above it.
+        // Only the node of the higher level can contain the other.
         let ((above, node_above), (below, node_below)) = if node_a.level() >= node_b.level() {
             ((a, node_a), (b, node_b))
         } else {
@@ -196,7 +195,7 @@ mod tests {
     use super::*;
     use std::collections::BTreeSet;
 
-    /// Unions and additions of random sets, near and far apart, against plain sets.
+    /// Unions and additions of random sets, near and far apart, compared with plain sets.
     #[test]
     fn sets_agree_with_plain_ones() {
         let mut random = 3u64;

@@ -1,29 +1,29 @@
-//! What the bags were at certain moments, the *marks*. Each union, and each change of a bag's kind,
+//! The bags at certain earlier moments, the *marks*. Each union, and each change of a bag's kind,
 //! notes how many marks came before it.
 //!
 //! Elements of the forest are only ever linked. So the forest of an earlier moment is the present
-//! one without the later links, and one word for each element says when it was linked. Until the
-//! first mark nothing is kept.
+//! one without the later links. One word for each element says when it was linked. Nothing is kept
+//! before the first mark.
 
 use super::Stamp;
 use crate::table::{Table, TableError, make_room};
 
-/// A root became one of the other kind.
+/// A change of the kind of a root.
 #[derive(Clone, Copy, Debug)]
 struct Change {
-    /// The number of marks before it.
+    /// The number of marks before the change.
     marks: u32,
-    /// The previous one of the same root, from 1 on; 0 for none.
+    /// The previous change of the same root, from 1 on. 0 if there is none.
     previous: u32,
 }
 
 #[derive(Debug)]
 pub(super) struct Past {
     marks: u32,
-    /// By element that is not a root: twice the number of marks before its link, and 1 more if it
+    /// For each element that is not a root: twice the number of marks before its link, plus 1 if it
     /// was the root of a P-bag.
     links: Table<u32>,
-    /// By element: its latest change, from 1 on.
+    /// The latest change of each element, from 1 on.
     latest: Table<u32>,
     changes: Vec<Change>,
     full: Option<TableError>,
@@ -62,8 +62,8 @@ impl Past {
         self.links[a as usize] >> 1 == self.links[b as usize] >> 1
     }
 
-    /// How many marks there were before an element was linked, and whether it was the root of a
-    /// P-bag then.
+    /// The number of marks before an element was linked, and whether it was the root of a P-bag
+    /// then.
     pub(super) fn link(&self, element: Stamp) -> (u32, bool) {
         let link = self.links[element as usize];
         (link >> 1, link & 1 == 1)
@@ -82,7 +82,7 @@ impl Past {
         *latest = self.changes.len() as u32;
     }
 
-    /// The numbers of marks before the changes of a root, the latest first.
+    /// The numbers of marks before the changes of a root, latest first.
     pub(super) fn changes(&self, root: Stamp) -> impl Iterator<Item = u32> {
         let mut next = self.latest[root as usize];
         std::iter::from_fn(move || {

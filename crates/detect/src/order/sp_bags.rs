@@ -1,9 +1,9 @@
 //! SP-bags: which procedures precede the running step of a spawn-sync program, in every schedule.
 //!
 //! [ESP-bags §3.1, after Feng and Leiserson] Bags belong to **procedure instances**: `main`, each
-//! spawned task, and each call of a function that spawns, whose life is its sync scope. Per-task
-//! bags would be wrong: in `spawn a(); h(); use(a)` with `fn h() { spawn b(); sync; }` the sync of
-//! `h` would join `a` too.
+//! spawned task, and each call of a function that spawns. The life of the latter is its sync scope.
+//! Bags for each task would be wrong: in `spawn a(); h(); use(a)` with `fn h() { spawn b(); sync;
+//! }` the sync of `h` would join `a` too.
 //!
 //! ```text
 //! instance F begins              S(F) = {F}          P(F) = {}
@@ -14,10 +14,10 @@
 //!
 //! A task whose function has no sync scope spawns nothing, so its P-bag is empty when it ends.
 //!
-//! It has rules for `Main` and `Spawn` tasks and for `Root` and `SyncScope` finishes only, and none
-//! for isolated blocks; any other event is a [`Failure::Unsupported`]. A stamp is the instance's
-//! element of the forest: 4 bytes an instance for ever, 8 more while it lives. An event costs at
-//! most two unions.
+//! SP-bags has rules only for `Main` and `Spawn` tasks and for `Root` and `SyncScope` finishes, and
+//! none for isolated blocks. Any other event is a [`Failure::Unsupported`]. A stamp is the
+//! instance's element of the forest: 4 bytes an instance for ever, 8 more while it lives. An event
+//! costs at most two unions.
 
 use crate::Failure;
 use crate::order::bags::{Bags, Kind};
@@ -27,7 +27,7 @@ use finishline_model::{Event, FinishKind, TaskKind};
 /// A live procedure instance.
 #[derive(Clone, Copy, Debug)]
 struct Instance {
-    /// Its own element, in its S-bag.
+    /// The instance's own element, in its S-bag.
     element: Stamp,
     /// An element of the P-bag.
     p_bag: Stamp,
@@ -36,7 +36,7 @@ struct Instance {
 #[derive(Debug)]
 pub struct SpBags {
     bags: Bags,
-    /// The running one is on top.
+    /// The stack of live instances, the running one on top.
     live: Vec<Instance>,
     now: Stamp,
 }
@@ -145,7 +145,7 @@ impl Order for SpBags {
         self.now
     }
 
-    /// Nobody alone: programs of spawn and sync seldom have phases.
+    /// Only nobody is below: programs of spawn and sync seldom have phases.
     #[inline]
     fn serial_below(&self) -> Stamp {
         NOBODY + 1

@@ -1,57 +1,58 @@
-//! Releases and acquires: what this run has ordered beyond its structure of tasks and finishes.
+//! Releases and acquires: the order of this run beyond its structure of tasks and finishes.
 //!
-//! A release of an object makes all that the running step and its predecessors have done known to
-//! the steps that acquire the object later. So an earlier access happens before the running step if
-//! it precedes it by structure, or if it precedes, by structure, a release that the step **knows**:
-//! one that it or a step before it acquired, or that was known where such a one was made. Releases
-//! are numbered as they happen. What a task knows is a set of their numbers ([`Knowledge`]); a task
-//! begins with what its creator knows, an end of a finish adds what the tasks knew when they ended,
-//! and an object holds what was known, with its own number, at its releases.
+//! A release of an object makes everything that the running step and its predecessors have done
+//! known to steps that acquire the object later. So an earlier access happens before the running
+//! step in two cases. It precedes the step by structure, or it precedes, by structure, a release
+//! that the step **knows**. A step knows a release if it or a step before it acquired the release,
+//! or acquired another one whose maker knew it. Releases are numbered as they happen. A task's
+//! knowledge is a set of their numbers ([`Knowledge`]). A task begins with its creator's knowledge.
+//! The end of a finish adds what its tasks knew when they ended. A release puts the task's
+//! knowledge and the release's own number into the object.
 //!
-//! Whether a stamp precedes a release is asked of the bags as they were when it was made
-//! ([`Bags::at`]), of which nothing is kept before the first release. For a stamp to be on one side
-//! of each release, a task gets a new one after its own, and after those of the tasks it created
-//! once it goes on. The look-up goes through the known releases after the stamp in leaps: the bags
-//! tell until when their answer stays the same, which changes with the ends of the tasks and
-//! finishes around it.
+//! Whether a stamp precedes a release is a question to the bags at the time of the release
+//! ([`Bags::at`]). Nothing is kept before the first release. Each stamp must be on one side of each
+//! release. So a task gets a new stamp after its own release, and when it goes on after releases of
+//! tasks it created. The look-up goes through the known releases after the stamp in leaps: the bags
+//! tell how long their answer stays the same. The answer changes with the ends of the tasks and
+//! finishes around the stamp.
 //!
-//! What an object holds can be handed on to another one, without a step of its own.
+//! The contents of an object can be handed on to another object, without a step of its own.
 //!
-//! Releases of one object by one step, without another in between, are one. A release else costs 32
-//! bytes and what there is new to know, an acquire the latter; a look-up is logarithmic in the
-//! number of releases, times the tasks and finishes around.
+//! Consecutive releases of one object by one step are one. Any other release costs 32 bytes and its
+//! new knowledge. An acquire costs its new knowledge. A look-up is logarithmic in the number of
+//! releases, times the tasks and finishes around.
 //!
-//! **One reader is not enough**: a reader may be known to a later writer while those that ran
-//! beside it are not. A parallel reader stands for the running step as long as no release has come
-//! after it: later ones know of both or only of the one running now, unless a task escapes
+//! **One reader is not enough**: a later writer may know of one reader but not of those that ran
+//! beside it. A parallel reader stands for the running step as long as no release has come after
+//! it. Later releases know of both or only of the step running now, unless a task escapes
 //! ([`EspBags`]).
 //!
 //! **Glimpses.** What is glimpsed is known until the glimpse ends. During a glimpse a task has two
-//! sets: what it knows, and what it knows *firmly*. All that it acquires and joins is added to
-//! both. At the end of the glimpse it is back to the second. Its own steps during the glimpse
-//! precede the later ones by structure, so what they know is not lost where a later step acquires
-//! or joins something that followed them.
+//! sets: what it knows, and what it knows *firmly*. Acquires and joins add to both. At the end of
+//! the glimpse the task returns to the second set. Its own steps during the glimpse precede the
+//! later ones by structure. So their knowledge is not lost where a later step acquires or joins
+//! something that followed them.
 //!
-//! **Tasks that are suspended.** To the bags, a suspended task ends, and a resumed one is a child
-//! of the running task, in the root finish. So the bags see a depth-first run, and what ran in one
-//! *piece*, between two suspensions, is parallel to whatever comes behind it, unless more is known.
-//! But a piece is not ordered with the tasks below it on the stack: the bags are not asked about
-//! stamps from before the piece began (`since`). For those there is a release at each suspension.
-//! The next piece knows that release, and whatever else the task knew. What precedes the first
-//! piece by structure precedes that release in the bags. Tasks created in a piece ask the bags
-//! about the stamps in it, as the piece does, and have the rest from what the piece knows. So about
-//! a release, too, the bags are asked only for stamps since its piece began.
+//! **Tasks that are suspended.** For the bags, a suspended task ends, and a resumed one is a child
+//! of the running task in the root finish. So the bags see a depth-first run. A *piece* is the part
+//! of a task between two suspensions. Everything later is parallel to a piece, unless more is
+//! known. But a piece is not ordered with the tasks below it on the stack. So the bags are not
+//! asked about stamps from before the piece began (`since`). For those there is a release at each
+//! suspension. The next piece knows that release, and everything else the task knew. What precedes
+//! the first piece by structure precedes that release in the bags. Tasks created in a piece ask the
+//! bags about the stamps in the piece, and know the rest from the piece. So for a release, too, the
+//! bags are asked only about stamps since its piece began.
 //!
-//! Structure is then: the bags, since the piece began, and the releases at the suspensions of this
-//! task and of those that created it (`surely`, a part of what is known). As an order it is still
-//! transitive, and a part of the whole one, on which histories rely that forget what precedes by
-//! structure. A reader stands for another one only within a piece: a piece ends with a release, and
-//! a stamp from before it began is below `released_below`. What the task at the bottom has joined
-//! does not precede a suspended task, hence [`Order::precedes_all`] stops at what precedes all that
-//! are suspended or run in a later piece (`floor`).
+//! Structure then consists of the bags, since the piece began, and of the releases at the
+//! suspensions of this task and of those that created it (`surely`, a part of what is known). As an
+//! order it is still transitive and a part of the whole order. Histories that forget what precedes
+//! by structure rely on that. A reader stands for another one only within a piece: a piece ends
+//! with a release, and a stamp from before it began is below `released_below`. What the task at the
+//! bottom has joined need not precede a suspended task. So [`Order::precedes_all`] is true only for
+//! stamps that precede all tasks that are suspended or run in a later piece (`floor`).
 //!
-//! A suspension costs what a release does. A look-up goes, one by one, past releases by pieces that
-//! ran on top of the stamp's task.
+//! A suspension costs as much as a release. A look-up passes, one by one, the releases by pieces
+//! that ran on top of the stamp's task.
 //!
 //! [`Bags::at`]: super::bags::Bags::at
 
@@ -63,23 +64,23 @@ use crate::hash::IdMap;
 use crate::table::{TableError, make_room};
 use finishline_model::{Event, FinishId, ObjectId, SiteId, TaskId, TaskKind};
 
-/// What the running step knows beyond the bags.
+/// The knowledge of the running step beyond the bags.
 #[derive(Clone, Copy, Debug)]
 struct Mind {
-    /// The releases that happened before it.
+    /// The releases that happened before the step.
     knows: Known,
-    /// Of these, those that it knows apart from what it glimpses, if it does.
+    /// During a glimpse, the part of `knows` that was not glimpsed.
     firmly: Option<Known>,
-    /// Of these, those by which its task and those that created it were suspended.
+    /// The part of `knows` that consists of suspensions of its task and of those that created it.
     surely: Known,
-    /// The running piece began with this stamp. The bags are asked only about stamps since.
+    /// The first stamp of the running piece. The bags are asked only about stamps from here on.
     since: Stamp,
-    /// Of earlier ones these precede it.
+    /// Of the stamps before the piece, those below this one precede it.
     serial_below: Stamp,
 }
 
 impl Mind {
-    /// Of a task that was never suspended.
+    /// The knowledge of a task that was never suspended.
     const EMPTY: Mind = Mind {
         knows: Known::NOTHING,
         firmly: None,
@@ -89,14 +90,14 @@ impl Mind {
     };
 }
 
-/// A release that was made.
+/// A release.
 #[derive(Clone, Copy, Debug)]
 struct Release {
-    /// All stamps below had been given out.
+    /// All smaller stamps had been given out.
     below: Stamp,
-    /// Where its piece began.
+    /// The first stamp of its piece.
     since: Stamp,
-    /// None if the task was suspended by it.
+    /// None for a release at a suspension.
     object: Option<ObjectId>,
 }
 
@@ -104,15 +105,15 @@ struct Release {
 #[derive(Clone, Copy, Debug)]
 enum LiveScope {
     Task {
-        /// That waits for it.
+        /// The finish that waits for the task.
         finish: FinishId,
         creator: Mind,
-        /// How many releases there were when it began.
+        /// The number of releases when the task began.
         releases: usize,
     },
     Finish {
         finish: FinishId,
-        /// What its tasks knew when they ended.
+        /// The knowledge of its tasks when they ended.
         ended_know: Known,
     },
 }
@@ -123,19 +124,19 @@ pub struct Synchronised {
     releases: Vec<Release>,
     objects: IdMap<ObjectId, Known>,
     knowledge: Knowledge,
-    /// The running step's.
+    /// The knowledge of the running step.
     mind: Mind,
     live: Vec<LiveScope>,
-    /// Of suspended tasks.
+    /// The knowledge of suspended tasks.
     suspended: IdMap<TaskId, Mind>,
-    /// Stamps below precede all suspended tasks and all that run in a later piece.
+    /// Smaller stamps precede all suspended tasks and all tasks that run in a later piece.
     floor: Stamp,
-    /// What was released last, if the running step did it.
+    /// The object released last, if the running step released it.
     own_last: Option<ObjectId>,
 }
 
 impl Synchronised {
-    /// Stamps below this one may be known to some release, or be of another piece.
+    /// A limit for stamps. Smaller ones may be known to some release or belong to another piece.
     #[inline]
     fn released_below(&self) -> Stamp {
         let released = self.releases.last().map_or(0, |release| release.below);
@@ -163,15 +164,14 @@ impl Synchronised {
         None
     }
 
-    /// The object of the first release that a stamp precedes and that the running step knows: what
-    /// passed on to it that the earlier one is over. It is not known if the task was suspended
-    /// before it released anything.
+    /// The object by which the running step learnt that an earlier stamp is over: that of the first
+    /// known release that the stamp precedes. None if this release is a suspension.
     pub fn passed_on_by(&mut self, earlier: Stamp) -> Option<ObjectId> {
         self.known_after(earlier)?.object
     }
 
-    /// Whether a stamp from before the running piece precedes it by structure. The pieces by whose
-    /// ends that is known came one after the other, so only one of them can have been running.
+    /// Whether a stamp from before the running piece precedes it by structure. The pieces whose
+    /// ends are known ran one after the other, so only one of them can contain the stamp.
     fn is_of_earlier_piece(&self, earlier: Stamp) -> bool {
         let ends = self.knowledge.next(self.mind.surely, self.after(earlier));
         ends.is_some_and(|release| {
@@ -192,9 +192,9 @@ impl Synchronised {
         self.renew_release()
     }
 
-    /// The latest release is made now.
+    /// Moves the latest release to the present moment.
     fn renew_release(&mut self) -> Result<u32, Failure> {
-        // At most as many releases as stamps.
+        // There are at most as many releases as stamps, so the number fits.
         let last = self.releases.len() - 1;
         self.releases[last].below = self.structure.next();
         self.structure.renew()?;
@@ -211,7 +211,7 @@ impl Synchronised {
         self.put(object, holds, continues)
     }
 
-    /// The object holds this, and if it is to go on, what it held before.
+    /// Puts knowledge into an object. With `continues` the earlier contents stay too.
     fn put(&mut self, object: ObjectId, holds: Known, continues: bool) -> Result<(), Failure> {
         let more = self.objects.len() + 1;
         self.objects
@@ -227,13 +227,13 @@ impl Synchronised {
     }
 
     fn relay(&mut self, from: ObjectId, to: ObjectId, continues: bool) -> Result<(), Failure> {
-        // What was handed on stays as it was when the step releases the object again.
+        // A later release by this step must not change what was handed on.
         self.own_last = None;
         let holds = self.objects.get(&from).copied();
         self.put(to, holds.unwrap_or(Known::NOTHING), continues)
     }
 
-    /// The running step learns of these.
+    /// Adds to the knowledge of the running step.
     fn learn(&mut self, known: Known) -> Result<(), TableError> {
         self.mind.knows = self.knowledge.union(self.mind.knows, known)?;
         if let Some(firmly) = &mut self.mind.firmly {
@@ -265,7 +265,7 @@ impl Synchronised {
         }
     }
 
-    /// A task that belongs to the finish has ended and knew this.
+    /// Notes the knowledge of an ended task in the finish that waits for it.
     fn tell_finish(&mut self, waits: FinishId, known: Known) -> Result<(), Failure> {
         for frame in self.live.iter_mut().rev() {
             if let LiveScope::Finish { finish, ended_know } = frame
@@ -312,7 +312,7 @@ impl Synchronised {
         }) = self.live.pop()
         {
             let ended = std::mem::replace(&mut self.mind, creator);
-            // What the creator knows by a glimpse it may have to learn again.
+            // The creator may have to learn again what it knows by a glimpse.
             if ended.knows != creator.knows || creator.firmly.is_some() {
                 self.tell_finish(finish, ended.knows)?;
             }
@@ -326,7 +326,7 @@ impl Synchronised {
         Ok(())
     }
 
-    /// A piece of a task is over.
+    /// Ends a piece of a task.
     fn suspend(&mut self, task: TaskId) -> Result<(), Failure> {
         let serial_below = self.serial_below().min(self.structure.next());
         let release = self.new_release(None)?;
@@ -348,7 +348,7 @@ impl Synchronised {
         Ok(())
     }
 
-    /// Another piece of it begins.
+    /// Begins another piece of a task.
     fn resume(&mut self, task: TaskId) -> Result<(), Failure> {
         self.structure.event(&Event::TaskBegin {
             task,

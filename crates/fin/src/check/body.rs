@@ -1,4 +1,4 @@
-//! One function body: scopes of names, what encloses the current statement, captures of tasks.
+//! Checks one function body: scopes of names, enclosing statements, captures of tasks.
 
 use super::{Checker, Item};
 use crate::diagnostic::{Code, Diagnostic};
@@ -9,7 +9,7 @@ use finishline_ir::Construct;
 use finishline_model::SiteId;
 use rustc_hash::FxHashMap;
 
-/// Why a name can't be assigned, or that it can.
+/// Whether a name can be assigned, and if not, why.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(super) enum Binds {
     Let,
@@ -18,7 +18,7 @@ pub(super) enum Binds {
     Counter,
 }
 
-/// What a name is looked up for.
+/// The purpose of a name's look-up.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(super) enum Use {
     Read,
@@ -28,7 +28,7 @@ pub(super) enum Use {
 /// A visible local.
 #[derive(Clone, Copy)]
 pub(super) struct Binding {
-    /// None if its declaration was wrong.
+    /// None if the declaration had an error.
     pub(super) local: Option<LocalId>,
     pub(super) binds: Binds,
     pub(super) name: Span,
@@ -37,7 +37,7 @@ pub(super) struct Binding {
     scope: usize,
 }
 
-/// What encloses the current statement, from the outside in.
+/// A statement that encloses the current one.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(super) enum Enclosing {
     Loop,
@@ -58,7 +58,7 @@ pub(super) struct BodyChecker<'c, 's> {
     pub(super) function: FunctionId,
     pub(super) name: &'s str,
     pub(super) result: Option<Type>,
-    /// The result type was written but is wrong: returns can't be judged.
+    /// The written result type has an error, so returns can't be checked.
     pub(super) result_broken: bool,
     pub(super) locals: Vec<Local>,
     visible: FxHashMap<&'s str, Vec<Binding>>,
@@ -151,7 +151,7 @@ impl<'s> BodyChecker<'_, 's> {
         self.checker.site(span)
     }
 
-    /// Declares a local in the current block. Without a type it is known but unusable.
+    /// Declares a local in the current block. A local without a type is known but can't be used.
     pub(super) fn declare(
         &mut self,
         name: ast::Name<'s>,
@@ -193,7 +193,7 @@ impl<'s> BodyChecker<'_, 's> {
         local
     }
 
-    /// Runs `check` in a block of its own.
+    /// Runs `check` in a new scope.
     pub(super) fn scoped<R>(&mut self, check: impl FnOnce(&mut Self) -> R) -> R {
         self.scopes.push(Vec::new());
         let result = check(self);
@@ -216,7 +216,7 @@ impl<'s> BodyChecker<'_, 's> {
         self.scoped(|body| body.statements(&block.statements))
     }
 
-    /// Checks the body of a task: its captures are gathered.
+    /// Checks the body of a task and collects its captures.
     pub(super) fn task(
         &mut self,
         construct: Construct,
@@ -239,7 +239,7 @@ impl<'s> BodyChecker<'_, 's> {
     }
 
     /// Marks the sync scope that a `spawn` or `sync` belongs to. A lexical finish needs no mark: it
-    /// is one itself.
+    /// is a sync scope itself.
     pub(super) fn in_sync_scope(&mut self) {
         let innermost = self
             .enclosing
@@ -282,7 +282,7 @@ impl<'s> BodyChecker<'_, 's> {
         })
     }
 
-    /// Looks a local up. A use inside a task makes it a capture, which a `var` can't be.
+    /// Looks up a local. A use inside a task makes the local a capture. A `var` can't be captured.
     pub(super) fn local(&mut self, name: &str, span: Span, used: Use) -> Option<Binding> {
         let binding = *self.visible.get(name)?.last()?;
         if binding.task_level == self.bodies.len() {
@@ -339,7 +339,7 @@ impl<'s> BodyChecker<'_, 's> {
                 .filter(|(_, (item, _))| !matches!(item, Item::Struct(_)))
                 .map(|(name, _)| *name),
         );
-        // Hash order is no order: the suggestion must not change from run to run.
+        // The order of a hash map varies. The suggestion must be the same in every run.
         visible.sort_unstable();
         let hint = self.checker.nearest(name, visible.into_iter());
         let diagnostic = Diagnostic::new(

@@ -1,4 +1,4 @@
-//! Calls, of functions of the program and of built-in ones.
+//! Calls of the program's functions and of built-in functions.
 
 use super::Item;
 use super::body::{BodyChecker, Use};
@@ -9,7 +9,7 @@ use crate::syntax::ast::{self, ExpressionKind as E};
 use finishline_ir::MathFunction;
 
 impl<'s> BodyChecker<'_, 's> {
-    /// A function of the program by name.
+    /// Looks up a function of the program by name.
     pub(super) fn function_named(
         &mut self,
         callee: ast::Name<'s>,
@@ -69,7 +69,7 @@ impl<'s> BodyChecker<'_, 's> {
         None
     }
 
-    /// A call, of a built-in function too.
+    /// Checks a call of a function of the program or of a built-in function.
     pub(super) fn call(
         &mut self,
         span: Span,
@@ -102,7 +102,7 @@ impl<'s> BodyChecker<'_, 's> {
             return None;
         }
         let site = self.site(span);
-        // The type of a call without a value is never looked at.
+        // Nothing reads the type of a call without a value.
         let ty = result.unwrap_or(Type::Null);
         Some(Expression {
             kind: ExpressionKind::Call {
@@ -124,7 +124,7 @@ impl<'s> BodyChecker<'_, 's> {
         );
     }
 
-    /// The arguments of a call or spawn of a function of the program, which is noted.
+    /// Checks the arguments of a call or spawn of a function of the program, and notes the call.
     pub(super) fn call_arguments(
         &mut self,
         span: Span,

@@ -1,4 +1,4 @@
-//! Places: what can be assigned, and which of it is shared.
+//! Places: what can be assigned, and which places are shared.
 
 use super::Item;
 use super::body::{Binding, Binds, BodyChecker, Use};

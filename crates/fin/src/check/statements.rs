@@ -1,4 +1,4 @@
-//! Statements: types, places, and where control may go.
+//! Statements: types, places, and where `break`, `continue` and `return` may stand.
 
 use super::assignable;
 use super::body::{Binds, BodyChecker, Enclosing};
@@ -81,8 +81,8 @@ impl<'s> BodyChecker<'_, 's> {
                 let (counter, task) = self.scoped(|checker| {
                     let counter = checker.declare(*name, Some(Type::Int), Binds::Counter);
                     let mut task = checker.task(Construct::Forall, *head, body);
-                    // The counter names the task in reports, so it is captured even where it is not
-                    // used.
+                    // Reports name a task by the counter, so the counter is captured even if the
+                    // body does not use it.
                     if let Some(counter) =
                         counter.filter(|counter| !task.captures.contains(counter))
                     {
@@ -163,8 +163,8 @@ impl<'s> BodyChecker<'_, 's> {
         }
     }
 
-    /// A condition. If it is wrong, which has been said, the statement is kept with another one, so
-    /// that it still counts for which paths return.
+    /// Checks a condition. A wrong condition has been reported and is replaced by another one. The
+    /// statement is kept, so the analysis of paths that return still sees it.
     fn condition(&mut self, condition: &ast::Expression<'s>) -> Expression {
         match self.expected(condition, &Type::Bool) {
             Some(condition) => condition,
@@ -202,7 +202,7 @@ impl<'s> BodyChecker<'_, 's> {
             (None, Some(Some(value))) if value.ty != Type::Null => {
                 (Some(value.ty.clone()), Some(value))
             }
-            // The value or the annotation is wrong, which has been said.
+            // The value or the annotation is wrong and has been reported.
             (Some(None), _) | (None, Some(None)) => (None, None),
             (None, _) => {
                 let message = format!("the type of `{}` can't be seen", name.text);
@@ -229,7 +229,7 @@ impl<'s> BodyChecker<'_, 's> {
         })
     }
 
-    /// An object has the name of what it is first bound to.
+    /// An object is named after the variable or place it is first bound to.
     fn name_allocation(&mut self, value: &Expression, name: String) {
         if let ExpressionKind::NewStruct { allocation, .. }
         | ExpressionKind::NewArray { allocation, .. } = value.kind
@@ -429,7 +429,7 @@ impl<'s> BodyChecker<'_, 's> {
             self.leaves_task(span, "return", construct);
         }
         let result = self.result.clone();
-        // Also a wrong return ends the path: its statement is kept.
+        // A wrong return also ends the path, so its statement is kept.
         let value = match (value, &result) {
             (Some(value), Some(ty)) => self.expected(value, ty),
             (Some(value), None) => {
@@ -532,8 +532,8 @@ impl<'s> BodyChecker<'_, 's> {
     }
 }
 
-/// Whether an object can be called by the place it is first put into: `a.b`, `m[i]`, not `rows[f(x)
-/// + 1].next`.
+/// Whether the place that an object is first stored in can name the object: `a.b` or `m[i]`, but
+/// not `rows[f(x) + 1].next`.
 fn is_short_path(place: &ast::Expression, text: &str) -> bool {
     const LONGEST: usize = 30;
     let named = match &place.kind {

@@ -2,7 +2,7 @@
 
 macro_rules! codes {
     ($($variant:ident $name:literal $title:literal $explanation:literal)*) => {
-        /// A kind of error. Its name, `E0303`, is a contract.
+        /// A kind of error. Its name, such as `E0303`, is stable.
         #[derive(Clone, Copy, PartialEq, Eq, Debug, Hash)]
         pub enum Code { $($variant,)* }
 
@@ -18,7 +18,7 @@ macro_rules! codes {
                 match self { $(Code::$variant => $title,)* }
             }
 
-            /// Why it is one, and what to write instead.
+            /// Why this is an error, and what to write instead.
             pub const fn explanation(self) -> &'static str {
                 match self { $(Code::$variant => $explanation,)* }
             }

@@ -1,7 +1,7 @@
 //! A function under construction: blocks, and the current value of each local.
 //!
-//! Assignments are logged, so that the branches of an `if` can each start from the same values and
-//! the join finds out what they changed, at a cost of the changes and not of all locals.
+//! Assignments are logged. So each branch of an `if` can start from the same values, and the join
+//! finds what the branches changed. The cost is that of the changes, not of all locals.
 
 use crate::hir::LocalId;
 use finishline_ir::{Block, BlockId, Function, Instruction, Role, Target, Terminator, Type, Value};
@@ -12,14 +12,14 @@ pub(super) struct Builder {
     values: Vec<Type>,
     /// Blocks that some jump or branch leads to.
     targeted: Vec<bool>,
-    /// None where no control arrives.
+    /// None where control does not arrive.
     current: Option<BlockId>,
     locals: Vec<Option<Value>>,
     /// Each assignment with the value it replaced.
     log: Vec<(LocalId, Option<Value>)>,
 }
 
-/// A place in the log to return to.
+/// A position in the log to return to.
 #[derive(Clone, Copy)]
 pub(super) struct Mark(usize);
 
@@ -61,7 +61,7 @@ impl Builder {
         value
     }
 
-    /// Instructions now go to this block.
+    /// Sends further instructions to this block.
     pub(super) fn start(&mut self, block: BlockId) {
         self.current = Some(block);
     }
@@ -74,7 +74,7 @@ impl Builder {
         self.targeted[block.index()]
     }
 
-    /// Leaves the current block open, to be started again later.
+    /// Leaves the current block open. It can be started again later.
     pub(super) fn pause(&mut self) -> Option<BlockId> {
         self.current.take()
     }
@@ -128,8 +128,8 @@ impl Builder {
         Mark(self.log.len())
     }
 
-    /// Undoes the assignments since the mark, and returns the values that they gave, sorted by
-    /// local. Locals that were declared since the mark are left out.
+    /// Undoes the assignments since the mark. Returns the values that they gave, sorted by local,
+    /// without locals that were declared since the mark.
     pub(super) fn undo(&mut self, mark: Mark) -> Vec<(LocalId, Value)> {
         let logged = self.log[mark.0..].iter();
         let mut changed: Vec<_> = logged
@@ -144,8 +144,8 @@ impl Builder {
         changed
     }
 
-    /// The finished function. Blocks that nothing leads to, such as the exit of an endless loop,
-    /// are left out.
+    /// The finished function, without blocks that cannot be reached, such as the exit of an endless
+    /// loop.
     pub(super) fn finish(
         self,
         name: String,

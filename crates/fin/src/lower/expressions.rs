@@ -124,7 +124,7 @@ impl FunctionLowering<'_> {
         self.value(Op::Const(Const::Bool(value)), Type::Bool, SiteId(0))
     }
 
-    /// One of two values, each computed only if it is needed.
+    /// One of two values. Each is computed only if it is needed.
     fn choice(
         &mut self,
         condition: &Expression,
@@ -151,7 +151,7 @@ impl FunctionLowering<'_> {
         result
     }
 
-    /// Evaluates what a place is made of, from left to right.
+    /// Evaluates the parts of a place, from left to right.
     pub(super) fn evaluate(&mut self, place: &SharedPlace) -> Evaluated {
         match &place.kind {
             PlaceKind::Global(global) => Evaluated::Global(global.0),
@@ -169,7 +169,7 @@ impl FunctionLowering<'_> {
         }
     }
 
-    /// Null and bounds checks; the base and offset of the location.
+    /// Adds null and bounds checks. Returns the base and offset of the location.
     pub(super) fn checked(&mut self, place: Evaluated, site: SiteId) -> (Value, Operand) {
         match place {
             Evaluated::Global(global) => {
@@ -249,7 +249,7 @@ impl FunctionLowering<'_> {
         );
     }
 
-    /// A call whose result, if any, is dropped.
+    /// A call whose result is dropped.
     pub(super) fn call_statement(&mut self, call: &Expression) {
         let ExpressionKind::Call {
             function,

@@ -13,7 +13,7 @@ use finishline_model::{AccessId, FinishKind, SiteId, TaskKind};
 impl FunctionLowering<'_> {
     pub(super) fn block(&mut self, block: &[Statement]) {
         for statement in block {
-            // What follows a return, break or continue is never run.
+            // Statements after a return, break or continue never run.
             if !self.builder.reachable() {
                 return;
             }
@@ -134,7 +134,8 @@ impl FunctionLowering<'_> {
             .collect()
     }
 
-    /// The message is evaluated only if it is needed: reading shared data for it is an access.
+    /// Lowers an assertion. The message is evaluated only if needed: reading shared data is an
+    /// access.
     fn assert_statement(
         &mut self,
         condition: &hir::Expression,
@@ -157,7 +158,7 @@ impl FunctionLowering<'_> {
     }
 
     fn if_statement(&mut self, arms: &[(hir::Expression, hir::Block)], otherwise: &hir::Block) {
-        // The ends of the arms that reach the join, with what each assigned.
+        // The ends of the arms that reach the join, with the assignments of each.
         let mut ends = Vec::new();
         for (condition, block) in arms {
             let condition = self.expression(condition);
@@ -172,7 +173,7 @@ impl FunctionLowering<'_> {
         self.join(ends);
     }
 
-    /// Lowers one arm; its last block and its assignments, if control reaches its end.
+    /// Lowers one arm. Returns its last block and its assignments if control reaches its end.
     fn arm(&mut self, start: BlockId, block: &hir::Block) -> Option<ArmEnd> {
         let mark = self.builder.mark();
         self.builder.start(start);
@@ -182,7 +183,7 @@ impl FunctionLowering<'_> {
         end.map(|end| (end, changed))
     }
 
-    /// Joins the arms: a block parameter for each variable that one of them changed.
+    /// Joins the arms, with a block parameter for each variable that one of them changed.
     fn join(&mut self, ends: Vec<ArmEnd>) {
         if ends.is_empty() {
             return;
@@ -225,7 +226,7 @@ impl FunctionLowering<'_> {
             .collect()
     }
 
-    /// Of the locals a body assigns, those declared before it.
+    /// Keeps the assigned locals that were declared before the body.
     fn carried(&self, mut assigned: Vec<LocalId>) -> Vec<LocalId> {
         assigned.retain(|local| self.builder.is_set(*local));
         assigned
@@ -258,8 +259,8 @@ impl FunctionLowering<'_> {
         self.end_loop();
     }
 
-    /// Counts down the number of iterations, which is known before the first, so that no counter
-    /// can overflow.
+    /// Counts down the number of iterations. The number is known before the first one, so no
+    /// counter can overflow.
     fn for_loop(
         &mut self,
         counter: LocalId,
@@ -332,7 +333,7 @@ impl FunctionLowering<'_> {
         self.value(Op::Const(Const::Int(value)), Type::Int, SiteId(0))
     }
 
-    /// Goes on inside a loop, or leaves it.
+    /// Branches into the loop or out of it.
     fn branch_or_exit(
         &mut self,
         condition: Value,
@@ -346,7 +347,7 @@ impl FunctionLowering<'_> {
         self.builder.jump(exit, self.current(carried));
     }
 
-    /// The end of a loop's body goes around; behind the loop control goes on, if something leads
+    /// Ends the body of a loop with a jump back. Control goes on after the loop if something leads
     /// there.
     fn end_loop(&mut self) {
         let Some(Loop {
@@ -405,7 +406,7 @@ impl FunctionLowering<'_> {
     }
 
     /// Outlines the call of a spawn and the store of its result. The parts of the place come first,
-    /// as parameters without a name; the arguments are named as the function's parameters are.
+    /// as parameters without a name. The arguments have the names of the function's parameters.
     fn spawn(
         &mut self,
         function: hir::FunctionId,

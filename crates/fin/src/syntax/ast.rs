@@ -1,4 +1,4 @@
-//! The syntax tree: what was written, with spans, before any name is looked up.
+//! The syntax tree: the source as written, with spans, before names are looked up.
 
 use crate::span::Span;
 use finishline_ir::{BinaryOp, CompareOp, UnaryOp};
@@ -60,7 +60,7 @@ pub enum BaseType<'s> {
     Bool,
     Byte,
     Named(Name<'s>),
-    /// Something else stood there; the error has been reported.
+    /// The type could not be read. The error has been reported.
     Error,
 }
 
@@ -163,7 +163,7 @@ pub enum Argument<'s> {
 pub struct Expression<'s> {
     pub kind: ExpressionKind<'s>,
     pub span: Span,
-    /// The height of the tree, limited so that no walk over it can exhaust the stack.
+    /// The height of the tree. It is limited, so no walk can exhaust the stack.
     pub height: u32,
 }
 
@@ -177,7 +177,7 @@ pub enum ExpressionKind<'s> {
     Text,
     Name(&'s str),
     Unary(UnaryOp, Box<Expression<'s>>),
-    /// `~e`, which is `Not` on integers only.
+    /// `~e`: `Not`, on integers only.
     Complement(Box<Expression<'s>>),
     Binary(BinaryOp, Box<Expression<'s>>, Box<Expression<'s>>),
     Compare(CompareOp, Box<Expression<'s>>, Box<Expression<'s>>),
@@ -209,6 +209,6 @@ pub enum ExpressionKind<'s> {
         element: Type<'s>,
         sizes: Vec<Expression<'s>>,
     },
-    /// Something unreadable; the error has been reported.
+    /// The expression could not be read. The error has been reported.
     Error,
 }

@@ -1,4 +1,4 @@
-//! Expressions, by precedence climbing. Rust's precedences: comparisons bind looser than bit
+//! Expressions, by precedence climbing. Precedences are Rust's: comparisons bind looser than bit
 //! operations.
 
 use super::DEEPEST;
@@ -56,7 +56,7 @@ impl<'s> Parser<'s> {
         }
     }
 
-    /// What stands where an expression could not be read.
+    /// Stands for an expression that could not be read.
     fn hole(&self) -> Expression<'s> {
         Expression {
             kind: ExpressionKind::Error,
@@ -147,7 +147,8 @@ impl<'s> Parser<'s> {
         match self.peek() {
             T::Minus => {
                 self.advance();
-                // The smallest int has no positive counterpart: its literal is read with the minus.
+                // The smallest int has no positive counterpart, so its literal is read together
+                // with the minus.
                 if self.peek() == T::Int {
                     let span = self.span();
                     if let Ok(None) = literals::int(span.text(self.text), span) {
@@ -233,7 +234,7 @@ impl<'s> Parser<'s> {
         }
     }
 
-    /// Expressions up to and with the closing bracket.
+    /// Expressions up to and including the closing bracket.
     pub(super) fn expressions(&mut self, end: T, open: Span) -> Vec<Expression<'s>> {
         let mut expressions = Vec::new();
         while self.peek() != end && self.peek() != T::EndOfFile {

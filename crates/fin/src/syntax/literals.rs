@@ -5,8 +5,8 @@ use crate::diagnostic::{Code, Diagnostic};
 use crate::span::Span;
 use logos::Logos;
 
-/// A number literal in plain decimal digits, for those who read numbers from elsewhere. It may
-/// stand behind a minus: `-0x10` is `-16`. None for all other words.
+/// A number literal in plain decimal digits, for code that reads numbers from elsewhere. A minus
+/// may come before it: `-0x10` is `-16`. None if the word is no number literal.
 pub fn plain_number(word: &str) -> Option<String> {
     let (sign, literal) = match word.strip_prefix('-') {
         Some(literal) => ("-", literal),
@@ -28,7 +28,7 @@ pub fn plain_number(word: &str) -> Option<String> {
     Some(sign.to_owned() + &digits)
 }
 
-/// An int literal. 2⁶³ itself is allowed only behind a minus, as `None` within `Ok`.
+/// An int literal. 2⁶³ is allowed only after a minus and gives `Ok(None)`.
 pub(super) fn int(text: &str, span: Span) -> Result<Option<i64>, Diagnostic> {
     let plain = text.replace('_', "");
     let (digits, radix) = match plain.get(..2) {

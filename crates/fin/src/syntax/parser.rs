@@ -11,7 +11,7 @@ pub(super) struct Parser<'s> {
     tokens: Vec<Token>,
     at: usize,
     pub(super) errors: Vec<Diagnostic>,
-    /// The token of the last syntax error: a second error at the same token is its echo.
+    /// The token of the last syntax error. A second error at the same token is an echo.
     last_error: Option<usize>,
     depth: u32,
 }
@@ -46,7 +46,7 @@ impl<'s> Parser<'s> {
         self.tokens[self.at.saturating_sub(1)].span
     }
 
-    /// Takes the next token; the last one, the end of the file, stays.
+    /// Takes the next token. The last one, the end of the file, stays.
     pub(super) fn advance(&mut self) -> Token {
         let token = self.tokens[self.at];
         if self.at + 1 < self.tokens.len() {
@@ -63,7 +63,8 @@ impl<'s> Parser<'s> {
         found
     }
 
-    /// Reports that something else was expected, unless this token was complained about already.
+    /// Reports that something else was expected, unless an error at this token was reported
+    /// already.
     pub(super) fn expected(&mut self, what: &str) {
         if self.is_echo() {
             return;
@@ -85,8 +86,8 @@ impl<'s> Parser<'s> {
         self.errors.push(diagnostic);
     }
 
-    /// Whether an error here would only repeat one: at the same token, or beside text that is no
-    /// token.
+    /// Whether an error here would be an echo: at the same token as the last one, or beside text
+    /// that is no token.
     fn is_echo(&mut self) -> bool {
         let invalid = |at: usize| self.tokens[at].kind == T::Invalid;
         if invalid(self.at) || invalid(self.at.saturating_sub(1)) {
@@ -109,8 +110,7 @@ impl<'s> Parser<'s> {
         found
     }
 
-    /// The `;` after a statement. A missing one is reported where it belongs: after the previous
-    /// token.
+    /// Takes the `;` after a statement. A missing one is reported after the previous token.
     pub(super) fn expect_semicolon(&mut self) {
         if self.eat(T::Semicolon) || self.is_echo() {
             return;
@@ -128,7 +128,7 @@ impl<'s> Parser<'s> {
         }
     }
 
-    /// Runs `parse` one level deeper, or reports that the limit is reached and skips the construct.
+    /// Runs `parse` one level deeper. At the limit it reports an error and skips the construct.
     pub(super) fn nested<R>(&mut self, parse: impl FnOnce(&mut Self) -> R) -> Option<R> {
         if self.depth >= DEEPEST {
             self.too_deep(self.span());
@@ -140,8 +140,8 @@ impl<'s> Parser<'s> {
         Some(result)
     }
 
-    /// Reports the nesting and gives up on the rest of the file: what follows can't be told from
-    /// echoes.
+    /// Reports the nesting and gives up on the rest of the file, because real errors there can't be
+    /// told from echoes.
     pub(super) fn too_deep(&mut self, span: Span) {
         if self.peek() == T::EndOfFile && self.is_echo() {
             return;
@@ -176,7 +176,7 @@ impl<'s> Parser<'s> {
                 Diagnostic::new(code, span, message, "expected a name")
                     .help(format!("call it `{word}_`")),
             );
-            // What follows is most often right: go on as if it had been a name.
+            // The text that follows is most often right, so go on as if the word had been a name.
             if !kind.starts_statement() && !matches!(kind, T::Fn | T::Struct) {
                 self.advance();
             }
@@ -186,8 +186,8 @@ impl<'s> Parser<'s> {
         None
     }
 
-    /// Skips to behind the next `;`, or to the `}`, the keyword or the item that ends the
-    /// statement. Brackets inside are skipped as wholes.
+    /// Skips past the next `;`, or to the `}`, keyword or item that ends the statement. A pair of
+    /// brackets is skipped with everything inside.
     pub(super) fn skip_statement(&mut self) {
         let mut open = 0usize;
         loop {
@@ -256,7 +256,7 @@ impl<'s> Parser<'s> {
         })
     }
 
-    /// `name: type` pairs up to the closing bracket, which is left.
+    /// `name: type` pairs up to the closing bracket. The bracket is not taken.
     fn fields(&mut self, end: TokenKind) -> Vec<Field<'s>> {
         let mut fields = Vec::new();
         while self.peek() != end && self.peek() != T::EndOfFile {
@@ -286,7 +286,7 @@ impl<'s> Parser<'s> {
         fields
     }
 
-    /// The bracket that closes the one at `open`.
+    /// Takes the bracket that closes the one at `open`.
     pub(super) fn close(&mut self, kind: TokenKind, open: Span) {
         if self.eat(kind) || self.is_echo() {
             return;
@@ -368,7 +368,7 @@ impl<'s> Parser<'s> {
         suffixes
     }
 
-    /// `[]` or `[,]`; the number of dimensions.
+    /// `[]` or `[,]`. Returns the number of dimensions.
     fn type_suffix(&mut self) -> u32 {
         let open = self.advance().span;
         let mut dimensions = 1;
@@ -400,7 +400,7 @@ impl<'s> Parser<'s> {
     }
 }
 
-/// A token's text as it fits into a message.
+/// A token's text, shortened to fit into a message.
 pub(super) fn shorten(text: &str) -> String {
     let mut short: String = text.chars().take(30).collect();
     if short.len() < text.len() {

@@ -28,7 +28,7 @@ impl<'s> Parser<'s> {
                 Some(Some(statement)) => statements.push(statement),
                 _ => self.skip_statement(),
             }
-            // Recovery must move on.
+            // Recovery must make progress.
             if self.span() == before && self.peek() != T::CloseBrace {
                 self.advance();
             }
@@ -53,7 +53,7 @@ impl<'s> Parser<'s> {
         }
     }
 
-    /// `None` after an error that leaves nothing to keep; the caller skips.
+    /// `None` after an error that leaves nothing to keep. The caller then skips.
     fn statement(&mut self) -> Option<Statement<'s>> {
         let start = self.span();
         let kind = match self.peek() {
@@ -202,7 +202,7 @@ impl<'s> Parser<'s> {
         let head = self.advance().span;
         let name = self.name();
         if !self.expect(T::In) && self.peek() == T::Name {
-            // Another word in its place: what follows is most often right.
+            // Another word stands in its place. The text that follows is most often right.
             self.advance();
         }
         let start = self.expression();
@@ -228,7 +228,7 @@ impl<'s> Parser<'s> {
         ))
     }
 
-    /// Up to and with the closing parenthesis.
+    /// Arguments up to and including the closing parenthesis.
     fn print_arguments(&mut self, open: Span) -> Vec<Argument<'s>> {
         let mut arguments = Vec::new();
         while !matches!(self.peek(), T::CloseParen | T::EndOfFile) {

@@ -205,7 +205,7 @@ pub enum TokenKind {
     /// Never produced: comments are skipped.
     #[token("/*", skip_block_comment)]
     BlockComment,
-    /// Text that is no token; the error has been reported.
+    /// Text that is no token. The error has been reported.
     Invalid,
     EndOfFile,
 }
@@ -236,7 +236,7 @@ fn skip_block_comment(lexer: &mut Lexer<TokenKind>) -> FilterResult<(), LexError
     FilterResult::Error(LexError::UnclosedComment)
 }
 
-/// Splits the text into tokens, the last of which is `EndOfFile`, and errors.
+/// Splits the text into tokens and errors. The last token is `EndOfFile`.
 pub fn tokens(text: &str) -> (Vec<Token>, Vec<(LexError, Span)>) {
     let mut tokens = Vec::with_capacity(text.len() / 4);
     let mut errors: Vec<(LexError, Span)> = Vec::new();
@@ -264,7 +264,7 @@ pub fn tokens(text: &str) -> (Vec<Token>, Vec<(LexError, Span)>) {
             }
         }
     }
-    // Where the text ends for a reader: behind the last token.
+    // For a reader the text ends after the last token.
     let end = tokens.last().map_or(0, |token| token.span.end);
     tokens.push(Token {
         kind: TokenKind::EndOfFile,
@@ -274,7 +274,7 @@ pub fn tokens(text: &str) -> (Vec<Token>, Vec<(LexError, Span)>) {
 }
 
 impl TokenKind {
-    /// How an error message names it.
+    /// The name of the token in error messages.
     pub fn describe(self) -> &'static str {
         use TokenKind::*;
         match self {
@@ -301,7 +301,7 @@ impl TokenKind {
         }
     }
 
-    /// A keyword of later versions of the language.
+    /// Whether the token is a keyword reserved for later versions of the language.
     pub fn is_reserved(self) -> bool {
         use TokenKind::*;
         matches!(self, As | Future | Lock | Locked | Promise)
@@ -328,7 +328,7 @@ impl TokenKind {
             )
     }
 
-    /// Whether a statement can start with this keyword: where the parser resumes after an error.
+    /// Whether a statement can start with this keyword. The parser resumes there after an error.
     pub fn starts_statement(self) -> bool {
         use TokenKind::*;
         matches!(

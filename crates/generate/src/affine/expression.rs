@@ -5,7 +5,7 @@ use super::{
 };
 use crate::shape::{BinaryOp, Expression, Name, UnaryOp};
 
-/// Values further from 0 are not computed with.
+/// The largest distance from 0 of a value that is used in further computations.
 const GREATEST: i64 = 60;
 
 fn add(left: Expression, right: i64) -> Expression {
@@ -31,7 +31,7 @@ impl Generator {
         if self.ints.is_empty() {
             return self.literal(0, 3);
         }
-        // Those of inner loops more often than others.
+        // Prefers counters of inner loops.
         let one = self.rng.index(self.ints.len());
         let other = self.rng.index(self.ints.len());
         let local = self.ints[one.max(other)];
@@ -170,7 +170,7 @@ impl Generator {
         (Expression::Call(name, vec![argument]), result)
     }
 
-    /// The value if it is in the wanted interval, else something near that is.
+    /// The value if it is in the wanted interval, or else a value near it that is.
     pub(super) fn within(
         &mut self,
         value: Expression,
@@ -245,7 +245,7 @@ impl Generator {
         }
     }
 
-    /// A reference of a kind, if there is one in sight.
+    /// A visible reference of this kind, if there is one.
     pub(super) fn object(&mut self, kind: Kind) -> Option<(Expression, Name)> {
         let of_kind = self.objects.iter().filter(|(_, it)| *it == kind);
         let names: Vec<Name> = of_kind.map(|(name, _)| *name).collect();
@@ -266,7 +266,7 @@ impl Generator {
         add(value, offset)
     }
 
-    /// A natural number below another, read from memory.
+    /// A natural number below `below`, read from memory.
     fn indirect(&mut self, below: i64) -> Expression {
         let read = Expression::Name(self.rng.pick(&self.globals));
         let small = Expression::binary(BinaryOp::Remainder, read, Expression::int(below));
@@ -285,7 +285,7 @@ impl Generator {
         if self.objects.is_empty() {
             return Expression::Name(self.rng.pick(&self.globals));
         }
-        // The first one more often than others.
+        // Prefers the first one.
         let one = self.rng.index(self.objects.len());
         let other = self.rng.index(self.objects.len());
         let (name, kind) = self.objects[one.min(other)];
@@ -313,7 +313,7 @@ impl Generator {
         self.within(value, interval, (0, ROWS - 1))
     }
 
-    /// Something to store.
+    /// A value to store.
     pub(super) fn value(&mut self) -> Expression {
         match self.rng.below(10) {
             0..=4 => self.int(1).0,

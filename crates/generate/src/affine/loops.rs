@@ -4,7 +4,7 @@ use super::statement::{assign, bind, only_if};
 use super::{Context, GREATEST_WEIGHT, Generator, Int, Interval, Kind, Local};
 use crate::shape::{BinaryOp, Expression, Name, Range, Statement};
 
-/// A range, with the interval of its counter and how often it runs at most.
+/// A range, with the interval of its counter and the most iterations.
 struct Counting {
     range: Range,
     interval: Interval,
@@ -12,7 +12,7 @@ struct Counting {
 }
 
 impl Generator {
-    /// What the body of a loop may do.
+    /// The context of a loop's body.
     fn loop_context(&self, trips: i64) -> Context {
         Context {
             weight: self.context.weight * trips,
@@ -58,7 +58,7 @@ impl Generator {
             to = (from.0 + by, from.1 + by);
         }
         let step = self.rng.pick(&[1, 1, 1, 1, 2, 2, 3, -1, -1, -2, -3]);
-        // From the side that is larger, or smaller, more often than not.
+        // Usually counts in the direction that gives iterations.
         let ((start, from), (end, to)) = if (step < 0) == (from.0 + from.1 < to.0 + to.1) {
             ((end, to), (start, from))
         } else {
@@ -155,7 +155,7 @@ impl Generator {
     ) -> Vec<Statement> {
         let context = Context {
             must_reach_end: true,
-            // A `while` would never end.
+            // `continue` would keep a `while` from ever ending.
             may_continue: counter.is_some(),
             ..self.loop_context(trips)
         };
@@ -200,7 +200,7 @@ impl Generator {
         body
     }
 
-    /// The variable is as good as any other after the loop, if how often that ran is known.
+    /// Makes the variable usable after the loop, if the number of iterations is known.
     fn afterwards(
         &mut self,
         variable: Name,

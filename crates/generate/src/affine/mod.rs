@@ -1,16 +1,16 @@
-//! A program of affine parts from a seed, for provers: they know its races for every input.
+//! An affine program from a seed, for provers: its races are known for every input.
 //!
 //! Bounds, conditions and indices are sums of multiples of counters and parameters of main, with
 //! divisions and remainders by constants, minima, maxima and choices between them. The front end
-//! accepts every program. It ends and does not fail for arguments in [`ARGUMENTS`]: the generator
-//! knows an interval for each integer, and uses an index only if it is in bounds. All arrays of a
-//! kind have the same size, larger than needed, and all indices the same offset, so that accesses
-//! meet.
+//! accepts every program. For arguments in [`ARGUMENTS`] the program ends and does not fail: the
+//! generator knows an interval for each integer, and uses an index only if it is in bounds. All
+//! arrays of a kind have the same size, larger than needed, and all indices have the same offset.
+//! So accesses meet often.
 //!
 //! The [`Settings`] allow more:
 //!
 //! - With `beyond`, some integers depend on shared data, and some locals on the path of control.
-//!   What is exact is then not known in advance, but what is claimed must still hold.
+//!   Then exactness is not known in advance, but claims must still hold.
 //! - With `wrapping`, some integers and counters wrap around.
 //! - With `stops`, some tasks fail or never end, for some arguments.
 //!
@@ -35,7 +35,7 @@ pub const ARGUMENTS: RangeInclusive<i64> = -1..=8;
 
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Settings {
-    /// Also what is not affine.
+    /// Also expressions that are not affine.
     pub beyond: bool,
     /// Also integers that wrap around.
     pub wrapping: bool,
@@ -44,8 +44,8 @@ pub struct Settings {
 }
 
 impl Settings {
-    /// What a seed stands for in tests of everything: values that wrap around, tasks that stop, or
-    /// both.
+    /// The settings for a seed in tests that allow everything: values that wrap around, tasks that
+    /// stop, or both.
     pub fn of_seed(seed: u64) -> Settings {
         Settings {
             beyond: false,
@@ -80,7 +80,7 @@ pub fn program(seed: u64, settings: &Settings) -> Program {
 /// The least and the greatest value.
 type Interval = (i64, i64);
 
-/// An integer expression and where its values are.
+/// An integer expression and the interval of its values.
 type Int = (Expression, Interval);
 
 /// A local integer.
@@ -88,11 +88,11 @@ type Int = (Expression, Interval);
 struct Local {
     name: Name,
     interval: Interval,
-    /// A `var`: not to be used in a task that was created since.
+    /// A `var`. Tasks created after its declaration can't use it.
     private: bool,
 }
 
-/// What a name of reference type refers to.
+/// The kind of object that a name refers to.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 enum Kind {
     /// `int[]`
@@ -105,7 +105,7 @@ enum Kind {
     Object,
 }
 
-/// An index is its value plus this.
+/// An index is its value plus this offset.
 const OFFSET: i64 = 12;
 const LENGTH: i64 = 48;
 const GRID_OFFSET: i64 = 3;
@@ -118,7 +118,7 @@ const ROW: Name = Name::plain("row");
 /// A global array.
 const SHARED: Name = Name::plain("shared");
 
-/// What an argument of a function may be.
+/// The interval of arguments of functions.
 const PARAMETER: Interval = (-2, 10);
 
 impl Kind {
@@ -151,26 +151,26 @@ impl Kind {
 struct Signature {
     name: Name,
     arrays: u32,
-    /// Of the integer that it returns, if any.
+    /// The interval of the returned integer, if there is one.
     result: Option<Interval>,
 }
 
-/// What depends on where a statement stands.
+/// The part of the generator's state that depends on the position of a statement.
 #[derive(Clone, Copy, Debug)]
 struct Context {
-    /// How often it is reached at most.
+    /// The most times that the position is reached.
     weight: i64,
     depth: u32,
-    /// `break` can leave a loop from here, and `continue` can go on with it.
+    /// Whether `break` can leave a loop from here, and whether `continue` can go on with one.
     may_break: bool,
     may_continue: bool,
-    /// A `continue` here or in a loop inside would skip what a loop does at its end.
+    /// A `continue` here or in an inner loop would skip the statements at the end of a loop.
     must_reach_end: bool,
     may_return: bool,
     isolated: bool,
     /// Between `begin_finish` and `end_finish`.
     in_open_finish: bool,
-    /// References that a loop around this exchanges.
+    /// References that an enclosing loop exchanges.
     exchanged: Option<[Name; 2]>,
 }
 
@@ -190,7 +190,7 @@ impl Default for Context {
     }
 }
 
-/// No statement runs more often.
+/// The most times that a statement may run.
 const GREATEST_WEIGHT: i64 = 80;
 const GREATEST_DEPTH: u32 = 6;
 
@@ -207,16 +207,16 @@ struct Generator {
     wilds: Vec<Local>,
     conditions: Vec<Name>,
     objects: Vec<(Name, Kind)>,
-    /// Integers; there is at least one.
+    /// Global integers. There is at least one.
     globals: Vec<Name>,
     context: Context,
-    /// Statements still to come.
+    /// The number of statements still to come.
     budget: u32,
-    /// Counts `break` and `return`, to see whether a loop has any.
+    /// The number of `break` and `return` so far, to see whether a loop has any.
     exits: u32,
 }
 
-/// Which names were visible.
+/// A position in the lists of visible names.
 #[derive(Clone, Copy)]
 struct Visible {
     ints: usize,
@@ -355,7 +355,7 @@ impl Generator {
             self.budget = self.rng.between(2, 6) as u32;
             self.context = Context {
                 may_return: true,
-                // It may be called in a loop.
+                // The function may be called in a loop.
                 weight: 6,
                 depth: 2,
                 ..Context::default()
@@ -388,7 +388,7 @@ impl Generator {
         }
     }
 
-    /// A block in a context of its own, whose names are gone after it. `begin` may declare some.
+    /// A block in a context of its own. Its names end with it. `begin` may declare some.
     fn block(
         &mut self,
         context: Context,
@@ -415,7 +415,7 @@ impl Generator {
         body
     }
 
-    /// The body of a task: private locals of its creator can't be used in it.
+    /// The body of a task. It can't use private locals of its creator.
     fn task(&mut self, begin: impl FnOnce(&mut Self)) -> Vec<Statement> {
         let ints = self.ints.clone();
         self.ints.retain(|local| !local.private);

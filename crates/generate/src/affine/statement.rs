@@ -99,7 +99,7 @@ impl Generator {
         }
     }
 
-    /// Changes a variable, maybe in a loop around which it was declared.
+    /// Changes a variable, maybe inside a loop that does not contain its declaration.
     fn change(&mut self, out: &mut Vec<Statement>) {
         if self.rng.percent(40) {
             return self.redirect(out);
@@ -115,7 +115,7 @@ impl Generator {
         out.push(assign(Expression::Name(local.name), value));
     }
 
-    /// Lets a shared reference refer to another array.
+    /// Makes a shared reference refer to another array.
     fn redirect(&mut self, out: &mut Vec<Statement>) {
         let place = match (self.object(Kind::Object), self.object(Kind::Rows)) {
             (Some((object, _)), _) => Expression::field(object, ROW),
@@ -176,7 +176,7 @@ impl Generator {
         });
     }
 
-    /// A new object in a name of its own.
+    /// A new object with a name of its own.
     pub(super) fn allocation(&mut self, kind: Kind, out: &mut Vec<Statement>) {
         let name = self.name("a");
         out.push(bind(name, kind.made()));
@@ -222,7 +222,7 @@ impl Generator {
         self.objects.push((name, kind));
     }
 
-    /// Another name for an array, maybe depending on a condition.
+    /// Another name for an array, maybe chosen by a condition.
     fn alias(&mut self, out: &mut Vec<Statement>) {
         let Some((mut array, _)) = self.object(Kind::Flat) else {
             return self.access(out);
@@ -308,13 +308,13 @@ impl Generator {
         };
         let part = |generator: &mut Self| {
             let body = generator.block(context, statements, |_, _| {});
-            // Its names must not be seen after it, so that they can be the same as others.
+            // Its names must not be visible after it, because others may be equal.
             Statement::scope(ScopeKind::Block, body)
         };
         out.push(Statement::BeginFinish);
         out.push(part(self));
         if self.beyond && self.rng.percent(40) {
-            // The text shows one finish, control goes through two.
+            // The text shows one finish, but control goes through two.
             out.push(Statement::scope(
                 ScopeKind::Block,
                 vec![Statement::EndFinish],
@@ -343,7 +343,7 @@ impl Generator {
             }
         }
         let function = signature.name;
-        // A `sync` scope must not be inside of an open finish.
+        // A `sync` scope must not be inside an open finish.
         if self.context.in_open_finish || self.rng.percent(55) {
             if signature.result.is_some() {
                 return self.access(out);

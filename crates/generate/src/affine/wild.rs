@@ -1,19 +1,19 @@
 //! Integers that wrap around, loops that do, and tasks that fail or never end.
 //!
-//! A *wild* integer has any value. It stands where any value does no harm: in a comparison, under a
-//! remainder, mask or shift that makes it small again, or in a sum that takes back what it added.
-//! So a program with wild integers still ends and does not fail for
+//! A *wild* integer can have any value. It stands only where any value is harmless: in a
+//! comparison, under a remainder, mask or shift that makes it small again, or in a sum that
+//! subtracts it again. So a program with wild integers still ends and does not fail for
 //! [`ARGUMENTS`](super::ARGUMENTS).
 //!
-//! A *stop* is a statement at which its task fails, or stays for ever, if a condition holds that
-//! reads no shared data. So it does the same in every schedule.
+//! A *stop* is a statement at which a task fails or never ends, if a condition holds. The condition
+//! reads no shared data. So a stop does the same in every schedule.
 
 use super::statement::{bind, only_if};
 use super::{Context, GREATEST_WEIGHT, Generator, Int, Kind, Local};
 use crate::extremes::{extreme, factor, inverse};
 use crate::shape::{BinaryOp, Expression, Range, Statement, UnaryOp};
 
-/// Wild locals have no interval that is known.
+/// The interval of wild locals.
 const ANYWHERE: (i64, i64) = (i64::MIN, i64::MAX);
 
 impl Generator {
@@ -76,7 +76,7 @@ impl Generator {
         }
     }
 
-    /// A small integer that is computed by way of a wild one.
+    /// A small integer, computed from a wild one.
     pub(super) fn tamed(&mut self, depth: u32) -> Int {
         use BinaryOp::{And, Divide, Remainder, ShiftRight, ShiftRightLogical};
         let by = |op, value, number: i64| Expression::binary(op, value, Expression::int(number));
@@ -131,7 +131,7 @@ impl Generator {
                 (by(BinaryOp::Multiply, product, inverse(odd)), interval)
             }
             9 => {
-                // Back to where it was, if the shifted value fits.
+                // The original value again, if the shifted value fits.
                 let (value, interval) = self.int(0);
                 let shift = self.rng.between(1, 56);
                 let shifted = by(BinaryOp::ShiftLeft, value, shift);
@@ -146,7 +146,7 @@ impl Generator {
         }
     }
 
-    /// A comparison that wrapping decides.
+    /// A comparison whose result depends on wrapping.
     pub(super) fn wild_condition(&mut self) -> Expression {
         let op = self.rng.pick(&[
             BinaryOp::Less,
@@ -190,7 +190,7 @@ impl Generator {
         });
     }
 
-    /// A loop whose counter, or a variable that it changes, comes to an end of 64 bits.
+    /// A loop whose counter, or a variable that it changes, reaches an end of the 64-bit range.
     pub(super) fn wild_loop(&mut self, out: &mut Vec<Statement>) {
         let trips = self.rng.between(1, 3);
         if trips * self.context.weight > GREATEST_WEIGHT {
@@ -213,7 +213,7 @@ impl Generator {
         }
     }
 
-    /// Statements in which a name is wild, and its distance from where it began is not.
+    /// Statements with a wild name whose distance from its first value is small.
     fn beside_the_end(&mut self, wild: Expression, trips: i64, first: i64) -> Vec<Statement> {
         let (value, distance) = (self.name("z"), self.name("v"));
         let statements = self.rng.between(1, 3) as u32;
@@ -235,7 +235,7 @@ impl Generator {
         })
     }
 
-    /// `for i in 2⁶³ − 2..=2⁶³ − 1`, up or down: a count that would overflow ends the loop.
+    /// `for i in 2⁶³ − 2..=2⁶³ − 1`, up or down. The loop ends where the counter would overflow.
     fn count_to_the_end(&mut self, trips: i64, out: &mut Vec<Statement>) {
         let down = self.rng.percent(50);
         let (first, last, step) = match down {
@@ -272,7 +272,7 @@ impl Generator {
         });
     }
 
-    /// `var k = 2⁶³ − 2; while k > 0 { …; k += 1; }`: the loop ends because the variable wraps
+    /// `var k = 2⁶³ − 2; while k > 0 { …; k += 1; }`. The loop ends because the variable wraps
     /// around.
     fn past_the_end(&mut self, trips: i64, out: &mut Vec<Statement>) {
         let down = self.rng.percent(50);
@@ -351,8 +351,8 @@ impl Generator {
         condition
     }
 
-    /// A parameter compared with a small number. There are few of these, so many hold together with
-    /// others.
+    /// A comparison of a parameter with a small number. There are few of these, so several often
+    /// hold together.
     pub(super) fn simple_condition(&mut self) -> Expression {
         let parameter = match self.ints.first() {
             Some(local) if !local.private => Expression::Name(local.name),
@@ -365,7 +365,7 @@ impl Generator {
         Expression::binary(op, parameter, to)
     }
 
-    /// Fails or stays here for ever, if a condition holds.
+    /// A task fails or never ends here, if a condition holds.
     pub(super) fn stop(&mut self, out: &mut Vec<Statement>) {
         let condition = self.own_condition();
         match self.rng.below(8) {

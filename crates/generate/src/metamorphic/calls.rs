@@ -1,4 +1,4 @@
-//! A block as a function, and a function as a block.
+//! Turns a block into a function, and a function into a block.
 
 use super::place::{
     any, captures, choose, declares, find, fresh, has_own_joins, leaves, mentioned,
@@ -10,11 +10,11 @@ use std::collections::BTreeSet;
 /// The most statements that become a function.
 const MOST_OUTLINED: u32 = 3;
 
-/// Some statements become the body of a function, and a call stands in their place.
+/// Some statements become the body of a function, and a call replaces them.
 ///
-/// A call orders nothing and creates no task. The locals that the statements use are passed; they
-/// change none, and declare none that is used after them. They have no joins of their own, whose
-/// scope would be the new function, and control does not leave them.
+/// A call orders nothing and creates no task. The locals that the statements use become arguments.
+/// The statements change no locals, and declare none that is used after them. They have no joins of
+/// their own, because their scope would become the new function. Control does not leave them.
 pub(super) fn outline(program: &Program, rng: &mut Rng) -> Option<Program> {
     let count = 1 + rng.below(MOST_OUTLINED) as usize;
     let place = choose(program, rng, |place| {
@@ -51,10 +51,10 @@ pub(super) fn outline(program: &Program, rng: &mut Rng) -> Option<Program> {
     Some(changed)
 }
 
-/// A call becomes the body of the function, in a block that names the arguments as the parameters.
+/// A call becomes the body of the function, in a block that binds the parameters to the arguments.
 ///
-/// The function has no joins of its own and no `return`, does not call itself, and shares no local
-/// name with the caller.
+/// The function has no joins of its own and no `return`. It does not call itself, and shares no
+/// local name with the caller.
 pub(super) fn inline(program: &Program, rng: &mut Rng) -> Option<Program> {
     let place = choose(program, rng, |place| {
         let Statement::Call(Expression::Call(name, arguments)) = place.statement(program) else {

@@ -1,10 +1,10 @@
-//! A loop in parts. The iterations stay the same, and so does their order.
+//! Divides a loop. The iterations and their order stay the same.
 
 use super::place::{StatementPath, any, choose, fresh};
 use crate::rng::Rng;
 use crate::shape::{BinaryOp, Expression, Name, Program, Range, ScopeKind, Statement};
 
-/// A `for` that counts up by 1 and is not left by `break` or `continue`.
+/// A `for` that counts up by 1 and has no `break` or `continue`.
 struct Loop<'p> {
     counter: Name,
     range: &'p Range,
@@ -98,8 +98,8 @@ pub(super) fn split(program: &Program, rng: &mut Rng) -> Option<Program> {
 
 /// `for i in a..b { s }` becomes `if a < b { { let i = a; s } for i in a + 1..b { s } }`.
 ///
-/// As a < b, the sum does not wrap around. An inclusive loop has its rest under `a < b`, its first
-/// iteration under `a <= b`.
+/// As a < b, the sum does not wrap around. For an inclusive loop the first iteration is under `a <=
+/// b` and the rest under `a < b`.
 pub(super) fn peel(program: &Program, rng: &mut Rng) -> Option<Program> {
     let place = choose_loop(program, rng)?;
     let parts = counted(place.statement(program))?;

@@ -3,10 +3,10 @@
 //! No change alters the order in which a depth-first run allocates objects, so a location has the
 //! same number before and after.
 //!
-//! A test judges a program, changes it and judges it again. So a wrong answer shows though nobody
-//! knows the right one. Each change looks for the places where its side conditions hold and takes
-//! one of them; it says why it keeps the answer. Names of generated programs are unique, or hide
-//! others as the language allows; a change that would mix up two names is not made.
+//! A test judges a program, changes it and judges it again. So a wrong answer shows even if the
+//! right one is unknown. Each change looks for the places where its side conditions hold and takes
+//! one of them. Its comment says why it keeps the answer. Names of generated programs are unique,
+//! or hide others as the language allows. A change that would confuse two names is not made.
 //!
 //! | file | changes |
 //! |---|---|
@@ -45,7 +45,7 @@ pub enum Change {
 #[derive(Clone, Debug)]
 pub struct Changed {
     pub program: Program,
-    /// The value of the parameter that `main` has now besides, as its last one.
+    /// The argument for the parameter that the change adds to `main`, as its last one.
     pub argument: Option<i64>,
 }
 
@@ -73,13 +73,13 @@ impl Change {
         Change::Parameter,
     ];
 
-    /// Whether it keeps the answer only if no race decides a branch or an index, and nothing fails.
+    /// Whether the change keeps the answer only if no race decides a branch or an index, and
+    /// nothing fails.
     pub const fn needs_steady_control(self) -> bool {
         matches!(self, Change::ExchangeAsyncs)
     }
 
-    /// Makes the change at a place that the generator of random numbers chooses. None if there is
-    /// no place for it.
+    /// Makes the change at a random place. None if no place allows it.
     pub fn apply(self, program: &Program, rng: &mut Rng) -> Option<Changed> {
         match self {
             Change::SpawnBecomesAsync => tasks::spawn_becomes_async(program, rng),

@@ -1,4 +1,4 @@
-//! Where statements stand, and which names are known there.
+//! Positions of statements, and the names that are visible there.
 
 use crate::rng::Rng;
 use crate::shape::{
@@ -6,18 +6,18 @@ use crate::shape::{
 };
 use std::collections::BTreeSet;
 
-/// A statement, by the way to it.
+/// The position of a statement.
 #[derive(Clone, Debug)]
 pub(super) struct StatementPath {
     pub(super) function: usize,
-    /// The statements around it, from the outermost: each by its index, and by which of its bodies
-    /// leads on.
+    /// The enclosing statements, outermost first: the index of each, and which of its bodies leads
+    /// on.
     pub(super) around: Vec<(usize, usize)>,
     pub(super) index: usize,
 }
 
 impl StatementPath {
-    /// The sequence that it is part of.
+    /// The sequence that contains the statement.
     pub(super) fn body<'p>(&self, program: &'p Program) -> &'p Vec<Statement> {
         let mut body = &program.functions[self.function].body;
         for (index, inner) in &self.around {
@@ -44,7 +44,7 @@ impl StatementPath {
         body.splice(self.index..self.index + count, by);
     }
 
-    /// The statements around it, from the outermost.
+    /// The enclosing statements, outermost first.
     pub(super) fn surroundings<'p>(&self, program: &'p Program) -> Vec<&'p Statement> {
         let mut body = &program.functions[self.function].body;
         let mut all = Vec::new();
@@ -55,8 +55,8 @@ impl StatementPath {
         all
     }
 
-    /// The sequence that is the innermost body of a function, `async`, `finish` or `forall` around
-    /// it: of how many statements around it the way there consists.
+    /// The number of enclosing statements up to and including the innermost `async`, `finish` or
+    /// `forall`. 0 if only the function encloses the place.
     pub(super) fn task_scope(&self, program: &Program) -> usize {
         let is_scope = |statement: &&Statement| {
             matches!(
@@ -74,8 +74,7 @@ impl StatementPath {
             .map_or(0, |it| it + 1)
     }
 
-    /// The locals that are known there, inner ones after outer ones. None if the type of one can't
-    /// be told.
+    /// The visible locals, outer ones first. None if the type of one is unknown.
     pub(super) fn locals(&self, program: &Program) -> Option<Vec<Local>> {
         let function = &program.functions[self.function];
         let mut locals: Vec<Local> = (function.parameters.iter())
@@ -128,7 +127,7 @@ fn declared(program: &Program, body: &[Statement], locals: &mut Vec<Local>) -> O
     Some(())
 }
 
-/// The type of an expression; None for `null`, and where a name is unknown.
+/// The type of an expression. None for `null`, and if a name is unknown.
 pub(super) fn type_of(program: &Program, locals: &[Local], value: &Expression) -> Option<Type> {
     let inner = |value| type_of(program, locals, value);
     match value {
@@ -242,7 +241,7 @@ pub(super) fn any(body: &[Statement], property: &dyn Fn(&Statement) -> bool) -> 
     })
 }
 
-/// Whether control may leave the statements other than at their end.
+/// Whether control may leave the statements before their end.
 pub(super) fn leaves(body: &[Statement]) -> bool {
     any(body, &|it| {
         matches!(
@@ -252,7 +251,8 @@ pub(super) fn leaves(body: &[Statement]) -> bool {
     })
 }
 
-/// Whether one of the statements joins tasks, or is joined, by the scope that it stands in.
+/// Whether one of the statements joins tasks, or creates a task that is joined, by the scope around
+/// it.
 pub(super) fn has_own_joins(body: &[Statement]) -> bool {
     any(body, &|it| {
         matches!(
@@ -265,7 +265,7 @@ pub(super) fn has_own_joins(body: &[Statement]) -> bool {
     })
 }
 
-/// The names in the expressions of statements.
+/// The names that the expressions of statements mention.
 pub(super) fn mentioned(body: &[Statement]) -> BTreeSet<Name> {
     let mut names = BTreeSet::new();
     fn walk(body: &[Statement], names: &mut BTreeSet<Name>) {
@@ -310,8 +310,8 @@ pub(super) fn declares(body: &[Statement]) -> BTreeSet<Name> {
     names
 }
 
-/// The locals that statements at a place use, once each. None if one is a variable that they
-/// change, or if they declare a name that is known there already.
+/// The locals that statements use, once each. None if they change one of these variables or declare
+/// a name that is visible there already.
 pub(super) fn captures(locals: &[Local], body: &[Statement]) -> Option<Vec<Local>> {
     let (used, own) = (mentioned(body), declares(body));
     if locals.iter().any(|local| own.contains(&local.name)) {
@@ -331,7 +331,7 @@ pub(super) fn captures(locals: &[Local], body: &[Statement]) -> Option<Vec<Local
     (!any(body, &changes)).then_some(captured)
 }
 
-/// A number that no name of the program has.
+/// A number that no name of the program uses.
 pub(super) fn fresh(program: &Program) -> u32 {
     let mut greatest = 0;
     let mut note = |name: &Name| greatest = greatest.max(name.number);

@@ -1,10 +1,10 @@
-//! Changes of how tasks are created and joined.
+//! Changes the creation and the joins of tasks.
 
 use super::place::{StatementPath, any, captures, choose, fresh, has_own_joins, leaves};
 use crate::rng::Rng;
 use crate::shape::{Expression, Function, Name, Program, ScopeKind, Statement};
 
-/// The first place of the sync scope of a place.
+/// The first place of the sync scope around a place.
 fn start_of_scope(program: &Program, place: &StatementPath) -> StatementPath {
     let depth = place.task_scope(program);
     StatementPath {
@@ -29,9 +29,9 @@ fn is_sync_scope(body: &[Statement]) -> bool {
 
 /// `spawn f(e);` becomes `let t = e; async f(t);`, and its sync scope begins with `sync;`.
 ///
-/// The creator evaluates the arguments as before. The `sync` waits for nothing, as no task was
-/// created in the scope yet, but keeps it a sync scope: so the task is joined where it was, at the
-/// end of the scope and by each `sync`.
+/// The creator evaluates the arguments as before. No task was created in the scope yet, so the
+/// `sync` waits for nothing. But it keeps the scope a sync scope. So the same joins wait for the
+/// task: each `sync`, and the end of the scope.
 pub(super) fn spawn_becomes_async(program: &Program, rng: &mut Rng) -> Option<Program> {
     let place = choose(program, rng, |place| {
         matches!(
@@ -74,10 +74,10 @@ pub(super) fn spawn_becomes_async(program: &Program, rng: &mut Rng) -> Option<Pr
 
 /// `async { s }` becomes `spawn g(…);`, where the function `g` has the body `s`.
 ///
-/// The locals that `s` uses are passed; none is a variable. The task is joined by its sync scope
-/// now. That is where it was joined before: only scopes are taken that are sync scopes already, or
-/// the body of a `finish` or of `main`, if they have no `begin_finish`: there the end of the scope
-/// is the end of the finish.
+/// The locals that `s` uses become arguments. None is a variable. Now the sync scope joins the
+/// task. The join stays the same, because only these scopes are taken: sync scopes, and bodies of a
+/// `finish` or of `main` without `begin_finish`. In the latter the end of the scope is the end of
+/// the finish.
 pub(super) fn async_becomes_spawn(program: &Program, rng: &mut Rng) -> Option<Program> {
     let is_dynamic = |body: &[Statement]| {
         any(body, &|it| {
@@ -131,11 +131,11 @@ pub(super) fn async_becomes_spawn(program: &Program, rng: &mut Rng) -> Option<Pr
     Some(changed)
 }
 
-/// Two asyncs right after each other change places.
+/// Two consecutive asyncs change places.
 ///
-/// Nothing orders them, before and after. The answer stays as long as the same accesses are made:
-/// if no race decides a branch or an index, if no isolated block passes a value on, and if neither
-/// fails. Neither allocates or calls anything, so objects are made in the same order.
+/// Nothing orders them, before and after. The answer stays the same if the same accesses are made.
+/// So no race may decide a branch or an index, no isolated block may pass on a value, and neither
+/// async may fail. Neither allocates or calls anything, so objects are allocated in the same order.
 pub(super) fn exchange(program: &Program, rng: &mut Rng) -> Option<Program> {
     let is_async = |statement: &Statement| {
         matches!(
@@ -183,9 +183,9 @@ pub(super) fn exchange(program: &Program, rng: &mut Rng) -> Option<Program> {
 
 /// The last statements of `main`, or of a `finish`, become the body of a `finish`.
 ///
-/// Nothing comes after the new finish but the end of the one around it, which waits for the same
-/// tasks. The statements have no `spawn` or `sync`, whose scope would be another, and control does
-/// not leave them.
+/// Only the end of the outer finish comes after the new one, and it waits for the same tasks. The
+/// statements have no `spawn` or `sync`, because their scope would change. Control does not leave
+/// them.
 pub(super) fn wrap(program: &Program, rng: &mut Rng) -> Option<Program> {
     let place = choose(program, rng, |place| {
         let ends_a_finish = match place.surroundings(program).last() {
@@ -208,7 +208,7 @@ pub(super) fn wrap(program: &Program, rng: &mut Rng) -> Option<Program> {
     Some(changed)
 }
 
-/// Whether a `return` leaves the statements, or a `break` or `continue` of a loop around them.
+/// Whether a `return` leaves the statements, or a `break` or `continue` of an enclosing loop.
 fn leaves_the(body: &[Statement]) -> bool {
     body.iter().any(|statement| match statement {
         Statement::Return(_) | Statement::Break | Statement::Continue => true,

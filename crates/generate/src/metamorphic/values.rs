@@ -1,4 +1,4 @@
-//! The same values, computed or named in another way.
+//! Computes or names the same values in another way.
 
 use super::Changed;
 use super::place::{Local, choose, fresh, type_of};
@@ -6,7 +6,7 @@ use crate::rng::Rng;
 use crate::shape::{BinaryOp, Expression, Literal, Name, Program, Statement, Type};
 use std::collections::BTreeMap;
 
-/// What is doubled, if an expression doubles an integer: `x * 2`, `2 * x`, `x << 1`, `x + x`.
+/// The operand, if an expression doubles an integer: `x * 2`, `2 * x`, `x << 1`, `x + x`.
 fn doubled(program: &Program, locals: &[Local], value: &Expression) -> Option<Expression> {
     let Expression::Binary(op, both) = value else {
         return None;
@@ -20,7 +20,7 @@ fn doubled(program: &Program, locals: &[Local], value: &Expression) -> Option<Ex
         BinaryOp::Add if left == right => left,
         _ => return None,
     };
-    // What is computed twice must make no access, and must be an integer.
+    // An operand that is computed twice must be an integer and make no access.
     let is_shared = |name: &Name| !locals.iter().any(|local| local.name == *name);
     let accesses = operand.any(&mut |part| match part {
         Expression::Element(..)
@@ -35,8 +35,8 @@ fn doubled(program: &Program, locals: &[Local], value: &Expression) -> Option<Ex
     (is_int && !accesses).then(|| operand.clone())
 }
 
-/// Calls `edit` for the expressions of a statement, each before its operands, until it says that it
-/// is done.
+/// Calls `edit` for the expressions of a statement, each before its operands, until `edit` returns
+/// true.
 fn each(statement: &mut Statement, edit: &mut dyn FnMut(&mut Expression) -> bool) -> bool {
     fn walk(value: &mut Expression, edit: &mut dyn FnMut(&mut Expression) -> bool) -> bool {
         edit(value) || (value.operands_mut().into_iter()).any(|it| walk(it, edit))
@@ -47,7 +47,8 @@ fn each(statement: &mut Statement, edit: &mut dyn FnMut(&mut Expression) -> bool
 
 /// `x * 2`, `x + x` and `x << 1` become each other.
 ///
-/// In 64 bits all are the same, whatever x is. It makes no access, so it may be computed twice.
+/// In 64 bits all three are equal for every x. The operand makes no access, so it may be computed
+/// twice.
 pub(super) fn double(program: &Program, rng: &mut Rng) -> Option<Program> {
     let place = choose(program, rng, |place| {
         let Some(locals) = place.locals(program) else {
@@ -82,9 +83,9 @@ pub(super) fn double(program: &Program, rng: &mut Rng) -> Option<Program> {
     edited.then_some(changed)
 }
 
-/// All names but `main` become others, one for each.
+/// All names except `main` become new names, one for each.
 ///
-/// What a name hides it hides as before.
+/// A name still hides the same names.
 pub(super) fn rename(program: &Program) -> Program {
     let mut names = Renaming::default();
     let mut changed = program.clone();
@@ -168,8 +169,8 @@ impl Renaming {
     }
 }
 
-/// How many integers are written in a statement. None where one is the dimension of `len`, which
-/// can't be a name.
+/// The number of integer literals in a statement. 0 if one is the dimension of `len`, which can't
+/// be a name.
 fn constants(statement: &Statement) -> usize {
     let mut count = 0;
     for value in statement.expressions() {
@@ -186,10 +187,10 @@ fn constants(statement: &Statement) -> usize {
     }
 }
 
-/// A constant of `main` becomes a parameter, which gets this value.
+/// A constant of `main` becomes a parameter, and the constant becomes its argument.
 ///
-/// For other values of the parameter the program may have other races: an answer for all of them
-/// covers more.
+/// For other arguments the program may have other races, so an answer for all arguments covers
+/// more.
 pub(super) fn parameter(program: &Program, rng: &mut Rng) -> Option<Changed> {
     let place = choose(program, rng, |place| {
         let is_main = program.functions[place.function].name == Name::MAIN;

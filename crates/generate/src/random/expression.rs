@@ -1,4 +1,4 @@
-//! Expressions: typed, bounded in depth, and steady if asked.
+//! Expressions with types, bounded in depth, and steady if asked.
 //!
 //! Operands are generated in the order of their evaluation, because a call may give rights away.
 
@@ -42,7 +42,7 @@ impl Generator<'_> {
         }
     }
 
-    /// Whether what steers the program must be steady.
+    /// Whether conditions, ranges, indices and arguments must be steady.
     pub(super) fn control(&self) -> bool {
         !self.settings.data_dependent
     }
@@ -85,7 +85,7 @@ impl Generator<'_> {
         Expression::Literal(self.literal(scalar))
     }
 
-    /// Only one branch is evaluated, so the condition steers accesses.
+    /// A conditional. Only one branch is evaluated, so the condition decides which accesses happen.
     fn conditional(&mut self, scalar: Scalar, depth: u32, steady: bool) -> Expression {
         let condition = self.expression(Scalar::Bool, depth - 1, steady || self.control());
         let then = self.expression(scalar, depth - 1, steady);
@@ -156,7 +156,7 @@ impl Generator<'_> {
         Expression::binary(op, value, Expression::int(by))
     }
 
-    /// Positive, whatever it is made of.
+    /// A positive integer, whatever its parts are.
     pub(super) fn divisor(&mut self, depth: u32, steady: bool) -> Expression {
         if self.settings.traps && self.rng.percent(20) {
             return self.expression(Scalar::Int, depth, steady);
@@ -180,8 +180,8 @@ impl Generator<'_> {
         Expression::Builtin(name, arguments.collect())
     }
 
-    /// The size of some array. Its reference is read on the way, so only objects with a name of
-    /// their own.
+    /// The size of some array. Evaluating it reads the reference, so the array must have a name of
+    /// its own.
     fn length(&mut self) -> Option<Expression> {
         let slot = self.named_slot(|kind| !kind.sizes().is_empty())?;
         let dimensions = slot.kind.sizes().len() as u32;
@@ -241,7 +241,7 @@ impl Generator<'_> {
                 self.pair(op, scalar, depth, steady)
             }
             5 => {
-                // The right operand is evaluated only if the left one says so.
+                // The left operand decides whether the right one is evaluated.
                 let op = self.rng.pick(&[AndAlso, OrElse]);
                 let left = self.expression(Scalar::Bool, depth, steady || self.control());
                 let right = self.expression(Scalar::Bool, depth, steady);
@@ -300,7 +300,7 @@ impl Generator<'_> {
         self.choose_local(|local| local.scalar == scalar && (local.steady || !steady))
     }
 
-    /// One of the locals that can be read here and fit, each equally likely.
+    /// One of the suitable locals that can be read here, each equally likely.
     pub(super) fn choose_local(&mut self, fits: impl Fn(&Local) -> bool) -> Option<Local> {
         let mut chosen = None;
         let mut seen = 0;
@@ -321,7 +321,7 @@ impl Generator<'_> {
         chosen
     }
 
-    /// To read references on the way to other locations.
+    /// The rights to read references on the way to other locations.
     fn references(&self) -> Rights {
         Rights {
             read: self.world.of_type(None),
@@ -329,11 +329,11 @@ impl Generator<'_> {
         }
     }
 
-    /// What an access may touch here: what the task owns, the guarded locations in an isolated
-    /// block, or all.
+    /// The locations that an access may touch here: those that the task owns, the guarded ones in
+    /// an isolated block, or all.
     fn accessible(&mut self) -> Rights {
         if self.slips() {
-            // Often among the first few, so that tasks meet.
+            // Often one of the first few, so that tasks meet.
             let hot = self.rng.pick(&[2, 4, MOST_LOCATIONS]);
             return Rights::all_of(self.world.all() & ones(hot)).join(self.references());
         }
@@ -341,7 +341,8 @@ impl Generator<'_> {
         self.scope.rights.join(Rights::all_of(guarded))
     }
 
-    /// A shared place of the type that may be read or written here; the access is accounted for.
+    /// A shared place of this type that may be read or written here. Charges the access to the
+    /// budget.
     pub(super) fn place(&mut self, scalar: Scalar, write: bool) -> Option<Expression> {
         if self.rng.percent(25)
             && let Some(element) = self.computed_element(scalar, write)
@@ -359,7 +360,7 @@ impl Generator<'_> {
         self.world.locations[number as usize].scalar
     }
 
-    /// The number of a location that may be read or written here; the access is accounted for.
+    /// The number of a location that may be read or written here. Charges the access to the budget.
     pub(super) fn location(&mut self, scalar: Option<Scalar>, write: bool) -> Option<usize> {
         let rights = self.accessible();
         let mask = if write { rights.write } else { rights.read };
@@ -368,7 +369,7 @@ impl Generator<'_> {
         (path & !rights.read == 0 && self.access(path, covers, write)).then_some(number)
     }
 
-    /// An element at an index that is computed: needs the rights to all elements.
+    /// An element at a computed index. It needs the rights to all elements.
     fn computed_element(&mut self, scalar: Scalar, write: bool) -> Option<Expression> {
         let rights = self.accessible();
         let held = if write { rights.write } else { rights.read };
@@ -386,7 +387,7 @@ impl Generator<'_> {
             .iter()
             .map(|&size| self.index(size))
             .collect();
-        // Computing an index may have called something that took rights away.
+        // Computing the index may have called a function that took rights away.
         let still = self.slip > 0 || slot.mask() & !self.accessible_now(write) == 0;
         (still && self.access(slot.path, slot.mask(), write))
             .then(|| Expression::element(self.world.object(&slot), indices))
@@ -402,7 +403,7 @@ impl Generator<'_> {
             }
     }
 
-    /// In `0..size`, a power of two.
+    /// An index in `0..size`. The size is a power of two.
     fn index(&mut self, size: i64) -> Expression {
         let steady = self.control();
         if self.settings.traps && self.rng.percent(10) {
@@ -425,7 +426,7 @@ impl Generator<'_> {
         }
     }
 
-    /// Accounts for an access; false if the budget has no room for it.
+    /// Charges an access to the budget. False if there is no room for it.
     pub(super) fn access(&mut self, path: u64, covers: u64, write: bool) -> bool {
         let count = i64::from(path.count_ones()) + 1;
         if self.limits.accesses < count * self.scope.weight {

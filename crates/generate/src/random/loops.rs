@@ -1,8 +1,8 @@
 //! Loops, and what tasks created in a loop may own.
 //!
 //! The iterations of a loop can share memory without races in two ways. This task keeps some
-//! locations to itself while its tasks only read others; or each iteration owns the element of an
-//! array that its counter chooses.
+//! locations to itself while its tasks only read others. Or each iteration owns the element of an
+//! array that its counter selects.
 
 use super::rights::{Rights, ones};
 use super::{Generator, Local};
@@ -10,13 +10,12 @@ use crate::random::world::Scalar;
 use crate::shape::{BinaryOp, Expression, Name, Range, Statement};
 
 impl Generator<'_> {
-    /// The body of a loop in this task: see [`rights`](super::rights) for what its tasks may be
-    /// given. `counter` is the name of the counter with a bound on its values, if all are
-    /// different.
+    /// The body of a loop in this task. [`rights`](super::rights) explains what its tasks may get.
+    /// `counter` is the counter's name with a bound on its values, if all values differ.
     fn loop_body(&mut self, trips: i64, counter: Option<(Name, i64)>) -> Vec<Statement> {
         let saved = self.scope;
         let gifts = self.gifts;
-        // Around an outer loop, what must be kept there must be kept here.
+        // Rights that the enclosing loop must keep must be kept here too.
         let kept = self.rng.bits() | self.rng.bits() | !saved.givable;
         self.scope.rights.write &= kept;
         let dedicated = match counter {
@@ -47,9 +46,9 @@ impl Generator<'_> {
         body
     }
 
-    /// Sets arrays aside of which each iteration owns one element, the one its counter chooses.
-    /// Returns the new location `a[i]` and the locations of `a`, for each. Their rights leave the
-    /// scope and the elements' enter.
+    /// Sets arrays aside so that each iteration owns one element, the one that its counter selects.
+    /// Returns for each array the new location `a[i]` and the locations of `a`. The rights to the
+    /// arrays leave the scope and those to the elements enter it.
     pub(super) fn dedicate(
         &mut self,
         (counter, bound): (Name, i64),
@@ -100,8 +99,8 @@ impl Generator<'_> {
         let mut condition = Expression::binary(compare, counter.clone(), Expression::int(last));
         if self.rng.percent(20) {
             self.charge(10 * trips);
-            // It is evaluated in every iteration, beside the tasks of earlier ones: no rights hold
-            // there.
+            // The condition is evaluated in every iteration, in parallel with tasks of earlier
+            // ones. So no rights hold there.
             let steady = self.control() || self.slip == 0;
             let weight = self.scope.weight;
             self.scope.weight *= trips + 1;
@@ -160,8 +159,7 @@ impl Generator<'_> {
         self.rng.pick(&[0, 1, 2, 2, 3, 3, 4])
     }
 
-    /// A counter, its range, how many values it takes at most, and a bound if all are in
-    /// `0..bound`.
+    /// A counter, its range, the most values it takes, and a bound if all values are in `0..bound`.
     pub(super) fn range(&mut self) -> (Name, Range, i64, Option<i64>) {
         let counter = self.name("i");
         match self.rng.below(10) {
@@ -210,8 +208,8 @@ impl Generator<'_> {
         }
     }
 
-    /// Any start and step, up or down; the end lies anywhere between the last value and the one
-    /// after it.
+    /// A range with any start and step, up or down. Its end lies anywhere between the last value
+    /// and the one after it.
     fn stepped_range(&mut self, counter: Name) -> (Name, Range, i64, Option<i64>) {
         let trips = self.trips();
         let step = self.rng.pick(&[1, 1, 2, 3, -1, -1, -2, -3]);
@@ -222,7 +220,7 @@ impl Generator<'_> {
             _ => (trips - 1).max(0) * -step,
         };
         let slack = i64::from(self.rng.below(i64::abs(step) as u32)) * step.signum();
-        // The least end with that many values, then some slack towards the next value.
+        // The least end with this many values, then some slack towards the next value.
         let end = match (inclusive, trips) {
             (true, 0) => start - step.signum(),
             (true, _) => start + (trips - 1) * step + slack,

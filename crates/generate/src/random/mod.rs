@@ -1,12 +1,12 @@
 //! A program from a seed.
 //!
 //! The same seed and settings give the same program for ever. The front end accepts every program.
-//! [`Limits`] bounds what a program executes: the generator knows how often each statement can run
-//! at most (the product of the trips of the loops around it), and what a call of each function
-//! costs at most. Nothing fails at run time unless [`Settings::traps`] or [`Settings::stops`]
-//! allows it: indices are reduced to the fixed sizes of a few kinds of objects, divisors are
-//! positive, and references that are followed are never null. With [`Settings::stops`] a task may
-//! also never end.
+//! [`Limits`] bounds what a program executes. For each statement the generator knows how often it
+//! can run at most (the product of the trips of the loops around it). For each function it knows
+//! what a call costs at most. Nothing fails at run time unless [`Settings::traps`] or
+//! [`Settings::stops`] allows it: indices are reduced to the fixed sizes of a few kinds of objects,
+//! divisors are positive, and references that are followed are never null. With [`Settings::stops`]
+//! a task may also never end.
 //!
 //! **Ownership.** The rights of a task say which accesses can't race. An access is chosen among
 //! these, so that the program is free of races, or among all. [`Ownership`] says how often.
@@ -57,8 +57,8 @@ pub fn program(seed: u64, settings: &Settings) -> Program {
     generator.program
 }
 
-/// How often a recursive function with a depth of [`GREATEST_DEPTH`] and two calls of itself runs
-/// at most.
+/// The most calls of a recursive function with a depth of [`GREATEST_DEPTH`] that calls itself
+/// twice.
 const RECURSION_COST: i64 = 15;
 const GREATEST_DEPTH: i64 = 3;
 const DEPTH: Name = Name::plain("d");
@@ -75,28 +75,28 @@ struct Local {
     steady: bool,
     /// Its value is in `0..bound`.
     bound: Option<i64>,
-    /// Assigned by the generator alone (a `while` counter), or named by locations: never assigned,
-    /// never hidden.
+    /// Never assigned or hidden by generated code, because it is a `while` counter or locations use
+    /// its name.
     reserved: bool,
 }
 
-/// What depends on where in the program a statement stands.
+/// The part of the generator's state that depends on the position of a statement.
 #[derive(Clone, Copy, Debug)]
 struct Scope {
     rights: Rights,
-    /// What may be given to a task created here.
+    /// The rights that a task created here may get.
     givable: u64,
-    /// What a `sync` brings back; None where there can be none.
+    /// The rights after a `sync`. None if there can be no `sync`.
     sync_base: Option<Rights>,
     /// Whether the innermost sync scope contains a `spawn` or a `sync`.
     syncs: bool,
-    /// In a loop that can be left from here: the rights that all its exits so far had.
+    /// Inside a loop that can be left from here, the rights that all exits so far had.
     loop_exits: Option<Rights>,
     may_return: bool,
     isolated: bool,
     in_loop: bool,
     task: u32,
-    /// How often this place is reached at most.
+    /// The most times that this place is reached.
     weight: i64,
     depth: u32,
 }
@@ -124,11 +124,11 @@ struct Signature {
     name: Name,
     parameters: Vec<Parameter>,
     result: Option<Scalar>,
-    /// All it does, its tasks included.
+    /// All accesses of the function, including those of its tasks.
     effect: Effect,
-    /// What tasks may still be doing when it returns.
+    /// Accesses that tasks may still make after the function returns.
     escaping: Effect,
-    /// Contains no parallel statement, so that it can be called in an isolated block.
+    /// The function has no parallel statement, so an isolated block can call it.
     plain: bool,
     cost: Limits,
 }
@@ -138,7 +138,7 @@ enum Parameter {
     /// How deep a recursion may still go.
     Depth,
     Value(Scalar),
-    /// The number of its first location in the function.
+    /// The object's first location in the function.
     Object(Kind, usize),
 }
 
@@ -147,21 +147,21 @@ struct Generator<'a> {
     settings: &'a Settings,
     program: Program,
     signatures: Vec<Signature>,
-    /// In percent, how often an access ignores the rights.
+    /// The percentage of accesses that ignore the rights.
     slip: u32,
     /// Locations that only isolated blocks access.
     guarded: u64,
-    /// The globals: the locations every function knows by the same numbers, and the constants.
+    /// The globals: the locations that have the same number in every function, and the constants.
     global_world: World,
     constants: Vec<Local>,
     has_finish_helpers: bool,
     uses_nodes: bool,
 
-    // Of the function being generated:
+    // State of the current function:
     current: Name,
     world: World,
     locals: Vec<Local>,
-    /// Where in `locals` the innermost block begins.
+    /// The start of the innermost block in `locals`.
     block_start: usize,
     scope: Scope,
     effect: Effect,
@@ -169,14 +169,14 @@ struct Generator<'a> {
     returns: Rights,
     result: Option<Scalar>,
     contains_parallel: bool,
-    /// How many more calls of itself a recursive function may get.
+    /// The number of further calls of itself that a recursive function may get.
     self_calls: u32,
     limits: Limits,
     statements_left: u32,
 
     names: u32,
     tasks: u32,
-    /// Counts gifts, to see whether a piece of program made any.
+    /// The number of gifts so far, to see whether a piece of program made any.
     gifts: u32,
 }
 
@@ -293,8 +293,8 @@ impl<'a> Generator<'a> {
         self.statements_left = statements;
     }
 
-    /// All rights, but references stay as they are in most functions, so that what they lead to can
-    /// be shared.
+    /// All rights, except that most functions may not write references. So the objects behind them
+    /// can be shared.
     fn first_rights(&mut self) -> Rights {
         let mut rights = Rights::all_of(self.world.all() & !self.guarded);
         if !self.rng.percent(10) {
@@ -340,7 +340,7 @@ impl<'a> Generator<'a> {
         let joined = recursive && self.settings.constructs.finishes && self.rng.percent(50);
         if recursive {
             body.push(self.recursion_guard());
-            // What the function may do is fixed in advance, so that it can call itself.
+            // The effect of the function is fixed in advance, so that it can call itself.
             self.self_calls = 2;
             self.signatures.push(Signature {
                 name,

@@ -52,7 +52,7 @@ impl Rights {
         effect.reads & !self.read == 0 && effect.writes & !self.write == 0
     }
 
-    /// What remains after a gift, if it can be made.
+    /// The rights that remain after a gift, if it can be made.
     pub(super) fn after_giving(self, gift: Effect, givable: u64) -> Option<Rights> {
         let changes_hands = gift.writes | (gift.reads & self.write);
         let possible = self.permit(gift) && changes_hands & !givable == 0;
@@ -62,7 +62,7 @@ impl Rights {
         })
     }
 
-    /// What must have been given away between `self` and `later`.
+    /// The rights that were given away between `self` and `later`.
     pub(super) fn lost(self, later: Rights) -> Effect {
         Effect {
             reads: self.write & !later.write,
@@ -71,7 +71,7 @@ impl Rights {
     }
 }
 
-/// What a piece of program reads and writes.
+/// The locations that a piece of program reads and writes.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub(super) struct Effect {
     pub reads: u64,
@@ -140,7 +140,7 @@ mod tests {
         assert!(mine.after_giving(reads(0b100), u64::MAX).is_none());
         assert!(mine.after_giving(writes(0b001), 0b110).is_none());
         assert!(mine.after_giving(reads(0b001), 0b110).is_none());
-        // Reading what the giver cannot write either is harmless in any iteration.
+        // Reading a location that the giver can't write either is harmless in any iteration.
         assert!(mine.after_giving(reads(0b010), 0).is_some());
     }
 }

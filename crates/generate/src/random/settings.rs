@@ -2,7 +2,7 @@
 
 #[derive(Clone, Debug)]
 pub struct Settings {
-    /// About how many statements the whole program has.
+    /// The approximate number of statements of the whole program.
     pub statements: u32,
     /// The most functions besides `main`.
     pub functions: u32,
@@ -11,7 +11,7 @@ pub struct Settings {
     /// Whether there are arrays of references.
     pub nested_objects: bool,
     pub constructs: Constructs,
-    /// In percent, how many statements are chosen among accesses and parallel statements only.
+    /// The percentage of statements that must be accesses or parallel statements.
     pub focus: u32,
     /// Whether control flow and indices may depend on shared data.
     pub data_dependent: bool,
@@ -22,7 +22,7 @@ pub struct Settings {
     pub wrapping: bool,
     /// Whether tasks may fail or never end at conditions that read no shared data.
     pub stops: bool,
-    /// How many integers `main` takes.
+    /// The number of integer parameters of `main`.
     pub parameters: u32,
     /// Whether there are `print` statements.
     pub output: bool,
@@ -58,16 +58,16 @@ pub enum Ownership {
     Kept,
     /// Accesses go anywhere.
     Ignored,
-    /// Kept in some programs, broken often in others, ignored in the rest: about half of all have a
-    /// race.
+    /// Kept in some programs, often broken in others, ignored in the rest. About half of all
+    /// programs have a race.
     Mixed,
 }
 
-/// What one run executes at most, in any schedule. Steps count IR instructions, roughly.
+/// The most that one run executes, in any schedule. Steps are roughly IR instructions.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Limits {
     pub steps: i64,
-    /// Besides `main`.
+    /// Tasks besides `main`.
     pub tasks: i64,
     pub accesses: i64,
 }
@@ -119,7 +119,7 @@ impl Default for Settings {
 }
 
 impl Settings {
-    /// Which programs a seed stands for: all constructs most of the time, and the corners.
+    /// The settings for a seed: usually all constructs, sometimes corner cases.
     pub fn of_seed(seed: u64) -> Settings {
         match seed % 8 {
             0 => Settings::spawn_sync(),
@@ -146,8 +146,9 @@ impl Settings {
         }
     }
 
-    /// What a seed stands for in tests of everything: as [`Settings::of_seed`], but integers wrap
-    /// around, `main` has parameters, and in every other program tasks may fail or never end.
+    /// The settings for a seed in tests that allow everything. Like [`Settings::of_seed`], but
+    /// integers wrap around, `main` has parameters, and in every other program tasks may fail or
+    /// never end.
     pub fn wild(seed: u64) -> Settings {
         Settings {
             wrapping: true,

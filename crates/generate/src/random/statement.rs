@@ -1,5 +1,5 @@
-//! Statements of one task: declarations, assignments, control flow. Also the choice among all
-//! statements.
+//! Statements of one task: declarations, assignments, control flow. This file also chooses among
+//! all statements.
 
 use super::rights::Rights;
 use super::{Generator, Local};
@@ -70,7 +70,7 @@ const CHOICES_TOTAL: u32 = {
     total
 };
 
-/// The heart of the matter: accesses, and what puts them in parallel or in order.
+/// The most interesting statements: accesses, and statements that make them parallel or ordered.
 const FOCUS: [Choice; 9] = [
     Choice::Assign,
     Choice::Compound,
@@ -83,7 +83,7 @@ const FOCUS: [Choice; 9] = [
     Choice::Sync,
 ];
 
-/// Deeper than this only simple statements are made.
+/// The deepest nesting of statements with a body.
 const DEEPEST: u32 = 6;
 
 impl Generator<'_> {
@@ -102,7 +102,7 @@ impl Generator<'_> {
         Choice::Assign
     }
 
-    /// Programs without `async` get as many tasks, by `spawn`.
+    /// Replaces `async` by `spawn` and `finish` by `sync` in programs that can't have the former.
     fn permitted(&self, choice: Choice) -> Choice {
         let constructs = self.settings.constructs;
         match choice {
@@ -147,7 +147,7 @@ impl Generator<'_> {
         self.generate(fallback, out);
     }
 
-    /// Appends what was chosen, unless it is not possible here.
+    /// Appends the chosen statement, if it is possible here.
     fn generate(&mut self, choice: Choice, out: &mut Vec<Statement>) -> Option<()> {
         let deep = self.scope.depth >= DEEPEST;
         let constructs = self.settings.constructs;
@@ -216,7 +216,7 @@ impl Generator<'_> {
         Some(())
     }
 
-    /// A block of its own: the names in it end with it.
+    /// A block. Its names end with it.
     pub(super) fn block(&mut self) -> Vec<Statement> {
         let (locals, outer_start) = (self.locals.len(), self.block_start);
         let (locations, slots) = (self.world.locations.len(), self.world.slots.len());
@@ -233,7 +233,8 @@ impl Generator<'_> {
         out
     }
 
-    /// The value first: evaluating it may give away rights that the store needs.
+    /// An assignment. The value is generated first: its evaluation may give away rights that the
+    /// store needs.
     fn assign(&mut self) -> Option<Statement> {
         let scalar = self.writable_scalar()?;
         let value = self.expression(scalar, 2, false);
@@ -333,7 +334,7 @@ impl Generator<'_> {
         }
     }
 
-    /// A new name, or now and then one that hides a name of an outer block.
+    /// A new name, or sometimes one that hides a name of an outer block.
     fn local_name(&mut self, value: Option<&Expression>) -> Name {
         if self.rng.percent(6) {
             let candidates = &self.locals[self.constants.len()..self.block_start];
@@ -365,7 +366,7 @@ impl Generator<'_> {
         kind
     }
 
-    /// A new object with a name, its inner objects in place.
+    /// A new object with a name, together with its inner objects.
     pub(super) fn object(&mut self, kind: Kind, out: &mut Vec<Statement>) -> Option<()> {
         let stores = if kind.inner().is_some() {
             kind.sizes()[0]
@@ -394,8 +395,8 @@ impl Generator<'_> {
         Some(())
     }
 
-    /// Puts a new object where there was one. In a program with steady control only if nothing is
-    /// racy: where later accesses go depends on it.
+    /// Replaces an object by a new one. Later accesses depend on this. So with steady control it is
+    /// done only if no access may race.
     fn rebind(&mut self) -> Option<Statement> {
         if self.slip > 0 && !self.settings.data_dependent {
             return None;
@@ -411,8 +412,8 @@ impl Generator<'_> {
         })
     }
 
-    /// Makes or follows a link between nodes. Where it leads is not known here, so only where
-    /// rights don't count.
+    /// Makes or follows a link between nodes. The target is unknown here, so this is done only
+    /// where rights don't count.
     fn link(&mut self) -> Option<Statement> {
         if !self.settings.data_dependent || !self.slips() {
             return None;
@@ -473,7 +474,8 @@ impl Generator<'_> {
         }
     }
 
-    /// `if c { break; }`, or `continue`, or `return`: so that what follows can still be reached.
+    /// `if c { break; }`, or with `continue` or `return`. The condition keeps the code after it
+    /// reachable.
     fn leave(&mut self) -> Option<Statement> {
         let steady = self.control();
         let returns = self.scope.may_return && self.rng.percent(40);
@@ -501,7 +503,7 @@ impl Generator<'_> {
         })
     }
 
-    /// Fails or stays here for ever, if a condition holds that reads no shared data.
+    /// A task fails or never ends here, if a condition holds that reads no shared data.
     fn stop(&mut self) -> Statement {
         let condition = self.expression(Scalar::Bool, 2, true);
         if self.rng.percent(50) {
@@ -525,7 +527,7 @@ impl Generator<'_> {
         (0..count).map(|_| argument(self)).collect()
     }
 
-    /// True in every run.
+    /// An assertion that holds in every run.
     fn assertion(&mut self) -> Statement {
         let any = self.expression(Scalar::Int, 1, false);
         let masked = Expression::binary(BinaryOp::And, any, Expression::int(7));
@@ -534,7 +536,7 @@ impl Generator<'_> {
         } else {
             Expression::binary(BinaryOp::GreaterEqual, masked, Expression::int(0))
         };
-        // The message is evaluated only if the assertion fails, so it makes no access.
+        // The message is evaluated only if the assertion fails, so it must make no access.
         let message = if self.rng.percent(30) {
             vec![
                 Argument::Text("out of range"),

@@ -1,4 +1,4 @@
-//! Parallel statements and calls: where rights change hands.
+//! Parallel statements and calls. They pass rights from task to task.
 
 use super::rights::{Effect, Rights, ones};
 use super::{DEPTH, GREATEST_DEPTH, Generator, Parameter, Scope};
@@ -16,7 +16,7 @@ enum Runner {
 }
 
 impl Generator<'_> {
-    /// Room for this many more tasks, each reached as often as this place.
+    /// Charges this many more tasks to the budget, each as often as this place is reached.
     fn charge_tasks(&mut self, count: i64) -> Option<()> {
         let tasks = count * self.scope.weight;
         if self.limits.tasks < tasks {
@@ -28,7 +28,7 @@ impl Generator<'_> {
         Some(())
     }
 
-    /// The body of a new task that owns `rights`, `trips` times as often as this place.
+    /// The body of a new task that owns `rights`. It runs `trips` times as often as this place.
     fn task_body(&mut self, rights: Rights, trips: i64) -> Vec<Statement> {
         self.tasks += 1;
         let inner = Scope {
@@ -62,7 +62,7 @@ impl Generator<'_> {
         })
     }
 
-    /// Some of what this task can give away.
+    /// Some of the rights that this task can give away.
     fn gift(&mut self) -> Effect {
         let Rights { read, write } = self.scope.rights;
         let own = write & self.scope.givable;
@@ -84,7 +84,7 @@ impl Generator<'_> {
         Effect { reads, writes }
     }
 
-    /// The body of a finish: its end brings back all rights.
+    /// The body of a finish. Its end brings back all rights.
     pub(super) fn finish_body(&mut self) -> Vec<Statement> {
         self.contains_parallel = true;
         self.charge(4);
@@ -102,7 +102,8 @@ impl Generator<'_> {
         body
     }
 
-    /// Each iteration may read what this task may, and write the elements its counter chooses.
+    /// A `forall`. Each iteration may read what this task may read, and write the elements its
+    /// counter selects.
     pub(super) fn forall(&mut self) -> Option<Statement> {
         let (counter, range, trips, bound) = self.range();
         self.charge_tasks(trips)?;
@@ -146,7 +147,7 @@ impl Generator<'_> {
     }
 
     /// `begin_finish` and `end_finish` around some statements of this block: directly, through two
-    /// functions, or both under a condition that has not changed.
+    /// functions, or both under a condition that does not change.
     pub(super) fn dynamic_finish(&mut self, out: &mut Vec<Statement>) {
         self.contains_parallel = true;
         self.charge(20);
@@ -228,14 +229,14 @@ impl Generator<'_> {
         })
     }
 
-    /// A call that returns such a value, or any call.
+    /// A call that returns a value of this type, or any call.
     pub(super) fn call(&mut self, result: Option<Scalar>) -> Option<Expression> {
         let (function, arguments) = self.prepare_call(result, Runner::Caller, Effect::default())?;
         Some(Expression::Call(function, arguments))
     }
 
-    /// Chooses a function and arguments, and lets its effect happen. `stored` is what a new task
-    /// does besides.
+    /// Chooses a function and arguments, and applies the effect of the call. `stored` is what a new
+    /// task does in addition.
     fn prepare_call(
         &mut self,
         result: Option<Scalar>,
@@ -247,7 +248,8 @@ impl Generator<'_> {
         let within_itself = signature.name == self.current;
 
         let mut arguments = Vec::new();
-        // For each object: its first location in the callee, how many, and its first location here.
+        // For each object: its first location in the callee, their number, and its first location
+        // here.
         let mut objects: Vec<(usize, usize, usize)> = Vec::new();
         let mut path = 0;
         for parameter in &signature.parameters {
@@ -293,7 +295,7 @@ impl Generator<'_> {
             Runner::Caller => outliving,
             Runner::NewTask => effect.join(stored),
         };
-        // A recursive call among the arguments may have been the last one allowed.
+        // A recursive call in the arguments may have been the last one allowed.
         if within_itself && self.self_calls == 0 {
             return None;
         }
@@ -303,13 +305,13 @@ impl Generator<'_> {
                 reads: path,
                 writes: 0,
             };
-            // Two names for one location, one of which may be global.
+            // Whether a location has two names. One may be global.
             let aliased = objects.iter().enumerate().any(|(index, &(_, count, to))| {
                 let overlaps =
                     |&(_, other, at): &(usize, usize, usize)| to < at + other && at < to + count;
                 globals >> to & 1 == 1 || objects[..index].iter().any(overlaps)
             });
-            // The result is stored beside the tasks that the callee leaves behind.
+            // The result is stored in parallel with the tasks that outlive the call.
             let overtaken = stored.writes & (outliving.reads | outliving.writes) != 0;
             if aliased || overtaken || !rights.permit(effect.join(readable)) {
                 return None;

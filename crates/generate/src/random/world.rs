@@ -1,9 +1,9 @@
 //! The shared memory of a generated program: objects of a few fixed shapes, and their locations.
 //!
 //! Every kind of object has one shape. So an index that is in bounds for the kind is in bounds for
-//! every object that a parameter may stand for. A [`Slot`] is a way to name an object in the
-//! current scope. Its locations, and those of the objects inside it, have consecutive numbers. The
-//! numbers are the bits of the masks in [`rights`](super::rights).
+//! every object that may be passed as an argument. A [`Slot`] is a name for an object in the
+//! current scope. The locations of the object, and those of the objects inside it, have consecutive
+//! numbers. The numbers are the bits of the masks in [`rights`](super::rights).
 
 use super::rights::ones;
 use crate::shape::{Expression, Name, Statement, Struct, Type};
@@ -60,8 +60,7 @@ const NODE_FIELDS: [(Name, Scalar); 4] = [
     (Name::plain("tag"), Scalar::Byte),
 ];
 
-/// The struct that [`Kind::Node`] is made of. Its `next` is never followed by code that must be
-/// free of races.
+/// The struct of [`Kind::Node`]. Code that must be free of races never follows its `next`.
 pub(super) fn node() -> Struct {
     let scalars = NODE_FIELDS
         .iter()
@@ -84,7 +83,7 @@ impl Kind {
     ];
     pub(super) const NESTED: [Kind; 3] = [Kind::Rows, Kind::Nodes, Kind::Pages];
 
-    /// The sizes of an array's dimensions; none for a struct.
+    /// The sizes of an array's dimensions. Empty for a struct.
     pub(super) fn sizes(self) -> &'static [i64] {
         match self {
             Kind::Ints | Kind::Floats | Kind::Bytes => &[4],
@@ -107,7 +106,7 @@ impl Kind {
         }
     }
 
-    /// What the elements refer to.
+    /// The kind of object that the elements refer to.
     pub(super) fn inner(self) -> Option<Kind> {
         match self {
             Kind::Rows => Some(Kind::Ints),
@@ -130,7 +129,7 @@ impl Kind {
         }
     }
 
-    /// The expression that makes one, with `null` for the objects inside.
+    /// The expression that allocates one, with `null` for the objects inside.
     pub(super) fn fresh(self) -> Expression {
         match self.element() {
             Some(element) => {
@@ -145,7 +144,7 @@ impl Kind {
         self.sizes().iter().product::<i64>() as usize
     }
 
-    /// How many locations it has, those of the objects inside included.
+    /// The number of its locations, including those of the objects inside.
     pub(super) fn count(self) -> usize {
         match self.inner() {
             Some(inner) => self.elements() * (1 + inner.count()),
@@ -154,7 +153,7 @@ impl Kind {
         }
     }
 
-    /// The statements that put the objects inside where they belong.
+    /// The statements that allocate the objects inside.
     pub(super) fn fill(self, object: &Expression, counter: Option<Name>) -> Vec<Statement> {
         let Some(inner) = self.inner() else {
             return Vec::new();
@@ -183,31 +182,32 @@ impl Kind {
     }
 }
 
-/// How a location is written. Built into an expression only when it is used.
+/// How to write a location. It becomes an expression only when it is used.
 #[derive(Clone, Copy, Debug)]
 enum Written {
     Global(Name),
     /// An element of the object of a slot, by its number in row-major order.
     Element(usize, i64),
     Field(usize, Name),
-    /// The element that a counter chooses.
+    /// The element that a counter selects.
     Chosen(usize, Name),
 }
 
-/// One shared location, or one element a loop's counter chooses.
+/// One shared location, or the element that a loop's counter selects.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Location {
     place: Written,
     /// None for a reference.
     pub scalar: Option<Scalar>,
-    /// The locations that are read to get there.
+    /// The locations that are read on the way there.
     pub path: u64,
-    /// The locations an access may touch: itself, or for `a[i]` any element of `a`.
+    /// The locations that an access may touch: the location itself, or for `a[i]` any element of
+    /// `a`.
     pub covers: u64,
 }
 
-/// A name for an object, or the location that refers to it. Its locations are `first .. first +
-/// count`.
+/// A name for an object, or the location that refers to it. The object's locations are `first ..
+/// first + count`.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Slot {
     object: Object,
@@ -227,7 +227,7 @@ impl Slot {
         ones(self.kind.count()) << self.first
     }
 
-    /// Whether the reference to its object is the location with this number.
+    /// Whether the location with this number holds the reference to the object.
     pub(super) fn is_at(&self, location: usize) -> bool {
         matches!(self.object, Object::At(number) if number == location)
     }
@@ -259,19 +259,19 @@ impl World {
         self.add_location(Written::Global(name), Some(scalar), 0)
     }
 
-    /// A global that refers to an object. There must be room.
+    /// Adds a global that refers to an object. There must be room.
     pub(super) fn add_global_object(&mut self, name: Name, kind: Kind) {
         let number = self.locations.len();
         let bit = self.add_location(Written::Global(name), None, 0);
         self.add_slot(Object::At(number), kind, bit);
     }
 
-    /// A local name for an object. There must be room.
+    /// Adds a local name for an object. There must be room.
     pub(super) fn add_object(&mut self, name: Name, kind: Kind) {
         self.add_slot(Object::Named(name), kind, 0);
     }
 
-    /// The element of an array that a counter chooses.
+    /// Adds the element of an array that a counter selects.
     pub(super) fn add_chosen(&mut self, slot: usize, counter: Name) -> u64 {
         let Slot { kind, path, .. } = self.slots[slot];
         let bit = self.add_location(Written::Chosen(slot, counter), kind.scalar(), path);
@@ -282,7 +282,7 @@ impl World {
         bit
     }
 
-    /// Everything in an object: its locations, and the objects inside.
+    /// Adds the locations of an object and the objects inside.
     fn add_slot(&mut self, object: Object, kind: Kind, path: u64) {
         let slot = self.slots.len();
         self.slots.push(Slot {
@@ -336,7 +336,7 @@ impl World {
         }
     }
 
-    /// The locations of one type; None for references.
+    /// The locations of one type. None means references.
     pub(super) fn of_type(&self, scalar: Option<Scalar>) -> u64 {
         self.locations
             .iter()

@@ -1,8 +1,8 @@
-//! How records of the findings file become JSON, and how parsed JSON becomes records.
+//! Converts records of the findings file to JSON, and parsed JSON to records.
 //!
-//! [`record`] defines a struct and both directions from one list of fields, [`tagged`] an
-//! enumeration whose field `kind` names the variant. Records do not contain themselves, so neither
-//! direction recurses deeper than the definition.
+//! [`record`] defines a struct and both conversions from one list of fields. [`tagged`] does the
+//! same for an enumeration, whose field `kind` names the variant. Records do not contain
+//! themselves, so neither conversion recurses deeper than the definitions.
 
 use crate::detector::Detector;
 use crate::kinds::{
@@ -23,7 +23,7 @@ pub trait Parsed: Copy {
     fn is_null(self) -> bool;
 }
 
-/// Why a parsed file is no findings file: what is wrong, and in which field.
+/// Why a parsed file is not a findings file: the problem, and the field.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Malformed {
     /// The path to the field, such as `races[0].first.kind`; empty for the whole file.
@@ -151,7 +151,7 @@ pub(super) fn no_kind(word: &str) -> Malformed {
     Malformed::new(format!("no kind is called {word:?}"))
 }
 
-/// Types that are a word in the file.
+/// Types that are written as a word.
 macro_rules! words {
     ($($type:ty, $word:ident, $from_word:ident;)*) => {$(
         impl Entry for $type {
@@ -178,7 +178,7 @@ words! {
     WaitKind, word, from_word;
 }
 
-/// Types that are a number in the file.
+/// Types that are written as a number.
 macro_rules! numbers {
     ($($type:ty)*) => {$(
         impl Entry for $type {
@@ -256,7 +256,7 @@ impl<T: Entry> Entry for Vec<T> {
     }
 }
 
-/// Adds a string of JSON.
+/// Appends a JSON string.
 fn quote(text: &str, to: &mut String) {
     to.push('"');
     for character in text.chars() {

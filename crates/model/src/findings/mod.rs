@@ -1,20 +1,20 @@
-//! The findings file of a native process: the one definition of its format, for writer and reader.
+//! The format of the findings file of a native process, defined once for writer and reader.
 //!
 //! The runtime inside a checked program fills in a [`FindingsFile`] and writes
 //! [`FindingsFile::text`]. The tool outside parses the text as JSON and hands the parsed value to
-//! [`FindingsFile::read`]. Field names, types and words of kinds stand in the records below and
-//! nowhere else.
+//! [`FindingsFile::read`]. The records below are the only place that defines field names, types and
+//! words of kinds.
 //!
-//! The file opens with the name of the format and a version. [`FindingsFile::read`] refuses another
-//! name or another version before it looks at anything else. Every field must be there: a file that
-//! lost one is damaged. Whether the ids in a file make sense is the reader's affair.
+//! The file opens with the name of the format and a version. [`FindingsFile::read`] first refuses
+//! any other name or version. Every field must be present: a file that lost one is damaged. The
+//! reader of the records decides whether the ids in a file make sense.
 //!
 //! `stacks` are lists of addresses inside the calling instructions, innermost first. Tasks,
-//! finishes and accesses name a stack by its position. Only tasks that take part in a pair are
-//! listed, with their ancestors and the finishes that wait for them.
+//! finishes and accesses name a stack by its position. Only tasks of a listed pair are in the file,
+//! with their ancestors and the finishes that wait for them.
 //!
-//! This crate is compiled into checked programs, so nothing here has a dependency: [`entry`] writes
-//! JSON itself, and sees a parsed file through the trait [`Parsed`].
+//! This crate is compiled into checked programs, so it has no dependencies. [`entry`] writes JSON
+//! itself and reads a parsed file through the trait [`Parsed`].
 
 mod entry;
 
@@ -42,7 +42,7 @@ record! {
         version: u64,
         /// The detector that ran.
         detector: Detector,
-        /// Whether the findings are those of the whole run.
+        /// Whether the findings cover the whole run.
         complete: bool,
         executable: String,
         arguments: Vec<String>,
@@ -50,7 +50,7 @@ record! {
         modules: Vec<ListedModule>,
         /// Whether the program called the drop-in.
         drop_in: bool,
-        /// How many threads parallel iterators were divided for.
+        /// The number of threads that parallel iterators were divided for.
         logical_threads: u32,
         first: FirstHalf,
         statistics: FindingsStatistics,
@@ -58,9 +58,9 @@ record! {
         threads: u64,
         /// Whether only the observed order of locks, atomics or threads separates some accesses.
         synchronised: bool,
-        /// The wait in vain that ended the run, if one did.
+        /// The wait in vain that ended the run, if there was one.
         stopped: Option<ListedWait>,
-        /// How many distinct pairs raced, including those that are not listed.
+        /// The number of distinct racing pairs, including those that are not listed.
         distinct_races: u64,
         stacks: Vec<Vec<u64>>,
         tasks: Vec<ListedTask>,
@@ -81,7 +81,7 @@ record! {
 }
 
 record! {
-    /// What the run did, in numbers.
+    /// Counts of the run.
     #[derive(Copy, Default)]
     FindingsStatistics {
         accesses: u64,
@@ -140,11 +140,12 @@ record! {
         address: u64,
         bytes: u64,
         object: ListedObject,
-        /// What keeps the two from racing, unless it is only that both are atomic.
+        /// What keeps the pair from racing. None if the only reason is that both accesses are
+        /// atomic.
         ordered_by: Option<ListedOrder>,
         first: ListedAccess,
         second: ListedAccess,
-        /// How many bytes the pair conflicts at in all.
+        /// The number of bytes at which the pair conflicts.
         locations: u64,
     }
 }
@@ -187,8 +188,8 @@ record! {
     #[derive(Copy)]
     ListedOrder {
         synchroniser: ListedSynchroniser,
-        /// Both accesses were made under it. Otherwise it was released after the first access and
-        /// acquired before the second.
+        /// Both accesses were made while holding the variable. Otherwise it was released after the
+        /// first access and acquired before the second.
         excludes: bool,
     }
 }
@@ -204,7 +205,7 @@ tagged! {
 }
 
 impl FindingsFile {
-    /// A file in which nothing is listed yet and nothing is claimed.
+    /// A file that lists nothing and claims nothing yet.
     pub fn new(detector: Detector) -> FindingsFile {
         FindingsFile {
             format: FORMAT.to_owned(),
@@ -240,7 +241,7 @@ impl FindingsFile {
 
     /// Reads a parsed file of exactly this format and version.
     pub fn read(parsed: impl Parsed) -> Result<FindingsFile, Malformed> {
-        // The first version had a number in the place of the name.
+        // The first version had a number in place of the name.
         let number = parsed.field("format").and_then(|format| format.number());
         let version = match number {
             Some(version) => version,

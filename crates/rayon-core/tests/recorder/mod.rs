@@ -1,10 +1,10 @@
-//! A runtime for the tests: runs tasks at once, as the real one does, and writes down the structure
-//! that it is told.
+//! A runtime for the tests. It runs tasks at once, like the real one, and records the task
+//! structure.
 //!
 //! The structure is text. `join1(left1{…} right1{…})` is a finish with number 1 and two tasks that
-//! it waits for; a task names its finish because that need not be the one around it, and 0 is the
-//! program. Programs under test add words of their own with [`note`]. Everything is per thread, as
-//! tests run side by side.
+//! it waits for. A task names its finish, because that need not be the one around it. 0 is the
+//! program. Programs under test add words of their own with [`note`]. All state is per thread,
+//! because tests run side by side.
 
 #![allow(dead_code, reason = "each test program uses its own part")]
 
@@ -12,7 +12,7 @@ use std::cell::{Cell, RefCell};
 use std::ffi::c_void;
 use std::sync::atomic::{AtomicU32, Ordering};
 
-/// What `__finishline_attach` answers. To be changed before the first use of the crate under test.
+/// The answer of `__finishline_attach`. Change it before the first use of the crate under test.
 pub(crate) static LOGICAL_THREADS: AtomicU32 = AtomicU32::new(4);
 
 #[allow(unreachable_pub)]
@@ -20,7 +20,7 @@ pub(crate) static LOGICAL_THREADS: AtomicU32 = AtomicU32::new(4);
 mod kinds;
 use kinds::{NativeFinishKind, NativeTaskKind, INTERFACE_VERSION};
 
-/// A kind of task as the structure has it.
+/// The word for a kind of task in the structure.
 fn task_word(kind: NativeTaskKind) -> &'static str {
     match kind {
         NativeTaskKind::JoinLeft => "left",
@@ -39,7 +39,7 @@ thread_local! {
     static RIGHT_FIRST: Cell<bool> = const { Cell::new(false) };
 }
 
-/// The structure of what `program` does.
+/// Records the structure of `program`.
 pub(crate) fn structure(program: impl FnOnce()) -> String {
     TEXT.take();
     FINISHES_SO_FAR.set(0);
@@ -48,7 +48,7 @@ pub(crate) fn structure(program: impl FnOnce()) -> String {
     TEXT.take()
 }
 
-/// The structure of what `program` does, and its panic's message.
+/// Records the structure of `program`, and the message of its panic.
 pub(crate) fn structure_of_panic(program: impl FnOnce()) -> (String, String) {
     let mut message = String::new();
     let text = structure(|| {
@@ -62,7 +62,7 @@ pub(crate) fn structure_of_panic(program: impl FnOnce()) -> (String, String) {
     (text, message)
 }
 
-/// From here on, on this thread, the right half of a join runs first.
+/// From here on the right half of a join runs first on this thread.
 pub(crate) fn run_right_first() {
     RIGHT_FIRST.set(true);
 }

@@ -1,5 +1,5 @@
 //! The tables of a breakdown for a person at a terminal [ESP-bags Fig. 14]: what each pass that
-//! leaves checks out does alone, in time and in checks, and what all of them do.
+//! removes checks saves alone, in time and in checks, and what all passes save together.
 
 use super::grid::Grid;
 use super::{grouped, times};

@@ -1,8 +1,8 @@
 //! The figures for spreadsheets: a line for each program, numbers in full, seconds and bytes.
 //!
-//! A kind of checks has its own columns, which begin with its name. What does not exist is an empty
-//! cell. No cell contains a comma, a quote or a line break: names are our own, and all else is
-//! numbers.
+//! Each kind of checks has its own columns, which begin with its name. A missing value is an empty
+//! cell. No cell contains a comma, a quote or a line break, because names are our own and all else
+//! is numbers.
 
 use crate::bench::table::{BenchTable, ProgramRow, Spread};
 

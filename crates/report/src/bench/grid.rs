@@ -1,11 +1,11 @@
-//! A table of text: cells in straight columns, lines between some of its rows.
+//! A table of text with aligned columns and lines between some rows.
 
-/// Cells in columns as wide as their widest cell.
+/// Cells in columns. A column is as wide as its widest cell.
 pub(super) struct Grid {
     pub(super) rows: Vec<Vec<String>>,
     /// Rows above which a line is drawn.
     pub(super) rules: Vec<usize>,
-    /// The columns of words; numbers are flush right.
+    /// The columns of words. Numbers are aligned to the right.
     pub(super) flush_left: &'static [usize],
 }
 
@@ -56,5 +56,5 @@ impl Grid {
     }
 }
 
-/// Between columns.
+/// The gap between columns.
 const GAP: &str = "  ";

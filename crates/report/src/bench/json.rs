@@ -1,8 +1,8 @@
-//! The figures for scripts. `docs/bench.md` explains the fields: one is added, renamed or dropped
-//! there and here together, and in the CHANGELOG.
+//! The figures for scripts. `docs/bench.md` explains the fields. Change fields there, here and in
+//! the CHANGELOG together.
 //!
-//! The shapes are spelled out, so that the model can change without the contract. Every field is
-//! always present; what is absent is `null`.
+//! The shapes are spelled out, so the model can change without changing the format. Every field is
+//! always present. Missing values are `null`.
 
 use crate::bench::table::{BenchTable, CheckColumn, ProgramRow, Spread, Target, Unit, Worst};
 
@@ -16,7 +16,7 @@ pub(super) fn render(table: &BenchTable) -> serde_json::Result<String> {
     Ok(text + "\n")
 }
 
-/// What measured.
+/// The tool and machine that measured.
 #[derive(Serialize)]
 pub(super) struct Tool {
     name: &'static str,

@@ -1,5 +1,5 @@
-//! A [`BenchTable`] as text, CSV, JSON or an SVG chart: one file each; and a [`ProverTable`]. Here
-//! are the numbers as people read them.
+//! A [`BenchTable`] as text, CSV, JSON or an SVG chart, with one file for each format; and a
+//! [`ProverTable`]. This file formats numbers for people.
 
 mod breakdown;
 mod csv;
@@ -36,7 +36,8 @@ pub fn write(table: &BenchTable, format: Format, out: &mut dyn io::Write) -> io:
     out.write_all(text.as_bytes())
 }
 
-/// Writes the whole table of the prover. There is no chart of it: an error of kind `Unsupported`.
+/// Writes the whole table of the prover. SVG gives an error of kind `Unsupported`: there is no
+/// chart.
 pub fn write_prover(
     table: &ProverTable,
     format: Format,
@@ -56,7 +57,7 @@ fn times(ratio: f64) -> String {
     format!("{ratio:.2}x")
 }
 
-/// With three digits, in the unit that suits: `213 ms`.
+/// A time with three digits, in the unit that suits: `213 ms`.
 pub(crate) fn seconds(seconds: f64) -> String {
     let (value, unit) = match seconds {
         s if s >= 1.0 => (s, "s"),
@@ -79,7 +80,7 @@ fn bytes(bytes: f64) -> String {
 const MIB: f64 = (1_u64 << 20) as f64;
 const GIB: f64 = (1_u64 << 30) as f64;
 
-/// At least three digits, and none behind the point that they don't need.
+/// At least three digits, without needless ones after the point.
 fn three_digits(value: f64) -> String {
     let decimals = match value {
         v if v >= 100.0 => 0,
@@ -111,7 +112,7 @@ fn quantity(unit: Unit, value: f64) -> String {
     }
 }
 
-/// `met`, or by how much it is missed.
+/// `met`, or how far the target is missed.
 fn judgement(target: &Target) -> String {
     if target.met() {
         return "met".to_owned();

@@ -1,4 +1,4 @@
-//! How long proving takes, as text, CSV and JSON. `docs/bench.md` explains the columns and the
+//! The time that proofs take, as text, CSV and JSON. `docs/bench.md` explains the columns and
 //! fields.
 
 use super::csv::{spread, spread_heading};
@@ -54,7 +54,8 @@ fn rows(table: &ProverTable) -> Grid {
     grid
 }
 
-/// No cell contains a comma, a quote or a line break: names are our own, and all else is numbers.
+/// No cell contains a comma, a quote or a line break, because names are our own and all else is
+/// numbers.
 pub(super) fn csv(table: &ProverTable) -> String {
     let mut heading: Vec<String> = ["block", "program", "runs", "verdict", "accesses", "pairs"]
         .map(str::to_owned)

@@ -1,10 +1,10 @@
-//! A chart of the slowdowns: for each program a bar for each kind of checks, its spread as a line
-//! on it, and a mark where the paper was. With a breakdown there are bars for each pass alone, as
-//! in the paper's Fig. 14.
+//! A chart of the slowdowns. Each program has a bar for each kind of checks, a line on it for the
+//! spread, and a mark for the paper's figure. A breakdown has bars for each pass alone, as in the
+//! paper's Fig. 14.
 //!
-//! The scale is logarithmic: slowdowns multiply, and from 1x to 2x is as far as from 5x to 10x.
-//! Bars begin at 1x, where checking costs nothing. The picture brings its own background, light or
-//! dark as the reader prefers; nothing is loaded from elsewhere.
+//! The scale is logarithmic, because slowdowns multiply: from 1x to 2x is as far as from 5x to 10x.
+//! Bars begin at 1x, where checking costs nothing. The picture has its own background, light or
+//! dark as the reader prefers. It loads nothing from elsewhere.
 
 use super::times;
 use crate::bench::table::{BenchTable, CheckColumn, Checked};
@@ -14,20 +14,20 @@ use finishline_model::{Pass, Passes};
 const STYLE: &str = include_str!("svg.css");
 
 const WIDTH: f64 = 860.0;
-/// Left of the scale are the names of programs, right of it is room for the last number.
+/// The names of programs are left of the scale. Right of it is room for the last number.
 const LEFT: f64 = 120.0;
 const RIGHT: f64 = WIDTH - 90.0;
-/// Where the legend starts, and how far its lines are apart.
+/// The start of the legend, and the distance between its lines.
 const LEGEND: f64 = 57.0;
 const LEGEND_LINE: f64 = 22.0;
 const GAP: f64 = 14.0;
-/// More columns than these are those of a breakdown.
+/// A table with more columns than this is a breakdown.
 const PLAIN: usize = 3;
 
 pub(super) fn render(table: &BenchTable) -> String {
     let (legend, legend_lines) = legend(&table.columns);
     let top = LEGEND + LEGEND_LINE * legend_lines as f64 + 5.0;
-    // The bars of a breakdown are many.
+    // A breakdown has many bars.
     let thick = if table.columns.len() <= PLAIN {
         18.0
     } else {
@@ -79,7 +79,7 @@ fn title(table: &BenchTable) -> String {
     format!("What checking costs: slowdowns at size {size}{legend}")
 }
 
-/// The class of a column: the same for the same passes, whatever else is measured.
+/// The class of a column. The same passes always have the same class, whatever else is measured.
 fn color(column: &CheckColumn) -> String {
     match column.passes {
         Passes::NONE => "full".to_owned(),
@@ -102,10 +102,10 @@ fn bar(
 ) -> String {
     let slowdown = checked.slowdown;
     let (one, end) = (scale.x(1.0), scale.x(slowdown.median));
-    // A bar of no length would not be seen.
+    // A bar without length would be invisible.
     let width = (end - one).abs().max(1.5);
     let middle = y + thick / 2.0;
-    // The number stands right of all that is drawn close to it.
+    // The number stands right of everything drawn near it.
     let mut after = scale.x(slowdown.greatest).max(one).max(end);
     let mut mark = String::new();
     if let Some(paper) = checked.paper_slowdown.map(|paper| scale.x(paper)) {
@@ -133,7 +133,7 @@ fn bar(
     )
 }
 
-/// What the colours mean, with the geometric means, and how many lines that takes.
+/// The legend of colours with the geometric means, and its number of lines.
 fn legend(columns: &[CheckColumn]) -> (String, usize) {
     let labels = columns.iter().map(|column| {
         let mean = times(column.overall.geometric_mean);
@@ -147,7 +147,7 @@ fn legend(columns: &[CheckColumn]) -> (String, usize) {
     let mut text = String::new();
     let (mut x, mut y, mut lines) = (20.0, LEGEND, 1);
     for (color, label) in labels.chain([paper]) {
-        // Letters are about 7 wide.
+        // Letters are about 7 pixels wide.
         let width = 50.0 + 7.0 * label.len() as f64;
         if x > 20.0 && x + width > WIDTH {
             (x, y, lines) = (20.0, y + LEGEND_LINE, lines + 1);

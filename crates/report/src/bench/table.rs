@@ -1,9 +1,8 @@
-//! What `finishline bench` measured, in figures that are already computed. A report only formats
+//! The figures that `finishline bench` measured. They are already computed. A report only formats
 //! them.
 //!
-//! Times are in seconds and memory is in bytes. A [`Spread`] is over the rounds of one benchmark; a
-//! ratio is always taken within one round, so that a machine that is slow for a while does not
-//! distort it.
+//! Times are in seconds and memory is in bytes. A [`Spread`] covers the rounds of one benchmark.
+//! Ratios are taken within one round, so a machine that is slow for a while does not distort them.
 
 use finishline_answer::Verdict;
 use finishline_model::Passes;
@@ -16,30 +15,29 @@ pub struct Spread {
     pub greatest: f64,
 }
 
-/// The paper's table of slowdowns, and what else was measured with it.
+/// The paper's table of slowdowns, and the other measurements.
 #[derive(Clone, Debug, PartialEq)]
 pub struct BenchTable {
     /// `small`, `A`, `B` or `C`.
     pub size: &'static str,
     pub rounds: usize,
-    /// Whether Finishline itself was compiled with optimisation: without it, all times are too
-    /// long.
+    /// Whether Finishline itself was compiled with optimisation. Without it all times are too long.
     pub optimised: bool,
-    /// How many programs the suite has.
+    /// The number of programs in the suite.
     pub suite: usize,
-    /// The kinds of checks that were measured, a column each; with a breakdown, each pass alone is
-    /// one of them.
+    /// The kinds of checks that were measured, one a column. In a breakdown, each pass alone has a
+    /// column too.
     pub columns: Vec<CheckColumn>,
     pub programs: Vec<ProgramRow>,
-    /// Unchecked Fin beside the same algorithm in Rust.
+    /// Unchecked Fin compared with the same algorithm in Rust.
     pub rust: Vec<RustRow>,
-    /// What the measurements are held to.
+    /// The targets that the measurements are compared with.
     pub targets: Vec<Target>,
     /// Programs without a row, because something went wrong.
     pub failures: Vec<BenchFailure>,
 }
 
-/// A value with the program that has it.
+/// A value and the program that has it.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Worst {
     pub program: &'static str,
@@ -54,10 +52,10 @@ pub struct CheckColumn {
     /// The heading for people: `all checks`.
     pub title: String,
     pub passes: Passes,
-    /// Whether it is there to compare passes, and measured for a breakdown only.
+    /// Whether the column exists only to compare passes and is measured only for a breakdown.
     pub of_breakdown: bool,
     pub overall: Overall,
-    /// The same of the paper's figures for these programs, if it has them.
+    /// The same for the paper's figures of these programs, if it has them.
     pub paper: Option<Overall>,
 }
 
@@ -71,26 +69,27 @@ pub struct Overall {
 #[derive(Clone, Debug, PartialEq)]
 pub struct ProgramRow {
     pub program: &'static str,
-    /// Tasks created, `main` not counted.
+    /// Tasks created, without `main`.
     pub tasks: u64,
-    /// Shared accesses made; counted for a breakdown only.
+    /// Shared accesses made. Counted only for a breakdown.
     pub accesses: Option<u64>,
-    /// Without checks.
+    /// The cost without checks.
     pub baseline: Cost,
-    /// With checks, as many as there are columns.
+    /// The cost with checks, one entry for each column.
     pub checked: Vec<Checked>,
 }
 
-/// What one configuration of a program costs.
+/// The cost of one configuration of a program.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Cost {
     pub seconds: Spread,
-    /// The most memory resident while the program ran, beyond what the process had when it began;
-    /// the median.
+    /// The peak resident memory while the program ran, minus that at its start. The median of all
+    /// rounds.
     pub memory_bytes: u64,
-    /// From source text to machine code; the median.
+    /// The time from source text to machine code. The median of all rounds.
     pub compile_seconds: f64,
-    /// Of that, what the passes from IR to IR take, those for speed included; the median.
+    /// The part of that time in passes from IR to IR, including those for speed. The median of all
+    /// rounds.
     pub optimise_seconds: f64,
 }
 
@@ -98,29 +97,29 @@ pub struct Cost {
 pub struct Checked {
     pub cost: Cost,
     pub slowdown: Spread,
-    /// The paper's slowdown, at the paper's size, if it has one for these checks.
+    /// The paper's slowdown for these checks at the paper's size, if it has one.
     pub paper_slowdown: Option<f64>,
-    /// Of the memory, what the detector keeps about tasks.
+    /// The part of the memory that the detector keeps for tasks.
     pub task_bytes: u64,
-    /// The memory with checks over that without; none if the program uses too little for a ratio to
-    /// mean something.
+    /// The memory with checks divided by that without. None if the program uses too little memory
+    /// for a meaningful ratio.
     pub memory_ratio: Option<f64>,
     pub made: ChecksMade,
 }
 
-/// How many checks a run made.
+/// The number of checks in a run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
 pub struct ChecksMade {
     /// Checks of one location.
     pub single: u64,
-    /// Checks of many locations at once, and how many those were in all.
+    /// Checks of several locations at once, and the total number of these locations.
     pub ranges: u64,
     pub in_ranges: u64,
 }
 
 impl ChecksMade {
-    /// Of so many accesses, those that nothing checked. Negative if ranges had more locations than
-    /// there were accesses.
+    /// The number of accesses that nothing checked, out of `accesses`. Negative if ranges had more
+    /// locations than there were accesses.
     pub fn removed_of(self, accesses: u64) -> i64 {
         accesses
             .wrapping_sub(self.single)
@@ -134,16 +133,15 @@ pub struct RustRow {
     pub program: &'static str,
     pub fin_seconds: Spread,
     pub rust_seconds: Spread,
-    /// Fin over Rust.
+    /// The time of Fin divided by that of Rust.
     pub ratio: Spread,
 }
 
-/// How long proving takes: the table of a paper, for this prover.
+/// The time that proofs take: the table of a paper, for this prover.
 #[derive(Clone, Debug, PartialEq)]
 pub struct ProverTable {
     pub runs: usize,
-    /// Whether Finishline itself was compiled with optimisation: without it, all times are too
-    /// long.
+    /// Whether Finishline itself was compiled with optimisation. Without it all times are too long.
     pub optimised: bool,
     pub rows: Vec<ProverRow>,
     pub targets: Vec<Target>,
@@ -154,7 +152,7 @@ pub struct ProverTable {
 pub struct ProverRow {
     pub name: &'static str,
     pub program: &'static str,
-    /// Whether it is the whole program.
+    /// Whether the row is about the whole program.
     pub whole: bool,
     pub verdict: Verdict,
     pub accesses: usize,
@@ -164,7 +162,7 @@ pub struct ProverRow {
     pub paper_seconds: f64,
 }
 
-/// Something measured and the most that it should be.
+/// A measured value and its upper limit.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Target {
     /// The name in files: `slowdown_geometric_mean`.
@@ -173,7 +171,7 @@ pub struct Target {
     pub unit: Unit,
     pub limit: f64,
     pub measured: f64,
-    /// The program that decides, if it is one alone.
+    /// The program that decides, if a single one does.
     pub program: Option<&'static str>,
 }
 
@@ -203,7 +201,7 @@ pub struct BenchFailure {
 pub enum BenchFailureKind {
     /// A race was found in a program that has none.
     Race,
-    /// The program failed, or computed something else than it should.
+    /// The program failed or computed a wrong result.
     Failed,
 }
 

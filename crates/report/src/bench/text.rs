@@ -1,4 +1,4 @@
-//! The tables for a person at a terminal: slowdowns, memory, Fin beside Rust, targets.
+//! The tables for a person at a terminal: slowdowns, memory, Fin compared with Rust, targets.
 
 use super::grid::Grid;
 use super::{breakdown, bytes, grouped, judgement, quantity, seconds, times};
@@ -52,7 +52,7 @@ pub(super) fn render(table: &BenchTable) -> String {
     text
 }
 
-/// The columns that are not only there for a breakdown, with the figures of a program.
+/// The columns that are not only for a breakdown, with the figures of a program.
 fn plain<'t>(
     table: &'t BenchTable,
     row: &'t ProgramRow,
@@ -146,7 +146,7 @@ fn rust(table: &BenchTable) -> Grid {
     grid
 }
 
-/// What was measured beside what it should be.
+/// The measured values beside their targets.
 pub(super) fn targets(targets: &[Target]) -> Grid {
     let mut grid = Grid {
         flush_left: &[0, 2, 4],

@@ -1,6 +1,6 @@
-//! The checks of a program for scripts. `docs/checks.schema.json` is the contract and
-//! `docs/checks.md` explains it: a field is added, renamed or dropped there and here together, and
-//! in the CHANGELOG. Every field is always present.
+//! The checks of a program for scripts. `docs/checks.schema.json` defines the format and
+//! `docs/checks.md` explains it. Change fields there, here and in the CHANGELOG together. Every
+//! field is always present.
 
 use finishline_answer::explain::{ExplainedAccess, Explanation, Fate};
 use finishline_model::{Pass, Passes};

@@ -1,4 +1,4 @@
-//! An [`Explanation`] of a program's checks as text or JSON: one file each.
+//! An [`Explanation`] of a program's checks as text or JSON, with one file for each format.
 
 mod json;
 mod text;

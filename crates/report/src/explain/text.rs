@@ -1,11 +1,10 @@
 //! The source with its accesses marked, for a person who wants to know which of them still cost
 //! something.
 //!
-//! Below a line of the source, accesses with the same fate share a line of marks: `^^^^` where a
-//! run pays for checks, `----` where it does not, so that the two differ without colours too.
-//! Places that overlap, as in `A[B[i]]`, have lines of their own. The reasons stand once, at the
-//! end, with how many accesses each is about. Linear in the source, but for lines with very many
-//! fates.
+//! Accesses in the same line with the same fate share a line of marks below it: `^^^^` where a run
+//! pays for checks, `----` where it does not. So the two differ without colours too. Places that
+//! overlap, as in `A[B[i]]`, have lines of their own. The reasons stand once, at the end, each with
+//! its number of accesses. The cost is linear in the source, except for lines with very many fates.
 
 use crate::Style;
 use crate::page::{BOLD, DIM, FRAME, GREEN, Page, RED, YELLOW};
@@ -26,7 +25,7 @@ pub(super) fn render(explanation: &Explanation, style: Style) -> String {
     page.text
 }
 
-/// Spaces that a tab is shown as.
+/// The spaces that stand for a tab.
 const TAB: &str = "    ";
 
 fn listing(page: &mut Page, explanation: &Explanation) {
@@ -52,9 +51,9 @@ fn listing(page: &mut Page, explanation: &Explanation) {
 /// A line of the source as it is shown.
 struct Shown {
     text: String,
-    /// Where it starts in the source, in bytes.
+    /// The offset of its start in the source, in bytes.
     start: usize,
-    /// For each byte, and the end, the column where it is shown.
+    /// The column of each byte and of the end.
     columns: Vec<usize>,
 }
 
@@ -80,7 +79,7 @@ impl Shown {
         }
     }
 
-    /// The columns of a place, as far as it is on this line; one at least.
+    /// The columns of a place, as far as it is on this line. At least one.
     fn span(&self, access: &ExplainedAccess) -> Span {
         let column = |offset: u32| {
             let byte = (offset as usize).saturating_sub(self.start);
@@ -185,7 +184,7 @@ fn paint(fate: Fate) -> Paint {
     }
 }
 
-/// How many accesses have which fate, and the reasons.
+/// The number of accesses with each fate, and the reasons.
 fn summary(page: &mut Page, explanation: &Explanation) {
     let accesses = &explanation.accesses;
     let all = count(accesses.len() as u64, "shared access", "shared accesses");

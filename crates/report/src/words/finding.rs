@@ -1,4 +1,4 @@
-//! A pair of accesses in words: what they are, why nothing orders them, where the object is from.
+//! A pair of accesses in words: the accesses, why nothing orders them, the origin of the object.
 
 use super::{count, names, position, position_in, proof, task};
 use finishline_answer::finding::{
@@ -72,8 +72,8 @@ pub(crate) fn access(access: &FoundAccess) -> String {
     text
 }
 
-/// Which task made an access, or which instance of it a proof speaks of: `task main › async@9`,
-/// `at i = N`.
+/// The task that made an access, or the instance that a proof names: `task main › async@9`, `at i =
+/// N`.
 pub(crate) fn by(access: &FoundAccess) -> String {
     match &access.task {
         Some(task) => format!("task {}", task::task(task)),
@@ -81,7 +81,7 @@ pub(crate) fn by(access: &FoundAccess) -> String {
     }
 }
 
-/// Like [`by`] for both accesses of a pair, told apart by their numbers if need be.
+/// Like [`by`] for both accesses of a pair. Numbers tell them apart if necessary.
 pub(crate) fn by_both(finding: &Finding) -> [String; 2] {
     let (first, second) = (&finding.first, &finding.second);
     match (&first.task, &second.task) {
@@ -115,7 +115,7 @@ pub(crate) fn synchroniser(by: &Synchroniser) -> String {
     }
 }
 
-/// What keeps the two accesses from being a race, and where it comes from.
+/// What keeps the two accesses from racing, and its origin.
 pub(crate) fn ordered_by(by: &OrderedBy) -> String {
     let mut text = synchroniser(&by.synchroniser);
     text += match (by.excludes, by.synchroniser.kind) {
@@ -129,7 +129,7 @@ pub(crate) fn ordered_by(by: &OrderedBy) -> String {
     text
 }
 
-/// Where the object of a pair comes from; none if nothing is known about it, and in a proof.
+/// The origin of a pair's object. None if it is unknown, and in a proof.
 pub(crate) fn origin(finding: &Finding) -> Option<String> {
     match (&finding.location, &finding.allocated) {
         _ if finding.claim.is_some() => None,
@@ -143,7 +143,7 @@ pub(crate) fn origin(finding: &Finding) -> Option<String> {
     }
 }
 
-/// The object that a location is a part of, or the location itself.
+/// The object that contains a location, or the location itself.
 pub(crate) fn object(location: &Location) -> String {
     location
         .object()
@@ -182,7 +182,7 @@ fn object_origin(object: &Object) -> Option<String> {
     }
 }
 
-/// `also at B[1], B[2] (3 locations, 5 times)`; none for a pair seen once.
+/// `also at B[1], B[2] (3 locations, 5 times)`. None for a pair seen once.
 pub(crate) fn elsewhere(finding: &Finding, longest: usize) -> Option<String> {
     let seen = &finding.seen;
     if let Location::Bytes(Bytes { bytes, .. }) = &finding.location {
@@ -209,7 +209,7 @@ pub(crate) fn elsewhere(finding: &Finding, longest: usize) -> Option<String> {
     }
 }
 
-/// Why nothing orders the two accesses; none in a proof.
+/// Why nothing orders the two accesses. None in a proof.
 pub(crate) fn why(finding: &Finding) -> Option<String> {
     let why = finding.why.as_ref()?;
     Some(match &finding.first.machine {
@@ -218,7 +218,7 @@ pub(crate) fn why(finding: &Finding) -> Option<String> {
     })
 }
 
-/// ` at 9:13`, with the file if it is not that of the first access.
+/// ` at 9:13`, with the file if it differs from that of the first access.
 fn at(finding: &Finding, place: &Option<Place>) -> String {
     let file = finding.first.place().map_or("", |place| &place.file);
     let place = place.as_ref();
@@ -227,7 +227,7 @@ fn at(finding: &Finding, place: &Option<Place>) -> String {
     })
 }
 
-/// Which task was spawned too freely, and which join comes too late.
+/// The task that nothing waits for in time, and the join that comes too late.
 fn why_in_fin(finding: &Finding, why: &WhyParallel) -> String {
     let spawned = format!(
         "{} was spawned{}",
@@ -248,8 +248,8 @@ fn why_in_fin(finding: &Finding, why: &WhyParallel) -> String {
     format!("{spawned}; the first join that waits for it is {article}{construct}{at}, after (2)")
 }
 
-/// The task that runs beside the second access. Its captures are told only where its label alone
-/// would be ambiguous: when another creation on either access's path has the same one.
+/// The task that runs parallel to the second access. Its captures are given only if its label is
+/// ambiguous, because another creation on either path has the same label.
 fn culprit(finding: &Finding, why: &WhyParallel) -> String {
     let Some(step) = why.task.steps.last() else {
         return "main".to_owned();

@@ -1,9 +1,9 @@
-//! The phrases that more than one format prints, so that they never drift apart.
+//! The phrases that more than one format prints, so that they never differ.
 //!
-//! This file speaks of whole answers, [`finding`] of pairs of accesses, [`task`] of tasks and
-//! stacks, [`proof`] of what only a proof says. Everything returned may contain the user's text as
-//! it is: escaping is the format's duty, with [`printable`] for what a person looks at. Sentences
-//! about verdicts and guarantees are not written here but in `finishline_answer::verdict`.
+//! This file has phrases about whole answers, [`finding`] about pairs of accesses, [`task`] about
+//! tasks and stacks, [`proof`] about proofs. All results may contain unescaped text of the user.
+//! The format must escape it, with [`printable`] for text that a person reads. The sentences about
+//! verdicts and guarantees are in `finishline_answer::verdict`.
 
 pub(crate) mod finding;
 pub(crate) mod proof;
@@ -18,7 +18,7 @@ use finishline_answer::verdict::{Extent, Verdict};
 use finishline_answer::{location, shell_word};
 use finishline_model::kinds::WaitKind;
 
-/// Operations that are not seen, listed before the rest is counted.
+/// The most unseen operations that are listed. The rest is counted.
 const MOST_UNSEEN: usize = 8;
 
 /// `fig2.fin:10:17`.
@@ -26,7 +26,7 @@ pub(crate) fn position(place: &Place) -> String {
     format!("{}:{}:{}", place.file, place.line, place.column)
 }
 
-/// `10:17`, with the file only if it is another one.
+/// `10:17`, with the file only if it differs from `file`.
 pub(crate) fn position_in(place: &Place, file: &str) -> String {
     if place.file == file {
         format!("{}:{}", place.line, place.column)
@@ -35,7 +35,7 @@ pub(crate) fn position_in(place: &Place, file: &str) -> String {
     }
 }
 
-/// `B[0], B[1], … and 7 more`: at most `longest` of them.
+/// `B[0], B[1], … and 7 more`, with at most `longest` names.
 pub(crate) fn names(names: &Names, longest: usize) -> String {
     let shown: Vec<String> = (names.shown.iter().take(longest))
         .map(ToString::to_string)
@@ -49,7 +49,7 @@ pub(crate) fn names(names: &Names, longest: usize) -> String {
     text
 }
 
-/// `and 3 more distinct pairs`, for what is neither shown nor suppressed.
+/// `and 3 more distinct pairs`, for pairs that are neither shown nor suppressed.
 pub(crate) fn more(answer: &Answer, shown: usize) -> Option<String> {
     let told = answer.suppressed_count() + shown as u64;
     let more = answer.distinct.saturating_sub(told);
@@ -57,7 +57,7 @@ pub(crate) fn more(answer: &Answer, shown: usize) -> Option<String> {
     (more > 0).then(|| format!("and {}", pairs()))
 }
 
-/// How many pairs were left out at the user's wish; none if there were none.
+/// The number of pairs that the user suppressed. None if there were none.
 pub(crate) fn suppressed(answer: &Answer) -> Option<String> {
     let file = &answer.suppressed.as_ref()?.file;
     let number = answer.suppressed_count();
@@ -84,14 +84,14 @@ pub(crate) fn verdict(answer: &Answer) -> String {
     }
 }
 
-/// The range that belongs to the verdict. A race is one for some input, so only `proved` has a
+/// The range that belongs to the verdict. A race exists for some input, so only `proved` has a
 /// range.
 pub(crate) fn stated_range(answer: &Answer) -> Option<String> {
     let range = proof::range(answer.proof()?);
     range.filter(|_| answer.verdict == Verdict::Proved)
 }
 
-/// What the verdict says.
+/// The meaning of the verdict.
 pub(crate) fn meaning(answer: &Answer) -> &'static str {
     let verdict = answer.verdict;
     match &answer.about {
@@ -104,7 +104,7 @@ pub(crate) fn meaning(answer: &Answer) -> &'static str {
     }
 }
 
-/// That the program failed, for a verdict that does not say so.
+/// Whether the program failed and the verdict does not say so.
 pub(crate) fn failed_too(answer: &Answer) -> bool {
     let says_so = match &answer.about {
         About::Check(_) | About::Proof(_) => answer.verdict == Verdict::Trap,
@@ -113,8 +113,8 @@ pub(crate) fn failed_too(answer: &Answer) -> bool {
     answer.failure.is_some() && !says_so
 }
 
-/// What the answer covers. A detector's sentence is about a whole run: of a program that failed
-/// only a part was seen, and an unknown answer guarantees nothing.
+/// What the answer covers. A detector's sentence is about a whole run. Of a failed program only a
+/// part was seen, and an unknown answer guarantees nothing.
 pub(crate) fn guarantee(answer: &Answer) -> String {
     match &answer.about {
         About::Proof(proof) => proof::guarantee(answer.verdict, proof),
@@ -152,7 +152,7 @@ pub(crate) fn stronger(answer: &Answer) -> Option<String> {
         About::Process(process) => {
             let limit = process.because?;
             let asked = (answer.findings.iter()).any(|finding| finding.rule != Rule::Race);
-            // If there are races, nothing else is worth establishing, except that they are some.
+            // If there are races, only one question is left: whether unseen operations order them.
             let is_worth_it = limit == Limit::Unseen || (answer.verdict != Verdict::Race && !asked);
             is_worth_it.then(|| limit.stronger().to_owned())
         }
@@ -160,7 +160,7 @@ pub(crate) fn stronger(answer: &Answer) -> Option<String> {
     }
 }
 
-/// `index 5 is out of bounds (out-of-bounds)`; a process has no kinds of failures.
+/// `index 5 is out of bounds (out-of-bounds)`. Failures of processes have no kind.
 pub(crate) fn failure(failure: &Failure) -> String {
     match &failure.at {
         Some(_) => format!("{} ({})", failure.message, failure.kind),
@@ -168,7 +168,7 @@ pub(crate) fn failure(failure: &Failure) -> String {
     }
 }
 
-/// What was counted.
+/// The counts of a run.
 pub(crate) fn statistics(answer: &Answer) -> String {
     match &answer.about {
         About::Check(check) => {
@@ -197,8 +197,8 @@ pub(crate) fn statistics(answer: &Answer) -> String {
     }
 }
 
-/// What was asked, as one would type it in a shell: the program and its arguments, or the command
-/// for one test.
+/// The question as one would type it in a shell: the program and its arguments, or the command for
+/// one test.
 pub(crate) fn command(answer: &Answer) -> String {
     if let Some(Process { test, replay, .. }) = answer.process()
         && test.is_some()
@@ -243,7 +243,7 @@ pub(crate) fn unseen(atomic: &UnseenAtomic) -> String {
     }
 }
 
-/// The operations that are not seen, the first ones in full; none if there are none.
+/// The unseen operations, the first ones in full. None if there are none.
 pub(crate) fn all_unseen<'r>(processes: impl Iterator<Item = &'r Process>) -> Option<String> {
     let mut told: Vec<String> = Vec::new();
     for atomic in processes.flat_map(|process| &process.unseen).map(unseen) {
@@ -292,9 +292,8 @@ pub(crate) fn process_name(answer: &Answer) -> &str {
     test.unwrap_or(&answer.program)
 }
 
-/// The text with everything that does not show as itself escaped: control characters, which could
-/// drive a terminal, and invisible or direction-changing ones, which could make a report look like
-/// another.
+/// The text with everything escaped that does not show as itself. Control characters could drive a
+/// terminal. Invisible or direction-changing characters could make a report look like another.
 pub(crate) fn printable(text: &str) -> String {
     let mut shown = String::with_capacity(text.len());
     for c in text.chars() {

@@ -1,4 +1,4 @@
-//! What only a proof says, in words.
+//! Phrases that only proofs have.
 
 use super::count;
 use finishline_answer::claim::{Benign, Confirmation, Witness};
@@ -7,7 +7,7 @@ use finishline_answer::shell_word;
 use finishline_answer::verdict::{PROOF_GUARANTEE, Verdict};
 use std::fmt::Display;
 
-/// `, for N ≥ 1`; empty for a condition that always holds.
+/// `, for N ≥ 1`. Empty for a condition that always holds.
 pub(crate) fn for_which(condition: &str) -> String {
     match when(condition).as_str() {
         "" => String::new(),
@@ -15,7 +15,7 @@ pub(crate) fn for_which(condition: &str) -> String {
     }
 }
 
-/// `for k ≤ N`; empty for a condition that always holds.
+/// `for k ≤ N`. Empty for a condition that always holds.
 pub(crate) fn when(condition: &str) -> String {
     match condition {
         "" => String::new(),
@@ -23,16 +23,16 @@ pub(crate) fn when(condition: &str) -> String {
     }
 }
 
-/// That not all reads could be followed.
+/// Not all reads could be followed.
 pub(crate) const CUT_SHORT: &str =
     "the time allowed was over before all reads were followed; `--timeout` gives more";
 
-/// What a harmless race is.
+/// The kind of a harmless race.
 pub(crate) fn benign(benign: Benign) -> String {
     format!("{}; a race all the same", benign.meaning())
 }
 
-/// `at i = N, j = 2`; empty outside of all loops, and for counters that are only named.
+/// `at i = N, j = 2`. Empty outside of all loops, and for counters without values.
 pub(crate) fn instance(counters: &[(String, impl Display)]) -> String {
     match equations(counters).as_str() {
         "" => String::new(),
@@ -40,8 +40,8 @@ pub(crate) fn instance(counters: &[(String, impl Display)]) -> String {
     }
 }
 
-/// `i = k, j' = j + 1`: a formula speaks of the other access, so a counter that both have needs two
-/// names. That something is itself goes without saying.
+/// `i = k, j' = j + 1`. A formula is about the other access, so a counter that both have needs two
+/// names. Equations of a counter with itself are left out.
 fn equations(values: &[(String, impl Display)]) -> String {
     let told = values.iter().map(|(name, value)| (name, value.to_string()));
     (told.filter(|(name, value)| *name != value))
@@ -59,7 +59,7 @@ fn mentions(formula: &str, name: &str) -> bool {
     words.any(|word| word.trim_start_matches(|it: char| it.is_ascii_digit()) == name)
 }
 
-/// What a case is called.
+/// The name for a kind of case.
 pub(crate) fn kind_of_case(witness: &Witness) -> &'static str {
     match witness.smallest {
         true => "smallest case",
@@ -84,7 +84,7 @@ pub(crate) fn case(proof: &Proof, witness: &Witness) -> String {
     text
 }
 
-/// What a run with the arguments of a case says to it.
+/// The result of a run with the arguments of a case.
 pub(crate) fn confirmation(confirmation: &Confirmation) -> String {
     match confirmation {
         Confirmation::NotRun => "no run was made to confirm it".to_owned(),
@@ -140,7 +140,7 @@ pub(crate) fn remark(remark: &Remark) -> String {
     )
 }
 
-/// `for n from -4 to 4 and m at most 9`; none for an answer about every input.
+/// `for n from -4 to 4 and m at most 9`. None for an answer about every input.
 pub(crate) fn range(proof: &Proof) -> Option<String> {
     let bounds = proof.range.iter().filter_map(|bound| {
         let name = &bound.parameter;

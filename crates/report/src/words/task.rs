@@ -5,15 +5,15 @@ use finishline_answer::location::{counted, shortened};
 use finishline_answer::task::{Created, Creation, Frame, Origin, Part, Stack, Step, Task};
 use std::collections::BTreeSet;
 
-/// A task path longer than this is shortened in the middle: a deep recursion has thousands.
+/// The longest task path before its middle is left out. A deep recursion has thousands of steps.
 const LONGEST_PATH: usize = 9;
 const PATH_HEAD: usize = 2;
 const PATH_TAIL: usize = 6;
 
-/// Halves of one step listed before the list is cut in the middle.
+/// The most halves listed for one step before the middle is left out.
 const MOST_HALVES: usize = 8;
 
-/// One step of a task path as it is shown, or how many were left out.
+/// One step of a task path as shown, or the number of steps left out.
 pub(crate) enum Shown {
     /// `depth` counts from 0 below `main`.
     Step {
@@ -23,7 +23,7 @@ pub(crate) enum Shown {
     Skipped(usize),
 }
 
-/// The steps from `main` to a task, long paths shortened in the middle.
+/// The steps from `main` to a task. Long paths are shortened in the middle.
 pub(crate) fn steps(task: &Task) -> Vec<Shown> {
     let steps = &task.steps;
     let shown = |depth: usize| Shown::Step {
@@ -80,7 +80,7 @@ fn step(step: &Step, next: Option<&Step>) -> String {
     }
 }
 
-/// `async@9`, and its index if only that tells it apart.
+/// `async@9`, with its index if only the index tells it apart.
 pub(crate) fn label(step: &Step) -> String {
     let (operation, line) = (&step.operation, step.line());
     match &step.created {
@@ -91,7 +91,7 @@ pub(crate) fn label(step: &Step) -> String {
     }
 }
 
-/// ` (i = 0, j = 1)`; empty if the next step of the path repeats them all, or there are none.
+/// ` (i = 0, j = 1)`. Empty if there are none or the next step of the path repeats them all.
 pub(crate) fn captures(creation: &Creation, next: Option<&Step>) -> String {
     let repeated = |capture| match next.map(|next| &next.created) {
         Some(Created::One(next)) => next.captures.contains(capture),
@@ -140,8 +140,8 @@ pub(crate) fn frame(frame: &Frame) -> String {
     }
 }
 
-/// The frames of a stack as a user wants them: each of the user's and of other packages, and the
-/// innermost. What rayon, std and the system add in between is one line.
+/// The frames of a stack that a user needs: those of the user's code and of other packages, and the
+/// innermost. Frames of rayon, std and the system in between become one line.
 pub(crate) fn stack(stack: &Stack) -> Vec<String> {
     let folds = |index: usize| {
         let origin = &stack.frames[index].origin;

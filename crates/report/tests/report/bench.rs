@@ -72,8 +72,7 @@ fn row(program: &'static str, slowdown: f64, memory_ratio: Option<f64>) -> Progr
     }
 }
 
-/// The same table with another column, of which the paper says nothing, and with all accesses
-/// counted.
+/// The same table with another column that the paper does not have, and with all accesses counted.
 fn breakdown() -> BenchTable {
     let mut table = table();
     table.columns.insert(
@@ -99,7 +98,7 @@ fn breakdown() -> BenchTable {
     table
 }
 
-/// The same table with what proofs bring, of which the paper has nothing.
+/// The same table with a column for proofs, which the paper does not have.
 fn with_proofs() -> BenchTable {
     let mut table = table();
     table.columns.push(CheckColumn {
@@ -197,7 +196,7 @@ fn table() -> BenchTable {
     }
 }
 
-/// The line that begins with these words, its blanks made single.
+/// The line that begins with these words, with single blanks.
 fn line(text: &str, beginning: &str) -> String {
     let found = text.lines().find(|line| line.starts_with(beginning));
     let found = found.unwrap_or_else(|| panic!("no line {beginning}\n{text}"));
@@ -265,7 +264,7 @@ fn proofs_have_a_column_beside_the_papers() {
         assert_eq!(found, bars, "{class}");
         assert!(svg.contains(&format!("\n.{class} {{ fill:")), "{class}");
     }
-    // The means stand in the legend in full, as they do without the column.
+    // The legend has the means in full, as without the column.
     assert!(svg.contains("with proofs, geometric mean 1.03x"), "{svg}");
 }
 
@@ -451,7 +450,7 @@ fn every_name_in_the_files_is_documented() {
 #[test]
 fn a_breakdown_has_tables_of_its_own() {
     let text = render(&breakdown(), Format::Text);
-    // The first table is that without a breakdown.
+    // The first table is the same as without a breakdown.
     assert_eq!(
         line(&text, "crypt"),
         line(&render(&table(), Format::Text), "crypt")
@@ -491,7 +490,7 @@ fn the_files_have_the_counts_of_a_breakdown() {
     let svg = render(&breakdown(), Format::Svg);
     assert_eq!(svg.matches("class=\"bar read-only\"").count(), 2);
     assert_eq!(svg.matches("class=\"bar ").count(), 6);
-    // The legend's, and one for each figure that the paper has.
+    // One mark in the legend, and one for each figure of the paper.
     assert_eq!(svg.matches("class=\"paper\"").count(), 1 + 4);
 }
 
@@ -566,7 +565,7 @@ fn the_scale_of_the_chart_is_logarithmic() {
         let mark = format!("data-program=\"{program}\"");
         attribute(&svg, ["class=\"bar ", &mark], "width")
     };
-    // 4 = 2², so the bar from 1 to it is twice as long.
+    // 4 = 2², so its bar is twice as long as that of 2.
     assert!((width("sor") - 2.0 * width("crypt")).abs() < 0.3);
 }
 

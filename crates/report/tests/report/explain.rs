@@ -1,5 +1,5 @@
-//! Explanations of checks made by hand: the text as people see it, the JSON against its schema, and
-//! the page about both.
+//! Explanations of checks made by hand: the text, the JSON against its schema, and the page of the
+//! guide about both.
 
 use crate::{assert_valid, validator};
 use finishline_answer::explain::{ExplainedAccess, Explanation, Fate};
@@ -43,7 +43,7 @@ fn main(n: int) {
 fn forgotten() { limit = 0; }
 ";
 
-/// The accesses of a line whose text is this, from left to right.
+/// Adds accesses to the line with this text, from left to right.
 struct Line<'a>(&'a mut Explanation, &'static str);
 
 impl Line<'_> {
@@ -51,7 +51,7 @@ impl Line<'_> {
         let Line(explanation, line) = &self;
         let start = explanation.source.find(line).expect("the line is there");
         let at = match kind {
-            // What is written stands first, what is read last.
+            // The written place comes first, the read place last.
             AccessKind::Write => line.find(place),
             AccessKind::Read => line.rfind(place),
         };
@@ -136,7 +136,7 @@ fn example() -> Explanation {
     example
 }
 
-/// Whatever can be said of an access, in a program that is not nice to terminals.
+/// Everything that can be said of an access, in a program with text that is hostile to terminals.
 fn hostile() -> Explanation {
     use AccessKind::{Read, Write};
     let mut hostile = Explanation {

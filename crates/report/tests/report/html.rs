@@ -1,4 +1,4 @@
-//! The HTML report: self-contained, well-formed, and nothing of the user's text is markup.
+//! The HTML report is self-contained and well-formed, and no user text becomes markup.
 
 use crate::{render, summaries};
 use finishline_answer::Answer;
@@ -79,7 +79,7 @@ fn a_page_has_verdict_accesses_paths_and_reason() {
 #[test]
 fn common_ancestors_are_told_apart_from_the_fork() {
     let mut summary = summaries::deep();
-    // The paths are main.0.1.… both; let them part below the third creation.
+    // Both paths are main.0.1.…. Let them part below the third creation.
     let task = summary.findings[0].second.task.as_mut().expect("a task");
     let Created::One(creation) = &mut task.steps[3].created else {
         panic!("a task of Fin");
@@ -117,7 +117,7 @@ fn suppressed_races_are_counted_and_not_shown() {
     assert!(!page.contains("class=\"accesses\""));
 }
 
-/// The source of the paper's second figure, as far as the accesses go.
+/// The source of the paper's second figure, as far as its accesses.
 const FIG2: &str = "fn main(size: int) {
     let A = new int[size + 2];
 
@@ -153,7 +153,7 @@ fn an_access_is_marked_in_the_lines_around_it() {
 </pre>";
     assert!(page.contains(expected), "{page}");
     assert_eq!(page.matches("class=\"hit\"").count(), 2);
-    // A place that the file does not have is not made up.
+    // A place that the file does not have is not invented.
     answer.lines = SourceLines::of_file("fig2.fin", "one line");
     assert!(!self::page(&answer).contains("excerpt\">"));
 }

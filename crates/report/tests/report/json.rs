@@ -62,7 +62,7 @@ fn the_schema_knows_exactly_the_words_of_the_model() {
 /// A change of one object somewhere inside a report.
 pub(crate) type Damage = fn(&mut serde_json::Map<String, Value>, &str);
 
-/// What no report may be like.
+/// Changes that no report may have.
 pub(crate) const DAMAGES: [(&str, Damage); 3] = [
     ("missing", |object, field| {
         object.remove(field);
@@ -75,8 +75,8 @@ pub(crate) const DAMAGES: [(&str, Damage); 3] = [
     }),
 ];
 
-/// Applies `damage` to each object of a report in turn, for each of its fields, and returns the
-/// damaged reports.
+/// Applies `damage` to each object of a report in turn, for each of its fields. Returns the damaged
+/// reports.
 pub(crate) fn damaged(report: &Value, damage: Damage) -> Vec<(String, Value)> {
     let mut places = Vec::new();
     objects(report, String::new(), &mut places);
@@ -293,7 +293,7 @@ fn the_guide_explains_every_field_and_the_schema_describes_it() {
             .filter(|_| fields.contains_key("required"))
         {
             for (name, property) in properties {
-                // In a condition a property is only constrained.
+                // A condition only constrains a property.
                 if schema.get("type").is_some() {
                     assert!(
                         GUIDE.contains(&format!("`{name}`")),

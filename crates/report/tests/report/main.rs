@@ -30,7 +30,7 @@ fn render_json(summary: &Answer, format: Format) -> serde_json::Value {
     serde_json::from_str(&text).expect("well-formed JSON")
 }
 
-/// A validator for a schema that must itself be one.
+/// A validator for a schema. The schema itself must be valid.
 fn validator(schema: &str) -> jsonschema::Validator {
     let schema = serde_json::from_str(schema).expect("the schema is JSON");
     jsonschema::draft202012::meta::validate(&schema).expect("the schema is a 2020-12 schema");

@@ -1,5 +1,5 @@
 //! Reports of native runs: snapshots of the text, JSON against its schema, SARIF against the rules
-//! of the part that is used.
+//! for the part in use.
 
 use crate::json::{DAMAGES, SCHEMA, damaged};
 use crate::sarif::{self, list};
@@ -114,7 +114,7 @@ fn every_kind_of_run_has_its_exit_status() {
     assert_eq!(exit_status(&unlisted), 66);
 }
 
-/// Its own exit status is that of a program about which there is nothing else to say.
+/// The program's own exit status is used if there is nothing else to report.
 #[test]
 fn a_program_keeps_its_own_exit_status() {
     use native_runs::{certified, failed, idle, racy};

@@ -68,7 +68,7 @@ pub(crate) fn certified() -> Answer {
     }
 }
 
-/// What only a process has.
+/// The fields that only a process has.
 pub(crate) fn process(answer: &mut Answer) -> &mut Process {
     match &mut answer.about {
         About::Process(process) => process,
@@ -76,7 +76,7 @@ pub(crate) fn process(answer: &mut Answer) -> &mut Process {
     }
 }
 
-/// The answer with another verdict, and a change of what only a process has.
+/// The answer with another verdict, and a change to the fields that only a process has.
 fn judged(mut answer: Answer, verdict: Verdict, change: impl FnOnce(&mut Process)) -> Answer {
     answer.verdict = verdict;
     change(process(&mut answer));
@@ -227,7 +227,7 @@ pub(crate) fn scope() -> Answer {
     run
 }
 
-/// What `--determinacy` adds: no race, but an order that is up to the schedule.
+/// The addition of `--determinacy`: no race, but an order that depends on the schedule.
 pub(crate) fn determinacy() -> Answer {
     let mutex = Synchroniser {
         kind: SynchroniserKind::Lock,
@@ -330,8 +330,8 @@ pub(crate) fn threads() -> Answer {
     })
 }
 
-/// Operations of the user, of inline assembly, and of one that debug information does not tell the
-/// place of.
+/// Unseen operations in user code, in inline assembly, and at a place that debug information does
+/// not have.
 pub(crate) fn unseen() -> Answer {
     unseen_in(certified(), Verdict::Observed)
 }
@@ -455,7 +455,7 @@ pub(crate) fn nameless() -> Answer {
     }])
 }
 
-/// Names and sources that try to be something else, and a path that is very long.
+/// Hostile names and sources, and a very long path.
 pub(crate) fn hostile() -> Answer {
     let evil = || Place {
         file: EVIL.to_owned(),
@@ -511,7 +511,7 @@ pub(crate) fn hostile() -> Answer {
     run
 }
 
-/// The tests of a crate: of each kind one.
+/// The tests of a crate, one of each kind.
 pub(crate) fn suite() -> Suite {
     let named = |name: &str, mut run: Answer| {
         process(&mut run).test = Some(format!("tests::{name}"));

@@ -1,5 +1,5 @@
-//! Reports of proofs: snapshots of the text, JSON against its schema, SARIF against the rules of
-//! the part that is used, and the chapter of the book against the words.
+//! Reports of proofs: snapshots of the text, JSON against its schema, SARIF against the rules for
+//! the part in use, and the page of the guide against the words.
 
 use crate::json::{DAMAGES, SCHEMA, damaged, words};
 use crate::sarif::{self, list};
@@ -88,7 +88,7 @@ fn a_range_is_part_of_the_verdict_everywhere() {
     assert_eq!(report_of(Format::Json)["meaning"], meaning);
     let log = report_of(Format::Sarif);
     assert_eq!(log["runs"][0]["properties"]["range"], bounds);
-    // Of an undecided program nothing is known in any range.
+    // For an undecided program nothing is known in any range.
     let mut undecided = proofs::unknown();
     proofs::part(&mut undecided).range = proof.proof().expect("a proof").range.clone();
     assert!(text(&undecided).contains("\nunknown: "));

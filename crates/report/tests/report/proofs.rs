@@ -16,7 +16,7 @@ use finishline_model::AccessId;
 use finishline_model::kinds::NativeAccessKind as AccessKind;
 use std::time::Duration;
 
-/// Every proof with the name of its snapshot and the exit status that belongs to it.
+/// Every proof with the name of its snapshot and its exit status.
 pub(crate) fn all() -> Vec<(&'static str, Answer, u8)> {
     vec![
         ("proof-proved", proved(), 0),
@@ -72,7 +72,7 @@ fn proof(verdict: Verdict, kernels: Vec<Kernel>) -> Answer {
     }
 }
 
-/// What only a proof has.
+/// The fields that only a proof has.
 pub(crate) fn part(answer: &mut Answer) -> &mut Proof {
     match &mut answer.about {
         About::Proof(proof) => proof,
@@ -218,7 +218,7 @@ pub(crate) fn ranged_race() -> Answer {
     ranged
 }
 
-/// Of two globals, in no loop, without parameters, nothing run.
+/// Races on two globals, outside of loops, without parameters, not run.
 pub(crate) fn benign() -> Answer {
     let plain = |line| FoundAccess {
         instance: Vec::new(),
@@ -267,7 +267,7 @@ fn reason(kind: ReasonKind, line: u32) -> Reason {
     }
 }
 
-/// Every reason there is.
+/// Every kind of reason.
 pub(crate) fn unknown() -> Answer {
     let mut unknown = kernel("sync scope", 4, Verdict::Unknown);
     unknown.reasons = (ReasonKind::ALL.into_iter().zip(10..))
@@ -277,7 +277,8 @@ pub(crate) fn unknown() -> Answer {
     proof(Verdict::Unknown, vec![unknown])
 }
 
-/// One kernel proved, the other with more reasons than text lists, and more remarks than that.
+/// One kernel is proved. The other has more reasons than text lists. There are more remarks than
+/// text lists.
 pub(crate) fn partly() -> Answer {
     let mut undecided = kernel("forall", 30, Verdict::Unknown);
     undecided.reasons = (0..14)
@@ -307,7 +308,7 @@ pub(crate) fn refuted(confirmation: Confirmation) -> Answer {
     refuted
 }
 
-/// More races than a report is to have.
+/// More races than a report lists.
 pub(crate) fn many() -> Answer {
     let mut many = racy();
     part(&mut many).kernels[1].verdict = Verdict::Race;
@@ -316,7 +317,7 @@ pub(crate) fn many() -> Answer {
     with_races(many, races)
 }
 
-/// Everything that is the user's text is not nice to readers.
+/// All user text is hostile to readers.
 fn hostile() -> Answer {
     let mut hostile = racy();
     hostile.program = EVIL.to_owned();

@@ -1,5 +1,5 @@
-//! The SARIF report against the rules of SARIF 2.1.0 for the part that is used, written down as a
-//! strict schema beside this file, and the rules a schema can't express.
+//! The SARIF report against the rules of SARIF 2.1.0 for the part in use. A strict schema beside
+//! this file has most rules. Rules that a schema can't express are tested here.
 
 use crate::{assert_valid, render_json, summaries, validator};
 use finishline_answer::{Answer, exit_status};

@@ -46,7 +46,7 @@ pub(crate) fn racy() -> Answer {
     with(answer, |check| check.racing_locations = names(&["B[0]"], 1))
 }
 
-/// The answer with a change of what only checks have.
+/// The answer with a change to the fields that only checks have.
 fn with(mut answer: Answer, change: impl FnOnce(&mut Check)) -> Answer {
     let About::Check(check) = &mut answer.about else {
         panic!("the answer to a check");
@@ -120,7 +120,7 @@ pub(crate) fn failed() -> Answer {
     }
 }
 
-/// The race's task was not joined any more: the program failed first.
+/// The program failed before a join waited for the race's task.
 pub(crate) fn race_then_failed() -> Answer {
     let mut race = fig2_race();
     race.why.as_mut().expect("a reason").join = None;

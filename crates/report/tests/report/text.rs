@@ -1,4 +1,4 @@
-//! The text report: snapshots, and the rules that hold for every one of them.
+//! The text report: snapshots, and rules for all of them.
 
 use crate::{render, summaries};
 use finishline_answer::answer::{About, Answer};
@@ -148,7 +148,7 @@ fn every_report_closes_with_verdict_and_guarantee() {
     }
 }
 
-/// Hanging lines joined to the line they continue.
+/// Joins continuation lines to the line they continue.
 fn unfolded(text: &str) -> String {
     let mut flowing = String::new();
     for line in text.lines() {

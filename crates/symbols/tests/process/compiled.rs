@@ -14,7 +14,7 @@ const SOURCES: [(&str, &str); 3] = [
     ("hist", include_str!("programs/hist.rs.txt")),
 ];
 
-/// A way to compile, by what matters to debug information.
+/// A way to compile that affects debug information.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) struct Way {
     pub(crate) optimised: bool,
@@ -51,10 +51,10 @@ pub(crate) const WAYS: [Way; 5] = [
     },
 ];
 
-/// The way that tells lines but not the paths of inlined functions.
+/// The way whose debug information has lines but not the paths of inlined functions.
 pub(crate) const LINE_TABLES: usize = 4;
 
-/// The findings of a run of the program compiled in one of the ways; compiled and run once.
+/// The findings of a run of the program compiled in this way. It is compiled and run once.
 pub(crate) fn findings(way: usize) -> &'static Findings {
     static RUNS: [OnceLock<Findings>; WAYS.len()] = [const { OnceLock::new() }; WAYS.len()];
     RUNS[way].get_or_init(|| compiled_and_run(WAYS[way]))
@@ -83,7 +83,7 @@ fn compiled_and_run(way: Way) -> Findings {
         });
         rustc.arg(format!("-Cdebuginfo={}", way.debug));
         rustc.arg(format!("-Csymbol-mangling-version={}", way.mangling));
-        // The older scheme may only be asked for with the unstable options on.
+        // The older scheme needs the unstable options.
         run(rustc.arg("-Zunstable-options").env("RUSTC_BOOTSTRAP", "1"));
     }
     let file = folder.join("findings.json");
@@ -99,7 +99,7 @@ fn run(command: &mut Command) {
     assert!(output.status.success(), "{command:?}: {errors}");
 }
 
-/// What is told of each way's run, but for [`LINE_TABLES`].
+/// The answer about the run of each way except [`LINE_TABLES`].
 pub(crate) fn symbolised() -> Vec<(Way, Answer)> {
     let told = |(number, way)| (way, symbolise(findings(number), &Question::default()));
     let ways = WAYS.into_iter().enumerate();
@@ -120,7 +120,7 @@ pub(crate) fn pair(run: &Answer, number: usize) -> &Finding {
     &run.findings[number]
 }
 
-/// What the bytes of a pair are a part of.
+/// The object that the bytes of a pair belong to.
 pub(crate) fn object(run: &Answer, number: usize) -> &Object {
     match &pair(run, number).location {
         Location::Bytes(bytes) => &bytes.object,

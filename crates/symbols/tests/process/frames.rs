@@ -44,7 +44,7 @@ fn an_access_is_told_by_the_users_line_and_all_frames_around_it() {
             (line("for_each"), true),
             "{way:?}"
         );
-        // What lies between is rayon's, and std's where rayon calls it.
+        // The frames in between are rayon's, and std's where rayon calls it.
         assert!(
             frames[2..fill]
                 .iter()
@@ -57,7 +57,7 @@ fn an_access_is_told_by_the_users_line_and_all_frames_around_it() {
                 .contains("plumbing::bridge_producer_consumer")),
             "{functions:#?}"
         );
-        // `bump` is inlined whatever the way.
+        // `bump` is inlined in every way.
         assert!(frames[0].inlined && !frames[fill].inlined, "{way:?}");
         assert!(
             functions.iter().all(|name| !name.contains("17h")),

@@ -1,5 +1,5 @@
-//! Findings of real processes: small programs are compiled with real debug information, write
-//! findings with real addresses of theirs, and the report is compared with what their source says.
+//! Findings of real processes. Small programs are compiled with real debug information and write
+//! findings with their real addresses. The report is compared with their source.
 
 mod compiled;
 mod frames;

@@ -1,4 +1,4 @@
-//! What a program says about itself: `//@` directives and `//~` marks, as `programs/rust/README.md`
+//! A program's claims about itself: `//@` directives and `//~` marks. `programs/rust/README.md`
 //! explains them.
 
 use std::collections::BTreeSet;
@@ -23,7 +23,7 @@ pub(crate) struct Site {
     pub(crate) kind: String,
 }
 
-/// What is claimed of lines.
+/// The claims about lines.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Marks {
     pub(crate) required: BTreeSet<Site>,
@@ -35,7 +35,7 @@ pub(crate) struct Marks {
 }
 
 impl Claims {
-    /// Those of a program: all that its file says.
+    /// The claims of a program: all in its file.
     pub(crate) fn of_program(source: &str) -> Result<Claims, String> {
         let mut claims = Claims::default();
         for directive in source.lines().filter_map(directive) {
@@ -44,7 +44,7 @@ impl Claims {
         claims.checked()
     }
 
-    /// Those of the tests in a file, each with the name of its function.
+    /// The claims of the tests in a file, each with the name of its function.
     pub(crate) fn of_tests(source: &str) -> Result<Vec<(String, Claims)>, String> {
         let mut tests = Vec::new();
         let mut claims = Claims::default();

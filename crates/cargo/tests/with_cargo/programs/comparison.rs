@@ -1,12 +1,12 @@
-//! What a report says, beside what was claimed.
+//! Compares a report with the claims.
 
 use super::claims::{Claims, Marks, Site};
 use serde_json::Value;
 use std::collections::BTreeSet;
 use std::fmt::Debug;
 
-/// Compares the report of one process, made with `--determinacy`, in both directions. The result
-/// says what is wrong.
+/// Compares the report of one process, made with `--determinacy`, in both directions. Returns the
+/// differences in words.
 pub(crate) fn complaints(claims: &Claims, marks: &Marks, report: &Value) -> Vec<String> {
     let mut complaints = Complaints(Vec::new());
     complaints.compare(
@@ -26,7 +26,7 @@ pub(crate) fn complaints(claims: &Claims, marks: &Marks, report: &Value) -> Vec<
         .iter()
         .flat_map(|race| [&race["first"], &race["second"]]);
     let found: BTreeSet<Site> = accesses.map(site).collect();
-    // A program of another verdict has no marks of races.
+    // Programs with other verdicts have no marks of races.
     let (required, optional) = match claims.verdict.as_str() {
         "race" => (marks.required.clone(), marks.optional.clone()),
         _ => Default::default(),
@@ -68,8 +68,8 @@ pub(crate) fn complaints(claims: &Claims, marks: &Marks, report: &Value) -> Vec<
     complaints.0
 }
 
-/// The exit status of `cargo finishline run --determinacy` that belongs to claims. If nothing is
-/// found it is the program's own, and all programs here end with 0.
+/// The exit status of `cargo finishline run --determinacy` for these claims. If nothing is found it
+/// is the program's own status, which is 0 for all programs here.
 pub(crate) fn exit_status(claims: &Claims) -> i32 {
     const RACE_FOUND: i32 = 66;
     const FAILED: i32 = 3;
@@ -111,7 +111,7 @@ fn site(access: &Value) -> Site {
     }
 }
 
-/// The innermost place of a stack in a file of the workspace: paths of these are relative.
+/// The innermost place of a stack in a file of the workspace. Only such files have relative paths.
 fn own_place(stack: &Value) -> Option<(String, u64)> {
     let frames = stack.as_array().into_iter().flatten();
     let mut own = frames.filter_map(|frame| place(&frame["place"]));

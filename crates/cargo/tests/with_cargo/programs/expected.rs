@@ -1,8 +1,8 @@
-//! The text report beside each program with a race or with operations that are not seen,
-//! `x.stderr`: compared, or written if `FINISHLINE_BLESS=1`.
+//! The text report `x.stderr` beside each program that has a race or unseen operations. It is
+//! compared, or written if `FINISHLINE_BLESS=1`.
 //!
-//! What depends on the versions of rustc and rayon is left out of it: lines and numbers of frames
-//! of code that is not ours, and how many accesses there were.
+//! Parts that depend on the versions of rustc and rayon are removed: lines and numbers of foreign
+//! frames, and the number of accesses.
 
 use std::env;
 use std::fs;

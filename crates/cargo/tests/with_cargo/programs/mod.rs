@@ -1,9 +1,8 @@
-//! The programs of `programs/rust/`: the tool must find what each of them claims, neither more nor
-//! less.
+//! The programs of `programs/rust/`. The tool must find exactly what each of them claims.
 //!
-//! All are built once, in debug and in release. Each is run by `cargo finishline run` in four ways,
-//! with the left half of each join first and with the right one, and all must agree with its
-//! claims. So must the claim of its Fin twin, which the suite of Fin programs checks.
+//! All are built once in debug and once in release. Each build is run by `cargo finishline run`
+//! twice, with the left and with the right half of each join first. All four runs must agree with
+//! the claims. So must the claim of the Fin twin, which the suite of Fin programs checks.
 
 mod claims;
 mod comparison;
@@ -17,8 +16,8 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::sync::OnceLock;
 
-/// Programs about which the tool is still wrong, and why. One that is right is a failure, too: it
-/// is to be struck off.
+/// Programs about which the tool is still wrong, and why. A right answer is a failure too: the
+/// entry must be removed.
 const KNOWN_GAPS: &[(&str, &str)] = &[];
 
 const PROGRAMS: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../programs");
@@ -44,7 +43,7 @@ pub(crate) fn workspace() -> PathBuf {
     Path::new(PROGRAMS).join("rust")
 }
 
-/// Checks a program with a race and one without of each package, and all tests.
+/// Checks all tests, and one program with and one without a race of each package.
 pub(crate) fn check_some(tool: Tool) -> Result<(), String> {
     for package in names_in(&workspace()) {
         let mut programs = Program::all_of(&package);
@@ -87,7 +86,7 @@ fn gap(program: &Program) -> Option<&'static str> {
     gaps.find_map(|(name, why)| (*name == program.name).then_some(*why))
 }
 
-/// One binary, and its file below the folder of the workspace.
+/// One binary, and the path of its file in the workspace.
 struct Program {
     name: String,
     source: String,
@@ -123,7 +122,7 @@ impl Program {
         Claims::of_program(&self.text()?)
     }
 
-    /// In all ways in which it can be built and run.
+    /// Checks the program in all ways to build and run it.
     fn check(&self) -> Result<(), String> {
         let claims = self.claims()?;
         agrees_with_twin(&claims)?;
@@ -141,7 +140,7 @@ impl Program {
         Ok(())
     }
 
-    /// One run, beside what the program claims.
+    /// Checks one run against the claims of the program.
     fn check_once(&self, tool: Tool, profile: Option<&str>, first: &str) -> Result<(), String> {
         let claims = self.claims()?;
         let mut marks = Marks::default();
@@ -204,7 +203,7 @@ fn agrees_with_twin(claims: &Claims) -> Result<(), String> {
     }
 }
 
-/// All tests of the package with tests, against what stands above each.
+/// Checks all tests of the package with tests against the claims above each.
 fn check_tests(tool: Tool) -> Result<(), String> {
     let root = workspace();
     let mut marks = Marks::default();
@@ -277,7 +276,8 @@ fn build() -> Result<(), String> {
     built.clone()
 }
 
-/// Each version of the runtime builds in a folder of its own, and all programs together are large.
+/// Removes earlier builds. Each version of the runtime has its own folder, and all programs
+/// together are large.
 fn remove_earlier_builds() -> Result<(), String> {
     let program = Program {
         name: "serial".to_owned(),
@@ -299,7 +299,7 @@ fn remove_earlier_builds() -> Result<(), String> {
 fn finishline(arguments: &[&str]) -> Called {
     let mut command = package::tool(&workspace(), arguments);
     command.env("CARGO_TARGET_DIR", shared("programs"));
-    // It would keep several times the space, for sources that seldom change.
+    // Incremental builds take several times the space, and the sources seldom change.
     command.env("CARGO_INCREMENTAL", "0");
     Called::from(command)
 }

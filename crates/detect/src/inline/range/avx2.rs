@@ -29,7 +29,7 @@ pub(super) fn apply(rule: &Rule, between: &Between, cells: &mut [u64]) -> usize 
             furthest = _mm256_max_epu32(furthest, distance);
         }
         let outside = _mm256_cmpeq_epi32(_mm256_max_epu32(furthest, span), furthest);
-        // One if every bit that is set in `outside` is set in `between`.
+        // One if every bit set in `outside` is set in `between`.
         if _mm256_testc_si256(between, outside) == 0 {
             break;
         }
@@ -51,7 +51,7 @@ fn everywhere(cell: u64) -> __m256i {
 
 #[target_feature(enable = "avx2")]
 fn load(cells: &[u64; LANES]) -> __m256i {
-    // SAFETY: the cells are as long as a vector, and need not be aligned.
+    // SAFETY: the slice is as long as a vector. An unaligned load is allowed.
     unsafe { _mm256_loadu_si256(cells.as_ptr().cast()) }
 }
 
