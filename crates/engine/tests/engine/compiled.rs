@@ -92,17 +92,18 @@ fn random_programs() {
         Settings::default(),
         Settings::spawn_sync(),
         Settings::async_finish(),
+        Settings::wrapping(),
     ];
     for seed in first..first + number("FINISHLINE_SEEDS", 30_000) / 100 {
         let settings = &settings[seed as usize % settings.len()];
         let source = render(&program(seed, settings));
         let module = compile(&source).expect("the generator makes programs without errors");
         // Some get little, so that they fail for it.
-        let limits = match seed % 4 {
+        let limits = match seed % 5 {
             0 => Limits {
-                call_depth: 1 + (seed / 4 % 3) as u32,
-                tasks: 2 + (seed / 4 % 11) as u32,
-                finishes: 2 + (seed / 4 % 7) as u32,
+                call_depth: 1 + (seed / 5 % 3) as u32,
+                tasks: 2 + (seed / 5 % 11) as u32,
+                finishes: 2 + (seed / 5 % 7) as u32,
                 ..Limits::default()
             },
             _ => Limits::default(),

@@ -142,6 +142,7 @@ impl Settings {
                 ownership: Ownership::Kept,
                 ..Settings::default()
             },
+            6 => Settings::wrapping(),
             _ => Settings::default(),
         }
     }
@@ -155,6 +156,14 @@ impl Settings {
             stops: seed.is_multiple_of(2),
             parameters: 1 + (seed / 8 % 2) as u32,
             ..Settings::of_seed(seed / 2)
+        }
+    }
+
+    /// With integers that wrap around.
+    pub fn wrapping() -> Settings {
+        Settings {
+            wrapping: true,
+            ..Settings::default()
         }
     }
 

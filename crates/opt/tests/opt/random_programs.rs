@@ -17,7 +17,7 @@ const FUEL: u64 = 10_000_000;
 
 /// Which programs a seed stands for.
 fn settings(seed: u64) -> Settings {
-    match seed % 5 {
+    match seed % 6 {
         0 => Settings {
             data_dependent: true,
             traps: true,
@@ -33,6 +33,7 @@ fn settings(seed: u64) -> Settings {
             data_dependent: true,
             ..Settings::default()
         },
+        4 => Settings::wrapping(),
         _ => Settings::default(),
     }
 }
