@@ -370,7 +370,7 @@ impl Judge<'_> {
             for finding in std::mem::take(&mut found) {
                 let inputs = of_inputs(&finding.set)?;
                 if !facts
-                    .possible(words.objects.isl, &inputs)?
+                    .possible(words.objects.isl, &inputs, &finding.naming)?
                     .is_subset(excluded)?
                 {
                     found.push(finding);

@@ -74,6 +74,8 @@ pub(crate) struct AccessFacts {
     pub(crate) path: Path,
     /// For which instances it happens, in terms of the counters of the loops around it.
     pub(crate) domain: Set,
+    /// What the arrays allocated so far say of their sizes.
+    pub(crate) sized: Set,
     pub(crate) place: Touched,
     /// What a write writes.
     pub(crate) stored: Stored,
@@ -99,11 +101,7 @@ pub(crate) enum Touched {
 #[derive(Clone)]
 pub(crate) enum Stored {
     Nothing,
-    Number {
-        value: Affine,
-        /// What the arrays allocated so far say of their sizes.
-        sized: Set,
-    },
+    Number(Affine),
     Reference(ReferenceIndex),
     /// A constant of a type whose values are not followed.
     Literal(String),

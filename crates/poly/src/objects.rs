@@ -364,8 +364,7 @@ impl<'f> Objects<'f> {
                 let initial = self.isl.constant(initial)?.bind(self.isl, symbol)?;
                 let mut values = sources.initial.intersect(&initial)?;
                 for (write, pairs) in &sources.writes {
-                    let Stored::Number { value: stored, .. } = &self.facts.accesses[*write].stored
-                    else {
+                    let Stored::Number(stored) = &self.facts.accesses[*write].stored else {
                         return Ok(None);
                     };
                     if let Some(inputs) = self.misfits(*write)?

@@ -107,7 +107,16 @@ impl<'f> Objects<'f> {
             return Ok(None);
         }
         set = self.with_constants(&set)?;
-        if set.is_empty()? || self.facts.possible(self.isl, &set)?.is_empty()? {
+        if set.is_empty()? {
+            return Ok(None);
+        }
+        let sized = &self.facts.accesses[second].sized;
+        let sized = sized.rename(naming.clone())?;
+        let sized = self.facts.accesses[first].sized.intersect(&sized)?;
+        let possible = self
+            .facts
+            .possible(self.isl, &set.intersect(&sized)?, &naming)?;
+        if possible.is_empty()? {
             return Ok(None);
         }
         let mut doubts: Vec<_> = targets.vague.into_iter().chain(others.vague).collect();

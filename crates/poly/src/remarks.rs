@@ -82,7 +82,7 @@ impl Objects<'_> {
             return Ok(None);
         }
         let same = match (&first.stored, &second.stored) {
-            (Stored::Number { value: one, .. }, Stored::Number { value: other, .. }) => {
+            (Stored::Number(one), Stored::Number(other)) => {
                 let (value, other_value) = (Symbol::object(0), Symbol::object(1));
                 let (one, _) = self.defined(&one.bind(self.isl, value)?)?;
                 let (other, _) = self.defined(&other.bind(self.isl, other_value)?)?;

@@ -14,9 +14,14 @@ impl Walker<'_> {
         site: SiteId,
     ) -> Result<Value> {
         let function = &self.program.functions[id.index()];
-        let nothing = Value::Unknown(ReasonKind::Recursive, site);
-        if self.frames.iter().any(|frame| frame.function == id) || self.frames.len() > DEEPEST {
-            self.gap(ReasonKind::Recursive, site);
+        let is_recursive = self.frames.iter().any(|frame| frame.function == id);
+        let reason = match is_recursive {
+            true => ReasonKind::Recursive,
+            false => ReasonKind::TooLarge,
+        };
+        let nothing = Value::Unknown(reason, site);
+        if is_recursive || self.frames.len() > DEEPEST {
+            self.gap(reason, site);
             if let Some(gap) = self.facts.gaps.last_mut() {
                 gap.callee = Some(id);
             }

@@ -110,7 +110,21 @@ impl Walker<'_> {
 
     /// An operand that is evaluated only under a condition.
     fn only_if(&mut self, condition: &Set, operand: &Expression) -> Result<Value> {
-        self.aside(condition, |walker| walker.expression(operand))
+        let before = self.domain.clone();
+        let mut ended = None;
+        let value = self.aside(condition, |walker| {
+            let value = walker.expression(operand)?;
+            ended = Some(walker.domain.clone());
+            Ok(value)
+        })?;
+        // Control does not come back from an operand that fails or never ends.
+        if let Some(ended) = ended {
+            let stayed = before.intersect(condition)?.subtract(&ended)?;
+            if !stayed.is_empty()? {
+                self.domain = self.domain.subtract(&stayed)?;
+            }
+        }
+        Ok(value)
     }
 
     fn constant(&mut self, constant: Const) -> Result<Value> {

@@ -127,6 +127,7 @@ impl Walker<'_> {
         self.inside(inside, |walker| {
             walker.start_iteration(&carried, &number)?;
             let whole = walker.domain.clone();
+            let mut narrowed = false;
             if walker.may_leave(symbol)? && is_plain(condition) {
                 // It is evaluated only if it held before. The first operand that does not fit is
                 // evaluated, too, so it is among these iterations.
@@ -135,13 +136,16 @@ impl Walker<'_> {
                 if walker.is_known(&fails)? {
                     let reachable = walker.before_the_end(symbol, &fails, descending)?;
                     walker.domain = walker.domain.intersect(&reachable)?;
+                    narrowed = true;
                 }
             }
             let misfits = walker.misfits;
-            let value = walker.expression(condition)?;
-            if walker.misfits > misfits {
-                // It wraps around, and the loop goes on.
+            let mut value = walker.expression(condition)?;
+            if narrowed && walker.misfits > misfits {
+                // It wraps around, and the loop goes on. What fits in these iterations need not fit
+                // in later ones.
                 walker.domain = whole;
+                value = walker.expression(condition)?;
             }
             holds = walker.condition(value)?;
             // Reached only while it held for all iterations so far, which is said of the whole loop
@@ -363,8 +367,10 @@ impl Walker<'_> {
         self.rest_of_body(carried, (symbol, number), body)
     }
 
-    /// Sets the locals that the loop changes to what they are at the start of an iteration.
+    /// Begins an iteration: the locals that the loop changes are set to what they are there, and
+    /// control has not left it in any way. [`Self::rest_of_body`] ends it.
     fn start_iteration(&mut self, carried: &[Carried], number: &Affine) -> Result<()> {
+        self.jumps.push(Jumps::none(self.isl.nothing()?));
         for Carried {
             local,
             before,
@@ -394,7 +400,6 @@ impl Walker<'_> {
         body: &[Statement],
     ) -> Result<Left> {
         let nothing = self.isl.nothing()?;
-        self.jumps.push(Jumps::none(nothing.clone()));
         let returned = self.frame().returns.len();
         self.block(body)?;
         let jumps = self.jumps.pop().expect("it was pushed");

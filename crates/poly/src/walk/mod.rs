@@ -245,6 +245,7 @@ impl Walker<'_> {
             isolated: self.isolated,
             path: self.here(),
             domain: self.domain.clone(),
+            sized: self.sized.clone(),
             place,
             stored,
         };

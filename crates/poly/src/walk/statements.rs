@@ -94,6 +94,11 @@ impl Walker<'_> {
                     Some(value) => Some(self.expression(value)?),
                     None => None,
                 };
+                // The end of a sync scope waits.
+                let scope = self.frame().scope;
+                if scope > 0 {
+                    self.wait(scope)?;
+                }
                 let domain = self.leave()?;
                 let loops = self.loops.len();
                 self.frame().returns.push((domain, value, loops));

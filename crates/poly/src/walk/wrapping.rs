@@ -34,7 +34,7 @@ use super::{Value, Walker};
 use crate::facts::{AccessIndex, Definition, Facts, Stored};
 use crate::range::between;
 use crate::sets::{Affine, Isl, Result, Set};
-use crate::symbols::{Kind, Symbol};
+use crate::symbols::{Kind, Naming, Symbol};
 use finishline_answer::proof::ReasonKind;
 use finishline_fin::hir::{Expression, Type};
 use finishline_model::SiteId;
@@ -135,10 +135,7 @@ impl Walker<'_> {
     /// What a write of this value leaves behind.
     pub(super) fn stored(&self, value: &Value) -> Result<Stored> {
         Ok(match value {
-            Value::Int(value) => Stored::Number {
-                value: value.clone(),
-                sized: self.sized.clone(),
-            },
+            Value::Int(value) => Stored::Number(value.clone()),
             Value::Reference(reference) => Stored::Reference(*reference),
             Value::Literal(text) => Stored::Literal(text.clone()),
             Value::Bool(condition) if condition.is_empty()? => Stored::Literal("false".to_string()),
@@ -156,9 +153,7 @@ impl Facts {
     pub(crate) fn stores_misfit(&self, isl: &Isl, write: AccessIndex) -> Result<Option<Set>> {
         let access = &self.accesses[write];
         match &access.stored {
-            Stored::Number { value, sized } => {
-                self.outside(isl, value, INT, [&access.domain, sized])
-            }
+            Stored::Number(value) => self.outside(isl, value, INT, [&access.domain, &access.sized]),
             _ => Ok(None),
         }
     }
@@ -182,16 +177,23 @@ impl Facts {
         let above = isl.constant(greatest)?.less(operand)?;
         let outside = below.union(&above)?;
         let outside = outside.intersect(here[0])?.intersect(here[1])?;
-        let outside = self.possible(isl, &outside)?;
+        let one_instance = |symbol: Symbol| symbol;
+        let outside = self.possible(isl, &outside, &one_instance)?;
         if outside.is_empty()? {
             return Ok(None);
         }
-        let outside = self.possible(isl, &self.in_full(&outside)?)?;
+        let outside = self.possible(isl, &self.in_full(&outside)?, &one_instance)?;
         Ok((!outside.is_empty()?).then_some(outside))
     }
 
-    /// A condition without the points that no run can reach.
-    pub(crate) fn possible(&self, isl: &Isl, condition: &Set) -> Result<Set> {
+    /// A condition without the points that no run can reach. If it is about two instances, the
+    /// naming tells what the symbols of the second one are called.
+    pub(crate) fn possible(
+        &self,
+        isl: &Isl,
+        condition: &Set,
+        second: &(impl Naming + Clone),
+    ) -> Result<Set> {
         let mut set = condition.clone();
         let mut seen: Vec<Symbol> = Vec::new();
         loop {
@@ -200,7 +202,15 @@ impl Facts {
                 return Ok(set);
             };
             seen.push(symbol);
-            if let Some(range) = self.range_of(isl, symbol)? {
+            // The range of a counter is in terms of where it starts, in the same instance.
+            let range = match symbol.copy {
+                0 => self.range_of(isl, symbol)?,
+                _ => match self.range_of(isl, symbol.in_copy(0))? {
+                    Some(range) => Some(range.rename(second.clone())?),
+                    None => None,
+                },
+            };
+            if let Some(range) = range {
                 set = set.intersect(&range)?;
             }
         }
