@@ -68,3 +68,14 @@ fn failures_and_unknown_answers_are_no_findings() {
         );
     }
 }
+
+/// A failure is told by its verdict, or beside an answer that says no more.
+#[test]
+fn a_failure_counts_with_or_without_its_message() {
+    let mut summary = summaries::failed();
+    summary.failure = None;
+    assert_eq!(exit_status(&summary), 3);
+    let mut summary = summaries::failed();
+    summary.verdict = finishline_answer::verdict::Verdict::Unknown;
+    assert_eq!(exit_status(&summary), 3);
+}
