@@ -367,6 +367,11 @@ fn no_input_is_excluded_without_need() {
             "var i = n; while i < 10 { i += 1; } if i < 10 { a[0] = 2; }",
         ),
         (
+            "a program creates at most 2^30 tasks",
+            "n: int",
+            "forall i in 0..n { if i * 65536 * 65536 < 0 { a[0] = 2; } }",
+        ),
+        (
             "a product is some integer",
             "n: int, m: int",
             "let x = n * m; if x > 5 && x < 3 { a[0] = 2; }",
