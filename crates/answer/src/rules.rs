@@ -283,4 +283,54 @@ mod tests {
         assert_eq!(of(&[Verdict::Proved, Verdict::Unknown]), Verdict::Unknown);
         assert_eq!(of(&[Verdict::Unknown, Verdict::Race]), Verdict::Race);
     }
+
+    #[test]
+    fn a_race_says_why_there_may_be_more() {
+        let facts = CheckFacts {
+            racing: true,
+            incomplete: Some("cut".to_owned()),
+            ..CheckFacts::default()
+        };
+        assert_eq!(check(&facts), (Verdict::Race, Some("cut".to_owned())));
+    }
+
+    #[test]
+    fn locks_between_threads_are_seen_in_this_schedule_alone() {
+        let established = process(&ProcessFacts {
+            complete: true,
+            parallel: true,
+            threads: true,
+            synchronised: true,
+            ..ProcessFacts::default()
+        });
+        let expected = Established {
+            verdict: Verdict::Observed,
+            extent: Extent::ThisSchedule,
+            because: Some(Limit::Threads),
+        };
+        assert_eq!(established, expected);
+    }
+
+    /// The process ends with a failure because it was stopped.
+    #[test]
+    fn a_process_that_was_stopped_has_not_failed() {
+        let established = process(&ProcessFacts {
+            complete: true,
+            parallel: true,
+            failed: true,
+            stopped: Some(Limit::Stopped),
+            ..ProcessFacts::default()
+        });
+        let expected = Established {
+            verdict: Verdict::Unknown,
+            extent: Extent::Nothing,
+            because: Some(Limit::Stopped),
+        };
+        assert_eq!(established, expected);
+    }
+
+    #[test]
+    fn a_race_that_no_run_can_try_stands() {
+        assert_eq!(claim(None), Rule::Race);
+    }
 }

@@ -292,7 +292,7 @@ impl Judge<'_> {
         let all = (0..source.accesses.len()).map(AccessId::from_index);
         let reason = words.reason(gap);
         let reach = gap.callee.map(|callee| reach(self.program, callee));
-        let Some(reach) = reach.filter(|_| gap.reason == ReasonKind::Recursive) else {
+        let Some(reach) = reach else {
             kernels.push(unknown_kernel("program", reason));
             return all.collect();
         };

@@ -170,6 +170,44 @@ mod tests {
     }
 
     #[test]
+    fn both_ends_of_a_parameter_are_one_range() {
+        let ends = "p0 > 4611686018427387904 or p0 < -4611686018427387904";
+        let both = vec![(0, Some(-1 << 62), Some(1 << 62))];
+        assert_eq!(ranges(ends), Some(both));
+    }
+
+    /// Either bound may be left out, but not both.
+    #[test]
+    fn one_bound_is_enough_for_two_that_are_exceeded_together() {
+        let together = "p0 > 4611686018427387904 and p1 > 4611686018427387904";
+        let last = vec![(1, None, Some(1 << 62))];
+        assert_eq!(ranges(together), Some(last));
+    }
+
+    #[test]
+    fn inputs_stay_excluded_when_others_are() {
+        let isl = Isl::new();
+        let mut excluded = Excluded::default();
+        for condition in ["p0 > 4611686018427387904", "p1 < -4611686018427387904"] {
+            let set = isl.condition(&format!("[p0, p1] -> {{ : {condition} }}"));
+            assert!(excluded.add(&isl, &set.expect("a set")).expect("in time"));
+        }
+        let near = isl.condition("[p0, p1] -> { : p0 = 7 }").expect("a set");
+        assert!(!excluded.add(&isl, &near).expect("in time"));
+        let ranges = excluded.ranges(&isl).expect("in time");
+        let range = |parameter, least, greatest| Range {
+            parameter,
+            least,
+            greatest,
+        };
+        let (first, second) = (
+            range(0, None, Some(1 << 62)),
+            range(1, Some(-1 << 62), None),
+        );
+        assert_eq!(ranges, [first, second]);
+    }
+
+    #[test]
     fn inputs_near_0_are_not_excluded() {
         assert_eq!(ranges("p0 >= 2147483648"), None);
         assert_eq!(ranges("p0 = -7 or p0 > 2147483649"), None);

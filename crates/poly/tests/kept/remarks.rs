@@ -1,6 +1,7 @@
 //! What is told of producers and of races that change nothing.
 
 use crate::{OPTIONS, kept};
+use finishline_answer::claim::Benign;
 use finishline_poly::{Detail, Options, prove};
 
 /// What two tasks read and write on was taken for the same value, because the location does not
@@ -25,6 +26,29 @@ fn main(n: int) {{
     };
     assert_eq!(benign("a[i]"), 0);
     assert_eq!(benign("a[n]"), 3);
+}
+
+/// Two conditions are the same value only if both are always true or always false.
+#[test]
+fn writes_of_conditions_are_of_the_same_value_only_if_these_are_constant() {
+    let is_same = |one: &str, other: &str| {
+        let text = format!(
+            "var done: bool;
+fn main(n: int) {{
+    finish {{ async done = {one}; done = {other}; }}
+    print(done);
+}}
+"
+        );
+        let answer = prove(&kept(&text).program, &OPTIONS).proof;
+        let claim = answer.findings[0].claim.as_ref().expect("a claim");
+        claim.benign == Some(Benign::SameValue)
+    };
+    assert!(is_same("true", "true"));
+    assert!(is_same("false", "false"));
+    assert!(!is_same("true", "false"));
+    assert!(!is_same("n > 0", "true"));
+    assert!(!is_same("n > 0", "n > 1"));
 }
 
 /// The lines of the writes that produce what is read from a location in the body of main, with the

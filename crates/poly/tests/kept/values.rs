@@ -308,3 +308,129 @@ fn what_is_harmless_depends_on_the_arguments() {
         assert_eq!(answer.harmless(&[Some(n)]).len(), harmless, "{n}");
     }
 }
+
+/// How far a proof goes: nothing in these programs wraps around, so no input is excluded.
+#[test]
+fn no_input_is_excluded_without_need() {
+    for (rule, parameters, body) in [
+        (
+            "a size is small",
+            "n: int",
+            "let s = new int[n]; if n + 1 < n { a[0] = 2; }",
+        ),
+        (
+            "a size is not negative",
+            "n: int",
+            "let s = new int[n]; if n - 1 > n { a[0] = 2; }",
+        ),
+        (
+            "sizes of an array with elements are small",
+            "n: int, m: int",
+            "let s = new int[n, m]; if n > 0 && m + 1 < m { a[0] = 2; }",
+        ),
+        (
+            "a stored size is small",
+            "n: int",
+            "let s = new int[n]; g = n + 1; if g < n { a[0] = 2; }",
+        ),
+        (
+            "control is not there",
+            "n: int",
+            "if n < 5 { if n + 1 < n { a[0] = 2; } }",
+        ),
+        (
+            "a write is not there",
+            "n: int",
+            "if n < 5 { g = n + 1; if g < n { a[0] = 2; } }",
+        ),
+        (
+            "halves add up to an integer",
+            "n: int, m: int",
+            "if n / 2 + m / 2 > 9223372036854775806 { a[0] = 2; }",
+        ),
+        (
+            "a large sum is no index",
+            "n: int, m: int",
+            "if n > 0 && m > 0 { b[n + m] = 2; }",
+        ),
+        (
+            "a length is not negative",
+            "n: int, m: int",
+            "let s = new S[2];
+    for i in 0..2 { s[i * i] = new S(); s[i * i].x = new int[n, m]; }
+    let k = len(s[1].x, 1);
+    if k < 5 && k - 1 > k { a[0] = 2; }",
+        ),
+        (
+            "a loop ends before its counter wraps",
+            "n: int",
+            "var i = n; while i < 10 { i += 1; } if i < 10 { a[0] = 2; }",
+        ),
+        (
+            "a program creates at most 2^30 tasks",
+            "n: int",
+            "forall i in 0..n { if i * 65536 * 65536 < 0 { a[0] = 2; } }",
+        ),
+        (
+            "a product is some integer",
+            "n: int, m: int",
+            "let x = n * m; if x > 5 && x < 3 { a[0] = 2; }",
+        ),
+    ] {
+        let kept = kept(&format!(
+            "var g: int;\nstruct S {{ x: int[,] }}\nfn main({parameters}) {{\n    let a = new int[4];\n    \
+             let b = new int[4];\n    async a[0] = 1;\n    {body}\n}}\n"
+        ));
+        let answer = prove(&kept.program, &OPTIONS);
+        assert_eq!(answer.proof.verdict, Verdict::Proved, "{rule}");
+        let proof = answer.proof.proof().expect("a proof");
+        assert!(proof.range.is_empty(), "{rule}: {:?}", proof.range);
+    }
+}
+
+/// Loops run for long: the product wraps around after 2²¹ iterations.
+#[test]
+fn a_counter_gets_as_far_as_a_long_run() {
+    let kept = kept(
+        "fn main(n: int) {
+    let a = new int[4];
+    for i in 0..n {
+        if i * 2097152 * 2097152 < 0 { async a[0] = i; }
+    }
+}
+",
+    );
+    let answer = prove(&kept.program, &OPTIONS);
+    assert_eq!(answer.harmless(&[Some(1 << 22)]).len(), 0);
+}
+
+/// What is in doubt only because integers may wrap around is told apart from other doubts.
+#[test]
+fn accesses_that_only_wrapping_leaves_in_doubt() {
+    let in_doubt = |text: &str, argument: i64| {
+        let kept = kept(text);
+        let answer = prove(&kept.program, &OPTIONS);
+        let known = answer.for_arguments(&[Some(argument)]);
+        (known.accesses.len(), known.wrapping.len())
+    };
+    let excluded = "fn main(n: int) {
+    let a = new int[10];
+    forall i in 0..2 { a[i] = 1; if n + 1 < n { a[0] = 2; } }
+}
+";
+    assert_eq!(in_doubt(excluded, 5), (2, 0));
+    assert_eq!(in_doubt(excluded, i64::MAX), (0, 2));
+    let hash = "fn main(n: int) {
+    let a = new int[16];
+    forall i in 0..n { a[abs(i * 1000003 * 1000003 * 1000003) % 16] = i; }
+}
+";
+    assert_eq!(in_doubt(hash, 16), (0, 1));
+    // The write by all tasks races for sure, whatever the other one does.
+    let both = "fn main(n: int) {
+    let a = new int[16];
+    forall i in 0..n { a[abs(i * 1000003 * 1000003 * 1000003) % 16] = i; a[0] = i; }
+}
+";
+    assert_eq!(in_doubt(both, 16), (0, 1));
+}

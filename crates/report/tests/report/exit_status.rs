@@ -2,6 +2,7 @@
 
 use crate::summaries;
 use finishline_answer::exit_status;
+use finishline_answer::exit_status::has_findings;
 
 #[test]
 fn every_kind_of_answer_has_its_exit_status() {
@@ -42,4 +43,39 @@ fn a_race_counts_even_if_the_verdict_is_about_the_failure() {
     let mut summary = summaries::race_then_failed();
     summary.verdict = finishline_answer::verdict::Verdict::Trap;
     assert_eq!(exit_status(&summary), 66);
+}
+
+/// Pairs are looked for in a second run, and that may be cut short before the first pair.
+#[test]
+fn a_race_counts_before_any_pair_of_it_is_known() {
+    for (mut summary, name) in [
+        (summaries::racy(), "race"),
+        (summaries::apparent(), "apparent"),
+    ] {
+        summary.distinct = 0;
+        summary.findings.clear();
+        assert_eq!(exit_status(&summary), 66, "{name}");
+    }
+}
+
+#[test]
+fn failures_and_unknown_answers_are_no_findings() {
+    for (name, summary) in summaries::all() {
+        assert_eq!(
+            has_findings(&summary),
+            exit_status(&summary) == 66,
+            "{name}"
+        );
+    }
+}
+
+/// A failure is told by its verdict, or beside an answer that says no more.
+#[test]
+fn a_failure_counts_with_or_without_its_message() {
+    let mut summary = summaries::failed();
+    summary.failure = None;
+    assert_eq!(exit_status(&summary), 3);
+    let mut summary = summaries::failed();
+    summary.verdict = finishline_answer::verdict::Verdict::Unknown;
+    assert_eq!(exit_status(&summary), 3);
 }

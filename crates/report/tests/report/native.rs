@@ -174,6 +174,15 @@ fn what_is_waited_for_is_told() {
     }
 }
 
+/// Whatever was counted: who sees a pair in the report expects the status of a race.
+#[test]
+fn every_listed_pair_counts() {
+    let mut run = native_runs::racy();
+    run.distinct = 0;
+    assert!(!run.findings.is_empty());
+    assert_eq!(exit_status(&run), 66);
+}
+
 #[test]
 fn a_suite_ends_as_its_worst_process() {
     use native_runs::{certified, failed, idle, racy, stopped, suppressed};
@@ -181,6 +190,11 @@ fn a_suite_ends_as_its_worst_process() {
         let mut run = failed();
         native_runs::process(&mut run).extent = Extent::Nothing;
         native_runs::process(&mut run).because = Some(Limit::NothingParallel);
+        run
+    };
+    let ending_with = |status| {
+        let mut run = certified();
+        native_runs::process(&mut run).status = status;
         run
     };
     for (answers, expected) in [
@@ -192,6 +206,10 @@ fn a_suite_ends_as_its_worst_process() {
         (vec![stopped(), failed()], 3),
         (vec![failed(), racy(), stopped()], 66),
         (vec![failing_idle()], 3),
+        // What was found outranks what a program ends with.
+        (vec![ending_with(7)], 7),
+        (vec![ending_with(7), stopped()], 4),
+        (vec![ending_with(7), racy()], 66),
     ] {
         let suite = Suite {
             answers,
