@@ -16,8 +16,9 @@ pub struct Proof {
     /// The inputs that the answer covers, a bound for each parameter that has one. Empty: every
     /// input.
     pub range: Vec<ParameterRange>,
-    /// Some loop or join may never end, on some input. What comes behind it need not happen.
-    pub endless: bool,
+    /// Control may not come past some loop, join or assertion, on some input. What comes behind it
+    /// need not happen.
+    pub may_stop: bool,
     /// In the order of the source.
     pub kernels: Vec<Kernel>,
     /// Questionable, but no race: dead writes, reads of what nobody wrote.
@@ -154,7 +155,9 @@ impl ReasonKind {
             }
             ReasonKind::Aliasing => "these references may be to one object or to several",
             ReasonKind::Timeout => "the time allowed for this kernel was over",
-            ReasonKind::TooLarge => "with all calls unfolded the kernel has too many accesses",
+            ReasonKind::TooLarge => {
+                "with all calls unfolded there are too many accesses, or they are too deep"
+            }
         }
     }
 

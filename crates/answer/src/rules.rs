@@ -189,12 +189,14 @@ pub fn proof(kernels: impl Iterator<Item = Verdict> + Clone) -> Verdict {
 }
 
 /// What is left of a claimed race once runs have tried its case. Without a run, the race may lie
-/// behind something that never ends, if there is such a thing.
-pub fn claim(witness: Option<&Witness>, endless: bool) -> Rule {
+/// behind something that control does not come past, if there may be such a thing.
+pub fn claim(witness: Option<&Witness>, may_stop: bool) -> Rule {
     match witness.map(|witness| &witness.confirmation) {
         Some(Confirmation::Confirmed | Confirmation::ConfirmedInTurns) => Rule::Race,
         Some(Confirmation::Failed(_) | Confirmation::Contradicted) => Rule::Unconfirmed,
-        Some(Confirmation::NotRun | Confirmation::TooCostly) | None if endless => Rule::Unconfirmed,
+        Some(Confirmation::NotRun | Confirmation::TooCostly) | None if may_stop => {
+            Rule::Unconfirmed
+        }
         Some(Confirmation::NotRun | Confirmation::TooCostly) | None => Rule::Race,
     }
 }
@@ -331,6 +333,7 @@ mod tests {
 
     #[test]
     fn a_race_that_no_run_can_try_stands() {
-        assert_eq!(claim(None), Rule::Race);
+        assert_eq!(claim(None, false), Rule::Race);
+        assert_eq!(claim(None, true), Rule::Unconfirmed);
     }
 }

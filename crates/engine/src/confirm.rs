@@ -70,7 +70,7 @@ pub fn confirm(answer: &mut Answer, module: &Module) {
             if let Some(pair) = pair {
                 runs.try_larger(pair, claim);
             }
-            finding.rule = rules::claim(claim.witness.as_ref(), proof.endless);
+            finding.rule = rules::claim(claim.witness.as_ref(), proof.may_stop);
         }
     }
     for (index, kernel) in proof.kernels.iter_mut().enumerate() {

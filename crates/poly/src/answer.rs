@@ -144,7 +144,7 @@ pub(crate) fn answer(program: &Program, options: &Options) -> Answer {
             .map(|local| main.locals[local.index()].name.clone())
             .collect(),
         range: Vec::new(),
-        endless: false,
+        may_stop: false,
         kernels: Vec::new(),
         remarks: Vec::new(),
         sources: Vec::new(),
@@ -158,7 +158,7 @@ pub(crate) fn answer(program: &Program, options: &Options) -> Answer {
                 program,
                 objects: &objects,
             };
-            proof.endless = facts.endless;
+            proof.may_stop = facts.may_stop;
             proof.kernels = judge.kernels(&words);
             if options.detail >= Detail::Dataflow {
                 let _clock = options.budget.clock(&isl);

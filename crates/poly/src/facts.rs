@@ -35,8 +35,8 @@ pub(crate) struct Facts {
     pub(crate) gaps: Vec<Gap>,
     /// Inputs of which nothing is claimed, because integers wrap around there.
     pub(crate) excluded: Excluded,
-    /// Some loop or join never ends on some input, as far as is known.
-    pub(crate) endless: bool,
+    /// Control may not come past some loop, join or assertion.
+    pub(crate) may_stop: bool,
 }
 
 pub(crate) struct CounterFacts {
@@ -74,7 +74,7 @@ pub(crate) struct AccessFacts {
     pub(crate) path: Path,
     /// For which instances it happens, in terms of the counters of the loops around it.
     pub(crate) domain: Set,
-    /// What the arrays allocated so far say of their sizes.
+    /// What is known of the sizes of the arrays and loops that control came past.
     pub(crate) sized: Set,
     pub(crate) place: Touched,
     /// What a write writes.

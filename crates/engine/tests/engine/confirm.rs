@@ -118,7 +118,7 @@ fn proof(kernels: Vec<Vec<Finding>>) -> Answer {
         about: About::Proof(Proof {
             parameters: Vec::new(),
             range: Vec::new(),
-            endless: false,
+            may_stop: false,
             kernels: judged,
             remarks: Vec::new(),
             sources: Vec::new(),
@@ -394,12 +394,12 @@ x = 3;
     assert_eq!(verdict, Verdict::Race);
     // What may lie behind something endless is not claimed without a run.
     let module = compile(source).expect("a program");
-    for (endless, expected) in [(false, Verdict::Race), (true, Verdict::Unknown)] {
+    for (may_stop, expected) in [(false, Verdict::Race), (true, Verdict::Unknown)] {
         let mut proof = proof(vec![vec![claim(&[1], "x", behind_the_join)]]);
         let About::Proof(about) = &mut proof.about else {
             panic!("a proof");
         };
-        about.endless = endless;
+        about.may_stop = may_stop;
         identify(&mut proof, &module);
         confirm(&mut proof, &module);
         assert_eq!(proof.verdict, expected);

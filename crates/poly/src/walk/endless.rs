@@ -24,7 +24,7 @@ impl Walker<'_> {
         if staying.is_empty()? {
             return Ok(());
         }
-        self.facts.endless = true;
+        self.facts.may_stop = true;
         if !self.is_known(&staying)? {
             return Ok(());
         }

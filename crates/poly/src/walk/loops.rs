@@ -48,7 +48,10 @@ impl Walker<'_> {
         body: impl FnOnce(&mut Self) -> Result<()>,
     ) -> Result<()> {
         match self.bounds(range)? {
-            Some(bounds) => self.iterate((counter, TASKS), &bounds, |walker, _| body(walker)),
+            Some(bounds) => {
+                self.iterate((counter, TASKS), &bounds, |walker, _| body(walker))?;
+                self.passed((&bounds.start, &bounds.end), bounds.step, TASKS)
+            }
             None => self.endlessly(site, |walker| {
                 walker.forget(counter, ReasonKind::Unbounded, site)?;
                 body(walker)
@@ -78,9 +81,12 @@ impl Walker<'_> {
                 let Some(exits) = exits else { return Ok(()) };
                 let descending = bounds.step < 0;
                 self.end_early(made, &exits, &nothing, descending, site)?;
+                if !exits.is_whole()? {
+                    return self.after(&carried, &exits, None);
+                }
+                self.passed((&bounds.start, &bounds.end), bounds.step, STEPS)?;
                 let trips = self.trips(&bounds)?;
-                let trips = exits.is_whole()?.then_some(&trips);
-                self.after(&carried, &exits, trips)
+                self.after(&carried, &exits, Some(&trips))
             }
             None => {
                 let mut returns = false;
@@ -165,7 +171,7 @@ impl Walker<'_> {
             let ended = self.in_some_iteration(&ends)?;
             self.stay(&self.domain.subtract(&ended)?)?;
         } else {
-            self.facts.endless = true;
+            self.facts.may_stop = true;
         }
         let trips = if self.is_known(&fails)? && exits.is_whole()? {
             let fails = self.in_full(&fails)?;

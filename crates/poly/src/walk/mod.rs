@@ -91,8 +91,8 @@ pub(crate) struct Walker<'p> {
     path: Vec<Step>,
     loops: Vec<Symbol>,
     domain: Set,
-    /// What is known of the sizes of the arrays that control came past, apart from the domain,
-    /// which it would make unreadable.
+    /// What is known of the sizes of the arrays and loops that control came past. It is kept apart
+    /// from the domain, which it would make unreadable.
     sized: Set,
     /// Operands are taken to fit 64 bits, for a condition that is only tried.
     fits: bool,

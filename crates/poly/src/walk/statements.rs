@@ -117,6 +117,8 @@ impl Walker<'_> {
                 // where it does not.
                 if self.is_known(&holds)? {
                     self.domain = self.domain.intersect(&holds)?;
+                } else {
+                    self.facts.may_stop = true;
                 }
                 Ok(())
             }

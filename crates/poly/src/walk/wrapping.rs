@@ -113,6 +113,22 @@ impl Walker<'_> {
         Ok(())
     }
 
+    /// Notes that control came past a whole loop over a range, which iterates at most so often.
+    pub(super) fn passed(
+        &mut self,
+        (start, end): (&Affine, &Affine),
+        step: i64,
+        most: i128,
+    ) -> Result<()> {
+        let distance = match step < 0 {
+            true => start.sub(end)?,
+            false => end.sub(start)?,
+        };
+        let farthest = self.isl.constant(i128::from(step.abs()) * most)?;
+        self.sized = self.sized.intersect(&distance.at_most(&farthest)?)?;
+        Ok(())
+    }
+
     /// Notes that control came past the allocation of an array with these sizes.
     pub(super) fn allocated(&mut self, sizes: &[Affine]) -> Result<()> {
         let mut small = self.isl.everything()?;

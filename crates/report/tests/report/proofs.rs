@@ -62,7 +62,7 @@ fn proof(verdict: Verdict, kernels: Vec<Kernel>) -> Answer {
         about: About::Proof(Proof {
             parameters: vec!["N".to_owned()],
             range: Vec::new(),
-            endless: false,
+            may_stop: false,
             kernels,
             remarks: Vec::new(),
             sources: Vec::new(),
