@@ -385,4 +385,4 @@ macro_rules! categories {
     };
 }
 
-categories! { data divisions ends finishes loops references returns sizes wrapping }
+categories! { data divisions ends finishes loops references returns sizes wrapping wrapping_counters }
