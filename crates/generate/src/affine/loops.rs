@@ -247,14 +247,69 @@ impl Generator {
             (false, true) => BinaryOp::GreaterEqual,
         };
         let mut condition = Expression::binary(op, Expression::Name(variable), bound);
-        if self.rng.percent(20) {
-            let further = self.condition(0);
-            condition = Expression::binary(BinaryOp::AndAlso, condition, further);
+        if self.rng.percent(if self.is_wild() { 40 } else { 20 }) {
+            let further = self.condition(1);
+            let op = self
+                .rng
+                .pick(&[BinaryOp::AndAlso, BinaryOp::AndAlso, BinaryOp::And]);
+            condition = Expression::binary(op, condition, further);
         }
         let exits = self.exits;
         let body = self.changing(variable, by, from, trips, None);
         out.push(Statement::While { condition, body });
         self.afterwards(variable, by, from, trips, exits);
+    }
+
+    /// `if a <= b { var k = a; while k != b { …; k += 1; } for i in k..k + 2 { … } }`: where the
+    /// condition does not hold, there is no value at which the first loop ends.
+    pub(super) fn meeting(&mut self, out: &mut Vec<Statement>) {
+        let ((first, from), (bound, to)) = (self.int(1), self.int(0));
+        let trips = (to.1 - from.0).max(0) + 1;
+        if 2 * trips * self.context.weight > GREATEST_WEIGHT {
+            return self.for_loop(out);
+        }
+        let (variable, counter) = (self.name("k"), self.name("i"));
+        let ends = Expression::binary(BinaryOp::LessEqual, first.clone(), bound.clone());
+        let by = self.rng.between(1, 2);
+        let body = self.block(self.context, 1, |generator, body| {
+            body.push(Statement::Var {
+                name: variable,
+                ty: None,
+                value: Some(first),
+            });
+            let exits = generator.exits;
+            let inner = generator.changing(variable, 1, from, trips, None);
+            body.push(Statement::While {
+                condition: Expression::binary(
+                    BinaryOp::NotEqual,
+                    Expression::Name(variable),
+                    bound,
+                ),
+                body: inner,
+            });
+            generator.afterwards(variable, 1, from, trips, exits);
+            let start = Expression::Name(variable);
+            let end = Expression::binary(BinaryOp::Add, start.clone(), Expression::int(by));
+            let local = Local {
+                name: counter,
+                interval: (from.0, from.1.max(to.1) + by),
+                private: false,
+            };
+            let context = generator.loop_context(by);
+            let inner = generator.block(context, 1, |generator, _| generator.ints.push(local));
+            body.push(Statement::For {
+                parallel: false,
+                counter,
+                range: Range {
+                    start,
+                    end,
+                    inclusive: false,
+                    step: None,
+                },
+                body: inner,
+            });
+        });
+        out.push(only_if(ends, body));
     }
 
     /// A loop that exchanges two references at the end of each iteration.

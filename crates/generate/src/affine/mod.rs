@@ -338,6 +338,10 @@ impl Generator {
         let mut body = Vec::new();
         let mut result = None;
         if gives_int {
+            // A condition or an operand calls it, and may not get an answer.
+            if self.stops && self.rng.percent(40) {
+                self.stop(&mut body);
+            }
             let (value, mut interval) = self.int(1);
             if self.rng.percent(60) {
                 let condition = self.condition(1);
@@ -377,6 +381,11 @@ impl Generator {
             arrays,
             result,
         });
+    }
+
+    /// Whether programs may do what most don't.
+    fn is_wild(&self) -> bool {
+        self.wrapping || self.stops
     }
 
     fn visible(&self) -> Visible {

@@ -40,7 +40,8 @@ impl Generator {
             return self.wild_loop(out);
         }
         match self.rng.below(24) {
-            0..=5 => self.for_loop(out),
+            0 => self.meeting(out),
+            1..=5 => self.for_loop(out),
             6 => self.counted_while(out),
             7 => self.exchange(out),
             8..=13 => {
