@@ -2,7 +2,7 @@
 
 use super::statement::{assign, bind, only_if};
 use super::{Context, GREATEST_WEIGHT, Generator, Int, Interval, Kind, Local};
-use crate::shape::{BinaryOp, Expression, Name, Range, Statement};
+use crate::shape::{BinaryOp, Expression, Name, Range, ScopeKind, Statement};
 
 /// A range, with the interval of its counter and the most iterations.
 struct Counting {
@@ -248,7 +248,10 @@ impl Generator {
         };
         let mut condition = Expression::binary(op, Expression::Name(variable), bound);
         if self.rng.percent(if self.is_wild() { 40 } else { 20 }) {
-            let further = self.condition(1);
+            let further = match self.asked(variable, from) {
+                Some(asked) if self.rng.percent(50) => asked,
+                _ => self.condition(1),
+            };
             let op = self
                 .rng
                 .pick(&[BinaryOp::AndAlso, BinaryOp::AndAlso, BinaryOp::And]);
@@ -258,6 +261,16 @@ impl Generator {
         let body = self.changing(variable, by, from, trips, None);
         out.push(Statement::While { condition, body });
         self.afterwards(variable, by, from, trips, exits);
+    }
+
+    /// What a function says of a variable, if there is one that may never give an answer.
+    fn asked(&mut self, variable: Name, interval: Interval) -> Option<Expression> {
+        let functions = self.functions.iter();
+        let name = functions.rev().find(|it| it.result.is_some())?.name;
+        let argument = self.within(Expression::Name(variable), interval, super::PARAMETER);
+        let (to, _) = self.literal(0, 4);
+        let call = Expression::Call(name, vec![argument]);
+        Some(Expression::binary(BinaryOp::LessEqual, call, to))
     }
 
     /// `if a <= b { var k = a; while k != b { …; k += 1; } for i in k..k + 2 { … } }`: where the
@@ -296,7 +309,10 @@ impl Generator {
                 private: false,
             };
             let context = generator.loop_context(by);
-            let inner = generator.block(context, 1, |generator, _| generator.ints.push(local));
+            let inner = generator.block(context, 1, |generator, inner| {
+                generator.ints.push(local);
+                inner.extend(generator.write_at(local));
+            });
             body.push(Statement::For {
                 parallel: false,
                 counter,
@@ -309,7 +325,30 @@ impl Generator {
                 body: inner,
             });
         });
-        out.push(only_if(ends, body));
+        // Another task writes where the loops do, in other iterations of the loops around.
+        let (start, interval) = self.int(0);
+        let name = self.name("c");
+        let local = Local {
+            name,
+            interval,
+            private: false,
+        };
+        let write = self.write_at(local).into_iter().collect();
+        let beside = vec![bind(name, start), Statement::scope(ScopeKind::Async, write)];
+        out.push(Statement::If {
+            condition: ends,
+            then: body,
+            otherwise: Some(beside),
+        });
+    }
+
+    /// A write to the element of an array that a local chooses.
+    fn write_at(&mut self, local: Local) -> Option<Statement> {
+        let (array, _) = self.object(Kind::Flat)?;
+        let within = (0, super::LENGTH - 1);
+        let index = self.within(Expression::Name(local.name), local.interval, within);
+        let place = Expression::element(array, vec![index]);
+        Some(assign(place, Expression::int(1)))
     }
 
     /// A loop that exchanges two references at the end of each iteration.

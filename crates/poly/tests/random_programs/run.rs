@@ -825,6 +825,9 @@ impl<'p> Machine<'p> {
 
 fn binary(op: BinaryOp, left: Value, right: Value) -> Outcome<Value> {
     use BinaryOp::*;
+    if let (And, Value::Bool(left), Value::Bool(right)) = (op, left, right) {
+        return Ok(Value::Bool(left & right));
+    }
     let (left, right) = match (left, right) {
         (Value::Int(left), Value::Int(right)) => (left, right),
         (Value::Bool(left), Value::Bool(right)) => (i64::from(left), i64::from(right)),
