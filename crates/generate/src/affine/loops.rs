@@ -301,6 +301,9 @@ impl Generator {
                 body: inner,
             });
             generator.afterwards(variable, 1, from, trips, exits);
+            if generator.exits != exits && !generator.beyond {
+                return;
+            }
             let start = Expression::Name(variable);
             let end = Expression::binary(BinaryOp::Add, start.clone(), Expression::int(by));
             let local = Local {

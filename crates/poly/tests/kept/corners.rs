@@ -385,4 +385,6 @@ macro_rules! categories {
     };
 }
 
-categories! { data divisions ends finishes loops references returns sizes wrapping wrapping_counters }
+categories! {
+    data divisions ends finishes loops references returns sizes wrapping wrapping_counters
+}
