@@ -175,11 +175,15 @@ impl Walker<'_> {
         }
         let trips = if self.is_known(&fails)? && exits.is_whole()? {
             let fails = self.in_full(&fails)?;
-            let first = if descending {
+            let least = if descending {
                 fails.greatest(symbol)?
             } else {
                 fails.least(symbol)?
             };
+            // Values are total: sets that mention one must not lose the inputs for which the loop
+            // is not reached, or never ends.
+            let ends = fails.exists(|it| it == symbol)?;
+            let first = Affine::select(&ends, &least, &start)?;
             Some(
                 first
                     .sub(&start)?
