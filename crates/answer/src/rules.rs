@@ -188,13 +188,19 @@ pub fn proof(kernels: impl Iterator<Item = Verdict> + Clone) -> Verdict {
     }
 }
 
+/// The largest argument for which a race is claimed that no run shows. With larger ones a run may
+/// take more steps than any run can make.
+const LARGEST_UNTRIED: u64 = 1 << 31;
+
 /// What is left of a claimed race once runs have tried its case. Without a run, the race may lie
 /// behind something that control does not come past, if there may be such a thing.
 pub fn claim(witness: Option<&Witness>, may_stop: bool) -> Rule {
+    let is_large = |argument: &i64| argument.unsigned_abs() > LARGEST_UNTRIED;
+    let large = witness.is_some_and(|witness| witness.arguments.iter().any(is_large));
     match witness.map(|witness| &witness.confirmation) {
         Some(Confirmation::Confirmed | Confirmation::ConfirmedInTurns) => Rule::Race,
         Some(Confirmation::Failed(_) | Confirmation::Contradicted) => Rule::Unconfirmed,
-        Some(Confirmation::NotRun | Confirmation::TooCostly) | None if may_stop => {
+        Some(Confirmation::NotRun | Confirmation::TooCostly) | None if may_stop || large => {
             Rule::Unconfirmed
         }
         Some(Confirmation::NotRun | Confirmation::TooCostly) | None => Rule::Race,
