@@ -273,8 +273,8 @@ impl Generator {
         Some(Expression::binary(BinaryOp::LessEqual, call, to))
     }
 
-    /// `if a <= b { var k = a; while k != b { …; k += 1; } for i in k..k + 2 { … } }`: where the
-    /// condition does not hold, there is no value at which the first loop ends.
+    /// `if a <= b { var k = a; while k != b { k += 1; } y = min(k, 3); for i in k..k + 2 { … } }`:
+    /// where the condition does not hold, there is no value at which the first loop ends.
     pub(super) fn meeting(&mut self, out: &mut Vec<Statement>) {
         let ((first, from), (bound, to)) = (self.int(1), self.int(0));
         let trips = (to.1 - from.0).max(0) + 1;
@@ -284,6 +284,12 @@ impl Generator {
         let (variable, counter) = (self.name("k"), self.name("i"));
         let ends = Expression::binary(BinaryOp::LessEqual, first.clone(), bound.clone());
         let by = self.rng.between(1, 2);
+        let joined = self.name("y");
+        out.push(Statement::Var {
+            name: joined,
+            ty: None,
+            value: Some(Expression::int(0)),
+        });
         let body = self.block(self.context, 1, |generator, body| {
             body.push(Statement::Var {
                 name: variable,
@@ -305,6 +311,9 @@ impl Generator {
                 return;
             }
             let start = Expression::Name(variable);
+            let most = Expression::int(generator.rng.between(0, 3));
+            let least = Expression::Builtin("min", vec![start.clone(), most]);
+            body.push(assign(Expression::Name(joined), least));
             let end = Expression::binary(BinaryOp::Add, start.clone(), Expression::int(by));
             let local = Local {
                 name: counter,
@@ -342,6 +351,11 @@ impl Generator {
             condition: ends,
             then: body,
             otherwise: Some(beside),
+        });
+        self.ints.push(Local {
+            name: joined,
+            interval: (from.0.min(0), 3),
+            private: true,
         });
     }
 
