@@ -218,6 +218,7 @@ pub fn kernel_after_runs(before: Verdict, mut claims: impl Iterator<Item = Rule>
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::location::Location;
 
     fn of(change: impl FnOnce(&mut CheckFacts)) -> Verdict {
         let mut facts = CheckFacts::default();
@@ -341,5 +342,31 @@ mod tests {
     fn a_race_that_no_run_can_try_stands() {
         assert_eq!(claim(None, false), Rule::Race);
         assert_eq!(claim(None, true), Rule::Unconfirmed);
+    }
+
+    #[test]
+    fn a_race_that_needs_large_arguments_needs_a_run() {
+        let left = |argument, confirmation| {
+            let witness = Witness {
+                smallest: true,
+                arguments: vec![0, argument],
+                location: Location::Global("x".to_owned()),
+                first: Vec::new(),
+                second: Vec::new(),
+                replay: String::new(),
+                confirmation,
+            };
+            claim(Some(&witness), false)
+        };
+        let limit = 1 << 31;
+        for large in [limit + 1, -limit - 1, i64::MAX, i64::MIN] {
+            assert_eq!(left(large, Confirmation::TooCostly), Rule::Unconfirmed);
+            assert_eq!(left(large, Confirmation::ConfirmedInTurns), Rule::Race);
+        }
+        for small in [limit, -limit, 0] {
+            assert_eq!(left(small, Confirmation::TooCostly), Rule::Race);
+            let failed = Confirmation::Failed("index".to_owned());
+            assert_eq!(left(small, failed), Rule::Unconfirmed);
+        }
     }
 }

@@ -263,7 +263,8 @@ impl Generator {
         self.afterwards(variable, by, from, trips, exits);
     }
 
-    /// What a function says of a variable, if there is one that may never give an answer.
+    /// What a function says of a variable, if there is a function. Where tasks may stop, it may
+    /// never give an answer.
     fn asked(&mut self, variable: Name, interval: Interval) -> Option<Expression> {
         let functions = self.functions.iter();
         let name = functions.rev().find(|it| it.result.is_some())?.name;
