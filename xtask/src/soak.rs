@@ -23,20 +23,20 @@ const OF_THE_PROVER: [(&str, u64); 4] = [
     // As `finishline check` asks it: 100,000 programs of each generator by default. Tells how far
     // it is.
     (
-        "cargo test --release --package finishline-poly --test default_check -- --nocapture",
+        "cargo test --release --package finishline-poly --test poly default_check:: -- --nocapture",
         10,
     ),
     (
-        "cargo test --release --package finishline-poly --test metamorphic -- --nocapture",
+        "cargo test --release --package finishline-poly --test poly metamorphic:: -- --nocapture",
         50,
     ),
     // For every input and by instance.
     (
-        "cargo test --release --quiet --package finishline-poly --test random_programs",
+        "cargo test --release --quiet --package finishline-poly --test poly random_programs::",
         100,
     ),
     (
-        "cargo test --release --quiet --package finishline-poly --test any_programs",
+        "cargo test --release --quiet --package finishline-poly --test poly any_programs::",
         100,
     ),
 ];

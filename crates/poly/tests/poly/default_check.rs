@@ -210,7 +210,7 @@ fn campaign(test: &str, make: impl Fn(u64) -> Option<Case> + Sync) {
         };
         let repeat = format!(
             "FINISHLINE_SEED={seed} FINISHLINE_SEEDS=1 cargo test -p finishline-poly \
-             --test default_check -- {test}"
+             --test poly default_check::{test}"
         );
         eprintln!("{test}: seed {seed}: {kind}: {message}\nrepeat: {repeat}");
         if failures.lock().expect("no panic").len() >= MOST_FAILURES {

@@ -292,7 +292,7 @@ fn failure(tree: &Program, change: Change, seed: u64, wrong: &Wrong) -> String {
     format!(
         "seed {seed}: {change:?}: {kind}: {message}\nshrunk: {}\nbefore:\n{}\nafter:\n{}\n\
          repeat: FINISHLINE_SEED={seed} FINISHLINE_SEEDS=1 cargo test -p finishline-poly \
-         --test metamorphic\n",
+         --test poly metamorphic::\n",
         said.map_or_else(String::new, |it| it.message),
         render(&small),
         changed.map_or_else(String::new, |it| render(&it.program)),

@@ -1,6 +1,6 @@
 //! Calls that are not unfolded, or not followed.
 
-use crate::{Kept, OPTIONS, kept};
+use super::{Kept, OPTIONS, kept};
 use finishline_answer::Verdict;
 use finishline_answer::claim::Benign;
 use finishline_poly::prove;

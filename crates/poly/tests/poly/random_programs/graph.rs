@@ -1,7 +1,7 @@
 //! The order of a run's accesses, by closing the computation graph; races and sources by
 //! definition.
 
-use crate::run::{Access, Run};
+use super::run::{Access, Run};
 use std::collections::HashMap;
 
 /// A run whose order is known.

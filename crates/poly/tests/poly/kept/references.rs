@@ -1,6 +1,6 @@
 //! Which object a reference refers to, and what it has.
 
-use crate::kept;
+use super::kept;
 use finishline_answer::Verdict;
 use std::collections::BTreeSet;
 

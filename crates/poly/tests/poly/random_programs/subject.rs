@@ -1,7 +1,7 @@
 //! A random program, as the prover and as runs see it.
 
-use crate::graph::Graph;
-use crate::run::{self, Access, Place, run};
+use super::graph::Graph;
+use super::run::{self, Access, Place, run};
 use finishline_fin::hir;
 use finishline_generate::Program;
 use finishline_generate::affine::ARGUMENTS;

@@ -1,6 +1,6 @@
 //! Where control comes, and who waits.
 
-use crate::kept;
+use super::kept;
 use finishline_answer::Verdict;
 use std::collections::BTreeSet;
 

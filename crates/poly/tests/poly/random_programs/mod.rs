@@ -186,7 +186,8 @@ fn campaign(
                 let said = judge(&small).err().map(|wrong| wrong.message);
                 failures.lock().expect("no panic").push(format!(
                     "seed {seed}: {kind}: {message}\nshrunk: {}\n{}\n\
-                     repeat: FINISHLINE_SEED={seed} FINISHLINE_SEEDS=1 cargo test -p finishline-poly --test random_programs\n",
+                     repeat: FINISHLINE_SEED={seed} FINISHLINE_SEEDS=1 cargo test -p finishline-poly \
+                     --test poly random_programs::\n",
                     said.unwrap_or_default(),
                     render(&small)
                 ));

@@ -1,9 +1,9 @@
 //! Holds the prover's answers to runs, and the runs to the language.
 
-use crate::Judged;
-use crate::graph::Graph;
-use crate::run;
-use crate::subject::{Subject, Wrong, wrong};
+use super::Judged;
+use super::graph::Graph;
+use super::run;
+use super::subject::{Subject, Wrong, wrong};
 use finishline_answer::Verdict;
 use finishline_answer::claim::{Benign, Witness};
 use finishline_answer::finding::{Finding, FoundAccess};

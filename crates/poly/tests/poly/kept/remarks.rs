@@ -1,6 +1,6 @@
 //! What is told of producers and of races that change nothing.
 
-use crate::{OPTIONS, kept};
+use super::{OPTIONS, kept};
 use finishline_answer::claim::Benign;
 use finishline_poly::{Detail, Options, prove};
 

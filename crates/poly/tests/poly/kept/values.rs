@@ -1,6 +1,6 @@
 //! What expressions and variables are worth.
 
-use crate::{OPTIONS, kept};
+use super::{OPTIONS, kept};
 use finishline_answer::Verdict;
 use finishline_poly::prove;
 use std::collections::BTreeSet;

@@ -217,7 +217,7 @@ fn judge(corner: &Corner) -> Vec<String> {
     if races != corner.answer.some_input_races() {
         wrong.push("the entry contradicts itself".to_string());
     }
-    let mut told = prove(&hir, &crate::OPTIONS);
+    let mut told = prove(&hir, &super::OPTIONS);
     confirm(&mut told.proof, &module);
     let verdict = told.proof.verdict;
     if !corner.answer.allows(verdict) {
@@ -360,7 +360,7 @@ fn integer(datum: &Datum) -> Option<i64> {
 
 /// Judges all entries of a file and tells all that is wrong.
 fn judge_all(file: &str) {
-    let folder = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/kept/corners/");
+    let folder = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/poly/kept/corners/");
     let text = std::fs::read_to_string(format!("{folder}{file}")).expect("the file is there");
     let mut wrong = String::new();
     let entries = text.split("=== ").skip(1);
