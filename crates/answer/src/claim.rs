@@ -46,10 +46,12 @@ pub enum Confirmation {
     TooCostly,
     /// The race.
     Confirmed,
-    /// The race, in a run in which the tasks take turns. The depth-first run does not get there.
+    /// The race, in a run in which the tasks take turns. The depth-first run does not show it.
     ConfirmedInTurns,
     /// It failed, by this error, and had no such race until then.
     Failed(String),
+    /// It only had the race apparently: its isolated blocks kept the accesses apart.
+    Apparent,
     /// It ended, and had no such race.
     Contradicted,
 }
@@ -62,6 +64,7 @@ impl Confirmation {
             Confirmation::TooCostly => "too-costly",
             Confirmation::Confirmed | Confirmation::ConfirmedInTurns => "confirmed",
             Confirmation::Failed(_) => "failed",
+            Confirmation::Apparent => "apparent",
             Confirmation::Contradicted => "contradicted",
         }
     }

@@ -199,11 +199,14 @@ pub fn claim(witness: Option<&Witness>, may_stop: bool) -> Rule {
     let large = witness.is_some_and(|witness| witness.arguments.iter().any(is_large));
     match witness.map(|witness| &witness.confirmation) {
         Some(Confirmation::Confirmed | Confirmation::ConfirmedInTurns) => Rule::Race,
-        Some(Confirmation::Failed(_) | Confirmation::Contradicted) => Rule::Unconfirmed,
-        Some(Confirmation::NotRun | Confirmation::TooCostly) | None if may_stop || large => {
-            Rule::Unconfirmed
-        }
-        Some(Confirmation::NotRun | Confirmation::TooCostly) | None => Rule::Race,
+        Some(
+            Confirmation::NotRun
+            | Confirmation::Failed(_)
+            | Confirmation::Apparent
+            | Confirmation::Contradicted,
+        ) => Rule::Unconfirmed,
+        Some(Confirmation::TooCostly) | None if may_stop || large => Rule::Unconfirmed,
+        Some(Confirmation::TooCostly) | None => Rule::Race,
     }
 }
 
@@ -365,8 +368,14 @@ mod tests {
         }
         for small in [limit, -limit, 0] {
             assert_eq!(left(small, Confirmation::TooCostly), Rule::Race);
-            let failed = Confirmation::Failed("index".to_owned());
-            assert_eq!(left(small, failed), Rule::Unconfirmed);
+            for shows_nothing in [
+                Confirmation::NotRun,
+                Confirmation::Failed("index".to_owned()),
+                Confirmation::Apparent,
+                Confirmation::Contradicted,
+            ] {
+                assert_eq!(left(small, shows_nothing), Rule::Unconfirmed);
+            }
         }
     }
 }

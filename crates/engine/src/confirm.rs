@@ -5,14 +5,17 @@
 //! [oracle](finishline_detect::oracle) knows every pair. The run also tells what the location is
 //! called, which depends on how many objects of that name there were before.
 //!
-//! The first run is depth-first. If it fails or takes too long, the tasks take turns in a second
-//! one: it gets past tasks that never end. What races in the part of a run that was made races,
-//! whatever would have followed. Small cases are prone to fail, by an index out of bounds of an
-//! empty array say. If no run gets to the race, larger cases are tried. One that is confirmed takes
-//! the place of the smallest.
+//! A pair that the isolated blocks of a run keep apart is only *apparent* in it. Under another order
+//! of the blocks the accesses might never both happen.
+//!
+//! The first run is depth-first. If it fails, takes too long or has apparent races, the tasks take
+//! turns in a second one: it gets past tasks that never end, and its isolated blocks come in another
+//! order. What races in the part of a run that was made races, whatever would have followed. Small
+//! cases are prone to fail, by an index out of bounds of an empty array say. If no run gets to the
+//! race, larger cases are tried. One that is confirmed takes the place of the smallest.
 //!
 //! A race that a run does not have is not counted any longer: neither by its kernel's verdict nor
-//! by the program's. Nobody asked for these runs, so they must be short.
+//! by the program's. Nobody asked for these runs, so they must be short, each one and all together.
 
 use crate::arguments;
 use crate::depth_first::DepthFirst;
@@ -24,7 +27,7 @@ use finishline_answer::answer::{About, Answer};
 use finishline_answer::claim::{Claim, Confirmation, Witness};
 use finishline_answer::finding::FoundAccess;
 use finishline_answer::{Location as Told, rules};
-use finishline_detect::oracle::Oracle;
+use finishline_detect::oracle::{Mode, Oracle};
 use finishline_ir::Module;
 use finishline_ir::listener::{Allocated, Listener};
 use finishline_ir::machine::{Limits, Trap, TrapKind};
@@ -34,12 +37,14 @@ use std::io;
 use std::sync::atomic::AtomicU64;
 
 /// The most lists of arguments that are tried.
-const MOST_RUNS: usize = 16;
+const MOST_RUNS: usize = 256;
 /// The most further ones, if smaller ones fail.
 const MOST_LARGER_RUNS: usize = 16;
-/// The most instructions and bytes that a run may take.
+/// The most steps and bytes that a run may take.
 const STEPS: u64 = 2_000_000;
 const MEMORY: u64 = 64 << 20;
+/// The most steps of all runs together.
+const STEPS_IN_ALL: u64 = 32_000_000;
 /// The most steps that the oracle keeps, and the most pairs of accesses that it compares.
 const ORACLE_STEPS: usize = 4000;
 const MOST_PAIRS: u64 = 30_000_000;
@@ -55,6 +60,7 @@ pub fn confirm(answer: &mut Answer, module: &Module) {
     let mut runs = Runs {
         module,
         known: BTreeMap::new(),
+        steps: STEPS_IN_ALL,
     };
     for finding in &mut answer.findings {
         let pair = ids([&finding.first, &finding.second]);
@@ -92,18 +98,23 @@ struct Runs<'m> {
     module: &'m Module,
     /// None: arguments that can't be passed.
     known: BTreeMap<Vec<i64>, Option<Run>>,
+    /// The steps that further runs may make.
+    steps: u64,
 }
 
 impl Runs<'_> {
     /// Runs a case of a race and notes the result, unless `most` runs have been made already.
     fn tell(&mut self, pair: [AccessId; 2], case: &mut Witness, most: usize) {
-        let (module, arguments) = (self.module, &case.arguments);
-        let run = match self.known.contains_key(arguments) {
-            false if self.known.len() >= most => return,
-            _ => (self.known.entry(arguments.clone())).or_insert_with(|| run(module, arguments)),
-        };
-        if let Some(run) = run {
-            run.tell(module, pair, case);
+        let arguments = &case.arguments;
+        if !self.known.contains_key(arguments) {
+            if self.known.len() >= most || self.steps == 0 {
+                return;
+            }
+            let run = run(self.module, arguments, &mut self.steps);
+            self.known.insert(arguments.clone(), run);
+        }
+        if let Some(Some(run)) = self.known.get(arguments) {
+            run.tell(self.module, pair, case);
         }
     }
 
@@ -112,7 +123,7 @@ impl Runs<'_> {
         let smallest = claim.witness.as_ref().map(|case| &case.confirmation);
         let is_open = matches!(
             smallest,
-            Some(Confirmation::Failed(_) | Confirmation::TooCostly)
+            Some(Confirmation::Failed(_) | Confirmation::TooCostly | Confirmation::Apparent)
         );
         if !is_open {
             return;
@@ -136,6 +147,8 @@ struct Run {
     words: Vec<String>,
     /// By the accesses that race, the smaller one first.
     races: BTreeMap<[AccessId; 2], Shown>,
+    /// Pairs that race only apparently, in every run that has them.
+    apparent: BTreeSet<[AccessId; 2]>,
     end: RunEnd,
 }
 
@@ -152,7 +165,8 @@ enum RunEnd {
     TooCostly,
 }
 
-fn run(module: &Module, numbers: &[i64]) -> Option<Run> {
+/// Runs the program on a list of arguments. The steps made are taken from `steps`.
+fn run(module: &Module, numbers: &[i64], steps: &mut u64) -> Option<Run> {
     let words = arguments::words(module, numbers);
     let arguments = arguments::parse(module, &words).ok()?;
     let program = Program {
@@ -163,74 +177,36 @@ fn run(module: &Module, numbers: &[i64]) -> Option<Run> {
             ..Limits::default()
         },
     };
-    let mut races = BTreeMap::new();
-    let mut end = judge(
-        program,
-        DepthFirst::default,
-        Confirmation::Confirmed,
-        &mut races,
-    );
-    if !matches!(end, RunEnd::Ended) {
+    let mut run = Run {
+        words,
+        races: BTreeMap::new(),
+        apparent: BTreeSet::new(),
+        end: RunEnd::TooCostly,
+    };
+    let first = DepthFirst::default;
+    run.end = run.judge(program, first, Confirmation::Confirmed, steps);
+    if !matches!(run.end, RunEnd::Ended) || !run.apparent.is_empty() {
         let by = Confirmation::ConfirmedInTurns;
-        let second = judge(program, Turns::default, by, &mut races);
-        if let (RunEnd::TooCostly, RunEnd::Failed(_)) = (&end, &second) {
-            end = second;
+        let second = run.judge(program, Turns::default, by, steps);
+        if let (RunEnd::TooCostly, RunEnd::Failed(_)) = (&run.end, &second) {
+            run.end = second;
         }
     }
-    Some(Run { words, races, end })
+    Some(run)
 }
 
-/// Runs a program under a schedule and notes the races that are not known yet. How the run ended.
-fn judge<S: Schedule>(
-    program: Program<'_>,
-    schedule: impl Fn() -> S,
-    by: Confirmation,
-    races: &mut BTreeMap<[AccessId; 2], Shown>,
-) -> RunEnd {
-    let module = program.module;
-    let mut judge = Judge(Oracle::new(ORACLE_STEPS));
-    let outcome = run_shortly(program, &mut schedule(), &mut judge);
-    let Judge(oracle) = judge;
-    if oracle.pairs() > MOST_PAIRS {
-        return RunEnd::TooCostly;
-    }
-    let mut found: BTreeMap<[AccessId; 2], BTreeSet<Location>> = BTreeMap::new();
-    oracle.each_race(|location, a, b| {
-        let pair = [a.access.min(b.access), a.access.max(b.access)];
-        let locations = found.entry(pair).or_default();
-        if locations.len() < MOST_LOCATIONS {
-            locations.insert(location);
-        }
-    });
-    found.retain(|pair, _| !races.contains_key(pair));
-    if !found.is_empty() {
-        let wanted: BTreeSet<Location> = found.values().flatten().copied().collect();
-        let wanted: Vec<Location> = wanted.into_iter().collect();
-        let mut namer = Namer(Names::new(module, &wanted, None));
-        run_shortly(program, &mut schedule(), &mut namer);
-        let Namer(names) = namer;
-        for (pair, at) in found {
-            let (by, at) = (by.clone(), at.into_iter());
-            let locations = at.map(|location| names.location(location)).collect();
-            races.insert(pair, Shown { by, locations });
-        }
-    }
-    match outcome.result {
-        // Within the memory that `finishline check` allows it might have ended.
-        End::Trapped(trap) if is_of_memory(&trap.kind) => RunEnd::TooCostly,
-        End::Trapped(trap) => RunEnd::Failed(failure(module, &trap)),
-        End::Finished | End::OutputError(_) if !oracle.gave_up() => RunEnd::Ended,
-        _ => RunEnd::TooCostly,
-    }
-}
-
+/// Runs a program for at most [`STEPS`], which are taken from those that are left.
 fn run_shortly(
     program: Program<'_>,
     schedule: &mut impl Schedule,
     listener: &mut impl Listener,
+    left: &mut u64,
 ) -> Outcome {
     let (progress, mut output) = (AtomicU64::new(0), io::sink());
-    run_for(STEPS, program, schedule, listener, &mut output, &progress)
+    let fuel = STEPS.min(*left);
+    let outcome = run_for(fuel, program, schedule, listener, &mut output, &progress);
+    *left -= outcome.steps.unwrap_or(0).min(fuel);
+    outcome
 }
 
 fn is_of_memory(kind: &TrapKind) -> bool {
@@ -247,11 +223,73 @@ fn failure(module: &Module, trap: &Trap) -> String {
 }
 
 impl Run {
+    /// Runs a program under a schedule and notes the races that are not known yet. How the run
+    /// ended.
+    fn judge<S: Schedule>(
+        &mut self,
+        program: Program<'_>,
+        schedule: impl Fn() -> S,
+        by: Confirmation,
+        steps: &mut u64,
+    ) -> RunEnd {
+        let module = program.module;
+        let mut judge = Judge(Oracle::new(ORACLE_STEPS));
+        let outcome = run_shortly(program, &mut schedule(), &mut judge, steps);
+        let Judge(oracle) = judge;
+        let is_compared = oracle.pairs() <= MOST_PAIRS;
+        if is_compared {
+            let found = self.new_races(&oracle);
+            if !found.is_empty() {
+                let wanted: BTreeSet<Location> = found.values().flatten().copied().collect();
+                let wanted: Vec<Location> = wanted.into_iter().collect();
+                let mut namer = Namer(Names::new(module, &wanted, None));
+                run_shortly(program, &mut schedule(), &mut namer, steps);
+                let Namer(names) = namer;
+                for (pair, at) in found {
+                    let (by, at) = (by.clone(), at.into_iter());
+                    let locations = at.map(|location| names.location(location)).collect();
+                    self.races.insert(pair, Shown { by, locations });
+                }
+            }
+        }
+        match outcome.result {
+            // Within the memory that `finishline check` allows it might have ended.
+            End::Trapped(trap) if is_of_memory(&trap.kind) => RunEnd::TooCostly,
+            End::Trapped(trap) => RunEnd::Failed(failure(module, &trap)),
+            End::Finished | End::OutputError(_) if is_compared && !oracle.gave_up() => {
+                RunEnd::Ended
+            }
+            _ => RunEnd::TooCostly,
+        }
+    }
+
+    /// The races of a run that are not known yet. Notes those that are only apparent.
+    fn new_races(&mut self, oracle: &Oracle) -> BTreeMap<[AccessId; 2], BTreeSet<Location>> {
+        let mut found: BTreeMap<[AccessId; 2], BTreeSet<Location>> = BTreeMap::new();
+        oracle.each_race(|location, a, b| {
+            let pair = [a.access.min(b.access), a.access.max(b.access)];
+            if self.races.contains_key(&pair) {
+                return;
+            }
+            if oracle.ordered(Mode::Observed, a, b) {
+                self.apparent.insert(pair);
+                return;
+            }
+            let locations = found.entry(pair).or_default();
+            if locations.len() < MOST_LOCATIONS {
+                locations.insert(location);
+            }
+        });
+        self.apparent.retain(|pair| !found.contains_key(pair));
+        found
+    }
+
     /// Notes in a case of a race between two accesses what the runs say to it.
     fn tell(&self, module: &Module, [first, second]: [AccessId; 2], witness: &mut Witness) {
         let pair = [first.min(second), first.max(second)];
         let Some(shown) = self.races.get(&pair) else {
             witness.confirmation = match &self.end {
+                _ if self.apparent.contains(&pair) => Confirmation::Apparent,
                 RunEnd::Ended => Confirmation::Contradicted,
                 RunEnd::Failed(failure) => Confirmation::Failed(failure.clone()),
                 RunEnd::TooCostly => Confirmation::TooCostly,

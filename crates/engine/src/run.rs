@@ -20,7 +20,7 @@ pub trait Schedule {
 #[derive(Debug)]
 pub struct Outcome {
     pub result: End,
-    /// Instructions executed. Compiled code does not count them.
+    /// One for each instruction, and more for large objects. Compiled code does not count them.
     pub steps: Option<u64>,
 }
 
@@ -55,6 +55,9 @@ pub struct Program<'a> {
 /// The number of steps between two reports of progress.
 const PULSE: u64 = 1 << 16;
 
+/// Making this many locations takes as long as an instruction.
+const LOCATIONS_A_STEP: u64 = 8;
+
 /// Runs a program for at most `fuel` steps. Its output goes to `output` as it is printed. The steps
 /// made are added to `progress` now and then.
 pub fn run_for(
@@ -80,20 +83,25 @@ pub fn run_for(
         }
     };
     let mut steps = 0;
+    let mut pulse = PULSE;
+    let mut allocated = machine.heap().allocated();
     let mut current = TaskId::MAIN;
     let result = loop {
-        if steps == fuel {
+        if steps >= fuel {
             break End::OutOfFuel;
         }
         steps += 1;
-        if steps.is_multiple_of(PULSE) {
+        if steps >= pulse {
             // A statistic: nothing is ordered by it.
             progress.fetch_add(PULSE, Ordering::Relaxed);
+            pulse += PULSE;
         }
         let made = match machine.step(current, listener) {
             Ok(made) => made,
             Err(trap) => break End::Trapped(trap),
         };
+        let before = std::mem::replace(&mut allocated, machine.heap().allocated());
+        steps += (allocated - before) / LOCATIONS_A_STEP;
         if !machine.output.is_empty()
             && let Err(error) = drain(&mut machine.output, output)
         {

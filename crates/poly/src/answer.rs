@@ -239,11 +239,13 @@ impl Judge<'_> {
     fn kernels(&mut self, words: &Words) -> Vec<Kernel> {
         let Objects { isl, facts, .. } = words.objects;
         let mut kernels = Vec::new();
+        let mut sites = Vec::new();
         self.compared = facts.accesses.iter().map(|access| access.id).collect();
         for (id, accesses) in kernels::divide(facts).list {
             let start = Instant::now();
             let clock = self.options.budget.clock(isl);
             let judged = self.kernel(words, (id, kernels.len()), &accesses);
+            sites.push(self.construct(id, words).1);
             drop(clock);
             kernels.push(match judged {
                 Ok(kernel) => kernel,
@@ -258,7 +260,7 @@ impl Judge<'_> {
             });
         }
         for gap in facts.gaps.iter().filter(|gap| gap.is_foreign()) {
-            let theirs = self.foreign(words, gap, &mut kernels);
+            let theirs = self.foreign(words, gap, (&sites, &mut kernels));
             self.undecided.extend(theirs);
         }
         self.compared.retain(|id| !self.undecided.contains(id));
@@ -286,8 +288,14 @@ impl Judge<'_> {
 
     /// Something that was not taken apart: its tasks may race with each other, and whatever goes on
     /// after it with those that it leaves behind. (What runs beside it is in the same kernel, which
-    /// knows of it.) Returns the accesses that may be part of it.
-    fn foreign(&self, words: &Words, gap: &Gap, kernels: &mut Vec<Kernel>) -> BTreeSet<AccessId> {
+    /// knows of it.) A kernel in a function that it calls has executions that were not looked at.
+    /// `sites` has the places of the first kernels. Returns the accesses that may be part of it.
+    fn foreign(
+        &self,
+        words: &Words,
+        gap: &Gap,
+        (sites, kernels): (&[SiteId], &mut Vec<Kernel>),
+    ) -> BTreeSet<AccessId> {
         let source = &self.program.source;
         let all = (0..source.accesses.len()).map(AccessId::from_index);
         let reason = words.reason(gap);
@@ -296,11 +304,18 @@ impl Judge<'_> {
             kernels.push(unknown_kernel("program", reason));
             return all.collect();
         };
-        if reach.leaves_tasks {
-            for kernel in kernels
-                .iter_mut()
-                .filter(|it| it.verdict == Verdict::Proved)
-            {
+        let functions = &self.program.functions;
+        let is_inside = |site: SiteId| {
+            let at = source.site(site).start;
+            reach.functions.iter().any(|id| {
+                let function = &functions[id.index()];
+                let ends = [function.site, function.body.end].map(|end| source.site(end).start);
+                (ends[0]..=ends[1]).contains(&at)
+            })
+        };
+        for (index, kernel) in kernels.iter_mut().enumerate() {
+            let again = sites.get(index).is_some_and(|site| is_inside(*site));
+            if kernel.verdict == Verdict::Proved && (reach.leaves_tasks || again) {
                 kernel.verdict = Verdict::Unknown;
                 kernel.reasons.push(reason.clone());
             }
@@ -311,7 +326,6 @@ impl Judge<'_> {
         if reach.leaves_tasks {
             return all.collect();
         }
-        let functions = &self.program.functions;
         let names: BTreeSet<&str> = (reach.functions.iter())
             .map(|id| functions[id.index()].name.as_str())
             .collect();

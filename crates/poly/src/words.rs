@@ -400,7 +400,12 @@ impl Words<'_> {
         if let Some(excluded) = self.objects.excluded.borrow().set() {
             set = set.subtract(excluded)?;
         }
-        for parameter in &parameters {
+        let main = &self.program.functions[self.program.main.index()];
+        for (parameter, local) in parameters.iter().zip(&main.parameters) {
+            // No condition depends on the others, so they are 0.
+            if !matches!(main.locals[local.index()].ty, Type::Int | Type::Bool) {
+                set = set.intersect(&isl.fixed(*parameter, 0)?)?;
+            }
             let value = isl.symbol(*parameter)?;
             set = set.intersect(&value.at_most(&size)?)?;
             set = set.intersect(&value.neg()?.at_most(&size)?)?;
@@ -435,7 +440,6 @@ impl Words<'_> {
             let named = names.into_iter();
             named.map(|symbol| (name(symbol), value(symbol))).collect()
         };
-        let main = &self.program.functions[self.program.main.index()];
         let written = |(value, local): (&i64, &LocalId)| match main.locals[local.index()].ty {
             Type::Bool => (*value != 0).to_string(),
             _ => value.to_string(),

@@ -105,6 +105,12 @@ impl Heap {
         self.used
     }
 
+    /// The number of locations that all objects together had so far, those included that are gone.
+    #[inline]
+    pub fn allocated(&self) -> u64 {
+        self.next.0
+    }
+
     /// # Panics
     ///
     /// If the object is gone.

@@ -93,11 +93,15 @@ pub(crate) fn confirmation(confirmation: &Confirmation) -> String {
         }
         Confirmation::Confirmed => "confirmed by a run".to_owned(),
         Confirmation::ConfirmedInTurns => {
-            "confirmed by a run in which the tasks take turns; a depth-first run does not get there"
+            "confirmed by a run in which the tasks take turns; a depth-first run does not show it"
                 .to_owned()
         }
         Confirmation::Failed(error) => {
             format!("not confirmed: a run fails before it gets there, {error}")
+        }
+        Confirmation::Apparent => {
+            "not confirmed: isolated blocks keep the accesses apart in every run that was made"
+                .to_owned()
         }
         Confirmation::Contradicted => {
             "not confirmed: a run has no such race. The prover and the checker contradict each other, which is a bug of Finishline: \

@@ -209,3 +209,37 @@ fn main(n: int, m: int) {
     // At least one iteration of each, and at least two tasks.
     assert_eq!(claim.condition, "m > 0 and n > 0 and n ≥ 3 - m");
 }
+
+/// Only the first call was looked at. The race is in a later one.
+#[test]
+fn a_kernel_in_a_function_that_calls_itself_is_not_proved() {
+    let direct = "var g: int;
+fn r(n: int) {
+    if n > 0 {
+        r(n - 1);
+        finish { async { if n == 1 { g = 1; } } if n == 1 { g = 2; } }
+    }
+}
+fn main() { r(5); }
+";
+    let mutual = "var g: int;
+fn r(n: int) { if n > 0 { s(n - 1); } }
+fn s(n: int) { r(n); forall i in 0..2 { if n == 1 { g = i; } } }
+fn main() { r(5); }
+";
+    for source in [direct, mutual] {
+        let proof = prove(&kept(source).program, &OPTIONS).proof;
+        let kernels = &proof.proof().expect("a proof").kernels;
+        let verdicts: Vec<Verdict> = kernels.iter().map(|kernel| kernel.verdict).collect();
+        assert!(!verdicts.contains(&Verdict::Proved), "{source}{verdicts:?}");
+    }
+    // What the recursion does not reach is still proved.
+    let beside = "var g: int;
+fn r(n: int) { if n > 0 { r(n - 1); forall i in 0..2 { g = i; } } }
+fn main() { r(5); let A = new int[4]; forall i in 0..4 { A[i] = i; } }
+";
+    let proof = prove(&kept(beside).program, &OPTIONS).proof;
+    let kernels = &proof.proof().expect("a proof").kernels;
+    let proved = kernels.iter().filter(|it| it.verdict == Verdict::Proved);
+    assert_eq!(proved.count(), 1);
+}
