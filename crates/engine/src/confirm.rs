@@ -5,14 +5,15 @@
 //! [oracle](finishline_detect::oracle) knows every pair. The run also tells what the location is
 //! called, which depends on how many objects of that name there were before.
 //!
-//! A pair that the isolated blocks of a run keep apart is only *apparent* in it. Under another order
-//! of the blocks the accesses might never both happen.
+//! A pair that the isolated blocks of a run keep apart is only *apparent* in it. Under another
+//! order of the blocks the accesses might never both happen.
 //!
 //! The first run is depth-first. If it fails, takes too long or has apparent races, the tasks take
-//! turns in a second one: it gets past tasks that never end, and its isolated blocks come in another
-//! order. What races in the part of a run that was made races, whatever would have followed. Small
-//! cases are prone to fail, by an index out of bounds of an empty array say. If no run gets to the
-//! race, larger cases are tried. One that is confirmed takes the place of the smallest.
+//! turns in a second one: it gets past tasks that never end, and its isolated blocks come in
+//! another order. What races in the part of a run that was made races, whatever would have
+//! followed. Small cases are prone to fail, by an index out of bounds of an empty array say. If no
+//! run gets to the race, larger cases are tried. One that is confirmed takes the place of the
+//! smallest.
 //!
 //! A race that a run does not have is not counted any longer: neither by its kernel's verdict nor
 //! by the program's. Nobody asked for these runs, so they must be short, each one and all together.
