@@ -1,9 +1,10 @@
-//! Every program of n statements, up to renaming, over one of two vocabularies.
+//! Every program of n statements, up to renaming, over one of three vocabularies.
 //!
 //! | vocabulary | around statements | alone |
 //! |---|---|---|
 //! | plain | `async`, `finish`, `isolated` around accesses | reads and writes of two globals |
 //! | wild | `async`, `finish`, `spawn` | accesses, writes under conditions, stops, `sync` |
+//! | asking | `async`, `finish` | writes, isolated blocks that set a flag or fail without it |
 //!
 //! Some conditions of the wild vocabulary wrap around. A *stop* fails or never ends if the
 //! parameter of main is negative.
@@ -15,6 +16,7 @@
 //! - F(0) = 1, F(n) = Σₖ T(k) F(n − k)
 //! - plain: T(k) = 2 F(k − 1) + 4ᵏ⁻¹, and 4 more for k = 1
 //! - wild: T(k) = 3 F(k − 1), and 8 more for k = 1
+//! - asking: T(k) = 2 F(k − 1), and 3 more for k = 1
 //!
 //! Cost: linear in n for a program, after a table of n numbers.
 
@@ -37,13 +39,14 @@ pub const ARGUMENTS: [i64; 4] = [-1, 0, 2, i64::MAX];
 pub enum Vocabulary {
     Plain,
     Wild,
+    Asking,
 }
 
 impl Vocabulary {
     /// Statements around any others.
     const fn scopes(self) -> &'static [Scope] {
         match self {
-            Vocabulary::Plain => &[
+            Vocabulary::Plain | Vocabulary::Asking => &[
                 Scope::Block(ScopeKind::Async),
                 Scope::Block(ScopeKind::Finish),
             ],
@@ -60,6 +63,7 @@ impl Vocabulary {
         match self {
             Vocabulary::Plain => ACCESSES,
             Vocabulary::Wild => 8,
+            Vocabulary::Asking => 3,
         }
     }
 
@@ -67,7 +71,7 @@ impl Vocabulary {
     const fn isolated(self, accesses: u32) -> u64 {
         match self {
             Vocabulary::Plain => ACCESSES.pow(accesses),
-            Vocabulary::Wild => 0,
+            Vocabulary::Wild | Vocabulary::Asking => 0,
         }
     }
 }
@@ -136,7 +140,7 @@ impl Small {
         let body = builder.sequence(self.statements, number);
         let main = builder.function(Name::MAIN, body);
         let variables = match self.vocabulary {
-            Vocabulary::Plain => VARIABLES.iter(),
+            Vocabulary::Plain | Vocabulary::Asking => VARIABLES.iter(),
             Vocabulary::Wild => VARIABLES[..1].iter(),
         };
         let global = |name: &Name| Global {
@@ -226,12 +230,13 @@ impl Builder<'_> {
         match self.vocabulary {
             Vocabulary::Plain => self.access(number - ways),
             Vocabulary::Wild => self.wild(number - ways),
+            Vocabulary::Asking => self.asking(number - ways),
         }
     }
 
     fn function(&self, name: Name, body: Vec<Statement>) -> Function {
         let parameters = match self.vocabulary {
-            Vocabulary::Plain => Vec::new(),
+            Vocabulary::Plain | Vocabulary::Asking => Vec::new(),
             Vocabulary::Wild => vec![(PARAMETER, Type::Int)],
         };
         Function {
@@ -294,6 +299,25 @@ impl Builder<'_> {
             then: vec![self.access(1)],
             otherwise: None,
         }
+    }
+
+    /// A statement of the asking vocabulary that contains no other. The second variable is the
+    /// flag.
+    fn asking(&mut self, number: u64) -> Statement {
+        let flag = || Expression::Name(VARIABLES[1]);
+        let inside = match number {
+            0 => return self.access(1),
+            1 => Statement::Assign {
+                place: flag(),
+                op: None,
+                value: Expression::int(1),
+            },
+            _ => {
+                let is_set = Expression::binary(BinaryOp::Equal, flag(), Expression::int(1));
+                Statement::Assert(is_set, Vec::new())
+            }
+        };
+        Statement::scope(ScopeKind::Isolated, vec![inside])
     }
 
     fn access(&mut self, number: u64) -> Statement {
@@ -371,6 +395,19 @@ mod tests {
             .map(|number| render(&numbered(Vocabulary::Wild, number).unwrap()))
             .collect();
         assert_eq!(all.len(), 1 + 11 + 154 + 2519);
+    }
+
+    #[test]
+    fn counts_of_asking_programs_match_the_grammar() {
+        let counts: Vec<u64> = (0..=4)
+            .map(|n| Small::over(Vocabulary::Asking, n).count())
+            .collect();
+        // F(2) = 5 · 5 + 2 · 5, F(3) = 5 · 35 + 10 · 5 + 2 · 35, …
+        assert_eq!(counts, [1, 5, 35, 295, 2765]);
+        let all: HashSet<String> = (0..336)
+            .map(|number| render(&numbered(Vocabulary::Asking, number).unwrap()))
+            .collect();
+        assert_eq!(all.len(), 336);
     }
 
     #[test]

@@ -13,7 +13,9 @@ use finishline_answer::proof::ReasonKind;
 use finishline_detect::oracle::Oracle;
 use finishline_engine::confirm::confirm;
 use finishline_engine::depth_first::{self, End};
+use finishline_engine::interleavings::{self, Granularity};
 use finishline_generate::campaign::{in_parallel, setting};
+use finishline_generate::small::{Small, Vocabulary};
 use finishline_generate::{Program, Settings, program, render, shrink};
 use finishline_ir::Module;
 use finishline_ir::machine::Limits;
@@ -113,4 +115,45 @@ fn what_is_said_of_any_program_is_so() {
     if count >= 1000 {
         assert!(proved.min(racy).min(unknown) > count / 50);
     }
+}
+
+/// Isolated blocks may keep accesses apart in every order. By structure alone they would race.
+#[test]
+fn a_race_that_is_claimed_is_one_of_some_schedule() {
+    let [racy, claimed, proved] = [const { AtomicU64::new(0) }; 3];
+    for statements in [3, 5] {
+        let all = Small::over(Vocabulary::Asking, statements);
+        in_parallel(0..all.count(), |number| {
+            let text = render(&all.program(number));
+            if text.matches("x = ").count() < 2 || !text.contains("assert") {
+                return;
+            }
+            let compiled = finishline_fin::compile("small.fin", text.as_bytes());
+            let Ok(compiled) = compiled else {
+                panic!("{text}");
+            };
+            let every = interleavings::explore(
+                &compiled.module,
+                &[],
+                Limits::default(),
+                Granularity::Visible,
+                interleavings::Budget::default(),
+            );
+            assert!(!every.gave_up, "{text}");
+            let races = !every.conflicts.is_empty();
+            racy.fetch_add(u64::from(races), Ordering::Relaxed);
+            let mut answer = prove(&compiled.hir, &OPTIONS).proof;
+            confirm(&mut answer, &compiled.module);
+            let counter = match answer.verdict {
+                Verdict::Race => &claimed,
+                Verdict::Proved => &proved,
+                _ => return,
+            };
+            assert_eq!(races, answer.verdict == Verdict::Race, "{text}");
+            counter.fetch_add(1, Ordering::Relaxed);
+        });
+    }
+    let [racy, claimed, proved] = [racy, claimed, proved].map(AtomicU64::into_inner);
+    println!("{racy} race, {claimed} of them claimed, {proved} proved");
+    assert!(claimed > 50 && proved > 5000, "too few");
 }
