@@ -49,6 +49,7 @@ impl Walker<'_> {
         });
         let before = self.domain.clone();
         let sized = self.sized.clone();
+        let values = self.facts.values.len();
         let ended = if function.body.sync_scope {
             self.inside_finish("sync scope", function.site, |walker| {
                 let scope = walker.path.len() - 1;
@@ -66,6 +67,8 @@ impl Walker<'_> {
             // Control came back in several ways.
             _ => self.sized = sized,
         }
+        // A caller seldom needs them, and there may be many calls.
+        self.forget_sizes(|value| value as usize >= values)?;
         self.domain = self.returned(&frame, before)?;
         match &function.result {
             Some(ty) => self.result(frame, ty, site),

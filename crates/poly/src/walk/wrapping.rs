@@ -46,6 +46,10 @@ pub(super) const TASKS: i128 = 1 << 30;
 /// Arrays have fewer elements: a limit of the address space.
 const ELEMENTS: i128 = 1 << 48;
 
+/// The most values whose size is remembered because a loop came past them. Each makes all further
+/// questions more costly.
+const MOST_VALUES: usize = 8;
+
 const INT: (i128, i128) = (i64::MIN as i128, i64::MAX as i128);
 /// What is congruent to a number of elements and in here is that number.
 const NUMBER: (i128, i128) = (ELEMENTS - (1 << 64), (1 << 64) - 1);
@@ -125,7 +129,26 @@ impl Walker<'_> {
             false => end.sub(start)?,
         };
         let farthest = self.isl.constant(i128::from(step.abs()) * most)?;
-        self.sized = self.sized.intersect(&distance.at_most(&farthest)?)?;
+        let few = distance.at_most(&farthest)?;
+        // The loop may be short in any case.
+        if few.complement()?.is_empty()? {
+            return Ok(());
+        }
+        self.sized = self.sized.intersect(&few)?;
+        let mut values = self.sized.symbols()?;
+        values.retain(|symbol| symbol.kind == Kind::Value);
+        values.sort_unstable_by_key(|symbol| symbol.index);
+        if let Some(oldest) = values.len().checked_sub(MOST_VALUES) {
+            let kept = values.get(oldest).map_or(0, |symbol| symbol.index);
+            self.forget_sizes(|value| value < kept)?;
+        }
+        Ok(())
+    }
+
+    /// Forgets how large some values are, given by index.
+    pub(super) fn forget_sizes(&mut self, forgotten: impl Fn(u32) -> bool) -> Result<()> {
+        let forgotten = |symbol: Symbol| symbol.kind == Kind::Value && forgotten(symbol.index);
+        self.sized = self.sized.exists(forgotten)?;
         Ok(())
     }
 

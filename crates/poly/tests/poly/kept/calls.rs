@@ -3,7 +3,7 @@
 use super::{Kept, OPTIONS, kept};
 use finishline_answer::Verdict;
 use finishline_answer::claim::Benign;
-use finishline_poly::prove;
+use finishline_poly::{Budget, Detail, Options, prove};
 use std::collections::BTreeSet;
 
 /// A program whose main calls this function, deeper than calls are unfolded.
@@ -242,4 +242,33 @@ fn main() { r(5); let A = new int[4]; forall i in 0..4 { A[i] = i; } }
     let kernels = &proof.proof().expect("a proof").kernels;
     let proved = kernels.iter().filter(|it| it.verdict == Verdict::Proved);
     assert_eq!(proved.count(), 1);
+}
+
+/// Each call comes past a loop whose end is not known. What that says of its end must not be kept
+/// for all calls that follow: with each one the questions would take longer.
+#[test]
+fn many_calls_with_loops_of_unknown_length_are_followed() {
+    let calls: String = (0..32)
+        .map(|at| format!("    spell(A, {at}, n);\n"))
+        .collect();
+    let source = format!(
+        "fn spell(out: int[], at: int, word: int) {{
+    var length = 0;
+    while length < 8 && word >> 8 * length != 0 {{ length += 1; }}
+    for k in 0..length {{ out[at + k] = k; }}
+}}
+fn main(n: int) {{
+    let A = new int[64];
+{calls}    let B = new int[10];
+    forall i in 0..10 {{ B[i] = i; }}
+}}
+"
+    );
+    // What `finishline check` allows.
+    let options = Options {
+        budget: Budget::Operations(1_000_000),
+        detail: Detail::Verdicts,
+    };
+    let proof = prove(&kept(&source).program, &options).proof;
+    assert_eq!(proof.verdict, Verdict::Proved);
 }
