@@ -108,7 +108,8 @@ impl Runs<'_> {
     fn tell(&mut self, pair: [AccessId; 2], case: &mut Witness, most: usize) {
         let arguments = &case.arguments;
         if !self.known.contains_key(arguments) {
-            if self.known.len() >= most || self.steps == 0 {
+            // No run is cut short for want of steps: a case takes at most four.
+            if self.known.len() >= most || self.steps < 4 * STEPS {
                 return;
             }
             let run = run(self.module, arguments, &mut self.steps);
@@ -196,7 +197,7 @@ fn run(module: &Module, numbers: &[i64], steps: &mut u64) -> Option<Run> {
     Some(run)
 }
 
-/// Runs a program for at most [`STEPS`], which are taken from those that are left.
+/// Runs a program for at most [`STEPS`]. Those that it makes are taken from those that are left.
 fn run_shortly(
     program: Program<'_>,
     schedule: &mut impl Schedule,
@@ -204,9 +205,8 @@ fn run_shortly(
     left: &mut u64,
 ) -> Outcome {
     let (progress, mut output) = (AtomicU64::new(0), io::sink());
-    let fuel = STEPS.min(*left);
-    let outcome = run_for(fuel, program, schedule, listener, &mut output, &progress);
-    *left -= outcome.steps.unwrap_or(0).min(fuel);
+    let outcome = run_for(STEPS, program, schedule, listener, &mut output, &progress);
+    *left = left.saturating_sub(outcome.steps.unwrap_or(0));
     outcome
 }
 
