@@ -108,7 +108,7 @@ impl Runs<'_> {
     fn tell(&mut self, pair: [AccessId; 2], case: &mut Witness, most: usize) {
         let arguments = &case.arguments;
         if !self.known.contains_key(arguments) {
-            // No run is cut short for want of steps: a case takes at most four.
+            // A case takes at most four runs. None of them is cut short for want of steps.
             if self.known.len() >= most || self.steps < 4 * STEPS {
                 return;
             }

@@ -130,7 +130,7 @@ impl Walker<'_> {
         };
         let farthest = self.isl.constant(i128::from(step.abs()) * most)?;
         let few = distance.at_most(&farthest)?;
-        // The loop may be short in any case.
+        // Most loops are short for any values, which says nothing about these.
         if few.complement()?.is_empty()? {
             return Ok(());
         }

@@ -4,6 +4,8 @@
 //! is. A proved program has no race, a harmless access is part of none, and a race that is claimed
 //! occurs in the run, unless the program fails before.
 //!
+//! Small programs with isolated blocks are held to every schedule instead of one run.
+//!
 //! `FINISHLINE_SEEDS=n` runs n programs, `FINISHLINE_SEED=s` starts at seed s. A program on which
 //! something disagrees is shrunk and printed.
 
