@@ -30,6 +30,7 @@ fn collect(block: &[Statement], locals: &mut Vec<LocalId>) {
             Statement::Store { .. }
             | Statement::Update { .. }
             | Statement::Call(_)
+            | Statement::Set { .. }
             | Statement::Break
             | Statement::Continue
             | Statement::Return { .. }

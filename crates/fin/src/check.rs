@@ -14,6 +14,7 @@ mod calls;
 mod expressions;
 mod operators;
 mod places;
+mod promises;
 mod statements;
 
 use crate::diagnostic::{Code, Diagnostic, MOST_SHOWN};
@@ -337,12 +338,14 @@ impl<'s> Checker<'s> {
     }
 
     fn ty(&mut self, ty: &ast::Type<'s>) -> Option<Type> {
-        let mut result = match ty.base {
+        let mut result = match &ty.base {
             ast::BaseType::Int => Type::Int,
             ast::BaseType::Float => Type::Float,
             ast::BaseType::Bool => Type::Bool,
             ast::BaseType::Byte => Type::Byte,
-            ast::BaseType::Named(name) => Type::Struct(self.struct_named(name)?),
+            ast::BaseType::Named(name) => Type::Struct(self.struct_named(*name)?),
+            ast::BaseType::Promise(carried) => Type::Promise(Box::new(self.ty(carried)?)),
+            ast::BaseType::Future(carried) => Type::Future(Box::new(self.ty(carried)?)),
             ast::BaseType::Error => return None,
         };
         for dimensions in &ty.suffixes {
@@ -443,10 +446,11 @@ impl<'s> Checker<'s> {
         for (callee, span) in std::mem::take(&mut self.calls_in_isolated) {
             if let Some((construct, at)) = self.effects[callee.index()].parallel {
                 let name = self.signatures[callee.index()].name.text(self.text);
-                let message = format!(
-                    "`{name}` can't be called inside isolated: it uses `{}`",
-                    construct.word()
-                );
+                let word = match construct {
+                    Construct::Promise => "get",
+                    _ => construct.word(),
+                };
+                let message = format!("`{name}` can't be called inside isolated: it uses `{word}`");
                 self.error(
                     Diagnostic::new(
                         Code::CallInIsolated,
@@ -454,7 +458,7 @@ impl<'s> Checker<'s> {
                         message,
                         "called inside isolated",
                     )
-                    .label(at, format!("`{}` here", construct.word()))
+                    .label(at, format!("`{word}` here"))
                     .help("move the call out of the isolated block"),
                 );
             }

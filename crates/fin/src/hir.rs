@@ -31,11 +31,15 @@ pub enum Type {
         element: Box<Type>,
         dimensions: u32,
     },
+    /// A value that is set once, by any task.
+    Promise(Box<Type>),
+    /// The value of a task.
+    Future(Box<Type>),
 }
 
 impl Type {
     pub fn is_reference(&self) -> bool {
-        matches!(self, Type::Null | Type::Struct(_) | Type::Array { .. })
+        self.ir() == finishline_ir::Type::Ref
     }
 
     pub fn is_number(&self) -> bool {
@@ -49,7 +53,11 @@ impl Type {
             Type::Float => finishline_ir::Type::Float,
             Type::Bool => finishline_ir::Type::Bool,
             Type::Byte => finishline_ir::Type::Byte,
-            Type::Null | Type::Struct(_) | Type::Array { .. } => finishline_ir::Type::Ref,
+            Type::Null
+            | Type::Struct(_)
+            | Type::Array { .. }
+            | Type::Promise(_)
+            | Type::Future(_) => finishline_ir::Type::Ref,
         }
     }
 
@@ -69,6 +77,8 @@ impl Type {
                 let commas = ",".repeat(*dimensions as usize - 1);
                 write!(f, "{}[{commas}]", element.display(structs))
             }
+            Type::Promise(carried) => write!(f, "promise<{}>", carried.display(structs)),
+            Type::Future(carried) => write!(f, "future<{}>", carried.display(structs)),
         })
     }
 }
@@ -151,7 +161,15 @@ pub enum Statement {
         value: Expression,
         site: SiteId,
     },
+    /// A call, a `get` or a future whose value is not used.
     Call(Expression),
+    /// `promise.set(value);`
+    Set {
+        promise: Expression,
+        value: Expression,
+        access: AccessId,
+        site: SiteId,
+    },
     /// The arms are tried in order.
     If {
         arms: Vec<(Expression, Block)>,
@@ -290,6 +308,22 @@ pub enum ExpressionKind {
         sizes: Vec<Expression>,
         allocation: AllocationId,
     },
+    NewPromise {
+        allocation: AllocationId,
+    },
+    /// Waits for the value of a promise or future.
+    Get(Box<Expression>),
+    Future(Future),
+}
+
+/// A task that computes a value.
+pub struct Future {
+    /// The creator's locals that the task uses.
+    pub captures: Vec<LocalId>,
+    pub value: Box<Expression>,
+    pub allocation: AllocationId,
+    /// The closing brace.
+    pub end: SiteId,
 }
 
 /// Whether control never reaches the end of the block.

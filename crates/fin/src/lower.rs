@@ -11,6 +11,7 @@
 
 mod builder;
 mod expressions;
+mod promises;
 mod statements;
 
 use crate::hir;

@@ -49,6 +49,8 @@ pub enum Shape<Sizes> {
     Struct(StructId),
     /// The size of each dimension, at least one; elements are in row-major order.
     Array(Sizes),
+    /// The value, and a mark that no access sees.
+    Promise,
 }
 
 impl Shape<&[u64]> {
@@ -57,6 +59,7 @@ impl Shape<&[u64]> {
         match self {
             Shape::Globals => Shape::Globals,
             Shape::Struct(layout) => Shape::Struct(layout),
+            Shape::Promise => Shape::Promise,
             Shape::Array(sizes) => Shape::Array(sizes.into()),
         }
     }

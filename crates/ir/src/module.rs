@@ -38,7 +38,7 @@ pub enum Type {
     Float,
     Bool,
     Byte,
-    /// A reference to a struct or an array, or null.
+    /// A reference to a struct, an array or a promise, or null.
     Ref,
 }
 
@@ -258,6 +258,11 @@ pub enum Op {
         sizes: Vec<Value>,
         allocation: AllocationId,
     },
+    /// A promise without a value.
+    NewPromise {
+        carried: Type,
+        allocation: AllocationId,
+    },
     /// The object that holds the global variables.
     Globals,
     /// Fails if the reference is null. Has no result.
@@ -310,7 +315,8 @@ pub enum Op {
         message: Vec<PrintPart>,
     },
 
-    /// Creates a task that runs the function. `construct` is `Async`, `Forall` or `Spawn`.
+    /// Creates a task that runs the function. `construct` is `Async`, `Forall`, `Future` or
+    /// `Spawn`.
     Spawn {
         kind: TaskKind,
         construct: Construct,
@@ -326,6 +332,17 @@ pub enum Op {
     Sync,
     IsolatedBegin,
     IsolatedEnd,
+
+    /// Gives a promise its value. Fails on null, and if it has one. A set that is written in the
+    /// source is checked as a write of the promise. The task of a future sets its own promise,
+    /// which nobody else can.
+    PromiseSet {
+        promise: Value,
+        value: Value,
+        access: Option<AccessId>,
+    },
+    /// Waits for the value of a promise. Fails on null.
+    PromiseGet(Value),
 }
 
 #[derive(Clone, PartialEq, Debug)]

@@ -11,6 +11,7 @@ macro_rules! visit_operands {
         match $op {
             Op::Const(_)
             | Op::NewStruct { .. }
+            | Op::NewPromise { .. }
             | Op::Globals
             | Op::CallRoom(_)
             | Op::FinishBegin(_)
@@ -18,7 +19,13 @@ macro_rules! visit_operands {
             | Op::Sync
             | Op::IsolatedBegin
             | Op::IsolatedEnd => {}
-            Op::Unary(_, a) | Op::Convert(a, _) | Op::NonNull(a) => $visit(a),
+            Op::Unary(_, a) | Op::Convert(a, _) | Op::NonNull(a) | Op::PromiseGet(a) => {
+                $visit(a);
+            }
+            Op::PromiseSet { promise, value, .. } => {
+                $visit(promise);
+                $visit(value);
+            }
             Op::Binary(_, a, b) | Op::Compare(_, a, b) => {
                 $visit(a);
                 $visit(b);

@@ -10,10 +10,12 @@ pub enum Construct {
     BeginFinish,
     Spawn,
     Sync,
+    Promise,
+    Future,
 }
 
 impl Construct {
-    pub const ALL: [Construct; 7] = [
+    pub const ALL: [Construct; 9] = [
         Construct::Async,
         Construct::Finish,
         Construct::Forall,
@@ -21,6 +23,8 @@ impl Construct {
         Construct::BeginFinish,
         Construct::Spawn,
         Construct::Sync,
+        Construct::Promise,
+        Construct::Future,
     ];
 
     pub const fn word(self) -> &'static str {
@@ -32,6 +36,8 @@ impl Construct {
             Construct::BeginFinish => "begin_finish",
             Construct::Spawn => "spawn",
             Construct::Sync => "sync",
+            Construct::Promise => "promise",
+            Construct::Future => "future",
         }
     }
 }

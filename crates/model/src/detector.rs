@@ -13,17 +13,29 @@ pub enum Detector {
     SpBags,
     /// Bags per task and per finish; last writer, one reader, and the same for isolated accesses.
     EspBags,
+    /// A structure tree with non-tree joins; last writer, a list of readers.
+    Drdp,
+    /// Labels for structure, chains of joins; last writer, all readers that nothing stands for.
+    Finishline,
     /// The closed computation graph, structure only.
     Oracle,
 }
 
 impl Detector {
-    pub const ALL: [Detector; 3] = [Detector::SpBags, Detector::EspBags, Detector::Oracle];
+    pub const ALL: [Detector; 5] = [
+        Detector::SpBags,
+        Detector::EspBags,
+        Detector::Drdp,
+        Detector::Finishline,
+        Detector::Oracle,
+    ];
 
     pub const fn name(self) -> &'static str {
         match self {
             Detector::SpBags => "sp-bags",
             Detector::EspBags => "esp-bags",
+            Detector::Drdp => "drdp",
+            Detector::Finishline => "finishline",
             Detector::Oracle => "oracle",
         }
     }
@@ -32,6 +44,8 @@ impl Detector {
         match self {
             Detector::SpBags => "S and P bags of procedure instances",
             Detector::EspBags => "S bags of tasks, P bags of tasks and finishes",
+            Detector::Drdp => "structure tree, disjoint sets with non-tree joins and ancestors",
+            Detector::Finishline => "two lists of steps with labels, chains of joins",
             Detector::Oracle => "the computation graph, closed with bit sets",
         }
     }
@@ -40,6 +54,8 @@ impl Detector {
         match self {
             Detector::SpBags => "last writer, one reader",
             Detector::EspBags => "last writer, one reader, one isolated writer and reader",
+            Detector::Drdp => "last writer, list of readers",
+            Detector::Finishline => "last writer, set of readers; by lockset in isolated blocks",
             Detector::Oracle => "every access of every step",
         }
     }
@@ -47,6 +63,7 @@ impl Detector {
     pub const fn runs(self) -> &'static str {
         match self {
             Detector::SpBags | Detector::EspBags => "serial, depth-first",
+            Detector::Drdp | Detector::Finishline => "serial, cooperative",
             Detector::Oracle => "serial, after the run; quadratic",
         }
     }
@@ -55,7 +72,9 @@ impl Detector {
     pub const fn judges(self, construct: Construct) -> bool {
         match self {
             Detector::SpBags => matches!(construct, Construct::Spawn | Construct::Sync),
-            Detector::EspBags | Detector::Oracle => true,
+            Detector::EspBags => !matches!(construct, Construct::Promise | Construct::Future),
+            Detector::Drdp => !matches!(construct, Construct::Isolated),
+            Detector::Finishline | Detector::Oracle => true,
         }
     }
 
@@ -70,7 +89,7 @@ impl Detector {
     /// The guarantee, in one sentence.
     pub const fn guarantee(self) -> &'static str {
         match self {
-            Detector::SpBags | Detector::EspBags => {
+            Detector::SpBags | Detector::EspBags | Detector::Drdp | Detector::Finishline => {
                 "every schedule with this run's task structure: a location is reported exactly if it races by that structure"
             }
             Detector::Oracle => {

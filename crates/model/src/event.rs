@@ -9,9 +9,11 @@
 //!   innermost finish open in the parent, or the parent's own finish if the parent opened none. A
 //!   task that *escapes* names a finish further out that is in reach of the parent.
 //! - A task closes the finishes it opened, innermost first, before it ends.
-//! - Between `IsolatedBegin` and `IsolatedEnd` a task only makes accesses and allocations.
+//! - Between `IsolatedBegin` and `IsolatedEnd` a task only makes accesses and allocations, and sets
+//!   promises.
 //! - A task releases its locks before it ends.
 //! - A location is accessed only after the `Alloc` that covers it.
+//! - A promise is set at most once, and got only after that.
 //!
 //! A finish is *in reach* of a task in three cases. The task opened it; or it waits for the task;
 //! or it was in reach of the opener of the finish that waits for the task, when that one was
@@ -188,6 +190,20 @@ pub enum Event {
         task: TaskId,
         keep: bool,
     },
+    /// The task gives the promise its value. Everything it has done so far happens before
+    /// everything that follows a get of the promise.
+    PromiseSet {
+        task: TaskId,
+        /// The first location of the promise.
+        promise: Location,
+        site: SiteId,
+    },
+    /// The task has got the value of the promise, which was set before.
+    PromiseGet {
+        task: TaskId,
+        promise: Location,
+        site: SiteId,
+    },
     /// The task does nothing until it is resumed.
     Suspend {
         task: TaskId,
@@ -204,6 +220,34 @@ pub enum Event {
         first: Location,
         count: u64,
     },
+}
+
+impl Event {
+    /// The task that the event is about.
+    #[inline]
+    pub const fn task(&self) -> TaskId {
+        match *self {
+            Event::TaskBegin { task, .. }
+            | Event::TaskEnd { task }
+            | Event::FinishBegin { task, .. }
+            | Event::FinishJoin { task, .. }
+            | Event::FinishEnd { task, .. }
+            | Event::IsolatedBegin { task, .. }
+            | Event::IsolatedEnd { task, .. }
+            | Event::Lock { task, .. }
+            | Event::Unlock { task, .. }
+            | Event::Release { task, .. }
+            | Event::Acquire { task, .. }
+            | Event::Relay { task, .. }
+            | Event::Glimpse { task, .. }
+            | Event::GlimpseEnd { task, .. }
+            | Event::PromiseSet { task, .. }
+            | Event::PromiseGet { task, .. }
+            | Event::Suspend { task }
+            | Event::Resume { task }
+            | Event::Alloc { task, .. } => task,
+        }
+    }
 }
 
 /// A listener to a run. Executors are generic over it, so an access costs no dynamic call.

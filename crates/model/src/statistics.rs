@@ -48,6 +48,8 @@ impl Observer for Statistics {
             | Event::Relay { .. }
             | Event::Glimpse { .. }
             | Event::GlimpseEnd { .. }
+            | Event::PromiseSet { .. }
+            | Event::PromiseGet { .. }
             | Event::Suspend { .. }
             | Event::Resume { .. } => {}
         }

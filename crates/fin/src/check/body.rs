@@ -48,8 +48,8 @@ pub(super) enum Enclosing {
 
 /// A function or task body that is being checked.
 #[derive(Default)]
-struct OpenBody {
-    captures: Vec<LocalId>,
+pub(super) struct OpenBody {
+    pub(super) captures: Vec<LocalId>,
     sync_scope: bool,
 }
 
@@ -66,7 +66,7 @@ pub(super) struct BodyChecker<'c, 's> {
     scopes: Vec<Vec<&'s str>>,
     pub(super) enclosing: Vec<Enclosing>,
     /// The function, then each task around the current statement.
-    bodies: Vec<OpenBody>,
+    pub(super) bodies: Vec<OpenBody>,
 }
 
 /// Checks the body of a function whose signature is declared.

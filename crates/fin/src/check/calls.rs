@@ -160,7 +160,7 @@ impl<'s> BodyChecker<'_, 's> {
         checked.into_iter().collect()
     }
 
-    fn wrong_count(
+    pub(super) fn wrong_count(
         &mut self,
         span: Span,
         name: &str,

@@ -76,11 +76,18 @@ impl<'s> BodyChecker<'_, 's> {
                 self.conditional(condition, then, otherwise)
             }
             E::Call { callee, arguments } => return self.call(span, *callee, arguments, true),
-            E::Convert { ty, value } => self.conversion(*ty, value, span),
+            E::Convert { ty, value } => self.conversion(ty, value, span),
             E::Index { .. } | E::Field { .. } => {
                 let place = self.place(expression)?;
                 return Some(self.load(place));
             }
+            E::Method {
+                object,
+                name,
+                arguments,
+            } => return self.method_value(object, *name, arguments, span),
+            E::NewPromise(carried) => return self.new_promise(carried, span),
+            E::Future { head, value, body } => return self.future(*head, value, *body),
             E::NewStruct(name) => {
                 let layout = self.checker.struct_named(*name)?;
                 let site = self.site(span);

@@ -214,7 +214,7 @@ impl<'s> BodyChecker<'_, 's> {
 
     pub(super) fn conversion(
         &mut self,
-        to: ast::BaseType<'s>,
+        to: &ast::BaseType<'s>,
         value: &ast::Expression<'s>,
         span: Span,
     ) -> Option<(ExpressionKind, Type)> {
@@ -223,7 +223,7 @@ impl<'s> BodyChecker<'_, 's> {
             ast::BaseType::Int => Type::Int,
             ast::BaseType::Float => Type::Float,
             ast::BaseType::Byte => Type::Byte,
-            ast::BaseType::Bool | ast::BaseType::Named(_) | ast::BaseType::Error => {
+            _ => {
                 self.error(
                     Diagnostic::new(Code::BadOperand, span, "there is no conversion to bool", "")
                         .help("compare instead: `x != 0`"),

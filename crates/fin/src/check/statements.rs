@@ -231,11 +231,14 @@ impl<'s> BodyChecker<'_, 's> {
 
     /// An object is named after the variable or place it is first bound to.
     fn name_allocation(&mut self, value: &Expression, name: String) {
-        if let ExpressionKind::NewStruct { allocation, .. }
-        | ExpressionKind::NewArray { allocation, .. } = value.kind
-        {
-            self.checker.source.allocations[allocation.index()].name = name;
-        }
+        let allocation = match &value.kind {
+            ExpressionKind::NewStruct { allocation, .. }
+            | ExpressionKind::NewArray { allocation, .. }
+            | ExpressionKind::NewPromise { allocation }
+            | ExpressionKind::Future(hir::Future { allocation, .. }) => *allocation,
+            _ => return,
+        };
+        self.checker.source.allocations[allocation.index()].name = name;
     }
 
     fn assignment(
@@ -330,18 +333,27 @@ impl<'s> BodyChecker<'_, 's> {
                 .call(expression.span, *callee, arguments, false)
                 .map(Statement::Call);
         }
-        let checked = self.expression(expression);
-        if checked.is_some() {
-            self.error(
-                Diagnostic::new(
-                    Code::NoEffect,
-                    expression.span,
-                    "this statement has no effect",
-                    "its value is dropped",
-                )
-                .help("assign the value, or remove the statement"),
-            );
+        if let ast::ExpressionKind::Method {
+            object,
+            name,
+            arguments,
+        } = &expression.kind
+        {
+            return self.method_statement(object, *name, arguments, expression.span);
         }
+        let checked = self.expression(expression)?;
+        if let ExpressionKind::Future(_) = checked.kind {
+            return Some(Statement::Call(checked));
+        }
+        self.error(
+            Diagnostic::new(
+                Code::NoEffect,
+                expression.span,
+                "this statement has no effect",
+                "its value is dropped",
+            )
+            .help("assign the value, or remove the statement"),
+        );
         None
     }
 

@@ -110,6 +110,15 @@ impl FunctionLowering<'_> {
                     site,
                 )
             }
+            ExpressionKind::NewPromise { allocation } => {
+                self.new_promise(&expression.ty, *allocation, site)
+            }
+            ExpressionKind::Get(promise) => {
+                let promise = self.expression(promise);
+                self.emit(Op::NonNull(promise), site);
+                self.value(Op::PromiseGet(promise), ty, site)
+            }
+            ExpressionKind::Future(future) => self.future(future, &expression.ty, site),
         }
     }
 
@@ -187,7 +196,7 @@ impl FunctionLowering<'_> {
         }
     }
 
-    fn check(
+    pub(super) fn check(
         &mut self,
         kind: AccessKind,
         base: Value,

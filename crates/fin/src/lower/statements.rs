@@ -56,6 +56,12 @@ impl FunctionLowering<'_> {
                 self.store(base, offset, after, *write, *site);
             }
             Statement::Call(call) => self.call_statement(call),
+            Statement::Set {
+                promise,
+                value,
+                access,
+                site,
+            } => self.set(promise, value, *access, *site),
             Statement::If { arms, otherwise } => self.if_statement(arms, otherwise),
             Statement::While { condition, body } => self.while_loop(condition, body),
             Statement::For {
@@ -219,7 +225,7 @@ impl FunctionLowering<'_> {
         }
     }
 
-    fn current(&self, locals: &[LocalId]) -> Vec<Value> {
+    pub(super) fn current(&self, locals: &[LocalId]) -> Vec<Value> {
         locals
             .iter()
             .map(|local| self.builder.get(*local))

@@ -53,13 +53,17 @@ pub struct Type<'s> {
     pub span: Span,
 }
 
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Debug)]
 pub enum BaseType<'s> {
     Int,
     Float,
     Bool,
     Byte,
     Named(Name<'s>),
+    /// `promise<T>`.
+    Promise(Box<Type<'s>>),
+    /// `future<T>`.
+    Future(Box<Type<'s>>),
     /// The type could not be read. The error has been reported.
     Error,
 }
@@ -204,7 +208,22 @@ pub enum ExpressionKind<'s> {
         object: Box<Expression<'s>>,
         name: Name<'s>,
     },
+    /// `object.name(arguments)`.
+    Method {
+        object: Box<Expression<'s>>,
+        name: Name<'s>,
+        arguments: Vec<Expression<'s>>,
+    },
     NewStruct(Name<'s>),
+    /// `new promise<T>()`, with T.
+    NewPromise(Box<Type<'s>>),
+    /// `future { value }`.
+    Future {
+        head: Span,
+        value: Box<Expression<'s>>,
+        /// The braces and what is inside.
+        body: Span,
+    },
     NewArray {
         element: Type<'s>,
         sizes: Vec<Expression<'s>>,

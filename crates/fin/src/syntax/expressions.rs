@@ -219,15 +219,22 @@ impl<'s> Parser<'s> {
                     let Some(name) = self.name() else {
                         return expression;
                     };
-                    let (span, below) = (expression.span.to(name.span), expression.height);
-                    expression = self.node(
-                        ExpressionKind::Field {
-                            object: Box::new(expression),
+                    let (start, below) = (expression.span, expression.height);
+                    let object = Box::new(expression);
+                    let open = self.span();
+                    let (kind, below) = if self.eat(T::OpenParen) {
+                        let arguments = self.expressions(T::CloseParen, open);
+                        let below = highest(&arguments).max(below);
+                        let kind = ExpressionKind::Method {
+                            object,
                             name,
-                        },
-                        span,
-                        below,
-                    );
+                            arguments,
+                        };
+                        (kind, below)
+                    } else {
+                        (ExpressionKind::Field { object, name }, below)
+                    };
+                    expression = self.node(kind, start.to(self.previous()), below);
                 }
                 _ => return expression,
             }
@@ -293,6 +300,7 @@ impl<'s> Parser<'s> {
                 return inner;
             }
             T::New => return self.new_expression(),
+            T::Future => return self.future(),
             T::Invalid => ExpressionKind::Error,
             _ => {
                 self.expected("an expression");
@@ -330,7 +338,54 @@ impl<'s> Parser<'s> {
         )
     }
 
-    /// `new Name()` or `new element[sizes]…`.
+    /// `future { value }`.
+    fn future(&mut self) -> Expression<'s> {
+        let head = self.advance().span;
+        let open = self.span();
+        if !self.expect(T::OpenBrace) {
+            return self.hole();
+        }
+        let begins_statement = matches!(self.peek(), T::Let | T::Var | T::Return | T::CloseBrace);
+        let value = match begins_statement {
+            true => self.hole(),
+            false => self.expression(),
+        };
+        if begins_statement || !matches!(self.peek(), T::CloseBrace | T::EndOfFile) {
+            let message = "a future holds one expression";
+            let label = "more than an expression, or none";
+            self.report(
+                Diagnostic::new(Code::Unexpected, self.span(), message, label)
+                    .label(head, "this future")
+                    .help("call a function that does all of it: `future { f(x) }`"),
+            );
+            self.skip_to_brace();
+        }
+        self.close(T::CloseBrace, open);
+        let (body, below) = (open.to(self.previous()), value.height);
+        let kind = ExpressionKind::Future {
+            head,
+            value: Box::new(value),
+            body,
+        };
+        self.node(kind, head.to(body), below)
+    }
+
+    /// Skips to the brace that closes the innermost open one.
+    fn skip_to_brace(&mut self) {
+        let mut open = 0;
+        loop {
+            match self.peek() {
+                T::EndOfFile => return,
+                T::CloseBrace if open == 0 => return,
+                T::CloseBrace => open -= 1,
+                T::OpenBrace => open += 1,
+                _ => {}
+            }
+            self.advance();
+        }
+    }
+
+    /// `new Name()`, `new promise<T>()` or `new element[sizes]…`.
     fn new_expression(&mut self) -> Expression<'s> {
         let start = self.advance().span;
         let element_start = self.span();
@@ -338,14 +393,31 @@ impl<'s> Parser<'s> {
             return self.hole();
         };
         let open = self.span();
-        if let (BaseType::Named(name), T::OpenParen) = (base, self.peek()) {
+        let made = match (&base, self.peek()) {
+            (BaseType::Named(name), T::OpenParen) => Some(ExpressionKind::NewStruct(*name)),
+            (BaseType::Promise(carried), T::OpenParen) => {
+                Some(ExpressionKind::NewPromise(carried.clone()))
+            }
+            _ => None,
+        };
+        if let Some(kind) = made {
             self.advance();
             self.close(T::CloseParen, open);
-            return self.node(
-                ExpressionKind::NewStruct(name),
-                start.to(self.previous()),
-                0,
+            return self.node(kind, start.to(self.previous()), 0);
+        }
+        if let (BaseType::Future(_), T::OpenParen) = (&base, self.peek()) {
+            self.report(
+                Diagnostic::new(
+                    Code::Unexpected,
+                    start.to(open),
+                    "a future is made together with its task",
+                    "not made by `new`",
+                )
+                .help("write `future { value }`"),
             );
+            let open = self.advance().span;
+            self.expressions(T::CloseParen, open);
+            return self.hole();
         }
         if !self.eat(T::OpenBracket) {
             self.expected("`(` or `[`");

@@ -386,6 +386,8 @@ impl<'s> Parser<'s> {
             T::Bool => BaseType::Bool,
             T::ByteType => BaseType::Byte,
             T::Name => return self.name().map(BaseType::Named),
+            T::Promise => return self.carried().map(BaseType::Promise),
+            T::Future => return self.carried().map(BaseType::Future),
             kind if kind.is_reserved() => {
                 self.name();
                 return Some(BaseType::Error);
@@ -397,6 +399,35 @@ impl<'s> Parser<'s> {
         };
         self.advance();
         Some(base)
+    }
+
+    /// The `<T>` after `promise` or `future`, which is the next token.
+    fn carried(&mut self) -> Option<Box<Type<'s>>> {
+        self.advance();
+        if !self.expect(T::Less) {
+            return None;
+        }
+        let carried = self.nested(Self::ty).flatten();
+        self.close_angle();
+        carried.map(Box::new)
+    }
+
+    /// Takes a `>`, which may be the beginning of a longer operator, as in `promise<promise<int>>`.
+    fn close_angle(&mut self) {
+        let rest = match self.peek() {
+            T::ShiftRight => T::Greater,
+            T::ShiftRightLogical => T::ShiftRight,
+            T::GreaterEqual => T::Assign,
+            T::ShiftRightAssign => T::GreaterEqual,
+            T::ShiftRightLogicalAssign => T::ShiftRightAssign,
+            _ => {
+                self.expect(T::Greater);
+                return;
+            }
+        };
+        let token = &mut self.tokens[self.at];
+        token.kind = rest;
+        token.span.start += 1;
     }
 }
 

@@ -296,6 +296,8 @@ impl TokenKind {
             DotDot => "`..`",
             DotDotEqual => "`..=`",
             Assign => "`=`",
+            Less => "`<`",
+            Greater => "`>`",
             In => "`in`",
             _ => "a keyword or operator",
         }
@@ -304,7 +306,7 @@ impl TokenKind {
     /// Whether the token is a keyword reserved for later versions of the language.
     pub fn is_reserved(self) -> bool {
         use TokenKind::*;
-        matches!(self, As | Future | Lock | Locked | Promise)
+        matches!(self, As | Lock | Locked)
     }
 
     pub fn is_keyword(self) -> bool {
@@ -318,10 +320,12 @@ impl TokenKind {
                     | False
                     | FloatType
                     | Fn
+                    | Future
                     | In
                     | IntType
                     | New
                     | Null
+                    | Promise
                     | Step
                     | Struct
                     | True

@@ -9,7 +9,6 @@
 
 use super::*;
 use crate::cost;
-use finishline_model::FinishId;
 use std::mem::size_of;
 
 #[derive(Clone)]

@@ -14,6 +14,7 @@
 //! The module must have passed [`crate::verify`]; on one that has not, a step may panic.
 //!
 //! `tasks` has frames, calls and the creation and end of tasks, `finishes` waiting and isolation,
+//! `promises` values that tasks wait for,
 //! [`heap`] the objects, `collector` what becomes of those that nothing refers to, `arithmetic` the
 //! operators, [`trap`] the failures, `canonical` the state as it is in every schedule that leads to
 //! it.
@@ -24,6 +25,7 @@ mod collector;
 pub mod datum;
 mod finishes;
 pub mod heap;
+mod promises;
 mod tasks;
 pub mod trap;
 
@@ -31,15 +33,15 @@ pub use canonical::ObjectName;
 pub use datum::Datum;
 pub use heap::{Handle, Heap, Object};
 pub use tasks::Status;
-pub use trap::{Ended, Trap, TrapKind};
+pub use trap::{Ended, Trap, TrapKind, Waiting, WaitsFor};
 
 use crate::listener::{Allocated, Listener, Shape};
 use crate::module::*;
 use crate::range;
 use finishes::Finish;
 use finishline_model::{
-    Access, AccessId, AccessKind, AllocationId, Event, FinishKind, Location, SiteId, TaskId,
-    TaskKind,
+    Access, AccessId, AccessKind, AllocationId, Event, FinishId, FinishKind, Location, SiteId,
+    TaskId, TaskKind,
 };
 use heap::Request;
 use std::io::Write;
@@ -76,6 +78,8 @@ pub enum Progress {
     Created(TaskId),
     /// The task must wait; the step did nothing. [`Machine::status`] says for what.
     Blocked,
+    /// The task gave this promise its value. Tasks that wait for it can go on.
+    Set(Location),
     /// The task has ended.
     Ended,
 }
@@ -83,7 +87,7 @@ pub enum Progress {
 /// What the next step of a task would do.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Next {
-    /// A load or a store.
+    /// A load, a store, or a `set` of a promise.
     Access {
         kind: AccessKind,
         object: Handle,
@@ -93,7 +97,8 @@ pub enum Next {
     },
     /// Enters an isolated block, or waits for that.
     EnterIsolated,
-    /// Something no other task can observe or prevent, or a failure, or a wait for a finish.
+    /// Something no other task can observe or prevent, or a failure, or a wait for a finish or a
+    /// promise.
     Local,
     /// Nothing: the task has ended.
     Done,
@@ -116,6 +121,8 @@ pub struct Machine<'m> {
     finishes_opened: u32,
     /// The task inside an isolated block.
     isolated: Option<TaskId>,
+    /// The finish of the task that ended last, if that left it without tasks.
+    emptied: Option<FinishId>,
     /// Bytes of frames, registers and records.
     stacks: u64,
     /// Block arguments on their way to the parameters.
@@ -146,6 +153,7 @@ impl<'m> Machine<'m> {
             idle_finishes: Vec::new(),
             finishes_opened: 0,
             isolated: None,
+            emptied: None,
             stacks: 0,
             moving: Vec::new(),
             output: Vec::new(),
@@ -163,6 +171,16 @@ impl<'m> Machine<'m> {
 
     pub fn heap(&self) -> &Heap {
         &self.heap
+    }
+
+    /// The task inside an isolated block.
+    pub fn isolated(&self) -> Option<TaskId> {
+        self.isolated
+    }
+
+    /// The finish that lost its last task when the task ended that ended last.
+    pub fn emptied(&self) -> Option<FinishId> {
+        self.emptied
     }
 
     /// From now on objects stay that nothing refers to, so that states can be compared with all
@@ -250,6 +268,23 @@ impl<'m> Machine<'m> {
                 let roots = tasks::roots(&self.tasks);
                 let object = self.heap.new_array(*element, &sizes, request, roots)?;
                 self.allocated(slot, object, |array| Shape::Array(array.sizes()), listener)
+            }
+            Op::NewPromise {
+                carried,
+                allocation,
+            } => {
+                let request = task.request(*allocation);
+                let roots = tasks::roots(&self.tasks);
+                let object =
+                    self.heap
+                        .new_record(request, promises::empty(*carried).into_iter(), roots)?;
+                self.allocated(slot, object, |_| Shape::Promise, listener)
+            }
+            Op::PromiseSet { promise, value, .. } => {
+                return self.set_promise(slot, *promise, *value, instruction.site, listener);
+            }
+            Op::PromiseGet(promise) => {
+                return self.get_promise(slot, *promise, instruction, listener);
             }
             Op::Globals => Datum::Ref(Some(Handle::GLOBALS)),
             Op::NonNull(a) => {
@@ -465,6 +500,11 @@ impl<'m> Machine<'m> {
                 access,
                 ..
             } => (AccessKind::Write, base, offset, access),
+            Op::PromiseSet {
+                promise,
+                access: Some(access),
+                ..
+            } => (AccessKind::Write, promise, &Operand::Constant(0), access),
             Op::IsolatedBegin => return Next::EnterIsolated,
             _ => return Next::Local,
         };

@@ -47,6 +47,8 @@ pub enum Status {
     WaitingForFinish(FinishId),
     /// Another task is in an isolated block.
     WaitingForIsolation,
+    /// At a `get` of this promise, which is empty.
+    WaitingForPromise(Location),
     Done,
 }
 
@@ -449,8 +451,11 @@ impl<'m> Machine<'m> {
         task.registers.clear();
         task.registers.shrink_to(KEPT_REGISTERS);
         task.frames.shrink_to(KEPT_FRAMES);
+        self.emptied = None;
         if id != TaskId::MAIN {
-            self.finishes[task.enclosing as usize].live -= 1;
+            let finish = &mut self.finishes[task.enclosing as usize];
+            finish.live -= 1;
+            self.emptied = (finish.live == 0).then_some(finish.id);
         }
         self.records[id.index()].slot = Slot::NONE;
         self.idle_tasks.push(slot as u32);
@@ -492,6 +497,7 @@ impl<'m> Machine<'m> {
             }
             Some(Op::Sync) => waits_for(None),
             Some(Op::IsolatedBegin) if self.isolated.is_some() => Status::WaitingForIsolation,
+            Some(Op::PromiseGet(promise)) => self.waits_for_promise(slot, *promise),
             None if task.frames.len() == 1
                 && matches!(frame.code.terminator, Terminator::Return(_)) =>
             {

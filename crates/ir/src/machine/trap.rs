@@ -1,6 +1,6 @@
 //! How a program fails at run time: one variant an error of the language, with the values involved.
 
-use finishline_model::{FinishKind, SiteId, TaskId};
+use finishline_model::{FinishId, FinishKind, Location, SiteId, TaskId};
 use std::fmt;
 
 /// A failure of one task, which ends the program.
@@ -71,6 +71,31 @@ pub enum TrapKind {
     SyncInsideBeginFinish {
         begin: SiteId,
     },
+    /// The promise has its value from the `set` at `first`.
+    SetTwice {
+        first: SiteId,
+    },
+    /// No task can go on. By task.
+    Deadlock {
+        waiting: Vec<Waiting>,
+    },
+}
+
+/// A task in a deadlock.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Waiting {
+    pub task: TaskId,
+    /// Where it waits.
+    pub site: SiteId,
+    pub waits_for: WaitsFor,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum WaitsFor {
+    /// The value of this promise.
+    Promise(Location),
+    /// The tasks of this finish.
+    Finish(FinishId),
 }
 
 /// A scope that must not end before the `begin_finish` inside it has ended.
@@ -98,6 +123,8 @@ impl TrapKind {
             TrapKind::EndFinishWithoutBegin => "end-finish-without-begin",
             TrapKind::BeginFinishNeverEnded { .. } => "begin-finish-never-ended",
             TrapKind::SyncInsideBeginFinish { .. } => "sync-inside-begin-finish",
+            TrapKind::SetTwice { .. } => "set-twice",
+            TrapKind::Deadlock { .. } => "deadlock",
         }
     }
 
@@ -174,6 +201,20 @@ impl fmt::Display for TrapKind {
             }
             TrapKind::SyncInsideBeginFinish { .. } => {
                 write!(f, "sync while a begin_finish is open inside its sync scope")
+            }
+            TrapKind::SetTwice { .. } => write!(f, "the promise already has a value"),
+            TrapKind::Deadlock { waiting } => {
+                let gets = |it: &&Waiting| matches!(it.waits_for, WaitsFor::Promise(_));
+                match waiting.iter().filter(gets).count() {
+                    1 => write!(
+                        f,
+                        "no task can go on: one waits for a promise that nobody sets"
+                    ),
+                    gets => write!(
+                        f,
+                        "no task can go on: {gets} wait for promises that none of them has set"
+                    ),
+                }
             }
         }
     }

@@ -129,6 +129,18 @@ pub(super) fn op(line: &mut Scanner<'_>, ty: Option<Type>) -> Read<Op> {
         "end" if line.takes_word("isolated") => Op::IsolatedEnd,
         "end" => Op::FinishEnd(line.one_of("`isolated` or a kind of finish")?),
         "sync" => Op::Sync,
+        "set" => {
+            let (promise, value) = two_values(line)?;
+            Op::PromiseSet {
+                promise,
+                value,
+                access: match line.takes(",") {
+                    true => Some(access(line)?),
+                    false => None,
+                },
+            }
+        }
+        "get" => Op::PromiseGet(value(line)?),
         _ => {
             *line = start;
             return line.expected("an instruction");
@@ -163,7 +175,15 @@ fn new(line: &mut Scanner<'_>) -> Read<Op> {
             allocation: allocation(line)?,
         });
     }
-    let element = line.one_of("a struct or a type")?;
+    if line.takes_word("promise") {
+        let carried = line.one_of("a type")?;
+        line.symbol(",")?;
+        return Ok(Op::NewPromise {
+            carried,
+            allocation: allocation(line)?,
+        });
+    }
+    let element = line.one_of("a struct, `promise` or a type")?;
     line.symbol("[")?;
     let sizes = line.list("]", value)?;
     line.symbol(",")?;

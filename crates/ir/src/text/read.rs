@@ -252,7 +252,9 @@ impl Reader {
     /// Notes the access or the allocation that an instruction names.
     fn note(&mut self, line: &Scanner<'_>, op: &Op, site: SiteId, function: &str) -> Read<()> {
         let (access, kind) = match *op {
-            Op::NewStruct { allocation, .. } | Op::NewArray { allocation, .. } => {
+            Op::NewStruct { allocation, .. }
+            | Op::NewArray { allocation, .. }
+            | Op::NewPromise { allocation, .. } => {
                 let names = &mut self.names;
                 names.allocation_count = at_least(line, names.allocation_count, allocation.0)?;
                 names.allocations.entry(allocation).or_insert(site);
@@ -260,7 +262,11 @@ impl Reader {
             }
             Op::Check { access, kind, .. } => (access, kind),
             Op::Load { access, .. } => (access, AccessKind::Read),
-            Op::Store { access, .. } => (access, AccessKind::Write),
+            Op::Store { access, .. }
+            | Op::PromiseSet {
+                access: Some(access),
+                ..
+            } => (access, AccessKind::Write),
             _ => return Ok(()),
         };
         self.names.access_count = at_least(line, self.names.access_count, access.0)?;

@@ -208,6 +208,19 @@ impl Display for Op {
                 values(f, sizes)?;
                 write!(f, "], {allocation}")
             }
+            Op::NewPromise {
+                carried,
+                allocation,
+            } => write!(f, "new promise {}, {allocation}", carried.word()),
+            Op::PromiseSet {
+                promise,
+                value,
+                access,
+            } => {
+                write!(f, "set {promise}, {value}")?;
+                access.map_or(Ok(()), |access| write!(f, ", {access}"))
+            }
+            Op::PromiseGet(promise) => write!(f, "get {promise}"),
             Op::Globals => f.write_str("globals"),
             Op::NonNull(a) => write!(f, "non_null {a}"),
             Op::Index { array, indices } => {

@@ -59,7 +59,20 @@ pub(super) fn check(module: &Module, violations: &mut Violations) {
                             violations,
                         );
                     }
-                    Op::Call { .. } | Op::IsolatedBegin | Op::IsolatedEnd => checked.clear(),
+                    Op::PromiseSet {
+                        promise,
+                        access: Some(access),
+                        ..
+                    } => {
+                        kind_agrees(module, *access, AccessKind::Write, place, violations);
+                        let set = (*access, *promise, Operand::Constant(0));
+                        guarded(module, &checked, set, place, violations);
+                        checked.clear();
+                    }
+                    Op::PromiseSet { .. }
+                    | Op::Call { .. }
+                    | Op::IsolatedBegin
+                    | Op::IsolatedEnd => checked.clear(),
                     op if is_task_operation(op) => checked.clear(),
                     _ => {}
                 }

@@ -97,8 +97,16 @@ impl Ids<'_> {
                 self.in_range(layout, layout.index(), self.module.structs.len(), place);
                 self.allocation(*allocation, place);
             }
-            Op::NewArray { allocation, .. } => self.allocation(*allocation, place),
-            Op::Check { access, .. } | Op::Load { access, .. } | Op::Store { access, .. } => {
+            Op::NewArray { allocation, .. } | Op::NewPromise { allocation, .. } => {
+                self.allocation(*allocation, place);
+            }
+            Op::Check { access, .. }
+            | Op::Load { access, .. }
+            | Op::Store { access, .. }
+            | Op::PromiseSet {
+                access: Some(access),
+                ..
+            } => {
                 self.access(*access, place);
             }
             Op::Call { function, .. } | Op::Spawn { function, .. } => {

@@ -79,11 +79,11 @@ impl Nesting {
     }
 }
 
-/// Whether an operation begins a new step of its task.
+/// Whether an operation begins a new step of its task and may not stand in an isolated block.
 pub(super) fn is_task_operation(op: &Op) -> bool {
     matches!(
         op,
-        Op::Spawn { .. } | Op::FinishBegin(_) | Op::FinishEnd(_) | Op::Sync
+        Op::Spawn { .. } | Op::FinishBegin(_) | Op::FinishEnd(_) | Op::Sync | Op::PromiseGet(_)
     )
 }
 
@@ -125,6 +125,9 @@ fn announced(
                 Op::FinishBegin(FinishKind::SyncScope) => &[Construct::Spawn, Construct::Sync],
                 Op::Sync => &[Construct::Sync],
                 Op::IsolatedBegin => &[Construct::Isolated],
+                Op::PromiseSet { .. } | Op::PromiseGet(_) => {
+                    &[Construct::Promise, Construct::Future]
+                }
                 _ => continue,
             };
             let found = one_of

@@ -155,7 +155,7 @@ impl Body<'_> {
                 self.expect_all(&[*start, *end, *step], Type::Int);
                 Gives::One(Type::Int)
             }
-            Op::NewStruct { .. } | Op::Globals => Gives::One(Type::Ref),
+            Op::NewStruct { .. } | Op::NewPromise { .. } | Op::Globals => Gives::One(Type::Ref),
             Op::NewArray { sizes, .. } => {
                 self.require(!sizes.is_empty(), || "an array without dimensions".into());
                 self.expect_all(sizes, Type::Int);
@@ -228,7 +228,7 @@ impl Body<'_> {
                     (kind, construct, body.role),
                     (
                         TaskKind::Async,
-                        Construct::Async | Construct::Forall,
+                        Construct::Async | Construct::Forall | Construct::Future,
                         Role::AsyncBody
                     ) | (TaskKind::Spawn, Construct::Spawn, Role::SpawnBody)
                 );
@@ -241,6 +241,14 @@ impl Body<'_> {
                 });
                 self.arguments(body, Function::ENTRY, arguments);
                 Gives::Nothing
+            }
+            Op::PromiseSet { promise, .. } => {
+                self.expect(*promise, Type::Ref);
+                Gives::Nothing
+            }
+            Op::PromiseGet(promise) => {
+                self.expect(*promise, Type::Ref);
+                Gives::Any
             }
             Op::Print(_)
             | Op::FinishBegin(_)
