@@ -7,6 +7,7 @@
 //! detectors taking turns. `-- --once` does one round of a tenth of the size, for counting
 //! instructions under valgrind. A name keeps only the rows that contain it, e.g. `-- esp-bags mix`.
 
+use finishline_detect::detectors::Uses;
 use finishline_detect::{Drive, first_pass};
 use finishline_model::{
     Access, AccessId, AccessKind, AllocationId, Detector, Event, FinishId, FinishKind, Location,
@@ -186,7 +187,11 @@ fn measured<W: Workload>(
         run.drive(&mut Nobody);
         return 0.0;
     };
-    let ((), findings) = first_pass(detector, isolated, run).expect("memory");
+    let uses = Uses {
+        isolated,
+        ..Uses::default()
+    };
+    let ((), findings) = first_pass(detector, uses, run).expect("memory");
     assert!(findings.racing.is_empty(), "the workloads have no races");
     findings.task_bytes as f64 / tasks as f64
 }

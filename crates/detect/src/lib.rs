@@ -1,8 +1,9 @@
 //! Race detectors: a detector is an **order** times a **history**.
 //!
 //! - [`order`] decides whether an earlier access and the current one are parallel, for every
-//!   schedule: [`order::EspBags`] for tasks and finishes, [`order::SpBags`] for spawn and sync.
-//!   Both keep their tasks in the disjoint-set forest [`order::bags`]. [`order::Synchronised`] adds
+//!   schedule: [`order::EspBags`] for tasks and finishes, [`order::SpBags`] for spawn and sync. In
+//!   runs that are not depth-first, [`order::Labelled`] and [`order::Drdp`] know promises too. The
+//!   bags keep their tasks in the disjoint-set forest [`order::bags`]. [`order::Synchronised`] adds
 //!   the order by releases and acquires of this run, [`order::isolation`] that of isolated blocks.
 //! - [`history`] decides what is remembered of a location, and which accesses race, as a pure
 //!   function on a small cell: [`history::LastWriterOneReader`], [`history::Isolated`], and for the
@@ -12,7 +13,10 @@
 //!   racing locations.
 //! - [`inline`] does the same for compiled code. That code decides most checks itself and hands
 //!   over cells, one at a time or in ranges.
+//! - [`any_order`] does it for runs in which tasks take turns, and [`listed`] with the history of
+//!   DRDP.
 //! - [`sited`] runs again over the racing locations only and names the two accesses of each race.
+//!   [`named`] does it for runs in which tasks take turns.
 //! - [`oracle`] builds and closes the whole computation graph. It is slow, obvious, and independent
 //!   of all the above.
 //! - [`detectors`] makes a detector from its name. The executor is compiled for each of them.
@@ -25,14 +29,17 @@
 
 #![deny(unsafe_code)]
 
+pub mod any_order;
 pub mod detectors;
 mod failure;
 mod findings;
 pub mod hash;
 pub mod history;
 pub mod inline;
+pub mod listed;
 pub mod locations;
 pub mod locks;
+pub mod named;
 pub mod oracle;
 pub mod order;
 #[allow(unsafe_code)]

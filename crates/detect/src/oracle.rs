@@ -6,10 +6,11 @@
 //!
 //! Nodes are steps. Every event except an allocation ends the step of its task. Edges go from a
 //! step to the next step of its task, from a creation to the first step of the task, and from the
-//! last step of a task to the step after the end or join of its immediately enclosing finish. A
-//! join of a finish is also a join of the finishes open inside it. In the mode [`Mode::Observed`]
-//! each isolated block has an edge to the next one that ran, and each release of an object has an
-//! edge to the acquires that see it.
+//! last step of a task to the step after the end or join of its immediately enclosing finish, and
+//! from the `set` of a promise to the step after each of its gets. A join of a finish is also a
+//! join of the finishes open inside it. In the mode [`Mode::Observed`] each isolated block has an
+//! edge to the next one that ran, and each release of an object has an edge to the acquires that
+//! see it.
 //!
 //! A glimpse is an acquire that expires. During a glimpse each step of the task has a twin without
 //! accesses. All edges except that of the glimpse go to the twin as well. After the glimpse the
@@ -97,6 +98,8 @@ pub struct Oracle {
     protects: BTreeMap<usize, Vec<Hold>>,
     /// The releases of an object that are in effect.
     released: BTreeMap<ObjectId, Vec<usize>>,
+    /// The step that set a promise.
+    set_by: BTreeMap<Location, usize>,
     locks_taken: usize,
     locksets: Vec<Vec<Hold>>,
     accesses: BTreeMap<Location, Vec<Recorded>>,
@@ -117,6 +120,7 @@ impl Oracle {
             last_isolated: None,
             protects: BTreeMap::new(),
             released: BTreeMap::new(),
+            set_by: BTreeMap::new(),
             locks_taken: 0,
             locksets: Vec::new(),
             accesses: BTreeMap::new(),
@@ -250,6 +254,7 @@ impl Oracle {
         self.last_isolated = None;
         self.protects.clear();
         self.released.clear();
+        self.set_by.clear();
         self.locks_taken = 0;
         self.locksets.clear();
         self.accesses.clear();
@@ -445,6 +450,18 @@ impl Observer for Oracle {
                     self.observed.also_as_in(&self.structure, after);
                     self.task(task).step = after;
                 }
+            }
+            Event::PromiseSet { task, promise, .. } => {
+                let step = self.task(task).step;
+                self.set_by.insert(promise, step);
+                let after = self.next_step(task, &[]);
+                if self.task(task).isolated {
+                    self.last_isolated = Some(after);
+                }
+            }
+            Event::PromiseGet { task, promise, .. } => {
+                let set_by = self.set_by.get(&promise).copied();
+                self.next_step(task, set_by.as_slice());
             }
             Event::Suspend { .. } | Event::Resume { .. } => {}
             Event::Alloc { .. } => {}

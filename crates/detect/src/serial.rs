@@ -50,6 +50,7 @@ impl<Cell: Copy> SerialStep<Cell> {
 #[derive(Debug)]
 pub struct Serial<O: Order, H: History> {
     order: O,
+    strand: O::Strand,
     cells: Table<H::Cell>,
     step: SerialStep<H::Cell>,
     found: Found,
@@ -59,6 +60,7 @@ impl<O: Order, H: History> Serial<O, H> {
     pub fn new() -> Result<Self, Failure> {
         Ok(Serial {
             order: O::new()?,
+            strand: O::Strand::default(),
             cells: Table::reserve("locations", MOST_LOCATIONS)?,
             step: SerialStep::new::<H>(NOBODY, false),
             found: Found::new()?,
@@ -109,10 +111,14 @@ impl<O: Order, H: History> Serial<O, H> {
             _ => {}
         }
         self.order.event(event)?;
-        if !self.order.stands_for_now(NOBODY) {
+        let strand = self.order.strand(event.task());
+        if !self.order.stands_for_now(strand, NOBODY) {
             return Err(Failure::Unsupported(ESCAPING));
         }
-        self.step = SerialStep::new::<H>(self.order.now(), isolated);
+        (self.strand, self.step) = (
+            strand,
+            SerialStep::new::<H>(self.order.stamp(strand), isolated),
+        );
         Ok(())
     }
 
@@ -150,7 +156,7 @@ impl<O: Order, H: History> Serial<O, H> {
         };
         // Empty fields and the own stamp are most frequent, and never parallel.
         H::transition(cell, now, |earlier| {
-            earlier != NOBODY && earlier != stamp && self.order.parallel(earlier)
+            earlier != NOBODY && earlier != stamp && self.order.parallel(self.strand, earlier)
         })
     }
 

@@ -31,6 +31,7 @@ use finishline_model::{Access, AccessKind, AccessPoint, Event, Location, Observe
 #[derive(Debug)]
 pub struct Sited<'a, O: Order, H: History> {
     order: O,
+    strand: O::Strand,
     /// Present only if the program uses isolated blocks.
     isolation: Option<Isolation>,
     in_isolated: bool,
@@ -77,6 +78,7 @@ impl<'a, O: Order, H: History> Sited<'a, O, H> {
         };
         Ok(Sited {
             order: O::new()?,
+            strand: O::Strand::default(),
             isolation,
             in_isolated: false,
             watched,
@@ -128,7 +130,8 @@ impl<'a, O: Order, H: History> Sited<'a, O, H> {
             _ => {}
         }
         self.order.event(event)?;
-        if !self.order.stands_for_now(NOBODY) {
+        self.strand = self.order.strand(event.task());
+        if !self.order.stands_for_now(self.strand, NOBODY) {
             return Err(Failure::Unsupported(ESCAPING));
         }
         match &mut self.isolation {
@@ -150,7 +153,7 @@ impl<'a, O: Order, H: History> Sited<'a, O, H> {
                 kind,
                 isolated,
             },
-            stamp: self.order.now(),
+            stamp: self.order.stamp(self.strand),
             step: self
                 .isolation
                 .as_ref()
@@ -184,7 +187,9 @@ impl<'a, O: Order, H: History> Sited<'a, O, H> {
             isolated,
         };
         let cell = &mut self.cells[number];
-        let done = H::transition(*cell, access, |earlier| self.order.parallel(earlier));
+        let done = H::transition(*cell, access, |earlier| {
+            self.order.parallel(self.strand, earlier)
+        });
         *cell = done.cell;
 
         let fields = cell.as_ref().len();
@@ -223,7 +228,10 @@ impl<'a, O: Order, H: History> Sited<'a, O, H> {
             .map(|Isolation { order, observed }| {
                 observed[number].access(
                     now,
-                    |earlier| !self.order.parallel(earlier.stamp) || order.before_now(earlier.step),
+                    |earlier| {
+                        !self.order.parallel(self.strand, earlier.stamp)
+                            || order.before_now(earlier.step)
+                    },
                     |earlier| order.first_block_after(earlier.step),
                 )
             });

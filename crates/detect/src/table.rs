@@ -166,8 +166,15 @@ impl<T: Zeroed> Table<T> {
 
     /// Forgets all elements and keeps the memory.
     pub fn clear(&mut self) {
-        self.fill(T::ZERO);
-        self.len = 0;
+        self.truncate(0);
+    }
+
+    /// Forgets the elements from `len` on and keeps the memory.
+    pub fn truncate(&mut self, len: usize) {
+        if let Some(forgotten) = self.get_mut(len..) {
+            forgotten.fill(T::ZERO);
+            self.len = len;
+        }
     }
 
     /// The most elements that fit.

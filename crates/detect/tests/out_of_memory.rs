@@ -3,6 +3,7 @@
 //! The allocator of this test refuses what is bigger than a limit. A table that grew without asking
 //! whether it may would end the test with an abort.
 
+use finishline_detect::detectors::Uses;
 use finishline_detect::{Failure, LocationSet, first_pass, second_pass};
 use finishline_model::event::Record;
 use finishline_model::{
@@ -111,6 +112,11 @@ fn with_little_memory<T>(work: impl FnOnce() -> T) -> T {
 fn every_table_that_cannot_grow_is_a_failure() {
     const MANY: u64 = 10_000;
     let esp_bags = Detector::EspBags;
+    let plain = Uses::default();
+    let with_isolated = Uses {
+        isolated: true,
+        ..plain
+    };
     let is_memory = |failure: Option<Failure>| matches!(failure, Some(Failure::Memory(_)));
 
     // More racing locations than there is room for, to find and to follow.
@@ -119,12 +125,12 @@ fn every_table_that_cannot_grow_is_a_failure() {
         stream.write(MAIN, location, 1);
     }
     let records = &stream.0[..];
-    let failed = with_little_memory(|| first_pass(esp_bags, false, records).err());
+    let failed = with_little_memory(|| first_pass(esp_bags, plain, records).err());
     assert!(is_memory(failed), "racing locations");
     let locations: Vec<Location> = (0..MANY).map(Location).collect();
     let racing = LocationSet::of(&locations).unwrap();
-    for isolated in [false, true] {
-        let failed = with_little_memory(|| second_pass(esp_bags, isolated, &racing, records).err());
+    for uses in [plain, with_isolated] {
+        let failed = with_little_memory(|| second_pass(esp_bags, uses, &racing, records).err());
         assert!(is_memory(failed), "watched locations");
     }
 
@@ -135,7 +141,7 @@ fn every_table_that_cannot_grow_is_a_failure() {
         stream.access(AccessKind::Read, MAIN, 0, id as u32);
     }
     let records = &stream.0[..];
-    let failed = with_little_memory(|| second_pass(esp_bags, false, &one, records).err());
+    let failed = with_little_memory(|| second_pass(esp_bags, plain, &one, records).err());
     assert!(is_memory(failed), "pairs");
 
     // More steps.
@@ -146,6 +152,6 @@ fn every_table_that_cannot_grow_is_a_failure() {
         stream.event(Event::IsolatedEnd { task, site });
     }
     let records = &stream.0[..];
-    let failed = with_little_memory(|| second_pass(esp_bags, true, &one, records).err());
+    let failed = with_little_memory(|| second_pass(esp_bags, with_isolated, &one, records).err());
     assert!(is_memory(failed), "steps");
 }

@@ -60,8 +60,9 @@ pub struct ByLockset {
 }
 
 /// What the transition needs besides the access.
-pub struct Around<'a, O> {
+pub struct Around<'a, O: Order> {
     pub order: &'a mut O,
+    pub strand: O::Strand,
     pub sets: &'a mut StampSets,
     pub locksets: &'a Locksets,
 }
@@ -73,9 +74,9 @@ impl<O: Order> Around<'_, O> {
     fn any_parallel(&mut self, stamps: u32, now: Stamp) -> bool {
         if StampSets::is_set(stamps) {
             let mut all = self.sets.stamps(stamps);
-            all.any(|stamp| self.order.structurally_parallel(stamp))
+            all.any(|stamp| self.order.structurally_parallel(self.strand, stamp))
         } else {
-            stamps != now && self.order.structurally_parallel(stamps)
+            stamps != now && self.order.structurally_parallel(self.strand, stamps)
         }
     }
 
@@ -83,12 +84,13 @@ impl<O: Order> Around<'_, O> {
     #[inline]
     fn stands(&mut self, stamps: u32) -> bool {
         let (newest, _) = self.sets.split(stamps);
-        self.order.stands_for_now(newest) && self.order.structurally_parallel(newest)
+        self.order.stands_for_now(self.strand, newest)
+            && self.order.structurally_parallel(self.strand, newest)
     }
 
     fn precedes_all(&mut self, stamps: u32) -> bool {
         let mut all = self.sets.stamps(stamps);
-        all.all(|stamp| self.order.precedes_all(stamp))
+        all.all(|stamp| self.order.precedes_all(self.strand, stamp))
     }
 
     /// Compares the running step, under `locks`, with a group that it conflicts with.
@@ -101,7 +103,7 @@ impl<O: Order> Around<'_, O> {
         let mut parallel = self
             .sets
             .stamps(group.stamps)
-            .filter(|&stamp| self.order.structurally_parallel(stamp));
+            .filter(|&stamp| self.order.structurally_parallel(self.strand, stamp));
         if let Some(lock) = self.locksets.exclusion(locks, group.locks) {
             if let Some(earlier) = parallel.next() {
                 meets(Meeting::Overlap(lock), earlier, group.kind, group.locks);
@@ -114,7 +116,7 @@ impl<O: Order> Around<'_, O> {
         let parallel: Vec<Stamp> = parallel.collect();
         let mut races = false;
         for earlier in parallel {
-            let race = self.order.parallel(earlier);
+            let race = self.order.parallel(self.strand, earlier);
             let meeting = if race {
                 Meeting::Race
             } else {
@@ -188,7 +190,9 @@ impl ByLockset {
             Some((own, parallel)) => {
                 let stamps = &mut self.groups[own].stamps;
                 if StampSets::is_set(*stamps) || parallel && !around.stands(*stamps) {
-                    *stamps = around.sets.with(*stamps, stamp, around.order)?;
+                    *stamps = around
+                        .sets
+                        .with(*stamps, stamp, around.order, around.strand)?;
                 } else if !parallel {
                     *stamps = stamp;
                 }

@@ -131,22 +131,23 @@ impl StampSets {
         }
     }
 
-    /// The word with `now`, a stamp of the running step, added, unless another stamp stands for it.
-    pub fn with(
+    /// The word with `now`, a stamp of the strand, added, unless another stamp stands for it.
+    pub fn with<O: Order>(
         &mut self,
         word: u32,
         now: Stamp,
-        order: &mut impl Order,
+        order: &mut O,
+        strand: O::Strand,
     ) -> Result<u32, TableError> {
         let (newest, others) = self.split(word);
         if newest == NOBODY {
             return Ok(now);
         }
-        if newest.wrapping_sub(order.now()) < order.own() {
+        if newest.wrapping_sub(order.stamp(strand)) < order.own(strand) {
             return Ok(word);
         }
-        let beside = order.structurally_parallel(newest);
-        if beside && order.stands_for_now(newest) {
+        let beside = order.structurally_parallel(strand, newest);
+        if beside && order.stands_for_now(strand, newest) {
             return Ok(word);
         }
         if !beside && others == NOBODY {
@@ -159,13 +160,13 @@ impl StampSets {
         }
         let (len, kept) = self.lengths(word);
         let roomy = match len <= SMALL {
-            true => self.all_beside(others, order),
+            true => self.all_beside(others, order, strand),
             false => len < 2 * kept,
         };
         let after = if beside && roomy {
             self.add(now, word, kept)?
         } else {
-            self.with_those_beside(word, now, order)?
+            self.with_those_beside(word, now, order, strand)?
         };
         self.added[place] = Added {
             before: word,
@@ -176,9 +177,9 @@ impl StampSets {
         Ok(after)
     }
 
-    fn all_beside(&self, word: u32, order: &mut impl Order) -> bool {
+    fn all_beside<O: Order>(&self, word: u32, order: &mut O, strand: O::Strand) -> bool {
         let mut all = self.stamps(word);
-        all.all(|stamp| order.structurally_parallel(stamp))
+        all.all(|stamp| order.structurally_parallel(strand, stamp))
     }
 
     fn lengths(&self, word: u32) -> (u32, u32) {
@@ -216,11 +217,12 @@ impl StampSets {
 
     /// A set of `now` and the stamps of `word` that are parallel to the running step, without those
     /// that another one stands for.
-    fn with_those_beside(
+    fn with_those_beside<O: Order>(
         &mut self,
         word: u32,
         now: Stamp,
-        order: &mut impl Order,
+        order: &mut O,
+        strand: O::Strand,
     ) -> Result<u32, TableError> {
         let (len, _) = self.lengths(word);
         let mut kept = std::mem::take(&mut self.kept);
@@ -228,7 +230,7 @@ impl StampSets {
         make_room(&mut kept, len as usize, "sets of readers")?;
         kept.extend(
             self.stamps(word)
-                .filter(|&stamp| order.structurally_parallel(stamp)),
+                .filter(|&stamp| order.structurally_parallel(strand, stamp)),
         );
         // Oldest first. Of stamps that share their future only the oldest is kept.
         kept.reverse();
@@ -236,7 +238,7 @@ impl StampSets {
         let mut last_kept = NOBODY;
         let mut count = 0;
         for &stamp in &kept {
-            if last_kept == NOBODY || !order.stands_for(last_kept, stamp) {
+            if last_kept == NOBODY || !order.stands_for(strand, last_kept, stamp) {
                 after = self.add(stamp, after, count)?;
                 last_kept = stamp;
                 count += 1;

@@ -59,7 +59,7 @@ impl<O: Order> Inline<O> {
         let has_locksets = *cell == ELSEWHERE && !self.is_isolated_so_far(location);
         let done = if !has_locksets
             && self.held.now() == LocksetId::NONE
-            && self.order.stands_for_now(NOBODY)
+            && self.order.stands_for_now(self.strand, NOBODY)
         {
             self.isolated(kind, cell, location)
         } else {
@@ -95,14 +95,16 @@ impl<O: Order> Inline<O> {
         let Some(full) = self.isolated_cells.get_mut(&location) else {
             return Ok(());
         };
-        let (stamp, order) = (self.stamp, &mut self.order);
+        let (stamp, strand, order) = (self.stamp, self.strand, &mut self.order);
         let now = Now {
             stamp,
             kind,
             isolated: self.isolated,
         };
         let before = *full;
-        let done = Isolated::transition(before, now, |earlier| is_parallel(order, stamp, earlier));
+        let done = Isolated::transition(before, now, |earlier| {
+            is_parallel(order, strand, stamp, earlier)
+        });
         *full = done.cell;
         if !done.overlaps.is_empty() {
             self.found.isolated_conflict = true;
@@ -159,6 +161,7 @@ impl<O: Order> Inline<O> {
         let (found, conflicts) = (&mut self.found, &mut self.conflicts);
         let around = Around {
             order: &mut self.order,
+            strand: self.strand,
             sets: &mut self.readers,
             locksets: self.held.sets(),
         };

@@ -34,20 +34,22 @@ use crate::history::{
 };
 use crate::locations::LocationSet;
 use crate::locks::{Held, LocksetId};
-use crate::order::{Contexts, NOBODY, Order, Stamp};
-use finishline_model::{AccessKind, Event, Location, Observer};
+use crate::order::{Contexts, NOBODY, Order, Running, Stamp};
+use finishline_model::{AccessKind, Event, Location, Observer, TaskId};
 use std::ptr::NonNull;
 
 /// Whether a stamp is parallel. Empty fields and the own stamp are most frequent, and never
 /// parallel.
 #[inline]
-fn is_parallel(order: &mut impl Order, now: Stamp, earlier: Stamp) -> bool {
-    earlier != NOBODY && earlier != now && order.parallel(earlier)
+fn is_parallel<O: Order>(order: &mut O, strand: O::Strand, now: Stamp, earlier: Stamp) -> bool {
+    earlier != NOBODY && earlier != now && order.parallel(strand, earlier)
 }
 
 #[derive(Debug)]
 pub struct Inline<O: Order> {
     order: O,
+    /// Of the running task.
+    strand: O::Strand,
     fast: Option<NonNull<FastPath>>,
     stamp: Stamp,
     isolated: bool,
@@ -82,6 +84,7 @@ impl<O: Order> Inline<O> {
     pub fn new() -> Result<Self, Failure> {
         Ok(Inline {
             order: O::new()?,
+            strand: O::Strand::default(),
             fast: None,
             stamp: NOBODY,
             isolated: false,
@@ -122,6 +125,21 @@ impl<O: Order> Inline<O> {
         if self.found.failure.is_none() {
             self.found.failure = self.follow(event).err();
         }
+    }
+
+    /// Another task goes on than the one of the latest event. An order of depth-first runs knows
+    /// without being told.
+    #[inline]
+    pub fn resume(&mut self, task: TaskId) {
+        if size_of::<O::Strand>() == 0 {
+            return;
+        }
+        self.strand = self.order.strand(task);
+        self.begin_step();
+    }
+
+    pub fn order(&self) -> &O {
+        &self.order
     }
 
     /// The findings of a run that has ended or was cut short. `accesses` is the number of accesses
@@ -227,17 +245,17 @@ impl<O: Order> Inline<O> {
         location: impl FnOnce() -> Location,
     ) -> Option<Stamp> {
         let before = *cell;
-        if StampSets::is_set(unpacked(before)[1]) || self.order.knows_more() {
+        if StampSets::is_set(unpacked(before)[1]) || self.order.knows_more(self.strand) {
             return self.access_readers(kind, cell, location());
         }
-        let (stamp, order) = (self.stamp, &mut self.order);
+        let (stamp, strand, order) = (self.stamp, self.strand, &mut self.order);
         let now = Now {
             stamp,
             kind,
             isolated: false,
         };
         let done = WriteCoversReads::transition(unpacked(before), now, |earlier| {
-            is_parallel(order, stamp, earlier)
+            is_parallel(order, strand, stamp, earlier)
         });
         *cell = packed(done.cell);
         if !done.races.is_empty() {
@@ -248,7 +266,7 @@ impl<O: Order> Inline<O> {
         }
         let [_, reader] = done.cell;
         let left_alone = kind == AccessKind::Read && done.recorded.is_none();
-        if left_alone && !self.order.stands_for_now(reader) {
+        if left_alone && !self.order.stands_for_now(self.strand, reader) {
             return self.add_reader(cell);
         }
         left_alone.then_some(reader)
@@ -355,20 +373,24 @@ impl<O: Order> Inline<O> {
         }
         self.held.event(event)?;
         self.order.event(event)?;
+        self.strand = self.order.strand(event.task());
         self.begin_step();
         Ok(())
     }
 
     #[inline]
     fn begin_step(&mut self) {
-        self.stamp = self.order.now();
+        let strand = self.strand;
+        self.stamp = self.order.stamp(strand);
         self.readers.begin_step();
         let (stamp, memorised) = (self.stamp, self.memorised);
         let locked = self.is_locked();
         self.memorised = false;
-        let (serial_below, parallel_above) =
-            (self.order.serial_below(), self.order.parallel_above());
-        let own = self.order.own();
+        let (serial_below, parallel_above) = (
+            self.order.serial_below(strand),
+            self.order.parallel_above(strand),
+        );
+        let own = self.order.own(strand);
         let Some(fast) = self.fast() else { return };
         (fast.serial_below, fast.parallel_above) = (serial_below, parallel_above);
         (fast.me, fast.own, fast.settled) = (stamp, own, packed([stamp; 2]));
@@ -382,7 +404,7 @@ impl<O: Order> Inline<O> {
     }
 }
 
-impl<O: Order> Inline<Contexts<O>> {
+impl<O: Order<Strand = Running>> Inline<Contexts<O>> {
     /// Sets the context of the running step for the next accesses.
     #[inline]
     pub fn speak_as(&mut self, context: Stamp) {
@@ -434,9 +456,9 @@ impl<O: Order> Inline<Contexts<O>> {
         }
         // SAFETY: valid and used by nobody else now, by the contract of `attach`.
         let fast = unsafe { self.fast?.as_ref() };
-        let (order, preceding) = (&mut self.order, &mut self.preceding);
+        let (order, strand, preceding) = (&mut self.order, self.strand, &mut self.preceding);
         fast.begin_anew(kind, cell, |stamp| {
-            stamp < fast.serial_below || preceding.contains(stamp, order)
+            stamp < fast.serial_below || preceding.contains(stamp, order, strand)
         })
     }
 

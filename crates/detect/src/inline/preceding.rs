@@ -34,10 +34,15 @@ impl Preceding {
     /// Whether this context precedes the running step by structure. The step must have made a
     /// context.
     #[inline]
-    pub(super) fn contains(&mut self, context: Stamp, order: &mut impl Order) -> bool {
-        if self.step != order.now() {
+    pub(super) fn contains<O: Order>(
+        &mut self,
+        context: Stamp,
+        order: &mut O,
+        strand: O::Strand,
+    ) -> bool {
+        if self.step != order.stamp(strand) {
             *self = Preceding {
-                step: order.now(),
+                step: order.stamp(strand),
                 ..Preceding::new()
             };
         }
@@ -45,7 +50,7 @@ impl Preceding {
         if self.known[place] == context {
             return true;
         }
-        if StampSets::is_set(context) || order.structurally_parallel(context) {
+        if StampSets::is_set(context) || order.structurally_parallel(strand, context) {
             return false;
         }
         self.known[place] = context;

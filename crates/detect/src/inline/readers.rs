@@ -22,7 +22,10 @@ impl<O: Order> Inline<O> {
     #[cold]
     pub(super) fn add_reader(&mut self, cell: &mut u64) -> Option<Stamp> {
         let [writer, readers] = unpacked(*cell);
-        match self.readers.with(readers, self.stamp, &mut self.order) {
+        match self
+            .readers
+            .with(readers, self.stamp, &mut self.order, self.strand)
+        {
             Ok(readers) => {
                 *cell = packed([writer, readers]);
                 Some(readers)
@@ -42,10 +45,10 @@ impl<O: Order> Inline<O> {
         earlier: Stamp,
         field: Field,
     ) -> bool {
-        if earlier == NOBODY || !self.order.structurally_parallel(earlier) {
+        if earlier == NOBODY || !self.order.structurally_parallel(self.strand, earlier) {
             return false;
         }
-        let meeting = match self.order.parallel(earlier) {
+        let meeting = match self.order.parallel(self.strand, earlier) {
             true => Meeting::Race,
             false => Meeting::Excused,
         };

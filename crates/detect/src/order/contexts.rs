@@ -12,16 +12,16 @@
 //! made before the inner order gave out stamp s has an inner stamp below s. So if all stamps below
 //! s precede the running step, all those contexts do.
 
-use super::{NOBODY, Order, Stamp};
+use super::{NOBODY, Order, Running, Stamp};
 use crate::Failure;
 use crate::table::Table;
-use finishline_model::Event;
+use finishline_model::{Event, TaskId};
 
 /// Eight gigabytes. Even twice as many contexts are below the reserved stamps.
 const MOST_CONTEXTS: usize = 1 << 30;
 
 #[derive(Debug)]
-pub struct Contexts<O: Order> {
+pub struct Contexts<O: Order<Strand = Running>> {
     inner: O,
     /// The inner stamp and the tag of each context. The first entry is nobody's.
     made: Table<[u32; 2]>,
@@ -31,11 +31,11 @@ pub struct Contexts<O: Order> {
     begun: Stamp,
 }
 
-impl<O: Order> Contexts<O> {
+impl<O: Order<Strand = Running>> Contexts<O> {
     /// Makes a new context of the running step.
     pub fn make(&mut self, tag: u32) -> Result<Stamp, Failure> {
         let context = self.made.push_zero()?;
-        self.made[context] = [self.inner.now(), tag];
+        self.made[context] = [self.inner.stamp(Running), tag];
         // The table's capacity is below 2³².
         Ok(context as Stamp)
     }
@@ -52,7 +52,7 @@ impl<O: Order> Contexts<O> {
 
     /// Whether everything done so far precedes the running step.
     pub fn nothing_parallel(&self) -> bool {
-        self.inner.serial_below() as usize >= self.first.len()
+        self.inner.serial_below(Running) as usize >= self.first.len()
     }
 
     pub fn inner(&mut self) -> &mut O {
@@ -60,7 +60,9 @@ impl<O: Order> Contexts<O> {
     }
 }
 
-impl<O: Order> Order for Contexts<O> {
+impl<O: Order<Strand = Running>> Order for Contexts<O> {
+    type Strand = Running;
+
     fn new() -> Result<Self, Failure> {
         let mut made = Table::reserve("contexts", MOST_CONTEXTS)?;
         made.push_zero()?;
@@ -73,16 +75,16 @@ impl<O: Order> Order for Contexts<O> {
     }
 
     fn event(&mut self, event: &Event) -> Result<(), Failure> {
-        let before = self.inner.now();
+        let before = self.inner.stamp(Running);
         self.inner.event(event)?;
         let goes_on = matches!(
             event,
             Event::Acquire { .. } | Event::Relay { .. } | Event::Lock { .. } | Event::Unlock { .. }
         );
-        if !goes_on || self.inner.now() != before {
+        if !goes_on || self.inner.stamp(Running) != before {
             self.begun = self.made.len() as Stamp;
         }
-        let (known, now) = (self.first.len(), self.inner.now() as usize);
+        let (known, now) = (self.first.len(), self.inner.stamp(Running) as usize);
         if now >= known {
             self.first.grow_to(now + 1)?;
             self.first[known..].fill(self.begun);
@@ -92,57 +94,58 @@ impl<O: Order> Order for Contexts<O> {
 
     /// The context of the running step. Nobody's until it is [made](Contexts::make).
     #[inline]
-    fn now(&self) -> Stamp {
+    fn stamp(&self, _: Running) -> Stamp {
         self.begun
     }
 
     #[inline]
-    fn own(&self) -> Stamp {
+    fn own(&self, _: Running) -> Stamp {
         MOST_CONTEXTS as Stamp
     }
 
     #[inline]
-    fn parallel(&mut self, earlier: Stamp) -> bool {
+    fn parallel(&mut self, _: Running, earlier: Stamp) -> bool {
         let [stamp, _] = self.made[earlier as usize];
-        stamp != NOBODY && stamp != self.inner.now() && self.inner.parallel(stamp)
+        stamp != NOBODY && stamp != self.inner.stamp(Running) && self.inner.parallel(Running, stamp)
     }
 
     #[inline]
-    fn structurally_parallel(&mut self, earlier: Stamp) -> bool {
+    fn structurally_parallel(&mut self, _: Running, earlier: Stamp) -> bool {
         let [stamp, _] = self.made[earlier as usize];
-        stamp != NOBODY && stamp != self.inner.now() && self.inner.structurally_parallel(stamp)
+        stamp != NOBODY
+            && stamp != self.inner.stamp(Running)
+            && self.inner.structurally_parallel(Running, stamp)
     }
 
     #[inline]
-    fn stands_for_now(&self, parallel: Stamp) -> bool {
-        self.inner.stands_for_now(self.made[parallel as usize][0])
+    fn stands_for_now(&self, _: Running, parallel: Stamp) -> bool {
+        self.inner
+            .stands_for_now(Running, self.made[parallel as usize][0])
     }
 
-    fn stands_for(&mut self, earlier: Stamp, later: Stamp) -> bool {
+    fn stands_for(&mut self, _: Running, earlier: Stamp, later: Stamp) -> bool {
         let [[earlier, _], [later, _]] = [earlier, later].map(|context| self.of(context));
-        self.inner.stands_for(earlier, later)
+        self.inner.stands_for(Running, earlier, later)
     }
 
-    fn precedes_all(&mut self, earlier: Stamp) -> bool {
-        self.inner.precedes_all(self.of(earlier)[0])
-    }
-
-    #[inline]
-    fn knows_more(&self) -> bool {
-        self.inner.knows_more()
+    fn precedes_all(&mut self, _: Running, earlier: Stamp) -> bool {
+        self.inner.precedes_all(Running, self.of(earlier)[0])
     }
 
     #[inline]
-    fn serial_below(&self) -> Stamp {
-        let first = self.first.get(self.inner.serial_below() as usize);
+    fn knows_more(&self, _: Running) -> bool {
+        self.inner.knows_more(Running)
+    }
+
+    #[inline]
+    fn serial_below(&self, _: Running) -> Stamp {
+        let first = self.first.get(self.inner.serial_below(Running) as usize);
         first.copied().unwrap_or(self.begun)
     }
 
-    /// No contexts are known to be parallel without a look-up: a preceding task's contexts may be
-    /// among them.
     #[inline]
-    fn parallel_above(&self) -> Stamp {
-        0
+    fn strand(&self, _: TaskId) -> Running {
+        Running
     }
 
     fn clear(&mut self) {

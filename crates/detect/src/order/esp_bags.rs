@@ -59,9 +59,9 @@
 
 use crate::Failure;
 use crate::order::bags::{At, Bags, Kind};
-use crate::order::{NOBODY, Order, RELEASES, SUSPENDED, Stamp};
+use crate::order::{NOBODY, Order, PROMISES, RELEASES, Running, SUSPENDED, Stamp};
 use crate::table::make_room;
-use finishline_model::{Event, FinishId};
+use finishline_model::{Event, FinishId, TaskId};
 
 /// A live task, or a finish open in one.
 #[derive(Clone, Copy, Debug)]
@@ -194,6 +194,8 @@ impl EspBags {
 }
 
 impl Order for EspBags {
+    type Strand = Running;
+
     fn new() -> Result<Self, Failure> {
         Ok(EspBags {
             bags: Bags::new()?,
@@ -274,6 +276,9 @@ impl Order for EspBags {
             | Event::GlimpseEnd { .. } => {
                 return Err(Failure::Unsupported(RELEASES));
             }
+            Event::PromiseSet { .. } | Event::PromiseGet { .. } => {
+                return Err(Failure::Unsupported(PROMISES));
+            }
             Event::Suspend { .. } | Event::Resume { .. } => {
                 return Err(Failure::Unsupported(SUSPENDED));
             }
@@ -287,40 +292,50 @@ impl Order for EspBags {
     }
 
     #[inline]
-    fn now(&self) -> Stamp {
+    fn stamp(&self, _: Running) -> Stamp {
         self.now
     }
 
     #[inline]
-    fn serial_below(&self) -> Stamp {
+    fn serial_below(&self, _: Running) -> Stamp {
         self.parallel_below(self.live.len()).0
     }
 
     #[inline]
-    fn parallel_above(&self) -> Stamp {
+    fn parallel_above(&self, _: Running) -> Stamp {
         let (first, until) = self.parallel_below(self.live.len());
         if self.escaping == 0 { until - first } else { 0 }
     }
 
     #[inline]
-    fn parallel(&mut self, earlier: Stamp) -> bool {
+    fn parallel(&mut self, _: Running, earlier: Stamp) -> bool {
         self.bags.in_p_bag(earlier)
     }
 
     #[inline]
-    fn stands_for_now(&self, _: Stamp) -> bool {
+    fn stands_for_now(&self, _: Running, _: Stamp) -> bool {
         self.escaping == 0
     }
 
+    #[inline]
+    fn knows_more(&self, _: Running) -> bool {
+        false
+    }
+
     /// Elements of one bag stay together, so one stands for the other.
-    fn stands_for(&mut self, earlier: Stamp, later: Stamp) -> bool {
+    fn stands_for(&mut self, _: Running, earlier: Stamp, later: Stamp) -> bool {
         self.bags.together(earlier, later)
     }
 
     /// True for what the task at the bottom has joined, because that task ends last.
-    fn precedes_all(&mut self, earlier: Stamp) -> bool {
+    fn precedes_all(&mut self, _: Running, earlier: Stamp) -> bool {
         let main = self.live.first().map_or(NOBODY, |bottom| bottom.task);
         self.bags.together(earlier, main)
+    }
+
+    #[inline]
+    fn strand(&self, _: TaskId) -> Running {
+        Running
     }
 
     fn clear(&mut self) {
@@ -338,7 +353,7 @@ impl Order for EspBags {
 mod tests {
     use super::*;
     use crate::history::{Field, Fields, History, LastWriterOneReader, Now};
-    use finishline_model::{AccessKind, FinishId, FinishKind, SiteId, TaskId, TaskKind};
+    use finishline_model::{AccessKind, FinishKind, SiteId, TaskKind};
 
     const SITE: SiteId = SiteId(0);
     /// Ids that no task has, to find frames by their id.
@@ -422,11 +437,12 @@ mod tests {
                 Do::Event(event) => order.event(&event).unwrap(),
                 Do::Write => {
                     let now = Now {
-                        stamp: order.now(),
+                        stamp: order.stamp(Running),
                         kind: AccessKind::Write,
                         isolated: false,
                     };
-                    let done = LastWriterOneReader::transition(cell, now, |s| order.parallel(s));
+                    let done =
+                        LastWriterOneReader::transition(cell, now, |s| order.parallel(Running, s));
                     cell = done.cell;
                     if !done.races.is_empty() {
                         races.push((pc, done.races));
@@ -511,13 +527,13 @@ mod tests {
                     _ => continue,
                 };
                 order.event(&event).unwrap();
-                let (from, count) = (order.serial_below(), order.parallel_above());
+                let (from, count) = (order.serial_below(Running), order.parallel_above(Running));
                 for stamp in 1..order.bags.next() {
                     if stamp < from {
-                        assert!(!order.parallel(stamp));
+                        assert!(!order.parallel(Running, stamp));
                         serial += 1;
                     } else if stamp - from < count {
-                        assert!(order.parallel(stamp));
+                        assert!(order.parallel(Running, stamp));
                         parallel += 1;
                     }
                 }
@@ -532,7 +548,10 @@ mod tests {
             order.event(&begin(1, F1)).unwrap();
             order.event(&Event::TaskEnd { task: TaskId(1) }).unwrap();
         }
-        assert_eq!((order.serial_below(), order.parallel_above()), (2, 5));
+        assert_eq!(
+            (order.serial_below(Running), order.parallel_above(Running)),
+            (2, 5)
+        );
     }
 
     /// A task that was handed on to F1 creates one in F2, which is open but out of its reach.
@@ -551,12 +570,15 @@ mod tests {
         let refused = Err(Failure::Unsupported(OUT_OF_REACH));
         assert_eq!(order.event(&begin(2, F2)), refused);
         assert_eq!(order.event(&begin(2, F1)), Ok(()));
-        assert!(!order.stands_for_now(NOBODY), "a live task escapes");
+        assert!(
+            !order.stands_for_now(Running, NOBODY),
+            "a live task escapes"
+        );
         for task in [2, 1] {
             let end = Event::TaskEnd { task: TaskId(task) };
             order.event(&end).unwrap();
         }
-        assert!(order.stands_for_now(NOBODY), "none does any more");
+        assert!(order.stands_for_now(Running, NOBODY), "none does any more");
     }
 
     #[test]

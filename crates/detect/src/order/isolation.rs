@@ -19,7 +19,7 @@
 //! and only if the program uses isolated blocks. The run must be depth-first.
 
 use crate::Failure;
-use crate::order::{RELEASES, SUSPENDED};
+use crate::order::{PROMISES, RELEASES, SUSPENDED};
 use crate::table::{TableError, make_room};
 use finishline_model::Event;
 
@@ -133,6 +133,9 @@ impl IsolationOrder {
             | Event::Glimpse { .. }
             | Event::GlimpseEnd { .. } => {
                 return Err(Failure::Unsupported(RELEASES));
+            }
+            Event::PromiseSet { .. } | Event::PromiseGet { .. } => {
+                return Err(Failure::Unsupported(PROMISES));
             }
             Event::Suspend { .. } | Event::Resume { .. } => {
                 return Err(Failure::Unsupported(SUSPENDED));

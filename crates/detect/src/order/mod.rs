@@ -3,25 +3,36 @@
 //! An order follows the task events of a depth-first run and gives every access a [`Stamp`], which
 //! a history remembers. To add an order, add a file here and a row in [`crate::detectors`].
 //!
-//! **Now.** A depth-first run has one running task at a time. Events name their task, but questions
-//! do not. [`Order::now`], [`Order::parallel`] and the related methods are about the task that runs
-//! after the latest event. So only the driver of an order ([`crate::serial`], [`crate::inline`])
-//! may ask it, between two events of the run.
+//! **Strands.** A question is about an access that some task makes now. Which task that is, the
+//! caller says by its [`Order::Strand`]: what the order keeps of the task from one event to the
+//! next. So tasks may be asked about in any interleaving. A depth-first run has one running task
+//! at a time, and its orders know by the latest event which one that is. Their strand is
+//! [`Running`], which says nothing and costs nothing. Only the driver of such an order
+//! ([`crate::serial`], [`crate::inline`]) may ask it, between two events of the run.
+//!
+//! Beyond [`Order::parallel`] all answers are hints that make histories smaller or faster. An order
+//! that has none keeps the default.
 
 use crate::Failure;
-use finishline_model::Event;
+use finishline_model::{Event, TaskId};
 
 pub mod bags;
 mod contexts;
+mod drdp;
 mod esp_bags;
 pub mod isolation;
 mod knowledge;
+mod labelled;
 mod past;
 mod sp_bags;
+mod structure_tree;
 mod synchronised;
+mod two_lists;
 
 pub use contexts::Contexts;
+pub use drdp::{Drdp, Traversal, Visits};
 pub use esp_bags::EspBags;
+pub use labelled::{Effort, Labelled};
 pub use sp_bags::SpBags;
 pub use synchronised::Synchronised;
 
@@ -35,72 +46,84 @@ pub const NOBODY: Stamp = 0;
 pub(crate) const LOCKS: &str = "locks";
 pub(crate) const RELEASES: &str = "releases and acquires";
 pub(crate) const SUSPENDED: &str = "tasks that are suspended";
+pub(crate) const PROMISES: &str = "promises and futures";
 pub(crate) const ESCAPING: &str = "tasks that are waited for further out than they are created";
 
+/// The running task of a depth-first run.
+#[derive(Clone, Copy, Default, Debug)]
+pub struct Running;
+
 pub trait Order: Sized {
+    /// What the order keeps of a live task until the next event. The default is nobody.
+    type Strand: Copy + Default + std::fmt::Debug;
+
     fn new() -> Result<Self, Failure>;
 
-    /// Follows one event of a depth-first run. Accesses and allocations don't concern it.
+    /// Follows one event of the run. Accesses and allocations don't concern it.
     fn event(&mut self, event: &Event) -> Result<(), Failure>;
 
-    /// The stamp of an access that the running task makes now. It stays the same until the next
-    /// event other than an allocation.
-    fn now(&self) -> Stamp;
+    /// The strand of a task that goes on now. It is good until the next event other than an
+    /// allocation, and so are all answers about it.
+    fn strand(&self, task: TaskId) -> Self::Strand;
 
-    /// The number of stamps, from `now` on, that belong to the running step. One, if the order
-    /// gives each task one stamp.
-    fn own(&self) -> Stamp {
+    /// The stamp of an access that the strand makes now.
+    fn stamp(&self, strand: Self::Strand) -> Stamp;
+
+    /// The number of stamps, from that on, that belong to the strand's step. One, if the order
+    /// gives each step one stamp.
+    fn own(&self, _strand: Self::Strand) -> Stamp {
         1
     }
 
-    /// Whether the access with this stamp may run in parallel with one made now. The answer is the
-    /// same until the next event other than an allocation.
-    fn parallel(&mut self, earlier: Stamp) -> bool;
+    /// Whether the access with this stamp may run in parallel with one that the strand makes now.
+    fn parallel(&mut self, strand: Self::Strand, earlier: Stamp) -> bool;
 
     /// Whether an access with this stamp stands for one made now: it is parallel to the latter and
     /// to all later accesses that the latter is parallel to. Then a read made now need not be
-    /// remembered beside it: e₁ ∥ e₂ and e₂ ∥ e₃ imply e₁ ∥ e₃, in the order of the run. This holds
-    /// if the innermost open finish waits for each task. The answer is the same until the next
-    /// event other than an allocation.
-    fn stands_for_now(&self, _parallel: Stamp) -> bool {
-        true
+    /// remembered beside it. In the order of a depth-first run e₁ ∥ e₂ and e₂ ∥ e₃ imply e₁ ∥ e₃,
+    /// if the innermost open finish waits for each task.
+    fn stands_for_now(&self, _strand: Self::Strand, _parallel: Stamp) -> bool {
+        false
     }
 
     /// Whether the first of two stamps stands for the second: it is parallel to all later accesses
     /// that the second is parallel to. Both are parallel to an access made now, and the first is
     /// earlier. The answer may be false if it is unknown.
-    fn stands_for(&mut self, _earlier: Stamp, _later: Stamp) -> bool {
+    fn stands_for(&mut self, _strand: Self::Strand, _earlier: Stamp, _later: Stamp) -> bool {
         false
     }
 
     /// Whether the access with this stamp precedes one made now and all later ones. The answer may
     /// be false if it is unknown.
-    fn precedes_all(&mut self, _earlier: Stamp) -> bool {
+    fn precedes_all(&mut self, _strand: Self::Strand, _earlier: Stamp) -> bool {
         false
     }
 
-    /// Whether the access with this stamp may run in parallel with one made now, by the structure
-    /// of tasks and finishes alone. The same as `parallel`, unless the order knows of anything else
-    /// that orders accesses.
-    fn structurally_parallel(&mut self, earlier: Stamp) -> bool {
-        self.parallel(earlier)
+    /// Whether the access with this stamp may run in parallel with one made now, in some schedule
+    /// of this input. The same as `parallel`, unless the order knows of anything else that ordered
+    /// accesses in this run.
+    fn structurally_parallel(&mut self, strand: Self::Strand, earlier: Stamp) -> bool {
+        self.parallel(strand, earlier)
     }
 
-    /// Whether anything other than structure may have ordered accesses so far.
-    fn knows_more(&self) -> bool {
-        false
+    /// Whether one reader of a location does not stand for all: the run is not depth-first, or
+    /// something other than structure may have ordered accesses so far.
+    fn knows_more(&self, _strand: Self::Strand) -> bool {
+        true
     }
 
     /// A limit for stamps: all smaller ones precede an access made now, so `parallel` is false for
-    /// them. Stamps grow with time, so accesses of earlier phases need no look-up. The limit stays
-    /// the same until the next event other than an allocation.
-    fn serial_below(&self) -> Stamp;
+    /// them. Stamps grow with time, so accesses of earlier phases need no look-up.
+    fn serial_below(&self, _strand: Self::Strand) -> Stamp {
+        NOBODY + 1
+    }
 
     /// The number of stamps from `serial_below` on that are known to be parallel to an access made
     /// now: `parallel` and `stands_for_now` are true for them. Tasks of one loop that read the same
-    /// data need no look-up of each other. The number stays the same until the next event other
-    /// than an allocation.
-    fn parallel_above(&self) -> Stamp;
+    /// data need no look-up of each other.
+    fn parallel_above(&self, _strand: Self::Strand) -> Stamp {
+        0
+    }
 
     /// Starts over and keeps the memory.
     fn clear(&mut self);

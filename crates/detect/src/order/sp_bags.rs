@@ -21,8 +21,8 @@
 
 use crate::Failure;
 use crate::order::bags::{Bags, Kind};
-use crate::order::{NOBODY, Order, RELEASES, SUSPENDED, Stamp};
-use finishline_model::{Event, FinishKind, TaskKind};
+use crate::order::{NOBODY, Order, PROMISES, RELEASES, Running, SUSPENDED, Stamp};
+use finishline_model::{Event, FinishKind, TaskId, TaskKind};
 
 /// A live procedure instance.
 #[derive(Clone, Copy, Debug)]
@@ -87,6 +87,8 @@ fn unsupported(event: &Event) -> Option<&'static str> {
 }
 
 impl Order for SpBags {
+    type Strand = Running;
+
     fn new() -> Result<Self, Failure> {
         Ok(SpBags {
             bags: Bags::new()?,
@@ -128,6 +130,9 @@ impl Order for SpBags {
             | Event::GlimpseEnd { .. } => {
                 return Err(Failure::Unsupported(RELEASES));
             }
+            Event::PromiseSet { .. } | Event::PromiseGet { .. } => {
+                return Err(Failure::Unsupported(PROMISES));
+            }
             Event::Suspend { .. } | Event::Resume { .. } => {
                 return Err(Failure::Unsupported(SUSPENDED));
             }
@@ -141,24 +146,28 @@ impl Order for SpBags {
     }
 
     #[inline]
-    fn now(&self) -> Stamp {
+    fn stamp(&self, _: Running) -> Stamp {
         self.now
     }
 
-    /// Only nobody is below: programs of spawn and sync seldom have phases.
     #[inline]
-    fn serial_below(&self) -> Stamp {
-        NOBODY + 1
+    fn stands_for_now(&self, _: Running, _: Stamp) -> bool {
+        true
     }
 
     #[inline]
-    fn parallel_above(&self) -> Stamp {
-        0
+    fn knows_more(&self, _: Running) -> bool {
+        false
     }
 
     #[inline]
-    fn parallel(&mut self, earlier: Stamp) -> bool {
+    fn parallel(&mut self, _: Running, earlier: Stamp) -> bool {
         self.bags.in_p_bag(earlier)
+    }
+
+    #[inline]
+    fn strand(&self, _: TaskId) -> Running {
+        Running
     }
 
     fn clear(&mut self) {

@@ -58,7 +58,7 @@
 
 use super::bags::At;
 use super::knowledge::{Knowledge, Known};
-use super::{EspBags, NOBODY, Order, Stamp};
+use super::{EspBags, NOBODY, Order, Running, Stamp};
 use crate::Failure;
 use crate::hash::IdMap;
 use crate::table::{TableError, make_room};
@@ -328,7 +328,7 @@ impl Synchronised {
 
     /// Ends a piece of a task.
     fn suspend(&mut self, task: TaskId) -> Result<(), Failure> {
-        let serial_below = self.serial_below().min(self.structure.next());
+        let serial_below = self.serial_below(Running).min(self.structure.next());
         let release = self.new_release(None)?;
         let mut mind = self.mind;
         mind.serial_below = serial_below;
@@ -360,7 +360,7 @@ impl Synchronised {
         self.begin_task(FinishId::ROOT)?;
         if let Some(mind) = self.suspended.remove(&task) {
             self.mind = Mind {
-                since: self.structure.now(),
+                since: self.structure.stamp(Running),
                 ..mind
             };
         }
@@ -382,6 +382,8 @@ impl Synchronised {
 }
 
 impl Order for Synchronised {
+    type Strand = Running;
+
     fn new() -> Result<Self, Failure> {
         Ok(Synchronised {
             structure: EspBags::new()?,
@@ -443,57 +445,62 @@ impl Order for Synchronised {
     }
 
     #[inline]
-    fn now(&self) -> Stamp {
-        self.structure.now()
+    fn stamp(&self, _: Running) -> Stamp {
+        self.structure.stamp(Running)
     }
 
     #[inline]
-    fn parallel(&mut self, earlier: Stamp) -> bool {
-        (earlier < self.mind.since || self.structure.parallel(earlier))
+    fn parallel(&mut self, _: Running, earlier: Stamp) -> bool {
+        (earlier < self.mind.since || self.structure.parallel(Running, earlier))
             && (self.mind.knows == Known::NOTHING || self.known_after(earlier).is_none())
     }
 
     #[inline]
-    fn structurally_parallel(&mut self, earlier: Stamp) -> bool {
+    fn structurally_parallel(&mut self, _: Running, earlier: Stamp) -> bool {
         match earlier < self.mind.since {
             true => !self.is_of_earlier_piece(earlier),
-            false => self.structure.parallel(earlier),
+            false => self.structure.parallel(Running, earlier),
         }
     }
 
     #[inline]
-    fn stands_for_now(&self, parallel: Stamp) -> bool {
-        self.structure.stands_for_now(parallel) && parallel >= self.released_below()
+    fn stands_for_now(&self, _: Running, parallel: Stamp) -> bool {
+        self.structure.stands_for_now(Running, parallel) && parallel >= self.released_below()
     }
 
-    fn stands_for(&mut self, earlier: Stamp, later: Stamp) -> bool {
-        earlier >= self.released_below() && self.structure.stands_for(earlier, later)
+    fn stands_for(&mut self, _: Running, earlier: Stamp, later: Stamp) -> bool {
+        earlier >= self.released_below() && self.structure.stands_for(Running, earlier, later)
     }
 
-    fn precedes_all(&mut self, earlier: Stamp) -> bool {
-        earlier < self.floor && self.structure.precedes_all(earlier)
+    fn precedes_all(&mut self, _: Running, earlier: Stamp) -> bool {
+        earlier < self.floor && self.structure.precedes_all(Running, earlier)
     }
 
     #[inline]
-    fn knows_more(&self) -> bool {
+    fn knows_more(&self, _: Running) -> bool {
         !self.releases.is_empty()
     }
 
     #[inline]
-    fn serial_below(&self) -> Stamp {
+    fn serial_below(&self, _: Running) -> Stamp {
         match self.mind.since {
-            NOBODY => self.structure.serial_below(),
+            NOBODY => self.structure.serial_below(Running),
             _ => self.mind.serial_below,
         }
     }
 
     #[inline]
-    fn parallel_above(&self) -> Stamp {
-        if self.structure.serial_below() >= self.released_below() {
-            self.structure.parallel_above()
+    fn parallel_above(&self, _: Running) -> Stamp {
+        if self.structure.serial_below(Running) >= self.released_below() {
+            self.structure.parallel_above(Running)
         } else {
             0
         }
+    }
+
+    #[inline]
+    fn strand(&self, _: TaskId) -> Running {
+        Running
     }
 
     fn clear(&mut self) {

@@ -1,11 +1,16 @@
 //! Detectors by name: the two passes together, and what they say when they can't judge.
 
 use crate::common::{parse, tell};
-use finishline_detect::detectors::ORACLE_STEPS;
+use finishline_detect::detectors::{ORACLE_STEPS, Uses};
 use finishline_detect::oracle::{ACCESSES_A_STEP, Oracle};
 use finishline_detect::{Failure, first_pass, second_pass};
 use finishline_model::event::Record;
 use finishline_model::{AccessId, Detector, Location, Observer, TaskId};
+
+const ISOLATED: Uses = Uses {
+    isolated: true,
+    promises: false,
+};
 
 fn recorded(program: &str) -> Vec<Record> {
     let mut records = Vec::new();
@@ -17,7 +22,7 @@ fn recorded(program: &str) -> Vec<Record> {
 fn every_detector_finds_and_names_the_race() {
     let run = recorded("scope{ spawn{ wa wb } ra sync rb wc wc }");
     for detector in Detector::ALL {
-        let ((), findings) = first_pass(detector, false, &run[..]).unwrap();
+        let ((), findings) = first_pass(detector, Uses::default(), &run[..]).unwrap();
         assert_eq!(findings.racing.in_order(), [Location(0)], "{detector}");
         assert!(!findings.isolated_conflict);
         let statistics = findings.statistics;
@@ -27,7 +32,8 @@ fn every_detector_finds_and_names_the_race() {
         );
         assert_eq!((statistics.isolated_blocks, statistics.locations), (0, 26));
 
-        let ((), pairs) = second_pass(detector, false, &findings.racing, &run[..]).unwrap();
+        let ((), pairs) =
+            second_pass(detector, Uses::default(), &findings.racing, &run[..]).unwrap();
         let [pair] = pairs.as_slice() else {
             panic!("{detector}: {pairs:?}")
         };
@@ -50,7 +56,7 @@ fn every_detector_finds_and_names_the_race() {
 #[test]
 fn racing_locations_come_in_order_of_discovery() {
     let run = recorded("async{ wc wa wb } rb rc rb ra");
-    let (_, findings) = first_pass(Detector::EspBags, false, &run[..]).unwrap();
+    let (_, findings) = first_pass(Detector::EspBags, Uses::default(), &run[..]).unwrap();
     assert_eq!(
         findings.racing.in_order(),
         [Location(1), Location(2), Location(0)]
@@ -60,14 +66,14 @@ fn racing_locations_come_in_order_of_discovery() {
 #[test]
 fn isolated_blocks_need_the_history_that_knows_them() {
     let run = recorded("async{ isolated{ wa } } isolated{ wa }");
-    let failure = first_pass(Detector::EspBags, false, &run[..]).unwrap_err();
+    let failure = first_pass(Detector::EspBags, Uses::default(), &run[..]).unwrap_err();
     assert_eq!(failure, Failure::Unsupported("isolated"));
     assert_eq!(
         failure.to_string(),
         "this detector has no rule for isolated"
     );
     for detector in [Detector::EspBags, Detector::Oracle] {
-        let (_, findings) = first_pass(detector, true, &run[..]).unwrap();
+        let (_, findings) = first_pass(detector, ISOLATED, &run[..]).unwrap();
         assert!(
             findings.racing.is_empty() && findings.isolated_conflict,
             "{detector}"
@@ -79,7 +85,7 @@ fn isolated_blocks_need_the_history_that_knows_them() {
 #[test]
 fn the_oracle_gives_up_rather_than_take_all_memory() {
     let run = recorded(&"async{ } ".repeat(ORACLE_STEPS));
-    let failure = first_pass(Detector::Oracle, false, &run[..]).unwrap_err();
+    let failure = first_pass(Detector::Oracle, Uses::default(), &run[..]).unwrap_err();
     let (what, limit) = ("steps", ORACLE_STEPS);
     assert_eq!(failure, Failure::TooMany { what, limit });
     assert_eq!(
@@ -117,6 +123,6 @@ fn a_location_out_of_reach_is_a_failure_not_a_crash() {
             access.first = Location(u64::MAX);
         }
     }
-    let failure = first_pass(Detector::EspBags, false, &run[..]).unwrap_err();
+    let failure = first_pass(Detector::EspBags, Uses::default(), &run[..]).unwrap_err();
     assert!(matches!(failure, Failure::Memory(_)), "{failure}");
 }

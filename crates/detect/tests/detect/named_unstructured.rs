@@ -6,7 +6,7 @@ use crate::common::{parse, tell};
 use finishline_detect::history::Meeting;
 use finishline_detect::inline::Inline;
 use finishline_detect::locks::Held;
-use finishline_detect::order::{Order, Synchronised};
+use finishline_detect::order::{Order, Running, Synchronised};
 use finishline_model::{
     AccessKind, Event, FinishId, FinishKind, Location, LockId, LockMode, ObjectId, SiteId, TaskId,
     TaskKind,
@@ -250,14 +250,14 @@ fn a_suspended_thread_knows_its_own_past() {
     order.event(&begin_task(0)).unwrap();
     order.event(&begin_finish(0)).unwrap();
     order.event(&begin_task(1)).unwrap();
-    let own = order.now();
+    let own = order.stamp(Running);
     order.event(&Event::Glimpse { task, object }).unwrap();
     order.event(&Event::Suspend { task }).unwrap();
-    assert!(order.parallel(own), "to its creator");
+    assert!(order.parallel(Running, own), "to its creator");
     order.event(&Event::Resume { task }).unwrap();
     let keep = false;
     order.event(&Event::GlimpseEnd { task, keep }).unwrap();
-    assert!(!order.parallel(own) && !order.structurally_parallel(own));
+    assert!(!order.parallel(Running, own) && !order.structurally_parallel(Running, own));
 }
 
 /// A thread that waits is parallel to all that happens meanwhile, and its own parts and its

@@ -46,7 +46,7 @@ use crate::synchronisation::Synchronisation;
 use finishline_detect::Failure;
 use finishline_detect::hash::IdSet;
 use finishline_detect::inline::Inline;
-use finishline_detect::order::{Contexts, Order, Synchronised};
+use finishline_detect::order::{Contexts, Order, Running, Synchronised};
 use finishline_model::{
     Event, FinishId, FinishKind as Scope, Location, SiteId, TaskId, TaskKind as Creation,
 };
@@ -212,7 +212,7 @@ impl Checker {
             detector, tasks, ..
         } = &mut self.detection;
         detector.event(&event);
-        let stamp = detector.contexts().inner().now() as usize;
+        let stamp = detector.contexts().inner().stamp(Running) as usize;
         if stamp >= tasks.len() {
             tasks.resize(stamp + 1, self.structure.running());
         }

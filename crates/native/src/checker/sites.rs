@@ -9,7 +9,7 @@ use crate::races::Manner;
 use crate::structure::Position;
 use finishline_detect::Failure;
 use finishline_detect::hash::IdMap;
-use finishline_detect::order::{Contexts, Order, Stamp};
+use finishline_detect::order::{Contexts, Order, Running, Stamp};
 use finishline_model::AccessKind;
 
 /// An access as a context remembers it.
@@ -70,7 +70,7 @@ impl Sites {
     }
 
     /// The site's context of the running step, made now if there is none.
-    pub(super) fn context<O: Order>(
+    pub(super) fn context<O: Order<Strand = Running>>(
         &mut self,
         site: Site,
         contexts: &mut Contexts<O>,

@@ -3,7 +3,7 @@
 
 use finishline_detect::inline::{Conflict, FastPath, Inline};
 use finishline_detect::order::{Contexts, Order, Synchronised};
-use finishline_model::{Access, AccessId, Event, LockId, Observer};
+use finishline_model::{Access, AccessId, Event, LockId, Observer, TaskId};
 use std::ptr::NonNull;
 
 /// What compiled code does with a detector whose fast path is inline: cells by location, and a fast
@@ -12,6 +12,7 @@ pub(crate) struct InlineChecks<O: Order> {
     fast: Box<FastPath>,
     pub(crate) detector: Inline<O>,
     cells: Vec<u64>,
+    running: TaskId,
     /// The accesses that the fast path left to the detector.
     pub(crate) undecided: usize,
 }
@@ -27,6 +28,7 @@ impl<O: Order> InlineChecks<O> {
             fast,
             detector,
             cells: vec![0; locations as usize],
+            running: TaskId::MAIN,
             undecided: 0,
         }
     }
@@ -36,14 +38,26 @@ impl<O: Order> InlineChecks<O> {
         self.undecided = 0;
         self.cells.fill(0);
     }
+
+    /// The task goes on, if it is not the one that did last.
+    fn resume(&mut self, task: TaskId) {
+        if task != self.running {
+            self.running = task;
+            self.detector.resume(task);
+        }
+    }
 }
 
 impl<O: Order> Observer for InlineChecks<O> {
     fn event(&mut self, event: &Event) {
+        if !matches!(event, Event::Alloc { .. }) {
+            self.running = event.task();
+        }
         self.detector.event(event);
     }
 
     fn access(&mut self, access: &Access) {
+        self.resume(access.task);
         // Sites and locations meet in the places of the memo in every combination.
         let slot = access.id.0 as usize % 3;
         for location in access.locations() {
@@ -139,6 +153,7 @@ impl<O: Order> Observer for RangeChecks<O> {
         if count == 1 {
             return self.checks.access(access);
         }
+        self.checks.resume(access.task);
         let extent = match count {
             0 => 0,
             _ => ((count - 1) * stride + 1) as usize,

@@ -22,7 +22,7 @@ use finishline_detect::history::{
 };
 use finishline_detect::oracle::{Mode, Oracle, Recorded};
 use finishline_detect::order::isolation::IsolationOrder;
-use finishline_detect::order::{EspBags, Order, SpBags};
+use finishline_detect::order::{EspBags, Order, Running, SpBags};
 use finishline_detect::pairs::{RacePair, RacePairs};
 use finishline_detect::serial::Serial;
 use finishline_detect::sited::Sited;
@@ -526,7 +526,7 @@ pub(crate) fn shrink(mut words: Vec<Word>, fails: &mut impl FnMut(&[Word]) -> bo
     }
 }
 
-fn closing(words: &[Word], open: usize) -> usize {
+pub(crate) fn closing(words: &[Word], open: usize) -> usize {
     let mut depth = 0;
     for (index, word) in words.iter().enumerate().skip(open) {
         match word {
@@ -595,13 +595,13 @@ impl Observer for ObservedAlone {
                 kind,
                 isolated: self.in_isolated,
             },
-            stamp: self.structure.now(),
+            stamp: self.structure.stamp(Running),
             step: self.isolation.now(),
         };
         for location in access.locations() {
             let races = self.cells[location.0 as usize].access(
                 now,
-                |r| !self.structure.parallel(r.stamp) || self.isolation.before_now(r.step),
+                |r| !self.structure.parallel(Running, r.stamp) || self.isolation.before_now(r.step),
                 |r| self.isolation.first_block_after(r.step),
             );
             if races.iter().any(Option::is_some) {

@@ -1,0 +1,253 @@
+//! Two lists over the same elements, in which elements are inserted anywhere and compared in
+//! constant time.
+//!
+//! [Dietz and Sleator 1987; Bender et al. 2002] Every element has a label in each list. Labels grow
+//! along the list, so two elements are compared by their labels. A new element gets a label between
+//! those of its neighbours. If there is none left, the labels around it are spread: the smallest
+//! aligned range of labels that is not too full is found, and its elements are distributed evenly
+//! over it. A range of 2ⁱ labels is too full from 1.4ⁱ elements on. So ranges that have been spread
+//! take many insertions until they are full again: an insertion relabels O(log n) elements on
+//! average.
+//!
+//! Labels change, elements do not: whoever remembers an element asks for its labels anew.
+
+use crate::table::{Table, TableError};
+
+/// An element of both lists.
+pub(crate) type Element = u32;
+
+/// In front of all others.
+pub(crate) const FRONT: Element = 0;
+
+/// One of the two lists.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum List {
+    First = 0,
+    Second = 1,
+}
+
+/// Where in the gap behind its neighbour a new element is put. The rest of the gap is for elements
+/// still to come.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Side {
+    /// Close to the neighbour: more will come behind the new element.
+    Near,
+    /// Close to the neighbour's successor: more will come before it.
+    Far,
+}
+
+/// Labels are smaller.
+const LABELS: u64 = 1 << LABEL_BITS;
+const LABEL_BITS: u32 = 62;
+/// The share of a gap that is left between a new element and its closer neighbour.
+const SHARE: u32 = 5;
+
+#[derive(Debug)]
+pub(crate) struct TwoLists {
+    /// By element: its label in each list.
+    labels: Table<[u64; 2]>,
+    /// By element: its neighbours in each list. The lists are closed to circles at the front.
+    next: Table<[Element; 2]>,
+    previous: Table<[Element; 2]>,
+    relabelled: u64,
+}
+
+impl TwoLists {
+    pub(crate) fn new() -> Result<Self, TableError> {
+        let mut lists = TwoLists {
+            labels: Table::reserve("steps", MOST_ELEMENTS)?,
+            next: Table::reserve("steps", MOST_ELEMENTS)?,
+            previous: Table::reserve("steps", MOST_ELEMENTS)?,
+            relabelled: 0,
+        };
+        lists.add()?;
+        Ok(lists)
+    }
+
+    /// Whether `a` is before `b` in both lists.
+    #[inline]
+    pub(crate) fn before(&self, a: Element, b: Element) -> bool {
+        let ([a1, a2], [b1, b2]) = (self.labels(a), self.labels(b));
+        a1 < b1 && a2 < b2
+    }
+
+    /// The labels of an element now.
+    #[inline]
+    pub(crate) fn labels(&self, element: Element) -> [u64; 2] {
+        self.labels[element as usize]
+    }
+
+    /// Of two elements, those that come last in each list.
+    #[inline]
+    pub(crate) fn last(&self, a: [Element; 2], b: [Element; 2]) -> [Element; 2] {
+        let later = |list: usize| {
+            let [first, second] = [a[list], b[list]];
+            match self.labels(first)[list] < self.labels(second)[list] {
+                true => second,
+                false => first,
+            }
+        };
+        [later(0), later(1)]
+    }
+
+    /// The number of elements.
+    #[inline]
+    pub(crate) fn len(&self) -> usize {
+        self.labels.len()
+    }
+
+    /// A new element, which is in no list yet.
+    pub(crate) fn add(&mut self) -> Result<Element, TableError> {
+        let element = self.labels.push_zero()?;
+        self.next.push_zero()?;
+        self.previous.push_zero()?;
+        // The table's capacity is below 2³².
+        Ok(element as Element)
+    }
+
+    /// Puts a new element behind `at`.
+    pub(crate) fn insert(&mut self, list: List, at: Element, element: Element, side: Side) {
+        let mut gap = self.gap(list, at);
+        if gap < 2 {
+            self.spread(list, at);
+            gap = self.gap(list, at);
+        }
+        let l = list as usize;
+        let share = (gap >> SHARE).max(1);
+        let label = self.labels(at)[l];
+        self.labels[element as usize][l] = match side {
+            Side::Near => label + share,
+            Side::Far => label + gap - share,
+        };
+        let next = std::mem::replace(&mut self.next[at as usize][l], element);
+        self.next[element as usize][l] = next;
+        self.previous[element as usize][l] = at;
+        self.previous[next as usize][l] = element;
+    }
+
+    /// Keeps only the front.
+    pub(crate) fn clear(&mut self) {
+        self.labels.truncate(1);
+        self.next.truncate(1);
+        self.previous.truncate(1);
+        (self.next[0], self.previous[0]) = ([FRONT; 2], [FRONT; 2]);
+        self.relabelled = 0;
+    }
+
+    pub(crate) fn used_bytes(&self) -> usize {
+        self.labels.used_bytes() + self.next.used_bytes() + self.previous.used_bytes()
+    }
+
+    /// The distance from an element's label to the next one.
+    #[inline]
+    fn gap(&self, list: List, at: Element) -> u64 {
+        let end = match self.next[at as usize][list as usize] {
+            FRONT => LABELS,
+            next => self.labels(next)[list as usize],
+        };
+        end - self.labels(at)[list as usize]
+    }
+
+    /// Spreads the labels around an element.
+    #[cold]
+    fn spread(&mut self, list: List, at: Element) {
+        let l = list as usize;
+        let label = self.labels(at)[l];
+        let (mut first, mut last, mut count) = (at, at, 1u64);
+        let mut most = 1.0;
+        for bits in 1..=LABEL_BITS {
+            most *= GROWTH;
+            let from = label >> bits << bits;
+            let until = from + (1 << bits);
+            while first != FRONT && self.labels(self.previous[first as usize][l])[l] >= from {
+                first = self.previous[first as usize][l];
+                count += 1;
+            }
+            loop {
+                let next = self.next[last as usize][l];
+                if next == FRONT || self.labels(next)[l] >= until {
+                    break;
+                }
+                last = next;
+                count += 1;
+            }
+            // Each element gets two labels at least.
+            let apart = (1u64 << bits) / count;
+            if (count as f64) < most && apart >= 2 || bits == LABEL_BITS {
+                self.relabelled += count;
+                let (mut element, mut label) = (first, from);
+                for _ in 0..count {
+                    self.labels[element as usize][l] = label;
+                    label += apart;
+                    element = self.next[element as usize][l];
+                }
+                return;
+            }
+        }
+    }
+}
+
+/// Fewer than there are stamps, and few enough that the labels suffice.
+pub(crate) const MOST_ELEMENTS: usize = 1 << 30;
+const GROWTH: f64 = 1.4;
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Elements in the order of a list.
+    fn listed(lists: &TwoLists, list: List) -> Vec<Element> {
+        let next = |&at: &Element| Some(lists.next[at as usize][list as usize]);
+        let all = std::iter::successors(Some(FRONT), next).skip(1);
+        all.take_while(|&element| element != FRONT).collect()
+    }
+
+    /// Inserts behind the element that `pick` names, beside a plain vector that does the same.
+    fn compare(count: usize, mut pick: impl FnMut(usize, List) -> (usize, Side)) -> u64 {
+        let mut lists = TwoLists::new().unwrap();
+        let mut plain = [vec![FRONT], vec![FRONT]];
+        for made in 1..=count {
+            let element = lists.add().unwrap();
+            for list in [List::First, List::Second] {
+                let (place, side) = pick(made, list);
+                let plain = &mut plain[list as usize];
+                lists.insert(list, plain[place], element, side);
+                plain.insert(place + 1, element);
+            }
+        }
+        for list in [List::First, List::Second] {
+            assert_eq!(listed(&lists, list), plain[list as usize][1..]);
+            let label = |element: Element| lists.labels(element)[list as usize];
+            for pair in plain[list as usize].windows(2) {
+                assert!(label(pair[0]) < label(pair[1]));
+            }
+        }
+        lists.relabelled
+    }
+
+    #[test]
+    fn elements_stay_in_order_wherever_they_are_inserted() {
+        const COUNT: usize = 3_000;
+        for side in [Side::Near, Side::Far] {
+            compare(COUNT, |_, _| (0, side));
+            compare(COUNT, |made, _| (made - 1, side));
+            compare(COUNT, |made, _| (made / 2, side));
+            let mut state = 1u64;
+            compare(COUNT, |made, _| {
+                state = state.wrapping_mul(6364136223846793005).wrapping_add(1);
+                ((state >> 33) as usize % made, side)
+            });
+        }
+    }
+
+    #[test]
+    fn an_insertion_relabels_few_elements() {
+        const COUNT: usize = 20_000;
+        for side in [Side::Near, Side::Far] {
+            for place in [|_: usize| 0, |made: usize| made - 1, |made: usize| made / 2] {
+                let relabelled = compare(COUNT, |made, _| (place(made), side));
+                assert!(relabelled < 40 * COUNT as u64, "{relabelled}");
+            }
+        }
+    }
+}
