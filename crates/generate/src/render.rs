@@ -173,6 +173,11 @@ impl Text<'_> {
             Type::Byte => self.push("byte"),
             Type::Struct(name) => self.name("", *name),
             Type::Array(element, _) => self.base(element),
+            Type::Promise(carried) => {
+                self.push("promise<");
+                self.ty(carried);
+                self.push(">");
+            }
         }
     }
 
@@ -470,6 +475,22 @@ impl Text<'_> {
                 self.base(element);
                 self.list("[", sizes, "]");
                 self.suffixes(element);
+            }
+            Expression::NewPromise(carried) => {
+                self.push("new ");
+                self.ty(&Type::promise(carried.clone()));
+                self.push("()");
+            }
+            Expression::Future(value) => {
+                self.push("future { ");
+                self.expression(value, 0);
+                self.push(" }");
+            }
+            Expression::Method(object, method, arguments) => {
+                self.expression(object, POSTFIX);
+                self.push(".");
+                self.push(method);
+                self.list("(", arguments, ")");
             }
         }
     }

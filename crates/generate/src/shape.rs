@@ -76,6 +76,7 @@ pub enum Type {
     Struct(Name),
     /// The element type and the number of dimensions.
     Array(Box<Type>, u8),
+    Promise(Box<Type>),
 }
 
 impl Type {
@@ -191,6 +192,11 @@ pub enum Expression {
     NewStruct(Name),
     /// `new T[n, …]`: the type of an element, and the sizes.
     NewArray(Type, Vec<Expression>),
+    NewPromise(Type),
+    /// `future { e }`.
+    Future(Box<Expression>),
+    /// `object.set(e)`, `object.get()`.
+    Method(Box<Expression>, &'static str, Vec<Expression>),
 }
 
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -254,8 +260,14 @@ impl Expression {
     /// The operands, from left to right.
     pub fn operands(&self) -> Vec<&Expression> {
         match self {
-            Expression::Literal(_) | Expression::Name(_) | Expression::NewStruct(_) => Vec::new(),
-            Expression::Unary(_, e) | Expression::Convert(_, e) | Expression::Field(e, _) => {
+            Expression::Literal(_)
+            | Expression::Name(_)
+            | Expression::NewStruct(_)
+            | Expression::NewPromise(_) => Vec::new(),
+            Expression::Unary(_, e)
+            | Expression::Convert(_, e)
+            | Expression::Field(e, _)
+            | Expression::Future(e) => {
                 vec![e]
             }
             Expression::Binary(_, both) => vec![&both.0, &both.1],
@@ -263,16 +275,22 @@ impl Expression {
             Expression::Builtin(_, list)
             | Expression::Call(_, list)
             | Expression::NewArray(_, list) => list.iter().collect(),
-            Expression::Element(array, indices) => {
-                std::iter::once(&**array).chain(indices).collect()
+            Expression::Element(first, others) | Expression::Method(first, _, others) => {
+                std::iter::once(&**first).chain(others).collect()
             }
         }
     }
 
     pub fn operands_mut(&mut self) -> Vec<&mut Expression> {
         match self {
-            Expression::Literal(_) | Expression::Name(_) | Expression::NewStruct(_) => Vec::new(),
-            Expression::Unary(_, e) | Expression::Convert(_, e) | Expression::Field(e, _) => {
+            Expression::Literal(_)
+            | Expression::Name(_)
+            | Expression::NewStruct(_)
+            | Expression::NewPromise(_) => Vec::new(),
+            Expression::Unary(_, e)
+            | Expression::Convert(_, e)
+            | Expression::Field(e, _)
+            | Expression::Future(e) => {
                 vec![e]
             }
             Expression::Binary(_, both) => vec![&mut both.0, &mut both.1],
@@ -280,8 +298,8 @@ impl Expression {
             Expression::Builtin(_, list)
             | Expression::Call(_, list)
             | Expression::NewArray(_, list) => list.iter_mut().collect(),
-            Expression::Element(array, indices) => {
-                std::iter::once(&mut **array).chain(indices).collect()
+            Expression::Element(first, others) | Expression::Method(first, _, others) => {
+                std::iter::once(&mut **first).chain(others).collect()
             }
         }
     }

@@ -1,10 +1,11 @@
-//! Every program of n statements, up to renaming, over one of three vocabularies.
+//! Every program of n statements, up to renaming, over one of four vocabularies.
 //!
 //! | vocabulary | around statements | alone |
 //! |---|---|---|
 //! | plain | `async`, `finish`, `isolated` around accesses | reads and writes of two globals |
 //! | wild | `async`, `finish`, `spawn` | accesses, writes under conditions, stops, `sync` |
 //! | asking | `async`, `finish` | writes, isolated blocks that set a flag or fail without it |
+//! | promises | `async`, `finish` | accesses of one global, sets and gets of two promises |
 //!
 //! Some conditions of the wild vocabulary wrap around. A *stop* fails or never ends if the
 //! parameter of main is negative.
@@ -17,6 +18,7 @@
 //! - plain: T(k) = 2 F(k − 1) + 4ᵏ⁻¹, and 4 more for k = 1
 //! - wild: T(k) = 3 F(k − 1), and 8 more for k = 1
 //! - asking: T(k) = 2 F(k − 1), and 3 more for k = 1
+//! - promises: T(k) = 2 F(k − 1), and 6 more for k = 1
 //!
 //! Cost: linear in n for a program, after a table of n numbers.
 
@@ -25,6 +27,7 @@ use crate::shape::{
 };
 
 const VARIABLES: [Name; 2] = [Name::plain("x"), Name::plain("y")];
+const PROMISES: [Name; 2] = [Name::plain("p"), Name::plain("q")];
 const PARAMETER: Name = Name::plain("n");
 const ACCESSES: u64 = 4;
 
@@ -40,13 +43,14 @@ pub enum Vocabulary {
     Plain,
     Wild,
     Asking,
+    Promises,
 }
 
 impl Vocabulary {
     /// Statements around any others.
     const fn scopes(self) -> &'static [Scope] {
         match self {
-            Vocabulary::Plain | Vocabulary::Asking => &[
+            Vocabulary::Plain | Vocabulary::Asking | Vocabulary::Promises => &[
                 Scope::Block(ScopeKind::Async),
                 Scope::Block(ScopeKind::Finish),
             ],
@@ -64,6 +68,7 @@ impl Vocabulary {
             Vocabulary::Plain => ACCESSES,
             Vocabulary::Wild => 8,
             Vocabulary::Asking => 3,
+            Vocabulary::Promises => 6,
         }
     }
 
@@ -71,7 +76,7 @@ impl Vocabulary {
     const fn isolated(self, accesses: u32) -> u64 {
         match self {
             Vocabulary::Plain => ACCESSES.pow(accesses),
-            Vocabulary::Wild | Vocabulary::Asking => 0,
+            Vocabulary::Wild | Vocabulary::Asking | Vocabulary::Promises => 0,
         }
     }
 }
@@ -137,11 +142,14 @@ impl Small {
             accesses: 0,
             spawned: Vec::new(),
         };
-        let body = builder.sequence(self.statements, number);
+        let mut body = builder.sequence(self.statements, number);
+        if self.vocabulary == Vocabulary::Promises {
+            body.splice(0..0, PROMISES.map(new_promise));
+        }
         let main = builder.function(Name::MAIN, body);
         let variables = match self.vocabulary {
             Vocabulary::Plain | Vocabulary::Asking => VARIABLES.iter(),
-            Vocabulary::Wild => VARIABLES[..1].iter(),
+            Vocabulary::Wild | Vocabulary::Promises => VARIABLES[..1].iter(),
         };
         let global = |name: &Name| Global {
             name: *name,
@@ -170,6 +178,15 @@ pub fn numbered(vocabulary: Vocabulary, mut number: u64) -> Option<Program> {
         number -= small.count();
     }
     None
+}
+
+/// `let p = new promise<int>();`
+fn new_promise(name: Name) -> Statement {
+    Statement::Let {
+        name,
+        ty: None,
+        value: Expression::NewPromise(Type::Int),
+    }
 }
 
 /// T(k), from F(0) … F(k − 1).
@@ -231,12 +248,13 @@ impl Builder<'_> {
             Vocabulary::Plain => self.access(number - ways),
             Vocabulary::Wild => self.wild(number - ways),
             Vocabulary::Asking => self.asking(number - ways),
+            Vocabulary::Promises => self.promises(number - ways),
         }
     }
 
     fn function(&self, name: Name, body: Vec<Statement>) -> Function {
         let parameters = match self.vocabulary {
-            Vocabulary::Plain | Vocabulary::Asking => Vec::new(),
+            Vocabulary::Plain | Vocabulary::Asking | Vocabulary::Promises => Vec::new(),
             Vocabulary::Wild => vec![(PARAMETER, Type::Int)],
         };
         Function {
@@ -318,6 +336,18 @@ impl Builder<'_> {
             }
         };
         Statement::scope(ScopeKind::Isolated, vec![inside])
+    }
+
+    /// A statement of the vocabulary of promises that contains no other.
+    fn promises(&mut self, number: u64) -> Statement {
+        if number < 2 {
+            return self.access(number);
+        }
+        let promise = Box::new(Expression::Name(PROMISES[(number / 2 - 1) as usize]));
+        Statement::Call(match number % 2 {
+            0 => Expression::Method(promise, "set", vec![Expression::int(1)]),
+            _ => Expression::Method(promise, "get", Vec::new()),
+        })
     }
 
     fn access(&mut self, number: u64) -> Statement {
@@ -408,6 +438,19 @@ mod tests {
             .map(|number| render(&numbered(Vocabulary::Asking, number).unwrap()))
             .collect();
         assert_eq!(all.len(), 336);
+    }
+
+    #[test]
+    fn counts_of_programs_with_promises_match_the_grammar() {
+        let counts: Vec<u64> = (0..=4)
+            .map(|n| Small::over(Vocabulary::Promises, n).count())
+            .collect();
+        // F(2) = 8 · 8 + 2 · 8, F(3) = 8 · 80 + 16 · 8 + 2 · 80, …
+        assert_eq!(counts, [1, 8, 80, 928, 11_840]);
+        let all: HashSet<String> = (0..1017)
+            .map(|number| render(&numbered(Vocabulary::Promises, number).unwrap()))
+            .collect();
+        assert_eq!(all.len(), 1017);
     }
 
     #[test]

@@ -126,6 +126,9 @@ fn constructs(statement: &Statement, found: &mut HashSet<String>) {
                     "new array of references".to_string()
                 }
                 Expression::NewArray(..) => "new array".to_string(),
+                Expression::NewPromise(_) => "new promise".to_string(),
+                Expression::Future(_) => "future".to_string(),
+                Expression::Method(_, name, _) => format!(".{name}"),
             });
             false
         });
@@ -135,7 +138,9 @@ fn constructs(statement: &Statement, found: &mut HashSet<String>) {
 #[test]
 fn every_construct_occurs() {
     let mut found = HashSet::new();
-    for program in programs(&Settings::default(), 3000) {
+    let with_promises = Settings::promises(0);
+    let promises = programs(&with_promises, 300);
+    for program in programs(&Settings::default(), 3000).chain(promises) {
         for statement in program.statements() {
             constructs(statement, &mut found);
         }
@@ -145,7 +150,8 @@ fn every_construct_occurs() {
         for step|forall|forall ..=|forall step|break|continue|return|return a value|print|text|assert|\
         assert with a message|begin_finish|end_finish|sync|spawn|place = spawn|? :|to Int|to Float|to Byte|len/1|\
         len/2|sqrt/1|sin/1|cos/1|tan/1|asin/1|acos/1|atan/1|exp/1|log/1|floor/1|ceil/1|pow/2|atan2/2|abs/1|min/2|\
-        max/2|1-d element|2-d element|3-d element|field|new struct|new array|new array of references";
+        max/2|1-d element|2-d element|3-d element|field|new struct|new array|new array of references|\
+        new promise|future|.set|.get";
     for word in words.split('|') {
         assert!(found.contains(word), "never: {word}");
     }

@@ -178,7 +178,10 @@ pub(crate) fn answer(program: &Program, options: &Options) -> Answer {
             }
         }
         Err(stop) => {
-            let place = place(program, main.site);
+            let place = match stop {
+                Stop::Promises(site) => place(program, site),
+                Stop::OutOfTime | Stop::Failed(_) => place(program, main.site),
+            };
             proof.kernels = vec![unknown_kernel("program", reason_of(&stop, place))];
         }
     }
@@ -518,13 +521,15 @@ fn of_inputs(set: &Set) -> Result<Set> {
 
 /// That a kernel was not decided in time.
 fn reason_of(stop: &Stop, place: Place) -> Reason {
+    let (kind, concerns) = match stop {
+        Stop::OutOfTime => (ReasonKind::Timeout, String::new()),
+        Stop::Promises(_) => (ReasonKind::Promises, String::new()),
+        Stop::Failed(message) => (ReasonKind::Timeout, message.clone()),
+    };
     Reason {
-        kind: ReasonKind::Timeout,
+        kind,
         place,
-        concerns: match stop {
-            Stop::OutOfTime => String::new(),
-            Stop::Failed(message) => message.clone(),
-        },
+        concerns,
     }
 }
 

@@ -71,6 +71,10 @@ impl Visitor<'_> {
                 self.expression(value);
             }
             Statement::Call(call) => self.expression(call),
+            Statement::Set { promise, value, .. } => {
+                self.expression(promise);
+                self.expression(value);
+            }
             Statement::If { arms, otherwise } => {
                 for (condition, block) in arms {
                     self.expression(condition);
@@ -160,9 +164,17 @@ impl Visitor<'_> {
         match &expression.kind {
             ExpressionKind::Const(_)
             | ExpressionKind::Local(_)
-            | ExpressionKind::NewStruct { .. } => {}
+            | ExpressionKind::NewStruct { .. }
+            | ExpressionKind::NewPromise { .. } => {}
+            // It may be a task of a finish of the caller.
+            ExpressionKind::Future(future) => {
+                self.creates(false);
+                self.expression(&future.value);
+            }
             ExpressionKind::Load { place, .. } => self.place(place),
-            ExpressionKind::Unary(_, operand) | ExpressionKind::Convert(operand) => {
+            ExpressionKind::Unary(_, operand)
+            | ExpressionKind::Convert(operand)
+            | ExpressionKind::Get(operand) => {
                 self.expression(operand);
             }
             ExpressionKind::Binary(_, left, right)

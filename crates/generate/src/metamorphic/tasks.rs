@@ -163,7 +163,11 @@ pub(super) fn exchange(program: &Program, rng: &mut Rng) -> Option<Program> {
         let allocates = |part: &Expression| {
             matches!(
                 part,
-                Expression::NewArray(..) | Expression::NewStruct(_) | Expression::Call(..)
+                Expression::NewArray(..)
+                    | Expression::NewStruct(_)
+                    | Expression::NewPromise(_)
+                    | Expression::Future(_)
+                    | Expression::Call(..)
             )
         };
         matches!(statement, Statement::Spawn { .. })

@@ -27,7 +27,10 @@ fn doubled(program: &Program, locals: &[Local], value: &Expression) -> Option<Ex
         | Expression::Field(..)
         | Expression::Call(..)
         | Expression::NewArray(..)
-        | Expression::NewStruct(_) => true,
+        | Expression::NewStruct(_)
+        | Expression::NewPromise(_)
+        | Expression::Future(_)
+        | Expression::Method(..) => true,
         Expression::Name(name) => is_shared(name),
         _ => false,
     });
@@ -133,7 +136,7 @@ impl Renaming {
     fn replace_type(&mut self, ty: &mut Type) {
         match ty {
             Type::Struct(name) => self.replace(name),
-            Type::Array(element, _) => self.replace_type(element),
+            Type::Array(inner, _) | Type::Promise(inner) => self.replace_type(inner),
             Type::Int | Type::Float | Type::Bool | Type::Byte => {}
         }
     }
@@ -155,7 +158,9 @@ impl Renaming {
                     | Expression::Call(name, _)
                     | Expression::Field(_, name)
                     | Expression::NewStruct(name) => self.replace(name),
-                    Expression::NewArray(ty, _) | Expression::Convert(ty, _) => {
+                    Expression::NewArray(ty, _)
+                    | Expression::NewPromise(ty)
+                    | Expression::Convert(ty, _) => {
                         self.replace_type(ty);
                     }
                     _ => {}

@@ -24,10 +24,12 @@
 //! | `expression` | expressions |
 //! | `statement` | statements of one task |
 //! | `loops` | loops |
+//! | `promises` | promises and futures |
 //! | `task` | parallel statements and calls |
 
 mod expression;
 mod loops;
+mod promises;
 mod rights;
 mod settings;
 mod statement;
@@ -38,6 +40,7 @@ use crate::rng::Rng;
 use crate::shape::{
     BinaryOp, Expression, Function, Global, Literal, Name, Program, ScopeKind, Statement, Type,
 };
+use promises::Awaited;
 use rights::{Effect, Rights};
 pub use settings::{Constructs, Limits, Ownership, Settings};
 use world::{Kind, Scalar, World};
@@ -161,6 +164,7 @@ struct Generator<'a> {
     current: Name,
     world: World,
     locals: Vec<Local>,
+    promises: Vec<Awaited>,
     /// The start of the innermost block in `locals`.
     block_start: usize,
     scope: Scope,
@@ -202,6 +206,7 @@ impl<'a> Generator<'a> {
             current: Name::MAIN,
             world: World::default(),
             locals: Vec::new(),
+            promises: Vec::new(),
             block_start: 0,
             scope: Scope::with(Rights::default()),
             effect: Effect::default(),
@@ -285,6 +290,7 @@ impl<'a> Generator<'a> {
         self.current = name;
         self.world.clone_from(&self.global_world);
         self.locals.clone_from(&self.constants);
+        self.promises.clear();
         self.block_start = self.locals.len();
         self.effect = Effect::default();
         self.contains_parallel = false;

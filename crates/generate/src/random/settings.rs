@@ -20,6 +20,8 @@ pub struct Settings {
     /// Whether many integers are at the ends of 64 bits, so that sums, products and shifts wrap
     /// around.
     pub wrapping: bool,
+    /// Whether there are promises and futures. Then ownership must be ignored.
+    pub promises: bool,
     /// Whether tasks may fail or never end at conditions that read no shared data.
     pub stops: bool,
     /// The number of integer parameters of `main`.
@@ -105,6 +107,7 @@ impl Default for Settings {
             data_dependent: false,
             traps: false,
             wrapping: false,
+            promises: false,
             stops: false,
             parameters: 0,
             output: true,
@@ -164,6 +167,22 @@ impl Settings {
         Settings {
             wrapping: true,
             ..Settings::default()
+        }
+    }
+
+    /// Promises and futures besides all else, in every other program besides `async` and `finish`
+    /// alone. A run may deadlock.
+    pub fn promises(seed: u64) -> Settings {
+        Settings {
+            promises: true,
+            ownership: Ownership::Ignored,
+            focus: 40,
+            data_dependent: seed % 8 < 2,
+            traps: seed.is_multiple_of(8),
+            ..match seed.is_multiple_of(2) {
+                true => Settings::default(),
+                false => Settings::async_finish(),
+            }
         }
     }
 

@@ -32,6 +32,10 @@ enum Choice {
     DynamicFinish,
     Spawn,
     Sync,
+    Promise,
+    Future,
+    Set,
+    Get,
 }
 
 const CHOICES: [(Choice, u32); 23] = [
@@ -83,6 +87,18 @@ const FOCUS: [Choice; 9] = [
     Choice::Sync,
 ];
 
+/// Statements about promises.
+const PROMISES: [Choice; 8] = [
+    Choice::Promise,
+    Choice::Promise,
+    Choice::Future,
+    Choice::Set,
+    Choice::Set,
+    Choice::Get,
+    Choice::Get,
+    Choice::Get,
+];
+
 /// The deepest nesting of statements with a body.
 const DEEPEST: u32 = 6;
 
@@ -129,6 +145,12 @@ impl Generator<'_> {
     }
 
     fn statement(&mut self, out: &mut Vec<Statement>) {
+        if self.settings.promises && self.rng.percent(40) {
+            let choice = self.rng.pick(&PROMISES);
+            if self.generate(choice, out).is_some() {
+                return;
+            }
+        }
         if self.settings.stops && !self.scope.isolated && self.rng.percent(6) {
             let stop = self.stop();
             return out.push(stop);
@@ -211,6 +233,10 @@ impl Generator<'_> {
             }
             Choice::Spawn if parallel && constructs.spawns => out.push(self.spawn()?),
             Choice::Sync if parallel && constructs.spawns => out.push(self.sync()?),
+            Choice::Promise => out.push(self.new_promise()?),
+            Choice::Future if !self.scope.isolated => out.push(self.future()?),
+            Choice::Set => out.push(self.set()?),
+            Choice::Get if !self.scope.isolated => out.push(self.get()?),
             _ => return None,
         }
         Some(())
@@ -219,6 +245,7 @@ impl Generator<'_> {
     /// A block. Its names end with it.
     pub(super) fn block(&mut self) -> Vec<Statement> {
         let (locals, outer_start) = (self.locals.len(), self.block_start);
+        let promises = self.promises.len();
         let (locations, slots) = (self.world.locations.len(), self.world.slots.len());
         self.block_start = locals;
         self.scope.depth += 1;
@@ -227,6 +254,7 @@ impl Generator<'_> {
         self.scope.depth -= 1;
         self.block_start = outer_start;
         self.locals.truncate(locals);
+        self.promises.truncate(promises);
         self.world.locations.truncate(locations);
         self.world.slots.truncate(slots);
         self.scope.rights = self.scope.rights.only(self.world.all());

@@ -17,7 +17,7 @@ enum Runner {
 
 impl Generator<'_> {
     /// Charges this many more tasks to the budget, each as often as this place is reached.
-    fn charge_tasks(&mut self, count: i64) -> Option<()> {
+    pub(super) fn charge_tasks(&mut self, count: i64) -> Option<()> {
         let tasks = count * self.scope.weight;
         if self.limits.tasks < tasks {
             return None;

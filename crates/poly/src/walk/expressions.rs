@@ -2,7 +2,7 @@
 
 use super::{Value, Walker};
 use crate::facts::{Allocation, Definition, Reference, Stored, Touched};
-use crate::sets::{Affine, Result, Set};
+use crate::sets::{Affine, Result, Set, Stop};
 use finishline_answer::proof::ReasonKind;
 use finishline_fin::hir::{Expression, ExpressionKind, PlaceKind, SharedPlace, StructId, Type};
 use finishline_ir::{BinaryOp, CompareOp, Const, MathFunction, UnaryOp};
@@ -16,6 +16,9 @@ impl Walker<'_> {
         let site = expression.site;
         match &expression.kind {
             ExpressionKind::Const(constant) => self.constant(*constant),
+            ExpressionKind::NewPromise { .. }
+            | ExpressionKind::Get(_)
+            | ExpressionKind::Future(_) => Err(Stop::Promises(site)),
             ExpressionKind::Local(local) => Ok(self.local(*local)),
             ExpressionKind::Load { place, access } => {
                 let touched = self.place(place)?;

@@ -82,7 +82,7 @@ impl Value {
     fn of(ty: &Type) -> Value {
         match ty {
             Type::Bool => Value::Bool(false),
-            Type::Struct(_) | Type::Array(..) => Value::Reference(None),
+            Type::Struct(_) | Type::Array(..) | Type::Promise(_) => Value::Reference(None),
             _ => Value::Int(0),
         }
     }
@@ -818,7 +818,10 @@ impl<'p> Machine<'p> {
                     layout: None,
                 }))
             }
-            Expression::Convert(..) => Err("unexpected".into()),
+            Expression::Convert(..)
+            | Expression::NewPromise(_)
+            | Expression::Future(_)
+            | Expression::Method(..) => Err("unexpected".into()),
         }
     }
 }
