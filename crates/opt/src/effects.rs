@@ -5,10 +5,10 @@
 //! type. This is exact: the offset of a field or a global is always a constant, that of an element
 //! never is, and a location has one type for its life.
 //!
-//! **Other tasks.** Passes assume the depth-first, serial run. There another task can change memory
-//! only at an operation that creates tasks or waits, or in a call. All of these, and the ends of
-//! isolated blocks, end what is known about memory ([`ends_memory`]). Hence the values are also
-//! right in a parallel run of a program without races.
+//! **Other tasks.** Passes assume a run on one worker. There another task can change memory only at
+//! an operation that creates tasks, waits, or lets others go on, or in a call. All of these, and
+//! the ends of isolated blocks, end what is known about memory ([`ends_memory`]). Hence the values
+//! are also right in a parallel run of a program without races.
 
 use crate::edit::Definitions;
 use finishline_ir::{BinaryOp, Const, Function, MathFunction, Op, Operand, Type, Value};
@@ -92,5 +92,7 @@ pub(crate) fn ends_memory(op: &Op) -> bool {
             | Op::Sync
             | Op::IsolatedBegin
             | Op::IsolatedEnd
+            | Op::PromiseSet { .. }
+            | Op::PromiseGet(_)
     )
 }

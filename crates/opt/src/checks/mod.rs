@@ -18,8 +18,8 @@
 //! the accesses of a task have the same relation to all others. `loops` finds the checks of a loop.
 //! They are made in the `place` in front of the loop or `behind` it.
 //!
-//! **Steps.** The run under the detector is depth-first, so what is proved about an order of
-//! accesses in one task is proved for all schedules.
+//! **Steps.** What is proved about accesses of one task rests on the order of its operations on
+//! tasks and promises, which is the same in all schedules.
 //!
 //! **Failures.** The passes in the last rows let one check stand for accesses before or behind it.
 //! If the program fails in between, the check was made for accesses that never happened, or not

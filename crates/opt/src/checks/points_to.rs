@@ -3,12 +3,13 @@
 //!
 //! **What it computes.** An *abstract object* stands for all objects that one instruction makes;
 //! one more is the object of globals. Its *abstract locations* are its fields or global variables,
-//! and one for all elements of an array. For each value, and for each abstract location that holds
-//! a reference, there is a set of abstract objects: the least sets such that an allocation is in
-//! the set of its result, and along every way a reference can take (a block argument, a call, a
-//! return, a creation, a load, a store) the set at the end includes the one at the start. So
-//! whatever a value refers to in any run, its abstract object is in the value's set. The order of
-//! instructions and the values of conditions play no role.
+//! one for all elements of an array, and one for the value of a promise. For each value, and for
+//! each abstract location that holds a reference, there is a set of abstract objects: the least
+//! sets such that an allocation is in the set of its result, and along every way a reference can
+//! take (a block argument, a call, a return, a creation, a load, a store, the set and the get of a
+//! promise) the set at the end includes the one at the start. So whatever a value refers to in any
+//! run, its abstract object is in the value's set. The order of instructions and the values of
+//! conditions play no role.
 //!
 //! **How.** Each way is an edge between sets, and an object that is new in a set goes along the
 //! edges once. Loads and stores add edges as objects arrive at their bases. [Andersen's analysis,
@@ -27,6 +28,9 @@ use std::ops::Range;
 pub(super) const GLOBALS: u32 = 0;
 
 const NONE: u32 = u32::MAX;
+
+/// The value of a promise.
+const VALUE: Part = Part::Field(0);
 
 /// What a union of sets costs at least, in words that it looks at.
 const WORDS_OF_A_UNION: usize = 16;
@@ -238,6 +242,20 @@ impl Solver {
             Op::NewArray { element, .. } => {
                 let object = self.object([*element], true);
                 self.arrive(result, &SparseSet::of(object));
+            }
+            Op::NewPromise { carried, .. } => {
+                let object = self.object([*carried], false);
+                self.arrive(result, &SparseSet::of(object));
+            }
+            Op::PromiseSet { promise, value, .. } => {
+                let (promise, value) = (self.value(id, *promise), self.value(id, *value));
+                if value != NONE {
+                    self.nodes[promise as usize].stores.push((VALUE, value));
+                }
+            }
+            Op::PromiseGet(promise) if result != NONE => {
+                let promise = self.value(id, *promise);
+                self.nodes[promise as usize].loads.push((VALUE, result));
             }
             Op::Load { base, offset, .. } if result != NONE => {
                 let base = self.value(id, *base);

@@ -1,8 +1,11 @@
 //! What a call does to the steps of its caller.
 //!
-//! A *step* is what a task does between two operations on tasks. Within a step of one task,
-//! whatever is parallel to one access is parallel to all. A *quiet* function has no operation on
-//! tasks, also not in what it calls, so a call of it stays within the step.
+//! A *step* is what a task does between two operations on tasks or promises. Within a step of one
+//! task, whatever is parallel to one access is parallel to all. A *quiet* function has no such
+//! operation, also not in what it calls, so a call of it stays within the step.
+//!
+//! To `set` a promise is like creating a task: what gets it comes after what the task has done, and
+//! runs beside what it does next. To `get` one is like waiting for a task.
 
 use super::liveness::{Liveness, operations};
 use finishline_ir::{Module, Op};
@@ -11,13 +14,14 @@ use finishline_ir::{Module, Op};
 pub(crate) struct Steps {
     quiet: Vec<bool>,
     leaves_tasks: Vec<bool>,
+    sets: Vec<bool>,
 }
 
 impl Steps {
     pub(crate) fn of(module: &Module) -> Steps {
         let count = module.functions.len();
         let mut callers = vec![Vec::new(); count];
-        let mut loud = Vec::new();
+        let (mut loud, mut setters) = (Vec::new(), Vec::new());
         for (index, function) in module.functions.iter().enumerate() {
             for op in operations(function) {
                 match op {
@@ -25,17 +29,24 @@ impl Steps {
                     op if is_boundary(op) => loud.push(index),
                     _ => {}
                 }
+                if let Op::PromiseSet { .. } = op {
+                    setters.push(index);
+                }
             }
         }
-        let mut quiet = vec![true; count];
-        while let Some(index) = loud.pop() {
-            if std::mem::replace(&mut quiet[index], false) {
-                loud.extend(&callers[index]);
+        let reaches = |mut found: Vec<usize>| {
+            let mut reached = vec![false; count];
+            while let Some(index) = found.pop() {
+                if !std::mem::replace(&mut reached[index], true) {
+                    found.extend(&callers[index]);
+                }
             }
-        }
+            reached
+        };
         Steps {
-            quiet,
+            quiet: reaches(loud).into_iter().map(|loud| !loud).collect(),
             leaves_tasks: Liveness::of(module).leaves_tasks,
+            sets: reaches(setters),
         }
     }
 
@@ -47,19 +58,22 @@ impl Steps {
         }
     }
 
-    /// Whether a task that it creates may still be running behind it.
+    /// Whether something that comes after it in another task may run beside what follows it in this
+    /// one: a task that it creates, or what gets a promise that it sets.
     pub(crate) fn may_leave_a_task(&self, op: &Op) -> bool {
         match op {
-            Op::Call { function, .. } => self.leaves_tasks[function.index()],
-            op => matches!(op, Op::Spawn { .. }),
+            Op::Call { function, .. } => {
+                self.leaves_tasks[function.index()] || self.sets[function.index()]
+            }
+            op => matches!(op, Op::Spawn { .. } | Op::PromiseSet { .. }),
         }
     }
 
-    /// Whether it may wait for a task that was created before it.
+    /// Whether it may wait for what another task has done before.
     pub(crate) fn may_join(&self, op: &Op) -> bool {
         match op {
             Op::Call { function, .. } => !self.quiet[function.index()],
-            op => matches!(op, Op::FinishEnd(_) | Op::Sync),
+            op => matches!(op, Op::FinishEnd(_) | Op::Sync | Op::PromiseGet(_)),
         }
     }
 }
@@ -73,5 +87,7 @@ fn is_boundary(op: &Op) -> bool {
             | Op::Sync
             | Op::IsolatedBegin
             | Op::IsolatedEnd
+            | Op::PromiseSet { .. }
+            | Op::PromiseGet(_)
     )
 }

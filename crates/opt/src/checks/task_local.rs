@@ -8,11 +8,12 @@
 //! **Why that is exact.** If a task that did not make an object gets hold of it, the object is
 //! shared. For take the first moment of a run that contradicts this: task t gets hold of c, which
 //! it did not make. If it gets c from its creator, as an argument, c is shared. Otherwise it loads
-//! c from an object d. If d is the object of globals, c is shared. If t did not make d, it got hold
-//! of d before, so d is shared, and so is c. If t made d, another task stored c there, for t itself
-//! did not hold c before; that task did not make d and had got hold of it, so again d is shared,
-//! and so is c. A result that `place = spawn f()` stores is stored by the new task like any other,
-//! in a place it has from its creator.
+//! c from an object d, or gets it from a promise d. If d is the object of globals, c is shared. If
+//! t did not make d, it got hold of d before, so d is shared, and so is c. If t made d, another
+//! task stored c there, for t itself did not hold c before; that task did not make d and had got
+//! hold of it, so again d is shared, and so is c. To store is also to set a promise. A result that
+//! `place = spawn f()` stores is stored by the new task like any other, in a place it has from its
+//! creator.
 //!
 //! So all accesses to an object that is not shared are made by one task, in the order of its
 //! program. They race with nothing, and to leave them out takes no pair of racing accesses away,

@@ -17,7 +17,7 @@ const FUEL: u64 = 10_000_000;
 
 /// Which programs a seed stands for.
 fn settings(seed: u64) -> Settings {
-    match seed % 6 {
+    match seed % 7 {
         0 => Settings {
             data_dependent: true,
             traps: true,
@@ -34,6 +34,7 @@ fn settings(seed: u64) -> Settings {
             ..Settings::default()
         },
         4 => Settings::wrapping(),
+        5 => Settings::promises(seed / 7),
         _ => Settings::default(),
     }
 }

@@ -44,6 +44,7 @@ fn settings(seed: u64) -> Settings {
             traps: true,
             ..Settings::default()
         },
+        3 => Settings::promises(seed / 5),
         _ => Settings::default(),
     }
 }

@@ -1,9 +1,9 @@
 //! Whether a program without some of its checks shows the same races.
 
 use super::harmless::harmless;
-use super::{Run, run};
+use super::{Run, run, uses_promises};
 use finishline_detect::Findings;
-use finishline_detect::detectors;
+use finishline_detect::detectors::{self, Uses};
 use finishline_ir::machine::Limits;
 use finishline_ir::verify::verify;
 use finishline_ir::{Construct, Module};
@@ -14,9 +14,16 @@ use std::collections::BTreeSet;
 
 /// The racing locations, and whether isolated blocks conflict.
 fn found(module: &Module, records: &[Record]) -> (BTreeSet<Location>, bool) {
-    let isolated = module.uses(Construct::Isolated).is_some();
+    let uses = Uses {
+        isolated: module.uses(Construct::Isolated).is_some(),
+        promises: uses_promises(module),
+    };
+    let detector = match uses.promises {
+        true => Detector::Finishline,
+        false => Detector::EspBags,
+    };
     let ((), findings): ((), Findings) =
-        detectors::first_pass(Detector::EspBags, isolated, records).expect("a verdict");
+        detectors::first_pass(detector, uses, records).expect("a verdict");
     let racing = findings.racing.in_order().iter().copied().collect();
     (racing, findings.isolated_conflict)
 }

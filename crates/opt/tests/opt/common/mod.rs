@@ -1,5 +1,4 @@
-//! What the tests share: a compiled program, its recorded depth-first run, and the comparison of
-//! two runs.
+//! What the tests share: a compiled program, its recorded run, and the comparison of two runs.
 
 pub(crate) mod both_forms;
 pub(crate) mod harmless;
@@ -9,10 +8,12 @@ pub(crate) mod round_trip;
 pub(crate) mod statements;
 pub(crate) mod suite;
 
-use finishline_engine::depth_first::{self, End};
+use finishline_engine::cooperative::Cooperative;
+use finishline_engine::depth_first::DepthFirst;
+use finishline_engine::run::{End, Program, run_for};
 use finishline_ir::machine::{Datum, Limits, Trap};
 use finishline_ir::verify::verify;
-use finishline_ir::{Module, Op};
+use finishline_ir::{Construct, Module, Op};
 use finishline_model::SiteId;
 use finishline_model::event::Record;
 use std::sync::atomic::AtomicU64;
@@ -38,17 +39,33 @@ pub(crate) struct Run {
 pub(crate) fn run(module: &Module, arguments: &[Datum], limits: Limits, fuel: u64) -> Run {
     let mut records: Vec<Record> = Vec::new();
     let mut output = Vec::new();
-    let outcome = depth_first::run_for(
-        fuel,
-        depth_first::Program {
-            module,
-            arguments,
-            limits,
-        },
-        &mut records,
-        &mut output,
-        &AtomicU64::new(0),
-    );
+    let program = Program {
+        module,
+        arguments,
+        limits,
+    };
+    let (listener, progress) = (&mut records, AtomicU64::new(0));
+    let outcome = if uses_promises(module) {
+        let mut schedule = Cooperative::default();
+        run_for(
+            fuel,
+            program,
+            &mut schedule,
+            listener,
+            &mut output,
+            &progress,
+        )
+    } else {
+        let mut schedule = DepthFirst::default();
+        run_for(
+            fuel,
+            program,
+            &mut schedule,
+            listener,
+            &mut output,
+            &progress,
+        )
+    };
     let end = match outcome.result {
         End::Finished => Some(Ok(())),
         End::Trapped(trap) => Some(Err(trap)),
@@ -61,6 +78,12 @@ pub(crate) fn run(module: &Module, arguments: &[Datum], limits: Limits, fuel: u6
         end,
         steps: outcome.steps.unwrap_or_default(),
     }
+}
+
+pub(crate) fn uses_promises(module: &Module) -> bool {
+    [Construct::Promise, Construct::Future]
+        .iter()
+        .any(|construct| module.uses(*construct).is_some())
 }
 
 /// Both versions must show the same. Returns both runs, or none if the first is given up when the

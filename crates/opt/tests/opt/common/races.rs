@@ -1,8 +1,9 @@
 //! What a detector finds in two recorded runs of a program, with and without some of its checks.
 
-use super::{Run, run};
+use super::{Run, run, uses_promises};
+use finishline_detect::any_order::AnyOrder;
 use finishline_detect::history::{History, Isolated, LastWriterOneReader};
-use finishline_detect::order::EspBags;
+use finishline_detect::order::{EspBags, Labelled};
 use finishline_detect::serial::Serial;
 use finishline_ir::machine::{Datum, Limits};
 use finishline_ir::verify::verify;
@@ -22,7 +23,12 @@ pub(crate) fn racing(module: &Module, records: &[Record]) -> BTreeSet<Location> 
         replay(records, &mut detector);
         detector.racing().in_order().iter().copied().collect()
     }
-    if module.uses(Construct::Isolated).is_some() {
+    if uses_promises(module) {
+        let mut detector = AnyOrder::<Labelled>::new().expect("memory for a detector");
+        replay(records, &mut detector);
+        let findings = detector.finish().expect("a verdict");
+        findings.racing.in_order().iter().copied().collect()
+    } else if module.uses(Construct::Isolated).is_some() {
         found::<Isolated>(records)
     } else {
         found::<LastWriterOneReader>(records)
