@@ -21,8 +21,8 @@ pub fn prepare_check(
     detector: Detector,
 ) -> Option<Result<Prepared<Checked>, CompileError>> {
     match detector {
-        Detector::SpBags | Detector::EspBags => Some(Err(refusal())),
-        Detector::Oracle => None,
+        Detector::SpBags | Detector::EspBags | Detector::Finishline => Some(Err(refusal())),
+        Detector::Drdp | Detector::Oracle => None,
     }
 }
 

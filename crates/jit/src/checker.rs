@@ -38,6 +38,9 @@ pub(crate) trait Checker {
 
     fn event(&mut self, event: &Event);
 
+    /// This task goes on, not that of the latest event.
+    fn resumed(&mut self, _task: TaskId) {}
+
     /// An event of a task that nobody needs to hear of, to be counted.
     fn unheard(&mut self, _event: &Event) {}
 
@@ -115,6 +118,11 @@ impl<O: Order> Checker for Inlined<O> {
     #[inline]
     fn event(&mut self, event: &Event) {
         self.detector.event(event);
+    }
+
+    #[inline]
+    fn resumed(&mut self, task: TaskId) {
+        self.detector.resume(task);
     }
 
     #[inline]

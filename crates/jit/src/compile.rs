@@ -4,9 +4,10 @@ use crate::CompileError;
 use crate::checker::{Checker, Style};
 use crate::code::{self, Compilation, register, signature};
 use crate::heard;
-use crate::runtime::Executable;
-use crate::runtime::context::Context;
 use crate::runtime::helpers::Helper;
+use crate::runtime::schedule::Schedule;
+use crate::runtime::{Entry, Executable};
+use crate::waiting;
 use cranelift_codegen::control::ControlPlane;
 use cranelift_codegen::ir::types::I64;
 use cranelift_codegen::ir::{AbiParam, InstBuilder, MemFlagsData, Signature};
@@ -20,6 +21,7 @@ use cranelift_module::{
 };
 use finishline_ir::machine::Limits;
 use finishline_ir::{Function, FunctionId, Module, Op, cost};
+use std::collections::BTreeSet;
 use std::marker::PhantomData;
 use std::mem::ManuallyDrop;
 
@@ -45,7 +47,7 @@ impl Drop for Compiled<'_> {
 }
 
 /// Compiles a program for runs with this kind of checker.
-pub(crate) fn compile<C: Checker>(
+pub(crate) fn compile<C: Checker, S: Schedule>(
     module: &Module,
     limits: Limits,
 ) -> Result<Compiled<'_>, CompileError> {
@@ -61,8 +63,9 @@ pub(crate) fn compile<C: Checker>(
         limits,
         style: C::STYLE,
         checking: heard::checking(module),
+        waiting: S::COOPERATIVE.then(|| waiting::may_wait(module)),
         ids,
-        addresses: addresses::<C>(),
+        addresses: Helper::ALL.map(Helper::address::<C, S>),
         spawns: Vec::new(),
         registers: Registers::Thorough,
     };
@@ -89,16 +92,30 @@ pub(crate) fn compile<C: Checker>(
         stack_factor = stack_factor.max(frame_bytes(&scratch).div_ceil(counted));
         jit.clear_context(&mut scratch);
     }
-    let entry = entry(&program, &mut jit, &mut builder_scratch, &mut scratch)?;
-    jit.finalize_definitions()?;
-    let entry = jit.get_finalized_function(entry);
-    // SAFETY: compiled with this signature, in `entry`.
-    let entry = unsafe {
-        std::mem::transmute::<*const u8, unsafe extern "C" fn(*mut Context, *const u64)>(entry)
+    let mut entries = Entries {
+        program: &program,
+        jit: &mut jit,
+        builder_scratch: &mut builder_scratch,
+        scratch: &mut scratch,
+        stack_factor,
     };
+    let entry = entries.define(module.main)?;
+    let mut strands = vec![None; module.functions.len()];
+    for id in entries.needed_for_strands() {
+        strands[id.index()] = Some(entries.define(id)?);
+    }
+    let stack_factor = entries.stack_factor;
+    jit.finalize_definitions()?;
+    let finalized = |entry: FuncId| {
+        let entry = jit.get_finalized_function(entry);
+        // SAFETY: compiled with this signature, in `Entries::define`.
+        unsafe { std::mem::transmute::<*const u8, Entry>(entry) }
+    };
+    let strand_entries = strands.into_iter().map(|id| id.map(finalized)).collect();
     Ok(Compiled {
         code: Executable {
-            entry,
+            entry: finalized(entry),
+            strand_entries,
             stack_factor,
             spawns: program.spawns,
             checking,
@@ -241,10 +258,6 @@ fn define(
     Ok(())
 }
 
-fn addresses<C: Checker>() -> [usize; Helper::COUNT] {
-    Helper::ALL.map(Helper::address::<C>)
-}
-
 /// Bytes of machine stack that a call of the compiled function takes, its return address and saved
 /// registers included.
 fn frame_bytes(scratch: &Scratch) -> u64 {
@@ -256,44 +269,78 @@ fn frame_bytes(scratch: &Scratch) -> u64 {
     AROUND + layout.map_or(0, |layout| u64::from(layout.frame_to_fp_offset))
 }
 
-/// A function that calls `main` with arguments from memory.
-fn entry(
-    program: &Compilation,
-    jit: &mut JITModule,
-    builder_scratch: &mut FunctionBuilderContext,
-    scratch: &mut Scratch,
-) -> Result<FuncId, CompileError> {
-    let mut signature = Signature::new(CallConv::SystemV);
-    signature.params.extend([I64, I64].map(AbiParam::new));
-    let id = jit.declare_function("entry", Linkage::Local, &signature)?;
-    scratch.func.signature = signature;
-    let main = program.module.function(program.module.main);
-    let config = jit.target_config();
-    let callee =
-        jit.declare_func_in_func(program.ids[program.module.main.index()], &mut scratch.func);
-    let mut builder = FunctionBuilder::new(&mut scratch.func, builder_scratch);
-    let block = builder.create_block();
-    builder.append_block_params_for_function_params(block);
-    builder.switch_to_block(block);
-    let [context, words] = std::array::from_fn(|k| builder.block_params(block)[k]);
-    let depth = builder.ins().iconst(I64, 1);
-    let bytes = cost::LIVE_TASK + cost::frame(main);
-    let stack = builder.ins().iconst(I64, bytes as i64);
-    let mut arguments: Vec<clif::Value> = vec![context, depth, stack];
-    let parameters = &main.block(Function::ENTRY).parameters;
-    for (index, parameter) in parameters.iter().enumerate() {
-        let ty = register(main.ty(*parameter));
-        let offset = (index * size_of::<u64>()) as i32;
-        let value = builder
-            .ins()
-            .load(ty, MemFlagsData::trusted(), words, offset);
-        arguments.push(value);
-    }
-    builder.ins().call(callee, &arguments);
-    builder.ins().return_(&[]);
-    builder.seal_all_blocks();
-    builder.finalize(config);
-    jit.define_function(id, scratch)?;
-    jit.clear_context(scratch);
-    Ok(id)
+/// Functions that call one of the program with arguments from memory.
+struct Entries<'a, 'm> {
+    program: &'a Compilation<'m>,
+    jit: &'a mut JITModule,
+    builder_scratch: &'a mut FunctionBuilderContext,
+    scratch: &'a mut Scratch,
+    /// The most bytes of machine stack that a frame takes for a byte that the budget counts for it.
+    stack_factor: u64,
 }
+
+impl Entries<'_, '_> {
+    /// The functions of tasks that may wait.
+    fn needed_for_strands(&self) -> Vec<FunctionId> {
+        let spawned = self.program.spawns.iter().map(|spawn| spawn.function);
+        let waits = |id: &FunctionId| {
+            let waiting = self.program.waiting.as_ref();
+            waiting.is_some_and(|waiting| waiting[id.index()])
+        };
+        let needed: BTreeSet<FunctionId> = spawned.filter(waits).collect();
+        needed.into_iter().collect()
+    }
+
+    /// A function that begins a task.
+    fn define(&mut self, of: FunctionId) -> Result<FuncId, CompileError> {
+        let Entries {
+            program,
+            jit,
+            scratch,
+            ..
+        } = self;
+        let mut signature = Signature::new(CallConv::SystemV);
+        signature.params.extend([I64, I64].map(AbiParam::new));
+        let name = format!("entry{}", of.index());
+        let id = jit.declare_function(&name, Linkage::Local, &signature)?;
+        scratch.func.signature = signature;
+        let function = program.module.function(of);
+        let config = jit.target_config();
+        let callee = jit.declare_func_in_func(program.ids[of.index()], &mut scratch.func);
+        let mut builder = FunctionBuilder::new(&mut scratch.func, self.builder_scratch);
+        let block = builder.create_block();
+        builder.append_block_params_for_function_params(block);
+        builder.switch_to_block(block);
+        let [context, words] = std::array::from_fn(|k| builder.block_params(block)[k]);
+        let depth = builder.ins().iconst(I64, 1);
+        let bytes = cost::LIVE_TASK + cost::frame(function);
+        let stack = builder.ins().iconst(I64, bytes as i64);
+        let mut arguments: Vec<clif::Value> = vec![context, depth, stack];
+        let parameters = &function.block(Function::ENTRY).parameters;
+        for (index, parameter) in parameters.iter().enumerate() {
+            let ty = register(function.ty(*parameter));
+            let offset = (index * size_of::<u64>()) as i32;
+            let value = builder
+                .ins()
+                .load(ty, MemFlagsData::trusted(), words, offset);
+            arguments.push(value);
+        }
+        builder.ins().call(callee, &arguments);
+        builder.ins().return_(&[]);
+        builder.seal_all_blocks();
+        builder.finalize(config);
+        jit.define_function(id, scratch)?;
+        if program.waiting.is_some() {
+            // What is counted for a task has to cover this frame and the words, too.
+            let words = (parameters.len() * size_of::<u64>()) as u64;
+            let around = frame_bytes(scratch) + words + ALIGNMENT;
+            let own = cost::frame(function) * self.stack_factor;
+            self.stack_factor = self.stack_factor.max((own + around).div_ceil(bytes));
+        }
+        jit.clear_context(scratch);
+        Ok(id)
+    }
+}
+
+/// What is lost where words are put on an empty stack.
+const ALIGNMENT: u64 = 16;

@@ -13,6 +13,9 @@
 //! cares for the limits on tasks and memory, for ids, and for the tasks that failures name; these
 //! stay the same.
 //!
+//! **Promises.** All this relies on a depth-first run. In a cooperative run the detector hears of
+//! every task, unless nothing at all is checked.
+//!
 //! Linear in the code.
 
 use finishline_ir::{Function, Module, Op};

@@ -5,7 +5,7 @@
 //!                            runtime ◄─ calls ──────────┴─ checks inline ─► cells in the heap
 //! ```
 //!
-//! - [`run`], [`check`], [`tell`]: a program compiled and run depth-first, unchecked, under a
+//! - [`run`], [`check`], [`tell`]: a program compiled and run on one worker, unchecked, under a
 //!   detector, or told to a listener in every detail. The reference interpreter
 //!   ([`finishline_ir::machine`]) defines what a program does, tells and fails by. The suites
 //!   compare the two.
@@ -13,7 +13,7 @@
 //!   apart.
 //! - `prepared`: all these. `code`: from the IR to Cranelift's. `compile`: the module as a whole.
 //! - `checker`: the code of a check for each listener. `heard`: the tasks that a detector is told
-//!   of.
+//!   of. `waiting`: the tasks that need stacks of their own.
 //! - `runtime`: what compiled code calls. `heap`: objects, their shadow cells, and the collector.
 //!
 //! The compiler needs x86-64 and Linux. For another processor none of this is built: `absent` takes
@@ -37,6 +37,8 @@ mod prepared;
 mod runtime;
 #[cfg(all(test, target_arch = "x86_64"))]
 mod tests;
+#[cfg(target_arch = "x86_64")]
+mod waiting;
 
 #[cfg(not(target_arch = "x86_64"))]
 pub use absent::{prepare, prepare_check, tell};

@@ -3,8 +3,11 @@
 use crate::checker::{Checker, Inlined, Told, Unchecked};
 use crate::compile::{self, Compiled};
 use crate::runtime::Run;
+use crate::runtime::cooperative::Cooperative;
+use crate::runtime::depth_first::DepthFirst;
+use crate::waiting::has_promises;
 use crate::{Checked, CompileError, End, Prepared, Program};
-use finishline_detect::order::{EspBags, Order, SpBags};
+use finishline_detect::order::{EspBags, Labelled, Order, SpBags};
 use finishline_ir::listener::Listener;
 use finishline_model::Detector;
 use std::io::Write;
@@ -13,15 +16,22 @@ use std::marker::PhantomData;
 /// A program compiled for one kind of checker.
 pub(crate) struct Code<'a, C> {
     program: Program<'a>,
+    /// Whether it is compiled for a cooperative run, or for a depth-first one.
+    cooperative: bool,
     compiled: Compiled<'a>,
     checker: PhantomData<fn(C)>,
 }
 
 impl<'a, C: Checker> Code<'a, C> {
     pub(crate) fn new(program: Program<'a>) -> Result<Self, CompileError> {
+        let cooperative = has_promises(program.module);
         Ok(Code {
             program,
-            compiled: compile::compile::<C>(program.module, program.limits)?,
+            cooperative,
+            compiled: match cooperative {
+                true => compile::compile::<C, Cooperative>(program.module, program.limits)?,
+                false => compile::compile::<C, DepthFirst>(program.module, program.limits)?,
+            },
             checker: PhantomData,
         })
     }
@@ -35,7 +45,10 @@ impl<'a, C: Checker> Code<'a, C> {
             output,
             progress: self.program.progress,
         };
-        run.run(&self.compiled.code)
+        match self.cooperative {
+            true => run.run::<Cooperative>(&self.compiled.code),
+            false => run.run::<DepthFirst>(&self.compiled.code),
+        }
     }
 }
 
@@ -56,7 +69,8 @@ pub fn prepare_check(
     match detector {
         Detector::SpBags => Some(inlined::<SpBags>(program)),
         Detector::EspBags => Some(inlined::<EspBags>(program)),
-        Detector::Oracle => None,
+        Detector::Finishline => Some(inlined::<Labelled>(program)),
+        Detector::Drdp | Detector::Oracle => None,
     }
 }
 

@@ -16,6 +16,7 @@
 mod arithmetic;
 mod checks;
 mod memory;
+mod promises;
 mod regions;
 mod tasks;
 
@@ -49,6 +50,8 @@ pub(crate) struct Compilation<'m> {
     pub(crate) style: Style,
     /// By function, whether a call of it can make a check.
     pub(crate) checking: Vec<bool>,
+    /// By function, whether a task that runs it may wait. None in a program without promises.
+    pub(crate) waiting: Option<Vec<bool>>,
     /// By function.
     pub(crate) ids: Vec<FuncId>,
     /// By helper.
@@ -288,6 +291,18 @@ impl<'m> Code<'_, 'm> {
                 let arguments = [self.context, element, address, count, allocation, site];
                 self.call_helper(Helper::NewArray, &arguments)
             }
+            Op::NewPromise {
+                carried,
+                allocation,
+            } => self.new_promise(*carried, *allocation, site),
+            Op::PromiseSet { promise, value, .. } => {
+                self.set_promise(*promise, *value, site);
+                None
+            }
+            Op::PromiseGet(promise) => {
+                let result = instruction.result.expect("the verifier demands a result");
+                Some(self.get_promise(*promise, self.function.ty(result), site))
+            }
             Op::Globals => Some(self.globals()),
             Op::NonNull(a) => {
                 self.non_null(*a, site);
@@ -361,6 +376,7 @@ impl<'m> Code<'_, 'm> {
                     bytes: 0,
                     heard: self.program.style != Style::Inline
                         || self.program.checking[function.index()],
+                    words: arguments.len() as u32,
                 };
                 self.spawn(spawn, arguments);
                 None
@@ -373,9 +389,12 @@ impl<'m> Code<'_, 'm> {
                 self.end_finish(*kind, site);
                 None
             }
-            Op::Sync => self.task_operation(Helper::Sync, site),
+            Op::Sync => {
+                self.sync(site);
+                None
+            }
             Op::IsolatedBegin => self.task_operation(Helper::BeginIsolated, site),
-            Op::IsolatedEnd => self.task_operation(Helper::EndIsolated, site),
+            Op::IsolatedEnd => self.end_isolated(site),
         }
     }
 
@@ -423,6 +442,16 @@ impl<'m> Code<'_, 'm> {
         self.builder.ins().stack_addr(I64, slot, 0)
     }
 
+    /// A value as a word.
+    fn word(&mut self, value: Value) -> clif::Value {
+        let word = self.get(value);
+        match self.function.ty(value) {
+            Type::Int | Type::Ref => word,
+            Type::Float => self.builder.ins().bitcast(I64, MemFlagsData::new(), word),
+            Type::Bool | Type::Byte => self.builder.ins().uextend(I64, word),
+        }
+    }
+
     fn parts(&mut self, parts: &'m [PrintPart]) {
         for (index, part) in parts.iter().enumerate() {
             if index > 0 {
@@ -431,14 +460,8 @@ impl<'m> Code<'_, 'm> {
             match part {
                 PrintPart::Text(text) => self.text(text),
                 PrintPart::Value(value) => {
-                    let ty = self.function.ty(*value);
-                    let word = self.get(*value);
-                    let word = match ty {
-                        Type::Int | Type::Ref => word,
-                        Type::Float => self.builder.ins().bitcast(I64, MemFlagsData::new(), word),
-                        Type::Bool | Type::Byte => self.builder.ins().uextend(I64, word),
-                    };
-                    let ty = self.number(ty.index() as u32);
+                    let word = self.word(*value);
+                    let ty = self.number(self.function.ty(*value).index() as u32);
                     self.call_helper(Helper::AddValue, &[self.context, ty, word]);
                 }
             }
@@ -501,6 +524,17 @@ impl<'m> Code<'_, 'm> {
         };
         self.builder.switch_to_block(apart);
         cold(self);
+        self.builder.switch_to_block(next);
+    }
+
+    /// Goes on if the condition holds; otherwise does `cold` before that, in a block apart.
+    fn go_on_after(&mut self, condition: clif::Value, cold: impl FnOnce(&mut Self)) {
+        let (apart, next) = (self.builder.create_block(), self.builder.create_block());
+        self.builder.set_cold_block(apart);
+        self.builder.ins().brif(condition, next, &[], apart, &[]);
+        self.builder.switch_to_block(apart);
+        cold(self);
+        self.builder.ins().jump(next, &[]);
         self.builder.switch_to_block(next);
     }
 

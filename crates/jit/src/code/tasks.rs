@@ -2,7 +2,8 @@
 //!
 //! Before a call happens it is checked at its site, as the interpreter does it: against the depth
 //! that calls of a task may nest, and against the budget. To create a task, code tells the runtime,
-//! calls the body, and tells the runtime again.
+//! calls the body, and tells the runtime again. For a task that may wait it hands over the captured
+//! values, and the runtime lets the body run on a stack of its own.
 
 use super::{Code, HIDDEN};
 use crate::checker::Style;
@@ -69,10 +70,20 @@ impl Code<'_, '_> {
             .builder
             .ins()
             .icmp(IntCC::UnsignedLessThanOrEqual, total, limit);
-        self.go_on_if(fits, |code| {
-            let bytes = code.int(bytes);
-            code.fail(Helper::CallMemory, site, &[bytes, stack]);
-        });
+        if self.program.waiting.is_some() {
+            // The room of a stack may grow.
+            self.go_on_after(fits, |code| {
+                code.may_switch();
+                let (site, bytes) = (code.number(site.0), code.int(bytes));
+                let arguments = [code.context, site, bytes, stack];
+                code.call_helper(Helper::CallMemory, &arguments);
+            });
+        } else {
+            self.go_on_if(fits, |code| {
+                let bytes = code.int(bytes);
+                code.fail(Helper::CallMemory, site, &[bytes, stack]);
+            });
+        }
         total
     }
 
@@ -99,6 +110,16 @@ impl Code<'_, '_> {
             ..spawn
         });
 
+        if let Some(waiting) = &self.program.waiting
+            && waiting[function.index()]
+        {
+            let captured: Vec<_> = arguments.iter().map(|a| self.get(*a)).collect();
+            let captures = self.on_stack(&captured);
+            self.may_switch();
+            let number = self.number(number);
+            self.call_helper(Helper::BeginStrand, &[self.context, number, captures]);
+            return;
+        }
         self.add_accesses();
         let number = self.number(number);
         let captures = match self.program.style {
@@ -126,7 +147,31 @@ impl Code<'_, '_> {
     pub(super) fn end_finish(&mut self, kind: FinishKind, site: SiteId) {
         self.add_accesses();
         let (kind, site) = (self.number(finish_number(kind)), self.number(site.0));
-        self.call_helper(Helper::EndFinish, &[self.context, kind, site]);
+        let arguments = [self.context, kind, site];
+        match self.program.waiting {
+            Some(_) => self.pass(Helper::PassFinish, &arguments),
+            None => {
+                self.call_helper(Helper::EndFinish, &arguments);
+            }
+        }
+    }
+
+    pub(super) fn sync(&mut self, site: SiteId) {
+        if self.program.waiting.is_some() {
+            let site = self.number(site.0);
+            self.pass(Helper::PassSync, &[self.context, site]);
+        } else {
+            self.task_operation(Helper::Sync, site);
+        }
+    }
+
+    pub(super) fn end_isolated(&mut self, site: SiteId) -> Option<clif::Value> {
+        if self.program.waiting.is_some() {
+            self.may_switch();
+            self.task_operation(Helper::LeaveIsolated, site)
+        } else {
+            self.task_operation(Helper::EndIsolated, site)
+        }
     }
 
     /// An operation of the running task that the runtime does alone.

@@ -1,10 +1,10 @@
 //! Kinds of objects: all that objects of one span have in common.
 //!
-//! A struct is a kind, and the globals are one. Arrays are of one kind if they have the same
-//! element type and number of dimensions, and their bytes round up to the same size. So a span
-//! knows where in a slot the data begins, which words are references and what an object costs; only
-//! for the cost of an array the header is needed. Kinds of arrays are made when they are first
-//! needed.
+//! A struct is a kind, the globals are one, and the promises of a type are one. Arrays are of one
+//! kind if they have the same element type and number of dimensions, and their bytes round up to
+//! the same size. So a span knows where in a slot the data begins, which words are references and
+//! what an object costs; only for the cost of an array the header is needed. Kinds of arrays are
+//! made when they are first needed.
 
 use super::layout::{Extent, SMALLEST_OBJECT, WORD_BYTES};
 use super::spans::SPAN_BYTES;
@@ -104,6 +104,9 @@ const CLASSES: usize =
     BY_WORDS + 4 * (LARGEST_SMALL.ilog2() - LARGEST_BY_WORDS.ilog2()) as usize + 1;
 const OWN_SPAN: usize = CLASSES - 1;
 
+/// The number of the kind of globals.
+const GLOBALS: usize = Type::ALL.len();
+
 const UNKNOWN: KindId = KindId(u32::MAX);
 
 /// What all objects of a struct, or the globals, have in common besides their kind.
@@ -116,7 +119,7 @@ pub(super) struct Record {
 
 pub(super) struct Kinds {
     kinds: Vec<Kind>,
-    /// Of the first kinds: the structs in order, then the globals.
+    /// Of the first kinds: promises by the type that they carry, the globals, the structs in order.
     records: Vec<Record>,
     /// By number of dimensions, type and size class.
     arrays: Vec<Option<Box<[KindId]>>>,
@@ -127,8 +130,11 @@ impl Kinds {
         let structs = layouts
             .iter()
             .map(|layout| layout.fields.iter().map(|&(_, ty)| ty).collect());
-        let (kinds, records) = structs
+        let promises = Type::ALL.map(|carried| vec![carried, Type::Int]);
+        let (kinds, records) = promises
+            .into_iter()
             .chain([globals.to_vec()])
+            .chain(structs)
             .map(|types: Vec<Type>| record(&types, shadow))
             .unzip();
         Kinds {
@@ -139,14 +145,18 @@ impl Kinds {
     }
 
     pub(super) fn of_struct(&self, layout: StructId) -> KindId {
-        KindId(layout.0)
+        KindId::from_index(GLOBALS + 1 + layout.index())
     }
 
     pub(super) fn of_globals(&self) -> KindId {
-        KindId::from_index(self.records.len() - 1)
+        KindId::from_index(GLOBALS)
     }
 
-    /// Of a kind that [`Kinds::of_struct`] or [`Kinds::of_globals`] gave.
+    pub(super) fn of_promise(&self, carried: Type) -> KindId {
+        KindId::from_index(carried.index())
+    }
+
+    /// Of a kind that one of the three functions above gave.
     #[inline]
     pub(super) fn record(&self, kind: KindId) -> Record {
         self.records[kind.index()]
@@ -279,6 +289,17 @@ mod tests {
         assert_eq!(node.slot.unwrap().bytes, 4 * 8 + 24 + 4 * 8);
         let globals = &kinds[kinds.of_globals()];
         assert!(matches!(globals.references, References::None));
+        for carried in Type::ALL {
+            let promise = &kinds[kinds.of_promise(carried)];
+            let expected: &[u32] = if carried == Type::Ref { &[0] } else { &[] };
+            let found = match &promise.references {
+                References::None => &[],
+                References::Fields(fields) => &**fields,
+                References::All => panic!("a promise is no array"),
+            };
+            assert_eq!(found, expected);
+            assert_eq!(promise.cost(|| 0), cost::OBJECT + 2 * cost::FIELD);
+        }
 
         let extent = |element, count| Extent::of_array(element, 2, count, true).unwrap();
         let bytes = kinds.of_array(Type::Byte, 2, extent(Type::Byte, 20));

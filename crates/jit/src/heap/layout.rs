@@ -45,6 +45,11 @@ pub(crate) const fn size_offset(dimension: u32) -> i32 {
     before_header(dimension)
 }
 
+/// Where a promise has its value, and its mark: 0 while it is empty, the number of the site that
+/// set it, counted from 1, or less than 0 while tasks wait for it.
+pub(crate) const PROMISE_VALUE: i32 = field_offset(0);
+pub(crate) const PROMISE_MARK: i32 = field_offset(1);
+
 const fn before_header(index: u32) -> i32 {
     -(HEADER_BYTES as i32) - WORD_BYTES as i32 * (index as i32 + 1)
 }

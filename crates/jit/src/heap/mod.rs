@@ -178,6 +178,15 @@ impl Heap {
         self.new_record(self.kinds.of_struct(layout), roots)
     }
 
+    /// Makes a promise without a value.
+    pub(crate) fn new_promise(
+        &mut self,
+        carried: Type,
+        roots: &dyn Roots,
+    ) -> Result<Reference, TrapKind> {
+        self.new_record(self.kinds.of_promise(carried), roots)
+    }
+
     /// Makes an array with every element zero. Fails as the interpreter does, with the same values.
     pub(crate) fn new_array(
         &mut self,

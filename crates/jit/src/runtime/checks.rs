@@ -8,6 +8,8 @@
 use super::Runtime;
 use super::context::Context;
 use super::memory::header_word;
+use super::schedule::Schedule;
+use super::switch::{self, on_worker_stack};
 use crate::checker::Checker;
 use crate::heap::layout::{CELLS_OFFSET, COUNT_OFFSET, FIRST_LOCATION_OFFSET, field_cell_offset};
 use finishline_detect::inline::FastPath;
@@ -16,9 +18,30 @@ use finishline_model::{Access, AccessId, AccessKind, Location};
 use std::arch::naked_asm;
 use std::mem::offset_of;
 
-/// Saves every register that a call may change, calls `$function` with the same arguments, restores
-/// them.
+/// The address of a function that saves every register that a call may change, calls `$function`
+/// with the same arguments, and restores them. In a cooperative program the function is called on
+/// the worker's stack.
 macro_rules! preserving_all {
+    (
+        $name:ident calls $function:ident
+        $(after $quick:literal where $($known:ident = $offset:expr),+)?
+    ) => {
+        pub(super) fn $name<C: Checker, S: Schedule>() -> usize {
+            on_worker_stack!(on_worker_stack calls $function);
+            saving_registers!(direct calls $function $(after $quick where $($known = $offset),+)?);
+            saving_registers!(
+                from_strand calls on_worker_stack
+                $(after $quick where $($known = $offset),+)?
+            );
+            match S::COOPERATIVE {
+                true => from_strand::<C, S> as *const () as usize,
+                false => direct::<C, S> as *const () as usize,
+            }
+        }
+    };
+}
+
+macro_rules! saving_registers {
     (
         $name:ident calls $function:ident
         $(after $quick:literal where $($known:ident = $offset:expr),+)?
@@ -26,7 +49,7 @@ macro_rules! preserving_all {
         // SAFETY: the body keeps to the convention that compiled code calls it by: it returns with
         // every register as it was.
         #[unsafe(naked)]
-        pub(super) unsafe extern "C" fn $name<C: Checker>() {
+        unsafe extern "C" fn $name<C: Checker, S: Schedule>() {
             naked_asm!(
                 $($quick,)?
                 "push rax",
@@ -84,7 +107,7 @@ macro_rules! preserving_all {
                 "pop rcx",
                 "pop rax",
                 "ret",
-                function = sym $function::<C>,
+                function = sym $function::<C, S>,
                 $($($known = const $offset,)+)?
             )
         }
@@ -112,28 +135,28 @@ preserving_all!(undecided_write calls write);
 // In front of a loop, whose values would else be kept in memory all along.
 preserving_all!(check_range calls range);
 
-unsafe extern "C" fn read<C: Checker>(
+unsafe extern "C" fn read<C: Checker, S: Schedule>(
     context: *mut Context,
     cells: *mut u64,
     index: u64,
     slot: u64,
 ) {
     // SAFETY: as the caller promises.
-    unsafe { undecided::<C>(context, AccessKind::Read, cells, index, slot) };
+    unsafe { undecided::<C, S>(context, AccessKind::Read, cells, index, slot) };
 }
 
-unsafe extern "C" fn write<C: Checker>(
+unsafe extern "C" fn write<C: Checker, S: Schedule>(
     context: *mut Context,
     cells: *mut u64,
     index: u64,
     slot: u64,
 ) {
     // SAFETY: as the caller promises.
-    unsafe { undecided::<C>(context, AccessKind::Write, cells, index, slot) };
+    unsafe { undecided::<C, S>(context, AccessKind::Write, cells, index, slot) };
 }
 
 #[inline(always)]
-unsafe fn undecided<C: Checker>(
+unsafe fn undecided<C: Checker, S: Schedule>(
     context: *mut Context,
     kind: AccessKind,
     cells: *mut u64,
@@ -142,14 +165,19 @@ unsafe fn undecided<C: Checker>(
 ) {
     // SAFETY: compiled code passes its context, the address of cells of a live object and the index
     // of one of them.
-    let (runtime, cell) = unsafe { (Runtime::<C>::of(context), &mut *cells.add(index as usize)) };
+    let (runtime, cell) = unsafe {
+        (
+            Runtime::<C, S>::of(context),
+            &mut *cells.add(index as usize),
+        )
+    };
     let address = (&raw const *cell).addr();
     let Runtime { checker, heap, .. } = runtime;
     checker.undecided(kind, cell, slot as usize, || heap.location_of_cell(address));
 }
 
 /// Tells of an access to a location of the object. The access and its kind are packed.
-pub(super) unsafe extern "C" fn tell_access<C: Checker>(
+pub(super) unsafe extern "C" fn tell_access<C: Checker, S: Schedule>(
     context: *mut Context,
     object: *const u8,
     offset: u64,
@@ -161,12 +189,12 @@ pub(super) unsafe extern "C" fn tell_access<C: Checker>(
         stride: 1,
     };
     // SAFETY: compiled code passes its context, a live object and an offset inside it.
-    unsafe { tell::<C>(context, object, one, packed) };
+    unsafe { tell::<C, S>(context, object, one, packed) };
 }
 
 /// Tells of accesses to those of `count` locations from `first` on, `stride` apart, that the object
 /// has.
-pub(super) unsafe extern "C" fn tell_range<C: Checker>(
+pub(super) unsafe extern "C" fn tell_range<C: Checker, S: Schedule>(
     context: *mut Context,
     object: *const u8,
     first: i64,
@@ -177,13 +205,13 @@ pub(super) unsafe extern "C" fn tell_range<C: Checker>(
     // SAFETY: compiled code passes its context and a live object or null.
     unsafe {
         if let Some(covered) = covered_of(object, first, count, stride) {
-            tell::<C>(context, object, covered, packed);
+            tell::<C, S>(context, object, covered, packed);
         }
     }
 }
 
 #[inline(always)]
-unsafe fn tell<C: Checker>(
+unsafe fn tell<C: Checker, S: Schedule>(
     context: *mut Context,
     object: *const u8,
     covered: Covered,
@@ -192,7 +220,7 @@ unsafe fn tell<C: Checker>(
     // SAFETY: as the callers promise.
     let (runtime, location) = unsafe {
         let first = header_word(object, FIRST_LOCATION_OFFSET);
-        (Runtime::<C>::of(context), first + covered.first)
+        (Runtime::<C, S>::of(context), first + covered.first)
     };
     let (kind, id) = unpack(packed);
     let access = Access {
@@ -208,7 +236,7 @@ unsafe fn tell<C: Checker>(
 
 /// Checks accesses to those of `count` locations from `first` on, `stride` apart, that the object
 /// has.
-unsafe extern "C" fn range<C: Checker>(
+unsafe extern "C" fn range<C: Checker, S: Schedule>(
     context: *mut Context,
     object: *const u8,
     first: i64,
@@ -238,7 +266,7 @@ unsafe extern "C" fn range<C: Checker>(
     // code passes its context, and nobody else uses cells while the runtime runs.
     let (runtime, cells) = unsafe {
         let cells = std::slice::from_raw_parts_mut(lowest, extent as usize);
-        (Runtime::<C>::of(context), cells)
+        (Runtime::<C, S>::of(context), cells)
     };
     let (kind, _) = unpack(packed);
     let first = Location(location + covered.first);

@@ -16,4 +16,29 @@ pub(crate) struct Context {
     pub(crate) stack_limit: u64,
     /// Accesses checked so far, but for those the running functions have not yet added.
     pub(crate) accesses: u64,
+
+    // Of cooperative programs, in which every task that may wait has a stack of its own.
+    /// Where the runtime's functions begin on the worker's stack.
+    pub(crate) worker_pointer: u64,
+    /// Where the running strand left its stack to call the runtime. The strand that is there when
+    /// the runtime's function returns goes on.
+    pub(crate) strand_pointer: u64,
+    /// The bytes of frames and tasks on the running stack, noted before what may suspend it or ask
+    /// for more room.
+    pub(crate) stack: u64,
+}
+
+impl Context {
+    /// Of a run that has not begun.
+    pub(crate) const fn new() -> Context {
+        Context {
+            fast: FastPath::IDLE,
+            globals: 0,
+            stack_limit: 0,
+            accesses: 0,
+            worker_pointer: 0,
+            strand_pointer: 0,
+            stack: 0,
+        }
+    }
 }

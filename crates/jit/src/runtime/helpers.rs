@@ -1,6 +1,8 @@
 //! The functions of the runtime that compiled code can call: their addresses and signatures.
 
-use super::{checks, memory, numbers, output, tasks, traps};
+use super::schedule::Schedule;
+use super::switch::{self, on_worker_stack};
+use super::{checks, memory, numbers, output, promises, tasks, traps};
 use crate::checker::Checker;
 use cranelift_codegen::ir::types::{F64, I32, I64};
 use cranelift_codegen::ir::{AbiParam, Signature, Type};
@@ -45,12 +47,20 @@ pub(crate) enum Helper {
     Log,
     Pow,
     Atan2,
+    BeginStrand,
+    PassFinish,
+    PassSync,
+    LeaveIsolated,
+    NewPromise,
+    AwaitPromise,
+    SetPromise,
+    TellGet,
 }
 
 impl Helper {
     pub(crate) const COUNT: usize = Helper::ALL.len();
 
-    pub(crate) const ALL: [Helper; 37] = [
+    pub(crate) const ALL: [Helper; 45] = [
         Helper::NullUse,
         Helper::OutOfBounds,
         Helper::DivisionByZero,
@@ -88,36 +98,62 @@ impl Helper {
         Helper::Log,
         Helper::Pow,
         Helper::Atan2,
+        Helper::BeginStrand,
+        Helper::PassFinish,
+        Helper::PassSync,
+        Helper::LeaveIsolated,
+        Helper::NewPromise,
+        Helper::AwaitPromise,
+        Helper::SetPromise,
+        Helper::TellGet,
     ];
 
-    /// Its address in a run with this kind of checker.
-    pub(crate) fn address<C: Checker>(self) -> usize {
+    /// Its address in a run with this kind of checker and schedule.
+    pub(crate) fn address<C: Checker, S: Schedule>(self) -> usize {
+        /// The address of a function, or of one that calls it on the worker's stack.
+        macro_rules! address {
+            ($($function:ident)::+) => {{
+                on_worker_stack!(from_strand calls $($function)::+);
+                match S::COOPERATIVE {
+                    true => from_strand::<C, S> as *const () as usize,
+                    false => $($function)::+::<C, S> as *const () as usize,
+                }
+            }};
+        }
         match self {
-            Helper::NullUse => traps::null_use::<C> as *const () as usize,
-            Helper::OutOfBounds => traps::out_of_bounds::<C> as *const () as usize,
-            Helper::DivisionByZero => traps::division_by_zero::<C> as *const () as usize,
-            Helper::DivisionOverflow => traps::division_overflow::<C> as *const () as usize,
-            Helper::ZeroStep => traps::zero_step::<C> as *const () as usize,
-            Helper::CallDepth => traps::call_depth::<C> as *const () as usize,
-            Helper::CallMemory => traps::call_memory::<C> as *const () as usize,
-            Helper::AssertFailed => traps::assert_failed::<C> as *const () as usize,
-            Helper::AddText => output::add_text::<C> as *const () as usize,
-            Helper::AddValue => output::add_value::<C> as *const () as usize,
-            Helper::EndLine => output::end_line::<C> as *const () as usize,
-            Helper::NewStruct => memory::new_struct::<C> as *const () as usize,
-            Helper::NewArray => memory::new_array::<C> as *const () as usize,
-            Helper::BeginTask => tasks::begin_task::<C> as *const () as usize,
-            Helper::EndTask => tasks::end_task::<C> as *const () as usize,
-            Helper::BeginFinish => tasks::begin_finish::<C> as *const () as usize,
-            Helper::EndFinish => tasks::end_finish::<C> as *const () as usize,
-            Helper::Sync => tasks::sync::<C> as *const () as usize,
-            Helper::BeginIsolated => tasks::begin_isolated::<C> as *const () as usize,
-            Helper::EndIsolated => tasks::end_isolated::<C> as *const () as usize,
-            Helper::UndecidedRead => checks::undecided_read::<C> as *const () as usize,
-            Helper::UndecidedWrite => checks::undecided_write::<C> as *const () as usize,
-            Helper::CheckRange => checks::check_range::<C> as *const () as usize,
-            Helper::TellAccess => checks::tell_access::<C> as *const () as usize,
-            Helper::TellRange => checks::tell_range::<C> as *const () as usize,
+            Helper::NullUse => address!(traps::null_use),
+            Helper::OutOfBounds => address!(traps::out_of_bounds),
+            Helper::DivisionByZero => address!(traps::division_by_zero),
+            Helper::DivisionOverflow => address!(traps::division_overflow),
+            Helper::ZeroStep => address!(traps::zero_step),
+            Helper::CallDepth => address!(traps::call_depth),
+            Helper::CallMemory => address!(traps::call_memory),
+            Helper::AssertFailed => address!(traps::assert_failed),
+            Helper::AddText => address!(output::add_text),
+            Helper::AddValue => address!(output::add_value),
+            Helper::EndLine => address!(output::end_line),
+            Helper::NewStruct => address!(memory::new_struct),
+            Helper::NewArray => address!(memory::new_array),
+            Helper::BeginTask => address!(tasks::begin_task),
+            Helper::EndTask => address!(tasks::end_task),
+            Helper::BeginFinish => address!(tasks::begin_finish),
+            Helper::EndFinish => address!(tasks::end_finish),
+            Helper::Sync => address!(tasks::sync),
+            Helper::BeginIsolated => address!(tasks::begin_isolated),
+            Helper::EndIsolated => address!(tasks::end_isolated),
+            Helper::UndecidedRead => checks::undecided_read::<C, S>(),
+            Helper::UndecidedWrite => checks::undecided_write::<C, S>(),
+            Helper::CheckRange => checks::check_range::<C, S>(),
+            Helper::NewPromise => address!(memory::new_promise),
+            Helper::TellGet => address!(promises::tell_get),
+            Helper::BeginStrand
+            | Helper::PassFinish
+            | Helper::PassSync
+            | Helper::LeaveIsolated
+            | Helper::AwaitPromise
+            | Helper::SetPromise => S::address::<C>(self),
+            Helper::TellAccess => address!(checks::tell_access),
+            Helper::TellRange => address!(checks::tell_range),
             Helper::RangeCount => numbers::range_count as *const () as usize,
             Helper::Remainder => numbers::remainder as *const () as usize,
             Helper::Sin => numbers::sin as *const () as usize,
@@ -145,17 +181,23 @@ impl Helper {
             | Helper::EndTask
             | Helper::Sync
             | Helper::BeginIsolated
-            | Helper::EndIsolated => (&[I64, I32], None),
+            | Helper::EndIsolated
+            | Helper::LeaveIsolated => (&[I64, I32], None),
             Helper::OutOfBounds => (&[I64, I32, I64, I64, I32, I32], None),
             Helper::CallMemory => (&[I64, I32, I64, I64], None),
             Helper::AddText => (&[I64, I64, I64], None),
             Helper::BeginTask => (&[I64, I32, I64, I64], None),
             Helper::AddValue => (&[I64, I32, I64], None),
             Helper::EndLine => (&[I64], None),
-            Helper::NewStruct => (&[I64, I32, I32, I32], Some(I64)),
+            Helper::NewStruct | Helper::NewPromise => (&[I64, I32, I32, I32], Some(I64)),
             Helper::NewArray => (&[I64, I32, I64, I64, I32, I32], Some(I64)),
             Helper::BeginFinish => (&[I64, I32, I32, I64], None),
             Helper::EndFinish => (&[I64, I32, I32], None),
+            Helper::BeginStrand => (&[I64, I32, I64], None),
+            Helper::PassFinish => (&[I64, I32, I32], Some(I64)),
+            Helper::PassSync => (&[I64, I32], Some(I64)),
+            Helper::SetPromise => (&[I64, I64, I64, I32], None),
+            Helper::AwaitPromise | Helper::TellGet => (&[I64, I64, I32], None),
             Helper::UndecidedRead | Helper::UndecidedWrite | Helper::TellAccess => {
                 (&[I64; 4], None)
             }

@@ -1,11 +1,12 @@
 //! New objects, and where references may hide when the heap is collected.
 //!
 //! The collector looks for references in the heap, which it knows precisely. It also scans the
-//! words of the program's stack, and of the registers that a call preserves. The other registers
+//! words of the program's stacks, and of the registers that a call preserves. The other registers
 //! hold nothing that the program still needs: the compiler has saved their values on the stack.
 
 use super::Runtime;
 use super::context::Context;
+use super::schedule::Schedule;
 use crate::checker::Checker;
 use crate::heap::layout::{COUNT_OFFSET, FIRST_LOCATION_OFFSET};
 use crate::heap::{Reference, Roots};
@@ -39,18 +40,21 @@ fn preserved_registers() -> ([usize; 6], usize) {
 }
 
 /// Where the running program may keep references.
-struct Registers {
+struct ProgramRoots<'a, S> {
     preserved: [usize; 6],
-    stack: Range<usize>,
+    stack_pointer: usize,
+    schedule: &'a S,
+    context: &'a Context,
 }
 
-// SAFETY: the array is borrowed with the value, and the stack between its pointer and its base is
-// in use by the functions that are waiting for this one.
-unsafe impl Roots for Registers {
+// SAFETY: the array is borrowed with the value, and the schedule visits stacks in use: by the
+// functions that are waiting for this one, and by suspended tasks.
+unsafe impl<S: Schedule> Roots for ProgramRoots<'_, S> {
     fn visit(&self, visit: &mut dyn FnMut(Range<usize>)) {
         let registers = self.preserved.as_ptr_range();
         visit(registers.start.expose_provenance()..registers.end.addr());
-        visit(self.stack.clone());
+        self.schedule
+            .visit_stacks(self.context, self.stack_pointer, visit);
     }
 }
 
@@ -72,7 +76,7 @@ fn locations(object: Reference) -> (Location, u64) {
     (Location(first), count)
 }
 
-impl<C: Checker> Runtime<'_, C> {
+impl<C: Checker, S: Schedule> Runtime<'_, C, S> {
     pub(super) fn tell_alloc(
         &mut self,
         object: Reference,
@@ -96,7 +100,7 @@ impl<C: Checker> Runtime<'_, C> {
     }
 }
 
-pub(super) unsafe extern "C" fn new_struct<C: Checker>(
+pub(super) unsafe extern "C" fn new_struct<C: Checker, S: Schedule>(
     context: *mut Context,
     layout: u32,
     allocation: u32,
@@ -104,10 +108,12 @@ pub(super) unsafe extern "C" fn new_struct<C: Checker>(
 ) -> u64 {
     let (preserved, stack_pointer) = preserved_registers();
     // SAFETY: compiled code passes its context.
-    let runtime = unsafe { Runtime::<C>::of(context) };
-    let roots = Registers {
+    let runtime = unsafe { Runtime::<C, S>::of(context) };
+    let roots = ProgramRoots {
         preserved,
-        stack: stack_pointer..runtime.stack_base,
+        stack_pointer,
+        schedule: &runtime.schedule,
+        context: &runtime.context,
     };
     match runtime.heap.new_struct(StructId(layout), &roots) {
         Ok(object) => {
@@ -119,7 +125,7 @@ pub(super) unsafe extern "C" fn new_struct<C: Checker>(
     }
 }
 
-pub(super) unsafe extern "C" fn new_array<C: Checker>(
+pub(super) unsafe extern "C" fn new_array<C: Checker, S: Schedule>(
     context: *mut Context,
     element: u32,
     sizes: *const i64,
@@ -134,11 +140,13 @@ pub(super) unsafe extern "C" fn new_array<C: Checker>(
         let dimensions = dimensions as usize;
         let requested = std::slice::from_raw_parts(sizes, dimensions);
         let sizes = std::slice::from_raw_parts(sizes.cast::<u64>(), dimensions);
-        (Runtime::<C>::of(context), requested, sizes)
+        (Runtime::<C, S>::of(context), requested, sizes)
     };
-    let roots = Registers {
+    let roots = ProgramRoots {
         preserved,
-        stack: stack_pointer..runtime.stack_base,
+        stack_pointer,
+        schedule: &runtime.schedule,
+        context: &runtime.context,
     };
     match runtime
         .heap
@@ -152,10 +160,40 @@ pub(super) unsafe extern "C" fn new_array<C: Checker>(
     }
 }
 
+/// Makes a promise of the type with that index.
+pub(super) unsafe extern "C" fn new_promise<C: Checker, S: Schedule>(
+    context: *mut Context,
+    carried: u32,
+    allocation: u32,
+    site: u32,
+) -> u64 {
+    let (preserved, stack_pointer) = preserved_registers();
+    // SAFETY: compiled code passes its context.
+    let runtime = unsafe { Runtime::<C, S>::of(context) };
+    let roots = ProgramRoots {
+        preserved,
+        stack_pointer,
+        schedule: &runtime.schedule,
+        context: &runtime.context,
+    };
+    match runtime
+        .heap
+        .new_promise(Type::ALL[carried as usize], &roots)
+    {
+        Ok(object) => {
+            runtime.tell_alloc(object, AllocationId(allocation), Shape::Promise);
+            object.address()
+        }
+        Err(kind) => runtime.fail(kind, SiteId(site)),
+    }
+}
+
 #[cfg(test)]
 mod tests {
-    use super::{Registers, preserved_registers};
+    use super::{ProgramRoots, preserved_registers};
     use crate::heap::Roots;
+    use crate::runtime::context::Context;
+    use crate::runtime::depth_first::DepthFirst;
     use std::arch::naked_asm;
 
     const VALUES: [usize; 6] = [0x1d1, 0x2d2, 0x3d3, 0x4d4, 0x5d5, 0x6d6];
@@ -222,9 +260,11 @@ mod tests {
     fn registers_and_the_stack_are_looked_at() {
         let stack = [7usize, 8, 9];
         let from = stack.as_ptr().expose_provenance();
-        let roots = Registers {
+        let roots = ProgramRoots {
             preserved: VALUES,
-            stack: from..from + size_of_val(&stack),
+            stack_pointer: from,
+            schedule: &DepthFirst::on_stack_below(from + size_of_val(&stack)),
+            context: &Context::new(),
         };
         let mut found = Vec::new();
         roots.visit(&mut |words| {

@@ -1,23 +1,34 @@
 //! What compiled code calls: tasks, finishes, objects, output, failures, and the slow half of a
 //! check.
 //!
-//! A program runs depth-first on a stack of its own ([`stack`]): creating a task is calling its
-//! body. The code of a function calls the runtime by address. [`helpers`] lists the functions that
-//! it can call; each subject has a file. They are compiled for each kind of [`Checker`], so that a
-//! plain run pays nothing for listeners.
+//! A [`Schedule`] decides how tasks run. A program without promises runs depth-first on a stack of
+//! its own ([`depth_first`], [`stack`]): creating a task is calling its body. In a program with
+//! promises a task that may wait has a stack of its own ([`cooperative`], [`strands`],
+//! [`stacks`], [`switch`]).
+//!
+//! The code of a function calls the runtime by address. [`helpers`] lists the functions that it can
+//! call; each subject has a file. They are compiled for each kind of [`Checker`] and each schedule,
+//! so that a plain run pays nothing for listeners, and a depth-first one nothing for promises.
 //!
 //! A failure of the program is a call that never returns: it notes the [`Trap`] and switches back
 //! to the stack of the caller who runs the program. Nothing is unwound, and nothing on the
-//! program's stack needs it: compiled frames own nothing, and the runtime's functions own nothing
+//! program's stacks needs it: compiled frames own nothing, and the runtime's functions own nothing
 //! where they leave.
 
 pub(crate) mod checks;
 pub(crate) mod context;
+pub(crate) mod cooperative;
+pub(crate) mod depth_first;
 pub(crate) mod helpers;
 mod memory;
 mod numbers;
 mod output;
+mod promises;
+pub(crate) mod schedule;
 mod stack;
+mod stacks;
+mod strands;
+mod switch;
 pub(crate) mod tasks;
 mod traps;
 
@@ -26,22 +37,26 @@ use crate::checker::{Checker, Style};
 use crate::heap::Heap;
 use crate::heap::layout::field_offset;
 use context::Context;
-use corosensei::{Coroutine, CoroutineResult, Yielder};
-use finishline_detect::inline::FastPath;
 use finishline_ir::listener::Shape;
 use finishline_ir::machine::{Datum, Handle, Limits, Trap, TrapKind};
 use finishline_ir::{Const, Module, Type, cost};
 use finishline_model::{AllocationId, Event, FinishId, FinishKind, SiteId, TaskId, TaskKind};
+use schedule::{Schedule, Start};
 use stack::ProgramStack;
 use std::io;
 use std::ptr::NonNull;
 use std::sync::atomic::AtomicU64;
-use tasks::{ALL_HEARD, LiveTask, OpenFinish, SpawnSite};
+use tasks::SpawnSite;
+
+/// Calls a function with arguments from memory.
+pub(crate) type Entry = unsafe extern "C" fn(*mut Context, *const u64);
 
 /// Compiled code to run.
 pub(crate) struct Executable {
     /// Takes the context and the arguments of `main` as words.
-    pub(crate) entry: unsafe extern "C" fn(*mut Context, *const u64),
+    pub(crate) entry: Entry,
+    /// The same for the functions of tasks that may wait, by function.
+    pub(crate) strand_entries: Vec<Option<Entry>>,
     /// The most bytes of machine stack that a frame takes for a byte that the budget counts for it.
     pub(crate) stack_factor: u64,
     /// By the numbers that the code calls them by.
@@ -51,29 +66,24 @@ pub(crate) struct Executable {
 }
 
 #[repr(C)]
-pub(crate) struct Runtime<'a, C> {
+pub(crate) struct Runtime<'a, C, S> {
     /// First, so that its address is the runtime's.
     context: Context,
     module: &'a Module,
     spawns: &'a [SpawnSite],
+    /// By function.
+    strand_entries: &'a [Option<Entry>],
     limits: Limits,
     checker: &'a mut C,
     heap: Heap,
-    /// The tasks under way, the running one last.
-    tasks: Vec<LiveTask>,
-    /// How many of these the checker hears of, the first ones; without bound if it hears of all.
-    heard_tasks: usize,
-    /// The finishes they have open, the innermost last.
-    finishes: Vec<OpenFinish>,
+    /// Who runs, and who goes on.
+    schedule: S,
     tasks_created: u32,
     finishes_opened: u32,
     /// A line in the making, or the message of an assertion.
     line: Vec<u8>,
     output: &'a mut dyn io::Write,
     progress: &'a AtomicU64,
-    /// How to leave the program's stack; null while nothing runs.
-    yielder: *const Yielder<(), ()>,
-    stack_base: usize,
     /// The budget for frames, tasks and finishes, less what ended tasks and open finishes take.
     budget_left: u64,
     /// What fits on the stack, as the budget counts it: less than the budget if the system refused
@@ -94,7 +104,7 @@ pub(crate) struct Run<'a, C> {
 
 impl<'a, C: Checker> Run<'a, C> {
     /// Runs the code. The accesses checked are told to the checker at the end.
-    pub(crate) fn run(self, executable: &'a Executable) -> End {
+    pub(crate) fn run<S: Schedule>(self, executable: &'a Executable) -> End {
         let main = self.module.function(self.module.main);
         let main_site = main.site;
         let trapped = |kind| {
@@ -133,34 +143,24 @@ impl<'a, C: Checker> Run<'a, C> {
         };
         let stack_room = (stack.bytes() as u64 - RUNTIME_STACK) / executable.stack_factor;
         let mut runtime = Runtime {
-            context: Context {
-                fast: FastPath::IDLE,
-                globals: 0,
-                stack_limit: 0,
-                accesses: 0,
-            },
+            context: Context::new(),
             module: self.module,
             spawns: &executable.spawns,
+            strand_entries: &executable.strand_entries,
             limits: self.limits,
             checker: self.checker,
             heap,
-            tasks: vec![LiveTask::main()],
-            heard_tasks: match C::STYLE {
-                Style::Inline if !executable.checking => 0,
-                _ => ALL_HEARD,
-            },
-            finishes: vec![OpenFinish {
-                id: FinishId::ROOT,
-                kind: FinishKind::Root,
-                begin: main_site,
-            }],
+            schedule: S::new(Start {
+                executable,
+                stack,
+                sites: [main.site, main.end],
+                heard: C::STYLE != Style::Inline || executable.checking,
+            }),
             tasks_created: 1,
             finishes_opened: 1,
             line: Vec::new(),
             output: self.output,
             progress: self.progress,
-            yielder: std::ptr::null(),
-            stack_base: stack.base_address(),
             budget_left: self.limits.memory - cost::TASK_RECORD,
             stack_room,
             failed: None,
@@ -172,7 +172,7 @@ impl<'a, C: Checker> Run<'a, C> {
         tell_main(runtime.checker, main_site);
         runtime.initialise_globals();
         let arguments: Vec<u64> = self.arguments.iter().copied().map(word).collect();
-        runtime.execute(executable, &arguments, stack);
+        S::execute(&mut runtime, executable, &arguments);
         runtime.checker.ended(runtime.context.accesses);
         let end = runtime.failed.take().unwrap_or(End::Finished);
         // A failure of the program says more than one of the output.
@@ -186,31 +186,7 @@ impl<'a, C: Checker> Run<'a, C> {
 /// Room on the program's stack for the runtime's own functions, above what the budget counts.
 const RUNTIME_STACK: u64 = 1 << 20;
 
-impl<C: Checker> Runtime<'_, C> {
-    fn execute(&mut self, executable: &Executable, arguments: &[u64], stack: ProgramStack) {
-        let this: *mut Self = self;
-        let (entry, arguments) = (executable.entry, arguments.as_ptr());
-        let body = move |yielder: &Yielder<(), ()>, ()| {
-            // SAFETY: the runtime outlives the coroutine, and nobody else uses it while the
-            // coroutine runs.
-            unsafe { (*this).yielder = yielder };
-            // SAFETY: the code was compiled for this checker and module; the context is the
-            // runtime's first field; there are as many arguments as `main` has parameters.
-            unsafe { entry(this.cast(), arguments) };
-            // SAFETY: as above; the code has returned.
-            unsafe { (*this).end_main() };
-        };
-        // SAFETY: the coroutine does not outlive what the closure borrows: it is gone at the end of
-        // this function.
-        let mut coroutine =
-            unsafe { Coroutine::<(), (), (), _>::with_stack_unchecked(stack, body) };
-        if let CoroutineResult::Yield(()) = coroutine.resume(()) {
-            // SAFETY: the program has failed. Neither its compiled frames nor the runtime's
-            // function that left own anything.
-            unsafe { coroutine.force_reset() };
-        }
-    }
-
+impl<C: Checker, S: Schedule> Runtime<'_, C, S> {
     /// Tells of the object of globals and fills it in.
     fn initialise_globals(&mut self) {
         let object = self.heap.globals();
@@ -236,14 +212,12 @@ impl<C: Checker> Runtime<'_, C> {
     /// Ends the run. Never returns.
     fn leave(&mut self, end: End) -> ! {
         self.failed = Some(end);
-        // SAFETY: set when the coroutine began; this is called from inside it alone.
-        let yielder = unsafe { &*self.yielder };
-        yielder.suspend(());
-        unreachable!("a program that has failed is not resumed")
+        // SAFETY: functions of the runtime call this, and they own nothing where they leave.
+        unsafe { S::leave(&raw mut self.context, &self.schedule) }
     }
 
     fn running(&self) -> TaskId {
-        self.tasks.last().map_or(TaskId::MAIN, |task| task.id)
+        self.schedule.running()
     }
 
     fn fail(&mut self, kind: TrapKind, site: SiteId) -> ! {

@@ -1,10 +1,10 @@
-//! Tasks, finishes and isolated blocks of a depth-first run, as compiled code calls for them.
+//! Tasks, finishes and isolated blocks, as compiled code calls for them.
 //!
-//! Live tasks and open finishes are two stacks: a task under way takes 16 bytes, an open finish 12.
-//! Ended ones take nothing. The rules, the order of events and the failures are those of the
-//! reference interpreter.
+//! The rules, the order of events and the failures are those of the reference interpreter. The
+//! [schedule](super::schedule) knows the live tasks and the open finishes.
 
 use super::context::Context;
+use super::schedule::{Created, OpenFinish, Schedule};
 use super::{Runtime, datum};
 use crate::checker::{Checker, Style};
 use finishline_ir::listener::Creation;
@@ -12,35 +12,6 @@ use finishline_ir::machine::{Ended, TrapKind};
 use finishline_ir::{Construct, Function, FunctionId, cost};
 use finishline_model::{Event, FinishId, FinishKind, SiteId, TaskId, TaskKind};
 use std::sync::atomic::Ordering;
-
-#[derive(Clone, Copy)]
-pub(crate) struct LiveTask {
-    pub(crate) id: TaskId,
-    /// The immediately enclosing finish.
-    enclosing: FinishId,
-    /// How many finishes were open when it began: those above are its own.
-    finishes_below: u32,
-    /// How many tasks it has created.
-    created: u32,
-}
-
-impl LiveTask {
-    pub(super) const fn main() -> LiveTask {
-        LiveTask {
-            id: TaskId::MAIN,
-            enclosing: FinishId::ROOT,
-            finishes_below: 0,
-            created: 0,
-        }
-    }
-}
-
-#[derive(Clone, Copy)]
-pub(crate) struct OpenFinish {
-    pub(crate) id: FinishId,
-    pub(crate) kind: FinishKind,
-    pub(crate) begin: SiteId,
-}
 
 /// What the tasks that are created at one place of the program have in common.
 #[derive(Clone, Copy)]
@@ -55,27 +26,20 @@ pub(crate) struct SpawnSite {
     pub(crate) bytes: u64,
     /// Whether the checker hears of it.
     pub(crate) heard: bool,
+    /// Of a task with a stack of its own: how many words it captures.
+    pub(crate) words: u32,
 }
 
-/// More tasks than can be under way.
-pub(super) const ALL_HEARD: usize = usize::MAX;
-
-impl<C: Checker> Runtime<'_, C> {
+impl<C: Checker, S: Schedule> Runtime<'_, C, S> {
     /// Tells of an event of the running task, or only counts it, if the checker does not hear of
     /// that task.
     #[inline]
     pub(super) fn tell(&mut self, event: &Event) {
-        if self.tasks.len() <= self.heard_tasks {
+        if self.schedule.is_heard() {
             self.checker.event(event);
         } else {
             self.checker.unheard(event);
         }
-    }
-
-    /// The innermost finish that the running task itself has open.
-    fn innermost(&self) -> Option<OpenFinish> {
-        let own = self.tasks.last().map_or(0, |task| task.finishes_below) as usize;
-        self.finishes[own..].last().copied()
     }
 
     /// Counts bytes that are not on the stack, for good or while something is open, against the
@@ -109,30 +73,47 @@ impl<C: Checker> Runtime<'_, C> {
         self.fail(kind, site)
     }
 
+    /// A task begins that its creator calls.
     fn begin_task(&mut self, spawn: SpawnSite, stack: u64, captures: *const u64) {
+        self.admit_task(spawn);
+        if stack + spawn.bytes > self.context.stack_limit {
+            self.context.stack = stack;
+            S::make_room(self, spawn.bytes, stack, spawn.site);
+        }
+        if !self.schedule.reserve_task() {
+            let request = spawn.bytes;
+            self.fail(TrapKind::SystemMemory { request }, spawn.site);
+        }
+        self.start_task(spawn, captures, |runtime, task| {
+            runtime.schedule.begin_task(task, spawn.heard)
+        });
+    }
+
+    /// Fails if there have been too many tasks.
+    pub(super) fn admit_task(&mut self, spawn: SpawnSite) {
         if self.tasks_created >= self.limits.tasks {
             let limit = self.limits.tasks;
             self.fail(TrapKind::TooManyTasks { limit }, spawn.site);
         }
-        if stack + spawn.bytes > self.context.stack_limit {
-            self.over_budget(spawn.bytes, stack, spawn.site);
-        }
-        if self.tasks.try_reserve(1).is_err() {
-            let request = spawn.bytes;
-            self.fail(TrapKind::SystemMemory { request }, spawn.site);
-        }
+    }
+
+    /// Numbers a new task, lets it begin, and tells of it.
+    #[inline]
+    pub(super) fn start_task(
+        &mut self,
+        spawn: SpawnSite,
+        captures: *const u64,
+        begin: impl FnOnce(&mut Self, TaskId) -> Created,
+    ) {
         // The record stays when the task is gone.
         self.charge(cost::TASK_RECORD);
         let id = TaskId(self.tasks_created);
         self.tasks_created += 1;
-        let enclosing = self.innermost().map(|finish| finish.id);
-        let finishes_below = self.finishes.len() as u32;
-        let Some(parent) = self.tasks.last_mut() else {
-            unreachable!("compiled code runs in a task")
-        };
-        let enclosing = enclosing.unwrap_or(parent.enclosing);
-        let (creator, index) = (parent.id, parent.created);
-        parent.created += 1;
+        let Created {
+            creator,
+            index,
+            enclosing,
+        } = begin(self, id);
         let event = Event::TaskBegin {
             task: id,
             parent: Some(creator),
@@ -140,15 +121,6 @@ impl<C: Checker> Runtime<'_, C> {
             finish: enclosing,
             site: spawn.site,
         };
-        self.tasks.push(LiveTask {
-            id,
-            enclosing,
-            finishes_below,
-            created: 0,
-        });
-        if !spawn.heard {
-            self.heard_tasks = self.heard_tasks.min(self.tasks.len() - 1);
-        }
         // A statistic: nothing is ordered by it.
         self.progress.store(u64::from(id.0), Ordering::Relaxed);
         self.tell(&event);
@@ -175,8 +147,9 @@ impl<C: Checker> Runtime<'_, C> {
         }
     }
 
-    fn end_task(&mut self, end: SiteId) {
-        if let Some(open) = self.innermost() {
+    /// The running task has returned: tells of its end.
+    pub(super) fn tell_end(&mut self, end: SiteId) {
+        if let Some(open) = self.schedule.innermost() {
             let kind = TrapKind::BeginFinishNeverEnded {
                 begin: open.begin,
                 ended: Ended::Task,
@@ -185,9 +158,12 @@ impl<C: Checker> Runtime<'_, C> {
         }
         let task = self.running();
         self.tell(&Event::TaskEnd { task });
-        self.tasks.pop();
-        if self.tasks.len() == self.heard_tasks {
-            self.heard_tasks = ALL_HEARD;
+    }
+
+    fn end_task(&mut self, end: SiteId) {
+        self.tell_end(end);
+        if let Some(creator) = self.schedule.end_task() {
+            self.checker.resumed(creator);
         }
     }
 
@@ -195,6 +171,7 @@ impl<C: Checker> Runtime<'_, C> {
     pub(super) fn end_main(&mut self) {
         let end = self.module.function(self.module.main).end;
         if self
+            .schedule
             .innermost()
             .is_some_and(|open| open.kind == FinishKind::Root)
         {
@@ -205,7 +182,7 @@ impl<C: Checker> Runtime<'_, C> {
 
     fn close_finish(&mut self, site: SiteId) {
         let task = self.running();
-        if let Some(OpenFinish { id: finish, .. }) = self.finishes.pop() {
+        if let Some(finish) = self.schedule.close_finish() {
             self.tell(&Event::FinishEnd { task, finish, site });
         }
     }
@@ -219,13 +196,13 @@ impl<C: Checker> Runtime<'_, C> {
             self.over_budget(cost::FINISH, stack, site);
         }
         self.charge(cost::FINISH);
-        if self.finishes.try_reserve(1).is_err() {
+        if !self.schedule.reserve_finish() {
             let request = cost::FINISH;
             self.fail(TrapKind::SystemMemory { request }, site);
         }
         let id = FinishId(self.finishes_opened);
         self.finishes_opened += 1;
-        self.finishes.push(OpenFinish {
+        self.schedule.open_finish(OpenFinish {
             id,
             kind,
             begin: site,
@@ -239,8 +216,8 @@ impl<C: Checker> Runtime<'_, C> {
         });
     }
 
-    fn end_finish(&mut self, kind: FinishKind, site: SiteId) {
-        match self.innermost() {
+    pub(super) fn end_finish(&mut self, kind: FinishKind, site: SiteId) {
+        match self.schedule.innermost() {
             Some(open) if open.kind == kind => {
                 self.close_finish(site);
                 self.give_back(cost::FINISH);
@@ -256,8 +233,8 @@ impl<C: Checker> Runtime<'_, C> {
         }
     }
 
-    fn sync(&mut self, site: SiteId) {
-        match self.innermost() {
+    pub(super) fn sync(&mut self, site: SiteId) {
+        match self.schedule.innermost() {
             Some(open) if open.kind == FinishKind::Dynamic => {
                 let kind = TrapKind::SyncInsideBeginFinish { begin: open.begin };
                 self.fail(kind, site)
@@ -272,7 +249,7 @@ impl<C: Checker> Runtime<'_, C> {
 }
 
 /// The kinds of finish by their numbers for compiled code.
-const FINISH_KINDS: [FinishKind; 4] = [
+pub(super) const FINISH_KINDS: [FinishKind; 4] = [
     FinishKind::Root,
     FinishKind::Lexical,
     FinishKind::Dynamic,
@@ -288,24 +265,24 @@ pub(crate) const fn finish_number(kind: FinishKind) -> u32 {
     }
 }
 
-pub(super) unsafe extern "C" fn begin_task<C: Checker>(
+pub(super) unsafe extern "C" fn begin_task<C: Checker, S: Schedule>(
     context: *mut Context,
     spawn: u32,
     stack: u64,
     captures: *const u64,
 ) {
     // SAFETY: compiled code passes its context.
-    let runtime = unsafe { Runtime::<C>::of(context) };
+    let runtime = unsafe { Runtime::<C, S>::of(context) };
     let spawn = runtime.spawns[spawn as usize];
     runtime.begin_task(spawn, stack, captures);
 }
 
-pub(super) unsafe extern "C" fn end_task<C: Checker>(context: *mut Context, end: u32) {
+pub(super) unsafe extern "C" fn end_task<C: Checker, S: Schedule>(context: *mut Context, end: u32) {
     // SAFETY: compiled code passes its context.
-    unsafe { Runtime::<C>::of(context) }.end_task(SiteId(end));
+    unsafe { Runtime::<C, S>::of(context) }.end_task(SiteId(end));
 }
 
-pub(super) unsafe extern "C" fn begin_finish<C: Checker>(
+pub(super) unsafe extern "C" fn begin_finish<C: Checker, S: Schedule>(
     context: *mut Context,
     kind: u32,
     site: u32,
@@ -313,35 +290,43 @@ pub(super) unsafe extern "C" fn begin_finish<C: Checker>(
 ) {
     let kind = FINISH_KINDS[kind as usize];
     // SAFETY: compiled code passes its context.
-    unsafe { Runtime::<C>::of(context) }.begin_finish(kind, SiteId(site), stack);
+    unsafe { Runtime::<C, S>::of(context) }.begin_finish(kind, SiteId(site), stack);
 }
 
-pub(super) unsafe extern "C" fn end_finish<C: Checker>(
+pub(super) unsafe extern "C" fn end_finish<C: Checker, S: Schedule>(
     context: *mut Context,
     kind: u32,
     site: u32,
 ) {
     let kind = FINISH_KINDS[kind as usize];
     // SAFETY: compiled code passes its context.
-    unsafe { Runtime::<C>::of(context) }.end_finish(kind, SiteId(site));
+    unsafe { Runtime::<C, S>::of(context) }.end_finish(kind, SiteId(site));
 }
 
-pub(super) unsafe extern "C" fn sync<C: Checker>(context: *mut Context, site: u32) {
+pub(super) unsafe extern "C" fn sync<C: Checker, S: Schedule>(context: *mut Context, site: u32) {
     // SAFETY: compiled code passes its context.
-    unsafe { Runtime::<C>::of(context) }.sync(SiteId(site));
+    unsafe { Runtime::<C, S>::of(context) }.sync(SiteId(site));
 }
 
-pub(super) unsafe extern "C" fn begin_isolated<C: Checker>(context: *mut Context, site: u32) {
+pub(super) unsafe extern "C" fn begin_isolated<C: Checker, S: Schedule>(
+    context: *mut Context,
+    site: u32,
+) {
     // SAFETY: compiled code passes its context.
-    let runtime = unsafe { Runtime::<C>::of(context) };
+    let runtime = unsafe { Runtime::<C, S>::of(context) };
     let (task, site) = (runtime.running(), SiteId(site));
+    runtime.schedule.isolate(true);
     runtime.tell(&Event::IsolatedBegin { task, site });
 }
 
-pub(super) unsafe extern "C" fn end_isolated<C: Checker>(context: *mut Context, site: u32) {
+pub(super) unsafe extern "C" fn end_isolated<C: Checker, S: Schedule>(
+    context: *mut Context,
+    site: u32,
+) {
     // SAFETY: compiled code passes its context.
-    let runtime = unsafe { Runtime::<C>::of(context) };
+    let runtime = unsafe { Runtime::<C, S>::of(context) };
     let (task, site) = (runtime.running(), SiteId(site));
+    runtime.schedule.isolate(false);
     runtime.tell(&Event::IsolatedEnd { task, site });
 }
 

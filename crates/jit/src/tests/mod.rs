@@ -4,6 +4,7 @@
 mod fast_path;
 mod heard;
 mod registers;
+mod strands;
 
 use crate::checker::Checker;
 use crate::prepared::Code;

@@ -1,0 +1,114 @@
+//! Who runs, and who goes on: the difference between a [depth-first](super::depth_first) run and a
+//! [cooperative](super::cooperative) one.
+//!
+//! A schedule knows the live tasks and the finishes that they have open. The rules, the order of
+//! events and the failures are the same for both, in [`super::tasks`].
+
+use super::context::Context;
+use super::helpers::Helper;
+use super::stack::ProgramStack;
+use super::{Executable, Runtime};
+use crate::checker::Checker;
+use finishline_model::{FinishId, FinishKind, SiteId, TaskId};
+use std::ops::Range;
+
+/// A finish that a task has open.
+#[derive(Clone, Copy)]
+pub(crate) struct OpenFinish {
+    pub(crate) id: FinishId,
+    pub(crate) kind: FinishKind,
+    pub(crate) begin: SiteId,
+}
+
+impl OpenFinish {
+    /// The finish around `main`.
+    pub(super) const fn root(begin: SiteId) -> OpenFinish {
+        OpenFinish {
+            id: FinishId::ROOT,
+            kind: FinishKind::Root,
+            begin,
+        }
+    }
+}
+
+/// How a new task came to be.
+pub(crate) struct Created {
+    pub(crate) creator: TaskId,
+    /// How many tasks its creator had created before.
+    pub(crate) index: u32,
+    /// The immediately enclosing finish.
+    pub(crate) enclosing: FinishId,
+}
+
+/// What a schedule starts with.
+pub(crate) struct Start<'a> {
+    pub(crate) executable: &'a Executable,
+    /// The stack of `main`.
+    pub(crate) stack: ProgramStack,
+    /// Where `main` begins and ends.
+    pub(crate) sites: [SiteId; 2],
+    /// Whether the checker hears of `main`.
+    pub(crate) heard: bool,
+}
+
+pub(crate) trait Schedule: Sized {
+    /// Whether tasks that may wait run on stacks of their own, and the runtime on the worker's.
+    const COOPERATIVE: bool;
+
+    fn new(start: Start<'_>) -> Self;
+
+    fn running(&self) -> TaskId;
+
+    /// The innermost finish that the running task itself has open.
+    fn innermost(&self) -> Option<OpenFinish>;
+
+    /// Whether the checker hears of the running task.
+    fn is_heard(&self) -> bool;
+
+    /// Whether there is memory for another task, and for another finish.
+    fn reserve_task(&mut self) -> bool;
+    fn reserve_finish(&mut self) -> bool;
+
+    /// A task begins that its creator calls. The creator goes on when the task has ended.
+    fn begin_task(&mut self, task: TaskId, heard: bool) -> Created;
+
+    /// The running task ends, and its caller goes on. Returns the caller, if the checker is to hear
+    /// of it.
+    fn end_task(&mut self) -> Option<TaskId>;
+
+    /// The running task opens a finish, and closes its innermost one.
+    fn open_finish(&mut self, finish: OpenFinish);
+    fn close_finish(&mut self) -> Option<FinishId>;
+
+    /// The running task enters or leaves an isolated block.
+    fn isolate(&mut self, inside: bool);
+
+    /// Makes room on the running stack for `request` bytes on top of `stack`, as the budget counts
+    /// them, or fails.
+    fn make_room<C: Checker>(
+        runtime: &mut Runtime<'_, C, Self>,
+        request: u64,
+        stack: u64,
+        site: SiteId,
+    );
+
+    /// Visits the stacks in use, while a function of the runtime runs with this stack pointer.
+    fn visit_stacks(&self, context: &Context, pointer: usize, visit: &mut dyn FnMut(Range<usize>));
+
+    /// The address of a function that is called by cooperative programs alone.
+    fn address<C: Checker>(helper: Helper) -> usize;
+
+    /// Runs `main` to its end, or until the program fails.
+    fn execute<C: Checker>(
+        runtime: &mut Runtime<'_, C, Self>,
+        executable: &Executable,
+        arguments: &[u64],
+    );
+
+    /// Goes back to where the program was started, from inside it. Never returns.
+    ///
+    /// # Safety
+    ///
+    /// The functions that are left must own nothing.
+    unsafe fn leave(context: *mut Context, this: &Self) -> !;
+}

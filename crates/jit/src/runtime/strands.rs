@@ -1,0 +1,448 @@
+//! Strands: the stacks of tasks that may wait.
+//!
+//! A strand is a stack with the tasks on it: the task that it was made for, and above it tasks that
+//! can't wait and are called like functions. Strands that have ended are used again.
+//!
+//! **Room.** No guard lies between two stacks. Compiled code compares before each call what the
+//! frames will take with the room, and a part of each stack stays in reserve for what is not
+//! counted.
+//!
+//! **Resident memory.** A task most often waits within the first pages of its stack. The room of a
+//! stack is small at first. A frame that does not fit there asks for more ([`Strands::make_room`]),
+//! so it is known how deep a stack may have been used. What lies far below the stack pointer when
+//! the task waits or ends is given back to the system.
+
+use super::schedule::OpenFinish;
+use super::stack::ProgramStack;
+use super::stacks::{PAGE, Stacks};
+use finishline_model::{SiteId, TaskId, entity};
+use rustix::mm::{Advice, madvise};
+use std::ops::{Index, IndexMut, Range};
+
+entity! {
+    StrandId, "strand";
+    /// An open finish, by its place among them.
+    FinishPlace, "open finish";
+}
+
+/// What is known of a live task besides its stack.
+#[derive(Clone, Copy)]
+pub(super) struct LiveTask {
+    pub(super) id: TaskId,
+    /// The immediately enclosing finish.
+    pub(super) enclosing: FinishPlace,
+    /// The innermost finish that it has open itself.
+    pub(super) innermost: Option<FinishPlace>,
+    /// How many tasks it has created.
+    pub(super) created: u32,
+}
+
+/// An open finish.
+#[derive(Clone, Copy)]
+pub(super) struct Finish {
+    pub(super) open: OpenFinish,
+    /// Live tasks with this as their immediately enclosing finish.
+    pub(super) live: u32,
+    /// The next outer one of the same task.
+    pub(super) outer: Option<FinishPlace>,
+    /// The strand of its owner, if that waits for the tasks.
+    pub(super) waiting: Option<StrandId>,
+}
+
+/// What a strand waits for.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(super) enum Awaits {
+    /// To be resumed, or it runs.
+    Nothing,
+    /// The promise with this address.
+    Promise(usize),
+    Finish(FinishPlace),
+}
+
+pub(super) struct Strand {
+    stack: Range<usize>,
+    /// The stack pointer while it is suspended, and 0 otherwise.
+    pub(super) pointer: usize,
+    /// What its frames and tasks take while it is suspended, as the budget counts it.
+    pub(super) bytes: u64,
+    /// Up to where frames and tasks may grow now, as the budget counts it.
+    pub(super) room: u64,
+    /// No byte below was ever used, or is still resident.
+    lowest: usize,
+    /// The task on top while it is suspended, and the tasks below.
+    pub(super) task: LiveTask,
+    pub(super) below: Vec<LiveTask>,
+    pub(super) awaits: Awaits,
+    /// Where it waits.
+    pub(super) site: SiteId,
+    /// Where the body of its first task ends.
+    pub(super) end: SiteId,
+    /// Behind it in the queue of a promise. Of the last one in the queue: the first one.
+    pub(super) next: StrandId,
+}
+
+/// What a stack keeps for things that are not counted: trampolines, functions like `sin`, signals.
+pub(super) const RESERVE: usize = 64 << 10;
+/// What a trampoline may take below the frames.
+const TRAMPOLINE: usize = 512;
+/// What a stack may use at first, and how much more it may use each time it asks.
+const FIRST_ROOM: usize = (8 << 10) - 2 * TRAMPOLINE;
+const MORE_ROOM: usize = 16 << 10;
+/// Bytes below the stack pointer that a waiting task may keep.
+const KEPT_BELOW: usize = 32 << 10;
+/// How many idle stacks may keep up to so many bytes.
+const KEPT_IDLE: usize = 64;
+const KEPT_IDLE_BYTES: usize = 1 << 20;
+
+/// All strands of a run. The first one is that of `main`.
+pub(super) struct Strands {
+    strands: Vec<Strand>,
+    idle: Vec<StrandId>,
+    /// How many of the idle ones keep memory.
+    idle_deep: usize,
+    stacks: Stacks,
+    /// The most bytes of stack that a frame takes for a byte that the budget counts.
+    factor: usize,
+    /// Of `main`.
+    _first: ProgramStack,
+}
+
+impl Strands {
+    /// The strand of `main` alone, on a stack that has room for the whole budget.
+    pub(super) fn new(main: LiveTask, end: SiteId, stack: ProgramStack, factor: u64) -> Strands {
+        let base = stack.base_address();
+        let bytes = stack.bytes();
+        let factor = usize::try_from(factor).unwrap_or(usize::MAX);
+        let strand = Strand {
+            stack: base - bytes..base,
+            pointer: 0,
+            bytes: 0,
+            room: (bytes.saturating_sub(RESERVE) / factor) as u64,
+            // It is the only one that is not given back.
+            lowest: base,
+            task: main,
+            below: Vec::new(),
+            awaits: Awaits::Nothing,
+            site: end,
+            end,
+            next: StrandId(0),
+        };
+        Strands {
+            strands: vec![strand],
+            idle: Vec::new(),
+            idle_deep: 0,
+            stacks: Stacks::new(bytes),
+            factor,
+            _first: stack,
+        }
+    }
+
+    /// A strand for a task with its captured words, whose first frame takes `bytes` as the budget
+    /// counts it. None if the system has no memory.
+    pub(super) fn take(&mut self, task: LiveTask, end: SiteId, bytes: u64) -> Option<StrandId> {
+        let id = match self.idle.pop() {
+            Some(id) => {
+                self.idle_deep -= usize::from(self[id].is_deep());
+                id
+            }
+            None => {
+                self.strands.try_reserve(1).ok()?;
+                let most = self.strands.len() + 1;
+                self.idle.try_reserve(most).ok()?;
+                let stack = self.stacks.make()?;
+                self.strands.push(Strand {
+                    pointer: 0,
+                    bytes: 0,
+                    room: 0,
+                    lowest: stack.end,
+                    stack,
+                    task,
+                    below: Vec::new(),
+                    awaits: Awaits::Nothing,
+                    site: end,
+                    end,
+                    next: StrandId(0),
+                });
+                StrandId::from_index(self.strands.len() - 1)
+            }
+        };
+        let factor = self.factor;
+        let strand = &mut self[id];
+        (strand.task, strand.end, strand.awaits) = (task, end, Awaits::Nothing);
+        if !strand.make_room(factor, strand.stack.end, 0, bytes, FIRST_ROOM) {
+            self.idle.push(id);
+            return None;
+        }
+        Some(id)
+    }
+
+    /// Gives a strand back whose task has ended. Nothing may run on it any more.
+    pub(super) fn give_back(&mut self, id: StrandId) {
+        let keeps = self.idle_deep < KEPT_IDLE;
+        let strand = &mut self[id];
+        strand.pointer = 0;
+        if strand.is_deep() {
+            let few = strand.stack.end - strand.lowest <= KEPT_IDLE_BYTES;
+            if keeps && few {
+                self.idle_deep += 1;
+            } else {
+                strand.trim(strand.stack.end - FIRST_ROOM);
+            }
+        }
+        self.idle.push(id);
+    }
+
+    /// Makes room for `request` bytes, as the budget counts them, on a strand whose frames take
+    /// `bytes` and reach down to `pointer`. False if its stack is too small.
+    pub(super) fn make_room(
+        &mut self,
+        id: StrandId,
+        pointer: usize,
+        bytes: u64,
+        request: u64,
+    ) -> bool {
+        let factor = self.factor;
+        self[id].make_room(factor, pointer, bytes, request, MORE_ROOM)
+    }
+
+    /// Gives back what a strand keeps far below its stack pointer, now that it is suspended.
+    #[inline]
+    pub(super) fn give_back_below(&mut self, id: StrandId) {
+        let strand = &self.strands[id.index()];
+        if strand.lowest.saturating_add(KEPT_BELOW) < strand.pointer {
+            self.trim_suspended(id);
+        }
+    }
+
+    #[cold]
+    fn trim_suspended(&mut self, id: StrandId) {
+        let factor = self.factor;
+        let strand = &mut self[id];
+        strand.trim(strand.pointer);
+        strand.room = strand.bytes;
+        // It may go on in the page where it is.
+        strand.make_room(factor, strand.pointer, strand.bytes, 0, FIRST_ROOM);
+    }
+
+    /// The part of a stack that a suspended strand uses.
+    pub(super) fn used(&self, id: StrandId, pointer: usize) -> Range<usize> {
+        pointer..self[id].stack.end
+    }
+
+    /// Those that are suspended.
+    pub(super) fn suspended(&self) -> impl Iterator<Item = &Strand> {
+        self.strands.iter().filter(|strand| strand.pointer != 0)
+    }
+
+    pub(super) fn base(&self, id: StrandId) -> usize {
+        self[id].stack.end
+    }
+
+    pub(super) fn len(&self) -> usize {
+        self.strands.len()
+    }
+}
+
+impl Strand {
+    pub(super) fn in_use(&self) -> Range<usize> {
+        self.pointer..self.stack.end
+    }
+
+    fn is_deep(&self) -> bool {
+        self.lowest < self.stack.end - FIRST_ROOM - 2 * TRAMPOLINE
+    }
+
+    /// Frames take at most `factor` times what is counted for them, and those that are there end at
+    /// `pointer`.
+    fn make_room(
+        &mut self,
+        factor: usize,
+        pointer: usize,
+        bytes: u64,
+        request: u64,
+        at_least: usize,
+    ) -> bool {
+        let request = usize::try_from(request).unwrap_or(usize::MAX);
+        let needed = request.saturating_mul(factor);
+        let left = (pointer - self.stack.start).saturating_sub(RESERVE);
+        if needed > left {
+            return false;
+        }
+        let granted = needed.max(at_least.min(left));
+        self.room = bytes + (granted / factor) as u64;
+        self.lowest = self.lowest.min(pointer - granted - TRAMPOLINE);
+        true
+    }
+
+    /// Gives back all whole pages below an address.
+    fn trim(&mut self, below: usize) {
+        let from = self.lowest & !(PAGE - 1);
+        let to = below & !(PAGE - 1);
+        if from >= to {
+            return;
+        }
+        let pages = std::ptr::with_exposed_provenance_mut(from);
+        // SAFETY: the pages are the stack's own, and below all that is in use on it. What they hold
+        // is needed no more.
+        if unsafe { madvise(pages, to - from, Advice::LinuxDontNeed) }.is_ok() {
+            self.lowest = to;
+        }
+    }
+}
+
+impl Index<StrandId> for Strands {
+    type Output = Strand;
+
+    #[inline]
+    fn index(&self, id: StrandId) -> &Strand {
+        &self.strands[id.index()]
+    }
+}
+
+impl IndexMut<StrandId> for Strands {
+    #[inline]
+    fn index_mut(&mut self, id: StrandId) -> &mut Strand {
+        &mut self.strands[id.index()]
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::collections::BTreeMap;
+
+    const FACTOR: u64 = 2;
+    const SITE: SiteId = SiteId(0);
+
+    fn task() -> LiveTask {
+        LiveTask {
+            id: TaskId::MAIN,
+            enclosing: FinishPlace(0),
+            innermost: None,
+            created: 0,
+        }
+    }
+
+    fn strands(bytes: usize) -> Strands {
+        let main = ProgramStack::new(bytes).expect("a stack");
+        Strands::new(task(), SITE, main, FACTOR)
+    }
+
+    fn taken(strands: &mut Strands) -> StrandId {
+        strands.take(task(), SITE, 100).expect("a small stack")
+    }
+
+    /// Writes a word for each page of a range.
+    fn touch(range: Range<usize>) {
+        for address in range.step_by(PAGE) {
+            let word = std::ptr::with_exposed_provenance_mut::<u64>(address & !7);
+            // SAFETY: the range is part of a stack that nobody else uses.
+            unsafe { word.write_volatile(7) };
+        }
+    }
+
+    /// How many pages of a range still have what was written.
+    fn kept(range: Range<usize>) -> usize {
+        let is_kept = |address: &usize| {
+            let word = std::ptr::with_exposed_provenance::<u64>(address & !7);
+            // SAFETY: as above.
+            unsafe { word.read_volatile() == 7 }
+        };
+        range.step_by(PAGE).filter(is_kept).count()
+    }
+
+    #[test]
+    fn stacks_do_not_overlap_and_can_be_used() {
+        let mut strands = strands(64 << 20);
+        let mut by_start = BTreeMap::new();
+        for _ in 0..5000 {
+            let id = taken(&mut strands);
+            let stack = strands[id].stack.clone();
+            assert_eq!(stack.len() % PAGE, 0);
+            touch(stack.end - PAGE..stack.end);
+            by_start.insert(stack.start, stack.end);
+        }
+        let ends = by_start.values();
+        assert!(
+            ends.zip(by_start.keys().skip(1))
+                .all(|(end, next)| end <= next)
+        );
+    }
+
+    #[test]
+    fn a_stack_that_ends_is_used_again() {
+        let mut strands = strands(1 << 20);
+        let (a, b) = (taken(&mut strands), taken(&mut strands));
+        assert_ne!(a, b);
+        strands.give_back(a);
+        assert_eq!(taken(&mut strands), a);
+        assert_eq!(strands.len(), 3);
+    }
+
+    #[test]
+    fn the_room_grows_until_the_stack_is_full() {
+        let mut strands = strands(64 << 20);
+        let id = taken(&mut strands);
+        let Strand { stack, room, .. } = &strands[id];
+        let (stack, first) = (stack.clone(), *room);
+        assert!(first * FACTOR <= 8 << 10);
+        // The frames so far take all that they may.
+        let pointer = stack.end - (first * FACTOR) as usize;
+        assert!(strands.make_room(id, pointer, first, 1000));
+        assert!(strands[id].room >= first + 1000);
+        let all = (pointer - stack.start - RESERVE) as u64 / FACTOR;
+        assert!(strands.make_room(id, pointer, first, all));
+        assert!(!strands.make_room(id, pointer, first, all + 1));
+        assert!(!strands.make_room(id, pointer, first, u64::MAX));
+    }
+
+    #[test]
+    fn what_lies_far_below_a_waiting_task_is_given_back() {
+        let mut strands = strands(64 << 20);
+        let id = taken(&mut strands);
+        let end = strands[id].stack.end;
+        let deep = 1 << 20;
+        assert!(strands.make_room(id, end, 0, deep as u64 / FACTOR));
+        touch(end - deep..end);
+        let pointer = end - 100;
+        strands[id].pointer = pointer;
+        strands.give_back_below(id);
+        assert_eq!(kept(end - deep..end), 1);
+        assert!(strands[id].room * FACTOR <= 8 << 10);
+        // Again it may go deep, and again that is known.
+        assert!(strands.make_room(id, pointer, 0, deep as u64 / FACTOR));
+        touch(end - deep..end);
+        strands.give_back_below(id);
+        assert_eq!(kept(end - deep..end), 1);
+    }
+
+    #[test]
+    fn idle_stacks_keep_little() {
+        let mut strands = strands(64 << 20);
+        let ids: Vec<StrandId> = (0..200).map(|_| taken(&mut strands)).collect();
+        let deep = 256 << 10;
+        for &id in &ids {
+            let end = strands[id].stack.end;
+            assert!(strands.make_room(id, end, 0, deep as u64 / FACTOR));
+            touch(end - deep..end);
+        }
+        let pages = |strands: &Strands| -> usize {
+            let kept = |id: &StrandId| {
+                let end = strands[*id].stack.end;
+                kept(end - deep..end)
+            };
+            ids.iter().map(kept).sum()
+        };
+        assert_eq!(pages(&strands), 200 * deep / PAGE);
+        for &id in &ids {
+            strands.give_back(id);
+        }
+        assert!(pages(&strands) <= KEPT_IDLE * deep / PAGE + 200 * 3);
+        // One after the other may be kept as it is: nothing is given back for nothing.
+        for _ in 0..1000 {
+            let id = taken(&mut strands);
+            strands.give_back(id);
+        }
+        assert!(strands.idle_deep <= KEPT_IDLE);
+    }
+}
