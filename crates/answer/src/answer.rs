@@ -62,6 +62,8 @@ pub struct Failure {
     pub message: String,
     /// None for a process.
     pub at: Option<FailurePoint>,
+    /// The other tasks that wait, in a deadlock.
+    pub waiting: Vec<FailurePoint>,
 }
 
 /// Where a program failed, and in which task.

@@ -16,6 +16,8 @@ pub enum Location {
         object: String,
         indices: Vec<String>,
     },
+    /// A promise or a future.
+    Promise(String),
     /// Something without a name of the user's.
     Unnamed(String),
     /// Bytes of a process.
@@ -26,7 +28,9 @@ impl Location {
     /// The object that the location is a part of: `B` of `B[3]`. A global variable is its own.
     pub fn object(&self) -> Option<&str> {
         match self {
-            Location::Field { object, .. } | Location::Element { object, .. } => Some(object),
+            Location::Field { object, .. }
+            | Location::Element { object, .. }
+            | Location::Promise(object) => Some(object),
             Location::Global(_) | Location::Unnamed(_) | Location::Bytes(_) => None,
         }
     }
@@ -36,7 +40,9 @@ impl Location {
 impl fmt::Display for Location {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Location::Global(name) | Location::Unnamed(name) => f.write_str(name),
+            Location::Global(name) | Location::Promise(name) | Location::Unnamed(name) => {
+                f.write_str(name)
+            }
             Location::Field { object, field } => write!(f, "{object}.{field}"),
             Location::Element { object, indices } => {
                 write!(f, "{object}[{}]", indices.join(", "))

@@ -100,6 +100,8 @@ pub enum ReasonKind {
     DynamicFinish,
     /// References that may be to the same object.
     Aliasing,
+    /// A promise or a future.
+    Promises,
     /// The time allowed was over.
     Timeout,
     /// More accesses after inlining than are compared.
@@ -107,7 +109,7 @@ pub enum ReasonKind {
 }
 
 impl ReasonKind {
-    pub const ALL: [ReasonKind; 11] = [
+    pub const ALL: [ReasonKind; 12] = [
         ReasonKind::Indirect,
         ReasonKind::NonAffine,
         ReasonKind::Wraps,
@@ -117,6 +119,7 @@ impl ReasonKind {
         ReasonKind::Unbounded,
         ReasonKind::DynamicFinish,
         ReasonKind::Aliasing,
+        ReasonKind::Promises,
         ReasonKind::Timeout,
         ReasonKind::TooLarge,
     ];
@@ -133,6 +136,7 @@ impl ReasonKind {
             ReasonKind::Unbounded => "unbounded",
             ReasonKind::DynamicFinish => "dynamic-finish",
             ReasonKind::Aliasing => "aliasing",
+            ReasonKind::Promises => "promises",
             ReasonKind::Timeout => "timeout",
             ReasonKind::TooLarge => "too-large",
         }
@@ -154,6 +158,7 @@ impl ReasonKind {
                 "what this `begin_finish` or `end_finish` is paired with is not seen in the text"
             }
             ReasonKind::Aliasing => "these references may be to one object or to several",
+            ReasonKind::Promises => "what a promise or a future orders is not known",
             ReasonKind::Timeout => "the time allowed for this kernel was over",
             ReasonKind::TooLarge => {
                 "with all calls unfolded there are too many accesses, or they are too deep"
@@ -187,6 +192,7 @@ impl ReasonKind {
             ReasonKind::Aliasing => {
                 "give each object a name of its own, and store each reference once"
             }
+            ReasonKind::Promises => "check this input with `finishline check`",
             ReasonKind::Timeout => "give it more time with `--timeout`",
             ReasonKind::TooLarge => {
                 "divide the kernel, or check this input with `finishline check`"

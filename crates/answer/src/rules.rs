@@ -29,6 +29,8 @@ pub struct CheckFacts {
     /// Isolated blocks of parallel tasks access the same data.
     pub isolated_conflict: bool,
     pub failed: bool,
+    /// The run ended in a deadlock.
+    pub deadlock: bool,
 }
 
 /// The verdict about a run of a Fin program, and what would establish more.
@@ -50,7 +52,12 @@ pub fn check(facts: &CheckFacts) -> (Verdict, Option<String>) {
                     then no order of isolated blocks can show the race";
         return (Verdict::Apparent, Some(what.to_owned()));
     }
-    if facts.failed {
+    if facts.deadlock {
+        let what = "isolated blocks of parallel tasks access the same data; \
+                    another order of them may have no deadlock";
+        let what = facts.isolated_conflict.then(|| what.to_owned());
+        (Verdict::Deadlock, what)
+    } else if facts.failed {
         (Verdict::Trap, None)
     } else if facts.isolated_conflict {
         let what = "isolated blocks of parallel tasks access the same data; \

@@ -167,6 +167,8 @@ pub struct WhyParallel {
     pub other_spawned: Option<Place>,
     /// What waits for the task first; none if nothing did.
     pub join: Option<Join>,
+    /// Promises could have ordered the accesses, and did not.
+    pub promises: bool,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -14,11 +14,12 @@ pub enum Verdict {
     Race,
     Apparent,
     Trap,
+    Deadlock,
     Unknown,
 }
 
 impl Verdict {
-    pub const ALL: [Verdict; 8] = [
+    pub const ALL: [Verdict; 9] = [
         Verdict::Proved,
         Verdict::Certified,
         Verdict::CertifiedOrder,
@@ -26,6 +27,7 @@ impl Verdict {
         Verdict::Race,
         Verdict::Apparent,
         Verdict::Trap,
+        Verdict::Deadlock,
         Verdict::Unknown,
     ];
 
@@ -38,6 +40,7 @@ impl Verdict {
             Verdict::Race => "race",
             Verdict::Apparent => "apparent",
             Verdict::Trap => "trap",
+            Verdict::Deadlock => "deadlock",
             Verdict::Unknown => "unknown",
         }
     }
@@ -65,6 +68,9 @@ impl Verdict {
             }
             Verdict::Trap => {
                 "the program failed; nothing is established about what would have followed"
+            }
+            Verdict::Deadlock => {
+                "each task that is left waits for another, or for a value that never comes; so it is in every schedule of this input that runs the isolated blocks in the observed order"
             }
             Verdict::Unknown => "nothing was established",
         }

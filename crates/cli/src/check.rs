@@ -120,7 +120,7 @@ fn problem(error: CheckError, question: &Question) -> Problem {
         CheckError::Refused { used, .. } => {
             let position = question.module.source.position(used.site);
             Problem::Usage(format!(
-                "{error} at {position}\nhelp: `--detector esp-bags` can judge all of Fin"
+                "{error} at {position}\nhelp: `--detector auto` picks one that can judge the whole program"
             ))
         }
     }

@@ -61,8 +61,6 @@ pub(crate) fn arguments(
 /// Notes that the program was interpreted because it could not be compiled.
 pub(crate) fn note_interpreted(question: &Question) {
     if let Some(error) = question.forms.not_compiled() {
-        let error = error.to_string();
-        let error = error.escape_debug();
         say(&format!(
             "note: the program was interpreted, which is much slower: {error}"
         ));

@@ -154,7 +154,7 @@ impl Claims {
     fn exit(&self) -> Result<i32, String> {
         let usual = match self.verdict.as_str() {
             "certified" | "certified-order" => 0,
-            "race" | "apparent" => 66,
+            "race" | "apparent" | "deadlock" => 66,
             "trap" => 3,
             "error" => 2,
             word => return Err(format!("unknown verdict `{word}`")),

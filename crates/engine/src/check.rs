@@ -11,11 +11,11 @@
 //! Only one run's memory is alive at a time. A run that differs from the first is not believed.
 //! Runs differ only if the system runs out of memory.
 
-use crate::depth_first::{End, Outcome};
 use crate::question::{CheckError, Ending, Question};
 use crate::rerun::{Depths, Rerun};
+use crate::run::{End, Outcome};
 use crate::second_pass::{MOST_FOLLOWED, Pairs, SecondPass};
-use crate::story::Story;
+use crate::story::{Story, tasks_of};
 use crate::suppressions::{Numbered, Sorted};
 use crate::teller::RaceTeller;
 use finishline_answer::answer::{About, Answer, Check, Failure as Failed, Watch};
@@ -24,7 +24,7 @@ use finishline_answer::place::SourceLines;
 use finishline_answer::rules::{self, CheckFacts};
 use finishline_detect::{Failure, Findings, LocationSet};
 use finishline_ir::listener::EventsAlone;
-use finishline_ir::machine::Trap;
+use finishline_ir::machine::{Trap, TrapKind};
 use finishline_ir::{Construct, ConstructUse, Module};
 use finishline_model::Statistics;
 use finishline_model::{Detector, TaskId};
@@ -38,8 +38,10 @@ const MOST_ON_PATHS: usize = 100_000;
 pub fn choose(module: &Module) -> Detector {
     if !module.constructs.is_empty() && unsupported(Detector::SpBags, module).is_none() {
         Detector::SpBags
-    } else {
+    } else if unsupported(Detector::EspBags, module).is_none() {
         Detector::EspBags
+    } else {
+        Detector::Finishline
     }
 }
 
@@ -57,7 +59,7 @@ pub fn run(question: &Question, output: &mut dyn Write) -> Result<Option<Failed>
         End::Finished | End::OutOfFuel => return Ok(None),
         End::Trapped(trap) => trap,
     };
-    let story = Story::of(question, [trap.task]);
+    let story = Story::of(question, tasks_of(&trap));
     Ok(Some(story.failure(&trap)))
 }
 
@@ -141,7 +143,7 @@ impl<'m> Judged<'_, 'm> {
             let shown = seen.take_while(|point| cast.admit(&[point.task])).count();
             Some((location, watcher, shown))
         });
-        cast.tasks.extend(self.trap.iter().map(|trap| trap.task));
+        cast.tasks.extend(self.trap.iter().flat_map(tasks_of));
         let tasks = cast.tasks;
         drop(depths);
 
@@ -242,6 +244,8 @@ impl<'m> Judged<'_, 'm> {
             has_isolated: self.question.module.uses(Construct::Isolated).is_some(),
             isolated_conflict,
             failed: self.trap.is_some(),
+            deadlock: (self.trap.as_ref())
+                .is_some_and(|trap| matches!(trap.kind, TrapKind::Deadlock { .. })),
         }
     }
 }

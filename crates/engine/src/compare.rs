@@ -6,6 +6,7 @@
 //! - the locations with a race that is not only apparent, by the observed order of isolated blocks.
 
 use crate::check::{first_pass, unsupported};
+use crate::executor::uses;
 use crate::question::{Again, CheckError, Ending, Question};
 use crate::rerun::Rerun;
 use finishline_detect::detectors::ORACLE_STEPS;
@@ -109,7 +110,7 @@ impl Comparison {
             ));
         }
         let again = Again { question, also: () };
-        match second_pass(detector, true, &findings.racing, again) {
+        match second_pass(detector, uses(question.module), &findings.racing, again) {
             Err(failure) => self
                 .disagreements
                 .push(format!("{detector} failed in its second pass: {failure}")),

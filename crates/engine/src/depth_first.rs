@@ -2,12 +2,13 @@
 //!
 //! This is the order of the program with its parallel statements erased. The bags detectors need
 //! this run. It is deterministic: the same program and arguments give the same events. A child has
-//! always ended before its creator can wait for it, so nothing ever blocks. The tasks under way are
+//! always ended before its creator can wait for it, so nothing ever blocks. Programs with promises
+//! have no such run ([`crate::cooperative`] is theirs). The tasks under way are
 //! a stack of ids, so nesting is bounded by memory, not by the stack of this process.
 
 use crate::run::{self, Schedule};
 use finishline_ir::listener::Listener;
-use finishline_ir::machine::Progress;
+use finishline_ir::machine::{Machine, Progress};
 use finishline_model::TaskId;
 use std::io::Write;
 use std::sync::atomic::AtomicU64;
@@ -22,9 +23,9 @@ pub struct DepthFirst {
 
 impl Schedule for DepthFirst {
     #[inline]
-    fn next(&mut self, current: TaskId, progress: Progress) -> Option<TaskId> {
+    fn next(&mut self, current: TaskId, progress: Progress, _: &Machine<'_>) -> Option<TaskId> {
         match progress {
-            Progress::Continue => Some(current),
+            Progress::Continue | Progress::Set(_) => Some(current),
             Progress::Created(task) => {
                 self.creators.push(current);
                 Some(task)

@@ -11,8 +11,10 @@
 //! the first pass is repeated without these passes and without output. Only the repeated run is
 //! believed.
 
-use crate::depth_first::{self, End, Outcome};
-use finishline_detect::detectors::{self, Drive};
+use crate::cooperative::Cooperative;
+use crate::depth_first::DepthFirst;
+use crate::run::{self, End, Outcome};
+use finishline_detect::detectors::{self, Drive, Uses};
 use finishline_detect::{Failure, Findings};
 use finishline_ir::listener::{EventsAlone, Listener};
 use finishline_ir::machine::{Datum, Limits};
@@ -208,14 +210,15 @@ impl<'m> Forms<'m> {
             forms: self,
             form: match detector {
                 Detector::Oracle => Form::Whole,
-                Detector::SpBags | Detector::EspBags => Form::Reduced,
+                Detector::SpBags | Detector::EspBags | Detector::Drdp | Detector::Finishline => {
+                    Form::Reduced
+                }
             },
             input,
             output,
             outcome: &mut heard,
         };
-        let isolated = self.module.uses(Construct::Isolated).is_some();
-        let findings = detectors::first_pass(detector, isolated, run);
+        let findings = detectors::first_pass(detector, uses(self.module), run);
         let findings = findings.map(|((), findings)| findings);
         // A detector that could not start has not run the program. Run it without the detector to
         // know the outcome.
@@ -282,10 +285,29 @@ fn interpret(
     listener: &mut impl Listener,
     output: &mut dyn Write,
 ) -> Outcome {
-    let program = depth_first::Program {
+    let program = run::Program {
         module,
         arguments: input.arguments,
         limits: input.limits,
     };
-    depth_first::run(program, listener, output, input.progress)
+    let progress = input.progress;
+    match uses(module).promises {
+        true => {
+            let mut schedule = Cooperative::default();
+            run::run_for(u64::MAX, program, &mut schedule, listener, output, progress)
+        }
+        false => {
+            let mut schedule = DepthFirst::default();
+            run::run_for(u64::MAX, program, &mut schedule, listener, output, progress)
+        }
+    }
+}
+
+/// What a program may do, as far as it decides how it is run and judged.
+pub(crate) fn uses(module: &Module) -> Uses {
+    let is_used = |construct| module.uses(construct).is_some();
+    Uses {
+        isolated: is_used(Construct::Isolated),
+        promises: is_used(Construct::Promise) || is_used(Construct::Future),
+    }
 }

@@ -23,7 +23,13 @@ pub fn explain(forms: &Forms, wrapping: &BTreeSet<AccessId>) -> Explanation {
     let tallies = tallies(run);
     let mut can_run = vec![false; source.accesses.len()];
     for_each_op(written, |op| {
-        if let Op::Load { access, .. } | Op::Store { access, .. } = op {
+        if let Op::Load { access, .. }
+        | Op::Store { access, .. }
+        | Op::PromiseSet {
+            access: Some(access),
+            ..
+        } = op
+        {
             can_run[access.index()] = true;
         }
     });
@@ -84,6 +90,14 @@ impl Tally {
 fn tallies(module: &Module) -> Vec<Tally> {
     let mut tallies = vec![Tally::default(); module.source.accesses.len()];
     for_each_op(module, |op| {
+        // A set is always checked.
+        if let Op::PromiseSet {
+            access: Some(access),
+            ..
+        } = op
+        {
+            tallies[access.index()].alone += 1;
+        }
         if let Op::Check { access, count, .. } = op {
             let tally = &mut tallies[access.index()];
             match count {

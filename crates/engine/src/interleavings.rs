@@ -13,8 +13,8 @@
 //! - Arithmetic, control, calls and allocation touch nothing that another task sees. Names of
 //!   objects do not depend on the order.
 //! - Some operations only ever enable other tasks: creating a task, ending one, opening, leaving or
-//!   waiting for a finish, and leaving an isolated block. While the creator is alive its finish
-//!   can't close. Once the last task of a finish has ended no task can join it.
+//!   waiting for a finish, leaving an isolated block, and waiting for a promise. While the creator
+//!   is alive its finish can't close. Once the last task of a finish has ended no task can join it.
 //! - Prints commute, because an outcome has the lines of the output as a multiset.
 //! - A failure ends the program and stops the other tasks. So it **is** a choice: the others may
 //!   come first.
@@ -83,6 +83,8 @@ pub enum Outcome {
         /// A digest of the contents of all objects, including unreachable ones.
         heap: u128,
     },
+    /// No task can go on. The tasks that wait, each with the place.
+    Deadlock { waiting: Vec<(Vec<u32>, SiteId)> },
     Trapped {
         word: &'static str,
         message: String,
@@ -153,6 +155,7 @@ impl Exploration {
                     heap: digest(&machine.canonical_heap()),
                 });
             }
+            self.note_deadlock(&machine);
             for task in tasks(&machine) {
                 if machine.status(task) == Status::Runnable {
                     let mut next = machine.clone();
@@ -215,6 +218,19 @@ impl Exploration {
                     }
                 }
             }
+        }
+    }
+
+    fn note_deadlock(&mut self, machine: &Machine<'_>) {
+        if let Some(trap) = machine.deadlock()
+            && let TrapKind::Deadlock { waiting } = trap.kind
+        {
+            let waiting = waiting.iter();
+            let mut waiting: Vec<_> = waiting
+                .map(|waiting| (machine.path(waiting.task), waiting.site))
+                .collect();
+            waiting.sort_unstable();
+            self.found.outcomes.insert(Outcome::Deadlock { waiting });
         }
     }
 

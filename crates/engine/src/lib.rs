@@ -21,6 +21,7 @@ pub mod arguments;
 pub mod check;
 pub mod compare;
 pub mod confirm;
+pub mod cooperative;
 pub mod depth_first;
 pub mod executor;
 pub mod explain;

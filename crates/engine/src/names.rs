@@ -112,7 +112,7 @@ impl<'m> Names<'m> {
         (offset < object.count).then_some((object, offset))
     }
 
-    /// `B[3]`, `p.x`, `total`.
+    /// `B[3]`, `p.x`, `total`, a promise `p`.
     pub(crate) fn location(&self, location: Location) -> Told {
         let Some((object, offset)) = self.locate(location) else {
             return Told::Unnamed(format!("{location:?}"));
@@ -125,6 +125,7 @@ impl<'m> Names<'m> {
                     .0
                     .clone(),
             },
+            Shape::Promise => Told::Promise(self.object(object)),
             Shape::Array(sizes) => {
                 let mut rest = offset;
                 let mut indices: Vec<String> = sizes
@@ -210,6 +211,10 @@ impl Search {
                 let fields = &module.structs[layout.index()].fields;
                 position(fields.iter().map(|(name, _)| name), part.strip_prefix('.')?)
             }),
+            Shape::Promise => {
+                let part = self.part(object, earlier);
+                part.filter(|part| part.is_empty()).map(|_| 0)
+            }
             Shape::Array(sizes) => {
                 let part = self.part(object, earlier);
                 part.and_then(|part| element(sizes, part))
@@ -233,7 +238,8 @@ impl Rest {
             let part = rest.to_owned();
             return Some(Rest { earlier: 0, part });
         };
-        let end = numbered.find(|c: char| !c.is_ascii_digit())?;
+        let end = numbered.find(|c: char| !c.is_ascii_digit());
+        let end = end.unwrap_or(numbered.len());
         let (number, part) = numbered.split_at(end);
         let earlier = number.parse::<u64>().ok()?.checked_sub(1)?;
         // Numbers have the form that reports use. The first object is `B`, not `B#1`.
@@ -333,7 +339,7 @@ mod tests {
         let mut next = Location(0);
         for (allocation, shape) in [(0, Shape::Globals)].iter().chain(objects) {
             let count = match shape {
-                Shape::Globals | Shape::Struct(_) => 2,
+                Shape::Globals | Shape::Struct(_) | Shape::Promise => 2,
                 Shape::Array(sizes) => sizes.iter().product(),
             };
             names.allocated(&Allocated {

@@ -1,7 +1,8 @@
 //! Runs of the reference interpreter, under any schedule.
 //!
 //! The [machine](finishline_ir::machine) makes one step of one task. Which task that is, a
-//! [`Schedule`] decides: [depth-first](crate::depth_first), or [in turns](crate::turns).
+//! [`Schedule`] decides: [depth-first](crate::depth_first), [cooperative](crate::cooperative), or
+//! [in turns](crate::turns).
 
 use finishline_ir::Module;
 use finishline_ir::listener::Listener;
@@ -12,8 +13,14 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 /// Decides which task makes the next step. `main` makes the first one.
 pub trait Schedule {
-    /// The task that goes on after a step of `current`. None: there is none.
-    fn next(&mut self, current: TaskId, progress: Progress) -> Option<TaskId>;
+    /// The task that goes on after a step of `current`. None: all tasks have ended, or each waits
+    /// for another.
+    fn next(
+        &mut self,
+        current: TaskId,
+        progress: Progress,
+        machine: &Machine<'_>,
+    ) -> Option<TaskId>;
 }
 
 /// How a run ended.
@@ -107,9 +114,14 @@ pub fn run_for(
         {
             break End::OutputError(error);
         }
-        match schedule.next(current, made) {
+        match schedule.next(current, made, &machine) {
             Some(next) => current = next,
-            None => break End::Finished,
+            None => {
+                break match machine.deadlock() {
+                    Some(trap) => End::Trapped(trap),
+                    None => End::Finished,
+                };
+            }
         }
     };
     // A failure of the program says more than one of the output.

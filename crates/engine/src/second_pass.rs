@@ -10,12 +10,12 @@
 //!
 //! A run that does not end like the first one is not believed. Its results are then missing.
 
+use crate::executor::uses;
 use crate::names::Names;
 use crate::question::{Again, Ending, Question};
 use crate::rerun::Rerun;
 use crate::suppressions::Sorted;
 use finishline_detect::{Failure, LocationSet, RacePair, RacePairs, detectors};
-use finishline_ir::Construct;
 use finishline_model::{Detector, Location};
 
 /// The most locations followed in one run.
@@ -112,10 +112,6 @@ impl<'m> SecondPass<'_, 'm> {
         Rerun::new(question.module, to_name, question.watch.as_deref())
     }
 
-    fn isolated(&self) -> bool {
-        self.question.module.uses(Construct::Isolated).is_some()
-    }
-
     /// The pairs at these locations, or why they are unknown.
     fn follow(&self, part: &[Location], also: &mut Rerun<'m>) -> Result<RacePairs, String> {
         let pairs = LocationSet::of(part)
@@ -125,7 +121,8 @@ impl<'m> SecondPass<'_, 'm> {
                     question: self.question,
                     also,
                 };
-                detectors::second_pass(self.detector, self.isolated(), &part, again)
+                let uses = uses(self.question.module);
+                detectors::second_pass(self.detector, uses, &part, again)
             });
         match pairs {
             Ok((ending, pairs)) if ending == self.first => Ok(pairs),

@@ -2,10 +2,10 @@
 //! which join first waited for them.
 //!
 //! Only after a race is found are the interesting tasks known, and a program may have millions of
-//! tasks. So the run is repeated, and only the wanted tasks and their ancestors are remembered.
-//! When a wanted task is created in a depth-first run, all its ancestors are still running. So a
-//! stack of the running tasks is enough to find the ancestors. No join has waited for any of them
-//! before.
+//! tasks. So the run is repeated, and only the wanted tasks and their ancestors are remembered. To
+//! know the ancestors of a wanted task when it is created, the tasks under way are kept, and those
+//! that have ended but have descendants under way. In a depth-first run that is a stack. No join
+//! has waited for any of them before: it would have waited for the descendants too.
 
 use crate::names::{place, shown_captures};
 use crate::question::Question;
@@ -17,15 +17,18 @@ use finishline_ir::{Construct, FunctionId, Module};
 use finishline_model::{Access, Event, FinishId, FinishKind, Observer, SiteId, TaskId};
 use rustc_hash::{FxHashMap, FxHashSet};
 
+/// The most tasks of a deadlock that are shown besides the first.
+const MOST_WAITING: usize = 20;
+
 /// The facts about some tasks.
 pub(crate) struct Story<'m> {
     module: &'m Module,
     wanted: FxHashSet<TaskId>,
     /// The wanted task that is created last.
     last: Option<TaskId>,
-    /// The running tasks, innermost last, without `main`. Kept only while wanted tasks may still
-    /// come.
-    under_way: Vec<UnderWay>,
+    /// The tasks under way and their ancestors, without `main`. Kept only while wanted tasks may
+    /// still come.
+    under_way: FxHashMap<TaskId, UnderWay>,
     /// The wanted tasks and their ancestors, without `main`.
     tasks: FxHashMap<TaskId, Created>,
     joins: FxHashMap<TaskId, Joined>,
@@ -36,8 +39,11 @@ pub(crate) struct Story<'m> {
 }
 
 struct UnderWay {
-    task: TaskId,
+    parent: TaskId,
     finish: FinishId,
+    has_ended: bool,
+    /// Its children that are kept.
+    children: u32,
     /// None once the task is remembered.
     created: Option<Created>,
 }
@@ -67,7 +73,7 @@ impl<'m> Story<'m> {
             module: question.module,
             last: wanted.iter().max().copied(),
             wanted,
-            under_way: Vec::new(),
+            under_way: FxHashMap::default(),
             tasks: FxHashMap::default(),
             joins: FxHashMap::default(),
             open: FxHashMap::default(),
@@ -132,7 +138,7 @@ impl<'m> Story<'m> {
         Some(Join { construct, place })
     }
 
-    /// A failure of the program. Its task must be a wanted one.
+    /// A failure of the program. Its [tasks](tasks_of) must be wanted ones.
     pub(crate) fn failure(&self, trap: &Trap) -> Failure {
         let source = &self.module.source;
         let mut message = trap.kind.message();
@@ -140,13 +146,26 @@ impl<'m> Story<'m> {
             let begin = source.site(begin);
             message.push_str(&format!(", opened at {}:{}", begin.line, begin.column));
         }
+        if let TrapKind::SetTwice { first } = trap.kind {
+            let first = source.site(first);
+            message.push_str(&format!(", set at {}:{}", first.line, first.column));
+        }
+        let point = |site: SiteId, task: TaskId| FailurePoint {
+            place: place(source, site),
+            task: self.path(task),
+        };
         Failure {
             kind: trap.kind.word(),
             message,
-            at: Some(FailurePoint {
-                place: place(source, trap.site),
-                task: self.path(trap.task),
-            }),
+            at: Some(point(trap.site, trap.task)),
+            waiting: match &trap.kind {
+                TrapKind::Deadlock { waiting } => {
+                    let others = waiting.iter().filter(|waiting| waiting.task != trap.task);
+                    let shown = others.take(MOST_WAITING);
+                    shown.map(|other| point(other.site, other.task)).collect()
+                }
+                _ => Vec::new(),
+            },
         }
     }
 
@@ -165,34 +184,74 @@ impl<'m> Story<'m> {
         }
     }
 
-    /// Remembers the innermost task and its ancestors. If a task is remembered, so are its
-    /// ancestors.
-    fn remember_those_under_way(&mut self) {
-        for under_way in self.under_way.iter_mut().rev() {
-            let Some(created) = under_way.created.take() else {
-                return;
-            };
-            self.tasks.insert(under_way.task, created);
+    /// Remembers a task under way and its ancestors. If a task is remembered, so are its ancestors.
+    fn remember(&mut self, mut task: TaskId) {
+        while let Some(under_way) = self.under_way.get_mut(&task)
+            && let Some(created) = under_way.created.take()
+        {
+            self.tasks.insert(task, created);
             let waiting = self.waiting.entry(under_way.finish).or_default();
-            waiting.push(under_way.task);
+            waiting.push(task);
+            task = under_way.parent;
         }
     }
+
+    /// Drops a task that has ended, and then its ancestors, as far as nothing under way descends
+    /// from them.
+    fn drop_ended(&mut self, mut task: TaskId) {
+        while let Some(under_way) = self.under_way.get(&task)
+            && under_way.has_ended
+            && under_way.children == 0
+        {
+            let parent = under_way.parent;
+            self.under_way.remove(&task);
+            if let Some(parent) = self.under_way.get_mut(&parent) {
+                parent.children -= 1;
+            }
+            task = parent;
+        }
+    }
+}
+
+/// The tasks that the report of a failure names.
+pub(crate) fn tasks_of(trap: &Trap) -> Vec<TaskId> {
+    let mut tasks = vec![trap.task];
+    if let TrapKind::Deadlock { waiting } = &trap.kind {
+        let others = waiting.iter().map(|waiting| waiting.task);
+        tasks.extend(others.filter(|task| *task != trap.task).take(MOST_WAITING));
+    }
+    tasks
 }
 
 impl Observer for Story<'_> {
     fn event(&mut self, event: &Event) {
         match *event {
-            Event::TaskBegin { task, finish, .. } => {
-                if task != TaskId::MAIN && Some(task) <= self.last {
-                    self.under_way.push(UnderWay {
-                        task,
+            Event::TaskBegin {
+                task,
+                parent: Some(parent),
+                finish,
+                ..
+            } => {
+                if Some(task) <= self.last {
+                    if let Some(parent) = self.under_way.get_mut(&parent) {
+                        parent.children += 1;
+                    }
+                    let under_way = UnderWay {
+                        parent,
                         finish,
+                        has_ended: false,
+                        children: 0,
                         created: None,
-                    });
+                    };
+                    self.under_way.insert(task, under_way);
                 }
             }
+            Event::TaskBegin { parent: None, .. } => {}
             Event::TaskEnd { task } => {
-                self.under_way.pop_if(|innermost| innermost.task == task);
+                if let Some(ended) = self.under_way.get_mut(&task) {
+                    ended.has_ended = true;
+                    self.drop_ended(task);
+                }
             }
             Event::FinishBegin {
                 finish, kind, site, ..
@@ -213,6 +272,8 @@ impl Observer for Story<'_> {
             | Event::Relay { .. }
             | Event::Glimpse { .. }
             | Event::GlimpseEnd { .. }
+            | Event::PromiseSet { .. }
+            | Event::PromiseGet { .. }
             | Event::Suspend { .. }
             | Event::Resume { .. }
             | Event::Alloc { .. } => {}
@@ -224,11 +285,10 @@ impl Observer for Story<'_> {
 
 impl Listener for Story<'_> {
     fn created(&mut self, task: TaskId, creation: &listener::Creation<'_>) {
-        let innermost = self.under_way.last_mut();
-        let Some(innermost) = innermost.filter(|innermost| innermost.task == task) else {
+        let Some(under_way) = self.under_way.get_mut(&task) else {
             return;
         };
-        innermost.created = Some(Created {
+        under_way.created = Some(Created {
             parent: creation.parent,
             index: creation.index,
             site: creation.site,
@@ -237,7 +297,7 @@ impl Listener for Story<'_> {
             captures: (creation.captures)(),
         });
         if self.wanted.contains(&task) {
-            self.remember_those_under_way();
+            self.remember(task);
         }
     }
 }

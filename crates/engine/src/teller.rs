@@ -1,5 +1,6 @@
 //! Describes races in the user's words, once names and stories are known.
 
+use crate::executor::uses;
 use crate::names::{Names, place};
 use crate::question::Question;
 use crate::second_pass::{MOST_FOLLOWED, Pairs};
@@ -78,20 +79,25 @@ impl RaceTeller<'_, '_> {
     }
 
     /// Finds the first task or its ancestor that branched off from the path to the second task. Its
-    /// join comes too late. The first task is never an ancestor of the second: accesses before the
-    /// creation of the second are ordered.
+    /// join comes too late. In a depth-first run the first task is never an ancestor of the second:
+    /// accesses before the creation of the second are ordered. Where tasks wait for promises it may
+    /// be one. Then the task that branched off towards the second access is told.
     fn why(&self, first: TaskId, second: TaskId) -> WhyParallel {
         let story = self.story;
         let (first_path, second_path) = (story.ancestry(first), story.ancestry(second));
         let paths = first_path.iter().zip(&second_path);
         let common = paths.take_while(|(a, b)| a == b).count();
-        let branch = first_path.get(common).copied().unwrap_or(first);
+        let (relation, branch) = match (first_path.get(common), second_path.get(common)) {
+            (None, Some(&branch)) => (Relation::SecondOutlives, branch),
+            (branch, _) => (Relation::FirstOutlives, branch.copied().unwrap_or(first)),
+        };
         WhyParallel {
-            relation: Relation::FirstOutlives,
+            relation,
             task: story.path(branch),
             spawned: Some(place(self.names.source(), story.site(branch))),
             other_spawned: None,
             join: story.join(branch),
+            promises: uses(self.question.module).promises,
         }
     }
 }

@@ -5,7 +5,7 @@
 //! the rest of its turn. So every task that can go on does.
 
 use crate::run::Schedule;
-use finishline_ir::machine::Progress;
+use finishline_ir::machine::{Machine, Progress};
 use finishline_model::TaskId;
 use std::collections::VecDeque;
 
@@ -18,6 +18,8 @@ pub struct Turns {
     waiting: VecDeque<TaskId>,
     /// The steps that the running task has made in its turn.
     made: u32,
+    /// The turns in a row in which the task had to wait.
+    blocked: usize,
 }
 
 impl Turns {
@@ -30,7 +32,14 @@ impl Turns {
 }
 
 impl Schedule for Turns {
-    fn next(&mut self, current: TaskId, progress: Progress) -> Option<TaskId> {
+    fn next(&mut self, current: TaskId, progress: Progress, _: &Machine<'_>) -> Option<TaskId> {
+        self.blocked = match progress {
+            Progress::Blocked => self.blocked + 1,
+            _ => 0,
+        };
+        if self.blocked > self.waiting.len() {
+            return None;
+        }
         if let Progress::Created(task) = progress {
             self.waiting.push_back(task);
         }
@@ -40,8 +49,13 @@ impl Schedule for Turns {
                 self.made = 0;
                 self.waiting.pop_front()
             }
-            Progress::Continue | Progress::Created(_) if self.made < TURN => Some(current),
-            Progress::Continue | Progress::Created(_) | Progress::Blocked => self.pass(current),
+            Progress::Blocked => self.pass(current),
+            Progress::Continue | Progress::Created(_) | Progress::Set(_) => {
+                match self.made < TURN {
+                    true => Some(current),
+                    false => self.pass(current),
+                }
+            }
         }
     }
 }

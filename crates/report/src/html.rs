@@ -158,7 +158,7 @@ fn tone(verdict: Verdict) -> &'static str {
         Verdict::CertifiedOrder | Verdict::Observed | Verdict::Apparent | Verdict::Unknown => {
             "caution"
         }
-        Verdict::Race | Verdict::Trap => "bad",
+        Verdict::Race | Verdict::Trap | Verdict::Deadlock => "bad",
     }
 }
 
@@ -373,16 +373,20 @@ fn path(task: &Task, common: usize) -> String {
 }
 
 fn failure_card(answer: &Answer, failure: &Failure) -> String {
-    let at = failure.at.as_ref().map(|at| {
+    let points = failure.at.iter().chain(&failure.waiting).map(|at| {
         format!(
-            "<ul class=\"accesses\">\n<li>{}{}{}</li>\n</ul>\n",
+            "<li>{}{}{}</li>\n",
             source(&at.place, None),
             excerpt(&answer.lines, Some(&at.place)),
             path(&at.task, 0),
         )
     });
-    let message = words::failure(failure);
-    card("bad", "failed", &message, &at.unwrap_or_default())
+    let points: String = points.collect();
+    let body = match points.is_empty() {
+        true => points,
+        false => format!("<ul class=\"accesses\">\n{points}</ul>\n"),
+    };
+    card("bad", "failed", &words::failure(failure), &body)
 }
 
 fn stopped_card(answer: &Answer, stopped: &Stopped) -> String {

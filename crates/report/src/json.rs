@@ -438,6 +438,9 @@ fn failure(failure: &Failure) -> Node {
         "message": &failure.message,
         "place": at.map(|at| place(&at.place)),
         "task": at.map(|at| task(&at.task)),
+        "waiting": Node::list(&failure.waiting, |at| {
+            object! { "place": place(&at.place), "task": task(&at.task) }
+        }),
     }
 }
 

@@ -12,7 +12,7 @@ use crate::words::finding::{self as pair, APPARENT_REMARK, MAY_FOLLOW_REMARK};
 use crate::words::{self, count, position, proof, task};
 use crate::{Selection, Style, is_noteworthy};
 use anstyle::Style as Paint;
-use finishline_answer::answer::{About, Answer, Check, Failure, Suite, Watch};
+use finishline_answer::answer::{About, Answer, Check, Failure, FailurePoint, Suite, Watch};
 use finishline_answer::claim::Witness;
 use finishline_answer::finding::{Finding, FoundAccess, Rule};
 use finishline_answer::location::{Bytes, Location, Object};
@@ -81,7 +81,7 @@ fn paint_of(verdict: Verdict) -> Paint {
         Verdict::CertifiedOrder | Verdict::Observed | Verdict::Apparent | Verdict::Unknown => {
             YELLOW
         }
-        Verdict::Race | Verdict::Trap => RED,
+        Verdict::Race | Verdict::Trap | Verdict::Deadlock => RED,
     }
 }
 
@@ -270,10 +270,14 @@ impl Page {
 
     fn failure(&mut self, failure: &Failure) {
         self.labelled("", "failed", RED, &words::failure(failure));
-        if let Some(at) = &failure.at {
+        let point = |lead, at: &FailurePoint| {
             let task = format!("task {}", task::task(&at.task));
-            self.rows(&[row("at", "", &at.place, at.place.text.clone(), task)]);
-        }
+            row(lead, "", &at.place, at.place.text.clone(), task)
+        };
+        let first = failure.at.iter().map(|at| point("at", at));
+        let others = failure.waiting.iter().map(|at| point("and", at));
+        let rows: Vec<Row> = first.chain(others).collect();
+        self.rows(&rows);
     }
 
     fn watch(&mut self, watch: &Watch) {

@@ -142,6 +142,7 @@ fn told(question: &Question, facts: &ProcessFacts, failure: Option<&str>) -> Ans
             kind: "process",
             message: message.to_owned(),
             at: None,
+            waiting: Vec::new(),
         }),
         lines: SourceLines::default(),
         about: About::Process(Process {

@@ -115,6 +115,7 @@ impl<'f> Tasks<'f> {
             (None, None) => {
                 return WhyParallel {
                     relation: Relation::SameTask,
+                    promises: false,
                     task: self.task(first, modules),
                     spawned: None,
                     other_spawned: None,
@@ -139,6 +140,7 @@ impl<'f> Tasks<'f> {
         let join = self.findings.finish(culprit.finish);
         WhyParallel {
             relation,
+            promises: false,
             task: self.task(culprit.id, modules),
             spawned: place(self.call(culprit.stack, modules)),
             other_spawned: other.and_then(|other| place(self.call(other.stack, modules))),

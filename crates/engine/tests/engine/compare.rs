@@ -50,7 +50,9 @@ fn a_disagreement_names_the_location() {
     assert_eq!(
         comparison.disagreements,
         [
-            "esp-bags finds 1 racing location, the oracle 3: by the oracle B[1] races, by esp-bags not"
+            "esp-bags finds 1 racing location, the oracle 3: by the oracle B[1] races, by esp-bags not",
+            "drdp finds 1 racing location, the oracle 3: by the oracle B[1] races, by drdp not",
+            "finishline finds 1 racing location, the oracle 3: by the oracle B[1] races, by finishline not",
         ]
     );
     let said = |detector| {

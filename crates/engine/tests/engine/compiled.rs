@@ -93,6 +93,8 @@ fn random_programs() {
         Settings::spawn_sync(),
         Settings::async_finish(),
         Settings::wrapping(),
+        Settings::promises(0),
+        Settings::promises(3),
     ];
     for seed in first..first + number("FINISHLINE_SEEDS", 30_000) / 100 {
         let settings = &settings[seed as usize % settings.len()];

@@ -46,6 +46,7 @@ fn outputs(found: &Interleavings) -> BTreeSet<String> {
     let text = |outcome: &Outcome| match outcome {
         Outcome::Finished { output, .. } => String::from_utf8(output.concat()).unwrap(),
         Outcome::Trapped { word, .. } => format!("trap: {word}"),
+        Outcome::Deadlock { .. } => "deadlock".to_owned(),
     };
     found.outcomes.iter().map(text).collect()
 }

@@ -234,6 +234,9 @@ fn why_in_fin(finding: &Finding, why: &WhyParallel) -> String {
         culprit(finding, why),
         at(finding, &why.spawned)
     );
+    if why.relation == Relation::SecondOutlives {
+        return format!("{spawned}, before (1); {NO_PROMISE}");
+    }
     let Some(Join { construct, place }) = &why.join else {
         return format!("{spawned}; the program failed before any join waited for it");
     };
@@ -245,8 +248,14 @@ fn why_in_fin(finding: &Finding, why: &WhyParallel) -> String {
         true => String::new(),
         false => at(finding, place),
     };
+    if why.promises {
+        return format!("{spawned}; {article}{construct}{at} comes after (2), and {NO_PROMISE}");
+    }
     format!("{spawned}; the first join that waits for it is {article}{construct}{at}, after (2)")
 }
+
+/// Why promises do not order two accesses.
+const NO_PROMISE: &str = "no promise that was set after (1) leads to a get before (2)";
 
 /// The task that runs parallel to the second access. Its captures are given only if its label is
 /// ambiguous, because another creation on either path has the same label.

@@ -107,7 +107,9 @@ pub(crate) fn meaning(answer: &Answer) -> &'static str {
 /// Whether the program failed and the verdict does not say so.
 pub(crate) fn failed_too(answer: &Answer) -> bool {
     let says_so = match &answer.about {
-        About::Check(_) | About::Proof(_) => answer.verdict == Verdict::Trap,
+        About::Check(_) | About::Proof(_) => {
+            matches!(answer.verdict, Verdict::Trap | Verdict::Deadlock)
+        }
         About::Process(_) => answer.verdict != Verdict::Race,
     };
     answer.failure.is_some() && !says_so

@@ -154,6 +154,7 @@ fn table_race() -> Finding {
         ordered_by: None,
         why: Some(WhyParallel {
             relation: Relation::Halves,
+            promises: false,
             task: for_each(&[left]),
             spawned: Some(at(17, 14, "(0..8).into_par_iter().for_each(bump);")),
             other_spawned: Some(at(17, 14, "(0..8).into_par_iter().for_each(bump);")),
@@ -211,6 +212,7 @@ pub(crate) fn scope() -> Answer {
         ),
         why: Some(WhyParallel {
             relation: Relation::FirstOutlives,
+            promises: false,
             task: spawned,
             spawned: Some(at(20, 9, "s.spawn(|_| fill(&block));")),
             other_spawned: None,
@@ -387,6 +389,7 @@ pub(crate) fn failure(message: &str) -> Failure {
         kind: "process",
         message: message.to_owned(),
         at: None,
+        waiting: Vec::new(),
     }
 }
 
@@ -445,6 +448,7 @@ pub(crate) fn nameless() -> Answer {
         second: access(NativeAccessKind::Write, Stack::default(), task(vec![])),
         why: Some(WhyParallel {
             relation: Relation::FirstOutlives,
+            promises: false,
             task: spawned,
             spawned: None,
             other_spawned: None,
@@ -490,6 +494,7 @@ pub(crate) fn hostile() -> Answer {
         ),
         why: Some(WhyParallel {
             relation: Relation::Siblings,
+            promises: false,
             task: deep,
             spawned: Some(evil()),
             other_spawned: Some(evil()),

@@ -326,6 +326,10 @@ pub(crate) fn hostile() -> Answer {
                 place: evil_place(),
                 task: evil_task(),
             }),
+            waiting: vec![FailurePoint {
+                place: evil_place(),
+                task: evil_task(),
+            }],
         }),
         lines: SourceLines::of_file(&evil_place().file, EVIL),
         ..racy()
@@ -412,6 +416,7 @@ fn fig2_race() -> Finding {
 fn why(task: Task, spawned: Place, construct: JoinConstruct, at: Place) -> WhyParallel {
     WhyParallel {
         relation: Relation::FirstOutlives,
+        promises: false,
         task,
         spawned: Some(spawned),
         other_spawned: None,
@@ -437,6 +442,7 @@ fn failure() -> Failure {
             place: place("walk.fin", 8, 9, "A[i + 1]"),
             task: task(&[created(4, "async", 7, &[("i", "4")])]),
         }),
+        waiting: Vec::new(),
     }
 }
 

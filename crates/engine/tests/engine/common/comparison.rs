@@ -3,17 +3,19 @@
 //! Events, output and failures must be the same. A detector whose fast path is inline must find
 //! what a detector finds that hears of every access.
 
-use finishline_detect::detectors::ORACLE_STEPS;
+use finishline_detect::detectors::{self, ORACLE_STEPS, Uses};
 use finishline_detect::history::Isolated;
 use finishline_detect::oracle::Oracle;
 use finishline_detect::order::EspBags;
 use finishline_detect::serial::Serial;
 use finishline_detect::{Findings, LocationSet};
-use finishline_engine::depth_first::{self, End};
-use finishline_ir::Module;
+use finishline_engine::cooperative::Cooperative;
+use finishline_engine::depth_first::DepthFirst;
+use finishline_engine::run::{End, Program, run_for};
 use finishline_ir::listener::{Allocated, Creation, Listener};
 use finishline_ir::machine::{Datum, Limits, Trap};
 use finishline_ir::verify::verify;
+use finishline_ir::{Construct, Module};
 use finishline_model::event::{Record, replay};
 use finishline_model::{Access, AccessId, Detector, Event, Observer, Passes, TaskId};
 use finishline_opt::{HOLD_IN_FAILED_RUNS, for_speed, reduce, without_proved};
@@ -67,16 +69,41 @@ pub(crate) struct Run {
     pub(crate) trap: Option<Trap>,
 }
 
+fn has_promises(module: &Module) -> bool {
+    let is_used = |construct| module.uses(construct).is_some();
+    is_used(Construct::Promise) || is_used(Construct::Future)
+}
+
 /// None if it goes on for too long.
 pub(crate) fn interpret(module: &Module, arguments: &[Datum], limits: Limits) -> Option<Run> {
     let (mut heard, mut output) = (Heard::default(), Vec::new());
-    let program = depth_first::Program {
+    let program = Program {
         module,
         arguments,
         limits,
     };
     let progress = AtomicU64::new(0);
-    let outcome = depth_first::run_for(FUEL, program, &mut heard, &mut output, &progress);
+    let outcome = if has_promises(module) {
+        let mut schedule = Cooperative::default();
+        run_for(
+            FUEL,
+            program,
+            &mut schedule,
+            &mut heard,
+            &mut output,
+            &progress,
+        )
+    } else {
+        let mut schedule = DepthFirst::default();
+        run_for(
+            FUEL,
+            program,
+            &mut schedule,
+            &mut heard,
+            &mut output,
+            &progress,
+        )
+    };
     let trap = outcome.trap().cloned();
     (!matches!(outcome.result, End::OutOfFuel)).then_some(Run {
         heard,
@@ -213,7 +240,7 @@ fn same_findings(
             let fewer = interpret(&form, arguments, limits)
                 .ok_or("with fewer checks it goes on for too long")?;
             let some = told(&fewer.heard.records);
-            let found = checked(&what, &form, arguments, limits, whole)?;
+            let found = checked(&what, Detector::EspBags, &form, arguments, limits, whole)?;
             let racing = locations(&found.racing);
             same(&what, "statistics", &found.statistics, &some.statistics)?;
             same(&what, "racing", &racing, &locations(&some.racing))?;
@@ -227,9 +254,38 @@ fn same_findings(
     Ok(())
 }
 
+/// The same for a program with promises, from which no check is left out.
+fn same_findings_with_promises(
+    module: &Module,
+    arguments: &[Datum],
+    limits: Limits,
+    whole: &Run,
+) -> Result<(), String> {
+    let detector = Detector::Finishline;
+    let uses = Uses {
+        isolated: module.uses(Construct::Isolated).is_some(),
+        promises: true,
+    };
+    let told = detectors::first_pass(detector, uses, &*whole.heard.records);
+    let (_, told) = told.map_err(|e| e.to_string())?;
+    let expected = locations(&told.racing);
+    for (what, form) in [
+        ("checked", module.clone()),
+        ("checked and optimised", for_speed(module, Passes::NONE)),
+    ] {
+        let found = checked(what, detector, &form, arguments, limits, whole)?;
+        same(what, "racing", &locations(&found.racing), &expected)?;
+        same(what, "statistics", &found.statistics, &told.statistics)?;
+        let conflict = found.isolated_conflict;
+        same(what, "conflict", &conflict, &told.isolated_conflict)?;
+    }
+    Ok(())
+}
+
 /// What the inline detector finds in a run that must end like the whole one.
 fn checked(
     what: &str,
+    detector: Detector,
     module: &Module,
     arguments: &[Datum],
     limits: Limits,
@@ -238,8 +294,8 @@ fn checked(
     let progress = AtomicU64::new(0);
     let program = compiled(module, arguments, limits, &progress);
     let mut output = Vec::new();
-    let (end, findings) = finishline_jit::check(program, Detector::EspBags, &mut output)
-        .expect("esp-bags has an inline form")
+    let (end, findings) = finishline_jit::check(program, detector, &mut output)
+        .expect("the detector has an inline form")
         .map_err(|e| e.to_string())?;
     same(what, "failure, checked", &trap(end), &whole.trap)?;
     same(what, "output, checked", &output, &whole.output)?;
@@ -259,6 +315,10 @@ pub(crate) fn agrees(module: &Module, arguments: &[Datum], limits: Limits) -> Re
     let fast = for_speed(module, Passes::NONE);
     verified(&fast)?;
     same_run("optimised", &fast, arguments, limits, &expected)?;
-    same_findings(module, arguments, limits, &expected)?;
+    if has_promises(module) {
+        same_findings_with_promises(module, arguments, limits, &expected)?;
+    } else {
+        same_findings(module, arguments, limits, &expected)?;
+    }
     Ok(true)
 }

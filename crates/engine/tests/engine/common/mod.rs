@@ -3,15 +3,20 @@
 
 pub(crate) mod comparison;
 
-use finishline_detect::LocationSet;
+use finishline_detect::any_order::AnyOrder;
 use finishline_detect::history::{Isolated, LastWriterOneReader};
+use finishline_detect::listed::Listed;
+use finishline_detect::named::Named;
 use finishline_detect::oracle::{Mode, Oracle, Recorded};
-use finishline_detect::order::{EspBags, SpBags};
+use finishline_detect::order::{Drdp, EspBags, Labelled, SpBags};
 use finishline_detect::serial::Serial;
 use finishline_detect::sited::Sited;
-use finishline_engine::depth_first::{self, End};
+use finishline_detect::{Failure, LocationSet, RacePairs};
+use finishline_engine::cooperative::Cooperative;
+use finishline_engine::depth_first::DepthFirst;
+use finishline_engine::run::{End, Program, run_for};
 use finishline_ir::listener::Listener;
-use finishline_ir::machine::Limits;
+use finishline_ir::machine::{Limits, Trap};
 use finishline_ir::{Construct, Module};
 use finishline_model::event::{Record, replay};
 use finishline_model::{AccessPoint, Location, Race};
@@ -26,27 +31,45 @@ pub(crate) fn compile(source: &str) -> Result<Module, String> {
     }
 }
 
-/// Runs a program depth-first; what it told.
+/// Runs a program as a check does; what it told.
 pub(crate) fn record(module: &Module, fuel: u64) -> Result<Vec<Record>, String> {
     let mut records: Vec<Record> = Vec::new();
     run(module, fuel, &mut records)?;
     Ok(records)
 }
 
-/// Runs a program depth-first.
-pub(crate) fn run(module: &Module, fuel: u64, listener: &mut impl Listener) -> Result<(), String> {
-    let program = depth_first::Program {
+/// Runs a program as a check does: depth-first, or task by task if it uses promises. Its failure,
+/// if it failed.
+pub(crate) fn run(
+    module: &Module,
+    fuel: u64,
+    listener: &mut impl Listener,
+) -> Result<Option<Trap>, String> {
+    let program = Program {
         module,
         arguments: &[],
         limits: Limits::default(),
     };
     let progress = AtomicU64::new(0);
     let output = &mut std::io::sink();
-    let outcome = depth_first::run_for(fuel, program, listener, output, &progress);
+    let outcome = if uses_promises(module) {
+        let mut schedule = Cooperative::default();
+        run_for(fuel, program, &mut schedule, listener, output, &progress)
+    } else {
+        let mut schedule = DepthFirst::default();
+        run_for(fuel, program, &mut schedule, listener, output, &progress)
+    };
     match outcome.result {
-        End::Finished | End::Trapped(_) => Ok(()),
+        End::Finished => Ok(None),
+        End::Trapped(trap) => Ok(Some(trap)),
         other => Err(format!("{other:?}")),
     }
+}
+
+pub(crate) fn uses_promises(module: &Module) -> bool {
+    [Construct::Promise, Construct::Future]
+        .iter()
+        .any(|construct| module.uses(*construct).is_some())
 }
 
 /// Detectors and the oracle, kept from program to program.
@@ -85,45 +108,90 @@ impl Judge {
         }
         let racing = self.oracle.racing_locations(Mode::Structure);
         let uses_isolated = module.uses(Construct::Isolated).is_some();
+        let isolated_conflict = self.oracle.isolated_blocks_conflict();
+        let real = self.in_any_order(records, uses_isolated, &racing)?;
+        let judged = Judged {
+            racing,
+            real,
+            isolated_conflict,
+        };
+        if !uses_promises(module) {
+            self.depth_first(module, records, &judged)?;
+        }
+        Ok(judged)
+    }
 
+    /// Compares the detectors that can judge any order of execution with the oracle. The locations
+    /// with a race that is not apparent.
+    fn in_any_order(
+        &self,
+        records: &[Record],
+        uses_isolated: bool,
+        racing: &BTreeSet<Location>,
+    ) -> Result<BTreeSet<Location>, String> {
+        let failed = |failure: Failure| failure.to_string();
+        let mut ours = AnyOrder::<Labelled>::new().map_err(failed)?;
+        replay(records, &mut ours);
+        let ours = ours.finish().map_err(failed)?;
+        same("finishline", &ours.racing, racing)?;
+        if ours.isolated_conflict != self.oracle.isolated_blocks_conflict() {
+            return Err("finishline denies that isolated blocks conflict, or not".to_owned());
+        }
+        if !uses_isolated {
+            let mut drdp = Listed::<Drdp>::new().map_err(failed)?;
+            replay(records, &mut drdp);
+            let drdp = drdp.finish().map_err(failed)?;
+            same("drdp", &drdp.racing, racing)?;
+        }
+        let mut named = Named::<Labelled>::new(&ours.racing, uses_isolated).map_err(failed)?;
+        replay(records, &mut named);
+        let real = self.named(&named.finish().map_err(failed)?, &ours.racing)?;
+        if real != self.oracle.racing_locations(Mode::Observed) {
+            return Err("finishline finds other races in the observed order".to_owned());
+        }
+        Ok(real)
+    }
+
+    /// Compares the detectors of depth-first runs with the oracle.
+    fn depth_first(
+        &mut self,
+        module: &Module,
+        records: &[Record],
+        judged: &Judged,
+    ) -> Result<(), String> {
+        let racing = &judged.racing;
+        let uses_isolated = module.uses(Construct::Isolated).is_some();
         self.isolated.clear();
         replay(records, &mut self.isolated);
         same(
             "esp-bags with isolated cells",
             self.isolated.racing(),
-            &racing,
+            racing,
         )?;
-        let isolated_conflict = self.oracle.isolated_blocks_conflict();
-        if self.isolated.isolated_conflict() != isolated_conflict {
+        let conflict = judged.isolated_conflict;
+        if self.isolated.isolated_conflict() != conflict {
             return Err(format!(
-                "esp-bags denies: isolated blocks conflict = {isolated_conflict}"
+                "esp-bags denies: isolated blocks conflict = {conflict}"
             ));
         }
         if !uses_isolated {
             self.plain.clear();
             replay(records, &mut self.plain);
-            same("esp-bags with plain cells", self.plain.racing(), &racing)?;
+            same("esp-bags with plain cells", self.plain.racing(), racing)?;
         }
         let cilk = |construct| matches!(construct, Construct::Spawn | Construct::Sync);
         if module.constructs.iter().all(|used| cilk(used.construct)) {
             self.sp_bags.clear();
             replay(records, &mut self.sp_bags);
-            same("sp-bags", self.sp_bags.racing(), &racing)?;
+            same("sp-bags", self.sp_bags.racing(), racing)?;
         }
-        let real = self.pairs(records, uses_isolated)?;
-        if real != self.oracle.racing_locations(Mode::Observed) {
+        if self.pairs(records, uses_isolated)? != judged.real {
             return Err("the observed order of isolated blocks gives other races".to_owned());
         }
-        Ok(Judged {
-            racing,
-            real,
-            isolated_conflict,
-        })
+        Ok(())
     }
 
-    /// The second pass: every pair it names must be unordered in the oracle's graph, in the mode it
-    /// claims, and every racing location must have one. The locations with a pair that is not
-    /// apparent.
+    /// The second pass of depth-first runs. The locations with a pair that is not apparent.
     fn pairs(&self, records: &[Record], isolated: bool) -> Result<BTreeSet<Location>, String> {
         let racing = self.isolated.racing();
         let pairs = if isolated {
@@ -136,6 +204,13 @@ impl Judge {
             replay(records, &mut sited);
             sited.finish().map_err(|e| e.to_string())?
         };
+        self.named(&pairs, racing)
+    }
+
+    /// Every pair that a second pass names must be unordered in the oracle's graph, in the mode it
+    /// claims, and every racing location must have one. The locations with a pair that is not
+    /// apparent.
+    fn named(&self, pairs: &RacePairs, racing: &LocationSet) -> Result<BTreeSet<Location>, String> {
         let mut covered: BTreeSet<Location> = BTreeSet::new();
         let mut real: BTreeSet<Location> = BTreeSet::new();
         for pair in pairs.as_slice() {

@@ -1,0 +1,95 @@
+//! The run of a program with promises on one worker.
+//!
+//! It is depth-first as far as that goes: a new task runs before its creator goes on. A task that
+//! gets an empty promise waits, and the task on top of the stack of ready tasks goes on, most often
+//! its creator. A `set` makes the tasks ready that wait for the promise. They run at once, in the
+//! order in which they came to wait, and then the task that set it. The task that a finish waits
+//! for last makes the owner of the finish ready, if that has come to its end.
+//!
+//! A `set` inside an isolated block resumes nobody before the end of the block. So no task ever
+//! finds another one inside an isolated block.
+//!
+//! If no task is ready, each one waits for another: a deadlock.
+
+use crate::run::Schedule;
+use finishline_ir::machine::{Machine, Progress, Status};
+use finishline_model::{FinishId, Location, TaskId};
+use std::collections::HashMap;
+
+#[derive(Default)]
+pub struct Cooperative {
+    /// The tasks that can go on, the next one last.
+    ready: Vec<TaskId>,
+    /// By promise: the tasks that wait for it, in the order in which they came.
+    getting: HashMap<Location, Vec<TaskId>>,
+    /// By finish: its owner, which waits for the tasks in it.
+    joining: HashMap<FinishId, TaskId>,
+    /// Tasks whose promise was set by the isolated block under way.
+    woken: Vec<TaskId>,
+}
+
+impl Cooperative {
+    /// Notes what the task waits for.
+    fn wait(&mut self, task: TaskId, machine: &Machine<'_>) {
+        match machine.status(task) {
+            Status::WaitingForPromise(promise) => {
+                self.getting.entry(promise).or_default().push(task);
+            }
+            Status::WaitingForFinish(finish) => {
+                self.joining.insert(finish, task);
+            }
+            status @ (Status::Runnable | Status::WaitingForIsolation | Status::Done) => {
+                unreachable!("a task that waits is {status:?}")
+            }
+        }
+    }
+
+    /// Lets the tasks that wait for a promise go on before `setter`.
+    fn resume(&mut self, mut waiters: Vec<TaskId>, setter: TaskId) -> Option<TaskId> {
+        self.ready.push(setter);
+        waiters.reverse();
+        self.ready.append(&mut waiters);
+        self.ready.pop()
+    }
+}
+
+impl Schedule for Cooperative {
+    #[inline]
+    fn next(
+        &mut self,
+        current: TaskId,
+        progress: Progress,
+        machine: &Machine<'_>,
+    ) -> Option<TaskId> {
+        match progress {
+            Progress::Continue if self.woken.is_empty() => Some(current),
+            Progress::Continue if machine.isolated() == Some(current) => Some(current),
+            Progress::Continue => {
+                let woken = std::mem::take(&mut self.woken);
+                self.resume(woken, current)
+            }
+            Progress::Created(task) => {
+                self.ready.push(current);
+                Some(task)
+            }
+            Progress::Set(promise) => {
+                let Some(mut waiters) = self.getting.remove(&promise) else {
+                    return Some(current);
+                };
+                if machine.isolated() == Some(current) {
+                    self.woken.append(&mut waiters);
+                    return Some(current);
+                }
+                self.resume(waiters, current)
+            }
+            Progress::Blocked => {
+                self.wait(current, machine);
+                self.ready.pop()
+            }
+            Progress::Ended => {
+                let owner = machine.emptied().and_then(|it| self.joining.remove(&it));
+                owner.or_else(|| self.ready.pop())
+            }
+        }
+    }
+}
