@@ -36,7 +36,6 @@ impl Code<'_, '_> {
 
     pub(super) fn get_promise(&mut self, promise: Value, ty: Type, site: SiteId) -> clif::Value {
         self.non_null(promise, site);
-        self.add_accesses();
         let promise = self.get(promise);
         let flags = self.regions.field(Type::Int);
         let mark = self.builder.ins().load(I64, flags, promise, PROMISE_MARK);

@@ -380,6 +380,15 @@ mod tests {
     }
 
     #[test]
+    fn a_new_strand_has_room_for_its_first_frame() {
+        let mut strands = strands(1 << 20);
+        let id = strands.take(task(), SITE, 50_000).expect("a stack");
+        assert!(strands[id].room >= 50_000);
+        assert!(strands.take(task(), SITE, 1 << 20).is_none());
+        assert_eq!(strands.take(task(), SITE, 100).map(|id| id.0), Some(2));
+    }
+
+    #[test]
     fn the_room_grows_until_the_stack_is_full() {
         let mut strands = strands(64 << 20);
         let id = taken(&mut strands);
