@@ -44,7 +44,9 @@
 //! chain in which one entry matters is searched in logarithmic time.
 //!
 //! If all tasks created so far have been joined, everything so far precedes whatever follows. Then
-//! nothing is learnt from before, and smaller stamps need no look-up.
+//! nothing is learnt from before, and smaller stamps need no look-up. The steps after the finishes
+//! that are open by then are among these: when such a finish ends, all tasks have been joined once
+//! more.
 
 use super::two_lists::{Element, FRONT, List, MOST_ELEMENTS as MOST_STEPS, Side, TwoLists};
 use super::{ESCAPING, NOBODY, Order, RELEASES, SUSPENDED, Stamp};
@@ -259,6 +261,9 @@ impl Labelled {
             Some(creator) => {
                 if creator.innermost.unwrap_or(creator.finish) != finish {
                     return Err(Failure::Unsupported(ESCAPING));
+                }
+                if self.unjoined == 0 {
+                    self.floor = self.lists.len() as Element;
                 }
                 let (child, rest) = (self.new_step()?, self.new_step()?);
                 let at = creator.step;
