@@ -494,6 +494,17 @@ impl Labelled {
         reach
     }
 
+    /// Numbers a search. If the numbers are used up, no entry may keep one.
+    fn begin_search(&mut self) {
+        if self.searches == u32::MAX {
+            for entry in self.entries.iter_mut() {
+                entry[PASSED] = 0;
+            }
+            self.searches = 0;
+        }
+        self.searches += 1;
+    }
+
     /// Whether a step precedes one of the sets that can be reached from something learnt.
     fn is_learnt(&mut self, earlier: Element, learnt: Learnt) -> bool {
         if learnt == NOTHING {
@@ -501,7 +512,7 @@ impl Labelled {
         }
         let oldest = self.sets_before[earlier as usize];
         let [first, second] = self.lists.labels(earlier);
-        self.searches += 1;
+        self.begin_search();
         self.queue.clear();
         self.queue.push(learnt);
         let mut next = 0;
@@ -691,5 +702,56 @@ impl Order for Labelled {
             + self.objects.capacity() * size_of::<(Object, Learnt)>()
             + self.live.capacity() * size_of::<(TaskId, LiveTask)>()
             + self.finishes.capacity() * size_of::<(FinishId, OpenFinish)>()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use finishline_model::{SiteId, TaskKind};
+
+    const SITE: SiteId = SiteId(0);
+
+    fn begin(task: u32) -> Event {
+        Event::TaskBegin {
+            task: TaskId(task),
+            parent: task.checked_sub(1).map(|_| TaskId::MAIN),
+            kind: TaskKind::Async,
+            finish: FinishId::ROOT,
+            site: SITE,
+        }
+    }
+
+    /// After four billion searches the first number is given out again.
+    #[test]
+    fn numbers_of_searches_are_used_again() {
+        let mut order = Labelled::new().unwrap();
+        let (main, setter) = (TaskId::MAIN, TaskId(1));
+        let promise = Location(0);
+        for event in [begin(0), begin(1)] {
+            order.event(&event).unwrap();
+        }
+        let earlier = order.stamp(order.strand(setter));
+        let site = SITE;
+        for event in [
+            Event::PromiseSet {
+                task: setter,
+                promise,
+                site,
+            },
+            Event::PromiseGet {
+                task: main,
+                promise,
+                site,
+            },
+        ] {
+            order.event(&event).unwrap();
+        }
+        let learnt = order.strand(main).learnt;
+        assert!(order.is_learnt(earlier, learnt), "the first search");
+        assert_eq!(order.searches, 1);
+        order.searches = u32::MAX;
+        assert!(order.is_learnt(earlier, learnt), "the next first search");
+        assert_eq!(order.searches, 1);
     }
 }
