@@ -158,7 +158,7 @@ impl ReasonKind {
                 "what this `begin_finish` or `end_finish` is paired with is not seen in the text"
             }
             ReasonKind::Aliasing => "these references may be to one object or to several",
-            ReasonKind::Promises => "what a promise or a future orders is not known",
+            ReasonKind::Promises => "what a promise or a future orders, or its value, is not known",
             ReasonKind::Timeout => "the time allowed for this kernel was over",
             ReasonKind::TooLarge => {
                 "with all calls unfolded there are too many accesses, or they are too deep"

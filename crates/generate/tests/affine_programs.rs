@@ -1,7 +1,7 @@
 //! Random affine programs without a front end. A seed names one program, and each construct that a
 //! prover must understand occurs. The tests of the prover run the programs.
 
-use finishline_generate::affine::{Settings, program};
+use finishline_generate::affine::{Settings, pipeline, program};
 use finishline_generate::render;
 use finishline_generate::shape::{Expression, Literal, Range, ScopeKind, Statement};
 use std::collections::HashSet;
@@ -21,6 +21,27 @@ fn a_seed_names_one_program() {
         for seed in 0..300 {
             assert!(texts.contains(&render(&program(seed, &settings))));
         }
+    }
+}
+
+#[test]
+fn a_seed_names_one_pipeline() {
+    let texts: Vec<String> = (0..300).map(|seed| render(&pipeline(seed))).collect();
+    for (seed, text) in texts.iter().enumerate() {
+        assert_eq!(*text, render(&pipeline(seed as u64)));
+    }
+    let different: HashSet<&String> = texts.iter().collect();
+    assert!(different.len() > 250, "{} are different", different.len());
+    // Tasks of points and of rows, waits by names and under conditions, promises that are replaced.
+    for word in [
+        "forall",
+        "for j in 0..n",
+        "let p1 = done",
+        "done[i + 3] = ",
+        "isolated",
+    ] {
+        let count = texts.iter().filter(|text| text.contains(word)).count();
+        assert!(count > 3, "{word} is in {count} programs");
     }
 }
 

@@ -178,11 +178,8 @@ pub(crate) fn answer(program: &Program, options: &Options) -> Answer {
             }
         }
         Err(stop) => {
-            let place = match stop {
-                Stop::Promises(site) => place(program, site),
-                Stop::OutOfTime | Stop::Failed(_) => place(program, main.site),
-            };
-            proof.kernels = vec![unknown_kernel("program", reason_of(&stop, place))];
+            let reason = reason_of(&stop, place(program, main.site));
+            proof.kernels = vec![unknown_kernel("program", reason)];
         }
     }
     proof.time = start.elapsed();
@@ -354,7 +351,7 @@ impl Judge<'_> {
             construct,
             place: words.place(site),
             verdict: Verdict::Proved,
-            reasons: gaps.iter().map(|gap| words.reason(gap)).collect(),
+            reasons: words.reasons(&gaps),
             accesses: accesses.len(),
             pairs: 0,
             time: start.elapsed(),
@@ -523,7 +520,6 @@ fn of_inputs(set: &Set) -> Result<Set> {
 fn reason_of(stop: &Stop, place: Place) -> Reason {
     let (kind, concerns) = match stop {
         Stop::OutOfTime => (ReasonKind::Timeout, String::new()),
-        Stop::Promises(_) => (ReasonKind::Promises, String::new()),
         Stop::Failed(message) => (ReasonKind::Timeout, message.clone()),
     };
     Reason {

@@ -30,6 +30,10 @@ pub(crate) struct Facts {
     pub(crate) allocations: Vec<Allocation>,
     pub(crate) references: Vec<Reference>,
     pub(crate) barriers: Vec<Barrier>,
+    /// Those that surely wait.
+    pub(crate) gets: Vec<PromiseUse>,
+    /// All that may happen.
+    pub(crate) sets: Vec<PromiseUse>,
     pub(crate) finishes: Vec<FinishFacts>,
     /// What could not be unfolded or taken apart at all.
     pub(crate) gaps: Vec<Gap>,
@@ -96,6 +100,12 @@ pub(crate) enum Touched {
         ty: Type,
         indices: Vec<Affine>,
     },
+    /// The value of a promise, which a `set` writes. Nothing counts as a read of it: a `get` waits.
+    Promise {
+        promise: ReferenceIndex,
+        /// Of the promise.
+        ty: Type,
+    },
 }
 
 #[derive(Clone)]
@@ -146,6 +156,15 @@ pub(crate) struct Barrier {
     /// The number of steps of the path that lead to the scope.
     pub(crate) scope: usize,
     pub(crate) domain: Set,
+}
+
+/// A `get` or a `set` of a promise, or the end of a future's task.
+pub(crate) struct PromiseUse {
+    pub(crate) path: Path,
+    pub(crate) domain: Set,
+    pub(crate) promise: ReferenceIndex,
+    /// Of the promise.
+    pub(crate) ty: Type,
 }
 
 pub(crate) struct FinishFacts {

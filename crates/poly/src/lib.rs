@@ -7,7 +7,8 @@
 //!
 //! - [`walk`]: a symbolic run of main with all calls unfolded; what is not affine becomes an
 //!   unknown with its reason.
-//! - [`order`]: what happens before what, from paths (Algorithm H).
+//! - [`order`]: what happens before what, from paths (Algorithm H); [`promises`]: what promises
+//!   order besides.
 //! - [`objects`]: which locations an access touches; aliasing is decided here.
 //! - [`sources`]: which writes a read can see (array dataflow analysis, by instance).
 //! - [`races`]: the pairs of instances that conflict in parallel; [`remarks`]: what the sources
@@ -37,6 +38,7 @@ mod kernels;
 mod objects;
 mod order;
 mod points;
+mod promises;
 mod races;
 mod range;
 mod reach;
@@ -52,6 +54,7 @@ pub use answer::{Answer, Harmless};
 use finishline_fin::hir::Program;
 pub use instances::{Families, Instance, Instances, Remarks, Seen, families};
 pub use relation::{Relation, relation};
+use std::sync::Mutex;
 use std::thread;
 use std::time::Duration;
 
@@ -83,8 +86,10 @@ pub enum Budget {
     Operations(u64),
 }
 
-/// Calls are unfolded recursively, a hundred deep, with 200 nested statements each.
-const STACK: usize = 1 << 30;
+/// Calls are unfolded recursively, a hundred deep, with 200 nested statements each. The first size
+/// is enough for that. The others are for processes with little address space, in which a program
+/// that is nested so deep may run out of stack.
+const STACKS: [usize; 3] = [1 << 30, 1 << 28, 1 << 26];
 
 /// Proves what can be proved about a program.
 pub fn prove(program: &Program, options: &Options) -> Answer {
@@ -92,15 +97,21 @@ pub fn prove(program: &Program, options: &Options) -> Answer {
 }
 
 fn on_a_large_stack<T: Send>(run: impl FnOnce() -> T + Send) -> T {
+    let run = Mutex::new(Some(run));
+    let take = || run.lock().ok().and_then(|mut run| run.take());
     thread::scope(|scope| {
-        let prover = thread::Builder::new()
-            .name("prover".to_string())
-            .stack_size(STACK)
-            .spawn_scoped(scope, run);
-        let prover = prover.expect("there is room for a thread");
-        match prover.join() {
-            Ok(result) => result,
-            Err(panic) => std::panic::resume_unwind(panic),
-        }
+        let mut provers = STACKS.iter().filter_map(|size| {
+            let prover = thread::Builder::new()
+                .name("prover".to_string())
+                .stack_size(*size);
+            let run = || take().map(|run| run());
+            prover.spawn_scoped(scope, run).ok()
+        });
+        let result = match provers.next().map(|prover| prover.join()) {
+            Some(Ok(result)) => result,
+            Some(Err(panic)) => std::panic::resume_unwind(panic),
+            None => take().map(|run| run()),
+        };
+        result.expect("it is taken once")
     })
 }

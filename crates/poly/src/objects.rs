@@ -10,6 +10,7 @@ use crate::facts::{
     AccessIndex, AllocationIndex, Definition, Facts, Reference, ReferenceIndex, Stored, Touched,
 };
 use crate::order::Order;
+use crate::promises::{Exchange, Missed};
 use crate::range::Excluded;
 use crate::sets::{Isl, Result, Set};
 use crate::sources::Sources;
@@ -27,6 +28,8 @@ pub(crate) enum Slot {
     Global(GlobalId),
     Field(AllocationIndex, u32),
     Elements(AllocationIndex),
+    /// The values of its promises.
+    Promise(AllocationIndex),
     /// Objects from code that was not unfolded, by type and field.
     Foreign(String, Option<u32>),
 }
@@ -50,7 +53,7 @@ pub(crate) struct Refined {
 /// What a reference may refer to.
 pub(crate) struct Held {
     /// Instances and coordinates of objects. Constants keep their symbols.
-    objects: Vec<(AllocationIndex, Set)>,
+    pub(crate) objects: Vec<(AllocationIndex, Set)>,
     /// Why it may be something else, or only one of these.
     vague: Option<(ReasonKind, SiteId)>,
 }
@@ -75,6 +78,9 @@ pub(crate) struct Objects<'f> {
     definitions: RefCell<Vec<State<Option<Set>>>>,
     constants: RefCell<Vec<State<bool>>>,
     pub(crate) sources: RefCell<Vec<State<Sources>>>,
+    pub(crate) missed: RefCell<Vec<State<Missed>>>,
+    /// One, for the whole program.
+    pub(crate) exchanges: RefCell<Vec<State<Exchange>>>,
     /// Inputs of which nothing is claimed, because integers wrap around there.
     pub(crate) excluded: RefCell<Excluded>,
 }
@@ -105,6 +111,8 @@ impl<'f> Objects<'f> {
             definitions: unasked(facts.values.len()),
             constants: unasked(facts.values.len()),
             sources: unasked(facts.accesses.len()),
+            missed: unasked(facts.accesses.len()),
+            exchanges: unasked(1),
             excluded: RefCell::new(facts.excluded.clone()),
         }
     }
@@ -192,6 +200,20 @@ impl<'f> Objects<'f> {
                 let vague = vague(&held);
                 Ok(Targets { list, vague })
             }
+            Touched::Promise { promise, ty } => {
+                let held = held(*promise, ty)?;
+                let mut list = Vec::new();
+                for (allocation, set) in &held.objects {
+                    let set = access.domain.intersect(&as_location(set)?)?;
+                    list.push(target(Slot::Promise(*allocation), set));
+                }
+                if self.is_foreign(&held) {
+                    let slot = Slot::Foreign(format!("{ty:?}"), None);
+                    list.push(target(slot, access.domain.clone()));
+                }
+                let vague = vague(&held);
+                Ok(Targets { list, vague })
+            }
         }
     }
 
@@ -201,7 +223,7 @@ impl<'f> Objects<'f> {
     }
 
     /// What a reference may refer to, if it is of this type.
-    fn held(&self, reference: ReferenceIndex, ty: &Type) -> Result<Rc<Held>> {
+    pub(crate) fn held(&self, reference: ReferenceIndex, ty: &Type) -> Result<Rc<Held>> {
         worked_out(
             &self.held,
             reference,
@@ -356,7 +378,9 @@ impl<'f> Objects<'f> {
                 }
                 let initial = match self.facts.accesses[*access].place {
                     Touched::Global(global) => self.program.globals[global.index()].initial,
-                    Touched::Field { .. } | Touched::Element { .. } => Const::Int(0),
+                    Touched::Field { .. } | Touched::Element { .. } | Touched::Promise { .. } => {
+                        Const::Int(0)
+                    }
                 };
                 let Const::Int(initial) = initial else {
                     return Ok(None);

@@ -110,6 +110,10 @@ impl<'f> Objects<'f> {
         if set.is_empty()? {
             return Ok(None);
         }
+        set = self.without_order_by_promises((first, second), &naming, set)?;
+        if set.is_empty()? {
+            return Ok(None);
+        }
         let sized = &self.facts.accesses[second].sized;
         let sized = sized.rename(naming.clone())?;
         let sized = self.facts.accesses[first].sized.intersect(&sized)?;

@@ -4,7 +4,7 @@
 //! Where something is unknown, the sources of a read are a superset. So a write that is no source
 //! is dead, whatever the unknown values are.
 
-use crate::facts::{AccessIndex, Stored};
+use crate::facts::{AccessIndex, Stored, Touched};
 use crate::objects::Objects;
 use crate::races::Finding;
 use crate::sets::{Result, Set};
@@ -34,9 +34,11 @@ impl Objects<'_> {
         })
     }
 
-    /// The instances of a write that no read sees. None if not all reads are known.
+    /// The instances of a write that no read sees. None if not all reads are known, or
+    /// if it sets a promise.
     fn dead(&self, write: AccessIndex) -> Result<Option<Set>> {
-        if self.facts.has_foreign() {
+        let is_set = matches!(self.facts.accesses[write].place, Touched::Promise { .. });
+        if is_set || self.facts.has_foreign() {
             return Ok(None);
         }
         let mut dead = self.instances(write)?;
@@ -79,6 +81,10 @@ impl Objects<'_> {
             &self.facts.accesses[finding.second],
         );
         if first.kind == AccessKind::Read || second.kind == AccessKind::Read {
+            return Ok(None);
+        }
+        // The second `set` of a promise fails.
+        if matches!(first.place, Touched::Promise { .. }) {
             return Ok(None);
         }
         let same = match (&first.stored, &second.stored) {

@@ -45,6 +45,18 @@ impl Words<'_> {
         }
     }
 
+    /// The same of several. A function that was unfolded often has a reason once.
+    pub(crate) fn reasons(&self, gaps: &[&Gap]) -> Vec<Reason> {
+        let mut reasons = Vec::new();
+        for gap in gaps {
+            let reason = self.reason(gap);
+            if !reasons.contains(&reason) {
+                reasons.push(reason);
+            }
+        }
+        reasons
+    }
+
     /// The inputs that an answer is about.
     pub(crate) fn ranges(&self, ranges: &[Range]) -> Vec<ParameterRange> {
         let named = ranges.iter().map(|range| ParameterRange {
@@ -292,7 +304,9 @@ impl Words<'_> {
         let facts = self.objects.facts;
         let count = match slot {
             Slot::Global(_) | Slot::Foreign(..) => 0,
-            Slot::Field(allocation, _) => facts.allocations[*allocation].loops.len(),
+            Slot::Field(allocation, _) | Slot::Promise(allocation) => {
+                facts.allocations[*allocation].loops.len()
+            }
             Slot::Elements(allocation) => {
                 let allocation = &facts.allocations[*allocation];
                 allocation.loops.len() + allocation.sizes.len()
@@ -337,6 +351,7 @@ impl Words<'_> {
                     indices: indices.to_vec(),
                 }
             }
+            Slot::Promise(allocation) => Location::Promise(object(*allocation, coordinates)),
             Slot::Foreign(..) => Location::Unnamed("an object made elsewhere".to_owned()),
         }
     }

@@ -20,15 +20,19 @@
 //! | `statement` | statements |
 //! | `loops` | loops |
 //! | `wild` | integers and loops that wrap around, tasks that stop |
+//! | `pipelines` | tasks that wait for their neighbours by promises: programs of their own |
 
 mod expression;
 mod loops;
+mod pipelines;
 mod statement;
 mod wild;
 
 use crate::rng::Rng;
 use crate::shape::{Expression, Function, Global, Literal, Name, Program, Statement, Struct, Type};
 use std::ops::RangeInclusive;
+
+pub use pipelines::pipeline;
 
 /// The arguments of main for which nothing fails.
 pub const ARGUMENTS: RangeInclusive<i64> = -1..=8;

@@ -27,7 +27,7 @@ macro_rules! handles {
     )* };
 }
 
-handles! { Set PwAff Val Id BasicSet BasicSetList Mat }
+handles! { Set SetList PwAff Val Id BasicSet BasicSetList Mat }
 
 pub(super) fn checked<T: Handle>(
     context: &isl::Context,

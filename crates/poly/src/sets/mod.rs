@@ -16,7 +16,6 @@ pub(crate) use affine::Affine;
 pub(crate) use set::{Linear, Set, System};
 
 use crate::symbols::Symbol;
-use finishline_model::SiteId;
 use handle::{Handle, checked};
 use isl_rs as isl;
 use std::sync::mpsc::{self, RecvTimeoutError, Sender};
@@ -27,8 +26,6 @@ use std::time::Duration;
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Stop {
     OutOfTime,
-    /// The program uses a promise or a future here.
-    Promises(SiteId),
     /// isl refused: a mistake of ours, which must not become a wrong answer.
     Failed(String),
 }

@@ -39,6 +39,14 @@ impl Set {
         self.done(self.take()?.gist(context.take()?)).map(Set)
     }
 
+    /// What a growing set may grow to: all that satisfies those conditions of this set that still
+    /// hold for a larger one.
+    pub(crate) fn widened(&self, larger: &Set) -> Result<Set> {
+        let own = self.done(isl::SetList::from_set(self.take()?))?;
+        let hull = self.done(larger.take()?.unshifted_simple_hull_from_set_list(own))?;
+        self.done(hull.to_set()).map(Set)
+    }
+
     pub(crate) fn is_empty(&self) -> Result<bool> {
         self.told(self.0.is_empty())
     }

@@ -2,7 +2,7 @@
 
 use super::{Value, Walker};
 use crate::facts::{Allocation, Definition, Reference, Stored, Touched};
-use crate::sets::{Affine, Result, Set, Stop};
+use crate::sets::{Affine, Result, Set};
 use finishline_answer::proof::ReasonKind;
 use finishline_fin::hir::{Expression, ExpressionKind, PlaceKind, SharedPlace, StructId, Type};
 use finishline_ir::{BinaryOp, CompareOp, Const, MathFunction, UnaryOp};
@@ -16,9 +16,11 @@ impl Walker<'_> {
         let site = expression.site;
         match &expression.kind {
             ExpressionKind::Const(constant) => self.constant(*constant),
-            ExpressionKind::NewPromise { .. }
-            | ExpressionKind::Get(_)
-            | ExpressionKind::Future(_) => Err(Stop::Promises(site)),
+            ExpressionKind::NewPromise { allocation } => {
+                Ok(self.allocate(*allocation, expression.ty.clone(), Vec::new()))
+            }
+            ExpressionKind::Get(promise) => self.get(promise, &expression.ty, site),
+            ExpressionKind::Future(future) => self.future(future, &expression.ty),
             ExpressionKind::Local(local) => Ok(self.local(*local)),
             ExpressionKind::Load { place, access } => {
                 let touched = self.place(place)?;
@@ -141,7 +143,7 @@ impl Walker<'_> {
         })
     }
 
-    fn allocate(&mut self, id: AllocationId, ty: Type, sizes: Vec<Affine>) -> Value {
+    pub(super) fn allocate(&mut self, id: AllocationId, ty: Type, sizes: Vec<Affine>) -> Value {
         self.facts.allocations.push(Allocation {
             id,
             loops: self.loops.clone(),

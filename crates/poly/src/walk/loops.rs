@@ -520,7 +520,7 @@ impl Walker<'_> {
         let going_on = if self.is_known(&ends)? {
             self.before_the_end(symbol, &ends, descending)?
         } else {
-            self.doubt_barriers(made.barriers, site);
+            self.doubt_barriers(made, site);
             let reached = self.unknown(ReasonKind::Unbounded, site)?;
             self.isl.constant(1)?.at_most(&reached)?
         };

@@ -16,6 +16,7 @@ mod expressions;
 mod induction;
 mod loops;
 mod nesting;
+mod promises;
 mod references;
 mod statements;
 mod wrapping;
@@ -80,6 +81,8 @@ struct Jumps {
 struct Made {
     accesses: usize,
     barriers: usize,
+    gets: usize,
+    sets: usize,
     /// Groups of tasks of the innermost finish that never end.
     endless: usize,
 }
@@ -390,6 +393,10 @@ impl Walker<'_> {
         for barrier in &mut self.facts.barriers[since.barriers..] {
             barrier.domain = barrier.domain.intersect(condition)?;
         }
+        let gets = self.facts.gets[since.gets..].iter_mut();
+        for used in gets.chain(&mut self.facts.sets[since.sets..]) {
+            used.domain = used.domain.intersect(condition)?;
+        }
         self.narrow_endless(since.endless, condition)
     }
 
@@ -397,6 +404,8 @@ impl Walker<'_> {
         Made {
             accesses: self.facts.accesses.len(),
             barriers: self.facts.barriers.len(),
+            gets: self.facts.gets.len(),
+            sets: self.facts.sets.len(),
             endless: self.endless_so_far(),
         }
     }
@@ -418,9 +427,10 @@ impl Walker<'_> {
         self.wait(scope)
     }
 
-    /// Notes that those since then may not be reached after all.
-    fn doubt_barriers(&mut self, since: usize, site: SiteId) {
-        for barrier in self.facts.barriers.split_off(since) {
+    /// Notes that those since then may not be reached after all. Of a `get` that is noted already.
+    fn doubt_barriers(&mut self, since: Made, site: SiteId) {
+        self.facts.gets.truncate(since.gets);
+        for barrier in self.facts.barriers.split_off(since.barriers) {
             self.facts.gaps.push(Gap {
                 path: barrier.path,
                 reason: ReasonKind::DataDependent,

@@ -2,7 +2,7 @@
 
 use super::{Value, Walker};
 use crate::order::Step;
-use crate::sets::{Result, Set, Stop};
+use crate::sets::{Result, Set};
 use finishline_answer::proof::ReasonKind;
 use finishline_fin::assigned::assigned;
 use finishline_fin::hir::{Argument, Block, Expression, LocalId, Statement, Task};
@@ -30,7 +30,12 @@ impl Walker<'_> {
     fn statement(&mut self, statement: &Statement) -> Result<()> {
         match statement {
             Statement::Block(block) => self.block(block),
-            Statement::Set { site, .. } => Err(Stop::Promises(*site)),
+            Statement::Set {
+                promise,
+                value,
+                access,
+                ..
+            } => self.set(promise, value, *access),
             Statement::SetLocal { local, value } => {
                 let value = self.expression(value)?;
                 let frame = self.frames.last().expect("main is being unfolded");

@@ -9,13 +9,14 @@
 //! `FINISHLINE_SEEDS=n` runs n programs, `FINISHLINE_SEED=s` starts at seed s. A program on which
 //! something disagrees is shrunk and printed.
 
+use crate::checked::run_for;
 use finishline_answer::Verdict;
 use finishline_answer::claim::Confirmation;
 use finishline_answer::proof::ReasonKind;
 use finishline_detect::oracle::Oracle;
 use finishline_engine::confirm::confirm;
-use finishline_engine::depth_first::{self, End};
 use finishline_engine::interleavings::{self, Granularity};
+use finishline_engine::run::{self, End};
 use finishline_generate::campaign::{in_parallel, setting};
 use finishline_generate::small::{Small, Vocabulary};
 use finishline_generate::{Program, Settings, program, render, shrink};
@@ -41,14 +42,13 @@ const OPTIONS: Options = Options {
 
 /// The accesses that race in a run. None if that is too much to find out.
 fn racing(module: &Module) -> Option<BTreeSet<AccessId>> {
-    let program = depth_first::Program {
+    let program = run::Program {
         module,
         arguments: &[],
         limits: Limits::default(),
     };
     let mut records: Vec<Record> = Vec::new();
-    let output = &mut std::io::sink();
-    let outcome = depth_first::run_for(FUEL, program, &mut records, output, &AtomicU64::new(0));
+    let outcome = run_for(FUEL, program, &mut records);
     let mut oracle = Oracle::new(STEPS);
     replay(&records, &mut oracle);
     let told = !oracle.gave_up() && !matches!(outcome.result, End::OutOfFuel);
@@ -91,11 +91,21 @@ fn judge(tree: &Program) -> Result<Option<Verdict>, String> {
 
 #[test]
 fn what_is_said_of_any_program_is_so() {
+    campaign(Settings::of_seed);
+}
+
+#[test]
+fn what_is_said_of_programs_with_promises_is_so() {
+    campaign(Settings::promises);
+}
+
+/// Judges random programs, of which some are proved and some race.
+fn campaign(settings: fn(u64) -> Settings) {
     let first = setting("FINISHLINE_SEED", FIRST_SEED);
     let count = setting("FINISHLINE_SEEDS", PROGRAMS);
     let [proved, racy, unknown] = [const { AtomicU64::new(0) }; 3];
     in_parallel(first..first + count, |seed| {
-        let program = program(seed, &Settings::of_seed(seed));
+        let program = program(seed, &settings(seed));
         let counter = match judge(&program) {
             Ok(Some(Verdict::Proved)) => &proved,
             Ok(Some(Verdict::Race)) => &racy,
@@ -117,6 +127,47 @@ fn what_is_said_of_any_program_is_so() {
     if count >= 1000 {
         assert!(proved.min(racy).min(unknown) > count / 50);
     }
+}
+
+/// A proof holds in every schedule, also in those that take another way than the run of a check.
+#[test]
+fn proofs_of_small_programs_with_promises_hold_in_every_schedule() {
+    const STRIDE: u64 = 5;
+    let [racy, proved, unknown] = [const { AtomicU64::new(0) }; 3];
+    for (statements, stride) in [(2, 1), (3, 1), (4, 1), (5, STRIDE)] {
+        let all = Small::over(Vocabulary::Promises, statements);
+        in_parallel(0..all.count() / stride, |number| {
+            let text = render(&all.program(number * stride));
+            let compiled = finishline_fin::compile("small.fin", text.as_bytes());
+            let Ok(compiled) = compiled else {
+                panic!("{text}");
+            };
+            let mut answer = prove(&compiled.hir, &OPTIONS).proof;
+            confirm(&mut answer, &compiled.module);
+            let counter = match answer.verdict {
+                Verdict::Race => &racy,
+                Verdict::Proved => &proved,
+                _ => {
+                    unknown.fetch_add(1, Ordering::Relaxed);
+                    return;
+                }
+            };
+            let every = interleavings::explore(
+                &compiled.module,
+                &[],
+                Limits::default(),
+                Granularity::Visible,
+                interleavings::Budget::default(),
+            );
+            assert!(!every.gave_up, "{text}");
+            let races = !every.conflicts.is_empty();
+            assert_eq!(races, answer.verdict == Verdict::Race, "{text}");
+            counter.fetch_add(1, Ordering::Relaxed);
+        });
+    }
+    let [racy, proved, unknown] = [racy, proved, unknown].map(AtomicU64::into_inner);
+    println!("{racy} race, {proved} proved, {unknown} unknown");
+    assert!(racy > 100 && proved > 1000, "too few");
 }
 
 /// Isolated blocks may keep accesses apart in every order. By structure alone they would race.

@@ -9,12 +9,13 @@
 //! starts at seed s. A disagreement is printed at once, with the command that repeats it. Then the
 //! program is shrunk.
 
+use crate::checked::run_for;
 use finishline_answer::Verdict;
 use finishline_detect::oracle::{Mode, Oracle};
 use finishline_engine::check::{choose, first_pass};
-use finishline_engine::depth_first::{self, End};
 use finishline_engine::executor::{Executor, Forms};
 use finishline_engine::question::Question;
+use finishline_engine::run::{self, End};
 use finishline_generate::campaign::{in_parallel, setting};
 use finishline_generate::extremes::argument;
 use finishline_generate::rng::Rng;
@@ -55,6 +56,8 @@ struct Case {
 /// What came of the inputs of a program.
 #[derive(Default)]
 struct Tally {
+    /// Programs that are proved.
+    proved: u64,
     compared: u64,
     racy: u64,
     /// Inputs for which a proof spared a check.
@@ -88,7 +91,10 @@ fn judge(case: &Case) -> Result<Tally, Disagreement> {
         return disagree("refused", "another number of arguments".to_string());
     }
     let answer = prove(&compiled.hir, &OPTIONS);
-    let mut tally = Tally::default();
+    let mut tally = Tally {
+        proved: u64::from(answer.proof.verdict == Verdict::Proved),
+        ..Tally::default()
+    };
     for input in &case.inputs {
         judge_input(&compiled, &answer, input, &mut tally)?;
     }
@@ -107,16 +113,14 @@ fn judge_input(
         memory: MEMORY,
         ..Limits::default()
     };
-    let program = depth_first::Program {
+    let program = run::Program {
         module,
         arguments: &arguments,
         limits,
     };
     let mut oracle = Oracle::new(ORACLE_STEPS);
     let listener = &mut EventsAlone(&mut oracle);
-    let output = &mut std::io::sink();
-    let progress = AtomicU64::new(0);
-    let outcome = depth_first::run_for(FUEL, program, listener, output, &progress);
+    let outcome = run_for(FUEL, program, listener);
     if matches!(outcome.result, End::OutOfFuel) || oracle.gave_up() {
         tally.left_out += 1;
         return Ok(());
@@ -149,14 +153,15 @@ fn judge_input(
         max_races: usize::MAX,
         suppressions: None,
         watch: None,
-        progress,
+        progress: AtomicU64::new(0),
     };
+    let output = &mut std::io::sink();
     let (ended, findings) = match first_pass(&question, choose(module), output) {
         Ok((ended, Ok(findings))) => (ended, findings),
         Ok((_, Err(failure))) => return disagree("gave up", failure.to_string()),
         Err(error) => return disagree("failed", error.to_string()),
     };
-    let failure = |outcome: &depth_first::Outcome| {
+    let failure = |outcome: &run::Outcome| {
         let trap = outcome.trap();
         trap.map(|trap| (trap.kind.word(), trap.site))
     };
@@ -180,8 +185,9 @@ fn judge_input(
     Ok(())
 }
 
-/// Judges programs of one generator; `test` is the name of the test that does.
-fn campaign(test: &str, make: impl Fn(u64) -> Option<Case> + Sync) {
+/// Judges programs of one generator; `test` is the name of the test that does. The number of
+/// programs that are proved.
+fn campaign(test: &str, make: impl Fn(u64) -> Option<Case> + Sync) -> u64 {
     let first = setting("FINISHLINE_SEED", FIRST_SEED);
     let count = setting("FINISHLINE_SEEDS", PROGRAMS);
     let began = Instant::now();
@@ -200,6 +206,7 @@ fn campaign(test: &str, make: impl Fn(u64) -> Option<Case> + Sync) {
         let Disagreement { kind, message } = match judge(&case) {
             Ok(tally) => {
                 let mut sum = sum.lock().expect("no panic");
+                sum.proved += tally.proved;
                 sum.compared += tally.compared;
                 sum.racy += tally.racy;
                 sum.spared += tally.spared;
@@ -234,6 +241,7 @@ fn campaign(test: &str, make: impl Fn(u64) -> Option<Case> + Sync) {
     });
     let failures = failures.into_inner().expect("no panic");
     let Tally {
+        proved,
         compared,
         racy,
         spared,
@@ -241,7 +249,7 @@ fn campaign(test: &str, make: impl Fn(u64) -> Option<Case> + Sync) {
     } = sum.into_inner().expect("no panic");
     eprintln!(
         "{test}: {count} programs on {compared} inputs in {:.0?}: {racy} race, \
-         {spared} with proofs; {left_out} too long",
+         {spared} with proofs; {left_out} too long; {proved} programs are proved",
         began.elapsed()
     );
     assert!(failures.is_empty(), "{}", failures.join("\n"));
@@ -258,6 +266,7 @@ fn campaign(test: &str, make: impl Fn(u64) -> Option<Case> + Sync) {
         );
         assert!(left_out < compared, "{left_out} inputs are too long");
     }
+    proved
 }
 
 /// A program on a few inputs that the seed chooses.
@@ -323,4 +332,36 @@ fn small_plain_programs() {
         let inputs = vec![Vec::new()];
         Some(Case { program, inputs })
     });
+}
+
+#[test]
+fn programs_with_promises() {
+    campaign("programs_with_promises", |seed| {
+        let settings = random::Settings::promises(seed);
+        Some(on_some_inputs(seed, random::program(seed, &settings)))
+    });
+}
+
+#[test]
+fn small_programs_with_promises() {
+    campaign("small_programs_with_promises", |seed| {
+        let program = scattered(Vocabulary::Promises, 6, seed)?;
+        let inputs = vec![Vec::new()];
+        Some(Case { program, inputs })
+    });
+}
+
+#[test]
+fn pipelines() {
+    let proved = campaign("pipelines", |seed| {
+        Some(Case {
+            program: affine::pipeline(seed),
+            inputs: [0, 1, 2, 3, 5].map(|input| vec![input]).into(),
+        })
+    });
+    let count = setting("FINISHLINE_SEEDS", PROGRAMS);
+    assert!(
+        count < PROGRAMS || proved > count / 6,
+        "{proved} of {count} are proved"
+    );
 }

@@ -2,6 +2,7 @@
 //! compiler and isl, which takes longer than running most of them.
 
 mod any_programs;
+mod checked;
 mod default_check;
 mod kept;
 mod metamorphic;

@@ -13,6 +13,7 @@
 //! (`interleavings`), which also sees tasks that fail or never end. Then the prover is held to the
 //! entry, and `check` with proofs is held to the oracle on every input.
 
+use crate::checked::run_for;
 use finishline_answer::Verdict;
 use finishline_answer::claim::Confirmation;
 use finishline_answer::proof::Proof;
@@ -20,10 +21,10 @@ use finishline_detect::oracle::{Mode, Oracle};
 use finishline_engine::arguments;
 use finishline_engine::compare::{Said, compare};
 use finishline_engine::confirm::confirm;
-use finishline_engine::depth_first::{self, End};
 use finishline_engine::executor::{Executor, Forms};
 use finishline_engine::interleavings::{self, Granularity};
 use finishline_engine::question::Question;
+use finishline_engine::run::{self, End};
 use finishline_fin::hir;
 use finishline_ir::Module;
 use finishline_ir::listener::EventsAlone;
@@ -152,17 +153,12 @@ struct DepthFirst {
 fn truth(module: &Module, arguments: &[Datum]) -> Result<Truth, String> {
     let mut oracle = Oracle::new(STEPS);
     let limits = Limits::default();
-    let outcome = depth_first::run_for(
-        FUEL,
-        depth_first::Program {
-            module,
-            arguments,
-            limits,
-        },
-        &mut EventsAlone(&mut oracle),
-        &mut std::io::sink(),
-        &AtomicU64::new(0),
-    );
+    let program = run::Program {
+        module,
+        arguments,
+        limits,
+    };
+    let outcome = run_for(FUEL, program, &mut EventsAlone(&mut oracle));
     let ended = !oracle.gave_up() && !matches!(outcome.result, End::OutOfFuel);
     let limits = Limits {
         memory: 1 << 20,
@@ -386,5 +382,5 @@ macro_rules! categories {
 }
 
 categories! {
-    data divisions ends finishes loops references returns sizes wrapping wrapping_counters
+    data divisions ends finishes loops promises references returns sizes wrapping wrapping_counters
 }
