@@ -277,6 +277,11 @@ pub enum Op {
         array: Value,
         dimension: u32,
     },
+    /// The size of one dimension, 0 for null. For checks that are made before anything fails.
+    SizeOrZero {
+        array: Value,
+        dimension: u32,
+    },
 
     /// The race check of `count` locations of `base` from `first`, `stride` apart, as far as there
     /// are such locations ([`crate::range`]).

@@ -21,15 +21,20 @@ pub fn covered(first: i64, count: u64, stride: i64, size: u64) -> Option<Covered
     inside(first, count, stride, size).or_else(|| clipped(first, count, stride, size))
 }
 
-/// A range that rises and lies inside the object, as most do: nothing has to be divided.
+/// A range that lies inside the object, as most do: nothing has to be divided.
 #[inline]
 fn inside(first: i64, count: u64, stride: i64, size: u64) -> Option<Covered> {
-    let (first, stride) = (u64::try_from(first).ok()?, u64::try_from(stride).ok()?);
-    let reach = stride.checked_mul(count.checked_sub(1)?)?;
-    (count > 1 && stride > 0 && first.checked_add(reach)? < size).then_some(Covered {
-        first,
+    let first = u64::try_from(first).ok()?;
+    let apart = stride.unsigned_abs();
+    let reach = apart.checked_mul(count.checked_sub(1)?)?;
+    let (low, high) = match stride > 0 {
+        true => (first, first.checked_add(reach)?),
+        false => (first.checked_sub(reach)?, first),
+    };
+    (count > 1 && apart > 0 && high < size).then_some(Covered {
+        first: low,
         count,
-        stride,
+        stride: apart,
     })
 }
 

@@ -43,7 +43,7 @@ macro_rules! visit_operands {
                 $visit(array);
                 indices.$iter().for_each(&mut $visit);
             }
-            Op::Length { array, .. } => $visit(array),
+            Op::Length { array, .. } | Op::SizeOrZero { array, .. } => $visit(array),
             Op::Check {
                 base,
                 first,

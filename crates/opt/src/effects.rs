@@ -22,6 +22,7 @@ pub(crate) fn is_pure(function: &Function, definitions: &Definitions, op: &Op) -
         | Op::Compare(..)
         | Op::Convert(..)
         | Op::Math(..)
+        | Op::SizeOrZero { .. }
         | Op::Globals => true,
         Op::Binary(BinaryOp::Divide | BinaryOp::Remainder, a, b) => {
             function.ty(*a) == Type::Float

@@ -15,6 +15,9 @@
 //! | `strength` | multiplications in the offsets of elements |
 //! | `rotate` | a jump an iteration |
 //!
+//! Checks leave loops twice: before `version`, as a check of both copies of an inner loop could not
+//! leave the loop around them, and behind it, when more is known in front of loops.
+//!
 //! `evolution` knows how values change in a loop. `linear` computes such values in front of it.
 //! `not_null` knows which references are objects. `effects` knows what an operation may do.
 //! `loop_form` and `edit` are tools.
@@ -39,8 +42,8 @@ mod rotate;
 mod strength;
 mod version;
 
-pub use checks::{HOLD_IN_FAILED_RUNS, without_proved};
-use checks::{Notes, Steps};
+pub use checks::{HOLD_IN_FAILED_RUNS, References, without_proved};
+use checks::{Notes, Round, Steps};
 use finishline_ir::{Function, Module};
 use finishline_model::{AccessId, Passes};
 use loop_form::Nest;
@@ -55,8 +58,8 @@ pub fn reduce(module: &Module, passes: Passes) -> Module {
         if checks::look_at_functions(passes) {
             tidy(function);
         }
-        checks::in_loops(function, &steps, passes, &mut notes);
-        checks::covered(function, &steps, passes, &mut notes);
+        let mut round = Round::last(Round::first());
+        checks::leave_loops(function, &steps, passes, &mut round, &mut notes);
         checks::settle(function, passes);
     }
     checks::note_all(&mut module, notes);
@@ -105,9 +108,17 @@ struct Speed {
 impl Speed {
     fn speed_up(&mut self, function: &mut Function) {
         forward::forward(function);
+        let mut round = Round::first();
         if let Some(nest) = Nest::of(function) {
             hoist::hoist(function, &nest, &mut self.moved);
             tidy(function);
+            // Before a loop has two copies, in front of which a check is made twice.
+            if self.leave_loops(function, &mut round)
+                && let Some(nest) = Nest::of(function)
+            {
+                hoist::hoist(function, &nest, &mut self.moved);
+                tidy(function);
+            }
             let mut budget = version::Budget::of(function);
             for height in 0..version::HIGHEST {
                 if version::version(function, height, &mut budget, &mut self.moved) {
@@ -118,13 +129,16 @@ impl Speed {
         if let Some(nest) = Nest::of(function) {
             hoist::hoist(function, &nest, &mut self.moved);
         }
-        checks::in_loops(function, &self.steps, self.passes, &mut self.notes);
-        checks::covered(function, &self.steps, self.passes, &mut self.notes);
+        self.leave_loops(function, &mut Round::last(round));
         if let Some(nest) = Nest::of(function) {
             strength::reduce(function, &nest);
             rotate::rotate(function, &nest);
         }
         checks::settle(function, self.passes);
         tidy(function);
+    }
+
+    fn leave_loops(&mut self, function: &mut Function, round: &mut Round) -> bool {
+        checks::leave_loops(function, &self.steps, self.passes, round, &mut self.notes)
     }
 }

@@ -200,15 +200,11 @@ impl Numbering<'_> {
             return false;
         }
         if let Some(key) = key(function, op) {
-            let last = self.computed.get(&key).copied();
-            let mut at = last;
-            while let Some(place) = at.map(|at| &self.places[at as usize]) {
-                if self.dominators.dominates(place.block, block) {
-                    self.renaming.set(result, place.result);
-                    return false;
-                }
-                at = place.next;
+            if let Some(equal) = self.equal(&key, block) {
+                self.renaming.set(result, equal);
+                return false;
             }
+            let last = self.computed.get(&key).copied();
             self.computed.insert(key, self.places.len() as u32);
             self.places.push(Computed {
                 block,
@@ -224,6 +220,18 @@ impl Numbering<'_> {
         }
         self.not_null.learn(op, Some(result), block);
         true
+    }
+
+    /// What was computed before and is known in a block.
+    fn equal(&self, key: &Key, block: BlockId) -> Option<Value> {
+        let mut at = self.computed.get(key).copied();
+        while let Some(place) = at.map(|at| &self.places[at as usize]) {
+            if self.dominators.dominates(place.block, block) {
+                return Some(place.result);
+            }
+            at = place.next;
+        }
+        None
     }
 
     /// The one value of a constant; `spare` is a value that may become it.
@@ -292,12 +300,23 @@ impl Numbering<'_> {
                 let distance = end.checked_sub(start)?.checked_add(i64::from(*inclusive))?;
                 (step > 0 && distance > 0).then(|| constant_int((distance - 1) / step + 1))
             }
-            Op::Length { array, dimension } => match self.operations.get(array)? {
-                Op::NewArray { sizes, .. } => {
-                    Some(Simpler::Value(*sizes.get(*dimension as usize)?))
-                }
-                _ => None,
-            },
+            Op::Length { array, dimension } => self.allocated_size(*array, *dimension),
+            Op::SizeOrZero { array, dimension } => {
+                let (array, dimension) = (*array, *dimension);
+                let length = || {
+                    let length = key(function, &Op::Length { array, dimension })?;
+                    self.equal(&length, block).map(Simpler::Value)
+                };
+                self.allocated_size(array, dimension).or_else(length)
+            }
+            _ => None,
+        }
+    }
+
+    /// The size of an array that is made in this function.
+    fn allocated_size(&self, array: Value, dimension: u32) -> Option<Simpler> {
+        match self.operations.get(&array)? {
+            Op::NewArray { sizes, .. } => Some(Simpler::Value(*sizes.get(dimension as usize)?)),
             _ => None,
         }
     }
@@ -406,6 +425,7 @@ fn key(function: &Function, op: &Op) -> Option<Key> {
         ),
         Op::Globals => (0x700, [none; 4]),
         Op::Length { array, dimension } => (0x800, [array.0, *dimension, none, none]),
+        Op::SizeOrZero { array, dimension } => (0x801, [array.0, *dimension, none, none]),
         Op::Index { array, indices } => {
             let mut operands = [none; 4];
             operands[0] = array.0;

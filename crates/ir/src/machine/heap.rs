@@ -122,6 +122,13 @@ impl Heap {
         }
     }
 
+    /// The size of a dimension of an array, 0 for null.
+    pub(super) fn size_or_zero(&self, array: Option<Handle>, dimension: u32) -> i64 {
+        array.map_or(0, |array| {
+            self.object(array).sizes()[dimension as usize] as i64
+        })
+    }
+
     pub fn objects(&self) -> impl Iterator<Item = (Handle, &Object)> {
         let places = self.objects.iter().enumerate();
         places.filter_map(|(index, object)| Some((Handle::from_index(index), object.as_ref()?)))

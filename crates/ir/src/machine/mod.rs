@@ -14,7 +14,7 @@
 //! The module must have passed [`crate::verify`]; on one that has not, a step may panic.
 //!
 //! `tasks` has frames, calls and the creation and end of tasks, `finishes` waiting and isolation,
-//! `promises` values that tasks wait for,
+//! `promises` values that tasks wait for, `suspended` what a waiting task has still to do,
 //! [`heap`] the objects, `collector` what becomes of those that nothing refers to, `arithmetic` the
 //! operators, [`trap`] the failures, `canonical` the state as it is in every schedule that leads to
 //! it.
@@ -26,12 +26,14 @@ pub mod datum;
 mod finishes;
 pub mod heap;
 mod promises;
+mod suspended;
 mod tasks;
 pub mod trap;
 
 pub use canonical::ObjectName;
 pub use datum::Datum;
 pub use heap::{Handle, Heap, Object};
+pub use suspended::Suspended;
 pub use tasks::Status;
 pub use trap::{Ended, Trap, TrapKind, Waiting, WaitsFor};
 
@@ -300,6 +302,10 @@ impl<'m> Machine<'m> {
             Op::Length { array, dimension } => {
                 let array = get(*array).reference().ok_or(TrapKind::NullUse)?;
                 Datum::Int(self.heap.object(array).sizes()[*dimension as usize] as i64)
+            }
+            Op::SizeOrZero { array, dimension } => {
+                let array = get(*array).reference();
+                Datum::Int(self.heap.size_or_zero(array, *dimension))
             }
 
             Op::Check {

@@ -6,8 +6,8 @@
 
 use super::*;
 
-const VALUE: u64 = 0;
-const MARK: u64 = 1;
+pub(super) const VALUE: u64 = 0;
+pub(super) const MARK: u64 = 1;
 
 /// What a promise holds before it is set.
 pub(super) fn empty(carried: Type) -> [Const; 2] {
@@ -16,7 +16,7 @@ pub(super) fn empty(carried: Type) -> [Const; 2] {
 
 impl Machine<'_> {
     /// The site that set a promise, if it was set.
-    fn set_at(&self, promise: Handle) -> Option<SiteId> {
+    pub(super) fn set_at(&self, promise: Handle) -> Option<SiteId> {
         let mark = self.heap.object(promise).get(MARK).int();
         (mark != 0).then(|| SiteId(mark as u32 - 1))
     }

@@ -208,11 +208,11 @@ impl fmt::Display for TrapKind {
                 match waiting.iter().filter(gets).count() {
                     1 => write!(
                         f,
-                        "no task can go on: one waits for a promise that nobody sets"
+                        "no task can go on: one waits for a promise that has no value"
                     ),
                     gets => write!(
                         f,
-                        "no task can go on: {gets} wait for promises that none of them has set"
+                        "no task can go on: {gets} wait for promises that have no value"
                     ),
                 }
             }

@@ -79,6 +79,12 @@ pub(super) fn op(line: &mut Scanner<'_>, ty: Option<Type>) -> Read<Op> {
             let dimension = line.number("a dimension")?;
             Op::Length { array, dimension }
         }
+        "size_or_zero" => {
+            let array = value(line)?;
+            line.symbol(",")?;
+            let dimension = line.number("a dimension")?;
+            Op::SizeOrZero { array, dimension }
+        }
         "check" => check(line)?,
         "load" => {
             let (base, offset) = location(line)?;

@@ -229,6 +229,9 @@ impl Display for Op {
                 f.write_char(']')
             }
             Op::Length { array, dimension } => write!(f, "length {array}, {dimension}"),
+            Op::SizeOrZero { array, dimension } => {
+                write!(f, "size_or_zero {array}, {dimension}")
+            }
             Op::Check {
                 kind,
                 base,

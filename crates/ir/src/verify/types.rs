@@ -170,7 +170,7 @@ impl Body<'_> {
                 self.expect_all(indices, Type::Int);
                 Gives::One(Type::Int)
             }
-            Op::Length { array, .. } => {
+            Op::Length { array, .. } | Op::SizeOrZero { array, .. } => {
                 self.expect(*array, Type::Ref);
                 Gives::One(Type::Int)
             }

@@ -321,8 +321,17 @@ fn structs_arrays_and_globals_keep_what_is_stored() {
             );
             b.print(size);
         }
+        let null = b.constant(Const::Null);
+        for array in [grid, null] {
+            let dimension = 1;
+            let size = b.get(Type::Int, Op::SizeOrZero { array, dimension });
+            b.print(size);
+        }
     });
-    assert_eq!(run(&module).unwrap(), "5\n8\n0.5\ntrue\n5\n0.5\n2\n3\n");
+    assert_eq!(
+        run(&module).unwrap(),
+        "5\n8\n0.5\ntrue\n5\n0.5\n2\n3\n3\n0\n"
+    );
 }
 
 #[test]

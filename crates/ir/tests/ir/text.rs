@@ -107,6 +107,13 @@ fn every_instruction_has_a_line() {
         b.switch(join);
         b.print(parameters[1]);
         b.run(Op::CallRoom(vec![square_of, spawned]));
+        b.get(
+            Type::Int,
+            Op::SizeOrZero {
+                array: grid,
+                dimension: 0,
+            },
+        );
     });
     module.unchecked.insert(
         finishline_model::AccessId(0),

@@ -6,10 +6,13 @@
 //! k + 1 times. Or no way from the check leads to the exit, except around the loop: then it has
 //! been made k times. At other exits the number is not known, and the check stays in the loop. All
 //! of the loop is in one step, so the checks behind the loop are made in the step of the accesses.
+//!
+//! A *search* compares elements and leaves the loop when it has found one. Most searches are short,
+//! so checks of single elements cost less than the check of a range behind the loop: they stay.
 
 use super::loops::Check;
-use crate::edit::{append, constant, new_block, target};
-use crate::evolution::Context;
+use crate::edit::{Definition, append, constant, new_block, target};
+use crate::evolution::{Class, Context, Evolution, is_outside};
 use crate::loop_form::add_counter;
 use finishline_ir::loops::{Loop, LoopId, Loops};
 use finishline_ir::{
@@ -41,6 +44,57 @@ pub(super) fn leaving_blocks(function: &Function, loops: &Loops, id: LoopId) -> 
         .filter(leaves)
         .copied()
         .collect()
+}
+
+/// Whether an element that the loop reads decides if the loop goes on, another one in each
+/// iteration.
+pub(super) fn is_search(context: Context<'_>, leaving: &[BlockId], evolution: &Evolution) -> bool {
+    let Context {
+        function,
+        definitions,
+        loops,
+        id,
+        ..
+    } = context;
+    let this = loops.get(id);
+    let changes = |value: Value| evolution.class(context, value) != Class::Invariant;
+    let conditions = leaving
+        .iter()
+        .map(|block| &function.block(*block).terminator);
+    let mut waiting: Vec<Value> = conditions
+        .filter_map(|terminator| match terminator {
+            Terminator::Branch { condition, .. } => Some(*condition),
+            _ => None,
+        })
+        .collect();
+    let mut seen = FxHashSet::default();
+    while let Some(value) = waiting.pop() {
+        if is_outside(context, value) || !seen.insert(value) {
+            continue;
+        }
+        match definitions.get(value) {
+            Some(Definition::Result(block, at)) => match &function.block(block).instructions[at].op
+            {
+                Op::Load {
+                    offset: Operand::Value(offset),
+                    ..
+                } if changes(*offset) => return true,
+                Op::Load { .. } => {}
+                op => op.for_each_use(|operand| waiting.push(operand)),
+            },
+            // Where `&&` and `||` end. What comes around the loop is of the iteration before.
+            Some(Definition::Parameter(block, at)) if block != this.header => {
+                let edges = this
+                    .blocks
+                    .iter()
+                    .flat_map(|from| function.block(*from).terminator.targets());
+                let edges = edges.filter(|edge| edge.block == block);
+                waiting.extend(edges.map(|edge| edge.arguments[at]));
+            }
+            _ => {}
+        }
+    }
+    false
 }
 
 /// How often a check of a block has been made at each exit.

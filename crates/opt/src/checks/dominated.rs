@@ -40,9 +40,14 @@ use rustc_hash::{FxHashMap, FxHashSet};
 /// Bits for one fact at the ends of all blocks: a megabyte.
 const MOST_BITS: usize = 1 << 23;
 
-/// Removes the checks of a function that others cover.
-pub(super) fn remove_dominated(function: &mut Function, steps: &Steps, notes: &mut Notes) {
-    for direction in [Direction::Before, Direction::Behind] {
+/// Removes the checks of a function that others cover, in each direction in turn.
+pub(super) fn remove_dominated(
+    function: &mut Function,
+    steps: &Steps,
+    directions: &[Direction],
+    notes: &mut Notes,
+) {
+    for &direction in directions {
         let Some(names) = Names::of(function) else {
             return;
         };
@@ -57,8 +62,9 @@ pub(super) fn remove_dominated(function: &mut Function, steps: &Steps, notes: &m
     }
 }
 
+/// Where the check is that covers another one.
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Direction {
+pub(super) enum Direction {
     Before,
     Behind,
 }

@@ -132,12 +132,10 @@ impl<'f, 'p> LoopFront<'f, 'p> {
             Offset::Operand(Operand::Constant(offset)) => Linear::invariant(Sum::int(*offset)),
             Offset::Operand(Operand::Value(offset)) => self.line(*offset),
             Offset::Element(indices) => {
+                let array = candidate.check.base;
                 let mut line = self.line(indices[0]);
                 for (dimension, index) in (1..).zip(&indices[1..]) {
-                    let size = Op::Length {
-                        array: candidate.check.base,
-                        dimension,
-                    };
+                    let size = Op::SizeOrZero { array, dimension };
                     let size = Sum::of(self.front.emit(size, Type::Int));
                     let index = self.line(*index);
                     let front = &mut self.front;
@@ -237,12 +235,21 @@ impl<'f, 'p> LoopFront<'f, 'p> {
 
     /// The product of invariants.
     pub(super) fn multiply(&mut self, a: Operand, b: Operand) -> Operand {
-        let [a, b] = [a, b].map(|operand| match operand {
+        let product = self.front.multiply(self.invariant(a), self.invariant(b));
+        self.sum(product)
+    }
+
+    /// The sum of invariants.
+    pub(super) fn plus(&mut self, a: Operand, b: Operand) -> Operand {
+        let sum = self.front.add(self.invariant(a), self.invariant(b));
+        self.sum(sum)
+    }
+
+    fn invariant(&self, operand: Operand) -> Sum {
+        match operand {
             Operand::Value(value) => self.outside(value),
             Operand::Constant(int) => Sum::int(int),
-        });
-        let product = self.front.multiply(a, b);
-        self.sum(product)
+        }
     }
 
     /// 1 if the invariants compare like that, and else 0.

@@ -10,15 +10,18 @@
 //!
 //! As long as checks move, one that is made once or not at all has a count that is a bool as an
 //! int, so that it stands in no branch. In the end it gets its branch, which costs less than a
-//! range. That is for locations that surely exist: the check may stand before the loop asks for
-//! null and bounds now, and only a check whose count is a value looks whether its locations exist.
+//! range. The check may stand before the loop asks for null and bounds now, and only a check whose
+//! count is a value looks whether its locations exist. So the branch also asks for null if that may
+//! be, which is enough for a field. An element must surely exist.
 
 use super::loop_front::LoopFront;
 use super::loops::{Candidate, Made};
-use crate::edit::{Definitions, new_block, target};
+use crate::edit::{Definitions, append, new_block, target};
 use crate::not_null::NotNull;
 use finishline_ir::dominators::Dominators;
-use finishline_ir::{BlockId, Const, Function, Op, Operand, Terminator, Type, Value};
+use finishline_ir::{
+    BinaryOp, BlockId, CompareOp, Const, Function, Op, Operand, Terminator, Type, Value,
+};
 
 /// Adds a check whose operands are invariant in front of the loop.
 pub(super) fn add_in_front(candidate: &Candidate, place: &mut LoopFront<'_, '_>) {
@@ -32,46 +35,94 @@ pub(super) fn add_in_front(candidate: &Candidate, place: &mut LoopFront<'_, '_>)
     place.add(check.of(first, count, stride));
 }
 
-/// Makes every check of one location that surely exists a single one, behind a branch if it may not
-/// be made at all. What has moved stands behind all that its block asks.
+/// Makes every check of one location a single one if the location surely exists but for null,
+/// behind a branch if it may not be made at all. What has moved stands behind all that its block
+/// asks.
 pub(super) fn settle(function: &mut Function) {
     let definitions = Definitions::of(function);
     let dominators = Dominators::of(function);
     let not_null = NotNull::of(function, &definitions, &dominators);
-    let exists = |block: BlockId, base: Value, first: Operand| {
-        let is_index = |offset: Value| {
-            let op = definitions.op(function, offset);
-            matches!(op, Some(Op::Index { array, .. }) if *array == base)
-        };
-        not_null.holds(base, block, &dominators) && first.value().is_none_or(is_index)
+    let is_element = |base: Value, offset: Value| {
+        let op = definitions.op(function, offset);
+        matches!(op, Some(Op::Index { array, .. }) if *array == base)
     };
-    let mut found: Vec<(BlockId, usize, Option<Value>)> = Vec::new();
-    for &id in dominators.order() {
-        for (at, instruction) in function.block(id).instructions.iter().enumerate() {
-            if let Op::Check {
+    let mut found: Vec<Single> = Vec::new();
+    for &block in dominators.order() {
+        for (at, instruction) in function.block(block).instructions.iter().enumerate() {
+            let Op::Check {
                 base,
                 first,
                 count: Operand::Value(count),
                 ..
             } = instruction.op
-                && exists(id, base, first)
-            {
-                match definitions.op(function, count) {
-                    Some(Op::Const(Const::Int(1))) => found.push((id, at, None)),
-                    Some(Op::Convert(from, _)) if function.ty(*from) == Type::Bool => {
-                        found.push((id, at, Some(*from)));
-                    }
-                    _ => {}
-                }
+            else {
+                continue;
+            };
+            let may_be_null = !not_null.holds(base, block, &dominators);
+            let exists = match first {
+                Operand::Constant(_) => true,
+                Operand::Value(offset) => !may_be_null && is_element(base, offset),
+            };
+            let condition = match definitions.op(function, count) {
+                Some(Op::Const(Const::Int(1))) => None,
+                Some(Op::Convert(from, _)) if function.ty(*from) == Type::Bool => Some(*from),
+                _ => continue,
+            };
+            if exists {
+                found.push(Single {
+                    block,
+                    at,
+                    condition,
+                    null: may_be_null.then_some(base),
+                });
             }
         }
     }
     // From the last on, so that the positions of the others stay what they are.
-    for &(block, at, condition) in found.iter().rev() {
-        let instruction = &mut function.blocks[block.index()].instructions[at];
-        if let Op::Check { count, .. } = &mut instruction.op {
+    for single in found.into_iter().rev() {
+        single.carry_out(function);
+    }
+}
+
+/// A check that becomes one of a single location.
+struct Single {
+    block: BlockId,
+    at: usize,
+    /// Whether it is made.
+    condition: Option<Value>,
+    /// What may be null, and then it is not made.
+    null: Option<Value>,
+}
+
+impl Single {
+    fn carry_out(self, function: &mut Function) {
+        let Single { block, at, .. } = self;
+        let instructions = &mut function.blocks[block.index()].instructions;
+        if let Op::Check { count, .. } = &mut instructions[at].op {
             *count = Operand::Constant(1);
         }
+        let behind = instructions.split_off(at);
+        let exists = self.null.map(|base| {
+            let null = append(function, block, Op::Const(Const::Null), Type::Ref);
+            append(
+                function,
+                block,
+                Op::Compare(CompareOp::NotEqual, base, null),
+                Type::Bool,
+            )
+        });
+        let condition = match (self.condition, exists) {
+            (Some(made), Some(exists)) => Some(append(
+                function,
+                block,
+                Op::Binary(BinaryOp::And, made, exists),
+                Type::Bool,
+            )),
+            (one, other) => one.or(other),
+        };
+        let instructions = &mut function.blocks[block.index()].instructions;
+        let at = instructions.len();
+        instructions.extend(behind);
         if let Some(condition) = condition {
             branch_around(function, block, at, condition);
         }

@@ -17,6 +17,9 @@
 //!
 //! **Behind** otherwise ([`super::behind`]).
 //!
+//! **Null.** In front of the loop the array may still be null. So the sizes of its dimensions are
+//! asked for by [`Op::SizeOrZero`], which never fails. A check of null covers nothing.
+//!
 //! **Wrapping.** Locations are computed in wrapping arithmetic. If no bounds check of the loop
 //! fails, consecutive locations, which differ by the step, both lie in the object, so the step is
 //! small, and no sum of them wraps without passing through locations outside. If one fails, see
@@ -32,7 +35,6 @@ use crate::edit::Definitions;
 use crate::effects::is_pure;
 use crate::evolution::{Changes, Class, Context, Evolution, Trips, is_outside, is_unconditional};
 use crate::loop_form::Nest;
-use crate::not_null::NotNull;
 use behind::Exit;
 use finishline_ir::loops::{Loop, LoopId};
 use finishline_ir::{BlockId, Function, Instruction, Op, Operand, Type, Value};
@@ -42,12 +44,46 @@ use rustc_hash::{FxHashMap, FxHashSet};
 /// The largest step of a counter that is compared with a bound.
 const LARGEST_STEP: u64 = 1 << 20;
 
-/// Moves checks out of the loops of a function.
-pub(super) fn move_out(function: &mut Function, steps: &Steps, passes: Passes, notes: &mut Notes) {
+/// What may be done about the checks of the loops of a function.
+pub(crate) struct Round {
+    /// Whether a check may go behind its loop.
+    behind: bool,
+    /// Accesses whose rows an earlier round has joined. What is left of such a row is a range only
+    /// if the rows are apart, so to join it again is no use.
+    joined: FxHashSet<AccessId>,
+}
+
+impl Round {
+    /// Before loops are versioned. Later more may be known in front of a loop, so nothing goes
+    /// behind one yet.
+    pub(crate) fn first() -> Round {
+        Round {
+            behind: false,
+            joined: FxHashSet::default(),
+        }
+    }
+
+    pub(crate) fn last(earlier: Round) -> Round {
+        Round {
+            behind: true,
+            ..earlier
+        }
+    }
+}
+
+/// Moves checks out of the loops of a function. Whether there were any.
+pub(super) fn move_out(
+    function: &mut Function,
+    steps: &Steps,
+    passes: Passes,
+    round: &mut Round,
+    notes: &mut Notes,
+) -> bool {
     let mut height = 0;
+    let mut any = false;
+    let mut joined = Vec::new();
     while let Some(nest) = Nest::of(function).filter(|nest| height < nest.heights()) {
         let definitions = Definitions::of(function);
-        let not_null = NotNull::of(function, &definitions, &nest.dominators);
         let found = nest.of_height(height).into_iter();
         let plans: Vec<(LoopId, Plan)> = found
             .filter_map(|id| {
@@ -58,15 +94,18 @@ pub(super) fn move_out(function: &mut Function, steps: &Steps, passes: Passes, n
                     loops: &nest.loops,
                     id,
                 };
-                let is_object = |value| not_null.holds(value, nest.entry(id), &nest.dominators);
-                Some((id, Plan::of(context, steps, passes, is_object)?))
+                Some((id, Plan::of(context, steps, passes, round)?))
             })
             .collect();
+        any |= !plans.is_empty();
         for (id, plan) in plans {
+            joined.extend(plan.rows.iter().map(|row| row.check.access));
             plan.carry_out(function, nest.loops.get(id), nest.entry(id), notes);
         }
         height += 1;
     }
+    round.joined.extend(joined);
+    any
 }
 
 /// How often a check is made if its loop is entered, as far as that is known in front.
@@ -154,12 +193,7 @@ struct Plan {
 }
 
 impl Plan {
-    fn of(
-        context: Context<'_>,
-        steps: &Steps,
-        passes: Passes,
-        is_object: impl Fn(Value) -> bool,
-    ) -> Option<Plan> {
+    fn of(context: Context<'_>, steps: &Steps, passes: Passes, round: &Round) -> Option<Plan> {
         let blocks = context.loops.get(context.id).blocks.iter();
         let mut instructions = blocks.flat_map(|b| &context.function.block(*b).instructions);
         if instructions.any(|instruction| steps.may_end(&instruction.op)) {
@@ -187,7 +221,9 @@ impl Plan {
             counters: Vec::new(),
             constants: FxHashMap::default(),
         };
-        for mut candidate in candidates(context, trips.is_some(), is_object) {
+        let leaving = behind::leaving_blocks(context.function, context.loops, context.id);
+        let is_search = behind::is_search(context, &leaving, &evolution);
+        for mut candidate in candidates(context, &leaving, trips.is_some()) {
             let first = candidate.first.values().iter().map(|value| class(*value));
             let first = first.fold(Class::Invariant, changes_more);
             let rest = [candidate.check.count, candidate.check.stride];
@@ -207,14 +243,17 @@ impl Plan {
                 Operand::Value(value) => context.definitions.int(context.function, value),
             };
             if pass == Pass::Ranges && count != Some(1) {
-                if in_front {
+                if in_front && !round.joined.contains(&candidate.check.access) {
                     plan.rows.push(candidate);
                 }
                 continue;
             }
             if in_front {
                 plan.in_front.push((candidate, pass));
-            } else if let Some(exits) = candidate.exits.take() {
+            } else if round.behind
+                && !(is_search && pass == Pass::Ranges)
+                && let Some(exits) = candidate.exits.take()
+            {
                 plan.behind.push((candidate, pass, exits));
             }
         }
@@ -383,11 +422,7 @@ fn entry_arguments(context: Context<'_>) -> Vec<Value> {
 }
 
 /// The checks that are made in every iteration, of objects known before the loop.
-fn candidates(
-    context: Context<'_>,
-    trips_are_known: bool,
-    is_object: impl Fn(Value) -> bool,
-) -> Vec<Candidate> {
+fn candidates(context: Context<'_>, leaving: &[BlockId], trips_are_known: bool) -> Vec<Candidate> {
     let Context {
         function,
         definitions,
@@ -396,7 +431,6 @@ fn candidates(
         id,
     } = context;
     let this = loops.get(id);
-    let leaving = behind::leaving_blocks(function, loops, id);
     let others = || leaving.iter().filter(|block| **block != this.header);
     let only_header = others().next().is_none();
     let mut found = Vec::new();
@@ -413,7 +447,7 @@ fn candidates(
         } else {
             Made::Once
         };
-        let exits = behind::exits(context, &leaving, block);
+        let exits = behind::exits(context, leaving, block);
         for (at, instruction) in function.block(block).instructions.iter().enumerate() {
             let Op::Check {
                 kind,
@@ -431,9 +465,7 @@ fn candidates(
             }
             let index = first.value().filter(|v| !is_outside(context, *v));
             let first = match index.and_then(|value| definitions.op(function, value)) {
-                Some(Op::Index { array, indices })
-                    if *array == base && (indices.len() == 1 || is_object(base)) =>
-                {
+                Some(Op::Index { array, indices }) if *array == base => {
                     Offset::Element(indices.clone())
                 }
                 _ => Offset::Operand(first),

@@ -38,6 +38,7 @@ mod points_to;
 mod proved;
 mod ranges;
 mod read_only;
+mod references;
 mod regions;
 mod sequential;
 mod sparse_set;
@@ -45,9 +46,12 @@ mod steps;
 mod task_local;
 mod whole_program;
 
+use dominated::Direction;
 use finishline_ir::{Function, Module, Unchecked};
 use finishline_model::{AccessId, Pass, Passes};
+pub(crate) use loops::Round;
 pub use proved::without_proved;
+pub use references::References;
 use std::collections::BTreeMap;
 pub(crate) use steps::Steps;
 pub(crate) use whole_program::whole_program;
@@ -68,18 +72,32 @@ pub(crate) fn look_at_functions(passes: Passes) -> bool {
     passes.intersection(HOLD_IN_FAILED_RUNS) != passes
 }
 
-/// Moves checks of a function out of its loops.
-pub(crate) fn in_loops(function: &mut Function, steps: &Steps, passes: Passes, notes: &mut Notes) {
-    if passes.contains(Pass::Ranges) || passes.contains(Pass::LoopInvariant) {
-        loops::move_out(function, steps, passes, notes);
+/// Moves checks of a function out of its loops, and removes those that others cover. Whether any
+/// moved.
+pub(crate) fn leave_loops(
+    function: &mut Function,
+    steps: &Steps,
+    passes: Passes,
+    round: &mut Round,
+    notes: &mut Notes,
+) -> bool {
+    let dominated = passes.contains(Pass::Dominated);
+    // What an earlier check of the same iteration covers need not leave the loop. A check that is
+    // covered from behind may still be the one that leaves it.
+    if dominated {
+        dominated::remove_dominated(function, steps, &[Direction::Before], notes);
     }
-}
-
-/// Removes checks of a function that others cover.
-pub(crate) fn covered(function: &mut Function, steps: &Steps, passes: Passes, notes: &mut Notes) {
-    if passes.contains(Pass::Dominated) {
-        dominated::remove_dominated(function, steps, notes);
+    let moved = (passes.contains(Pass::Ranges) || passes.contains(Pass::LoopInvariant))
+        && loops::move_out(function, steps, passes, round, notes);
+    if moved {
+        // Equal ranges have different names until then.
+        crate::tidy(function);
     }
+    if dominated {
+        let directions = [Direction::Before, Direction::Behind];
+        dominated::remove_dominated(function, steps, &directions, notes);
+    }
+    moved
 }
 
 /// Puts the checks into the form that costs least, once they are where they stay.

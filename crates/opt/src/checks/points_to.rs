@@ -22,6 +22,7 @@ use super::budget::Budget;
 use super::regions::Regions;
 use super::sparse_set::SparseSet;
 use finishline_ir::{Function, FunctionId, Module, Op, Operand, Terminator, Type, Value};
+use finishline_model::AllocationId;
 use std::ops::Range;
 
 /// The object of globals.
@@ -50,6 +51,7 @@ pub(super) struct PointsTo {
 
 #[derive(Clone)]
 struct Object {
+    allocation: AllocationId,
     locations: Range<u32>,
     is_array: bool,
 }
@@ -68,6 +70,11 @@ impl PointsTo {
     /// What a value can refer to.
     pub(super) fn objects(&self, function: FunctionId, value: Value) -> &SparseSet {
         &self.sets[self.value_nodes[self.first_values[function.index()] + value.index()] as usize]
+    }
+
+    /// Where the objects are made that an abstract object stands for.
+    pub(super) fn allocation(&self, object: u32) -> AllocationId {
+        self.objects[object as usize].allocation
     }
 
     /// The locations of an object.
@@ -175,7 +182,7 @@ impl Solver {
             solver.results.push(result);
         }
         let globals: Vec<Type> = module.globals.iter().map(|g| g.initial.ty()).collect();
-        solver.object(globals, false);
+        solver.object(AllocationId(0), globals, false);
         solver
     }
 
@@ -188,7 +195,12 @@ impl Solver {
         u32::try_from(self.nodes.len() - 1).expect("fewer values than 2^32")
     }
 
-    fn object(&mut self, locations: impl IntoIterator<Item = Type>, is_array: bool) -> u32 {
+    fn object(
+        &mut self,
+        allocation: AllocationId,
+        locations: impl IntoIterator<Item = Type>,
+        is_array: bool,
+    ) -> u32 {
         let here = |solver: &Solver| {
             u32::try_from(solver.result.location_nodes.len()).expect("fewer fields than 2^32")
         };
@@ -199,6 +211,7 @@ impl Solver {
         }
         let locations = start..here(self);
         self.result.objects.push(Object {
+            allocation,
             locations,
             is_array,
         });
@@ -234,17 +247,25 @@ impl Solver {
     fn read_op(&mut self, module: &Module, id: FunctionId, op: &Op, result: u32) {
         match op {
             Op::Globals => self.arrive(result, &SparseSet::of(GLOBALS)),
-            Op::NewStruct { layout, .. } => {
+            Op::NewStruct { layout, allocation } => {
                 let fields = &module.structs[layout.index()].fields;
-                let object = self.object(fields.iter().map(|(_, ty)| *ty), false);
+                let fields = fields.iter().map(|(_, ty)| *ty);
+                let object = self.object(*allocation, fields, false);
                 self.arrive(result, &SparseSet::of(object));
             }
-            Op::NewArray { element, .. } => {
-                let object = self.object([*element], true);
+            Op::NewArray {
+                element,
+                allocation,
+                ..
+            } => {
+                let object = self.object(*allocation, [*element], true);
                 self.arrive(result, &SparseSet::of(object));
             }
-            Op::NewPromise { carried, .. } => {
-                let object = self.object([*carried], false);
+            Op::NewPromise {
+                carried,
+                allocation,
+            } => {
+                let object = self.object(*allocation, [*carried], false);
                 self.arrive(result, &SparseSet::of(object));
             }
             Op::PromiseSet { promise, value, .. } => {

@@ -30,7 +30,8 @@ fn subsets() -> Vec<Passes> {
 #[track_caller]
 fn racing(expected: usize, body: &str, beside: &str) {
     let source = format!(
-        "var g: int = 0;
+        "struct Cell {{ x: int }}
+var g: int = 0;
 var h: int = 0;
 fn left() {{ g = 7; }}
 fn t(a: int[], m: int[,], n: int) {{
@@ -270,6 +271,59 @@ fn ranges_that_go_along_leave_out_what_lies_between() {
         "for i in 3..0 step -2 { s += a[i - 1] + a[i + 1]; }",
         "for j in 0..8 { a[j] = 4; }",
     );
+}
+
+#[test]
+fn ranges_that_are_further_apart_than_they_are_long() {
+    for (expected, body) in [
+        // 0 and 2; 0, 1 and 2, 3; 0, 1, 2 and 2, 3, 4.
+        (2, "for i in 0..n - 2 { s += a[i] + a[i + 2]; }"),
+        (4, "for i in 0..n - 1 { s += a[i] + a[i + 2]; }"),
+        (5, "for i in 0..n { s += a[i] + a[i + 2]; }"),
+        (0, "for i in 3..n { s += a[i] + a[i + 2]; }"),
+        // 0, 1 and 5, 6 and 6, 7.
+        (5, "for i in 0..n - 1 { s += a[i] + a[i + 5] + a[i + 6]; }"),
+        // 7, 6 and 5, 4; 7 and 4.
+        (4, "for i in 0..n - 1 { s += a[7 - i] + a[5 - i]; }"),
+        (2, "for i in 0..n - 2 { s += a[7 - i] + a[4 - i]; }"),
+        // 0, 2 and 4, 6; 0, 2 and 3, 5; 0 and 4.
+        (4, "for i in 0..n step 2 { s += a[i] + a[i + 4]; }"),
+        (4, "for i in 0..n step 2 { s += a[i] + a[i + 3]; }"),
+        (2, "for i in 0..n step 4 { s += a[i] + a[i + 4]; }"),
+        // Known before the run.
+        (2, "for i in 0..1 { s += a[i] + a[i + 2]; }"),
+        (5, "for i in 0..3 { s += a[i] + a[i + 2]; }"),
+    ] {
+        racing(expected, body, "for j in 0..8 { a[j] = 4; }");
+    }
+    racing(
+        2,
+        "for i in 0..n - 1 { s += a[i]; a[i + 2] = 1; }",
+        "for j in 0..8 { h = a[j]; }",
+    );
+}
+
+#[test]
+fn the_rows_of_an_array_that_is_not_there() {
+    for rows in [
+        "for i in 0..n - 3 { for j in 0..3 { s += q[i, j]; g = 1; } }",
+        "for i in 0..n - 1 { for j in 3..n { q[i, j] = 1; } }",
+    ] {
+        let body = format!("let q: int[,] = n > 5 ? m : null; {rows}");
+        racing(0, &body, "g = 2; m[0, 0] = 5;");
+    }
+}
+
+#[test]
+fn a_field_of_an_object_that_is_not_there() {
+    for fields in [
+        "for i in 0..n { q.x = i; }",
+        "for i in 3..n { q.x = i; }",
+        "while q.x < n { q.x += 1; }",
+    ] {
+        let body = format!("let q: Cell = n > 5 ? new Cell() : null; {fields}");
+        racing(0, &body, "g = 2;");
+    }
 }
 
 #[test]

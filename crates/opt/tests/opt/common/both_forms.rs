@@ -1,7 +1,7 @@
 //! Whether a program without some of its checks shows the same races.
 
 use super::harmless::harmless;
-use super::{Run, run, uses_promises};
+use super::{Run, asking_for_null, run, uses_promises};
 use finishline_detect::Findings;
 use finishline_detect::detectors::{self, Uses};
 use finishline_ir::machine::Limits;
@@ -68,7 +68,7 @@ pub(crate) fn same(module: &Module, passes: Passes, fuel: u64) -> Result<usize, 
         let run_of = |after: &Module| -> Result<Run, String> {
             let told = |what: &str| format!("{form} with {passes}: {what}");
             verify(after).map_err(|violations| told(&format!("{}\n{after}", violations[0])))?;
-            let found = run(after, &[], limits, 8 * fuel);
+            let found = run(&asking_for_null(after), &[], limits, 8 * fuel);
             if (&expected.output, &expected.end) != (&found.output, &found.end) {
                 let ends = format!("ends with {:?}, not {:?}", found.end, expected.end);
                 return Err(told(&ends));

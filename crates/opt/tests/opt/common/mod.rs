@@ -13,7 +13,7 @@ use finishline_engine::depth_first::DepthFirst;
 use finishline_engine::run::{End, Program, run_for};
 use finishline_ir::machine::{Datum, Limits, Trap};
 use finishline_ir::verify::verify;
-use finishline_ir::{Construct, Module, Op};
+use finishline_ir::{Construct, Instruction, Module, Op, Operand};
 use finishline_model::SiteId;
 use finishline_model::event::Record;
 use std::sync::atomic::AtomicU64;
@@ -143,6 +143,32 @@ fn without_access_sites(module: &Module) -> Module {
     for instruction in blocks.flat_map(|block| &mut block.instructions) {
         if let Op::Check { .. } | Op::Load { .. } | Op::Store { .. } = instruction.op {
             instruction.site = SiteId(0);
+        }
+    }
+    module
+}
+
+/// The module, asking for null before every check of one location. Compiled code makes such a check
+/// only of objects, and does not ask.
+pub(crate) fn asking_for_null(module: &Module) -> Module {
+    let mut module = module.clone();
+    let blocks = module.functions.iter_mut().flat_map(|f| &mut f.blocks);
+    for block in blocks {
+        let instructions = std::mem::take(&mut block.instructions);
+        for instruction in instructions {
+            if let Op::Check {
+                base,
+                count: Operand::Constant(1),
+                ..
+            } = instruction.op
+            {
+                block.instructions.push(Instruction {
+                    op: Op::NonNull(base),
+                    result: None,
+                    site: SiteId(0),
+                });
+            }
+            block.instructions.push(instruction);
         }
     }
     module

@@ -198,7 +198,7 @@ impl Maker {
         }
         let index = self.index();
         let (i, j, k) = (self.index(), self.index(), self.index());
-        let text = match self.rng.below(26) {
+        let text = match self.rng.below(30) {
             0 | 1 => format!("s += a[{index}];"),
             2 => format!("a[{index}] = s + {i};"),
             3 => format!("a[{index}] += 1;"),
@@ -234,10 +234,31 @@ impl Maker {
             23 => "s += box.next.v;".into(),
             24 => "if box == null { s += box.v; }".into(),
             25 => "if box.next != null { s += box.next.v; }".into(),
+            26..30 => self.along(),
             21 => format!("box.a = {};", self.rng.pick(&["a", "ga", "box.a", "null"])),
             _ => format!("s = s * 3 + ({i} - {j}) * 5 + ({j} - {i});"),
         };
         line(text)
+    }
+
+    /// A loop over elements at a distance from each other, which may be longer than the loop.
+    fn along(&mut self) -> String {
+        let distance = self.rng.pick(&[1, 2, 3, 5]);
+        let first = self.rng.pick(&["0", "1", "n / 2"]);
+        let last = self.rng.pick(&["len(a)", "n"]);
+        let (range, sign) = match self.rng.below(3) {
+            0 => (format!("{first}..{last} - {distance}"), '+'),
+            1 => (format!("{first}..{last} - {distance} step 2"), '+'),
+            _ => (format!("{last} - 1..{first} + {distance} step -1"), '-'),
+        };
+        let other = format!("a[w {sign} {distance}]");
+        let body = match self.rng.below(4) {
+            0 => format!("s += a[w] + {other};"),
+            1 => format!("s += {other} + a[w] + a[w {sign} 1];"),
+            2 => format!("a[w] = s; {other} = 1;"),
+            _ => format!("{other} += a[w];"),
+        };
+        format!("for w in {range} {{ {body} }}")
     }
 
     /// Something that ends a step.
