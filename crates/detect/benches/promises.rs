@@ -7,7 +7,7 @@
 
 use finishline_detect::any_order::AnyOrder;
 use finishline_detect::listed::Listed;
-use finishline_detect::order::{Drdp, Labelled};
+use finishline_detect::order::{Drdp, Labelled, Order};
 use finishline_model::{
     Access, AccessId, AccessKind, Event, FinishId, FinishKind, Location, Observer, SiteId, TaskId,
     TaskKind,

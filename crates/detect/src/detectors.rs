@@ -1,12 +1,14 @@
-//! Detectors by name: the order and the history of each, and how a run drives them.
+//! The table of detectors, in types: the order and the history that each is made of. In words it
+//! stands in the crate `model`, [`Detector`]. What runs a program under some detector, in whatever
+//! way, is a [`Make`]: it gets the types of the row that is asked for, so it is compiled once for
+//! each detector, and the choice costs nothing on the path of an access.
 //!
 //! ```text
 //! first_pass   run with the smallest exact history  →  Findings: the racing locations
 //! second_pass  run again, those locations watched   →  RacePairs: the accesses that race
 //! ```
 //!
-//! An executor that can run a program implements [`Drive`]. It gets an observer of a concrete type,
-//! so it is compiled once for each detector. The choice costs nothing on the path of an access.
+//! An executor that can run a program and tell an observer implements [`Drive`].
 
 use crate::Failure;
 use crate::any_order::AnyOrder;
@@ -16,7 +18,7 @@ use crate::listed::Listed;
 use crate::locations::LocationSet;
 use crate::named::Named;
 use crate::oracle::Oracle;
-use crate::order::{Drdp, EspBags, Labelled, Order, SpBags};
+use crate::order::{Drdp, EspBags, Labelled, Order, Running, SpBags};
 use crate::pairs::RacePairs;
 use crate::serial::Serial;
 use crate::sited::Sited;
@@ -26,7 +28,7 @@ use finishline_model::{Detector, Observer};
 /// The oracle gives up beyond this many steps. Its graph takes 100 megabytes then.
 pub const ORACLE_STEPS: usize = 20_000;
 
-/// One depth-first run of a program.
+/// One run of a program.
 pub trait Drive {
     type Output;
 
@@ -51,77 +53,124 @@ pub struct Uses {
     pub promises: bool,
 }
 
+/// Makes something of the types of a detector.
+pub trait Make: Sized {
+    type Output;
+
+    /// An order for depth-first runs. The first history finds the racing locations. The second one
+    /// is kept with sites and names the accesses.
+    fn depth_first<O, First, Second>(self) -> Self::Output
+    where
+        O: Order<Strand = Running> + 'static,
+        First: History,
+        Second: History;
+
+    /// An order for any run, with sets of readers.
+    fn any_order<O: Order + 'static>(self) -> Self::Output;
+
+    /// An order for any run, with lists of readers.
+    fn listed<O: Order + 'static>(self) -> Self::Output;
+
+    /// All accesses are kept and compared.
+    fn oracle(self) -> Self::Output;
+}
+
+/// Makes something of a detector.
+pub fn make<M: Make>(detector: Detector, uses: Uses, make: M) -> M::Output {
+    match detector {
+        Detector::SpBags => make.depth_first::<SpBags, WriteCoversReads, LastWriterOneReader>(),
+        Detector::EspBags if uses.isolated => make.depth_first::<EspBags, Isolated, Isolated>(),
+        Detector::EspBags => make.depth_first::<EspBags, WriteCoversReads, LastWriterOneReader>(),
+        Detector::Drdp => make.listed::<Drdp>(),
+        Detector::Finishline => make.any_order::<Labelled>(),
+        Detector::Oracle => make.oracle(),
+    }
+}
+
 /// Runs a program under a detector.
 pub fn first_pass<D: Drive>(
     detector: Detector,
     uses: Uses,
     run: D,
 ) -> Result<(D::Output, Findings), Failure> {
-    match (detector, uses.isolated) {
-        (Detector::SpBags, _) => serial::<SpBags, WriteCoversReads, D>(run),
-        (Detector::EspBags, false) => serial::<EspBags, WriteCoversReads, D>(run),
-        (Detector::EspBags, true) => serial::<EspBags, Isolated, D>(run),
-        (Detector::Drdp, _) => {
-            let mut detector = Listed::<Drdp>::new()?;
-            let output = run.drive(&mut detector);
-            Ok((output, detector.finish()?))
-        }
-        (Detector::Finishline, _) => {
-            let mut detector = AnyOrder::<Labelled>::new()?;
-            let output = run.drive(&mut detector);
-            Ok((output, detector.finish()?))
-        }
-        (Detector::Oracle, _) => {
-            let mut oracle = Oracle::new(ORACLE_STEPS);
-            let output = run.drive(&mut oracle);
-            Ok((output, oracle.finish()?))
-        }
+    make(detector, uses, FirstPass(run))
+}
+
+struct FirstPass<D>(D);
+
+impl<D: Drive> Make for FirstPass<D> {
+    type Output = Result<(D::Output, Findings), Failure>;
+
+    fn depth_first<O: Order<Strand = Running>, First: History, Second: History>(
+        self,
+    ) -> Self::Output {
+        let mut detector = Serial::<O, First>::new()?;
+        let output = self.0.drive(&mut detector);
+        Ok((output, detector.finish()?))
+    }
+
+    fn any_order<O: Order>(self) -> Self::Output {
+        let mut detector = AnyOrder::<O>::new()?;
+        let output = self.0.drive(&mut detector);
+        Ok((output, detector.finish()?))
+    }
+
+    fn listed<O: Order>(self) -> Self::Output {
+        let mut detector = Listed::<O>::new()?;
+        let output = self.0.drive(&mut detector);
+        Ok((output, detector.finish()?))
+    }
+
+    fn oracle(self) -> Self::Output {
+        let mut oracle = Oracle::new(ORACLE_STEPS);
+        let output = self.0.drive(&mut oracle);
+        Ok((output, oracle.finish()?))
     }
 }
 
-/// Runs the program again and names the accesses that race at the `racing` locations. For the
-/// oracle, which would list every pair, ESP-bags or ours does it.
+/// Runs the program again and names the accesses that race at the `racing` locations.
 pub fn second_pass<D: Drive>(
     detector: Detector,
     uses: Uses,
     racing: &LocationSet,
     run: D,
 ) -> Result<(D::Output, RacePairs), Failure> {
-    match (detector, uses.isolated) {
-        (Detector::Oracle, isolated) if uses.promises => {
-            named::<Labelled, D>(racing, isolated, run)
-        }
-        (Detector::Drdp, _) => named::<Drdp, D>(racing, false, run),
-        (Detector::Finishline, isolated) => named::<Labelled, D>(racing, isolated, run),
-        (Detector::SpBags, _) => sited::<SpBags, LastWriterOneReader, D>(racing, run),
-        (Detector::EspBags | Detector::Oracle, false) => {
-            sited::<EspBags, LastWriterOneReader, D>(racing, run)
-        }
-        (Detector::EspBags | Detector::Oracle, true) => sited::<EspBags, Isolated, D>(racing, run),
+    make(detector, uses, SecondPass { racing, uses, run })
+}
+
+struct SecondPass<'a, D> {
+    racing: &'a LocationSet,
+    uses: Uses,
+    run: D,
+}
+
+impl<D: Drive> Make for SecondPass<'_, D> {
+    type Output = Result<(D::Output, RacePairs), Failure>;
+
+    fn depth_first<O: Order<Strand = Running>, First: History, Second: History>(
+        self,
+    ) -> Self::Output {
+        let mut detector = Sited::<O, Second>::new(self.racing)?;
+        let output = self.run.drive(&mut detector);
+        Ok((output, detector.finish()?))
     }
-}
 
-fn serial<O: Order, H: History, D: Drive>(run: D) -> Result<(D::Output, Findings), Failure> {
-    let mut detector = Serial::<O, H>::new()?;
-    let output = run.drive(&mut detector);
-    Ok((output, detector.finish()?))
-}
+    fn any_order<O: Order>(self) -> Self::Output {
+        let mut detector = Named::<O>::new(self.racing, self.uses.isolated)?;
+        let output = self.run.drive(&mut detector);
+        Ok((output, detector.finish()?))
+    }
 
-fn sited<O: Order, H: History, D: Drive>(
-    racing: &LocationSet,
-    run: D,
-) -> Result<(D::Output, RacePairs), Failure> {
-    let mut detector = Sited::<O, H>::new(racing)?;
-    let output = run.drive(&mut detector);
-    Ok((output, detector.finish()?))
-}
+    fn listed<O: Order + 'static>(self) -> Self::Output {
+        self.any_order::<O>()
+    }
 
-fn named<O: Order, D: Drive>(
-    racing: &LocationSet,
-    isolated: bool,
-    run: D,
-) -> Result<(D::Output, RacePairs), Failure> {
-    let mut detector = Named::<O>::new(racing, isolated)?;
-    let output = run.drive(&mut detector);
-    Ok((output, detector.finish()?))
+    /// The oracle would list every pair, so ESP-bags or ours does it.
+    fn oracle(self) -> Self::Output {
+        let other = match self.uses.promises {
+            true => Detector::Finishline,
+            false => Detector::EspBags,
+        };
+        make(other, self.uses, self)
+    }
 }

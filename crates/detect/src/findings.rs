@@ -2,6 +2,7 @@
 
 use crate::Failure;
 use crate::locations::LocationSet;
+use crate::order::{Effort, Order};
 use finishline_model::Location;
 use finishline_model::Statistics;
 
@@ -17,6 +18,8 @@ pub struct Findings {
     /// Two accesses conflict, and only a lock or the atomicity of both keeps them apart.
     pub overlap: bool,
     pub statistics: Statistics,
+    /// The work of the order's answers, if it counts it.
+    pub effort: Effort,
     /// Memory the detector used for tasks, and for locations.
     pub task_bytes: usize,
     pub location_bytes: usize,
@@ -69,17 +72,18 @@ impl Found {
         self.failure = None;
     }
 
-    /// The answer of a detector with its memory for tasks, and its memory for locations without
-    /// these findings.
+    /// The answer of a detector with its order, and its memory for locations without these
+    /// findings.
     pub(crate) fn finish(
         self,
-        task_bytes: usize,
+        order: &impl Order,
         location_bytes: usize,
     ) -> Result<Findings, Failure> {
         match self.failure {
             Some(failure) => Err(failure),
             None => Ok(Findings {
-                task_bytes,
+                effort: order.effort(),
+                task_bytes: order.used_bytes(),
                 location_bytes: location_bytes + self.racing.used_bytes(),
                 racing: self.racing,
                 isolated_conflict: self.isolated_conflict,

@@ -63,7 +63,7 @@ impl<O: Order> Listed<O> {
     pub fn finish(self) -> Result<Findings, Failure> {
         let readers = self.readers.capacity() * size_of::<Reader>();
         let location_bytes = self.cells.used_bytes() + readers;
-        self.found.finish(self.order.used_bytes(), location_bytes)
+        self.found.finish(&self.order, location_bytes)
     }
 
     fn follow(&mut self, event: &Event) -> Result<(), Failure> {

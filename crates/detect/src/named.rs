@@ -39,7 +39,8 @@ pub struct Named<'a, O: Order> {
     order: O,
     /// The order with isolated blocks, if the program has any.
     observed: Option<O>,
-    isolated: bool,
+    /// The task inside an isolated block.
+    isolated: Option<TaskId>,
     watched: &'a LocationSet,
     kept: IdMap<Location, Vec<Kept>>,
     pairs: RacePairs,
@@ -51,7 +52,7 @@ impl<'a, O: Order> Named<'a, O> {
         Ok(Named {
             order: O::new()?,
             observed: isolated.then(O::new).transpose()?,
-            isolated: false,
+            isolated: None,
             watched,
             kept: IdMap::default(),
             pairs: RacePairs::default(),
@@ -71,14 +72,14 @@ impl<'a, O: Order> Named<'a, O> {
         self.order.event(event)?;
         match *event {
             Event::IsolatedBegin { task, .. } => {
-                self.isolated = true;
+                self.isolated = Some(task);
                 self.observe(&Event::Acquire {
                     task,
                     object: CHAIN,
                 })
             }
             Event::IsolatedEnd { task, .. } => {
-                self.isolated = false;
+                self.isolated = None;
                 self.observe(&Event::Release {
                     task,
                     object: CHAIN,
@@ -103,7 +104,7 @@ impl<'a, O: Order> Named<'a, O> {
                 task: access.task,
                 access: access.id,
                 kind: access.kind,
-                isolated: self.isolated,
+                isolated: self.isolated == Some(access.task),
             },
             stamp: self.order.stamp(strand),
             observed: stamp_of(&self.observed, access.task),

@@ -30,6 +30,7 @@
 use crate::Failure;
 use crate::findings::Findings;
 use crate::locations::LocationSet;
+use crate::order::Effort;
 use finishline_model::Statistics;
 use finishline_model::{
     Access, AccessId, AccessKind, Event, Location, LockId, LockMode, ObjectId, Observer, TaskId,
@@ -238,6 +239,7 @@ impl Oracle {
             synchronised: !self.released.is_empty() && !self.excused_locations().is_empty(),
             overlap: self.locks_taken > 0 && !self.overlapping_locations().is_empty(),
             statistics: self.statistics,
+            effort: Effort::default(),
             task_bytes: self.structure.bytes() + self.observed.bytes(),
             location_bytes: self.recorded * size_of::<Recorded>(),
         })

@@ -1,7 +1,7 @@
 //! Memory from the operating system, without any allocator. It can be used inside an allocator,
 //! even one that a program interposes.
 //!
-//! The three calls are declared here, as in Linux on 64-bit processors, because the crate has no
+//! The calls are declared here, as in Linux on 64-bit processors, because the crate has no
 //! dependencies.
 
 use std::ffi::{c_int, c_long, c_void};
@@ -25,6 +25,7 @@ const PRIVATE: c_int = 0x2;
 const ANONYMOUS: c_int = 0x20;
 const NO_RESERVE: c_int = 0x4000;
 const HUGE_PAGES: c_int = 14;
+const NOT_NEEDED: c_int = 4;
 
 /// Fresh pages of zeros, committed when touched.
 pub fn map(bytes: usize) -> Option<NonNull<u8>> {
@@ -54,4 +55,14 @@ pub unsafe fn unmap(base: NonNull<u8>, bytes: usize) {
 pub unsafe fn ask_for_huge(base: NonNull<u8>, bytes: usize) {
     // SAFETY: the advice changes no contents.
     unsafe { madvise(base.as_ptr().cast(), bytes, HUGE_PAGES) };
+}
+
+/// Makes pages zero again and returns their memory until they are touched. True if it was done.
+///
+/// # Safety
+///
+/// The pages were mapped here, and nobody borrows from them.
+pub unsafe fn make_zero(base: NonNull<u8>, bytes: usize) -> bool {
+    // SAFETY: by the contract. Private anonymous pages are zeros when they are touched next.
+    unsafe { madvise(base.as_ptr().cast(), bytes, NOT_NEEDED) == 0 }
 }

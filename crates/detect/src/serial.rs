@@ -69,8 +69,7 @@ impl<O: Order, H: History> Serial<O, H> {
 
     /// The findings of a run that has ended or was cut short.
     pub fn finish(self) -> Result<Findings, Failure> {
-        self.found
-            .finish(self.order.used_bytes(), self.cells.used_bytes())
+        self.found.finish(&self.order, self.cells.used_bytes())
     }
 
     /// The racing locations so far.

@@ -11,8 +11,10 @@
 //! address space, strict overcommit), smaller ones are tried. A table that then runs out returns a
 //! [`TableError`].
 
+use crate::hash::IdMap;
 use crate::pages;
 use std::fmt;
+use std::hash::Hash;
 use std::ops::{Deref, DerefMut};
 use std::ptr::NonNull;
 
@@ -87,6 +89,16 @@ pub(crate) fn make_room<T>(
     entries.try_reserve(more).map_err(refused)
 }
 
+/// The same for one more entry of a map.
+pub(crate) fn make_room_in<K: Eq + Hash, V>(
+    entries: &mut IdMap<K, V>,
+    table: &'static str,
+) -> Result<(), TableError> {
+    let needed = entries.len() + 1;
+    let refused = |_| TableError::refused::<(K, V)>(table, needed);
+    entries.try_reserve(1).map_err(refused)
+}
+
 /// The least that is asked for, and the factor by which a request shrinks after a refusal. The
 /// factor is large, so a process with limited address space keeps most of it.
 const SMALLEST_BYTES: usize = 1 << 16;
@@ -95,6 +107,10 @@ const AFTER_REFUSAL_DIVIDE_BY: usize = 8;
 /// Tables of at least this size use huge pages.
 const HUGE_PAGES_FROM_BYTES: usize = 8 << 20;
 
+/// Memory is given back in pieces of this many bytes, a multiple of all sizes of pages in use but
+/// huge ones.
+pub const FORGOTTEN_PIECE: usize = 1 << 18;
+
 /// A vector in address space of its own. See the module.
 pub struct Table<T: Zeroed> {
     name: &'static str,
@@ -102,6 +118,8 @@ pub struct Table<T: Zeroed> {
     len: usize,
     capacity: usize,
     mapped_bytes: usize,
+    /// The bytes at the beginning whose memory was given back.
+    forgotten_bytes: usize,
 }
 
 impl<T: Zeroed> Table<T> {
@@ -119,6 +137,7 @@ impl<T: Zeroed> Table<T> {
                     len: 0,
                     capacity,
                     mapped_bytes,
+                    forgotten_bytes: 0,
                 });
             }
             if mapped_bytes == SMALLEST_BYTES {
@@ -174,7 +193,26 @@ impl<T: Zeroed> Table<T> {
         if let Some(forgotten) = self.get_mut(len..) {
             forgotten.fill(T::ZERO);
             self.len = len;
+            self.forgotten_bytes = self.forgotten_bytes.min(len * size_of::<T>());
         }
+    }
+
+    /// Makes elements before `end` zero and gives their memory back: all that fill whole pieces of
+    /// [`FORGOTTEN_PIECE`] bytes. Those that were forgotten before may have been written since;
+    /// they stay. True if anything was done.
+    pub fn forget_before(&mut self, end: usize) -> bool {
+        let bytes = end.min(self.len) * size_of::<T>() / FORGOTTEN_PIECE * FORGOTTEN_PIECE;
+        let from = self.forgotten_bytes;
+        if bytes <= from {
+            return false;
+        }
+        // SAFETY: the piece is inside the mapping, which is this table's own, and is not borrowed.
+        // It consists of whole pages.
+        let done = unsafe { pages::make_zero(self.base.cast().add(from), bytes - from) };
+        if done {
+            self.forgotten_bytes = bytes;
+        }
+        done
     }
 
     /// The most elements that fit.
@@ -185,7 +223,7 @@ impl<T: Zeroed> Table<T> {
     /// The bytes of the elements in use. The memory that the table really takes is at most this, up
     /// to a page.
     pub fn used_bytes(&self) -> usize {
-        self.len * size_of::<T>()
+        self.len * size_of::<T>() - self.forgotten_bytes
     }
 }
 
@@ -272,6 +310,28 @@ mod tests {
             table.grow_to(usize::MAX),
             Err(TableError::Exhausted { .. })
         ));
+    }
+
+    #[test]
+    fn a_forgotten_beginning_is_zero_again() {
+        let piece = FORGOTTEN_PIECE / 4;
+        let mut table = Table::<u32>::reserve("things", 1 << 20).unwrap();
+        table.grow_to(3 * piece + 10).unwrap();
+        table.fill(5);
+        assert!(!table.forget_before(piece - 1), "not a whole piece");
+        assert!(table.forget_before(2 * piece + 7));
+        assert!(!table.forget_before(2 * piece + 7), "nothing new");
+        assert_eq!(table.used_bytes(), FORGOTTEN_PIECE + 40);
+        let zeros = table.iter().take_while(|&&it| it == 0).count();
+        assert_eq!(zeros, 2 * piece);
+        assert!(table[zeros..].iter().all(|&it| it == 5));
+        table[3] = 1;
+        assert!(table.forget_before(usize::MAX), "up to the end");
+        assert_eq!(table[3], 1, "written since");
+        table.clear();
+        assert_eq!(table.used_bytes(), 0);
+        table.grow_to(2).unwrap();
+        assert_eq!(table.used_bytes(), 8);
     }
 
     #[test]

@@ -21,9 +21,17 @@ pub fn prepare_check(
     detector: Detector,
 ) -> Option<Result<Prepared<Checked>, CompileError>> {
     match detector {
-        Detector::SpBags | Detector::EspBags | Detector::Finishline => Some(Err(refusal())),
         Detector::Drdp | Detector::Oracle => None,
+        _ => Some(Err(refusal())),
     }
+}
+
+/// Refuses the program.
+pub fn prepare_told<'a, L: Listener + 'a>(
+    _: Program<'a>,
+    _: L,
+) -> Result<Prepared<'a, (End, L)>, CompileError> {
+    Err(refusal())
 }
 
 /// Refuses the program.

@@ -57,11 +57,15 @@ pub(crate) trait Checker {
         kind: AccessKind,
         cell: &mut u64,
         slot: usize,
-        location: impl FnOnce() -> Location,
+        location: impl Fn() -> Location,
     );
 
     /// A check of several locations, as [`Inline::range`].
     fn range(&mut self, kind: AccessKind, cells: &mut [u64], stride: isize, first: Location);
+
+    /// So many checks of several locations needed no detector, because the same step had made the
+    /// same ones before, or had accessed all their locations. They were about so many locations.
+    fn spared(&mut self, _checks: u64, _locations: u64) {}
 
     /// The run has ended, after as many accesses checked one at a time.
     fn ended(&mut self, accesses: u64);
@@ -80,7 +84,7 @@ impl Checker for Unchecked {
 
     fn access(&mut self, _: &Access) {}
 
-    fn undecided(&mut self, _: AccessKind, _: &mut u64, _: usize, _: impl FnOnce() -> Location) {}
+    fn undecided(&mut self, _: AccessKind, _: &mut u64, _: usize, _: impl Fn() -> Location) {}
 
     fn range(&mut self, _: AccessKind, _: &mut [u64], _: isize, _: Location) {}
 
@@ -138,7 +142,7 @@ impl<O: Order> Checker for Inlined<O> {
         kind: AccessKind,
         cell: &mut u64,
         slot: usize,
-        location: impl FnOnce() -> Location,
+        location: impl Fn() -> Location,
     ) {
         self.detector.undecided(kind, cell, slot, location);
     }
@@ -148,6 +152,10 @@ impl<O: Order> Checker for Inlined<O> {
         self.detector.range(kind, cells, stride, first);
     }
 
+    fn spared(&mut self, checks: u64, locations: u64) {
+        self.detector.count_ranges(checks, locations);
+    }
+
     fn ended(&mut self, accesses: u64) {
         self.detector.detach();
         self.accesses = accesses;
@@ -155,9 +163,9 @@ impl<O: Order> Checker for Inlined<O> {
 }
 
 /// A listener that is told everything.
-pub(crate) struct Told<'a, L>(pub(crate) &'a mut L);
+pub(crate) struct Told<L>(pub(crate) L);
 
-impl<L: Listener> Checker for Told<'_, L> {
+impl<L: Listener> Checker for Told<L> {
     const STYLE: Style = Style::Call;
 
     fn attach(&mut self, _: NonNull<FastPath>) {}
@@ -180,7 +188,7 @@ impl<L: Listener> Checker for Told<'_, L> {
         self.0.access(access);
     }
 
-    fn undecided(&mut self, _: AccessKind, _: &mut u64, _: usize, _: impl FnOnce() -> Location) {}
+    fn undecided(&mut self, _: AccessKind, _: &mut u64, _: usize, _: impl Fn() -> Location) {}
 
     fn range(&mut self, _: AccessKind, _: &mut [u64], _: isize, _: Location) {}
 

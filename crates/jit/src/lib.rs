@@ -9,8 +9,8 @@
 //!   detector, or told to a listener in every detail. The reference interpreter
 //!   ([`finishline_ir::machine`]) defines what a program does, tells and fails by. The suites
 //!   compare the two.
-//! - [`prepare`], [`prepare_check`]: compiled now and run later, so that the two can be measured
-//!   apart.
+//! - [`prepare`], [`prepare_check`], [`prepare_told`]: compiled now and run later, so that the two
+//!   can be measured apart.
 //! - `prepared`: all these. `code`: from the IR to Cranelift's. `compile`: the module as a whole.
 //! - `checker`: the code of a check for each listener. `heard`: the tasks that a detector is told
 //!   of. `waiting`: the tasks that need stacks of their own.
@@ -41,9 +41,9 @@ mod tests;
 mod waiting;
 
 #[cfg(not(target_arch = "x86_64"))]
-pub use absent::{prepare, prepare_check, tell};
+pub use absent::{prepare, prepare_check, prepare_told, tell};
 #[cfg(target_arch = "x86_64")]
-pub use prepared::{prepare, prepare_check, tell};
+pub use prepared::{prepare, prepare_check, prepare_told, tell};
 
 use finishline_detect::{Failure, Findings};
 use finishline_ir::Module;

@@ -7,7 +7,9 @@ use crate::runtime::cooperative::Cooperative;
 use crate::runtime::depth_first::DepthFirst;
 use crate::waiting::has_promises;
 use crate::{Checked, CompileError, End, Prepared, Program};
-use finishline_detect::order::{EspBags, Labelled, Order, SpBags};
+use finishline_detect::detectors::{Make, Uses, make};
+use finishline_detect::history::History;
+use finishline_detect::order::Order;
 use finishline_ir::listener::Listener;
 use finishline_model::Detector;
 use std::io::Write;
@@ -66,11 +68,29 @@ pub fn prepare_check(
     program: Program,
     detector: Detector,
 ) -> Option<Result<Prepared<Checked>, CompileError>> {
-    match detector {
-        Detector::SpBags => Some(inlined::<SpBags>(program)),
-        Detector::EspBags => Some(inlined::<EspBags>(program)),
-        Detector::Finishline => Some(inlined::<Labelled>(program)),
-        Detector::Drdp | Detector::Oracle => None,
+    // Cells are the same with isolated blocks and without.
+    make(detector, Uses::default(), WithInlineChecks(program))
+}
+
+struct WithInlineChecks<'a>(Program<'a>);
+
+impl<'a> Make for WithInlineChecks<'a> {
+    type Output = Option<Result<Prepared<'a, Checked>, CompileError>>;
+
+    fn depth_first<O: Order + 'static, First: History, Second: History>(self) -> Self::Output {
+        Some(inlined::<O>(self.0))
+    }
+
+    fn any_order<O: Order + 'static>(self) -> Self::Output {
+        Some(inlined::<O>(self.0))
+    }
+
+    fn listed<O: Order>(self) -> Self::Output {
+        None
+    }
+
+    fn oracle(self) -> Self::Output {
+        None
     }
 }
 
@@ -89,6 +109,19 @@ fn inlined<O: Order + 'static>(program: Program) -> Result<Prepared<Checked>, Co
     Ok(Prepared(Box::new(move |output| {
         let end = code.run(&mut checker, output);
         (end, checker.finish())
+    })))
+}
+
+/// Compiles a program for a run that a listener is told of. The listener comes back.
+pub fn prepare_told<'a, L: Listener + 'a>(
+    program: Program<'a>,
+    listener: L,
+) -> Result<Prepared<'a, (End, L)>, CompileError> {
+    let code = Code::new(program)?;
+    Ok(Prepared(Box::new(move |output| {
+        let mut told = Told(listener);
+        let end = code.run(&mut told, output);
+        (end, told.0)
     })))
 }
 

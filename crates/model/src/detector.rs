@@ -1,7 +1,8 @@
-//! The names of the detectors, the constructs that each judges, and the guarantee behind its
-//! answer.
+//! The table of detectors, in words: the name of each, the constructs that it judges, and the
+//! guarantee behind its answer. The order and the history that each is made of stand in the second
+//! half of the table, `detectors.rs` of the crate `detect`.
 //!
-//! The guarantees are written here once. Help text, documentation and reports print them.
+//! Help text, documentation and reports print what is written here.
 
 use crate::construct::Construct;
 use std::fmt;
@@ -9,73 +10,113 @@ use std::fmt;
 /// A detector: one row of `finishline detectors`.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Hash)]
 pub enum Detector {
-    /// S and P bags per procedure instance; last writer, one reader.
     SpBags,
-    /// Bags per task and per finish; last writer, one reader, and the same for isolated accesses.
     EspBags,
-    /// A structure tree with non-tree joins; last writer, a list of readers.
     Drdp,
-    /// Labels for structure, chains of joins; last writer, all readers that nothing stands for.
     Finishline,
-    /// The closed computation graph, structure only.
     Oracle,
 }
 
+struct Row {
+    detector: Detector,
+    name: &'static str,
+    order: &'static str,
+    history: &'static str,
+    runs: &'static str,
+    /// Whether it has a rule for a construct.
+    judges: fn(Construct) -> bool,
+    guarantee: &'static str,
+}
+
+const BY_STRUCTURE: &str = "every schedule with this run's task structure: a location is reported exactly if it races by that structure";
+
+#[rustfmt::skip]
+const TABLE: [Row; 5] = [
+    Row {
+        detector: Detector::SpBags,
+        name: "sp-bags",
+        order: "S and P bags of procedure instances",
+        history: "last writer, one reader",
+        runs: "serial, depth-first",
+        judges: |it| matches!(it, Construct::Spawn | Construct::Sync),
+        guarantee: BY_STRUCTURE,
+    },
+    Row {
+        detector: Detector::EspBags,
+        name: "esp-bags",
+        order: "S bags of tasks, P bags of tasks and finishes",
+        history: "last writer, one reader, one isolated writer and reader",
+        runs: "serial, depth-first",
+        judges: |it| !matches!(it, Construct::Promise | Construct::Future),
+        guarantee: BY_STRUCTURE,
+    },
+    Row {
+        detector: Detector::Drdp,
+        name: "drdp",
+        order: "structure tree, disjoint sets with non-tree joins and ancestors",
+        history: "last writer, list of readers",
+        runs: "serial, cooperative",
+        judges: |it| it != Construct::Isolated,
+        guarantee: BY_STRUCTURE,
+    },
+    Row {
+        detector: Detector::Finishline,
+        name: "finishline",
+        order: "two lists of steps with labels, chains of joins",
+        history: "last writer, set of readers; by lockset in isolated blocks",
+        runs: "serial, cooperative",
+        judges: |_| true,
+        guarantee: BY_STRUCTURE,
+    },
+    Row {
+        detector: Detector::Oracle,
+        name: "oracle",
+        order: "the computation graph, closed with bit sets",
+        history: "every access of every step",
+        runs: "serial, after the run; quadratic",
+        judges: |_| true,
+        guarantee: "every schedule with this run's task structure, by definition: of each location all pairs of accesses are compared",
+    },
+];
+
 impl Detector {
-    pub const ALL: [Detector; 5] = [
-        Detector::SpBags,
-        Detector::EspBags,
-        Detector::Drdp,
-        Detector::Finishline,
-        Detector::Oracle,
-    ];
+    pub const ALL: [Detector; TABLE.len()] = {
+        let mut all = [Detector::SpBags; TABLE.len()];
+        let mut row = 0;
+        while row < TABLE.len() {
+            all[row] = TABLE[row].detector;
+            assert!(
+                all[row] as usize == row,
+                "the rows stand in the order of the names"
+            );
+            row += 1;
+        }
+        all
+    };
+
+    const fn row(self) -> &'static Row {
+        &TABLE[self as usize]
+    }
 
     pub const fn name(self) -> &'static str {
-        match self {
-            Detector::SpBags => "sp-bags",
-            Detector::EspBags => "esp-bags",
-            Detector::Drdp => "drdp",
-            Detector::Finishline => "finishline",
-            Detector::Oracle => "oracle",
-        }
+        self.row().name
     }
 
     pub const fn order(self) -> &'static str {
-        match self {
-            Detector::SpBags => "S and P bags of procedure instances",
-            Detector::EspBags => "S bags of tasks, P bags of tasks and finishes",
-            Detector::Drdp => "structure tree, disjoint sets with non-tree joins and ancestors",
-            Detector::Finishline => "two lists of steps with labels, chains of joins",
-            Detector::Oracle => "the computation graph, closed with bit sets",
-        }
+        self.row().order
     }
 
     pub const fn history(self) -> &'static str {
-        match self {
-            Detector::SpBags => "last writer, one reader",
-            Detector::EspBags => "last writer, one reader, one isolated writer and reader",
-            Detector::Drdp => "last writer, list of readers",
-            Detector::Finishline => "last writer, set of readers; by lockset in isolated blocks",
-            Detector::Oracle => "every access of every step",
-        }
+        self.row().history
     }
 
     pub const fn runs(self) -> &'static str {
-        match self {
-            Detector::SpBags | Detector::EspBags => "serial, depth-first",
-            Detector::Drdp | Detector::Finishline => "serial, cooperative",
-            Detector::Oracle => "serial, after the run; quadratic",
-        }
+        self.row().runs
     }
 
     /// Whether the detector has a rule for the construct.
-    pub const fn judges(self, construct: Construct) -> bool {
-        match self {
-            Detector::SpBags => matches!(construct, Construct::Spawn | Construct::Sync),
-            Detector::EspBags => !matches!(construct, Construct::Promise | Construct::Future),
-            Detector::Drdp => !matches!(construct, Construct::Isolated),
-            Detector::Finishline | Detector::Oracle => true,
-        }
+    pub fn judges(self, construct: Construct) -> bool {
+        (self.row().judges)(construct)
     }
 
     /// The constructs that the detector has rules for, as a list in words.
@@ -88,14 +129,7 @@ impl Detector {
 
     /// The guarantee, in one sentence.
     pub const fn guarantee(self) -> &'static str {
-        match self {
-            Detector::SpBags | Detector::EspBags | Detector::Drdp | Detector::Finishline => {
-                "every schedule with this run's task structure: a location is reported exactly if it races by that structure"
-            }
-            Detector::Oracle => {
-                "every schedule with this run's task structure, by definition: of each location all pairs of accesses are compared"
-            }
-        }
+        self.row().guarantee
     }
 
     pub fn from_name(name: &str) -> Option<Detector> {

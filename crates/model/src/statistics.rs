@@ -21,11 +21,19 @@ impl Statistics {
     /// A check of `count` locations.
     #[inline]
     pub fn count_check(&mut self, count: u64) {
-        self.accesses += count;
         if count > 1 {
-            self.ranges += 1;
-            self.in_ranges += count;
+            self.count_ranges(1, count);
+        } else {
+            self.accesses += count;
         }
+    }
+
+    /// Checks of several locations each, and the number of all those.
+    #[inline]
+    pub fn count_ranges(&mut self, ranges: u64, locations: u64) {
+        self.accesses += locations;
+        self.ranges += ranges;
+        self.in_ranges += locations;
     }
 }
 

@@ -21,7 +21,8 @@ use finishline_model::kinds::{
 use finishline_model::{AccessKind, Detector, FinishId, TaskId};
 use std::collections::{BTreeMap, BTreeSet};
 
-/// The detector of native programs. Its order is ESP-bags with releases and acquires added.
+/// The detector of native programs, as reports have always named it: by structure it answers as
+/// ESP-bags does. Its order is [`OneAtATime`](finishline_detect::order::OneAtATime).
 const DETECTOR: Detector = Detector::EspBags;
 
 /// What the operating system knows of the process.

@@ -143,6 +143,7 @@ fn told(question: &Question, facts: &ProcessFacts, failure: Option<&str>) -> Ans
             message: message.to_owned(),
             at: None,
             waiting: Vec::new(),
+            cycle: None,
         }),
         lines: SourceLines::default(),
         about: About::Process(Process {

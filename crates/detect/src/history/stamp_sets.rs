@@ -87,6 +87,13 @@ impl StampSets {
         }
     }
 
+    /// The word of the set that is made next. Those that a step adds itself to have this word or a
+    /// greater one.
+    #[inline]
+    pub fn next(&self) -> u32 {
+        SET | self.entries.len() as u32
+    }
+
     /// Whether the running step is known to race with none of these stamps.
     #[inline]
     pub fn is_harmless(&self, word: u32) -> bool {
@@ -198,7 +205,7 @@ impl StampSets {
         const TABLE: &str = "sets of readers";
         let index = self.entries.len();
         // The last words are reserved: no set and no stamp may equal them.
-        if index >= (SET - 2) as usize {
+        if index >= (SET - 3) as usize {
             return Err(TableError::Exhausted {
                 table: TABLE,
                 capacity: index,

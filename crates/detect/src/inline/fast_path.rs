@@ -5,15 +5,19 @@
 //! read  at site s   reader is mine                       nothing to do
 //!                   reader is serial, writer is serial   reader = settled's
 //!                   reader is beside, writer is serial   nothing to do
+//!                   cell is changed                      cell = changed[s].after
 //!                   else                                 Inline::undecided
-//! write             reader is mine, writer is mine       nothing to do
+//! write at site s   reader is mine, writer is mine       nothing to do
 //!                   reader is mine, writer is serial     cell = settled
 //!                   reader is serial, writer is serial   cell = settled
+//!                   cell is changed                      cell = changed[s].after
 //!                   else                                 Inline::undecided
 //!
 //! a stamp is mine     if it is one of the `own` stamps from `me` on (one, in compiled code)
 //!            serial   if it is below serial_below
 //!            beside   if it is one of the parallel_above stamps from serial_below on, or beside[s]
+//! a reader is mine    also if it is one of the `sets` words from `first_set` on
+//! a cell is changed   if it is changed[s].before
 //! ```
 //!
 //! The first line is the history's own theorem. The others are the history's rules. A serial stamp
@@ -23,6 +27,17 @@
 //! was found in this step to be parallel, for programs whose tasks nest. Sites share the [`SLOTS`]
 //! places of this memo. The sites of one loop have different places. A caller that does not know
 //! sites uses a place that depends on the reader. The memo is cleared when a step begins.
+//!
+//! The rest is for runs that are not depth-first. No limit tells much there, and cells with several
+//! readers are common. A set of readers ([`StampSets`]) that was made in this step contains the
+//! step, so it is mine. What the history makes of a cell depends on the cell alone, as long as the
+//! step lasts and the cell does not race. So `changed[s]` has a cell and what it became, one for
+//! reads and one for writes: the next cell of a block that another task wrote is decided by one
+//! comparison.
+//!
+//! [`Order::serial_below`]: crate::order::Order::serial_below
+//! [`Order::parallel_above`]: crate::order::Order::parallel_above
+//! [`StampSets`]: crate::history::StampSets
 
 use crate::order::Stamp;
 use finishline_model::AccessKind;
@@ -54,7 +69,8 @@ pub const fn referred(cell: u64) -> Option<u32> {
 }
 
 const NO_WRITER: Stamp = 1 << 31;
-const NO_READER: Stamp = Stamp::MAX - 2;
+/// No set of readers has this word or a greater one.
+pub(super) const NO_READER: Stamp = Stamp::MAX - 2;
 
 /// A word, and a stamp, that no cell has.
 pub(super) const NEVER: u64 = NOBODY_EVER as u64;
@@ -64,6 +80,17 @@ pub(super) const NOBODY_EVER: Stamp = Stamp::MAX - 1;
 #[repr(C)]
 #[derive(Clone, Copy, Debug)]
 pub struct FastPath {
+    pub limits: Limits,
+    /// Readers known to be parallel.
+    pub beside: [Stamp; SLOTS],
+    /// What became of cells in this step, by the kind of the access.
+    pub changed: [[Change; SLOTS]; 2],
+}
+
+/// The part that does not change while a step runs.
+#[repr(C)]
+#[derive(Clone, Copy, Debug)]
+pub struct Limits {
     /// The stamp of the running task, or the first stamp of the running step if it has several.
     pub me: Stamp,
     /// Every smaller stamp precedes the running step.
@@ -74,47 +101,95 @@ pub struct FastPath {
     pub own: Stamp,
     /// The cell after a write of the running step.
     pub settled: u64,
-    /// Readers known to be parallel.
-    pub beside: [Stamp; SLOTS],
+    /// The first of the sets of readers that the running step makes.
+    pub first_set: Stamp,
+    /// The number of sets from that on that no other step has made.
+    pub sets: Stamp,
+    /// Grows whenever a step begins. Whatever else is remembered of checks made under another
+    /// number does not count any more.
+    pub era: u64,
 }
 
-impl FastPath {
-    /// Decides nothing.
-    pub const IDLE: FastPath = FastPath {
-        me: NOBODY_EVER,
-        serial_below: 0,
-        parallel_above: 0,
-        own: 1,
-        settled: NEVER,
-        beside: [NOBODY_EVER; SLOTS],
-    };
+/// A cell and what it becomes by an access.
+#[repr(C)]
+#[derive(Clone, Copy, Debug)]
+pub struct Change {
+    pub before: u64,
+    pub after: u64,
+}
 
-    /// The table above: the cell after the access, if the fast path decides it. Compiled code does
-    /// the same.
-    #[inline]
-    pub fn decide(&self, kind: AccessKind, cell: u64, slot: usize) -> Option<u64> {
+impl Change {
+    pub const NONE: Change = Change {
+        before: NEVER,
+        after: NEVER,
+    };
+}
+
+impl Limits {
+    /// The table above without the memo: the cell after the access, if this decides it.
+    #[inline(always)]
+    pub(super) fn decide(&self, kind: AccessKind, cell: u64, beside: Stamp) -> Option<u64> {
         let [writer, reader] = unpacked(cell);
         let [_, now] = unpacked(self.settled);
-        let mine = |stamp: Stamp| stamp.wrapping_sub(self.me) < self.own;
         let serial = |stamp: Stamp| stamp < self.serial_below;
-        let beside = |stamp: Stamp| {
-            stamp.wrapping_sub(self.serial_below) < self.parallel_above
-                || stamp == self.beside[slot]
-        };
+        let beside = |stamp: Stamp| self.is_parallel(stamp) || stamp == beside;
         match kind {
-            AccessKind::Read if mine(reader) => Some(cell),
+            AccessKind::Read if self.has_read(reader) => Some(cell),
             AccessKind::Read if serial(reader) && serial(writer) => Some(packed([writer, now])),
             AccessKind::Read if beside(reader) && serial(writer) => Some(cell),
-            AccessKind::Write if mine(reader) && mine(writer) => Some(cell),
-            AccessKind::Write if (mine(reader) || serial(reader)) && serial(writer) => {
+            AccessKind::Write if self.is_mine(reader) && self.is_mine(writer) => Some(cell),
+            AccessKind::Write if (self.is_mine(reader) || serial(reader)) && serial(writer) => {
                 Some(self.settled)
             }
             _ => None,
         }
     }
 
-    /// The part of [`decide`](FastPath::decide) that changes the cell. The caller decides which
-    /// stamps are serial, and may know more than `serial_below`.
+    #[inline(always)]
+    fn is_mine(&self, stamp: Stamp) -> bool {
+        stamp.wrapping_sub(self.me) < self.own
+    }
+
+    /// Whether the step is the reader, or one of several.
+    #[inline(always)]
+    fn has_read(&self, reader: Stamp) -> bool {
+        self.is_mine(reader) || reader.wrapping_sub(self.first_set) < self.sets
+    }
+
+    #[inline(always)]
+    fn is_parallel(&self, stamp: Stamp) -> bool {
+        stamp.wrapping_sub(self.serial_below) < self.parallel_above
+    }
+}
+
+impl FastPath {
+    /// Decides nothing.
+    pub const IDLE: FastPath = FastPath {
+        limits: Limits {
+            me: NOBODY_EVER,
+            serial_below: 0,
+            parallel_above: 0,
+            own: 1,
+            settled: NEVER,
+            first_set: 0,
+            sets: 0,
+            era: 0,
+        },
+        beside: [NOBODY_EVER; SLOTS],
+        changed: [[Change::NONE; SLOTS]; 2],
+    };
+
+    /// The table above: the cell after the access, if the fast path decides it. Compiled code does
+    /// the same.
+    #[inline]
+    pub fn decide(&self, kind: AccessKind, cell: u64, slot: usize) -> Option<u64> {
+        let Change { before, after } = self.changed[kind as usize][slot];
+        let decided = self.limits.decide(kind, cell, self.beside[slot]);
+        decided.or((cell == before).then_some(after))
+    }
+
+    /// The part of [`decide`](FastPath::decide) that changes the cell by limits. The caller decides
+    /// which stamps are serial, and may know more than `serial_below`.
     #[inline(always)]
     pub(super) fn begin_anew(
         &self,
@@ -122,14 +197,16 @@ impl FastPath {
         cell: u64,
         mut serial: impl FnMut(Stamp) -> bool,
     ) -> Option<u64> {
+        let limits = &self.limits;
         let [writer, reader] = unpacked(cell);
-        let [_, now] = unpacked(self.settled);
-        let mine = reader.wrapping_sub(self.me) < self.own;
+        let [_, now] = unpacked(limits.settled);
         match kind {
-            AccessKind::Read if !mine && serial(reader) && serial(writer) => {
+            AccessKind::Read if !limits.has_read(reader) && serial(reader) && serial(writer) => {
                 Some(packed([writer, now]))
             }
-            AccessKind::Write if (mine || serial(reader)) && serial(writer) => Some(self.settled),
+            AccessKind::Write if (limits.is_mine(reader) || serial(reader)) && serial(writer) => {
+                Some(limits.settled)
+            }
             _ => None,
         }
     }
@@ -138,15 +215,12 @@ impl FastPath {
     /// the cell's reader.
     #[inline(always)]
     pub fn stays(&self, kind: AccessKind, cell: u64) -> bool {
+        let limits = &self.limits;
         let [writer, reader] = unpacked(cell);
-        let mine = |stamp: Stamp| stamp.wrapping_sub(self.me) < self.own;
-        let beside = || {
-            reader.wrapping_sub(self.serial_below) < self.parallel_above
-                || reader == self.beside[slot_of(reader)]
-        };
+        let beside = || limits.is_parallel(reader) || reader == self.beside[slot_of(reader)];
         match kind {
-            AccessKind::Read => mine(reader) || writer < self.serial_below && beside(),
-            AccessKind::Write => mine(reader) && mine(writer),
+            AccessKind::Read => limits.has_read(reader) || writer < limits.serial_below && beside(),
+            AccessKind::Write => limits.is_mine(reader) && limits.is_mine(writer),
         }
     }
 }
@@ -173,8 +247,15 @@ mod tests {
 
     /// Cells with every kind of stamps on both sides of each limit.
     fn cells(fast: &FastPath) -> impl Iterator<Item = u64> {
-        let limits = [fast.me, fast.me.wrapping_add(fast.own), fast.serial_below];
-        let around = limits
+        let limits = &fast.limits;
+        let borders = [
+            limits.me,
+            limits.me.wrapping_add(limits.own),
+            limits.serial_below,
+            limits.first_set,
+            limits.first_set.wrapping_add(limits.sets),
+        ];
+        let around = borders
             .into_iter()
             .flat_map(|limit| [-1, 0, 1].map(|by| limit.wrapping_add_signed(by)));
         let mut stamps: Vec<Stamp> = around.chain(fast.beside).chain([0, 1 << 31]).collect();
@@ -184,7 +265,8 @@ mod tests {
             let readers = stamps.clone().into_iter();
             readers.map(move |reader| packed([writer, reader]))
         });
-        pairs.chain([
+        let cells = pairs.filter(|cell| *cell != NEVER);
+        cells.chain([
             ELSEWHERE,
             reference(0),
             reference(7),
@@ -192,29 +274,36 @@ mod tests {
         ])
     }
 
-    fn running_steps() -> [FastPath; 4] {
+    fn running_steps() -> [FastPath; 5] {
         let mut beside = FastPath::IDLE.beside;
         for reader in [70, 200, 0x8000_0005] {
             beside[slot_of(reader)] = reader;
         }
         let first = FastPath {
-            me: 100,
-            serial_below: 50,
-            parallel_above: 0,
-            own: 1,
-            settled: packed([100; 2]),
+            limits: Limits {
+                me: 100,
+                serial_below: 50,
+                settled: packed([100; 2]),
+                ..FastPath::IDLE.limits
+            },
             beside,
+            ..FastPath::IDLE
         };
-        let of_contexts = FastPath {
-            own: 1 << 30,
-            settled: packed([105; 2]),
-            ..first
+        let changed = |change: fn(&mut Limits)| {
+            let mut fast = first;
+            change(&mut fast.limits);
+            fast
         };
-        let of_loop = FastPath {
-            parallel_above: 20,
-            ..first
-        };
-        [first, of_contexts, of_loop, FastPath::IDLE]
+        let of_contexts = changed(|limits| {
+            limits.own = 1 << 30;
+            limits.settled = packed([105; 2]);
+        });
+        let of_loop = changed(|limits| limits.parallel_above = 20);
+        let of_sets = changed(|limits| {
+            limits.first_set = 0x8000_0004;
+            limits.sets = NO_READER - limits.first_set;
+        });
+        [first, of_contexts, of_loop, of_sets, FastPath::IDLE]
     }
 
     #[test]
@@ -226,7 +315,7 @@ mod tests {
                     let decided = fast.decide(kind, cell, slot);
                     assert_eq!(fast.stays(kind, cell), decided == Some(cell), "{cell:x}");
                     let changed = decided.filter(|after| *after != cell);
-                    let serial = |stamp: Stamp| stamp < fast.serial_below;
+                    let serial = |stamp: Stamp| stamp < fast.limits.serial_below;
                     assert_eq!(fast.begin_anew(kind, cell, serial), changed, "{cell:x}");
                 }
             }

@@ -11,7 +11,7 @@ use crate::Failure;
 use crate::history::{Around, ByLockset, History, Isolated, Meeting, Now};
 use crate::locks::LocksetId;
 use crate::order::{NOBODY, Order};
-use crate::table::TableError;
+use crate::table::{TableError, make_room_in};
 use finishline_model::{AccessKind, Location, LockId};
 
 const TABLE: &str = "accesses under locks";
@@ -83,9 +83,7 @@ impl<O: Order> Inline<O> {
     ) -> Result<(), Failure> {
         if *cell != ELSEWHERE {
             let [writer, reader] = unpacked(*cell);
-            let more = self.isolated_cells.len() + 1;
-            let refused = |_| TableError::refused::<(Location, [u32; 4])>(TABLE, more);
-            self.isolated_cells.try_reserve(1).map_err(refused)?;
+            make_room_in(&mut self.isolated_cells, TABLE)?;
             // Replaces the history of an earlier object at this location, if there is any.
             self.elsewhere.remove(&location);
             self.isolated_cells
@@ -135,9 +133,7 @@ impl<O: Order> Inline<O> {
                 history
             }
         };
-        let more = self.elsewhere.len() + 1;
-        let refused = |_| TableError::refused::<(Location, ByLockset)>(TABLE, more);
-        self.elsewhere.try_reserve(1).map_err(refused)?;
+        make_room_in(&mut self.elsewhere, TABLE)?;
         // Replaces the history of an earlier object at this location, if there is any.
         self.elsewhere.insert(location, history);
         *cell = ELSEWHERE;

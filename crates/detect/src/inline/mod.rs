@@ -22,8 +22,8 @@ mod preceding;
 mod range;
 mod readers;
 
-pub use fast_path::{ELSEWHERE, FastPath, SLOTS, reference, referred};
-use fast_path::{NEVER, NOBODY_EVER, packed, slot_of, unpacked};
+pub use fast_path::{Change, ELSEWHERE, FastPath, Limits, SLOTS, reference, referred};
+use fast_path::{NO_READER, packed, slot_of, unpacked};
 use preceding::Preceding;
 
 use crate::Failure;
@@ -52,6 +52,8 @@ pub struct Inline<O: Order> {
     strand: O::Strand,
     fast: Option<NonNull<FastPath>>,
     stamp: Stamp,
+    /// The task inside an isolated block, and whether it is the one that goes on.
+    isolated_task: Option<TaskId>,
     isolated: bool,
     held: Held,
     /// Whether the memo has entries.
@@ -64,6 +66,18 @@ pub struct Inline<O: Order> {
     readers: StampSets,
     found: Found,
     conflicts: Option<Vec<Conflict>>,
+}
+
+/// What an access to one cell says of equal cells in the same step.
+#[derive(Clone, Copy, Debug)]
+enum Outcome {
+    /// Nothing: it races, or its history is elsewhere.
+    OfItsOwn,
+    /// They become the same.
+    Alike,
+    /// They become the same, and so do those of other writers that precede the step: a read is
+    /// covered by this reader, or by this set that the step is in now.
+    Beside(Stamp),
 }
 
 /// Two parallel accesses that conflict: the present one and a remembered one.
@@ -87,6 +101,7 @@ impl<O: Order> Inline<O> {
             strand: O::Strand::default(),
             fast: None,
             stamp: NOBODY,
+            isolated_task: None,
             isolated: false,
             held: Held::new(),
             memorised: true,
@@ -131,9 +146,10 @@ impl<O: Order> Inline<O> {
     /// without being told.
     #[inline]
     pub fn resume(&mut self, task: TaskId) {
-        if size_of::<O::Strand>() == 0 {
+        if O::DEPTH_FIRST {
             return;
         }
+        self.isolated = self.isolated_task == Some(task);
         self.strand = self.order.strand(task);
         self.begin_step();
     }
@@ -151,13 +167,18 @@ impl<O: Order> Inline<O> {
             + self.elsewhere.capacity() * size_of::<(Location, ByLockset)>()
             + self.isolated_cells.capacity() * size_of::<(Location, [Stamp; 4])>()
             + self.readers.used_bytes();
-        self.found.finish(self.order.used_bytes(), location_bytes)
+        self.found.finish(&self.order, location_bytes)
     }
 
     /// Counts an event that need not be followed: no access and no other event depends on it.
     #[inline]
     pub fn count(&mut self, event: &Event) {
         self.found.statistics.event(event);
+    }
+
+    /// Counts checks of ranges that need not be made, and their locations.
+    pub fn count_ranges(&mut self, ranges: u64, locations: u64) {
+        self.found.statistics.count_ranges(ranges, locations);
     }
 
     /// The racing locations so far.
@@ -185,6 +206,12 @@ impl<O: Order> Inline<O> {
         &self.held
     }
 
+    /// The writer and the readers that a cell remembers, unless its history is elsewhere.
+    pub fn remembered(&self, cell: u64) -> Option<(Stamp, Vec<Stamp>)> {
+        let [writer, readers] = unpacked(cell);
+        (cell != ELSEWHERE).then(|| (writer, self.readers.stamps(readers).collect()))
+    }
+
     /// Starts over for another run, with fresh cells, and keeps the memory.
     pub fn clear(&mut self) {
         self.order.clear();
@@ -194,7 +221,8 @@ impl<O: Order> Inline<O> {
         self.found.clear();
         self.held.clear();
         self.preceding = Preceding::new();
-        (self.stamp, self.isolated, self.memorised) = (NOBODY, false, true);
+        (self.isolated_task, self.isolated) = (None, false);
+        (self.stamp, self.memorised) = (NOBODY, true);
     }
 
     /// An access that the fast path did not decide. `location` gives its location.
@@ -204,34 +232,41 @@ impl<O: Order> Inline<O> {
         kind: AccessKind,
         cell: &mut u64,
         slot: usize,
-        location: impl FnOnce() -> Location,
+        location: impl Fn() -> Location,
     ) {
-        if let Some(reader) = self.access(kind, cell, location) {
-            self.memorise(slot % SLOTS, reader);
-        }
+        let before = *cell;
+        let outcome = self.access(kind, cell, location);
+        let after = *cell;
+        self.memorise(kind, slot % SLOTS, Change { before, after }, outcome);
     }
 
-    /// Notes that a reader, or a set of readers, is parallel to the running step and stands for it.
+    /// Notes for the rest of the step what an access made of a cell.
     #[inline]
-    fn memorise(&mut self, slot: usize, reader: Stamp) {
-        self.memorised = true;
-        if let Some(fast) = self.fast() {
-            fast.beside[slot] = reader;
+    fn memorise(&mut self, kind: AccessKind, slot: usize, change: Change, outcome: Outcome) {
+        let Some(fast) = self.fast() else { return };
+        match outcome {
+            Outcome::OfItsOwn => return,
+            Outcome::Beside(reader) => fast.beside[slot] = reader,
+            Outcome::Alike if O::DEPTH_FIRST => return,
+            Outcome::Alike => {}
         }
+        if !O::DEPTH_FIRST {
+            fast.changed[kind as usize][slot] = change;
+        }
+        self.memorised = true;
     }
 
-    /// An access by the rules of the history. Returns the reader that a read left unchanged because
-    /// it is parallel.
+    /// An access by the rules of the history.
     #[inline]
     fn access(
         &mut self,
         kind: AccessKind,
         cell: &mut u64,
-        location: impl FnOnce() -> Location,
-    ) -> Option<Stamp> {
+        location: impl Fn() -> Location,
+    ) -> Outcome {
         if self.is_locked() || *cell == ELSEWHERE {
             self.access_elsewhere(kind, cell, location());
-            return None;
+            return Outcome::OfItsOwn;
         }
         self.access_unlocked(kind, cell, location)
     }
@@ -242,11 +277,11 @@ impl<O: Order> Inline<O> {
         &mut self,
         kind: AccessKind,
         cell: &mut u64,
-        location: impl FnOnce() -> Location,
-    ) -> Option<Stamp> {
+        location: impl Fn() -> Location,
+    ) -> Outcome {
         let before = *cell;
         if StampSets::is_set(unpacked(before)[1]) || self.order.knows_more(self.strand) {
-            return self.access_readers(kind, cell, location());
+            return self.access_readers(kind, cell, &location);
         }
         let (stamp, strand, order) = (self.stamp, self.strand, &mut self.order);
         let now = Now {
@@ -262,14 +297,17 @@ impl<O: Order> Inline<O> {
             let location = location();
             self.found.race(location);
             self.tell(kind, location, done.races, &unpacked(before), Meeting::Race);
-            return None;
+            return Outcome::OfItsOwn;
         }
         let [_, reader] = done.cell;
         let left_alone = kind == AccessKind::Read && done.recorded.is_none();
         if left_alone && !self.order.stands_for_now(self.strand, reader) {
             return self.add_reader(cell);
         }
-        left_alone.then_some(reader)
+        match left_alone {
+            true => Outcome::Beside(reader),
+            false => Outcome::Alike,
+        }
     }
 
     /// The end of an object: a write of its locations, from `first` on, by the running step under
@@ -365,16 +403,21 @@ impl<O: Order> Inline<O> {
 
     fn follow(&mut self, event: &Event) -> Result<(), Failure> {
         self.found.statistics.event(event);
-        match event {
+        match *event {
             Event::Alloc { .. } => return Ok(()),
-            Event::IsolatedBegin { .. } => self.isolated = true,
-            Event::IsolatedEnd { .. } => self.isolated = false,
+            Event::IsolatedBegin { task, .. } => self.isolated_task = Some(task),
+            Event::IsolatedEnd { .. } => self.isolated_task = None,
             _ => {}
         }
+        self.isolated = self.isolated_task == Some(event.task());
         self.held.event(event)?;
         self.order.event(event)?;
-        self.strand = self.order.strand(event.task());
-        self.begin_step();
+        let before = std::mem::replace(&mut self.strand, self.order.strand(event.task()));
+        let gets = matches!(event, Event::PromiseGet { .. });
+        // A get of what the task knows leaves all that was found out about its step.
+        if !gets || !self.order.is_same_moment(before, self.strand) {
+            self.begin_step();
+        }
         Ok(())
     }
 
@@ -386,20 +429,29 @@ impl<O: Order> Inline<O> {
         let (stamp, memorised) = (self.stamp, self.memorised);
         let locked = self.is_locked();
         self.memorised = false;
-        let (serial_below, parallel_above) = (
-            self.order.serial_below(strand),
-            self.order.parallel_above(strand),
-        );
-        let own = self.order.own(strand);
-        let Some(fast) = self.fast() else { return };
-        (fast.serial_below, fast.parallel_above) = (serial_below, parallel_above);
-        (fast.me, fast.own, fast.settled) = (stamp, own, packed([stamp; 2]));
-        if locked {
-            (fast.serial_below, fast.parallel_above) = (0, 0);
-            (fast.me, fast.own, fast.settled) = (NOBODY_EVER, 1, NEVER);
+        let mut limits = Limits {
+            me: stamp,
+            serial_below: self.order.serial_below(strand),
+            parallel_above: self.order.parallel_above(strand),
+            own: self.order.own(strand),
+            settled: packed([stamp; 2]),
+            ..FastPath::IDLE.limits
+        };
+        if !O::DEPTH_FIRST {
+            limits.first_set = self.readers.next();
+            limits.sets = NO_READER - limits.first_set;
         }
+        if locked {
+            limits = FastPath::IDLE.limits;
+        }
+        let Some(fast) = self.fast() else { return };
+        limits.era = fast.limits.era + 1;
+        fast.limits = limits;
         if memorised {
-            fast.beside = [NOBODY_EVER; SLOTS];
+            fast.beside = FastPath::IDLE.beside;
+        }
+        if memorised && !O::DEPTH_FIRST {
+            fast.changed = FastPath::IDLE.changed;
         }
     }
 }
@@ -413,7 +465,7 @@ impl<O: Order<Strand = Running>> Inline<Contexts<O>> {
         if let Some(fast) = self.fast()
             && !locked
         {
-            fast.settled = packed([context; 2]);
+            fast.limits.settled = packed([context; 2]);
         }
     }
 
@@ -434,10 +486,15 @@ impl<O: Order<Strand = Running>> Inline<Contexts<O>> {
             let decided = self.fast().and_then(|fast| fast.decide(kind, before, slot));
             if let Some(after) = decided {
                 *cell = after;
-            } else if let Some(reader) =
-                self.access(kind, cell, || first.offset(offset as u64 * piece))
-            {
-                self.memorise(slot_of(reader), reader);
+            } else {
+                let outcome = self.access(kind, cell, || first.offset(offset as u64 * piece));
+                if let Outcome::Beside(reader) = outcome {
+                    let change = Change {
+                        before,
+                        after: *cell,
+                    };
+                    self.memorise(kind, slot_of(reader), change, outcome);
+                }
             }
             // Conflicts are noted for each location, and each location has its own history
             // elsewhere.
@@ -458,7 +515,7 @@ impl<O: Order<Strand = Running>> Inline<Contexts<O>> {
         let fast = unsafe { self.fast?.as_ref() };
         let (order, strand, preceding) = (&mut self.order, self.strand, &mut self.preceding);
         fast.begin_anew(kind, cell, |stamp| {
-            stamp < fast.serial_below || preceding.contains(stamp, order, strand)
+            stamp < fast.limits.serial_below || preceding.contains(stamp, order, strand)
         })
     }
 

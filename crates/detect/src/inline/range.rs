@@ -16,6 +16,9 @@
 //!            serial                mine                   both = now
 //! ```
 //!
+//! In runs that are not depth-first two more rules decide reads of cells that the step is one of
+//! several readers of, and cells that equal one that was changed in this step before.
+//!
 //! No step begins inside a range, so the rules hold for all of it. Only the memo can change: it is
 //! a reader that was looked up in this range and found to be parallel. If two rules cover a cell
 //! they do the same to it. So the first cell of a block tells which rule to try on the whole block
@@ -31,7 +34,8 @@
 #[cfg(target_arch = "x86_64")]
 mod avx2;
 
-use super::{FastPath, Inline, packed, unpacked};
+use super::fast_path::NOBODY_EVER;
+use super::{Change, FastPath, Inline, Limits, Outcome, SLOTS, packed, unpacked};
 use crate::order::{Order, Stamp};
 use finishline_model::{AccessKind, Location};
 use std::array::from_fn;
@@ -64,6 +68,12 @@ impl Rule {
             keep,
             put,
         }
+    }
+
+    /// For the cells that equal one.
+    const fn equal(change: Change) -> Rule {
+        let [writer, reader] = unpacked(change.before);
+        Rule::new([(writer, 1), (reader, 1)], (0, change.after))
     }
 
     #[inline(always)]
@@ -111,49 +121,54 @@ type Between = [u64; LANES];
 /// A cell stays as it is.
 const LEFT_ALONE: (u64, u64) = (u64::MAX, 0);
 
-/// The rules for one kind of access in one step. If two cover a cell they do the same to it.
-struct Rules([Rule; 4]);
+/// What decides the cells of one range. If two rules cover a cell they do the same to it.
+struct Range {
+    kind: AccessKind,
+    limits: Limits,
+    /// A reader known to be parallel.
+    beside: Stamp,
+}
 
-impl Rules {
-    #[inline(always)]
-    fn new(fast: &FastPath, kind: AccessKind) -> Rules {
-        let (mine, serial) = ((fast.me, fast.own), (0, fast.serial_below));
-        Rules(match kind {
+impl Range {
+    /// A rule that covers this cell.
+    #[inline]
+    fn rule_for(&self, cell: u64) -> Option<Rule> {
+        let limits = &self.limits;
+        let (mine, serial) = ((limits.me, limits.own), (0, limits.serial_below));
+        // All stamps except one that no task has.
+        let anything = (0, Stamp::MAX);
+        let rule = |intervals, change| {
+            let rule = Rule::new(intervals, change);
+            rule.covers(cell).then_some(rule)
+        };
+        match self.kind {
             AccessKind::Read => {
-                // All stamps except one that no task has.
-                let anything = (0, Stamp::MAX);
-                let parallel = (fast.serial_below, fast.parallel_above);
-                let [_, now] = unpacked(fast.settled);
+                let parallel = (limits.serial_below, limits.parallel_above);
+                let my_sets = (limits.first_set, limits.sets);
+                let [_, now] = unpacked(limits.settled);
                 let taken = (packed([Stamp::MAX, 0]), packed([0, now]));
-                [
-                    Rule::new([anything, mine], LEFT_ALONE),
-                    Rule::new([serial, serial], taken),
-                    Rule::new([serial, parallel], LEFT_ALONE),
-                    Rule::new([serial, (fast.beside[MEMO], 1)], LEFT_ALONE),
-                ]
+                rule([anything, mine], LEFT_ALONE)
+                    .or_else(|| rule([serial, serial], taken))
+                    .or_else(|| rule([serial, parallel], LEFT_ALONE))
+                    .or_else(|| rule([serial, (self.beside, 1)], LEFT_ALONE))
+                    .or_else(|| rule([anything, my_sets], LEFT_ALONE))
             }
             AccessKind::Write => {
-                let settled = (0, fast.settled);
-                [
-                    Rule::new([mine, mine], LEFT_ALONE),
-                    Rule::new([serial, serial], settled),
-                    Rule::new([serial, mine], settled),
-                    Rule::new([(0, 0); 2], LEFT_ALONE),
-                ]
+                let settled = (0, limits.settled);
+                rule([mine, mine], LEFT_ALONE)
+                    .or_else(|| rule([serial, serial], settled))
+                    .or_else(|| rule([serial, mine], settled))
             }
-        })
-    }
-
-    /// Decides the longest run of whole blocks that one rule covers. Returns the number of cells.
-    fn decide(&self, between: &Between, cells: &mut [u64]) -> usize {
-        let Some(first) = cells.first() else { return 0 };
-        let rule = self.0.iter().find(|rule| rule.covers(*first));
-        rule.map_or(0, |rule| rule.apply(between, cells))
+        }
     }
 }
 
-/// The place in the memo that ranges use, in a fast path of their own.
-const MEMO: usize = 0;
+/// The place of a cell in the memo of changes.
+#[inline(always)]
+const fn place_of(cell: u64) -> usize {
+    let [writer, reader] = unpacked(cell);
+    (writer ^ reader.rotate_left(2)) as usize % SLOTS
+}
 
 impl<O: Order> Inline<O> {
     /// Checks the locations from `first` on, which lie |stride| apart. Their cells are every
@@ -172,14 +187,16 @@ impl<O: Order> Inline<O> {
         first: Location,
         piece: u64,
     ) {
-        // A copy with a memo of its own.
-        let mut fast = FastPath {
-            beside: FastPath::IDLE.beside,
-            ..self.fast().map_or(FastPath::IDLE, |fast| *fast)
+        let mut range = Range {
+            kind,
+            limits: self
+                .fast()
+                .map_or(FastPath::IDLE.limits, |fast| fast.limits),
+            beside: NOBODY_EVER,
         };
         match stride {
-            1 | 2 | 4 => self.blocks(&mut fast, kind, cells, stride, (first, piece)),
-            _ => self.each(&mut fast, kind, cells, stride, (first, piece)),
+            1 | 2 | 4 => self.blocks(&mut range, cells, stride, (first, piece)),
+            _ => self.each(&mut range, cells, stride, (first, piece)),
         }
         let count = cells.len().div_ceil(stride.unsigned_abs());
         self.found.statistics.count_check(count as u64);
@@ -188,8 +205,7 @@ impl<O: Order> Inline<O> {
     /// Processes one block after the other. The stride divides the length of a block.
     fn blocks(
         &mut self,
-        fast: &mut FastPath,
-        kind: AccessKind,
+        range: &mut Range,
         cells: &mut [u64],
         stride: isize,
         (first, piece): (Location, u64),
@@ -203,27 +219,48 @@ impl<O: Order> Inline<O> {
         });
         let mut done = 0;
         while cells.len() - done >= BLOCK {
-            let rules = Rules::new(fast, kind);
-            let together = rules.decide(&between, &mut cells[done..]);
+            let together = self.decide(range, &between, &mut cells[done..]);
             done += together;
             if together == 0 {
                 let block = &mut cells[done..done + BLOCK];
                 let first = first.offset(done as u64 * piece);
-                self.each(fast, kind, block, stride, (first, piece));
+                self.each(range, block, stride, (first, piece));
                 done += BLOCK;
             }
         }
         let rest = &mut cells[done..];
         let first = first.offset(done as u64 * piece);
-        self.each(fast, kind, rest, stride, (first, piece));
+        self.each(range, rest, stride, (first, piece));
+    }
+
+    /// Decides the longest run of whole blocks that one rule covers. Returns the number of cells.
+    #[inline]
+    fn decide(&mut self, range: &Range, between: &Between, cells: &mut [u64]) -> usize {
+        let Some(&first) = cells.first() else {
+            return 0;
+        };
+        let remembered = || self.change(range.kind, first).map(Rule::equal);
+        match range.rule_for(first).or_else(remembered) {
+            Some(rule) => rule.apply(between, cells),
+            None => 0,
+        }
+    }
+
+    /// What became of an equal cell in this step before, if that is remembered.
+    #[inline]
+    fn change(&mut self, kind: AccessKind, cell: u64) -> Option<Change> {
+        if O::DEPTH_FIRST {
+            return None;
+        }
+        let change = self.fast()?.changed[kind as usize][place_of(cell)];
+        (change.before == cell).then_some(change)
     }
 
     /// Processes one cell after the other.
     #[inline(always)]
     fn each(
         &mut self,
-        fast: &mut FastPath,
-        kind: AccessKind,
+        range: &mut Range,
         cells: &mut [u64],
         stride: isize,
         (first, piece): (Location, u64),
@@ -236,21 +273,22 @@ impl<O: Order> Inline<O> {
                 offset
             };
             let cell = &mut cells[index];
-            match fast.decide(kind, *cell, MEMO) {
+            match range.limits.decide(range.kind, *cell, range.beside) {
                 // Unchanged cells are not written, so their cache lines stay clean.
                 Some(after) if after == *cell => {}
                 Some(after) => *cell = after,
                 None => {
                     let location = first.offset(offset as u64 * piece);
-                    if let Some(reader) = self.undecided_in_range(kind, cell, location) {
-                        fast.beside[MEMO] = reader;
+                    if let Some(reader) = self.undecided_in_range(range.kind, cell, location) {
+                        range.beside = reader;
                     }
                 }
             }
         }
     }
 
-    /// A function of its own, so that the loop above keeps the fast path in registers.
+    /// A function of its own, so that the loop above keeps the limits in registers. Returns a
+    /// reader that was found to be parallel.
     #[inline(never)]
     fn undecided_in_range(
         &mut self,
@@ -258,7 +296,20 @@ impl<O: Order> Inline<O> {
         cell: &mut u64,
         location: Location,
     ) -> Option<Stamp> {
-        self.access(kind, cell, || location)
+        let before = *cell;
+        if let Some(change) = self.change(kind, before) {
+            *cell = change.after;
+            return None;
+        }
+        let outcome = self.access(kind, cell, || location);
+        if !O::DEPTH_FIRST {
+            let after = *cell;
+            self.memorise(kind, place_of(before), Change { before, after }, outcome);
+        }
+        match outcome {
+            Outcome::Beside(reader) => Some(reader),
+            Outcome::Alike | Outcome::OfItsOwn => None,
+        }
     }
 }
 

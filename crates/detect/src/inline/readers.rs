@@ -12,15 +12,15 @@
 //! A stamp that is parallel by structure but precedes the access has been *excused*: the answer
 //! holds only for the observed order.
 
-use super::{Inline, packed, unpacked};
+use super::{Inline, Outcome, packed, unpacked};
 use crate::history::{Field, Fields, Meeting};
 use crate::order::{NOBODY, Order, Stamp};
 use finishline_model::{AccessKind, Location};
 
 impl<O: Order> Inline<O> {
-    /// Adds the running step's read to the readers of the cell. Returns the word of the readers.
+    /// Adds the running step's read to the readers of the cell.
     #[cold]
-    pub(super) fn add_reader(&mut self, cell: &mut u64) -> Option<Stamp> {
+    pub(super) fn add_reader(&mut self, cell: &mut u64) -> Outcome {
         let [writer, readers] = unpacked(*cell);
         match self
             .readers
@@ -28,26 +28,28 @@ impl<O: Order> Inline<O> {
         {
             Ok(readers) => {
                 *cell = packed([writer, readers]);
-                Some(readers)
+                Outcome::Beside(readers)
             }
             Err(full) => {
                 self.found.fail(full.into());
-                None
+                Outcome::OfItsOwn
             }
         }
     }
 
-    /// Handles an access that conflicts with a remembered earlier one. Returns whether they race.
+    /// Handles an access that conflicts with a remembered earlier one. Returns how they meet, if
+    /// they are parallel by structure.
     fn meets(
         &mut self,
         kind: AccessKind,
-        location: Location,
+        location: &impl Fn() -> Location,
         earlier: Stamp,
         field: Field,
-    ) -> bool {
+    ) -> Option<Meeting> {
         if earlier == NOBODY || !self.order.structurally_parallel(self.strand, earlier) {
-            return false;
+            return None;
         }
+        let location = location();
         let meeting = match self.order.parallel(self.strand, earlier) {
             true => Meeting::Race,
             false => Meeting::Excused,
@@ -65,44 +67,53 @@ impl<O: Order> Inline<O> {
             &cell,
             meeting,
         );
-        meeting == Meeting::Race
+        Some(meeting)
     }
 
     /// An access to a cell with several readers, or after something was ordered by more than
-    /// structure. Returns the word of the readers if the running step is one of them now.
+    /// structure.
     #[cold]
     pub(super) fn access_readers(
         &mut self,
         kind: AccessKind,
         cell: &mut u64,
-        location: Location,
-    ) -> Option<Stamp> {
+        location: &impl Fn() -> Location,
+    ) -> Outcome {
         let [writer, readers] = unpacked(*cell);
-        self.meets(kind, location, writer, Field::Writer);
-        match kind {
+        let met = self.meets(kind, location, writer, Field::Writer).is_some();
+        let outcome = match kind {
             AccessKind::Read => self.add_reader(cell),
             AccessKind::Write => {
-                // After a write the two fields are equal.
-                if readers != writer && !self.readers.is_harmless(readers) {
-                    self.race_with_readers(readers, location);
-                }
                 *cell = packed([self.stamp; 2]);
-                None
+                // After a write the two fields are equal.
+                let known = readers == writer || self.readers.is_harmless(readers);
+                match known || !self.meets_readers(readers, location) {
+                    true => Outcome::Alike,
+                    false => Outcome::OfItsOwn,
+                }
             }
+        };
+        match met {
+            true => Outcome::OfItsOwn,
+            false => outcome,
         }
     }
 
-    /// A write to a location that these stamps have read.
-    fn race_with_readers(&mut self, readers: u32, location: Location) {
-        let mut races = false;
+    /// A write to a location that these stamps have read. Returns whether any of them is parallel
+    /// by structure.
+    fn meets_readers(&mut self, readers: u32, location: &impl Fn() -> Location) -> bool {
+        let (mut met, mut races) = (false, false);
         let mut left = readers;
         while left != NOBODY {
             let reader;
             (reader, left) = self.readers.split(left);
-            races |= self.meets(AccessKind::Write, location, reader, Field::Reader);
+            let meeting = self.meets(AccessKind::Write, location, reader, Field::Reader);
+            met |= meeting.is_some();
+            races |= meeting == Some(Meeting::Race);
         }
         if !races {
             self.readers.note_harmless(readers);
         }
+        met
     }
 }

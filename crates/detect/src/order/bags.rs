@@ -15,14 +15,9 @@
 //!
 //! Union by rank and path halving: near-constant time [ESP-bags §3.4]. The parent of most elements
 //! is a root. Such an element is decided by two loads.
-//!
-//! [`Bags::mark`] makes a moment available to later questions about the bags of that time
-//! ([`Bags::at`]). From the first mark on paths are halved only between links of one time, and only
-//! union by rank bounds the look-up.
 
-use crate::order::past::Past;
 use crate::order::{NOBODY, Stamp};
-use crate::table::{Table, TableError};
+use crate::table::{FORGOTTEN_PIECE, Table, TableError};
 
 const LINK: u32 = 1 << 31;
 const PARALLEL: u32 = 1 << 30;
@@ -33,79 +28,22 @@ pub enum Kind {
     P,
 }
 
-/// The state of an element at a mark.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum At {
-    /// In an S-bag.
-    Serial,
-    /// In a P-bag. It stayed in one until before this mark, or until now if there is none.
-    Parallel { until: Option<u32> },
-}
-
 #[derive(Debug)]
 pub struct Bags {
     words: Table<u32>,
-    /// Kept from the first mark on.
-    past: Option<Box<Past>>,
-    /// The memory of a cleared past.
-    spare: Option<Box<Past>>,
 }
 
 impl Bags {
     pub fn new() -> Result<Self, TableError> {
         let mut words = Table::reserve("tasks", LINK as usize)?;
         words.grow_to(NOBODY as usize + 1)?;
-        Ok(Bags {
-            words,
-            past: None,
-            spare: None,
-        })
+        Ok(Bags { words })
     }
 
     /// Adds an element in an S-bag of its own.
     #[inline]
     pub fn singleton(&mut self) -> Result<Stamp, TableError> {
-        let element = self.words.push_zero()?;
-        if let Some(past) = &mut self.past {
-            past.make_room(element + 1)?;
-        }
-        Ok(element as Stamp)
-    }
-
-    /// Marks the present moment for [`Bags::at`]. Marks are numbered from 0 on.
-    pub fn mark(&mut self) -> Result<(), TableError> {
-        let mut past = match self.past.take().or_else(|| self.spare.take()) {
-            Some(past) => past,
-            None => Box::new(Past::new(LINK as usize)?),
-        };
-        let marked = past.mark(self.words.len());
-        self.past = Some(past);
-        marked
-    }
-
-    /// The state of an element at a later mark.
-    pub fn at(&self, mut element: Stamp, mark: u32) -> At {
-        let Some(past) = &self.past else {
-            return At::Serial;
-        };
-        let (mut parallel, mut until) = loop {
-            let word = self.words[element as usize];
-            if word & LINK == 0 {
-                break (word & PARALLEL != 0, None);
-            }
-            let (marks, was_parallel) = past.link(element);
-            if marks > mark {
-                break (was_parallel, Some(marks));
-            }
-            element = word & !LINK;
-        };
-        for marks in past.changes(element).take_while(|&marks| marks > mark) {
-            (parallel, until) = (!parallel, Some(marks));
-        }
-        match parallel {
-            true => At::Parallel { until },
-            false => At::Serial,
-        }
+        Ok(self.words.push_zero()? as Stamp)
     }
 
     /// The next element that will be added.
@@ -126,15 +64,9 @@ impl Bags {
             }
         };
         let word = &mut self.words[root as usize];
-        let before = *word;
         match kind {
             Kind::S => *word &= !PARALLEL,
             Kind::P => *word |= PARALLEL,
-        }
-        if *word != before
-            && let Some(past) = &mut self.past
-        {
-            past.changed(root);
         }
         root
     }
@@ -146,9 +78,6 @@ impl Bags {
         let rank = |word: u32| word & !PARALLEL;
         let (rank_a, rank_b) = (rank(self.words[a as usize]), rank(self.words[b as usize]));
         let (above, below) = if rank_a < rank_b { (b, a) } else { (a, b) };
-        if let Some(past) = &mut self.past {
-            past.linked(below, self.words[below as usize] & PARALLEL != 0);
-        }
         self.words[below as usize] = LINK | above;
         if rank_a == rank_b {
             self.words[above as usize] += 1;
@@ -172,33 +101,37 @@ impl Bags {
         if parent_word & LINK == 0 {
             return (parent, parent_word);
         }
-        self.halve(element, parent, parent_word)
+        self.halve(element, parent_word)
     }
 
     /// The same for an element whose parent is not a root. Its path becomes half as long.
     #[inline(never)]
-    fn halve(
-        &mut self,
-        mut element: Stamp,
-        mut parent: Stamp,
-        mut parent_word: u32,
-    ) -> (Stamp, u32) {
+    fn halve(&mut self, mut element: Stamp, mut parent_word: u32) -> (Stamp, u32) {
         loop {
-            let past = self.past.as_deref();
-            if past.is_none_or(|past| past.same_time(element, parent)) {
-                self.words[element as usize] = parent_word;
-            }
+            self.words[element as usize] = parent_word;
             element = parent_word & !LINK;
             let word = self.words[element as usize];
             if word & LINK == 0 {
                 return (element, word);
             }
-            parent = word & !LINK;
+            let parent = word & !LINK;
             parent_word = self.words[parent as usize];
             if parent_word & LINK == 0 {
                 return (parent, parent_word);
             }
         }
+    }
+
+    /// Whether it is worth it to forget the elements so far.
+    #[inline]
+    pub fn are_many(&self) -> bool {
+        self.words.used_bytes() >= 2 * FORGOTTEN_PIECE
+    }
+
+    /// Makes most elements so far S-bags of their own, which take no memory. They must all be in
+    /// S-bags and stay there, and be united with nothing from now on.
+    pub fn forget(&mut self) {
+        self.words.forget_before(self.words.len());
     }
 
     /// Whether two elements are in one bag.
@@ -213,17 +146,13 @@ impl Bags {
     }
 
     pub fn clear(&mut self) {
-        if let Some(mut past) = self.past.take() {
-            past.clear();
-            self.spare = Some(past);
-        }
         self.words.clear();
         // There is room for one element since the table was made.
         let _ = self.words.grow_to(NOBODY as usize + 1);
     }
 
     pub fn used_bytes(&self) -> usize {
-        self.words.used_bytes() + self.past.as_ref().map_or(0, |past| past.used_bytes())
+        self.words.used_bytes()
     }
 
     /// The elements of the bag that contains `element`. Empty for `NOBODY`.

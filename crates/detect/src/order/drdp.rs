@@ -33,7 +33,7 @@ use super::structure_tree::{Node, NodeKind, ROOT, StructureTree};
 use super::{ESCAPING, NOBODY, Order, RELEASES, SUSPENDED, Stamp};
 use crate::Failure;
 use crate::hash::{IdMap, IdSet};
-use crate::table::{TableError, make_room};
+use crate::table::{make_room, make_room_in};
 use finishline_model::{Event, FinishId, Location, TaskId};
 use std::collections::VecDeque;
 
@@ -224,6 +224,7 @@ impl Drdp {
             finish.tasks.push(number);
         }
         let step = self.tree.add(inside, NodeKind::Step)?;
+        make_room_in(&mut self.live, "live tasks")?;
         self.live.insert(
             task,
             LiveTask {
@@ -243,6 +244,7 @@ impl Drdp {
     fn begin_finish(&mut self, task: TaskId, finish: FinishId) -> Result<(), Failure> {
         if let Some(owner) = self.live.get_mut(&task) {
             let inside = self.tree.add(owner.inside, NodeKind::Finish)?;
+            make_room_in(&mut self.finishes, "open finishes")?;
             self.finishes.insert(
                 finish,
                 OpenFinish {
@@ -301,9 +303,7 @@ impl Drdp {
         let empty = self.tree.add(inside, NodeKind::Task)?;
         let step = self.tree.add(empty, NodeKind::Step)?;
         let empty = self.new_task(step, Some(number))?;
-        let more = self.promises.len() + 1;
-        let refused = |_| TableError::refused::<(Location, Number)>("promises", more);
-        self.promises.try_reserve(1).map_err(refused)?;
+        make_room_in(&mut self.promises, "promises")?;
         self.promises.insert(promise, empty);
         self.next_step(task)
     }

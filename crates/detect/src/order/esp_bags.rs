@@ -43,10 +43,11 @@
 //! moves down the stack from one to the next, and what runs now comes after everything that has
 //! ended.
 //!
-//! A stamp is the task's element of the forest. [`EspBags::renew`] gives the running task another
-//! one. Live tasks and finishes are a stack with 32 bytes for each. An ended task costs its
-//! element, 4 bytes, and an ended finish nothing. An event costs at most two unions. The end of an
-//! escaping task costs a walk down the stack.
+//! A stamp is the task's element of the forest. Live tasks and finishes are a stack with 32 bytes
+//! for each. An ended task costs its element, 4 bytes, until `main` alone is live and has joined
+//! all tasks: all stamps so far precede whatever follows, and the memory of their elements is given
+//! back. An ended finish costs nothing.
+//! An event costs at most two unions. The end of an escaping task costs a walk down the stack.
 //!
 //! **What precedes without a look-up.** Every ended task is in an S-bag or in the P-bag of
 //! something on the stack, and live tasks are in S-bags. Each entry of the stack knows the least
@@ -58,8 +59,8 @@
 //! entries between it and the top are updated too.
 
 use crate::Failure;
-use crate::order::bags::{At, Bags, Kind};
-use crate::order::{NOBODY, Order, PROMISES, RELEASES, Running, SUSPENDED, Stamp};
+use crate::order::bags::{Bags, Kind};
+use crate::order::{NOBODY, OUT_OF_REACH, Order, PROMISES, RELEASES, Running, SUSPENDED, Stamp};
 use crate::table::make_room;
 use finishline_model::{Event, FinishId, TaskId};
 
@@ -84,8 +85,6 @@ struct BaggedScope {
     escapes: bool,
 }
 
-const OUT_OF_REACH: &str = "a task that belongs to a finish out of its creator's reach";
-
 /// Greater than every stamp.
 const NONE_PARALLEL: Stamp = Stamp::MAX;
 
@@ -97,6 +96,8 @@ pub struct EspBags {
     now: Stamp,
     /// The number of live tasks that escape.
     escaping: u32,
+    /// Smaller stamps precede whatever follows.
+    forgotten_below: Stamp,
 }
 
 impl EspBags {
@@ -134,31 +135,6 @@ impl EspBags {
         Err(Failure::Unsupported(OUT_OF_REACH))
     }
 
-    /// Gives the running task another stamp.
-    pub fn renew(&mut self) -> Result<(), Failure> {
-        if let Some(running) = self.live.last() {
-            let (task, stamp) = (running.task, self.bags.singleton()?);
-            self.bags.unite(task, stamp, Kind::S);
-            self.now = stamp;
-        }
-        Ok(())
-    }
-
-    /// Marks the present moment for [`EspBags::at`].
-    pub fn remember_release(&mut self) -> Result<(), Failure> {
-        Ok(self.bags.mark()?)
-    }
-
-    /// The state of a stamp at a release. Releases count from 0.
-    pub fn at(&self, stamp: Stamp, release: u32) -> At {
-        self.bags.at(stamp, release)
-    }
-
-    /// The next stamp that will be given out.
-    pub fn next(&self) -> Stamp {
-        self.bags.next()
-    }
-
     /// The range of stamps known to be parallel from the stack below a height.
     #[inline]
     fn parallel_below(&self, height: usize) -> (Stamp, Stamp) {
@@ -182,6 +158,24 @@ impl EspBags {
         }
     }
 
+    /// Forgets the stamps so far if `main` alone is live and nothing is parallel to it.
+    #[inline]
+    fn forget_if_all_joined(&mut self) -> Result<(), Failure> {
+        let (Some(bottom), Some(top)) = (self.live.first(), self.live.last()) else {
+            return Ok(());
+        };
+        let main = bottom.task;
+        if top.task == main && top.first_parallel == NONE_PARALLEL && self.bags.are_many() {
+            self.bags.forget();
+            let stamp = self.bags.singleton()?;
+            for scope in &mut self.live {
+                (scope.task, scope.now) = (stamp, stamp);
+            }
+            (self.now, self.forgotten_below) = (stamp, stamp);
+        }
+        Ok(())
+    }
+
     fn leave(&mut self, id: u32) -> Option<BaggedScope> {
         let left = self.live.pop();
         debug_assert_eq!(
@@ -202,6 +196,7 @@ impl Order for EspBags {
             live: Vec::new(),
             now: NOBODY,
             escaping: 0,
+            forgotten_below: NOBODY,
         })
     }
 
@@ -263,10 +258,12 @@ impl Order for EspBags {
                 for frame in &mut self.live[joined..] {
                     (frame.first_parallel, frame.parallel_until) = below;
                 }
+                self.forget_if_all_joined()?;
             }
             Event::FinishEnd { finish, .. } => {
                 if let Some(ended) = self.leave(finish.0) {
                     self.bags.unite(ended.task, ended.p_bag, Kind::S);
+                    self.forget_if_all_joined()?;
                 }
             }
             Event::Release { .. }
@@ -330,7 +327,7 @@ impl Order for EspBags {
     /// True for what the task at the bottom has joined, because that task ends last.
     fn precedes_all(&mut self, _: Running, earlier: Stamp) -> bool {
         let main = self.live.first().map_or(NOBODY, |bottom| bottom.task);
-        self.bags.together(earlier, main)
+        earlier < self.forgotten_below || self.bags.together(earlier, main)
     }
 
     #[inline]
@@ -341,7 +338,7 @@ impl Order for EspBags {
     fn clear(&mut self) {
         self.bags.clear();
         self.live.clear();
-        (self.now, self.escaping) = (NOBODY, 0);
+        (self.now, self.escaping, self.forgotten_below) = (NOBODY, 0, NOBODY);
     }
 
     fn used_bytes(&self) -> usize {
@@ -467,6 +464,54 @@ mod tests {
         );
     }
 
+    /// What `main` has joined is forgotten, and precedes what follows. What another task has joined
+    /// becomes parallel to its creator when it ends.
+    #[test]
+    fn forgotten_stamps_precede() {
+        const MANY: u32 = 300_000;
+        let mut order = EspBags::new().unwrap();
+        let mut ids = 1000;
+        let end_of = |finish| Event::FinishEnd {
+            task: TaskId(0),
+            finish,
+            site: SITE,
+        };
+        let mut phase = |order: &mut EspBags| {
+            let first = order.bags.next();
+            order.event(&start_finish(F2)).unwrap();
+            for _ in 0..MANY {
+                ids += 1;
+                order.event(&begin(ids, F2)).unwrap();
+                let task = TaskId(ids);
+                order.event(&Event::TaskEnd { task }).unwrap();
+            }
+            let parallel = (first..first + MANY).all(|it| order.parallel(Running, it));
+            assert!(parallel, "tasks in the open finish");
+            order.event(&end_of(F2)).unwrap();
+            first
+        };
+        order.event(&begin(0, F1)).unwrap();
+        order.event(&start_finish(F1)).unwrap();
+        for round in 0..3 {
+            let first = phase(&mut order);
+            assert!(order.used_bytes() < 1 << 20, "round {round}: memory");
+            let now = order.stamp(Running);
+            assert!((1..now).all(|it| !order.parallel(Running, it) || it == now));
+            assert!(order.precedes_all(Running, first));
+        }
+        order.event(&begin(1, F1)).unwrap();
+        let first = phase(&mut order);
+        assert!(!order.parallel(Running, first), "joined");
+        order.event(&Event::TaskEnd { task: TaskId(1) }).unwrap();
+        assert!(
+            order.parallel(Running, first),
+            "joined by a task that may still run"
+        );
+        order.event(&end_of(F1)).unwrap();
+        assert!(!order.parallel(Running, first));
+        assert!(order.used_bytes() < 1 << 20, "memory at the end");
+    }
+
     /// At every point of random runs the results known without a look-up agree with the look-up. In
     /// a flat loop of tasks everything is known without one.
     #[test]
@@ -503,10 +548,6 @@ mod tests {
                         ids += 1;
                         open.push((false, ids, open.len()));
                         start_finish(FinishId(ids))
-                    }
-                    3 => {
-                        order.renew().unwrap();
-                        continue;
                     }
                     4 if !top_is_task => Event::FinishJoin {
                         task: TaskId(0),

@@ -18,161 +18,131 @@
 //! task between two of these events.
 //!
 //! **Joins.** A promise orders what its setter did before everything after a get. So does any
-//! release before an acquire. What a strand has *learnt* is a chain of the sets that it got, shared
-//! with those from whom it learnt:
+//! release before an acquire. A strand *learns* of the sets that it gets, and each set knows its
+//! step and what the setter had learnt ([`Joins`]). **a precedes b iff it does so by structure, or
+//! a precedes or is the step of a set that b has learnt of, or that such a setter had learnt of,
+//! and so on.**
 //!
 //! ```text
-//! p gets a set        learnt(p) = set · learnt(p)
-//! p creates c         learnt(c) = learnt(p)
-//! a finish ends       learnt(owner) = learnt(owner) and what each of its tasks has learnt
+//! p gets a set        p learns of the set
+//! p creates c         c has learnt what p has
+//! a finish ends       its owner learns what each of its tasks has learnt
+//! p glimpses          p learns, and forgets it at the end of the glimpse
 //! ```
 //!
-//! Each set knows its step and what the setter had learnt. **a precedes b iff it does so by
-//! structure, or a precedes or is the step of a set that b has learnt, or that such a setter had
-//! learnt, and so on.** Chains only grow, so an earlier moment of a strand is the same chain from a
-//! later entry on. Memory is linear in steps, sets and gets.
+//! Promises belong to the structure, as tasks and finishes do. The [releases](releases) of native
+//! programs don't, so a task's [`Mind`] keeps apart what it knows by them.
 //!
-//! **The search** goes backwards, the newest entries first. It leaves out entries that can't lead
-//! to a set after the step: those that lead to older sets alone (sets are numbered as they are
-//! made), and those that lead only to steps before it in one of the lists. For this each entry
-//! knows the greatest of what it leads to. Tasks in a tree or in a grid lie so in the lists that
-//! hardly anything is left but the way to the set. Answers are remembered as long as the strand
-//! does not change.
+//! **Tasks that escape** belong to a finish further out than the innermost one of their creator, so
+//! what is inside is not series-parallel. In the lists such a task is one that was created where
+//! its finish begins, and it learns of a set that its creator makes for it. Sets that are older
+//! than the task don't answer for it, wherever its steps lie.
 //!
-//! A chain may be long. So an entry also has a *jump* to an older one, and knows the greatest of
-//! all that it and those jumped over lead to [Myers 1983, applicative random-access stacks]. A
-//! chain in which one entry matters is searched in logarithmic time.
+//! Memory is linear in steps, sets and gets. Answers are remembered as long as the strand does not
+//! change.
 //!
 //! If all tasks created so far have been joined, everything so far precedes whatever follows. Then
 //! nothing is learnt from before, and smaller stamps need no look-up. The steps after the finishes
 //! that are open by then are among these: when such a finish ends, all tasks have been joined once
-//! more.
+//! more, unless one escapes from it.
 
-use super::two_lists::{Element, FRONT, List, MOST_ELEMENTS as MOST_STEPS, Side, TwoLists};
-use super::{ESCAPING, NOBODY, Order, RELEASES, SUSPENDED, Stamp};
+mod releases;
+
+use super::joins::{Below, Chain, Extent, Joins, Learnt, NOTHING, Set, SetNumber};
+use super::mind::{Lesson, Mind, Piece};
+use super::two_lists::{END, Element, FRONT, List, MOST_ELEMENTS as MOST_STEPS, Side, TwoLists};
+use super::{Effort, NOBODY, ORPHANS, OUT_OF_REACH, Order, Stamp};
 use crate::Failure;
-use crate::hash::IdMap;
-use crate::table::{Table, TableError};
+use crate::hash::{IdMap, IdSet};
+use crate::table::{Table, TableError, make_room_in};
 use finishline_model::{Event, FinishId, Location, ObjectId, TaskId};
-
-/// What a strand has learnt: its newest entry, or [`NOTHING`].
-type Learnt = u32;
-const NOTHING: Learnt = 0;
-
-/// An entry of a chain of things learnt.
-#[derive(Clone, Copy, Debug)]
-struct Entry {
-    older: Learnt,
-    what: What,
-    /// An older entry, or the end of the chain.
-    jump: Learnt,
-    /// The number of entries in the chain.
-    length: u32,
-    /// What this entry and those before the jump lead to.
-    reach: Reach,
-    /// The search that has passed here last.
-    passed: u32,
-}
-
-/// An entry as words of a table.
-type Words = [u32; 8];
-const PASSED: usize = 7;
-/// Tells what another had learnt from the number of a set.
-const OF_OTHER: u32 = 1 << 31;
-
-impl Entry {
-    fn to_words(self) -> Words {
-        let what = match self.what {
-            What::Set(number) => number,
-            What::OfOther(learnt) => learnt | OF_OTHER,
-        };
-        let Reach {
-            sets_below,
-            last: [first, second],
-        } = self.reach;
-        let Entry {
-            older,
-            jump,
-            length,
-            passed,
-            ..
-        } = self;
-        [older, what, jump, length, sets_below, first, second, passed]
-    }
-
-    #[inline]
-    fn from_words(words: Words) -> Entry {
-        let [older, what, jump, length, sets_below, first, second, passed] = words;
-        Entry {
-            older,
-            what: match what & OF_OTHER {
-                0 => What::Set(what),
-                _ => What::OfOther(what & !OF_OTHER),
-            },
-            jump,
-            length,
-            reach: Reach {
-                sets_below,
-                last: [first, second],
-            },
-            passed,
-        }
-    }
-}
-
-/// The sets that something leads to.
-#[derive(Clone, Copy, Debug)]
-struct Reach {
-    /// They have smaller numbers.
-    sets_below: u32,
-    /// The last of their steps in each list.
-    last: [Element; 2],
-}
-
-impl Reach {
-    const NONE: Reach = Reach {
-        sets_below: 0,
-        last: [FRONT; 2],
-    };
-}
-
-#[derive(Clone, Copy, Debug)]
-enum What {
-    /// The set of this number.
-    Set(u32),
-    /// What another task had learnt.
-    OfOther(Learnt),
-}
+use releases::{Held, Unseen};
 
 #[derive(Clone, Copy, Debug)]
 struct LiveTask {
     step: Element,
-    learnt: Learnt,
-    /// When it was created.
-    inherited: Learnt,
+    mind: Mind,
+    /// The step that created it, and the task. Nobody follows the end of the lists: then all that
+    /// it has inherited is passed on.
+    creator: Element,
+    parent: Option<TaskId>,
+    /// Its first step. All that is below it lies before another step in the second list.
+    first: Element,
+    before: Element,
+    /// The tasks that it created and has not joined yet.
+    unjoined: u32,
+    /// Whether it has learnt of anything that is not below it.
+    learnt_elsewhere: bool,
+    /// Its last set, and the step behind it.
+    last_set: Option<(SetNumber, Element)>,
     /// The finish that waits for it.
     finish: FinishId,
     /// The innermost finish that it has open.
     innermost: Option<FinishId>,
+    /// What it has acquired last, for good.
+    acquired: Option<Held>,
+}
+
+impl LiveTask {
+    fn moment(&self) -> Moment {
+        Moment {
+            step: self.step,
+            learnt: self.mind.knows.learnt,
+            surely: self.mind.surely().learnt,
+        }
+    }
+
+    /// A task in its first step, that nobody created.
+    fn begins(step: Element, finish: FinishId) -> LiveTask {
+        LiveTask {
+            step,
+            mind: Mind::default(),
+            creator: END,
+            parent: None,
+            first: step,
+            before: END,
+            unjoined: 0,
+            learnt_elsewhere: false,
+            last_set: None,
+            finish,
+            innermost: None,
+            acquired: None,
+        }
+    }
+
+    /// How much of what it has learnt those learn that join it.
+    fn passes_on(&self) -> Extent {
+        match self.creator {
+            END => Extent::All,
+            _ => Extent::Own,
+        }
+    }
 }
 
 #[derive(Clone, Copy, Debug)]
 struct OpenFinish {
+    owner: TaskId,
+    /// The owner's step at the beginning. No other finish of the owner begins in it.
+    begin: Element,
     /// The owner's step after the end.
     end: Element,
     /// What the ended tasks have learnt.
-    learnt: Learnt,
+    mind: Mind,
     /// The number of its tasks so far.
     tasks: u64,
     /// The finish that the owner had open before.
     outer: Option<FinishId>,
+    /// Of the tasks that the owner created and has not joined, those inside.
+    unjoined_of_owner: u32,
+    /// All tasks that began with smaller steps have been joined.
+    joined_below: Element,
 }
 
-/// A release's object.
-#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
-enum Object {
-    Promise(Location),
-    Other(ObjectId),
+/// How a promise was set: the set, and another one if the setter knew more than the structure.
+#[derive(Clone, Copy, Debug)]
+struct Promised {
+    number: SetNumber,
+    surely: SetNumber,
 }
 
 /// A moment of a live task.
@@ -180,17 +150,7 @@ enum Object {
 pub struct Moment {
     step: Element,
     learnt: Learnt,
-}
-
-/// How much work the answers took.
-#[derive(Clone, Copy, Default, Debug)]
-pub struct Effort {
-    /// Questions that could not be answered from a limit for stamps.
-    pub questions: u64,
-    /// Comparisons of two steps.
-    pub comparisons: u64,
-    /// Entries of chains that were looked at.
-    pub entries: u64,
+    surely: Learnt,
 }
 
 const MEMO: usize = 64;
@@ -206,13 +166,21 @@ struct Memo {
 #[derive(Debug)]
 pub struct Labelled {
     lists: TwoLists,
-    /// For each step the number of sets when it was made.
+    /// For each step the number of sets when it ended. So older sets can't be after it. If its task
+    /// ended in it, behind its last set, the step after the finish that joins it.
     sets_before: Table<u32>,
-    /// The first one stands for nothing learnt.
-    entries: Table<Words>,
-    /// By number: the step and what was learnt.
-    sets: Table<[u32; 2]>,
-    objects: IdMap<Object, Learnt>,
+    /// The sets with which tasks ended that have joined all their tasks, as long as the creator has
+    /// not got them: the creator, and the finish of the task.
+    last_sets: IdMap<SetNumber, (TaskId, FinishId)>,
+    joins: Joins,
+    promises: IdMap<Location, Promised>,
+    /// The sets that tasks have got which got many.
+    got: IdMap<TaskId, IdSet<SetNumber>>,
+    objects: IdMap<ObjectId, Held>,
+    /// By the number of a release, its object, counted from 1.
+    released: Table<u32>,
+    /// The latest set, if it is such a release.
+    unseen: Option<Unseen>,
     live: IdMap<TaskId, LiveTask>,
     finishes: IdMap<FinishId, OpenFinish>,
     /// The tasks that no finish has joined yet.
@@ -220,21 +188,18 @@ pub struct Labelled {
     /// All smaller steps precede whatever follows.
     floor: Element,
     memo: Memo,
-    queue: Vec<Learnt>,
-    searches: u32,
-    effort: Effort,
 }
 
 impl Labelled {
-    pub fn effort(&self) -> Effort {
-        self.effort
-    }
-
     fn new_step(&mut self) -> Result<Element, TableError> {
         let step = self.lists.add()?;
         self.sets_before.grow_to(step as usize + 1)?;
-        self.sets_before[step as usize] = self.sets.len() as u32;
+        self.sets_before[step as usize] = NOT_ENDED;
         Ok(step)
+    }
+
+    fn end_step(&mut self, step: Element) {
+        self.sets_before[step as usize] = self.joins.sets();
     }
 
     /// A new step after `step` and before everything that was after it.
@@ -256,77 +221,158 @@ impl Labelled {
         finish: FinishId,
     ) -> Result<(), Failure> {
         let creator = parent.and_then(|parent| self.live.get(&parent).copied());
-        let (step, learnt) = match creator {
-            None => (self.step_after(FRONT, Side::Near)?, NOTHING),
-            Some(creator) => {
-                if creator.innermost.unwrap_or(creator.finish) != finish {
-                    return Err(Failure::Unsupported(ESCAPING));
-                }
-                if self.unjoined == 0 {
-                    self.floor = self.lists.len() as Element;
-                }
-                let (child, rest) = (self.new_step()?, self.new_step()?);
-                let at = creator.step;
-                self.lists.insert(List::First, at, rest, Side::Near);
-                self.lists.insert(List::First, at, child, Side::Near);
-                self.lists.insert(List::Second, at, child, Side::Far);
-                self.lists.insert(List::Second, at, rest, Side::Near);
-                if let Some(creator) = parent.and_then(|parent| self.task(parent)) {
-                    creator.step = rest;
-                }
-                if let Some(finish) = self.finishes.get_mut(&finish) {
-                    finish.tasks += 1;
-                }
-                self.unjoined += 1;
-                (child, creator.learnt)
+        let begun = match (parent, creator) {
+            (Some(parent), Some(creator)) => self.created(parent, creator, finish)?,
+            (Some(_), None) => return Err(Failure::Unsupported(ORPHANS)),
+            (None, _) => {
+                let begun = LiveTask::begins(self.step_after(FRONT, Side::Near)?, finish);
+                // Its finish has no beginning of its own in every stream.
+                self.open(task, &begun, finish)?;
+                begun
             }
         };
-        self.live.insert(
-            task,
-            LiveTask {
+        make_room_in(&mut self.live, "live tasks")?;
+        self.live.insert(task, begun);
+        Ok(())
+    }
+
+    /// A task that another one creates now.
+    fn created(
+        &mut self,
+        parent: TaskId,
+        creator: LiveTask,
+        finish: FinishId,
+    ) -> Result<LiveTask, Failure> {
+        let Some(&around) = self.finishes.get(&finish) else {
+            return Err(Failure::Unsupported(OUT_OF_REACH));
+        };
+        if self.unjoined == 0 {
+            self.floor = self.lists.len() as Element;
+        }
+        let at = creator.step;
+        self.end_step(at);
+        let (child, rest) = (self.new_step()?, self.new_step()?);
+        let mut begun = LiveTask::begins(child, finish);
+        let escapes = creator.innermost.unwrap_or(creator.finish) != finish;
+        self.lists.insert(List::First, at, rest, Side::Near);
+        if escapes {
+            let last = self.lists.ahead(List::Second, around.end);
+            self.lists.insert(List::Second, last, child, Side::Far);
+            self.lists.insert(List::Second, at, rest, Side::Near);
+            self.lists
+                .insert(List::First, around.begin, child, Side::Near);
+            // The finishes inside may end before it is joined.
+            self.floor = self.floor.min(around.end + 1);
+            begun.before = around.end;
+            begun.learnt_elsewhere = true;
+            let lesson = self.creation(at, creator.mind)?;
+            begun.mind.learn(lesson, &mut self.joins, &self.lists)?;
+        } else {
+            begun.before = self.lists.behind(List::Second, at);
+            self.lists.insert(List::First, at, child, Side::Near);
+            self.lists.insert(List::Second, at, child, Side::Far);
+            self.lists.insert(List::Second, at, rest, Side::Near);
+            begun.mind = creator.mind.of_child();
+            begun.parent = Some(parent);
+            match creator.mind.glimpses() {
+                false => begun.creator = at,
+                true => begun.learnt_elsewhere = true,
+            }
+        }
+        if let Some(creator) = self.task(parent) {
+            creator.step = rest;
+        }
+        // It lies below its creator, or else below the owner of its finish.
+        let above = if escapes { around.owner } else { parent };
+        if let Some(above) = self.task(above) {
+            above.unjoined += 1;
+        }
+        if let Some(open) = self.finishes.get_mut(&finish) {
+            open.tasks += 1;
+            open.unjoined_of_owner += u32::from(above == open.owner);
+        }
+        self.unjoined += 1;
+        Ok(begun)
+    }
+
+    /// What an escaping task learns: sets by its creator.
+    fn creation(&mut self, step: Element, mind: Mind) -> Result<Lesson, TableError> {
+        let mut set = |learnt| {
+            let set = self.joins.set(Set {
                 step,
                 learnt,
-                inherited: learnt,
-                finish,
-                innermost: None,
+                learnt_nothing: false,
+                creator: END,
+                closed: None,
+            })?;
+            Ok(Piece::Set(set, FRONT))
+        };
+        let all = set(mind.knows.learnt)?;
+        Ok(Lesson {
+            all,
+            surely: match mind.knows_more() {
+                true => set(mind.surely().learnt)?,
+                false => all,
             },
-        );
-        Ok(())
+        })
     }
 
     fn end_task(&mut self, task: TaskId) -> Result<(), Failure> {
         let Some(ended) = self.live.remove(&task) else {
             return Ok(());
         };
-        if ended.learnt == ended.inherited {
-            return Ok(());
+        self.end_step(ended.step);
+        self.got.remove(&task);
+        if let (Some((last, behind)), Some(parent)) = (ended.last_set, ended.parent)
+            && behind == ended.step
+            && self.joins.set_of(last).closed.is_some()
+        {
+            let end = self.finishes.get(&ended.finish).map_or(END, |it| it.end);
+            self.sets_before[behind as usize] = end | BEHIND_LAST_SET;
+            make_room_in(&mut self.last_sets, "futures")?;
+            self.last_sets.insert(last, (parent, ended.finish));
         }
-        if let Some(finish) = self.finishes.get(&ended.finish) {
-            let learnt = self.and_of_other(finish.learnt, ended.learnt)?;
-            if let Some(finish) = self.finishes.get_mut(&ended.finish) {
-                finish.learnt = learnt;
-            }
+        // What it has learnt from below it the finish joins itself.
+        if let Some(finish) = self.finishes.get_mut(&ended.finish)
+            && ended.learnt_elsewhere
+        {
+            let lesson = ended.mind.lesson(ended.passes_on());
+            finish.mind.learn(lesson, &mut self.joins, &self.lists)?;
         }
         Ok(())
     }
 
     fn begin_finish(&mut self, task: TaskId, finish: FinishId) -> Result<(), Failure> {
-        let Some(&owner) = self.live.get(&task) else {
+        let Some(mut owner) = self.live.get(&task).copied() else {
             return Ok(());
         };
+        let around = owner.innermost.and_then(|id| self.finishes.get(&id));
+        if around.is_some_and(|around| around.begin == owner.step) {
+            self.end_step(owner.step);
+            owner.step = self.step_after(owner.step, Side::Near)?;
+        }
+        self.open(task, &owner, finish)?;
+        owner.innermost = Some(finish);
+        self.live.insert(task, owner);
+        Ok(())
+    }
+
+    fn open(&mut self, task: TaskId, owner: &LiveTask, finish: FinishId) -> Result<(), Failure> {
         let end = self.step_after(owner.step, Side::Far)?;
+        make_room_in(&mut self.finishes, "open finishes")?;
         self.finishes.insert(
             finish,
             OpenFinish {
+                owner: task,
+                begin: owner.step,
                 end,
-                learnt: NOTHING,
+                mind: Mind::default(),
                 tasks: 0,
                 outer: owner.innermost,
+                unjoined_of_owner: 0,
+                joined_below: FRONT,
             },
         );
-        if let Some(owner) = self.task(task) {
-            owner.innermost = Some(finish);
-        }
         Ok(())
     }
 
@@ -338,15 +384,18 @@ impl Labelled {
         };
         let mut inside = Vec::new();
         let mut next = owner.innermost;
+        self.end_step(owner.step);
         while let Some(id) = next
             && let Some(finish) = self.finishes.get_mut(&id)
         {
             inside.push(id);
             self.unjoined -= finish.tasks;
             finish.tasks = 0;
-            let learnt = std::mem::replace(&mut finish.learnt, NOTHING);
+            let learnt = std::mem::take(&mut finish.mind);
             (next, owner.step) = (finish.outer, finish.end);
-            owner.learnt = self.and_of_other(owner.learnt, learnt)?;
+            owner.unjoined -= std::mem::take(&mut finish.unjoined_of_owner);
+            finish.joined_below = self.lists.len() as Element;
+            self.learn_from_joined(&mut owner, learnt)?;
             if id == joined {
                 break;
             }
@@ -354,12 +403,16 @@ impl Labelled {
         while let Some(id) = inside.pop() {
             let end = self.step_after(owner.step, Side::Far)?;
             if let Some(finish) = self.finishes.get_mut(&id) {
-                finish.end = end;
+                (finish.begin, finish.end) = (owner.step, end);
+            }
+            if !inside.is_empty() {
+                self.end_step(owner.step);
+                owner.step = self.step_after(owner.step, Side::Near)?;
             }
         }
         if self.unjoined == 0 {
-            self.floor = self.lists.len() as Element;
-            owner.learnt = NOTHING;
+            self.all_joined();
+            owner.mind.forget();
         }
         self.live.insert(task, owner);
         Ok(())
@@ -373,208 +426,213 @@ impl Labelled {
         let Some(mut owner) = self.live.get(&task).copied() else {
             return Ok(());
         };
+        self.end_step(owner.step);
         owner.step = ended.end;
         owner.innermost = ended.outer;
-        owner.learnt = match self.unjoined {
-            0 => NOTHING,
-            _ => self.and_of_other(owner.learnt, ended.learnt)?,
-        };
-        if self.unjoined == 0 {
-            self.floor = self.lists.len() as Element;
+        owner.unjoined -= ended.unjoined_of_owner;
+        match self.unjoined {
+            0 => {
+                self.all_joined();
+                owner.mind.forget();
+            }
+            _ => self.learn_from_joined(&mut owner, ended.mind)?,
         }
         self.live.insert(task, owner);
         Ok(())
     }
 
-    fn release(&mut self, task: TaskId, object: Object, continues: bool) -> Result<(), Failure> {
-        let Some(&LiveTask { step, learnt, .. }) = self.live.get(&task) else {
-            return Ok(());
+    /// Everything so far precedes whatever follows. Futures that nobody has got join nothing now.
+    fn all_joined(&mut self) {
+        self.floor = self.lists.len() as Element;
+        self.last_sets = IdMap::default();
+    }
+
+    fn learn_from_joined(&mut self, owner: &mut LiveTask, joined: Mind) -> Result<(), Failure> {
+        owner.learnt_elsewhere |= joined.knows.has_learnt();
+        let lesson = joined.lesson(Extent::Own);
+        Ok(owner.mind.learn(lesson, &mut self.joins, &self.lists)?)
+    }
+
+    /// What a task has done so far becomes a set. None if there is no such task.
+    fn new_set(&mut self, task: TaskId) -> Result<Option<Promised>, Failure> {
+        let Some(setter) = self.live.get(&task).copied() else {
+            return Ok(None);
         };
-        let number = self.sets.push_zero()?;
-        self.sets[number] = [step, learnt];
-        let next = self.step_after(step, Side::Near)?;
+        let set = self.set_by(&setter);
+        self.end_step(setter.step);
+        let number = self.joins.set(set)?;
+        let surely = match setter.mind.knows_more() {
+            true => self.joins.set(Set {
+                learnt: setter.mind.surely().learnt,
+                ..set
+            })?,
+            false => number,
+        };
+        let next = self.step_after(setter.step, Side::Near)?;
         if let Some(task) = self.task(task) {
-            task.step = next;
+            (task.step, task.last_set) = (next, Some((number, next)));
         }
-        let before = match continues {
-            true => self.objects.get(&object).copied().unwrap_or(NOTHING),
-            false => NOTHING,
-        };
-        let held = self.and(before, What::Set(number as u32))?;
-        let more = self.objects.len() + 1;
-        let refused = |_| TableError::refused::<(Object, Learnt)>("promises", more);
-        self.objects.try_reserve(1).map_err(refused)?;
-        self.objects.insert(object, held);
+        Ok(Some(Promised { number, surely }))
+    }
+
+    /// What a task has done so far, as a set.
+    fn set_by(&self, setter: &LiveTask) -> Set {
+        let closed = (setter.unjoined == 0).then(|| Below {
+            first: setter.first,
+            last: self.lists.ahead(List::Second, setter.before),
+        });
+        Set {
+            step: setter.step,
+            learnt: setter.mind.knows.learnt,
+            learnt_nothing: match closed {
+                Some(_) => !setter.learnt_elsewhere,
+                None => !setter.mind.knows.has_learnt(),
+            },
+            creator: setter.creator,
+            closed,
+        }
+    }
+
+    fn set(&mut self, task: TaskId, promise: Location) -> Result<(), Failure> {
+        if let Some(set) = self.new_set(task)? {
+            make_room_in(&mut self.promises, "promises")?;
+            self.promises.insert(promise, set);
+        }
         Ok(())
     }
 
-    fn acquire(&mut self, task: TaskId, object: Object) -> Result<(), Failure> {
-        let (Some(&held), Some(&LiveTask { learnt, .. })) =
-            (self.objects.get(&object), self.live.get(&task))
+    fn get(&mut self, task: TaskId, promise: Location) -> Result<(), Failure> {
+        let (Some(&set), Some(&getter)) = (self.promises.get(&promise), self.live.get(&task))
         else {
             return Ok(());
         };
-        let entry = self.entry(held);
-        let learnt = match entry.older {
-            NOTHING => self.and(learnt, entry.what)?,
-            _ => self.and_of_other(learnt, held)?,
-        };
-        if let Some(task) = self.task(task) {
-            task.learnt = learnt;
-        }
+        let getter = self.got(getter, task, set)?;
+        self.live.insert(task, getter);
         Ok(())
     }
 
-    fn and_of_other(&mut self, learnt: Learnt, other: Learnt) -> Result<Learnt, TableError> {
-        match (learnt, other) {
-            (_, NOTHING) => Ok(learnt),
-            (NOTHING, _) => Ok(other),
-            _ if learnt == other => Ok(learnt),
-            _ => self.and(learnt, What::OfOther(other)),
+    /// Whether a task is known to know of a set: by structure, by what it has learnt last, or
+    /// because it has got it before. If not, it gets it now.
+    fn knows(
+        &mut self,
+        task: TaskId,
+        getter: &LiveTask,
+        number: SetNumber,
+    ) -> Result<bool, TableError> {
+        let knows = getter.mind.knows;
+        if self
+            .lists
+            .before(self.joins.set_of(number).step, getter.step)
+            || self.joins.last_is_after(knows, number, &self.lists)
+        {
+            return Ok(true);
         }
+        if let Some(known) = self.joins.is_among_few(knows, number) {
+            return Ok(known);
+        }
+        make_room_in(&mut self.got, "gets")?;
+        let got = self.got.entry(task).or_default();
+        if got.is_empty() {
+            got.extend(self.joins.own_sets(knows));
+        }
+        let more = got.len() + 1;
+        let refused = |_| TableError::refused::<SetNumber>("gets", more);
+        got.try_reserve(1).map_err(refused)?;
+        Ok(!got.insert(number))
     }
 
-    fn and(&mut self, older: Learnt, what: What) -> Result<Learnt, TableError> {
-        let mut reach = match what {
-            What::Set(number) => {
-                let [step, learnt] = self.sets[number as usize];
-                let set = Reach {
-                    sets_below: number + 1,
-                    last: [step; 2],
-                };
-                self.either(set, self.whole(learnt))
-            }
-            What::OfOther(other) => self.whole(other),
-        };
-        // Two jumps of the same length become one. So the lengths are powers of two less one, and
-        // those of a chain grow from its newest entry on.
-        let next = self.entry(older);
-        let after = self.entry(next.jump);
-        let behind = self.entry(after.jump);
-        let mut jump = older;
-        if older != NOTHING && next.length - after.length == after.length - behind.length {
-            jump = after.jump;
-            reach = self.either(reach, self.either(next.reach, after.reach));
+    /// A task after it has got a promise.
+    fn got(
+        &mut self,
+        mut getter: LiveTask,
+        task: TaskId,
+        Promised { number, surely }: Promised,
+    ) -> Result<LiveTask, Failure> {
+        let (set, step, first) = (self.joins.set_of(number), getter.step, getter.first);
+        let joins = self.last_sets.get(&number).copied();
+        let joins = joins.filter(|&(parent, _)| parent == task);
+        // One that it knows of tells nothing new: a step is passed on only when it ends, and what
+        // its task has learnt with it.
+        if joins.is_none() && !getter.mind.knows_more() && self.knows(task, &getter, number)? {
+            return Ok(getter);
         }
-        let length = next.length + 1;
-        let newest = self.entries.push_zero()?;
-        let entry = Entry {
-            older,
-            what,
-            jump,
-            length,
-            reach,
-            passed: 0,
-        };
-        self.entries[newest] = entry.to_words();
-        Ok(newest as Learnt)
-    }
-
-    #[inline]
-    fn entry(&self, at: Learnt) -> Entry {
-        Entry::from_words(self.entries[at as usize])
-    }
-
-    fn either(&self, a: Reach, b: Reach) -> Reach {
-        Reach {
-            sets_below: a.sets_below.max(b.sets_below),
-            last: self.lists.last(a.last, b.last),
-        }
-    }
-
-    /// What a whole chain leads to.
-    fn whole(&self, learnt: Learnt) -> Reach {
-        let mut reach = Reach::NONE;
-        let mut at = learnt;
-        while at != NOTHING {
-            let entry = self.entry(at);
-            reach = self.either(reach, entry.reach);
-            at = entry.jump;
-        }
-        reach
-    }
-
-    /// Numbers a search. If the numbers are used up, no entry may keep one.
-    fn begin_search(&mut self) {
-        if self.searches == u32::MAX {
-            for entry in self.entries.iter_mut() {
-                entry[PASSED] = 0;
-            }
-            self.searches = 0;
-        }
-        self.searches += 1;
-    }
-
-    /// Whether a step precedes one of the sets that can be reached from something learnt.
-    fn is_learnt(&mut self, earlier: Element, learnt: Learnt) -> bool {
-        if learnt == NOTHING {
-            return false;
-        }
-        let oldest = self.sets_before[earlier as usize];
-        let [first, second] = self.lists.labels(earlier);
-        self.begin_search();
-        self.queue.clear();
-        self.queue.push(learnt);
-        let mut next = 0;
-        while next < self.queue.len() {
-            let mut at = self.queue[next];
-            next += 1;
-            while at != NOTHING {
-                let Entry {
-                    older,
-                    what,
-                    jump,
-                    reach,
-                    passed,
-                    ..
-                } = self.entry(at);
-                if passed == self.searches {
-                    break;
+        let inside = |at| self.lists.between(List::First, [first, at, step]);
+        let below = set.learnt_nothing && set.closed.is_some_and(|it| inside(it.first));
+        getter.learnt_elsewhere |= !below;
+        if let Some((_, finish)) = joins {
+            self.last_sets.remove(&number);
+            // A finish of its own may have joined the task before. That around it has not.
+            let left = match self.finishes.get_mut(&finish) {
+                Some(own) if own.owner == task && set.step >= own.joined_below => {
+                    own.unjoined_of_owner -= 1;
+                    true
                 }
-                self.effort.entries += 1;
-                let [last_first, last_second] = reach.last;
-                if reach.sets_below <= oldest
-                    || self.lists.labels(last_first)[0] < first
-                    || self.lists.labels(last_second)[1] < second
-                {
-                    at = jump;
-                    continue;
-                }
-                self.entries[at as usize][PASSED] = self.searches;
-                match what {
-                    What::Set(number) => {
-                        let [step, learnt] = self.sets[number as usize];
-                        self.effort.comparisons += 1;
-                        if earlier == step || self.lists.before(earlier, step) {
-                            return true;
-                        }
-                        if learnt != NOTHING {
-                            self.queue.push(learnt);
-                        }
-                    }
-                    What::OfOther(other) => self.queue.push(other),
-                }
-                at = older;
+                Some(own) if own.owner == task => false,
+                _ => finish == getter.finish,
+            };
+            getter.unjoined -= u32::from(left);
+        }
+        if getter.unjoined == 0 && !getter.learnt_elsewhere {
+            let own = self.joins.set(Set {
+                step,
+                learnt: NOTHING,
+                learnt_nothing: true,
+                creator: getter.creator,
+                closed: Some(Below {
+                    first,
+                    last: self.lists.ahead(List::Second, getter.before),
+                }),
+            })?;
+            let mind = &mut getter.mind;
+            mind.learn_alone(own, &mut self.joins, &self.lists)?;
+        } else {
+            let lesson = Lesson {
+                all: Piece::Set(number, step),
+                surely: Piece::Set(surely, step),
+            };
+            getter.mind.learn(lesson, &mut self.joins, &self.lists)?;
+        }
+        Ok(getter)
+    }
+
+    /// The next stamp that will be made.
+    pub(super) fn next(&self) -> Stamp {
+        self.lists.len() as Stamp
+    }
+
+    fn precedes(&mut self, earlier: Element, step: Element, learnt: Learnt) -> bool {
+        self.lists.before(earlier, step) || {
+            let oldest = self.sets_before[earlier as usize];
+            self.joins.lead_to(earlier, oldest, learnt, &self.lists)
+        }
+    }
+
+    /// The same for a stamp: a step may stand for another one.
+    fn stamp_precedes(&mut self, earlier: Stamp, step: Element, learnt: Learnt) -> bool {
+        let asked = self.sets_before[earlier as usize];
+        match asked & BEHIND_LAST_SET {
+            0 => self.precedes(earlier, step, learnt),
+            _ => {
+                let end = asked & !BEHIND_LAST_SET;
+                end == step || self.precedes(end, step, learnt)
             }
         }
-        false
     }
 
     fn ask(&mut self, moment: Moment, earlier: Stamp) -> bool {
-        self.effort.questions += 1;
+        self.joins.effort.questions += 1;
         if self.memo.about != moment {
             self.memo = Memo::about(moment);
         }
-        let place = earlier as usize % MEMO;
+        let place = Memo::place(earlier);
         if self.memo.parallel[place] == earlier {
             return true;
         }
         if self.memo.precedes[place] == earlier {
             return false;
         }
-        self.effort.comparisons += 1;
-        let precedes =
-            self.lists.before(earlier, moment.step) || self.is_learnt(earlier, moment.learnt);
+        self.joins.effort.comparisons += 1;
+        let precedes = self.stamp_precedes(earlier, moment.step, moment.learnt);
         match precedes {
             true => self.memo.precedes[place] = earlier,
             false => self.memo.parallel[place] = earlier,
@@ -583,7 +641,17 @@ impl Labelled {
     }
 }
 
+/// A step goes on, or has not begun. No set is after it yet.
+const NOT_ENDED: u32 = BEHIND_LAST_SET - 1;
+/// What is kept of a step is the step after a finish.
+const BEHIND_LAST_SET: u32 = 1 << 31;
+
 impl Memo {
+    /// Scatters steps that are a whole number of rows apart.
+    fn place(stamp: Stamp) -> usize {
+        (stamp.wrapping_mul(0x9e37_79b1) >> (Stamp::BITS - MEMO.ilog2())) as usize
+    }
+
     fn about(about: Moment) -> Memo {
         Memo {
             about,
@@ -593,33 +661,40 @@ impl Memo {
     }
 }
 
-/// Sets and entries have numbers of 31 bits.
-const MOST_JOINS: usize = 1 << 31;
-
 impl Order for Labelled {
     type Strand = Moment;
 
     fn new() -> Result<Self, Failure> {
-        let mut entries = Table::reserve("joins", MOST_JOINS)?;
-        entries.push_zero()?;
         Ok(Labelled {
             lists: TwoLists::new()?,
             sets_before: Table::reserve("steps", MOST_STEPS)?,
-            entries,
-            sets: Table::reserve("sets", MOST_JOINS)?,
+            joins: Joins::new()?,
+            promises: IdMap::default(),
+            got: IdMap::default(),
+            released: Table::reserve("releases", MOST_STEPS)?,
+            unseen: None,
             objects: IdMap::default(),
             live: IdMap::default(),
             finishes: IdMap::default(),
+            last_sets: IdMap::default(),
             unjoined: 0,
             floor: NOBODY + 1,
             memo: Memo::about(Moment::default()),
-            queue: Vec::new(),
-            searches: 0,
-            effort: Effort::default(),
         })
     }
 
     fn event(&mut self, event: &Event) -> Result<(), Failure> {
+        let stays_unseen = matches!(
+            event,
+            Event::Release { .. }
+                | Event::Acquire { .. }
+                | Event::Glimpse { .. }
+                | Event::Lock { .. }
+                | Event::Unlock { .. }
+                | Event::Alloc { .. }
+        );
+        let unseen = |last: &Unseen| stays_unseen && last.task == event.task();
+        self.unseen = self.unseen.filter(unseen);
         match *event {
             Event::TaskBegin {
                 task,
@@ -631,21 +706,28 @@ impl Order for Labelled {
             Event::FinishBegin { task, finish, .. } => self.begin_finish(task, finish),
             Event::FinishJoin { task, finish, .. } => self.join(task, finish),
             Event::FinishEnd { task, finish, .. } => self.end_finish(task, finish),
-            Event::PromiseSet { task, promise, .. } => {
-                self.release(task, Object::Promise(promise), false)
-            }
-            Event::PromiseGet { task, promise, .. } => self.acquire(task, Object::Promise(promise)),
+            Event::PromiseSet { task, promise, .. } => self.set(task, promise),
+            Event::PromiseGet { task, promise, .. } => self.get(task, promise),
             Event::Release {
                 task,
                 object,
                 continues,
-            } => self.release(task, Object::Other(object), continues),
-            Event::Acquire { task, object } => self.acquire(task, Object::Other(object)),
-            Event::Relay { .. } | Event::Glimpse { .. } | Event::GlimpseEnd { .. } => {
-                Err(Failure::Unsupported(RELEASES))
+            } => self.release(task, object, continues),
+            Event::Acquire { task, object } => self.acquire(task, object, false),
+            Event::Relay {
+                from,
+                to,
+                continues,
+                ..
+            } => self.relay(from, to, continues),
+            Event::Glimpse { task, object } => self.acquire(task, object, true),
+            Event::GlimpseEnd { task, keep } => {
+                self.end_glimpse(task, keep);
+                Ok(())
             }
-            Event::Suspend { .. } | Event::Resume { .. } => Err(Failure::Unsupported(SUSPENDED)),
-            Event::IsolatedBegin { .. }
+            Event::Suspend { .. }
+            | Event::Resume { .. }
+            | Event::IsolatedBegin { .. }
             | Event::IsolatedEnd { .. }
             | Event::Lock { .. }
             | Event::Unlock { .. }
@@ -655,10 +737,13 @@ impl Order for Labelled {
 
     #[inline]
     fn strand(&self, task: TaskId) -> Moment {
-        match self.live.get(&task) {
-            Some(&LiveTask { step, learnt, .. }) => Moment { step, learnt },
-            None => Moment::default(),
-        }
+        let live = self.live.get(&task);
+        live.map(LiveTask::moment).unwrap_or_default()
+    }
+
+    #[inline]
+    fn is_same_moment(&self, before: Moment, after: Moment) -> bool {
+        before == after
     }
 
     #[inline]
@@ -671,6 +756,15 @@ impl Order for Labelled {
         earlier >= self.floor && earlier != strand.step && self.ask(strand, earlier)
     }
 
+    fn structurally_parallel(&mut self, strand: Moment, earlier: Stamp) -> bool {
+        if strand.surely == strand.learnt {
+            return self.parallel(strand, earlier);
+        }
+        earlier >= self.floor
+            && earlier != strand.step
+            && !self.stamp_precedes(earlier, strand.step, strand.surely)
+    }
+
     #[inline]
     fn precedes_all(&mut self, _: Moment, earlier: Stamp) -> bool {
         earlier < self.floor
@@ -681,77 +775,36 @@ impl Order for Labelled {
         self.floor
     }
 
+    fn effort(&self) -> Effort {
+        self.joins.effort
+    }
+
     fn clear(&mut self) {
         self.lists.clear();
         self.sets_before.clear();
-        self.entries.truncate(1);
-        self.sets.clear();
+        self.joins.clear();
+        self.promises.clear();
+        self.got.clear();
+        self.released.clear();
+        self.unseen = None;
         self.objects.clear();
         self.live.clear();
         self.finishes.clear();
-        (self.unjoined, self.floor, self.searches) = (0, NOBODY + 1, 0);
+        self.last_sets.clear();
+        (self.unjoined, self.floor) = (0, NOBODY + 1);
         self.memo = Memo::about(Moment::default());
-        self.effort = Effort::default();
     }
 
     fn used_bytes(&self) -> usize {
         self.lists.used_bytes()
             + self.sets_before.used_bytes()
-            + self.entries.used_bytes()
-            + self.sets.used_bytes()
-            + self.objects.capacity() * size_of::<(Object, Learnt)>()
+            + self.joins.used_bytes()
+            + self.released.used_bytes()
+            + self.promises.capacity() * size_of::<(Location, Promised)>()
+            + self.got.values().map(IdSet::capacity).sum::<usize>() * size_of::<SetNumber>()
+            + self.objects.capacity() * size_of::<(ObjectId, Held)>()
+            + self.last_sets.capacity() * size_of::<(SetNumber, TaskId)>()
             + self.live.capacity() * size_of::<(TaskId, LiveTask)>()
             + self.finishes.capacity() * size_of::<(FinishId, OpenFinish)>()
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use finishline_model::{SiteId, TaskKind};
-
-    const SITE: SiteId = SiteId(0);
-
-    fn begin(task: u32) -> Event {
-        Event::TaskBegin {
-            task: TaskId(task),
-            parent: task.checked_sub(1).map(|_| TaskId::MAIN),
-            kind: TaskKind::Async,
-            finish: FinishId::ROOT,
-            site: SITE,
-        }
-    }
-
-    /// After four billion searches the first number is given out again.
-    #[test]
-    fn numbers_of_searches_are_used_again() {
-        let mut order = Labelled::new().unwrap();
-        let (main, setter) = (TaskId::MAIN, TaskId(1));
-        let promise = Location(0);
-        for event in [begin(0), begin(1)] {
-            order.event(&event).unwrap();
-        }
-        let earlier = order.stamp(order.strand(setter));
-        let site = SITE;
-        for event in [
-            Event::PromiseSet {
-                task: setter,
-                promise,
-                site,
-            },
-            Event::PromiseGet {
-                task: main,
-                promise,
-                site,
-            },
-        ] {
-            order.event(&event).unwrap();
-        }
-        let learnt = order.strand(main).learnt;
-        assert!(order.is_learnt(earlier, learnt), "the first search");
-        assert_eq!(order.searches, 1);
-        order.searches = u32::MAX;
-        assert!(order.is_learnt(earlier, learnt), "the next first search");
-        assert_eq!(order.searches, 1);
     }
 }

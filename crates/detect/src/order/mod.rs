@@ -21,20 +21,20 @@ mod contexts;
 mod drdp;
 mod esp_bags;
 pub mod isolation;
-mod knowledge;
+mod joins;
 mod labelled;
-mod past;
+mod mind;
+mod one_at_a_time;
 mod sp_bags;
 mod structure_tree;
-mod synchronised;
 mod two_lists;
 
 pub use contexts::Contexts;
 pub use drdp::{Drdp, Traversal, Visits};
 pub use esp_bags::EspBags;
-pub use labelled::{Effort, Labelled};
+pub use labelled::Labelled;
+pub use one_at_a_time::OneAtATime;
 pub use sp_bags::SpBags;
-pub use synchronised::Synchronised;
 
 /// Identifies the maker of an access, as far as the order needs to know.
 pub type Stamp = u32;
@@ -47,7 +47,20 @@ pub(crate) const LOCKS: &str = "locks";
 pub(crate) const RELEASES: &str = "releases and acquires";
 pub(crate) const SUSPENDED: &str = "tasks that are suspended";
 pub(crate) const PROMISES: &str = "promises and futures";
+pub(crate) const ORPHANS: &str = "tasks whose creator has ended";
+pub(crate) const OUT_OF_REACH: &str = "a task that belongs to a finish out of its creator's reach";
 pub(crate) const ESCAPING: &str = "tasks that are waited for further out than they are created";
+
+/// How much work the answers of an order took.
+#[derive(Clone, Copy, Default, PartialEq, Eq, Debug)]
+pub struct Effort {
+    /// Questions that could not be answered from a limit for stamps.
+    pub questions: u64,
+    /// Comparisons of two steps.
+    pub comparisons: u64,
+    /// Joins that were looked at.
+    pub joins: u64,
+}
 
 /// The running task of a depth-first run.
 #[derive(Clone, Copy, Default, Debug)]
@@ -57,6 +70,9 @@ pub trait Order: Sized {
     /// What the order keeps of a live task until the next event. The default is nobody.
     type Strand: Copy + Default + std::fmt::Debug;
 
+    /// Whether the order follows depth-first runs alone. Its strands say nothing then.
+    const DEPTH_FIRST: bool = size_of::<Self::Strand>() == 0;
+
     fn new() -> Result<Self, Failure>;
 
     /// Follows one event of the run. Accesses and allocations don't concern it.
@@ -65,6 +81,12 @@ pub trait Order: Sized {
     /// The strand of a task that goes on now. It is good until the next event other than an
     /// allocation, and so are all answers about it.
     fn strand(&self, task: TaskId) -> Self::Strand;
+
+    /// Whether a task is at the same moment before and after an event, so that all answers about it
+    /// are the same. The answer may be false if it is unknown.
+    fn is_same_moment(&self, _before: Self::Strand, _after: Self::Strand) -> bool {
+        false
+    }
 
     /// The stamp of an access that the strand makes now.
     fn stamp(&self, strand: Self::Strand) -> Stamp;
@@ -123,6 +145,11 @@ pub trait Order: Sized {
     /// data need no look-up of each other.
     fn parallel_above(&self, _strand: Self::Strand) -> Stamp {
         0
+    }
+
+    /// The work that the answers took, if the order counts it.
+    fn effort(&self) -> Effort {
+        Effort::default()
     }
 
     /// Starts over and keeps the memory.

@@ -16,8 +16,9 @@ use crate::table::{Table, TableError};
 /// An element of both lists.
 pub(crate) type Element = u32;
 
-/// In front of all others.
+/// In front of all others, and behind them.
 pub(crate) const FRONT: Element = 0;
+pub(crate) const END: Element = 1;
 
 /// One of the two lists.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -60,7 +61,10 @@ impl TwoLists {
             previous: Table::reserve("steps", MOST_ELEMENTS)?,
             relabelled: 0,
         };
-        lists.add()?;
+        for _ in [FRONT, END] {
+            lists.add()?;
+        }
+        lists.clear();
         Ok(lists)
     }
 
@@ -88,6 +92,25 @@ impl TwoLists {
             }
         };
         [later(0), later(1)]
+    }
+
+    /// The element behind this one, which is not the end.
+    #[inline]
+    pub(crate) fn behind(&self, list: List, element: Element) -> Element {
+        self.next[element as usize][list as usize]
+    }
+
+    /// The element before this one, which is not the front.
+    #[inline]
+    pub(crate) fn ahead(&self, list: List, element: Element) -> Element {
+        self.previous[element as usize][list as usize]
+    }
+
+    /// Whether the second of three elements is between the others in a list, or one of them.
+    #[inline]
+    pub(crate) fn between(&self, list: List, [from, this, to]: [Element; 3]) -> bool {
+        let [from, this, to] = [from, this, to].map(|element| self.labels(element)[list as usize]);
+        from <= this && this <= to
     }
 
     /// The number of elements.
@@ -125,12 +148,16 @@ impl TwoLists {
         self.previous[next as usize][l] = element;
     }
 
-    /// Keeps only the front.
+    /// Keeps only the front and the end.
     pub(crate) fn clear(&mut self) {
-        self.labels.truncate(1);
-        self.next.truncate(1);
-        self.previous.truncate(1);
-        (self.next[0], self.previous[0]) = ([FRONT; 2], [FRONT; 2]);
+        self.labels.truncate(2);
+        self.next.truncate(2);
+        self.previous.truncate(2);
+        for (one, other) in [(FRONT, END), (END, FRONT)] {
+            self.next[one as usize] = [other; 2];
+            self.previous[one as usize] = [other; 2];
+        }
+        self.labels[END as usize] = [LABELS - 1; 2];
         self.relabelled = 0;
     }
 
@@ -205,7 +232,7 @@ mod tests {
     /// Inserts behind the element that `pick` names, beside a plain vector that does the same.
     fn compare(count: usize, mut pick: impl FnMut(usize, List) -> (usize, Side)) -> u64 {
         let mut lists = TwoLists::new().unwrap();
-        let mut plain = [vec![FRONT], vec![FRONT]];
+        let mut plain = [vec![FRONT, END], vec![FRONT, END]];
         for made in 1..=count {
             let element = lists.add().unwrap();
             for list in [List::First, List::Second] {

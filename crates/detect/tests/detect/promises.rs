@@ -23,7 +23,7 @@ use finishline_model::{
 use std::collections::BTreeSet;
 
 const SITE: SiteId = SiteId(0);
-const LOCATIONS: u64 = 12;
+const LOCATIONS: u64 = 64;
 
 /// Who goes on.
 #[derive(Clone, Copy, Debug)]
@@ -289,6 +289,8 @@ struct Generator {
     /// programs do not deadlock.
     orderly: Option<u64>,
     isolated: bool,
+    /// How deep tasks may nest.
+    deepest: u32,
 }
 
 impl Generator {
@@ -296,11 +298,16 @@ impl Generator {
         let mut random = Random(seed);
         let mut generator = Generator {
             words: Vec::new(),
-            left: 4 + random.below(40),
-            places: 1 + random.below(3),
+            left: 4 + random.below(60),
+            // In few places almost everything races. In many a single wrong answer shows.
+            places: match random.below(2) {
+                0 => 1 + random.below(3),
+                _ => 8 + random.below(16),
+            },
             promises: 1 + random.below(6),
             orderly: (random.below(3) != 0).then_some(0),
             isolated: random.below(3) == 0,
+            deepest: [4, 4, 16][random.below(3) as usize],
             random,
         };
         while generator.left > 0 {
@@ -341,8 +348,13 @@ impl Generator {
         }
         self.left -= 1;
         let (first, many) = (self.below(self.places), self.below(8));
-        let nests = depth < 4 && !isolated;
-        match self.below(20) {
+        let nests = depth < self.deepest && !isolated;
+        let kind = match self.below(20) {
+            // Chains of tasks that each learn something.
+            15 if self.deepest > 4 => 0,
+            kind => kind,
+        };
+        match kind {
             0..=3 if nests => self.block(Open::Async, depth, false),
             4..=5 if nests => {
                 let kind = [FinishKind::Lexical, FinishKind::SyncScope][(many % 2) as usize];
@@ -366,7 +378,8 @@ impl Generator {
             kind => self.words.push(Word::Access {
                 kind: [AccessKind::Read, AccessKind::Write][usize::from(kind > 17)],
                 first,
-                count: if many == 0 { 5 } else { 1 },
+                // The longest have whole blocks of cells that are decided together.
+                count: [5, 20, 20].get(many as usize).copied().unwrap_or(1),
                 stride: 1 + many % 2,
             }),
         }
@@ -502,6 +515,92 @@ fn programs_that_teach() {
         ),
         (
             "async{ wa release0 } async{ acquire0 release1 } acquire1 ra",
+            false,
+        ),
+        // What a setter inherited is passed on too, whether it has learnt anything itself or not.
+        (
+            "async{ wa release0 } async{ acquire0 async{ release1 } } acquire1 ra",
+            false,
+        ),
+        (
+            "async{ wa release0 } async{ release2 } async{ acquire0 async{ acquire2 release1 } } acquire1 ra",
+            false,
+        ),
+        // A task that has joined all its tasks answers for them, but not for the end of one of them
+        // behind its set, nor for one that it has not joined.
+        (
+            "async{ async{ wa release0 } acquire0 release1 } acquire1 ra",
+            false,
+        ),
+        (
+            "async{ async{ async{ wa release0 } acquire0 release1 } acquire1 release2 } acquire2 ra",
+            false,
+        ),
+        (
+            "async{ async{ release0 wa } acquire0 release1 } acquire1 ra",
+            true,
+        ),
+        ("async{ async{ wa } release1 } acquire1 ra", true),
+        (
+            "async{ async{ wa } finish{ async{ release0 } } acquire0 release1 } acquire1 ra",
+            true,
+        ),
+        (
+            "async{ scope{ async{ release0 } sync acquire0 async{ wa } release1 } } acquire1 ra",
+            true,
+        ),
+        (
+            "async{ scope{ async{ release0 } acquire0 acquire0 async{ wa } release1 } } acquire1 ra",
+            true,
+        ),
+        (
+            "async{ async{ release0 } acquire0 async{ wa } release1 } acquire1 ra",
+            true,
+        ),
+        // The end of a task behind its set is waited for by a finish.
+        (
+            "async{ finish{ async{ release1 wa } } release2 } acquire2 ra",
+            false,
+        ),
+        ("finish{ async{ release1 wa } } ra", false),
+        (
+            "finish{ async{ release1 wa } } async{ release3 } acquire3 ra",
+            false,
+        ),
+        (
+            "async{ finish{ async{ release1 wa } } async{ release3 } acquire3 release2 } acquire2 ra",
+            false,
+        ),
+        ("async{ release1 wa } acquire1 ra", true),
+        // What one of them has learnt elsewhere is not below it.
+        (
+            "async{ wa release0 } async{ async{ acquire0 release2 } acquire2 release1 } acquire1 ra",
+            false,
+        ),
+        (
+            "async{ wa release0 } async{ finish{ async{ acquire0 } } release1 } acquire1 ra",
+            false,
+        ),
+        (
+            "async{ wa release0 } finish{ async{ async{ acquire0 release2 } acquire2 } } ra",
+            false,
+        ),
+        // Long ways are shortened: over what one task has learnt, and over those that created it.
+        (
+            "async{ wa release0 } async{ release1 release2 release3 release4 release5 release6 }
+             acquire0 acquire1 acquire2 acquire3 acquire4 acquire5 acquire6 ra",
+            false,
+        ),
+        (
+            "async{ wa release0 } async{ release1 } async{ release2 } async{ release3 }
+             acquire0 async{ acquire1 async{ acquire2 async{ acquire3 ra } } }",
+            false,
+        ),
+        (
+            "async{ wa release0 } async{ release1 } async{ release2 } async{ release3 }
+             async{ release4 } async{ release5 } async{ release6 }
+             acquire0 async{ acquire1 async{ acquire2 async{ acquire3 async{ acquire4
+             async{ acquire5 async{ acquire6 ra } } } } } }",
             false,
         ),
     ] {

@@ -11,7 +11,7 @@ use crate::common::{
 use finishline_detect::LocationSet;
 use finishline_detect::history::Meeting;
 use finishline_detect::oracle::{Mode, Oracle, Recorded};
-use finishline_detect::order::{EspBags, Synchronised};
+use finishline_detect::order::{EspBags, Labelled, OneAtATime};
 use finishline_model::{AccessId, AccessKind, FinishKind, Location, LockId, LockMode, ObjectId};
 use std::collections::BTreeSet;
 
@@ -21,8 +21,9 @@ struct Comparison {
     locations: u64,
     oracle: Oracle,
     structure_only: InlineChecks<EspBags>,
-    one_at_a_time: InlineChecks<Synchronised>,
-    ranges: RangeChecks<Synchronised>,
+    one_at_a_time: InlineChecks<OneAtATime>,
+    in_any_order: InlineChecks<Labelled>,
+    ranges: RangeChecks<OneAtATime>,
     contexts: ContextChecks,
 }
 
@@ -44,6 +45,7 @@ impl Comparison {
             oracle: Oracle::new(1000),
             structure_only: InlineChecks::new(locations),
             one_at_a_time: InlineChecks::new(locations),
+            in_any_order: InlineChecks::new(locations),
             ranges: RangeChecks::new(locations, false),
             contexts: ContextChecks::new(locations),
         }
@@ -86,6 +88,17 @@ impl Comparison {
         if racing.is_empty() || detector.synchronised() {
             same(
                 "synchronised",
+                &detector.synchronised(),
+                &!excused.is_empty(),
+            )?;
+        }
+        self.in_any_order.clear();
+        tell(words, self.locations, &mut self.in_any_order);
+        let detector = &self.in_any_order.detector;
+        same("races, in any order", &set(detector.racing()), &racing)?;
+        if racing.is_empty() || detector.synchronised() {
+            same(
+                "synchronised, in any order",
                 &detector.synchronised(),
                 &!excused.is_empty(),
             )?;

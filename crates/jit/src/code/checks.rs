@@ -14,7 +14,7 @@ use crate::runtime::helpers::Helper;
 use cranelift_codegen::ir::condcodes::IntCC;
 use cranelift_codegen::ir::types::{I32, I64};
 use cranelift_codegen::ir::{self as clif, InstBuilder};
-use finishline_detect::inline::{FastPath, SLOTS};
+use finishline_detect::inline::{Limits, SLOTS};
 use finishline_ir::{Operand, Value};
 use finishline_model::{AccessId, AccessKind};
 use std::mem::offset_of;
@@ -97,12 +97,18 @@ impl Code<'_, '_> {
         let writer = self.builder.ins().ireduce(I32, cell);
         let reader = self.builder.ins().ushr_imm_u(cell, 32);
         let reader = self.builder.ins().ireduce(I32, reader);
-        let me = self.of_context(I32, offset_of!(FastPath, me));
+        let me = self.of_context(I32, offset_of!(Limits, me));
         // As few blocks as will do: a program has many checks, and all are compiled.
         match kind {
             AccessKind::Read => {
                 self.go_if(IntCC::Equal, reader, me, done);
-                let serial_below = self.of_context(I32, offset_of!(FastPath, serial_below));
+                if self.program.waiting.is_some() {
+                    let first = self.of_context(I32, offset_of!(Limits, first_set));
+                    let sets = self.of_context(I32, offset_of!(Limits, sets));
+                    let number = self.builder.ins().isub(reader, first);
+                    self.go_if(IntCC::UnsignedLessThan, number, sets, done);
+                }
+                let serial_below = self.of_context(I32, offset_of!(Limits, serial_below));
                 self.go_if(
                     IntCC::UnsignedGreaterThanOrEqual,
                     writer,
@@ -111,7 +117,7 @@ impl Code<'_, '_> {
                 );
                 self.go_if(IntCC::UnsignedLessThan, reader, serial_below, take);
                 let above = self.builder.ins().isub(reader, serial_below);
-                let parallel_above = self.of_context(I32, offset_of!(FastPath, parallel_above));
+                let parallel_above = self.of_context(I32, offset_of!(Limits, parallel_above));
                 let beside =
                     self.builder
                         .ins()
@@ -119,9 +125,9 @@ impl Code<'_, '_> {
                 self.builder.ins().brif(beside, done, &[], undecided, &[]);
             }
             AccessKind::Write => {
-                let settled = self.of_context(I64, offset_of!(FastPath, settled));
+                let settled = self.of_context(I64, offset_of!(Limits, settled));
                 self.go_if(IntCC::Equal, cell, settled, done);
-                let serial_below = self.of_context(I32, offset_of!(FastPath, serial_below));
+                let serial_below = self.of_context(I32, offset_of!(Limits, serial_below));
                 self.go_if(
                     IntCC::UnsignedGreaterThanOrEqual,
                     writer,
@@ -138,7 +144,7 @@ impl Code<'_, '_> {
         }
 
         self.builder.switch_to_block(take);
-        let settled = self.of_context(I64, offset_of!(FastPath, settled));
+        let settled = self.of_context(I64, offset_of!(Limits, settled));
         let after = match kind {
             AccessKind::Read => {
                 let reader = self.builder.ins().ushr_imm_u(settled, 32);
@@ -176,10 +182,10 @@ impl Code<'_, '_> {
         self.builder.switch_to_block(done);
     }
 
-    /// A word of the fast path.
+    /// A word of the fast path's limits.
     fn of_context(&mut self, ty: clif::Type, field: usize) -> clif::Value {
         let flags = self.regions.context();
-        let offset = (offset_of!(Context, fast) + field) as i32;
+        let offset = (offset_of!(Context, fast.limits) + field) as i32;
         self.builder.ins().load(ty, flags, self.context, offset)
     }
 

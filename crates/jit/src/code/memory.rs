@@ -35,6 +35,22 @@ impl Code<'_, '_> {
             .load(I64, flags, array, size_offset(dimension))
     }
 
+    /// The size of a dimension of an array, 0 for null.
+    pub(super) fn size_or_zero(&mut self, array: Value, dimension: u32) -> clif::Value {
+        let array = self.get(array);
+        let (zero, flags) = (self.int(0), self.regions.header());
+        let is_null = self.builder.ins().icmp(IntCC::Equal, array, zero);
+        // For null the first word of the context is read, and not used.
+        let offset = size_offset(dimension);
+        let instead = self
+            .builder
+            .ins()
+            .iadd_imm_s(self.context, -i64::from(offset));
+        let object = self.builder.ins().select(is_null, instead, array);
+        let size = self.builder.ins().load(I64, flags, object, offset);
+        self.builder.ins().select(is_null, zero, size)
+    }
+
     /// The offset of an element, in row-major order.
     pub(super) fn index(&mut self, array: Value, indices: &[Value], site: SiteId) -> clif::Value {
         self.non_null(array, site);

@@ -313,6 +313,7 @@ impl<'m> Code<'_, 'm> {
                 self.non_null(*array, site);
                 Some(self.length(*array, *dimension))
             }
+            Op::SizeOrZero { array, dimension } => Some(self.size_or_zero(*array, *dimension)),
 
             Op::Check {
                 kind,

@@ -9,10 +9,11 @@ use super::Runtime;
 use super::context::Context;
 use super::memory::header_word;
 use super::schedule::Schedule;
+use super::seen::{self, Range};
 use super::switch::{self, on_worker_stack};
 use crate::checker::Checker;
 use crate::heap::layout::{CELLS_OFFSET, COUNT_OFFSET, FIRST_LOCATION_OFFSET, field_cell_offset};
-use finishline_detect::inline::FastPath;
+use finishline_detect::inline::{Change, SLOTS};
 use finishline_ir::range::{Covered, covered};
 use finishline_model::{Access, AccessId, AccessKind, Location};
 use std::arch::naked_asm;
@@ -20,11 +21,12 @@ use std::mem::offset_of;
 
 /// The address of a function that saves every register that a call may change, calls `$function`
 /// with the same arguments, and restores them. In a cooperative program the function is called on
-/// the worker's stack.
+/// the worker's stack, unless the memo knows what becomes of the cell.
 macro_rules! preserving_all {
     (
         $name:ident calls $function:ident
-        $(after $quick:literal where $($known:ident = $offset:expr),+)?
+        $(after $quick:literal where $($known:ident = $offset:expr),+)?;
+        $(changes at $changes:expr)?
     ) => {
         pub(super) fn $name<C: Checker, S: Schedule>() -> usize {
             on_worker_stack!(on_worker_stack calls $function);
@@ -33,10 +35,47 @@ macro_rules! preserving_all {
                 from_strand calls on_worker_stack
                 $(after $quick where $($known = $offset),+)?
             );
-            match S::COOPERATIVE {
-                true => from_strand::<C, S> as *const () as usize,
-                false => direct::<C, S> as *const () as usize,
+            if !S::COOPERATIVE {
+                return direct::<C, S> as *const () as usize;
             }
+            $(
+                changing!(changing at $changes, else from_strand);
+                return changing::<C, S> as *const () as usize;
+            )?
+            #[allow(unreachable_code)]
+            {
+                from_strand::<C, S> as *const () as usize
+            }
+        }
+    };
+}
+
+/// Makes the change of a cell that the memo has, or goes on with `$otherwise`.
+macro_rules! changing {
+    ($name:ident at $changes:expr, else $otherwise:ident) => {
+        // SAFETY: the body keeps to the convention that compiled code calls it by: it returns with
+        // every register as it was.
+        #[unsafe(naked)]
+        unsafe extern "C" fn $name<C: Checker, S: Schedule>() {
+            naked_asm!(
+                "push rax",
+                "push rcx",
+                "shl rcx, 4",
+                "mov rax, [rsi + 8 * rdx]",
+                "cmp rax, [rdi + rcx + {before}]",
+                "jne 3f",
+                "mov rax, [rdi + rcx + {after}]",
+                "mov [rsi + 8 * rdx], rax",
+                "pop rcx",
+                "pop rax",
+                "ret",
+                "3: pop rcx",
+                "pop rax",
+                "jmp {otherwise}",
+                before = const $changes + offset_of!(Change, before),
+                after = const $changes + offset_of!(Change, after),
+                otherwise = sym $otherwise::<C, S>,
+            )
         }
     };
 }
@@ -114,9 +153,10 @@ macro_rules! saving_registers {
     };
 }
 
-// The last line for reads in the table of `finishline_detect::inline` that decides something: the
-// memo knows the reader, and the writer is serial. Programs whose tasks nest come here often; the
-// others have no use for it in every check.
+// The lines in the table of `finishline_detect::inline` that use the memo. The memo knows the
+// reader, and the writer is serial: programs whose tasks nest come here often; the others have no
+// use for it in every check. The memo knows what becomes of the cell: this happens in cooperative
+// programs alone.
 preserving_all!(undecided_read calls read after "
     push rax
     mov rax, [rsi + 8 * rdx]
@@ -128,12 +168,146 @@ preserving_all!(undecided_read calls read after "
     pop rax
     ret
  2: pop rax" where
-    serial_below = offset_of!(Context, fast) + offset_of!(FastPath, serial_below),
-    beside = offset_of!(Context, fast) + offset_of!(FastPath, beside)
+    serial_below = offset_of!(Context, fast.limits.serial_below),
+    beside = offset_of!(Context, fast.beside);
+changes at offset_of!(Context, fast.changed)
 );
-preserving_all!(undecided_write calls write);
-// In front of a loop, whose values would else be kept in memory all along.
-preserving_all!(check_range calls range);
+// The changes by writes come after those by reads.
+preserving_all!(
+    undecided_write calls write;
+    changes at offset_of!(Context, fast.changed) + size_of::<[Change; SLOTS]>()
+);
+// In front of a loop, whose values would else be kept in memory all along. Of nothing there is
+// nothing to check: rows that are checked together have a count of 0 each. Ranges that the step has
+// checked before are done ([`seen`]). Short ones of neighbours are decided here, cell by cell, by
+// the lines of the table that need no memo: a call would cost more than that.
+preserving_all!(check_range calls range after "
+    test rcx, rcx
+    jnz 2f
+    ret
+ 2: push rax
+    push r10
+    mov r10, r9
+    shr r10, 32
+    shl r10, {kind_shift}
+    mov rax, rsi
+    shr rax, 3
+    add rax, rdx
+    add rax, r10
+    imul eax, eax, {scatter}
+    shr eax, {shift}
+    shl eax, {range_bits}
+    lea rax, [rdi + rax + {seen}]
+    mov r10, [rdi + {now}]
+    cmp r10, [rax + {era}]
+    jne 2f
+    cmp rsi, [rax + {object}]
+    jne 2f
+    cmp rdx, [rax + {first}]
+    jne 2f
+    cmp rcx, [rax + {count}]
+    jne 2f
+    cmp r8, [rax + {stride}]
+    jne 2f
+    mov r10, r9
+    shr r10, 32
+    cmp r10, [rax + {kind}]
+    jne 2f
+ 3: inc qword ptr [rdi + {found}]
+    add [rdi + {locations}], rcx
+    pop r10
+    pop rax
+    ret
+ 2: lea rax, [rcx - 1]
+    cmp rax, {short}
+    jae 9f
+    test rsi, rsi
+    jz 9f
+    mov r10, rdx
+    cmp r8, 1
+    je 4f
+    cmp r8, -1
+    jne 9f
+    sub r10, rax
+ 4: mov rax, [rsi + {size}]
+    sub rax, rcx
+    jb 9f
+    cmp r10, rax
+    ja 9f
+    mov rax, [rsi + {cells}]
+    test rax, rax
+    jz 9f
+    push rcx
+    lea rax, [rax + 8 * r10]
+    lea rcx, [rax + 8 * rcx]
+    bt r9, 32
+    jc 6f
+ 5: mov r10d, [rax + 4]
+    cmp r10d, [rdi + {me}]
+    je 7f
+    cmp r10d, [rdi + {serial_below}]
+    jae 8f
+    mov r10d, [rax]
+    cmp r10d, [rdi + {serial_below}]
+    jae 8f
+    mov r10d, [rdi + {me}]
+    mov [rax + 4], r10d
+ 7: add rax, 8
+    cmp rax, rcx
+    jne 5b
+    jmp 4f
+ 6: mov r10, [rax]
+    cmp r10, [rdi + {settled}]
+    je 7f
+    cmp r10d, [rdi + {serial_below}]
+    jae 8f
+    shr r10, 32
+    cmp r10d, [rdi + {me}]
+    je 5f
+    cmp r10d, [rdi + {serial_below}]
+    jae 8f
+ 5: mov r10, [rdi + {settled}]
+    mov [rax], r10
+ 7: add rax, 8
+    cmp rax, rcx
+    jne 6b
+ 4: pop rcx
+    cmp rcx, 1
+    jne 3b
+    inc qword ptr [rdi + {accesses}]
+    pop r10
+    pop rax
+    ret
+ 8: pop rcx
+ 9: pop r10
+    pop rax" where
+    scatter = seen::SCATTER,
+    shift = seen::SHIFT,
+    range_bits = seen::RANGE_BITS,
+    seen = offset_of!(Context, seen),
+    now = offset_of!(Context, fast.limits.era),
+    era = offset_of!(Range, era),
+    object = offset_of!(Range, object),
+    first = offset_of!(Range, first),
+    count = offset_of!(Range, count),
+    stride = offset_of!(Range, stride),
+    kind = offset_of!(Range, kind),
+    kind_shift = seen::KIND_SHIFT,
+    found = offset_of!(Context, seen.found),
+    locations = offset_of!(Context, seen.locations),
+    short = SHORT,
+    size = COUNT_OFFSET,
+    cells = CELLS_OFFSET,
+    me = offset_of!(Context, fast.limits.me),
+    serial_below = offset_of!(Context, fast.limits.serial_below),
+    settled = offset_of!(Context, fast.limits.settled),
+    accesses = offset_of!(Context, accesses);
+);
+
+/// The longest range that is compared cell by cell.
+const SHORT: usize = 16;
+
+const _: () = assert!(size_of::<Change>() == 1 << 4, "as it is shifted above");
 
 unsafe extern "C" fn read<C: Checker, S: Schedule>(
     context: *mut Context,
@@ -239,28 +413,28 @@ unsafe fn tell<C: Checker, S: Schedule>(
 unsafe extern "C" fn range<C: Checker, S: Schedule>(
     context: *mut Context,
     object: *const u8,
-    first: i64,
+    start: i64,
     count: u64,
     stride: i64,
     packed: u64,
 ) {
     // SAFETY: compiled code passes a live object or null.
-    let Some(covered) = (unsafe { covered_of(object, first, count, stride) }) else {
+    let Some(covered) = (unsafe { covered_of(object, start, count, stride) }) else {
         return;
     };
     // SAFETY: the object is live.
     let [location, cells] =
         unsafe { [FIRST_LOCATION_OFFSET, CELLS_OFFSET].map(|offset| header_word(object, offset)) };
     let extent = (covered.count - 1) * covered.stride + 1;
-    let stride = covered.stride as isize;
-    let (lowest, stride) = if cells == 0 {
+    let rising = covered.stride as isize;
+    let (lowest, in_memory) = if cells == 0 {
         // Of a struct: from the header downwards.
         let last = covered.first + extent - 1;
         let lowest = object.wrapping_offset(field_cell_offset(last as u32) as isize);
-        (lowest.cast_mut().cast::<u64>(), -stride)
+        (lowest.cast_mut().cast::<u64>(), -rising)
     } else {
         let cells = cells as *mut u64;
-        (cells.wrapping_add(covered.first as usize), stride)
+        (cells.wrapping_add(covered.first as usize), rising)
     };
     // SAFETY: these are cells of the object, which has all locations that are covered; compiled
     // code passes its context, and nobody else uses cells while the runtime runs.
@@ -270,7 +444,13 @@ unsafe extern "C" fn range<C: Checker, S: Schedule>(
     };
     let (kind, _) = unpack(packed);
     let first = Location(location + covered.first);
-    runtime.checker.range(kind, cells, stride, first);
+    runtime.checker.range(kind, cells, in_memory, first);
+    // A range that leaves the object comes before a failure, and not again.
+    if covered.count == count {
+        let era = runtime.context.fast.limits.era;
+        let arguments = (start, count, stride);
+        runtime.context.seen.add(object, arguments, kind, era);
+    }
 }
 
 /// What a range covers of an object, or of null.

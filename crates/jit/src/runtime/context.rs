@@ -3,6 +3,7 @@
 //! Every compiled function gets the address of the [`Context`] as its first argument. The context
 //! is the first field of the runtime, so this is the address of the runtime, too.
 
+use super::seen::Seen;
 use finishline_detect::inline::FastPath;
 
 #[repr(C)]
@@ -26,6 +27,9 @@ pub(crate) struct Context {
     /// The bytes of frames and tasks on the running stack, noted before what may suspend it or ask
     /// for more room.
     pub(crate) stack: u64,
+
+    /// Ranges that need no check.
+    pub(crate) seen: Seen,
 }
 
 impl Context {
@@ -39,6 +43,7 @@ impl Context {
             worker_pointer: 0,
             strand_pointer: 0,
             stack: 0,
+            seen: Seen::new(),
         }
     }
 }

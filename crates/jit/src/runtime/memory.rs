@@ -84,6 +84,7 @@ impl<C: Checker, S: Schedule> Runtime<'_, C, S> {
         shape: Shape<&[u64]>,
     ) {
         let (first, count) = locations(object);
+        self.context.fast.limits.era += 1;
         let event = Event::Alloc {
             task: self.running(),
             allocation,

@@ -25,6 +25,7 @@ mod numbers;
 mod output;
 mod promises;
 pub(crate) mod schedule;
+mod seen;
 mod stack;
 mod stacks;
 mod strands;
@@ -173,6 +174,8 @@ impl<'a, C: Checker> Run<'a, C> {
         runtime.initialise_globals();
         let arguments: Vec<u64> = self.arguments.iter().copied().map(word).collect();
         S::execute(&mut runtime, executable, &arguments);
+        let seen = &runtime.context.seen;
+        runtime.checker.spared(seen.found, seen.locations);
         runtime.checker.ended(runtime.context.accesses);
         let end = runtime.failed.take().unwrap_or(End::Finished);
         // A failure of the program says more than one of the output.

@@ -8,7 +8,7 @@
 
 use super::run;
 use crate::checker::{Checker, Style};
-use finishline_detect::inline::{ELSEWHERE, FastPath, SLOTS};
+use finishline_detect::inline::{Change, ELSEWHERE, FastPath, SLOTS};
 use finishline_model::{Access, AccessKind, Event, Location};
 use std::ptr::NonNull;
 
@@ -17,9 +17,10 @@ const PARALLEL_ABOVE: u32 = 5;
 const ME: u32 = 20;
 /// The memo has this stamp in its first place, the next one in the second and so on.
 const FIRST_BESIDE: u32 = 30;
+const FIRST_SET: u32 = (1 << 31) + 4;
 
 /// Both sides of every border that the fast path draws, below and above those of signed numbers.
-const STAMPS: [u32; 17] = [
+const STAMPS: [u32; 20] = [
     0,
     1,
     SERIAL_BELOW - 1,
@@ -35,6 +36,9 @@ const STAMPS: [u32; 17] = [
     i32::MAX as u32 - 1,
     i32::MAX as u32,
     i32::MAX as u32 + 1,
+    FIRST_SET - 1,
+    FIRST_SET,
+    u32::MAX - 3,
     u32::MAX - 2,
     u32::MAX,
 ];
@@ -43,10 +47,10 @@ const STAMPS: [u32; 17] = [
 /// blocks.
 fn fast_paths() -> [FastPath; 5] {
     let mut usual = FastPath::IDLE;
-    usual.me = ME;
-    usual.serial_below = SERIAL_BELOW;
-    usual.parallel_above = PARALLEL_ABOVE;
-    usual.settled = cell([ME; 2]);
+    usual.limits.me = ME;
+    usual.limits.serial_below = SERIAL_BELOW;
+    usual.limits.parallel_above = PARALLEL_ABOVE;
+    usual.limits.settled = cell([ME; 2]);
     usual.beside = std::array::from_fn(|slot| FIRST_BESIDE + slot as u32);
     let changed = |change: fn(&mut FastPath)| {
         let mut fast = usual;
@@ -54,12 +58,31 @@ fn fast_paths() -> [FastPath; 5] {
         fast
     };
     [
-        changed(|fast| fast.parallel_above = 0),
-        changed(|fast| fast.serial_below = 1),
-        changed(|fast| (fast.serial_below, fast.parallel_above) = (u32::MAX, 0)),
+        changed(|fast| fast.limits.parallel_above = 0),
+        changed(|fast| fast.limits.serial_below = 1),
+        changed(|fast| (fast.limits.serial_below, fast.limits.parallel_above) = (u32::MAX, 0)),
         FastPath::IDLE,
         usual,
     ]
+}
+
+/// As it is in cooperative programs, where a step makes sets and knows what becomes of a cell. The
+/// place of the second access in the memo is the second one.
+fn cooperative_fast_paths() -> [FastPath; 3] {
+    let [_, _, _, idle, usual] = fast_paths();
+    let mut of_sets = usual;
+    of_sets.limits.first_set = FIRST_SET;
+    of_sets.limits.sets = u32::MAX - 2 - FIRST_SET;
+    let mut changing = of_sets;
+    let change = |before, after| Change {
+        before: cell(before),
+        after: cell(after),
+    };
+    let (other, mine) = ([ME - 1; 2], [ME - 1, ME]);
+    changing.changed[0][0] = change([SERIAL_BELOW; 2], [7, 7]);
+    changing.changed[0][1] = change(other, mine);
+    changing.changed[1][1] = change([ME + 1, FIRST_SET - 1], [ME; 2]);
+    [idle, of_sets, changing]
 }
 
 fn cell([writer, reader]: [u32; 2]) -> u64 {
@@ -142,7 +165,7 @@ impl Checker for Cases {
         kind: AccessKind,
         cell: &mut u64,
         slot: usize,
-        location: impl FnOnce() -> Location,
+        location: impl Fn() -> Location,
     ) {
         let (location, place) = (location(), Location(self.object.0 + self.place));
         if location != place {
@@ -182,7 +205,17 @@ impl Checker for Cases {
 
 #[test]
 fn compiled_checks_decide_as_the_definition_says() {
-    let fast_paths = fast_paths();
+    decide_as_the_definition_says(&fast_paths(), "");
+}
+
+#[test]
+fn so_do_those_of_cooperative_programs() {
+    let waits = "fn wait() { let p = new promise<int>(); p.get(); }";
+    decide_as_the_definition_says(&fast_paths(), waits);
+    decide_as_the_definition_says(&cooperative_fast_paths(), waits);
+}
+
+fn decide_as_the_definition_says(fast_paths: &[FastPath], more: &str) {
     let mut cells: Vec<u64> = Vec::new();
     for writer in STAMPS {
         cells.extend(STAMPS.map(|reader| cell([writer, reader])));
@@ -206,7 +239,8 @@ fn compiled_checks_decide_as_the_definition_says() {
         for (object, place, number) in places {
             let iterations = cases.len();
             let source = format!(
-                "struct Pair {{ first: int, second: int }}
+                "{more}
+                struct Pair {{ first: int, second: int }}
                 var w: int;
                 var x: int;
                 fn main() {{
@@ -249,7 +283,7 @@ impl Checker for Places {
 
     fn access(&mut self, _: &Access) {}
 
-    fn undecided(&mut self, _: AccessKind, _: &mut u64, slot: usize, _: impl FnOnce() -> Location) {
+    fn undecided(&mut self, _: AccessKind, _: &mut u64, slot: usize, _: impl Fn() -> Location) {
         self.0.push(slot);
     }
 

@@ -44,7 +44,7 @@ impl Checker for Hearing {
 
     fn access(&mut self, _: &Access) {}
 
-    fn undecided(&mut self, _: AccessKind, _: &mut u64, _: usize, _: impl FnOnce() -> Location) {}
+    fn undecided(&mut self, _: AccessKind, _: &mut u64, _: usize, _: impl Fn() -> Location) {}
 
     fn range(&mut self, _: AccessKind, _: &mut [u64], _: isize, _: Location) {}
 

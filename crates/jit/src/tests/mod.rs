@@ -4,6 +4,8 @@
 mod fast_path;
 mod heard;
 mod registers;
+mod seen;
+mod short_ranges;
 mod strands;
 
 use crate::checker::Checker;

@@ -146,20 +146,14 @@ impl Checker for Spoiling {
             let mut fast = self.fast.expect("attached before the program begins");
             // SAFETY: valid while the program runs, and the program waits for the checker now.
             let fast = unsafe { fast.as_mut() };
-            fast.serial_below = Self::SERIAL_BELOW;
+            fast.limits.serial_below = Self::SERIAL_BELOW;
             fast.beside.fill(Self::BESIDE);
         }
     }
 
     fn access(&mut self, _: &Access) {}
 
-    fn undecided(
-        &mut self,
-        kind: AccessKind,
-        cell: &mut u64,
-        _: usize,
-        _: impl FnOnce() -> Location,
-    ) {
+    fn undecided(&mut self, kind: AccessKind, cell: &mut u64, _: usize, _: impl Fn() -> Location) {
         match kind {
             AccessKind::Read => self.reads += 1,
             AccessKind::Write => self.writes += 1,
@@ -201,8 +195,9 @@ fn a_check_of_a_range_preserves_all_registers() {
         }
         let mut checker = Spoiling::new(false);
         assert_eq!(run_module(&module, &mut checker), expected(values));
-        let each = 2 * values + 2;
-        assert_eq!((checker.reads, checker.writes), (each, each));
+        // The last two reads and writes are spared if the step has checked the range before.
+        let each = 2 * values..=2 * values + 2;
+        assert!(each.contains(&checker.reads) && each.contains(&checker.writes));
         assert!(!checker.misaligned, "the stack of the detector");
     }
 }

@@ -74,8 +74,8 @@ macro_rules! glance {
                 alone = const offset_of!(Glance, alone),
                 accesses = const offset_of!(Glance, accesses),
                 directory = const offset_of!(Glance, directory),
-                me = const offset_of!(Glance, fast.me),
-                own = const offset_of!(Glance, fast.own),
+                me = const offset_of!(Glance, fast.limits.me),
+                own = const offset_of!(Glance, fast.limits.own),
                 page_bits = const PAGE_BITS,
                 number_bits = const PAGES.ilog2(),
                 in_page = const PAGE - 1,
@@ -105,7 +105,7 @@ macro_rules! glances {
              cmp ecx, [rsi + 4 * rdx]
              jne 4f"
             variable::<false, $bytes>;
-            serial_below = const offset_of!(Glance, fast.serial_below),
+            serial_below = const offset_of!(Glance, fast.limits.serial_below),
             beside = const offset_of!(Glance, fast.beside),
             last_slot = const SLOTS - 1);
         // It stays if the step has written it before.

@@ -46,13 +46,13 @@ use crate::synchronisation::Synchronisation;
 use finishline_detect::Failure;
 use finishline_detect::hash::IdSet;
 use finishline_detect::inline::Inline;
-use finishline_detect::order::{Contexts, Order, Running, Synchronised};
+use finishline_detect::order::{Contexts, OneAtATime, Order, Running};
 use finishline_model::{
     Event, FinishId, FinishKind as Scope, Location, SiteId, TaskId, TaskKind as Creation,
 };
 use std::ops::Range;
 
-type Detector = Inline<Contexts<Synchronised>>;
+type Detector = Inline<Contexts<OneAtATime>>;
 
 impl Elsewhere for Detector {
     fn copy(&mut self, from: Location, to: Location) {
@@ -213,9 +213,11 @@ impl Checker {
         } = &mut self.detection;
         detector.event(&event);
         let stamp = detector.contexts().inner().stamp(Running) as usize;
+        let running = self.structure.running();
         if stamp >= tasks.len() {
-            tasks.resize(stamp + 1, self.structure.running());
+            tasks.resize(stamp + 1, running);
         }
+        tasks[stamp] = running;
         let was_alone = self.glance.is_alone();
         let alone = self.is_program() && self.detection.detector.contexts().nothing_parallel();
         self.glance.set_alone(alone);

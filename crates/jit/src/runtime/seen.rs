@@ -1,0 +1,89 @@
+//! Ranges that the running step has checked already.
+//!
+//! A loop in a loop checks the same rows again and again. In one step the second check of a range
+//! finds what the first one left, whatever the range is: nobody else has run in between. So a range
+//! is remembered by all the arguments of its check but the access, and checked once a step. What is
+//! remembered counts as long as the fast path's era lasts. A step begins an era. So does an
+//! allocation: it may put another object in the place of one that is gone.
+//!
+//! Compiled code looks here before it calls the detector ([`super::checks`]).
+
+use finishline_model::AccessKind;
+
+/// A range as the arguments of its check, and the era in which it was checked.
+#[repr(C)]
+#[derive(Clone, Copy)]
+pub(super) struct Range {
+    pub(super) object: u64,
+    pub(super) first: i64,
+    pub(super) count: u64,
+    pub(super) stride: i64,
+    pub(super) kind: u64,
+    pub(super) era: u64,
+    unused: [u64; 2],
+}
+
+/// Places, one for each range. A later one takes the place of an earlier one.
+const PLACES: usize = 1024;
+
+#[repr(C)]
+pub(crate) struct Seen {
+    ranges: [Range; PLACES],
+    /// The number of checks that were spared, and of the locations that they are about.
+    pub(super) found: u64,
+    pub(super) locations: u64,
+}
+
+/// Scatters the places of ranges that lie together.
+pub(super) const SCATTER: u32 = 0x9e37_79b1;
+/// What is left of the product by this shift are places.
+pub(super) const SHIFT: u32 = u32::BITS - PLACES.ilog2();
+/// Reads and writes of one range have different places.
+pub(super) const KIND_SHIFT: u32 = 16;
+pub(super) const RANGE_BITS: u32 = size_of::<Range>().ilog2();
+const _: () = assert!(size_of::<Range>() == 1 << RANGE_BITS);
+
+impl Seen {
+    pub(crate) const fn new() -> Seen {
+        let none = Range {
+            object: 0,
+            first: 0,
+            count: 0,
+            stride: 0,
+            kind: 0,
+            era: 0,
+            unused: [0; 2],
+        };
+        Seen {
+            ranges: [none; PLACES],
+            found: 0,
+            locations: 0,
+        }
+    }
+
+    /// Remembers a check.
+    #[inline]
+    pub(super) fn add(
+        &mut self,
+        object: *const u8,
+        (first, count, stride): (i64, u64, i64),
+        kind: AccessKind,
+        era: u64,
+    ) {
+        let object = object.addr() as u64;
+        let kind = kind as u64;
+        let mixed = (object >> 3)
+            .wrapping_add(first as u64)
+            .wrapping_add(kind << KIND_SHIFT);
+        let place = (mixed as u32).wrapping_mul(SCATTER) >> SHIFT;
+        self.ranges[place as usize] = Range {
+            object,
+            first,
+            count,
+            stride,
+            kind,
+            era,
+            unused: [0; 2],
+        };
+    }
+}
