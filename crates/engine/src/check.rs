@@ -6,16 +6,18 @@
 //! 2. The **second pass** follows these locations alone and gives the pairs of accesses
 //!    ([`crate::second_pass`]). It also gives the names of locations ([`crate::names`]) and the
 //!    accesses to a watched one ([`crate::watch`]).
-//! 3. A **story** gives names to the tasks involved ([`crate::story`]).
+//! 3. A **story** gives names to the tasks involved ([`crate::story`]). If the run ended in a
+//!    deadlock, another one first finds out who may set what ([`crate::deadlock`]).
 //!
 //! Only one run's memory is alive at a time. A run that differs from the first is not believed.
 //! Runs differ only if the system runs out of memory.
 
+use crate::deadlock::Deadlock;
 use crate::question::{CheckError, Ending, Question};
 use crate::rerun::{Depths, Rerun};
 use crate::run::{End, Outcome};
 use crate::second_pass::{MOST_FOLLOWED, Pairs, SecondPass};
-use crate::story::{Story, tasks_of};
+use crate::story::Story;
 use crate::suppressions::{Numbered, Sorted};
 use crate::teller::RaceTeller;
 use finishline_answer::answer::{About, Answer, Check, Failure as Failed, Watch};
@@ -59,8 +61,9 @@ pub fn run(question: &Question, output: &mut dyn Write) -> Result<Option<Failed>
         End::Finished | End::OutOfFuel => return Ok(None),
         End::Trapped(trap) => trap,
     };
-    let story = Story::of(question, tasks_of(&trap));
-    Ok(Some(story.failure(&trap)))
+    let deadlock = Deadlock::of(question, &trap);
+    let story = Story::of(question, [trap.task], deadlock.as_ref());
+    Ok(Some(story.failure(&trap, deadlock.as_ref())))
 }
 
 /// Runs the program under the detector. The program prints to `output`.
@@ -143,14 +146,17 @@ impl<'m> Judged<'_, 'm> {
             let shown = seen.take_while(|point| cast.admit(&[point.task])).count();
             Some((location, watcher, shown))
         });
-        cast.tasks.extend(self.trap.iter().flat_map(tasks_of));
+        let trap = self.trap.as_ref();
+        cast.tasks.extend(trap.map(|trap| trap.task));
         let tasks = cast.tasks;
         drop(depths);
+        let deadlock = trap.and_then(|trap| Deadlock::of(question, trap));
+        let deadlock = deadlock.as_ref();
 
         let teller = RaceTeller {
             question,
             names: &names,
-            story: &Story::of(question, tasks),
+            story: &Story::of(question, tasks, deadlock),
             pairs: &pairs,
         };
         let (verdict, stronger) = rules::check(&self.facts(&pairs));
@@ -175,7 +181,7 @@ impl<'m> Judged<'_, 'm> {
                     None => sorted.unmatched,
                 },
             }),
-            failure: self.trap.as_ref().map(|trap| teller.story.failure(trap)),
+            failure: trap.map(|trap| teller.story.failure(trap, deadlock)),
             lines: SourceLines::of_file(&source.path, &source.text),
             about: About::Check(Check {
                 detector: self.detector,

@@ -8,18 +8,20 @@
 //! A pair that the isolated blocks of a run keep apart is only *apparent* in it. Under another
 //! order of the blocks the accesses might never both happen.
 //!
-//! The first run is depth-first. If it fails, takes too long or has apparent races, the tasks take
-//! turns in a second one: it gets past tasks that never end, and its isolated blocks come in
-//! another order. What races in the part of a run that was made races, whatever would have
-//! followed. Small cases are prone to fail, by an index out of bounds of an empty array say. If no
-//! run gets to the race, larger cases are tried. One that is confirmed takes the place of the
-//! smallest.
+//! The first run is depth-first, or cooperative with promises. If it fails, takes too long or has
+//! apparent races, the tasks take turns in a second one: it gets past tasks that never end, and its
+//! isolated blocks come in another order. What races in the part of a run that was made races,
+//! whatever would have followed. Small cases are prone to fail, by an index out of bounds of an
+//! empty array say. If no run gets to the race, larger cases are tried. One that is confirmed takes
+//! the place of the smallest.
 //!
 //! A race that a run does not have is not counted any longer: neither by its kernel's verdict nor
 //! by the program's. Nobody asked for these runs, so they must be short, each one and all together.
 
 use crate::arguments;
+use crate::cooperative::Cooperative;
 use crate::depth_first::DepthFirst;
+use crate::executor::uses;
 use crate::names::{Names, place};
 use crate::run::{End, Outcome, Program, Schedule, run_for};
 use crate::teller::replay;
@@ -185,8 +187,11 @@ fn run(module: &Module, numbers: &[i64], steps: &mut u64) -> Option<Run> {
         apparent: BTreeSet::new(),
         end: RunEnd::TooCostly,
     };
-    let first = DepthFirst::default;
-    run.end = run.judge(program, first, Confirmation::Confirmed, steps);
+    let by = Confirmation::Confirmed;
+    run.end = match uses(module).promises {
+        true => run.judge(program, Cooperative::default, by, steps),
+        false => run.judge(program, DepthFirst::default, by, steps),
+    };
     if !matches!(run.end, RunEnd::Ended) || !run.apparent.is_empty() {
         let by = Confirmation::ConfirmedInTurns;
         let second = run.judge(program, Turns::default, by, steps);

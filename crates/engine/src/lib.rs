@@ -2,7 +2,9 @@
 //!
 //! - [`run`]: a run of the interpreter under any schedule.
 //! - [`depth_first`]: the serial run that the bags detectors need.
+//! - [`cooperative`]: the run on one worker of programs with promises.
 //! - [`turns`]: a run in which every task has its turn.
+//! - [`replay`]: a run that repeats another one, turn by turn.
 //! - [`executor`]: compiled or interpreted, and the forms of a program that runs need.
 //! - [`timing`]: one compiled run, its compilation apart, for benchmarks.
 //! - [`interleavings`]: every schedule of a small program, the second oracle.
@@ -22,12 +24,15 @@ pub mod check;
 pub mod compare;
 pub mod confirm;
 pub mod cooperative;
+mod deadlock;
 pub mod depth_first;
 pub mod executor;
 pub mod explain;
 pub mod interleavings;
 mod names;
 pub mod question;
+mod remaining;
+pub mod replay;
 mod rerun;
 pub mod run;
 mod second_pass;

@@ -1,8 +1,8 @@
 //! Runs of the reference interpreter, under any schedule.
 //!
 //! The [machine](finishline_ir::machine) makes one step of one task. Which task that is, a
-//! [`Schedule`] decides: [depth-first](crate::depth_first), [cooperative](crate::cooperative), or
-//! [in turns](crate::turns).
+//! [`Schedule`] decides: [depth-first](crate::depth_first), [cooperative](crate::cooperative), [in
+//! turns](crate::turns), or as a [script](crate::replay) says.
 
 use finishline_ir::Module;
 use finishline_ir::listener::Listener;
@@ -133,6 +133,28 @@ pub fn run_for(
         result,
         steps: Some(steps),
     }
+}
+
+/// Runs a program without output until no task goes on, for at most `fuel` steps. None if that was
+/// not enough, and if the program fails before.
+pub(crate) fn until_all_wait<'m>(
+    fuel: u64,
+    module: &'m Module,
+    arguments: &[Datum],
+    limits: Limits,
+    schedule: &mut impl Schedule,
+) -> Option<Machine<'m>> {
+    let mut machine = Machine::new(module, arguments, limits, &mut ()).ok()?;
+    let mut current = TaskId::MAIN;
+    for _ in 0..fuel {
+        let made = machine.step(current, &mut ()).ok()?;
+        machine.output.clear();
+        match schedule.next(current, made, &machine) {
+            Some(next) => current = next,
+            None => return Some(machine),
+        }
+    }
+    None
 }
 
 fn drain(printed: &mut Vec<u8>, output: &mut dyn Write) -> io::Result<()> {

@@ -1,5 +1,5 @@
-//! One more run, to find out about a few tasks: how they were created, what they captured, and
-//! which join first waited for them.
+//! One more run, to find out about a few tasks: how they were created, what they captured, which
+//! join first waited for them, and which promises they wait for in a deadlock.
 //!
 //! Only after a race is found are the interesting tasks known, and a program may have millions of
 //! tasks. So the run is repeated, and only the wanted tasks and their ancestors are remembered. To
@@ -7,18 +7,16 @@
 //! that have ended but have descendants under way. In a depth-first run that is a stack. No join
 //! has waited for any of them before: it would have waited for the descendants too.
 
-use crate::names::{place, shown_captures};
+use crate::deadlock::Deadlock;
+use crate::names::{Names, place, shown_captures};
 use crate::question::Question;
-use finishline_answer::answer::{Failure, FailurePoint};
+use finishline_answer::answer::{Failure, FailurePoint, Promise, WaitsFor};
 use finishline_answer::task::{Created as Made, Creation, Join, JoinConstruct, Step, Task};
-use finishline_ir::listener::{self, Listener};
-use finishline_ir::machine::{Datum, Trap, TrapKind};
+use finishline_ir::listener::{self, Allocated, Listener};
+use finishline_ir::machine::{self, Datum, Trap, TrapKind, Waiting};
 use finishline_ir::{Construct, FunctionId, Module};
-use finishline_model::{Access, Event, FinishId, FinishKind, Observer, SiteId, TaskId};
+use finishline_model::{Access, Event, FinishId, FinishKind, Location, Observer, SiteId, TaskId};
 use rustc_hash::{FxHashMap, FxHashSet};
-
-/// The most tasks of a deadlock that are shown besides the first.
-const MOST_WAITING: usize = 20;
 
 /// The facts about some tasks.
 pub(crate) struct Story<'m> {
@@ -36,6 +34,8 @@ pub(crate) struct Story<'m> {
     open: FxHashMap<FinishId, (FinishKind, SiteId)>,
     /// Remembered tasks that no join has waited for yet, by their finish.
     waiting: FxHashMap<FinishId, Vec<TaskId>>,
+    /// The names of the promises of a deadlock, if there is one.
+    promises: Option<Names<'m>>,
 }
 
 struct UnderWay {
@@ -66,9 +66,18 @@ struct Joined {
 }
 
 impl<'m> Story<'m> {
-    /// Runs the program once more, if any task is wanted.
-    pub(crate) fn of(question: &Question<'m>, wanted: impl IntoIterator<Item = TaskId>) -> Self {
-        let wanted: FxHashSet<TaskId> = wanted.into_iter().collect();
+    /// Runs the program once more, if any task is wanted, or what the tasks of a deadlock wait for.
+    pub(crate) fn of(
+        question: &Question<'m>,
+        wanted: impl IntoIterator<Item = TaskId>,
+        deadlock: Option<&Deadlock>,
+    ) -> Self {
+        let mut wanted: FxHashSet<TaskId> = wanted.into_iter().collect();
+        wanted.extend(deadlock.into_iter().flat_map(Deadlock::tasks));
+        let promises = deadlock.map(|deadlock| {
+            let promises: Vec<Location> = deadlock.promises().collect();
+            Names::new(question.module, &promises, None)
+        });
         let mut story = Story {
             module: question.module,
             last: wanted.iter().max().copied(),
@@ -78,9 +87,10 @@ impl<'m> Story<'m> {
             joins: FxHashMap::default(),
             open: FxHashMap::default(),
             waiting: FxHashMap::default(),
+            promises,
         };
         // There is nothing to tell about `main`.
-        if story.last.is_some_and(|last| last != TaskId::MAIN) {
+        if story.last.is_some_and(|last| last != TaskId::MAIN) || story.promises.is_some() {
             question.again(&mut story);
         }
         story
@@ -138,8 +148,8 @@ impl<'m> Story<'m> {
         Some(Join { construct, place })
     }
 
-    /// A failure of the program. Its [tasks](tasks_of) must be wanted ones.
-    pub(crate) fn failure(&self, trap: &Trap) -> Failure {
+    /// A failure of the program. Its task must be a wanted one, and a deadlock that of the story.
+    pub(crate) fn failure(&self, trap: &Trap, deadlock: Option<&Deadlock>) -> Failure {
         let source = &self.module.source;
         let mut message = trap.kind.message();
         if let TrapKind::SyncInsideBeginFinish { begin } = trap.kind {
@@ -150,22 +160,42 @@ impl<'m> Story<'m> {
             let first = source.site(first);
             message.push_str(&format!(", set at {}:{}", first.line, first.column));
         }
-        let point = |site: SiteId, task: TaskId| FailurePoint {
-            place: place(source, site),
-            task: self.path(task),
-        };
+        let mut waiting = deadlock.into_iter().flat_map(|deadlock| {
+            let shown = deadlock.shown.iter();
+            shown.map(|task| self.waiting(deadlock, *task, deadlock.waiting[*task]))
+        });
+        let first = waiting.next().unwrap_or_else(|| FailurePoint {
+            place: place(source, trap.site),
+            task: self.path(trap.task),
+            waits_for: None,
+        });
         Failure {
             kind: trap.kind.word(),
             message,
-            at: Some(point(trap.site, trap.task)),
-            waiting: match &trap.kind {
-                TrapKind::Deadlock { waiting } => {
-                    let others = waiting.iter().filter(|waiting| waiting.task != trap.task);
-                    let shown = others.take(MOST_WAITING);
-                    shown.map(|other| point(other.site, other.task)).collect()
-                }
-                _ => Vec::new(),
-            },
+            at: Some(first),
+            waiting: waiting.collect(),
+            cycle: deadlock.and_then(Deadlock::cycle),
+        }
+    }
+
+    /// A task of a deadlock.
+    fn waiting(&self, deadlock: &Deadlock, number: usize, waiting: Waiting) -> FailurePoint {
+        let awaited = deadlock.awaited(number);
+        let waits_for = match (waiting.waits_for, &self.promises) {
+            (machine::WaitsFor::Finish(_), _) => Some(WaitsFor::Tasks(awaited)),
+            (machine::WaitsFor::Promise(promise), Some(names)) => {
+                Some(WaitsFor::Promise(Promise {
+                    name: names.location(promise),
+                    made: names.allocated_at(promise),
+                    setters: awaited,
+                }))
+            }
+            (machine::WaitsFor::Promise(_), None) => None,
+        };
+        FailurePoint {
+            place: place(&self.module.source, waiting.site),
+            task: self.path(waiting.task),
+            waits_for,
         }
     }
 
@@ -211,16 +241,6 @@ impl<'m> Story<'m> {
             task = parent;
         }
     }
-}
-
-/// The tasks that the report of a failure names.
-pub(crate) fn tasks_of(trap: &Trap) -> Vec<TaskId> {
-    let mut tasks = vec![trap.task];
-    if let TrapKind::Deadlock { waiting } = &trap.kind {
-        let others = waiting.iter().map(|waiting| waiting.task);
-        tasks.extend(others.filter(|task| *task != trap.task).take(MOST_WAITING));
-    }
-    tasks
 }
 
 impl Observer for Story<'_> {
@@ -298,6 +318,11 @@ impl Listener for Story<'_> {
         });
         if self.wanted.contains(&task) {
             self.remember(task);
+        }
+    }
+    fn allocated(&mut self, object: &Allocated<'_>) {
+        if let Some(names) = &mut self.promises {
+            names.allocated(object);
         }
     }
 }

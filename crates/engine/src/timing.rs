@@ -7,9 +7,13 @@
 use crate::depth_first::End;
 use crate::executor::{compiled, outcome};
 use crate::question::Question;
+use finishline_detect::listed::Listed;
+pub use finishline_detect::order::Traversal;
+use finishline_detect::order::{Drdp, Visits};
 use finishline_detect::{Failure, Findings};
+use finishline_ir::listener::Listener;
 use finishline_jit::{Checked, CompileError, Prepared};
-use finishline_model::Detector;
+use finishline_model::{Access, AccessKind, Detector, Event, Observer};
 use std::fmt;
 use std::io::Write;
 
@@ -19,6 +23,7 @@ pub struct Ready<'q>(Kind<'q>);
 enum Kind<'q> {
     Plain(Prepared<'q, finishline_jit::End>),
     Checked(Prepared<'q, Checked>),
+    Drdp(Prepared<'q, (finishline_jit::End, Counted)>),
 }
 
 /// How a run ended.
@@ -26,6 +31,58 @@ pub struct Ran {
     pub end: End,
     /// The findings, or why the detector could not judge. None without a detector.
     pub findings: Option<Result<Findings, Failure>>,
+    /// The figures of a run under DRDP.
+    pub drdp: Option<DrdpFigures>,
+}
+
+/// [DRDP Tables 2 and 3] What DRDP counts.
+#[derive(Clone, Copy, Debug)]
+pub struct DrdpFigures {
+    pub reads: u64,
+    pub writes: u64,
+    /// Of the structure tree.
+    pub height: u32,
+    pub tree_joins: u64,
+    pub non_tree_joins: u64,
+    pub visits: Visits,
+}
+
+/// DRDP, and the locations that it checks.
+struct Counted {
+    detector: Listed<Drdp>,
+    reads: u64,
+    writes: u64,
+}
+
+impl Observer for Counted {
+    fn event(&mut self, event: &Event) {
+        self.detector.event(event);
+    }
+
+    fn access(&mut self, access: &Access) {
+        match access.kind {
+            AccessKind::Read => self.reads += access.count,
+            AccessKind::Write => self.writes += access.count,
+        }
+        self.detector.access(access);
+    }
+}
+
+impl Listener for Counted {}
+
+impl Counted {
+    fn figures(&self) -> DrdpFigures {
+        let order = self.detector.order();
+        let [tree_joins, non_tree_joins] = order.joins();
+        DrdpFigures {
+            reads: self.reads,
+            writes: self.writes,
+            height: order.height(),
+            tree_joins,
+            non_tree_joins,
+            visits: order.visits(),
+        }
+    }
 }
 
 /// Why the program can't be measured.
@@ -34,6 +91,8 @@ pub enum NotReady {
     Compile(CompileError),
     /// The detector can't be compiled into a program.
     Detector(Detector),
+    /// The detector can't begin.
+    Failed(Failure),
 }
 
 impl fmt::Display for NotReady {
@@ -41,6 +100,7 @@ impl fmt::Display for NotReady {
         match self {
             NotReady::Compile(error) => error.fmt(f),
             NotReady::Detector(detector) => write!(f, "{detector} has no compiled form"),
+            NotReady::Failed(failure) => failure.fmt(f),
         }
     }
 }
@@ -74,19 +134,45 @@ pub fn prepare<'q>(
     kind.map(Ready).map_err(NotReady::Compile)
 }
 
+/// Compiles the program for a run under DRDP, which is told of every access.
+pub fn prepare_drdp<'q>(
+    question: &'q Question,
+    traversal: Traversal,
+) -> Result<Ready<'q>, NotReady> {
+    let detector = Listed::over(Drdp::with(traversal)).map_err(NotReady::Failed)?;
+    let program = compiled(question.forms.fast_reduced(), question.input());
+    let counted = Counted {
+        detector,
+        reads: 0,
+        writes: 0,
+    };
+    let prepared = finishline_jit::prepare_told(program, counted);
+    prepared
+        .map(Kind::Drdp)
+        .map(Ready)
+        .map_err(NotReady::Compile)
+}
+
 impl Ready<'_> {
     /// Runs the program. The program prints to `output`.
     pub fn run(self, output: &mut dyn Write) -> Ran {
+        let mut drdp = None;
         let (end, findings) = match self.0 {
             Kind::Plain(prepared) => (prepared.run(output), None),
             Kind::Checked(prepared) => {
                 let (end, findings) = prepared.run(output);
                 (end, Some(findings))
             }
+            Kind::Drdp(prepared) => {
+                let (end, counted) = prepared.run(output);
+                drdp = Some(counted.figures());
+                (end, Some(counted.detector.finish()))
+            }
         };
         Ran {
             end: outcome(end).result,
             findings,
+            drdp,
         }
     }
 }

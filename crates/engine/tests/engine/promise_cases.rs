@@ -413,6 +413,94 @@ pub(crate) const PROGRAMS: &[(&str, &str)] = &[
         }",
     ),
     (
+        "a deadlock of crossed gets",
+        "fn main() {
+            let a = new promise<int>();
+            let b = new promise<int>();
+            async { a.get(); b.set(1); }
+            b.get();
+            a.set(1);
+        }",
+    ),
+    (
+        "a deadlock of three in a ring",
+        "fn pass(from: promise<int>, to: promise<int>) { to.set(from.get() + 1); }
+        fn main() {
+            let a = new promise<int>();
+            let b = new promise<int>();
+            let c = new promise<int>();
+            async pass(a, b);
+            async pass(b, c);
+            pass(c, a);
+        }",
+    ),
+    (
+        "a deadlock by a set that does not happen",
+        "fn maybe(p: promise<int>, yes: bool) { if yes { p.set(1); } }
+        fn main() {
+            let p = new promise<int>();
+            let q = new promise<int>();
+            async maybe(p, false);
+            async { p.get(); q.set(2); }
+            q.get();
+        }",
+    ),
+    (
+        "a deadlock by promises in an array",
+        "fn main() {
+            let n = 3;
+            let p = new promise<int>[n];
+            for i in 0..n { p[i] = new promise<int>(); }
+            finish {
+                for i in 0..n - 1 { async { p[i + 1].get(); p[i].set(i); } }
+            }
+            p[n - 1].set(0);
+        }",
+    ),
+    (
+        "a deadlock at a finish whose task waits for its owner",
+        "fn main() {
+            let p = new promise<int>();
+            finish {
+                async { print(\"ends\"); }
+                async { finish { async { p.get(); } } }
+            }
+            p.set(1);
+        }",
+    ),
+    (
+        "a deadlock of futures that wait for each other",
+        "fn other(handle: promise<future<int>>): int { return handle.get().get() + 1; }
+        fn main() {
+            let one = new promise<future<int>>();
+            let two = new promise<future<int>>();
+            let f = future { other(one) };
+            let g = future { other(two) };
+            one.set(g);
+            two.set(f);
+            print(f.get());
+        }",
+    ),
+    (
+        "a deadlock in which a task may set any promise of an array",
+        "fn main() {
+            let p = new promise<int>[2];
+            for i in 0..2 { p[i] = new promise<int>(); }
+            async { let i = p[0].get(); p[i].set(1); }
+            p[1].get();
+        }",
+    ),
+    (
+        "a deadlock after a race",
+        "var x = 0;
+        fn main() {
+            let p = new promise<int>();
+            async { x = 1; }
+            x = 2;
+            p.get();
+        }",
+    ),
+    (
         "races of tasks that wait",
         "var x = 0;
         fn main() {
