@@ -2,8 +2,9 @@
 //!
 //! Some tests go through random programs, event streams or damaged sources. `FINISHLINE_SEEDS` is
 //! their number, `FINISHLINE_SEED` the first seed. `cargo xtask test` runs a fixed range of seeds.
-//! Soak runs many new seeds. All campaigns run, even if one fails. The last lines name each failed
-//! campaign by the command that repeats it.
+//! Soak runs many new seeds. It also goes through all small programs with promises of up to
+//! [`STATEMENTS`] operations, two more than the tests do. All campaigns run, even if one fails. The
+//! last lines name each failed campaign by the command that repeats it.
 
 use crate::command::CommandLine;
 use crate::{Failure, Outcome, prerequisites};
@@ -42,6 +43,8 @@ const OF_THE_PROVER: [(&str, u64); 4] = [
 ];
 
 const DEFAULT_PROGRAMS: u64 = 1_000_000;
+/// It takes some minutes.
+const STATEMENTS: u64 = 6;
 
 #[derive(Debug, PartialEq, Eq)]
 struct Campaign {
@@ -62,7 +65,8 @@ pub(crate) fn run(arguments: &[String]) -> Outcome {
     for (line, programs) in campaigns.chain(of_the_prover) {
         let campaign = CommandLine::new(line)
             .env("FINISHLINE_SEEDS", programs)
-            .env("FINISHLINE_SEED", seed);
+            .env("FINISHLINE_SEED", seed)
+            .env("FINISHLINE_STATEMENTS", STATEMENTS);
         println!("== {campaign}");
         if !campaign.status()?.success() {
             failed.push(campaign.to_string());

@@ -64,6 +64,9 @@ pub struct Failure {
     pub at: Option<FailurePoint>,
     /// The other tasks that wait, in a deadlock.
     pub waiting: Vec<FailurePoint>,
+    /// In a deadlock: tasks each of which waits for something that the next one may do, and the
+    /// last for the first.
+    pub cycle: Option<Tasks>,
 }
 
 /// Where a program failed, and in which task.
@@ -71,6 +74,36 @@ pub struct Failure {
 pub struct FailurePoint {
     pub place: Place,
     pub task: Task,
+    /// None if the task does not wait.
+    pub waits_for: Option<WaitsFor>,
+}
+
+/// What a task in a deadlock waits for.
+#[derive(Clone, Debug, PartialEq)]
+pub enum WaitsFor {
+    Promise(Promise),
+    /// The end of these tasks, at a finish or a `sync`. None if they are not known.
+    Tasks(Option<Tasks>),
+}
+
+/// A promise or a future without a value.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Promise {
+    pub name: Location,
+    /// Where it was made.
+    pub made: Option<Place>,
+    /// The tasks that may set it if they went on, or create a task that does: a superset. If there
+    /// are none, nobody is left to set it. None if the tasks are not known.
+    pub setters: Option<Tasks>,
+}
+
+/// Some tasks of a deadlock.
+#[derive(Clone, Debug, PartialEq, Eq, Default)]
+pub struct Tasks {
+    /// Those that the failure shows, by number: 0 is its first point, then come the waiting ones.
+    pub shown: Vec<usize>,
+    /// How many there are in all.
+    pub count: usize,
 }
 
 /// Every access to one location, in the order of the run.
@@ -90,6 +123,13 @@ pub struct Suite {
     pub answers: Vec<Answer>,
     /// What was not checked, and why: doc tests, processes without findings.
     pub notes: Vec<String>,
+}
+
+impl Failure {
+    /// No task can go on.
+    pub fn is_deadlock(&self) -> bool {
+        self.kind == "deadlock"
+    }
 }
 
 impl Answer {

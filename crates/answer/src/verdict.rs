@@ -76,6 +76,17 @@ impl Verdict {
         }
     }
 
+    /// The meaning of how a run ended, if the verdict is another one. With a race, the run may end
+    /// otherwise in another schedule.
+    pub const fn meaning_besides(self) -> &'static str {
+        match self {
+            Verdict::Deadlock => {
+                "each task that is left waits for another, or for a value that never comes; so it is in this run, and another schedule may go on"
+            }
+            _ => self.meaning(),
+        }
+    }
+
     /// The meaning of an answer that was established without running the program.
     pub const fn proof_meaning(self) -> &'static str {
         match self {

@@ -1,4 +1,4 @@
-//! `finishline bench`: the tables of two papers, measured on this machine.
+//! `finishline bench`: the tables of three papers, measured on this machine.
 //!
 //! `esp-bags` is the ESP-bags paper's Table 3, and with `--breakdown` its Fig. 14:
 //!
@@ -7,12 +7,14 @@
 //! - `measure`: the rounds of a program, with its configurations interleaved.
 //! - `table`: from rounds to the figures of the table and its targets, by `arithmetic`.
 //!
-//! `prove` is a table of the times that proofs take.
+//! `prove` is a table of the times that proofs take. `drdp` has the tables of programs with
+//! promises.
 //!
 //! `finishline_report::bench` has the formats. A program that fails has no row. The others are
 //! still measured, and the exit status reports the failure.
 
 mod arithmetic;
+pub(crate) mod drdp;
 mod measure;
 mod memory;
 pub(crate) mod one;
@@ -23,7 +25,7 @@ mod table;
 use crate::options::EspBagsOptions;
 use crate::outcome::{NOTHING_FOUND, PROGRAM_FAILED, Problem, RACE_FOUND, say, shown};
 use finishline_model::{Pass, Passes};
-use finishline_report::bench::table::{BenchFailure, BenchFailureKind, BenchTable};
+use finishline_report::bench::table::{BenchFailure, BenchFailureKind};
 use finishline_report::bench::{self as report, Format};
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use measure::Round;
@@ -120,7 +122,7 @@ pub(crate) fn esp_bags(options: &EspBagsOptions) -> Result<u8, Problem> {
         let (program, kind, message) = (failure.program, failure.kind.word(), &failure.message);
         say(&format!("error: {program}: {kind}: {message}"));
     }
-    Ok(exit_status(&table))
+    Ok(exit_status_of(&table.failures))
 }
 
 fn rounds(
@@ -176,8 +178,8 @@ fn progress_bar(
 }
 
 /// A race in a program without races is worse than a failed program.
-fn exit_status(table: &BenchTable) -> u8 {
-    let any = |kind| table.failures.iter().any(|failure| failure.kind == kind);
+fn exit_status_of(failures: &[BenchFailure]) -> u8 {
+    let any = |kind| failures.iter().any(|failure| failure.kind == kind);
     if any(BenchFailureKind::Race) {
         RACE_FOUND
     } else if any(BenchFailureKind::Failed) {

@@ -36,8 +36,10 @@ fn main() -> ExitCode {
         Command::Bench(options) => match options.table {
             BenchTable::EspBags(options) => bench::esp_bags(&options),
             BenchTable::Prove(options) => bench::prove::prove(&options),
+            BenchTable::Drdp(options) => bench::drdp::drdp(&options),
         },
         Command::BenchOne(options) => bench::one::one(&options),
+        Command::BenchDrdpOne(options) => bench::drdp::one(&options),
         Command::Detectors(options) => detectors::detectors(&options),
         Command::Explain(options) => explain::explain(&options),
     };

@@ -1,6 +1,8 @@
 //! The command line: commands, options, their help.
 
-use crate::bench::one::Configuration;
+use crate::bench::drdp::parse_under;
+use crate::bench::drdp::suite as drdp;
+use crate::bench::one::{Configuration, Under};
 use crate::bench::prove::{BLOCKS, Block};
 use crate::bench::suite::{self, Benchmark};
 use clap::{Args, Parser, Subcommand, ValueEnum};
@@ -56,6 +58,9 @@ pub(crate) enum Command {
     /// One measurement of `bench`, as JSON
     #[command(hide = true)]
     BenchOne(BenchOneOptions),
+    /// One measurement of `bench drdp`, as JSON
+    #[command(hide = true)]
+    BenchDrdpOne(BenchDrdpOneOptions),
     /// List the detectors and their guarantees
     Detectors(DetectorsOptions),
     /// Explain an error code or a verdict
@@ -278,6 +283,75 @@ pub(crate) enum BenchTable {
     /// programs and their parallel blocks takes
     #[command(after_help = EXIT_STATUSES)]
     Prove(BenchProveOptions),
+    /// Tables 2 to 5 of the DRDP paper: its seven programs, with all checks, with the default ones,
+    /// with none, and under DRDP; its orders of walking; and matmul beside ThreadSanitizer
+    #[command(after_help = EXIT_STATUSES)]
+    Drdp(DrdpOptions),
+}
+
+#[derive(Args)]
+pub(crate) struct DrdpOptions {
+    /// The size of the programs' input: small (only to try it out), medium or paper
+    #[arg(long, value_name = "SIZE", default_value = "medium", value_parser = parse_drdp_size)]
+    pub(crate) size: drdp::Size,
+
+    /// Measure these programs alone
+    #[arg(
+        long,
+        value_name = "NAME,...",
+        value_delimiter = ',',
+        value_parser = parse_drdp_benchmark
+    )]
+    pub(crate) only: Vec<&'static drdp::Benchmark>,
+
+    /// How often everything is measured
+    #[arg(
+        long,
+        value_name = "N",
+        default_value_t = 5,
+        allow_hyphen_values = true,
+        value_parser = clap::value_parser!(u32).range(1..)
+    )]
+    pub(crate) runs: u32,
+
+    /// The time for each run; one that takes longer is stopped
+    #[arg(
+        long,
+        value_name = "SECONDS",
+        default_value = "600",
+        allow_hyphen_values = true,
+        value_parser = parse_seconds
+    )]
+    pub(crate) timeout: Duration,
+
+    /// Write the figures to this file, as a table for spreadsheets
+    #[arg(long, value_name = "FILE")]
+    pub(crate) csv: Option<PathBuf>,
+
+    /// Write the figures to this file, for scripts
+    #[arg(long, value_name = "FILE")]
+    pub(crate) json: Option<PathBuf>,
+
+    /// Write a chart of the slowdowns to this file, for browsers
+    #[arg(long, value_name = "FILE")]
+    pub(crate) svg: Option<PathBuf>,
+
+    /// Show no progress
+    #[arg(long, short)]
+    pub(crate) quiet: bool,
+}
+
+#[derive(Args)]
+pub(crate) struct BenchDrdpOneOptions {
+    #[arg(value_name = "NAME", value_parser = parse_drdp_benchmark)]
+    pub(crate) program: &'static drdp::Benchmark,
+
+    /// run, check: or drdp: and what --checks takes, and for drdp a colon and an order of walking
+    #[arg(value_parser = parse_under)]
+    pub(crate) under: Under,
+
+    #[arg(value_name = "ARGS")]
+    pub(crate) arguments: Vec<i64>,
 }
 
 #[derive(Args)]
@@ -448,6 +522,20 @@ fn parse_explain_format(word: &str) -> Result<explain::Format, String> {
 
 fn parse_benchmark(word: &str) -> Result<&'static Benchmark, String> {
     suite::find(word).ok_or_else(|| format!("the programs are {}", suite::names(|_| true)))
+}
+
+fn parse_drdp_benchmark(word: &str) -> Result<&'static drdp::Benchmark, String> {
+    drdp::find(word).ok_or_else(|| format!("the programs are {}", drdp::names()))
+}
+
+fn parse_drdp_size(word: &str) -> Result<drdp::Size, String> {
+    let mut found = drdp::Size::ALL
+        .into_iter()
+        .filter(|(name, _)| *name == word);
+    found.next().map(|(_, size)| size).ok_or_else(|| {
+        let words = drdp::Size::ALL.map(|(name, _)| name).join(", ");
+        format!("the sizes are {words}")
+    })
 }
 
 fn parse_block(word: &str) -> Result<&'static Block, String> {

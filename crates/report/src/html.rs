@@ -9,7 +9,7 @@
 use crate::bench::seconds;
 use crate::words::finding::{self as pair, APPARENT_REMARK, MAY_FOLLOW_REMARK};
 use crate::words::task::{self as task_words, Shown};
-use crate::words::{self, position, proof as proof_words};
+use crate::words::{self, deadlock, position, proof as proof_words};
 use crate::{Selection, is_noteworthy, tree};
 use finishline_answer::answer::{About, Answer, Failure, Suite, Watch};
 use finishline_answer::finding::{Finding, FoundAccess, Rule};
@@ -139,8 +139,8 @@ fn header(answer: &Answer) -> String {
         details += &definition("stronger", &escape(&stronger));
     }
     let mut meaning = paragraph(words::meaning(answer));
-    if words::failed_too(answer) {
-        meaning += &paragraph(Verdict::Trap.meaning());
+    if let Some(failed) = words::failed_too(answer) {
+        meaning += &paragraph(failed.meaning_besides());
     }
     format!(
         "<header class=\"{tone}\">\n<h1>{verdict} <code>{program}</code></h1>\n\
@@ -373,19 +373,28 @@ fn path(task: &Task, common: usize) -> String {
 }
 
 fn failure_card(answer: &Answer, failure: &Failure) -> String {
-    let points = failure.at.iter().chain(&failure.waiting).map(|at| {
+    let points = deadlock::points(failure).enumerate().map(|(index, at)| {
+        let number = match failure.is_deadlock() {
+            true => format!("{} ", deadlock::number(index)),
+            false => String::new(),
+        };
+        let waits = deadlock::waits(at, index).map(|waits| paragraph(&waits));
         format!(
-            "<li>{}{}{}</li>\n",
+            "<li>{number}{}{}{}{}</li>\n",
             source(&at.place, None),
             excerpt(&answer.lines, Some(&at.place)),
             path(&at.task, 0),
+            waits.unwrap_or_default(),
         )
     });
     let points: String = points.collect();
-    let body = match points.is_empty() {
+    let mut body = match points.is_empty() {
         true => points,
         false => format!("<ul class=\"accesses\">\n{points}</ul>\n"),
     };
+    if let Some(cycle) = deadlock::cycle(failure) {
+        body += &paragraph(&format!("cycle: {cycle}"));
+    }
     card("bad", "failed", &words::failure(failure), &body)
 }
 

@@ -10,7 +10,9 @@ use crate::Selection;
 use crate::node::{Node, object};
 use crate::words::finding as pair;
 use crate::words::{self, proof as proof_words, task as task_words};
-use finishline_answer::answer::{About, Answer, Failure, Suite, Watch};
+use finishline_answer::answer::{
+    About, Answer, Failure, FailurePoint, Suite, Tasks, WaitsFor, Watch,
+};
 use finishline_answer::claim::{Claim, Witness};
 use finishline_answer::exit_status::{exit_status, suite_exit_status};
 use finishline_answer::finding::{Finding, FoundAccess, Names, Rule, Synchroniser};
@@ -438,9 +440,36 @@ fn failure(failure: &Failure) -> Node {
         "message": &failure.message,
         "place": at.map(|at| place(&at.place)),
         "task": at.map(|at| task(&at.task)),
-        "waiting": Node::list(&failure.waiting, |at| {
-            object! { "place": place(&at.place), "task": task(&at.task) }
+        "promise": at.and_then(awaited_promise),
+        "waiting": Node::list(&failure.waiting, |at| object! {
+            "place": place(&at.place),
+            "task": task(&at.task),
+            "promise": awaited_promise(at),
+            "joins": match &at.waits_for {
+                Some(WaitsFor::Tasks(tasks)) => tasks.as_ref().map(tasks_of_failure),
+                _ => None,
+            },
         }),
+        "cycle": failure.cycle.as_ref().map(tasks_of_failure),
+    }
+}
+
+fn awaited_promise(at: &FailurePoint) -> Option<Node> {
+    let Some(WaitsFor::Promise(promise)) = &at.waits_for else {
+        return None;
+    };
+    Some(object! {
+        "name": promise.name.to_string(),
+        "made": promise.made.as_ref().map(place),
+        "setters": promise.setters.as_ref().map(tasks_of_failure),
+    })
+}
+
+/// By number: 0 is the task of the failure, then come the waiting ones.
+fn tasks_of_failure(tasks: &Tasks) -> Node {
+    object! {
+        "tasks": Node::list(&tasks.shown, |index| Node::from(*index)),
+        "count": tasks.count,
     }
 }
 

@@ -10,6 +10,8 @@ pub(crate) struct Row {
     pub(crate) what: String,
     /// The task that made the access, the values of counters, and the like.
     pub(crate) detail: String,
+    /// What is said on a line of its own.
+    pub(crate) further: Option<String>,
 }
 
 impl Page {
@@ -59,7 +61,9 @@ impl Page {
             }
             self.line(&line);
             let frame = self.painted(FRAME, &format!("{:<leads$}", row.below));
-            for text in below.into_iter().filter(|text| !text.is_empty()) {
+            let further = row.further.as_ref().map(|text| self.clean(text));
+            let below = below.into_iter().chain(&further);
+            for text in below.filter(|text| !text.is_empty()) {
                 for (number, line) in fold(text, 2 + leads + 7).into_iter().enumerate() {
                     let inset = if number == 0 { "   " } else { "       " };
                     self.line(&format!("  {frame}{inset}{line}"));

@@ -20,7 +20,7 @@ use crate::Selection;
 use crate::json::range;
 use crate::node::{Node, object};
 use crate::words::finding::{self as pair, APPARENT_REMARK, MAY_FOLLOW_REMARK};
-use crate::words::{self, proof as proof_words, task as task_words};
+use crate::words::{self, deadlock, proof as proof_words, task as task_words};
 use finishline_answer::answer::{About, Answer, Failure, Suite};
 use finishline_answer::exit_status::{exit_status, suite_exit_status};
 use finishline_answer::finding::{self, Finding, FoundAccess};
@@ -440,15 +440,25 @@ impl Log<'_> {
     }
 
     fn failure(&self, failure: &Failure) -> Node {
-        let at = match &failure.at {
-            Some(at) => {
-                let task = task_words::task(&at.task);
-                let text = format!("{} in task {task}", at.place.text);
-                location(Some(&at.place), &text, None, None)
-            }
-            None => location(None, "where is not known", Some(&self.answer.program), None),
-        };
-        self.result(Rule::ProgramFailure, &words::failure(failure), at)
+        let mut points = deadlock::points(failure).enumerate().map(|(index, at)| {
+            let number = match failure.is_deadlock() {
+                true => format!("{} ", deadlock::number(index)),
+                false => String::new(),
+            };
+            let task = task_words::task(&at.task);
+            let mut text = format!("{number}{} in task {task}", at.place.text);
+            text.extend(deadlock::waits(at, index).map(|waits| format!(" {waits}")));
+            location(Some(&at.place), &text, None, None)
+        });
+        let at = points.next().unwrap_or_else(|| {
+            let program = Some(self.answer.program.as_str());
+            location(None, "where is not known", program, None)
+        });
+        let mut text = words::failure(failure);
+        text.extend(deadlock::cycle(failure).map(|cycle| format!(". Cycle: {cycle}")));
+        self.result(Rule::ProgramFailure, &text, at).with(object! {
+            "relatedLocations": Node::unless_empty(points.collect()),
+        })
     }
 
     fn reason(&self, reason: &Reason) -> Node {

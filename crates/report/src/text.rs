@@ -9,10 +9,10 @@ use crate::bench::seconds;
 use crate::page::{BOLD, DIM, FRAME, GREEN, LABEL, Page, RED, YELLOW, fold};
 use crate::rows::Row;
 use crate::words::finding::{self as pair, APPARENT_REMARK, MAY_FOLLOW_REMARK};
-use crate::words::{self, count, position, proof, task};
+use crate::words::{self, count, deadlock, position, proof, task};
 use crate::{Selection, Style, is_noteworthy};
 use anstyle::Style as Paint;
-use finishline_answer::answer::{About, Answer, Check, Failure, FailurePoint, Suite, Watch};
+use finishline_answer::answer::{About, Answer, Check, Failure, Suite, Watch};
 use finishline_answer::claim::Witness;
 use finishline_answer::finding::{Finding, FoundAccess, Rule};
 use finishline_answer::location::{Bytes, Location, Object};
@@ -93,6 +93,7 @@ fn row(lead: &str, below: &'static str, place: &Place, what: String, detail: Str
         position: position(place),
         what,
         detail,
+        further: None,
     }
 }
 
@@ -270,14 +271,23 @@ impl Page {
 
     fn failure(&mut self, failure: &Failure) {
         self.labelled("", "failed", RED, &words::failure(failure));
-        let point = |lead, at: &FailurePoint| {
+        let width = deadlock::number(failure.waiting.len()).len();
+        let rows = deadlock::points(failure).enumerate().map(|(index, at)| {
+            let lead = match failure.is_deadlock() {
+                true => format!("{:>width$}", deadlock::number(index)),
+                false => "at".to_owned(),
+            };
             let task = format!("task {}", task::task(&at.task));
-            row(lead, "", &at.place, at.place.text.clone(), task)
-        };
-        let first = failure.at.iter().map(|at| point("at", at));
-        let others = failure.waiting.iter().map(|at| point("and", at));
-        let rows: Vec<Row> = first.chain(others).collect();
+            Row {
+                further: deadlock::waits(at, index),
+                ..row(&lead, "", &at.place, at.place.text.clone(), task)
+            }
+        });
+        let rows: Vec<Row> = rows.collect();
         self.rows(&rows);
+        if let Some(cycle) = deadlock::cycle(failure) {
+            self.labelled("  ", "cycle", LABEL, &cycle);
+        }
     }
 
     fn watch(&mut self, watch: &Watch) {
@@ -351,6 +361,7 @@ impl Page {
                         position: "the starting value".to_owned(),
                         what: String::new(),
                         detail: condition,
+                        further: None,
                     },
                 }
             })
@@ -402,8 +413,8 @@ impl Page {
         let range = words::stated_range(answer);
         let meaning = words::meaning(answer);
         self.verdict(verdict.word(), range.as_deref(), paint_of(verdict), meaning);
-        if words::failed_too(answer) {
-            self.labelled("", Verdict::Trap.word(), RED, Verdict::Trap.meaning());
+        if let Some(failed) = words::failed_too(answer) {
+            self.labelled("", failed.word(), RED, failed.meaning_besides());
         }
         if let Some(limit) = answer.because() {
             self.labelled("", "because", BOLD, limit.because());

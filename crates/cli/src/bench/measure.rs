@@ -124,17 +124,9 @@ mod tests {
 
     fn printed(line: &str) -> Measurement {
         Measurement {
-            compile_seconds: 0.0,
-            optimise_seconds: 0.0,
             run_seconds: 1.0,
-            peak_bytes: 0,
-            start_bytes: 0,
-            tasks: None,
-            task_bytes: 0,
-            single_checks: 0,
-            range_checks: 0,
-            in_ranges: 0,
             printed: line.to_owned(),
+            ..Measurement::default()
         }
     }
 

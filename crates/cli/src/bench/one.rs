@@ -14,10 +14,11 @@ use crate::options::BenchOneOptions;
 use crate::outcome::{NOTHING_FOUND, Problem};
 use crate::proofs;
 use finishline_baseline::Size;
+use finishline_engine::check;
 use finishline_engine::depth_first::End;
 use finishline_engine::executor::{Executor, Forms};
 use finishline_engine::question::Question;
-use finishline_engine::timing;
+use finishline_engine::timing::{self, DrdpFigures, Traversal};
 use finishline_fin::Program;
 use finishline_ir::machine::{Datum, Limits};
 use finishline_model::Statistics;
@@ -79,7 +80,7 @@ pub(crate) enum Answer {
     },
 }
 
-#[derive(Clone, Debug, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
 pub(crate) struct Measurement {
     /// 0 for Rust, which was compiled with Finishline.
     pub(crate) compile_seconds: f64,
@@ -98,7 +99,44 @@ pub(crate) struct Measurement {
     pub(crate) single_checks: u64,
     pub(crate) range_checks: u64,
     pub(crate) in_ranges: u64,
+    /// The questions that the detector's order had to think about, and the comparisons that this
+    /// took.
+    pub(crate) questions: u64,
+    pub(crate) comparisons: u64,
+    pub(crate) drdp: Option<Counted>,
     pub(crate) printed: String,
+}
+
+/// What DRDP counts.
+#[derive(Clone, Copy, Debug, Default, Serialize, Deserialize)]
+pub(crate) struct Counted {
+    pub(crate) reads: u64,
+    pub(crate) writes: u64,
+    pub(crate) height: u32,
+    pub(crate) tree_joins: u64,
+    pub(crate) non_tree_joins: u64,
+    /// The walks over the graph, and the tasks that one of them visited at least, at most and in
+    /// all.
+    pub(crate) walks: u64,
+    pub(crate) least_visited: u64,
+    pub(crate) most_visited: u64,
+    pub(crate) visited: u64,
+}
+
+impl From<DrdpFigures> for Counted {
+    fn from(figures: DrdpFigures) -> Counted {
+        Counted {
+            reads: figures.reads,
+            writes: figures.writes,
+            height: figures.height,
+            tree_joins: figures.tree_joins,
+            non_tree_joins: figures.non_tree_joins,
+            walks: figures.visits.walks,
+            least_visited: figures.visits.least,
+            most_visited: figures.visits.most,
+            visited: figures.visits.all,
+        }
+    }
 }
 
 impl Measurement {
@@ -113,12 +151,25 @@ impl Measurement {
 
 pub(crate) fn one(options: &BenchOneOptions) -> Result<u8, Problem> {
     let benchmark = options.program;
+    let of_size = |under| {
+        let program = FinProgram {
+            name: benchmark.name,
+            source: benchmark.source,
+            arguments: &[options.size.argument()],
+        };
+        fin(&program, under)
+    };
     let answer = match options.configuration {
-        Configuration::Run => fin(benchmark, options.size, None)?,
-        Configuration::Check(passes) => fin(benchmark, options.size, Some(passes))?,
+        Configuration::Run => of_size(Under::Nothing)?,
+        Configuration::Check(passes) => of_size(Under::Check(passes))?,
         Configuration::Rust => rust(benchmark, options.size)?,
     };
-    let line = serde_json::to_string(&answer).map_err(|error| Problem::Output(error.into()))?;
+    print(&answer)
+}
+
+/// Prints the line of JSON.
+pub(crate) fn print(answer: &Answer) -> Result<u8, Problem> {
+    let line = serde_json::to_string(answer).map_err(|error| Problem::Output(error.into()))?;
     writeln!(io::stdout().lock(), "{line}").map_err(Problem::Output)?;
     Ok(NOTHING_FOUND)
 }
@@ -143,37 +194,50 @@ fn rust(benchmark: &Benchmark, size: Size) -> Result<Answer, Problem> {
     let line = run(size);
     let run_seconds = processor_seconds() - start;
     Ok(Answer::Measured(Measurement {
-        compile_seconds: 0.0,
-        optimise_seconds: 0.0,
         run_seconds,
         peak_bytes: resident.peak().map_err(memory::problem)?,
         start_bytes: resident.start,
-        tasks: None,
-        task_bytes: 0,
-        single_checks: 0,
-        range_checks: 0,
-        in_ranges: 0,
         printed: line + "\n",
+        ..Measurement::default()
     }))
 }
 
-/// Measures a program in Fin: plain, or with the checks that these passes leave.
-fn fin(benchmark: &Benchmark, size: Size, checks: Option<Passes>) -> Result<Answer, Problem> {
+/// A program in Fin and its input.
+pub(crate) struct FinProgram<'a> {
+    pub(crate) name: &'a str,
+    pub(crate) source: &'a str,
+    pub(crate) arguments: &'a [i64],
+}
+
+/// What a program in Fin runs under.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Under {
+    Nothing,
+    /// The detector that `finishline check` would choose, with the checks that these passes leave.
+    Check(Passes),
+    /// DRDP, with the checks that these passes leave.
+    Drdp(Passes, Traversal),
+}
+
+/// Measures a program in Fin.
+pub(crate) fn fin(program: &FinProgram, under: Under) -> Result<Answer, Problem> {
     let failed = |message: String| Ok(Answer::Failed { message });
     let start = processor_seconds();
-    let file = format!("{}.fin", benchmark.name);
-    let Program { hir, module } = match finishline_fin::compile(&file, benchmark.source.as_bytes())
-    {
+    let file = format!("{}.fin", program.name);
+    let Program { hir, module } = match finishline_fin::compile(&file, program.source.as_bytes()) {
         Ok(program) => program,
         Err(diagnostics) => return Err(Problem::Source(diagnostics.render(false))),
     };
-    let passes = checks.unwrap_or(Passes::NONE);
-    let arguments = vec![Datum::Int(size.argument())];
+    let passes = match under {
+        Under::Nothing => Passes::NONE,
+        Under::Check(passes) | Under::Drdp(passes, _) => passes,
+    };
+    let arguments: Vec<Datum> = program.arguments.iter().copied().map(Datum::Int).collect();
     let harmless = proofs::harmless(hir, &arguments, passes).accesses;
     let question = Question {
         module: &module,
         forms: Forms::new(&module, Executor::Compiled, passes).with_harmless(harmless),
-        words: vec![size.argument().to_string()],
+        words: program.arguments.iter().map(i64::to_string).collect(),
         arguments,
         limits: Limits::default(),
         max_races: 0,
@@ -181,11 +245,19 @@ fn fin(benchmark: &Benchmark, size: Size, checks: Option<Passes>) -> Result<Answ
         watch: None,
         progress: AtomicU64::new(0),
     };
-    let detector = checks.map(|_| Detector::EspBags);
+    let detector = match under {
+        Under::Nothing => None,
+        Under::Check(_) => Some(check::choose(&module)),
+        Under::Drdp(..) => Some(Detector::Drdp),
+    };
     let optimise = processor_seconds();
     timing::optimise(&question, detector);
     let optimise_seconds = processor_seconds() - optimise;
-    let ready = match timing::prepare(&question, detector) {
+    let ready = match under {
+        Under::Nothing | Under::Check(_) => timing::prepare(&question, detector),
+        Under::Drdp(_, traversal) => timing::prepare_drdp(&question, traversal),
+    };
+    let ready = match ready {
         Ok(ready) => ready,
         Err(error) => return failed(error.to_string()),
     };
@@ -219,6 +291,10 @@ fn fin(benchmark: &Benchmark, size: Size, checks: Option<Passes>) -> Result<Answ
     }
     let statistics = findings.as_ref().map(|found| found.statistics);
     let made = statistics.map_or(ChecksMade::default(), checks_made);
+    let effort = findings
+        .as_ref()
+        .map(|found| found.effort)
+        .unwrap_or_default();
     Ok(Answer::Measured(Measurement {
         compile_seconds,
         optimise_seconds,
@@ -231,6 +307,9 @@ fn fin(benchmark: &Benchmark, size: Size, checks: Option<Passes>) -> Result<Answ
         single_checks: made.single,
         range_checks: made.ranges,
         in_ranges: made.in_ranges,
+        questions: effort.questions,
+        comparisons: effort.comparisons,
+        drdp: ran.drdp.map(Counted::from),
         printed: String::from_utf8_lossy(&printed.text).into_owned(),
     }))
 }

@@ -56,18 +56,9 @@ fn program_row(benchmark: &Benchmark, columns: &[Column], rounds: &[Round]) -> P
         .map(|(index, column)| {
             let measured: Vec<&Measurement> =
                 rounds.iter().map(|round| &round.checked[index]).collect();
-            let cost = cost(&measured);
             Checked {
-                cost,
-                slowdown: spread(&ratios(&measured, &baselines)),
                 paper_slowdown: column.paper_slowdown.map(|slowdown| slowdown(benchmark)),
-                task_bytes: measured.iter().map(|one| one.task_bytes).max().unwrap_or(0),
-                memory_ratio: (baseline.memory_bytes >= LEAST_MEMORY)
-                    .then(|| cost.memory_bytes as f64 / baseline.memory_bytes as f64),
-                // The number of checks is the same in every round.
-                made: measured
-                    .first()
-                    .map_or(ChecksMade::default(), |one| one.made()),
+                ..checked(&measured, &baselines)
             }
         })
         .collect();
@@ -84,6 +75,23 @@ fn program_row(benchmark: &Benchmark, columns: &[Column], rounds: &[Round]) -> P
     }
 }
 
+/// The figures with checks beside those without.
+pub(super) fn checked(measured: &[&Measurement], baselines: &[&Measurement]) -> Checked {
+    let (with, without) = (cost(measured), cost(baselines));
+    Checked {
+        cost: with,
+        slowdown: spread(&ratios(measured, baselines)),
+        paper_slowdown: None,
+        task_bytes: measured.iter().map(|one| one.task_bytes).max().unwrap_or(0),
+        memory_ratio: (without.memory_bytes >= LEAST_MEMORY)
+            .then(|| with.memory_bytes as f64 / without.memory_bytes as f64),
+        // The number of checks is the same in every round.
+        made: measured
+            .first()
+            .map_or(ChecksMade::default(), |one| one.made()),
+    }
+}
+
 fn rust_row(benchmark: &Benchmark, rounds: &[Round]) -> Option<RustRow> {
     let rust: Vec<&Measurement> = (rounds.iter())
         .map(|round| round.rust.as_ref())
@@ -97,7 +105,7 @@ fn rust_row(benchmark: &Benchmark, rounds: &[Round]) -> Option<RustRow> {
     })
 }
 
-fn cost(measured: &[&Measurement]) -> Cost {
+pub(super) fn cost(measured: &[&Measurement]) -> Cost {
     let memory = |one: &&Measurement| one.peak_bytes.saturating_sub(one.start_bytes) as f64;
     let memory: Vec<f64> = measured.iter().map(memory).collect();
     let compile: Vec<f64> = measured.iter().map(|one| one.compile_seconds).collect();
@@ -154,7 +162,7 @@ fn overall(values: &[Worst]) -> Option<Overall> {
     })
 }
 
-fn worst(values: impl Iterator<Item = Worst>) -> Option<Worst> {
+pub(super) fn worst(values: impl Iterator<Item = Worst>) -> Option<Worst> {
     values.max_by(|a, b| a.value.total_cmp(&b.value))
 }
 
@@ -325,12 +333,7 @@ mod tests {
             run_seconds,
             peak_bytes: (megabytes + 10) << 20,
             start_bytes: 10 << 20,
-            tasks: None,
-            task_bytes: 0,
-            single_checks: 0,
-            range_checks: 0,
-            in_ranges: 0,
-            printed: String::new(),
+            ..Measurement::default()
         }
     }
 

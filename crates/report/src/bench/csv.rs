@@ -99,6 +99,6 @@ pub(super) fn spread(spread: Option<&Spread>) -> [String; 3] {
     ]
 }
 
-fn maybe(value: Option<impl ToString>) -> String {
+pub(super) fn maybe(value: Option<impl ToString>) -> String {
     value.map_or(String::new(), |value| value.to_string())
 }

@@ -4,7 +4,9 @@
 //! The shapes are spelled out, so the model can change without changing the format. Every field is
 //! always present. Missing values are `null`.
 
-use crate::bench::table::{BenchTable, CheckColumn, ProgramRow, Spread, Target, Unit, Worst};
+use crate::bench::table::{
+    BenchFailure, BenchTable, CheckColumn, ProgramRow, Spread, Target, Unit, Worst,
+};
 
 use serde::Serialize;
 
@@ -117,7 +119,7 @@ pub(super) struct Held<'a> {
 }
 
 #[derive(Serialize)]
-struct Failure<'a> {
+pub(super) struct Failure<'a> {
     program: &'a str,
     kind: &'a str,
     message: &'a str,
@@ -145,13 +147,17 @@ impl<'a> Report<'a> {
                 })
                 .collect(),
             targets: table.targets.iter().map(Held::new).collect(),
-            failures: (table.failures.iter())
-                .map(|failure| Failure {
-                    program: failure.program,
-                    kind: failure.kind.word(),
-                    message: &failure.message,
-                })
-                .collect(),
+            failures: (table.failures.iter()).map(Failure::new).collect(),
+        }
+    }
+}
+
+impl<'a> Failure<'a> {
+    pub(super) fn new(failure: &'a BenchFailure) -> Self {
+        Failure {
+            program: failure.program,
+            kind: failure.kind.word(),
+            message: &failure.message,
         }
     }
 }
@@ -224,6 +230,7 @@ impl<'a> Held<'a> {
                 Unit::Times => "times",
                 Unit::Seconds => "seconds",
                 Unit::Bytes => "bytes",
+                Unit::Number => "number",
             },
             limit: target.limit,
             measured: target.measured,

@@ -1,8 +1,9 @@
-//! A [`BenchTable`] as text, CSV, JSON or an SVG chart, with one file for each format; and a
-//! [`ProverTable`]. This file formats numbers for people.
+//! A [`BenchTable`] as text, CSV, JSON or an SVG chart, with one file for each format; a
+//! [`ProverTable`]; and the tables of promises, [`drdp`]. This file formats numbers for people.
 
 mod breakdown;
 mod csv;
+pub mod drdp;
 mod grid;
 mod json;
 mod prover;
@@ -109,6 +110,7 @@ fn quantity(unit: Unit, value: f64) -> String {
         Unit::Times => times(value),
         Unit::Seconds => seconds(value),
         Unit::Bytes => bytes(value),
+        Unit::Number => format!("{value:.2}"),
     }
 }
 

@@ -7,7 +7,7 @@
 //! dark as the reader prefers. It loads nothing from elsewhere.
 
 use super::times;
-use crate::bench::table::{BenchTable, CheckColumn, Checked};
+use crate::bench::table::{BenchTable, CheckColumn, Spread};
 use crate::html::escape;
 use finishline_model::{Pass, Passes};
 
@@ -24,19 +24,63 @@ const GAP: f64 = 14.0;
 /// A table with more columns than this is a breakdown.
 const PLAIN: usize = 3;
 
+/// What is drawn.
+pub(super) struct Chart<'a> {
+    pub(super) title: String,
+    /// The kinds of checks.
+    pub(super) columns: Vec<Column>,
+    pub(super) programs: Vec<(&'a str, Vec<Bar>)>,
+    /// The paper with the other figures.
+    pub(super) paper: &'static str,
+}
+
+pub(super) struct Column {
+    /// The class of its bars.
+    pub(super) color: String,
+    pub(super) title: String,
+    pub(super) geometric_mean: f64,
+}
+
+/// The slowdown by one kind of checks, and the paper's.
+pub(super) struct Bar {
+    pub(super) slowdown: Spread,
+    pub(super) paper: Option<f64>,
+}
+
 pub(super) fn render(table: &BenchTable) -> String {
-    let (legend, legend_lines) = legend(&table.columns);
+    let columns = table.columns.iter().map(|column| Column {
+        color: color(column),
+        title: column.title.clone(),
+        geometric_mean: column.overall.geometric_mean,
+    });
+    let programs = table.programs.iter().map(|row| {
+        let bars = row.checked.iter().map(|checked| Bar {
+            slowdown: checked.slowdown,
+            paper: checked.paper_slowdown,
+        });
+        (row.program, bars.collect())
+    });
+    draw(&Chart {
+        title: title(table),
+        columns: columns.collect(),
+        programs: programs.collect(),
+        paper: "the ESP-bags paper, at its own size",
+    })
+}
+
+pub(super) fn draw(chart: &Chart) -> String {
+    let (legend, legend_lines) = legend(chart);
     let top = LEGEND + LEGEND_LINE * legend_lines as f64 + 5.0;
     // A breakdown has many bars.
-    let thick = if table.columns.len() <= PLAIN {
+    let thick = if chart.columns.len() <= PLAIN {
         18.0
     } else {
         12.0
     };
-    let row = thick * table.columns.len() as f64 + GAP;
-    let bottom = top + row * table.programs.len() as f64;
+    let row = thick * chart.columns.len() as f64 + GAP;
+    let bottom = top + row * chart.programs.len() as f64;
     let height = bottom + 40.0;
-    let scale = Scale::of(table);
+    let scale = Scale::of(chart);
     let mut body = String::new();
     for value in scale.ticks() {
         let x = scale.x(value);
@@ -46,18 +90,17 @@ pub(super) fn render(table: &BenchTable) -> String {
             bottom + 18.0,
         );
     }
-    for (index, program) in table.programs.iter().enumerate() {
+    for (index, (program, bars)) in chart.programs.iter().enumerate() {
         let y = top + row * index as f64 + GAP / 2.0;
         let middle = y + (row - GAP) / 2.0;
         body += &format!(
             "<text class=\"name\" x=\"{:.1}\" y=\"{middle:.1}\">{}</text>\n",
             LEFT - 10.0,
-            escape(program.program),
+            escape(program),
         );
-        for (column, checked) in program.checked.iter().enumerate() {
-            let y = y + thick * column as f64;
-            let color = color(&table.columns[column]);
-            body += &bar(&scale, program.program, &color, checked, (y, thick));
+        for (index, (column, one)) in chart.columns.iter().zip(bars).enumerate() {
+            let y = y + thick * index as f64;
+            body += &bar(&scale, program, &column.color, one, (y, thick));
         }
     }
     format!(
@@ -66,7 +109,7 @@ pub(super) fn render(table: &BenchTable) -> String {
          <title>{title}</title>\n<style>\n{STYLE}</style>\n\
          <rect class=\"page\" width=\"{WIDTH}\" height=\"{height:.1}\"/>\n\
          <text class=\"title\" x=\"20\" y=\"32\">{title}</text>\n{legend}{body}</svg>\n",
-        title = escape(&title(table)),
+        title = escape(&chart.title),
     )
 }
 
@@ -97,10 +140,10 @@ fn bar(
     scale: &Scale,
     program: &str,
     color: &str,
-    checked: &Checked,
+    measured: &Bar,
     (y, thick): (f64, f64),
 ) -> String {
-    let slowdown = checked.slowdown;
+    let slowdown = measured.slowdown;
     let (one, end) = (scale.x(1.0), scale.x(slowdown.median));
     // A bar without length would be invisible.
     let width = (end - one).abs().max(1.5);
@@ -108,7 +151,7 @@ fn bar(
     // The number stands right of everything drawn near it.
     let mut after = scale.x(slowdown.greatest).max(one).max(end);
     let mut mark = String::new();
-    if let Some(paper) = checked.paper_slowdown.map(|paper| scale.x(paper)) {
+    if let Some(paper) = measured.paper.map(|paper| scale.x(paper)) {
         if (0.0..60.0).contains(&(paper - after)) {
             after = paper;
         }
@@ -134,16 +177,16 @@ fn bar(
 }
 
 /// The legend of colours with the geometric means, and its number of lines.
-fn legend(columns: &[CheckColumn]) -> (String, usize) {
-    let labels = columns.iter().map(|column| {
-        let mean = times(column.overall.geometric_mean);
-        let label = match columns.len() {
+fn legend(chart: &Chart) -> (String, usize) {
+    let labels = chart.columns.iter().map(|column| {
+        let mean = times(column.geometric_mean);
+        let label = match chart.columns.len() {
             0..=PLAIN => format!("{}, geometric mean {mean}", column.title),
             _ => format!("{} {mean}", column.title),
         };
-        (Some(color(column)), label)
+        (Some(&column.color), label)
     });
-    let paper = (None, "the ESP-bags paper, at its own size".to_owned());
+    let paper = (None, chart.paper.to_owned());
     let mut text = String::new();
     let (mut x, mut y, mut lines) = (20.0, LEGEND, 1);
     for (color, label) in labels.chain([paper]) {
@@ -180,15 +223,15 @@ struct Scale {
 }
 
 impl Scale {
-    fn of(table: &BenchTable) -> Scale {
+    fn of(chart: &Chart) -> Scale {
         let mut scale = Scale {
             least: 0.95,
             greatest: 2.0,
         };
-        for checked in table.programs.iter().flat_map(|row| &row.checked) {
-            scale.least = scale.least.min(checked.slowdown.least);
-            let paper = checked.paper_slowdown.unwrap_or(1.0);
-            let most = checked.slowdown.greatest.max(paper);
+        for bar in chart.programs.iter().flat_map(|(_, bars)| bars) {
+            scale.least = scale.least.min(bar.slowdown.least);
+            let paper = bar.paper.unwrap_or(1.0);
+            let most = bar.slowdown.greatest.max(paper);
             scale.greatest = scale.greatest.max(most);
         }
         scale

@@ -186,6 +186,7 @@ pub enum Unit {
     Times,
     Seconds,
     Bytes,
+    Number,
 }
 
 #[derive(Clone, Debug, PartialEq)]

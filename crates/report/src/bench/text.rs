@@ -164,6 +164,6 @@ pub(super) fn targets(targets: &[Target]) -> Grid {
     grid
 }
 
-fn spread(spread: &Spread) -> String {
+pub(super) fn spread(spread: &Spread) -> String {
     format!("{:.2}..{:.2}", spread.least, spread.greatest)
 }

@@ -1,10 +1,11 @@
 //! The phrases that more than one format prints, so that they never differ.
 //!
 //! This file has phrases about whole answers, [`finding`] about pairs of accesses, [`task`] about
-//! tasks and stacks, [`proof`] about proofs. All results may contain unescaped text of the user.
-//! The format must escape it, with [`printable`] for text that a person reads. The sentences about
-//! verdicts and guarantees are in `finishline_answer::verdict`.
+//! tasks and stacks, [`deadlock`] about tasks that wait, [`proof`] about proofs. All results may
+//! contain unescaped text of the user. The format must escape it, with [`printable`] for text that
+//! a person reads. The sentences about verdicts and guarantees are in `finishline_answer::verdict`.
 
+pub(crate) mod deadlock;
 pub(crate) mod finding;
 pub(crate) mod proof;
 pub(crate) mod task;
@@ -104,15 +105,19 @@ pub(crate) fn meaning(answer: &Answer) -> &'static str {
     }
 }
 
-/// Whether the program failed and the verdict does not say so.
-pub(crate) fn failed_too(answer: &Answer) -> bool {
+/// The verdict about how the program failed, if that of the answer does not say so.
+pub(crate) fn failed_too(answer: &Answer) -> Option<Verdict> {
     let says_so = match &answer.about {
         About::Check(_) | About::Proof(_) => {
             matches!(answer.verdict, Verdict::Trap | Verdict::Deadlock)
         }
         About::Process(_) => answer.verdict != Verdict::Race,
     };
-    answer.failure.is_some() && !says_so
+    let failure = answer.failure.as_ref().filter(|_| !says_so)?;
+    Some(match failure.is_deadlock() {
+        true => Verdict::Deadlock,
+        false => Verdict::Trap,
+    })
 }
 
 /// What the answer covers. A detector's sentence is about a whole run. Of a failed program only a

@@ -1,6 +1,7 @@
 //! Reports of answers built by hand: each format against its contract.
 
 mod bench;
+mod bench_drdp;
 mod exit_status;
 mod explain;
 mod html;

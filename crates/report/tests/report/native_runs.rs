@@ -390,6 +390,7 @@ pub(crate) fn failure(message: &str) -> Failure {
         message: message.to_owned(),
         at: None,
         waiting: Vec::new(),
+        cycle: None,
     }
 }
 

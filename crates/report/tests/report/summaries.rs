@@ -1,6 +1,11 @@
 //! Answers about runs of Fin programs, one for each thing a report can say.
 
-use finishline_answer::answer::{About, Answer, Check, Failure, FailurePoint, Watch};
+mod deadlocks;
+
+use deadlocks::{deadlock, deadlock_of_many, race_then_deadlock, tasks};
+use finishline_answer::answer::{
+    About, Answer, Check, Failure, FailurePoint, Promise, Tasks, WaitsFor, Watch,
+};
 use finishline_answer::finding::{
     Finding, FoundAccess, Names, Rule, Seen, Suppressed, SuppressionEntry,
 };
@@ -22,6 +27,9 @@ pub(crate) fn all() -> Vec<(&'static str, Answer)> {
         ("certified-order", certified_order()),
         ("failed", failed()),
         ("race-then-failed", race_then_failed()),
+        ("deadlock", deadlock()),
+        ("deadlock-of-many", deadlock_of_many()),
+        ("race-then-deadlock", race_then_deadlock()),
         ("watched", watched()),
         ("watched-in-vain", watched_in_vain()),
         ("truncated", truncated()),
@@ -320,16 +328,23 @@ pub(crate) fn hostile() -> Answer {
         arguments: vec![evil(), String::new(), "it's".to_string()],
         findings: vec![race],
         failure: Some(Failure {
-            kind: "assertion",
+            kind: "deadlock",
             message: evil(),
             at: Some(FailurePoint {
                 place: evil_place(),
                 task: evil_task(),
+                waits_for: Some(WaitsFor::Promise(Promise {
+                    name: location(EVIL),
+                    made: Some(evil_place()),
+                    setters: Some(tasks(&[1])),
+                })),
             }),
             waiting: vec![FailurePoint {
                 place: evil_place(),
                 task: evil_task(),
+                waits_for: Some(WaitsFor::Tasks(Some(tasks(&[0])))),
             }],
+            cycle: Some(tasks(&[0, 1])),
         }),
         lines: SourceLines::of_file(&evil_place().file, EVIL),
         ..racy()
@@ -441,8 +456,10 @@ fn failure() -> Failure {
         at: Some(FailurePoint {
             place: place("walk.fin", 8, 9, "A[i + 1]"),
             task: task(&[created(4, "async", 7, &[("i", "4")])]),
+            waits_for: None,
         }),
         waiting: Vec::new(),
+        cycle: None,
     }
 }
 
