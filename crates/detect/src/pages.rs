@@ -40,7 +40,7 @@ pub fn map(bytes: usize) -> Option<NonNull<u8>> {
 ///
 /// # Safety
 ///
-/// The pages were mapped here as one piece, and nobody uses them any more.
+/// The pages were mapped here, all in one piece, and nobody uses them any more.
 pub unsafe fn unmap(base: NonNull<u8>, bytes: usize) {
     // SAFETY: by the contract.
     let failed = unsafe { munmap(base.as_ptr().cast(), bytes) };

@@ -99,8 +99,9 @@ pub(crate) fn make_room_in<K: Eq + Hash, V>(
     entries.try_reserve(1).map_err(refused)
 }
 
-/// The least that is asked for, and the factor by which a request shrinks after a refusal. The
-/// factor is large, so a process with limited address space keeps most of it.
+/// The least that is asked for, and the factor by which a request shrinks after a refusal. Of what
+/// is then granted, this part is kept, so that a process with limited address space keeps most of
+/// it for its other tables and stacks, however many there are.
 const SMALLEST_BYTES: usize = 1 << 16;
 const AFTER_REFUSAL_DIVIDE_BY: usize = 8;
 
@@ -127,9 +128,17 @@ impl<T: Zeroed> Table<T> {
     /// many. `name` says what the elements are, for messages.
     pub fn reserve(name: &'static str, capacity: usize) -> Result<Self, TableError> {
         const { assert!(size_of::<T>() > 0 && align_of::<T>() <= 4096) };
-        let mut mapped_bytes = capacity.saturating_mul(size_of::<T>()).max(SMALLEST_BYTES);
+        let wanted_bytes = capacity.saturating_mul(size_of::<T>()).max(SMALLEST_BYTES);
+        let smaller = |bytes: usize| (bytes / AFTER_REFUSAL_DIVIDE_BY).max(SMALLEST_BYTES);
+        let mut mapped_bytes = wanted_bytes;
         loop {
             if let Some(base) = pages::map(mapped_bytes) {
+                let kept_bytes = smaller(mapped_bytes).next_multiple_of(SMALLEST_BYTES);
+                if mapped_bytes < wanted_bytes && kept_bytes < mapped_bytes {
+                    // SAFETY: the pages were mapped above, and nobody borrows from them.
+                    unsafe { pages::unmap(base.add(kept_bytes), mapped_bytes - kept_bytes) };
+                    mapped_bytes = kept_bytes;
+                }
                 let capacity = capacity.min(mapped_bytes / size_of::<T>());
                 return Ok(Table {
                     name,
@@ -146,7 +155,7 @@ impl<T: Zeroed> Table<T> {
                     bytes: mapped_bytes,
                 });
             }
-            mapped_bytes = (mapped_bytes / AFTER_REFUSAL_DIVIDE_BY).max(SMALLEST_BYTES);
+            mapped_bytes = smaller(mapped_bytes);
         }
     }
 
@@ -310,6 +319,15 @@ mod tests {
             table.grow_to(usize::MAX),
             Err(TableError::Exhausted { .. })
         ));
+    }
+
+    /// What a refusal leaves is shared: the first tables do not take all of it.
+    #[test]
+    fn many_refused_reservations_leave_room() {
+        let reserve = |_| Table::<u64>::reserve("numbers", usize::MAX).unwrap();
+        let tables: Vec<_> = (0..50).map(reserve).collect();
+        let last = tables.last().expect("some").capacity();
+        assert!(last > 1 << 20, "{last} entries");
     }
 
     #[test]
