@@ -426,7 +426,7 @@ fn the_most_races_are_named_where_they_matter() {
     assert!(!stderr(&finishline(&["check", FIG2, "3"])).contains("--max-races"));
     // Two races in tasks with paths too long to show both.
     let program = scratch(
-        "deep.fin",
+        "nested.fin",
         "fn f(n: int, A: int[]) {
             if n > 0 { async { A[n] += 1; f(n - 1, A); A[n - 1] += 1; } A[n] += 2; }
         }

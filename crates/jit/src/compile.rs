@@ -148,7 +148,8 @@ fn reachable(module: &Module) -> Vec<FunctionId> {
 }
 
 /// Address space reserved for the code of a program; pages are committed as they are needed. If the
-/// system refuses it, ever less is tried.
+/// system refuses it, ever less is tried; of what is then granted a part is kept, and the rest is for
+/// stacks and objects.
 const CODE_BYTES: usize = 256 << 20;
 const LEAST_CODE_BYTES: usize = 1 << 20;
 const AFTER_REFUSAL_DIVIDE_BY: usize = 4;
@@ -223,14 +224,18 @@ fn builder() -> Result<JITBuilder, CompileError> {
 }
 
 fn arena() -> Result<ArenaMemoryProvider, CompileError> {
+    let smaller = |bytes: usize| (bytes / AFTER_REFUSAL_DIVIDE_BY).max(LEAST_CODE_BYTES);
     let mut bytes = CODE_BYTES;
-    loop {
+    let granted = loop {
         match ArenaMemoryProvider::new_with_size(bytes) {
-            Ok(arena) => return Ok(arena),
-            Err(_) if bytes > LEAST_CODE_BYTES => bytes /= AFTER_REFUSAL_DIVIDE_BY,
+            Ok(arena) if bytes == CODE_BYTES => return Ok(arena),
+            Ok(arena) => break arena,
+            Err(_) if bytes > LEAST_CODE_BYTES => bytes = smaller(bytes),
             Err(error) => return Err(CompileError(error.to_string())),
         }
-    }
+    };
+    drop(granted);
+    ArenaMemoryProvider::new_with_size(smaller(bytes)).map_err(|it| CompileError(it.to_string()))
 }
 
 /// Makes machine code of a function, with other settings than the module's if they are given.

@@ -14,8 +14,9 @@ use std::ops::Range;
 
 const PAGE: usize = 4096;
 
-/// The least that is asked for, and how much less is asked for after a refusal: much less, so that
-/// a process whose address space is limited keeps most of it for the heap.
+/// The least that is asked for, and how much less is asked for after a refusal. Of what is then
+/// granted, this part is kept: a process whose address space is limited keeps most of it for the
+/// heap.
 const SMALLEST_BYTES: usize = 4 << 20;
 const AFTER_REFUSAL_DIVIDE_BY: usize = 8;
 
@@ -25,15 +26,19 @@ pub(crate) struct ProgramStack {
 
 impl ProgramStack {
     /// A stack of `bytes`, or fewer if the system has no room. None if it has no room at all.
-    pub(crate) fn new(mut bytes: usize) -> Option<ProgramStack> {
+    pub(crate) fn new(wanted: usize) -> Option<ProgramStack> {
+        let smaller = |bytes: usize| (bytes / AFTER_REFUSAL_DIVIDE_BY).max(SMALLEST_BYTES);
+        let mut bytes = wanted;
         loop {
-            if let Some(stack) = ProgramStack::exactly(bytes) {
-                return Some(stack);
+            match ProgramStack::exactly(bytes) {
+                Some(stack) if bytes == wanted => return Some(stack),
+                Some(granted) => {
+                    drop(granted);
+                    return ProgramStack::exactly(smaller(bytes).min(bytes));
+                }
+                None if bytes <= SMALLEST_BYTES => return None,
+                None => bytes = smaller(bytes),
             }
-            if bytes <= SMALLEST_BYTES {
-                return None;
-            }
-            bytes = (bytes / AFTER_REFUSAL_DIVIDE_BY).max(SMALLEST_BYTES);
         }
     }
 
