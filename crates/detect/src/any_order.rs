@@ -6,7 +6,7 @@
 use crate::Failure;
 use crate::findings::Findings;
 use crate::inline::Inline;
-use crate::locations::MOST_LOCATIONS;
+use crate::locations::{LocationSet, MOST_LOCATIONS};
 use crate::order::Order;
 use crate::table::{Table, TableError};
 use finishline_model::{Access, Event, Observer, TaskId};
@@ -34,6 +34,11 @@ impl<O: Order> AnyOrder<O> {
     /// The order, to ask what its answers took.
     pub fn order(&self) -> &O {
         self.inline.order()
+    }
+
+    /// The racing locations so far.
+    pub fn racing(&self) -> &LocationSet {
+        self.inline.racing()
     }
 
     /// The findings of a run that has ended or was cut short.

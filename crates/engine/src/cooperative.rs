@@ -44,6 +44,11 @@ impl Cooperative {
         }
     }
 
+    /// The task that goes on if the running one does not.
+    pub(crate) fn pop(&mut self) -> Option<TaskId> {
+        self.ready.pop()
+    }
+
     /// Lets the tasks that wait for a promise go on before `setter`.
     fn resume(&mut self, mut waiters: Vec<TaskId>, setter: TaskId) -> Option<TaskId> {
         self.ready.push(setter);

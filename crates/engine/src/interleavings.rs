@@ -93,6 +93,16 @@ pub enum Outcome {
     },
 }
 
+impl Outcome {
+    /// How a program has ended that did not fail.
+    pub(crate) fn of(machine: &Machine<'_>) -> Outcome {
+        Outcome::Finished {
+            output: sorted_lines(machine),
+            heap: digest(&machine.canonical_heap()),
+        }
+    }
+}
+
 /// Explores every interleaving of a verified program. A state is copied for each choice, so the
 /// memory limit should be small.
 pub fn explore(
@@ -150,10 +160,7 @@ impl Exploration {
             self.found.states += 1;
             self.note_conflicts(&machine);
             if machine.status(TaskId::MAIN) == Status::Done {
-                self.found.outcomes.insert(Outcome::Finished {
-                    output: sorted_lines(&machine),
-                    heap: digest(&machine.canonical_heap()),
-                });
+                self.found.outcomes.insert(Outcome::of(&machine));
             }
             self.note_deadlock(&machine);
             for task in tasks(&machine) {

@@ -8,6 +8,7 @@
 //! - [`executor`]: compiled or interpreted, and the forms of a program that runs need.
 //! - [`timing`]: one compiled run, its compilation apart, for benchmarks.
 //! - [`interleavings`]: every schedule of a small program, the second oracle.
+//! - [`explore`]: every order of the isolated blocks that can make a difference.
 //! - [`question`]: a program with its input.
 //! - [`check`]: runs a program under a detector, runs it again to name the findings, and sums up.
 //! - [`explain`]: the accesses that are still checked.
@@ -28,6 +29,7 @@ mod deadlock;
 pub mod depth_first;
 pub mod executor;
 pub mod explain;
+pub mod explore;
 pub mod interleavings;
 mod names;
 pub mod question;

@@ -24,6 +24,7 @@ pub mod extremes;
 pub mod matrix;
 pub mod metamorphic;
 pub mod mutate;
+pub mod orders;
 pub mod random;
 pub mod render;
 pub mod rng;

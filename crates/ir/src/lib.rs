@@ -6,6 +6,7 @@
 //! - [`verify`]: the rules that every pass may rely on and must keep.
 //! - [`dominators`]: the dominator tree. [`loops`]: the natural loops.
 //! - [`range`]: the locations that a check of several locations covers.
+//! - [`updates`]: the accesses that only update a location, so that their order does not matter.
 //! - [`cost`]: the costs that the memory budget counts.
 //! - [`listener`]: the interface by which an executor tells what happens in a run.
 //! - [`machine`]: the reference interpreter. It defines what a program means.
@@ -22,6 +23,7 @@ pub mod machine;
 pub mod module;
 pub mod range;
 pub mod text;
+pub mod updates;
 mod uses;
 pub mod verify;
 

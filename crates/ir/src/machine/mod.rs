@@ -485,6 +485,16 @@ impl<'m> Machine<'m> {
         frame.next = 0;
     }
 
+    /// Whether the next step of a task enters an isolated block, or waits for that.
+    #[inline]
+    pub fn is_before_isolated(&self, task: TaskId) -> bool {
+        let next = self.task(task).and_then(|task| {
+            let frame = task.frame();
+            frame.code.instructions.get(frame.next)
+        });
+        next.is_some_and(|instruction| matches!(instruction.op, Op::IsolatedBegin))
+    }
+
     /// What the next step of a task would do.
     pub fn next(&self, task: TaskId) -> Next {
         let Some(task) = self.task(task) else {

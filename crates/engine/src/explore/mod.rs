@@ -1,0 +1,374 @@
+//! Runs a program in every order of its isolated blocks that can make a difference, and checks each
+//! of them for races. So the answer holds for every schedule of the input.
+//!
+//! Without a race, a run is decided by its input and by the order of its isolated blocks
+//! ([`order_run`]), and by the latter only as far as blocks conflict ([`blocks`]). [`tree`] says
+//! which orders are to be run. Each of them is checked with what happens before what by task
+//! structure and conflicting blocks. Orders that are equivalent have the same races: so if no order
+//! that was run has one, no schedule has.
+//!
+//! After a race nothing is certain any more, because the program may do something else for another
+//! outcome of the race. So an order is followed up to its first race only.
+//!
+//! - [`footprint`]: what a block touches, and whether two of them conflict.
+//! - [`task_names`]: names of tasks that mean the same in every order.
+//! - [`order_script`]: an order, written down.
+
+pub mod blocks;
+pub mod footprint;
+pub mod order_run;
+pub mod order_script;
+pub mod task_names;
+pub mod tree;
+
+use crate::interleavings::Outcome;
+use crate::run::Program;
+use blocks::{Block, Blocks};
+use finishline_detect::Failure;
+use finishline_detect::any_order::AnyOrder;
+use finishline_detect::order::Labelled;
+use finishline_ir::BinaryOp;
+use finishline_ir::machine::Trap;
+use finishline_model::AccessId;
+use order_run::{Chooser, OrderEnd, OrderRun};
+use order_script::OrderScript;
+use rustc_hash::FxHashMap;
+use std::collections::BTreeMap;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
+use std::time::{Duration, Instant};
+use task_names::{TaskName, TaskNames};
+use tree::{Guided, Job, Reduction, Tree};
+
+/// What is explored, and how far.
+#[derive(Clone, Copy, Debug)]
+pub struct Options {
+    pub reduction: Reduction,
+    /// Go on after a race, to find all.
+    pub all: bool,
+    pub max_orders: u64,
+    /// The most blocks of an order. Beyond it blocks are taken to spin.
+    pub max_blocks: usize,
+    pub timeout: Option<Duration>,
+    /// Workers.
+    pub jobs: usize,
+    /// Compare the states at the end.
+    pub states: bool,
+}
+
+impl Default for Options {
+    fn default() -> Options {
+        Options {
+            reduction: Reduction::Optimal,
+            all: false,
+            max_orders: u64::MAX,
+            max_blocks: 10_000,
+            timeout: None,
+            jobs: 1,
+            states: false,
+        }
+    }
+}
+
+/// What happened in an order.
+#[derive(Clone, Debug)]
+pub enum Fault {
+    Race,
+    Failed(Trap),
+    Deadlock(Trap),
+}
+
+/// An order in which something happened.
+#[derive(Clone, Debug)]
+pub struct Faulty {
+    pub script: OrderScript,
+    pub fault: Fault,
+}
+
+/// Why not all orders were run that can differ.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Incomplete {
+    FirstRace,
+    MaxOrders,
+    MaxBlocks,
+    Timeout,
+    Interrupted,
+}
+
+/// What the exploration found.
+#[derive(Debug, Default)]
+pub struct Exploration {
+    /// Orders that were run to their end, or to their first race.
+    pub orders: u64,
+    /// Runs that were given up because an equivalent order was run.
+    pub cut_off: u64,
+    pub incomplete: Option<Incomplete>,
+    pub faults: Vec<Faulty>,
+    /// How the program can end, each with the first order that ended so.
+    pub states: BTreeMap<Outcome, OrderScript>,
+    /// A detector that could not go on.
+    pub failure: Option<Failure>,
+}
+
+/// What can be seen of an exploration under way, and how it is told to end.
+#[derive(Default)]
+pub struct Progress {
+    pub orders: AtomicU64,
+    pub interrupted: AtomicBool,
+}
+
+/// Explores the orders of a verified program.
+pub fn explore(program: Program<'_>, options: Options, progress: &Progress) -> Exploration {
+    explore_telling(program, options, progress, &|_| {})
+}
+
+/// The same. `tell` hears of the blocks of each order that was run to its end.
+pub fn explore_telling(
+    program: Program<'_>,
+    options: Options,
+    progress: &Progress,
+    tell: &(dyn Fn(&[Block]) + Sync),
+) -> Exploration {
+    let explorer = Explorer {
+        tell,
+        program,
+        options,
+        progress,
+        updates: finishline_ir::updates::updates(program.module)
+            .into_iter()
+            .collect(),
+        deadline: options.timeout.map(|timeout| Instant::now() + timeout),
+        shared: Mutex::new(Shared {
+            tree: Tree::new(options.reduction),
+            found: Exploration::default(),
+        }),
+        learned: Condvar::new(),
+    };
+    let names = TaskNames::default();
+    if options.jobs <= 1 {
+        explorer.work(names);
+    } else {
+        std::thread::scope(|scope| {
+            for _ in 0..options.jobs {
+                let (explorer, names) = (&explorer, names.clone());
+                scope.spawn(move || explorer.work(names));
+            }
+        });
+    }
+    let shared = explorer.shared.into_inner();
+    shared.unwrap_or_else(PoisonError::into_inner).found
+}
+
+struct Explorer<'a> {
+    tell: &'a (dyn Fn(&[Block]) + Sync),
+    program: Program<'a>,
+    options: Options,
+    progress: &'a Progress,
+    updates: FxHashMap<AccessId, BinaryOp>,
+    deadline: Option<Instant>,
+    shared: Mutex<Shared>,
+    /// Somebody has learned from a run.
+    learned: Condvar,
+}
+
+struct Shared {
+    tree: Tree,
+    found: Exploration,
+}
+
+/// The run of a job, as far as the tree needs it.
+struct Run {
+    blocks: Vec<Block>,
+    choices: Vec<Vec<TaskName>>,
+    others: Option<Vec<TaskName>>,
+    ended: Ended,
+    script: OrderScript,
+}
+
+enum Ended {
+    Finished(Option<Outcome>),
+    Faulty(Fault),
+    CutOff,
+    TooLong,
+    Overdue,
+    NoDetector(Failure),
+}
+
+impl<'a> Explorer<'a> {
+    /// Runs orders until none is left.
+    fn work(&self, mut names: TaskNames) {
+        let mut shared = self.lock();
+        loop {
+            if shared.found.incomplete.is_some_and(ends) || shared.found.failure.is_some() {
+                return;
+            }
+            let Some(job) = shared.tree.next_job() else {
+                if shared.tree.is_done() {
+                    self.learned.notify_all();
+                    return;
+                }
+                shared = self
+                    .learned
+                    .wait(shared)
+                    .unwrap_or_else(PoisonError::into_inner);
+                continue;
+            };
+            drop(shared);
+            let run = self.run(&job, &mut names);
+            shared = self.lock();
+            self.learn(&mut shared, job, run);
+            self.learned.notify_all();
+        }
+    }
+
+    fn lock(&self) -> MutexGuard<'_, Shared> {
+        self.shared.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn run(&self, job: &Job, names: &mut TaskNames) -> Run {
+        let detector = match AnyOrder::<Labelled>::new() {
+            Ok(detector) => detector,
+            Err(failure) => {
+                return Run {
+                    blocks: Vec::new(),
+                    choices: Vec::new(),
+                    others: None,
+                    ended: Ended::NoDetector(failure),
+                    script: OrderScript::default(),
+                };
+            }
+        };
+        let mut chooser = Follow {
+            explorer: self,
+            guided: Guided::new(job),
+            choices: Vec::new(),
+            why: None,
+        };
+        let mut blocks = Blocks::new(names, &self.updates, detector);
+        let order = OrderRun {
+            program: self.program,
+            keep_dead: self.options.states,
+        };
+        let races = |detector: &AnyOrder<Labelled>| !detector.racing().is_empty();
+        let end = order.run(&mut blocks, &mut chooser, races);
+        let (blocks, detector) = blocks.into_parts();
+        let racing = !detector.racing().is_empty();
+        let mut others = None;
+        let ended = match (end, chooser.why, detector.finish()) {
+            (_, _, Err(failure)) => Ended::NoDetector(failure),
+            _ if racing => Ended::Faulty(Fault::Race),
+            (OrderEnd::Finished(machine), ..) => {
+                Ended::Finished(self.options.states.then(|| Outcome::of(&machine)))
+            }
+            (OrderEnd::Failed(failed), ..) => {
+                others = failed.others;
+                Ended::Faulty(Fault::Failed(failed.trap))
+            }
+            (OrderEnd::Deadlock(trap), ..) => Ended::Faulty(Fault::Deadlock(trap)),
+            (OrderEnd::Overdue, ..) => Ended::Overdue,
+            (OrderEnd::Stopped, Some(Incomplete::MaxBlocks), _) => Ended::TooLong,
+            (OrderEnd::Stopped, ..) => Ended::CutOff,
+        };
+        let choices = chooser.choices;
+        let script = match &ended {
+            Ended::Finished(None) | Ended::CutOff => OrderScript::default(),
+            _ => OrderScript::new(blocks.iter().map(|block| names.path(block.task))),
+        };
+        Run {
+            blocks,
+            choices,
+            others,
+            ended,
+            script,
+        }
+    }
+
+    fn learn(&self, shared: &mut Shared, job: Job, run: Run) {
+        let Run {
+            blocks,
+            choices,
+            others,
+            ended,
+            script,
+        } = run;
+        let Shared { tree, found } = shared;
+        tree.learn(job, &blocks, &choices, others.as_deref());
+        match ended {
+            Ended::CutOff => found.cut_off += 1,
+            Ended::NoDetector(failure) => found.failure = Some(failure),
+            Ended::Overdue => found.incomplete = Some(self.why_overdue()),
+            Ended::Finished(_) | Ended::Faulty(_) | Ended::TooLong => {
+                (self.tell)(&blocks);
+                found.orders += 1;
+                self.progress.orders.fetch_add(1, Ordering::Relaxed);
+            }
+        }
+        match ended {
+            Ended::Finished(Some(state)) => {
+                found.states.entry(state).or_insert(script);
+            }
+            Ended::Faulty(fault) => {
+                if matches!(fault, Fault::Race) && !self.options.all {
+                    found.incomplete = Some(Incomplete::FirstRace);
+                }
+                found.faults.push(Faulty { script, fault });
+            }
+            Ended::TooLong => found.incomplete = Some(Incomplete::MaxBlocks),
+            _ => {}
+        }
+        if found.incomplete.is_none_or(|why| !ends(why)) {
+            if self.is_overdue() {
+                found.incomplete = Some(self.why_overdue());
+            } else if found.orders >= self.options.max_orders && !tree.is_done() {
+                found.incomplete = Some(Incomplete::MaxOrders);
+            }
+        }
+    }
+
+    fn is_overdue(&self) -> bool {
+        self.progress.interrupted.load(Ordering::Relaxed)
+            || self
+                .deadline
+                .is_some_and(|deadline| Instant::now() >= deadline)
+    }
+
+    fn why_overdue(&self) -> Incomplete {
+        match self.progress.interrupted.load(Ordering::Relaxed) {
+            true => Incomplete::Interrupted,
+            false => Incomplete::Timeout,
+        }
+    }
+}
+
+/// Whether the exploration ends there. After an order with too many blocks it goes on: others may
+/// have a race.
+fn ends(why: Incomplete) -> bool {
+    why != Incomplete::MaxBlocks
+}
+
+/// Chooses as the tree says, up to the limits.
+struct Follow<'a> {
+    explorer: &'a Explorer<'a>,
+    guided: Guided<'a>,
+    /// The tasks that could have gone on at each choice, if they are asked for.
+    choices: Vec<Vec<TaskName>>,
+    why: Option<Incomplete>,
+}
+
+impl Chooser for Follow<'_> {
+    fn choose(&mut self, waiting: &[TaskName], blocks: &[Block]) -> Option<usize> {
+        let options = &self.explorer.options;
+        if blocks.len() >= options.max_blocks {
+            self.why = Some(Incomplete::MaxBlocks);
+            return None;
+        }
+        if options.reduction == Reduction::None {
+            self.choices.push(waiting.to_vec());
+        }
+        self.guided.choose(waiting, blocks)
+    }
+
+    fn is_overdue(&mut self) -> bool {
+        self.explorer.is_overdue()
+    }
+}

@@ -1,0 +1,171 @@
+//! Runs a program in one order of its isolated blocks.
+//!
+//! Between two blocks every task goes on until it has ended, waits for others, or stands before its
+//! next isolated block. Without a race it makes no difference in which order they do that. So only
+//! one thing is chosen: which of the tasks that stand before a block runs it next. The run is
+//! cooperative otherwise, and its choices decide everything: the same choices give the same run.
+//!
+//! The tasks before a block are listed in the order of the program. To take the first one each time
+//! gives the blocks in the order of the depth-first run.
+//!
+//! A task that fails outside of a block stops there, and the others go on, as they could have done
+//! before it failed. A failure inside a block, or of the memory, ends the run.
+
+use super::blocks::{Block, Blocks};
+use super::task_names::TaskName;
+use crate::cooperative::Cooperative;
+use crate::run::{Program, Schedule};
+use finishline_ir::machine::{Machine, Trap, TrapKind};
+use finishline_model::{Observer, TaskId};
+
+/// Decides the order of the blocks.
+pub trait Chooser {
+    /// Which of the tasks runs its block next, after these blocks. None: the run ends here.
+    fn choose(&mut self, waiting: &[TaskName], blocks: &[Block]) -> Option<usize>;
+
+    /// Called now and then. True if the run should end.
+    fn is_overdue(&mut self) -> bool {
+        false
+    }
+}
+
+/// How a run in one order ended.
+pub enum OrderEnd<'m> {
+    /// The state at the end.
+    Finished(Box<Machine<'m>>),
+    /// The first failure.
+    Failed(Failed),
+    /// Nobody can go on.
+    Deadlock(Trap),
+    /// The chooser did not want to go on.
+    Stopped,
+    /// The run took too long.
+    Overdue,
+}
+
+#[derive(Debug)]
+pub struct Failed {
+    pub trap: Trap,
+    /// How many blocks had begun.
+    pub blocks: usize,
+    /// The failure ended the run, and these tasks stood before a block when it was chosen which one
+    /// ran last.
+    pub others: Option<Vec<TaskName>>,
+}
+
+/// How many steps are made between two looks at the clock.
+const PULSE: u32 = 1 << 16;
+
+/// A program to be run in some order of its blocks.
+#[derive(Clone, Copy)]
+pub struct OrderRun<'m> {
+    pub program: Program<'m>,
+    /// Objects that nothing refers to stay, so that the states of different runs can be compared.
+    pub keep_dead: bool,
+}
+
+impl<'m> OrderRun<'m> {
+    /// Runs the program in the order that is chosen. Before each choice the detector may end the
+    /// run.
+    pub fn run<D: Observer>(
+        self,
+        blocks: &mut Blocks<'_, D>,
+        chooser: &mut impl Chooser,
+        ends: impl Fn(&D) -> bool,
+    ) -> OrderEnd<'m> {
+        let Program {
+            module,
+            arguments,
+            limits,
+        } = self.program;
+        let mut machine = match Machine::new(module, arguments, limits, blocks) {
+            Ok(machine) => machine,
+            Err(trap) => {
+                return OrderEnd::Failed(Failed {
+                    trap,
+                    blocks: 0,
+                    others: Some(Vec::new()),
+                });
+            }
+        };
+        if self.keep_dead {
+            machine.keep_dead_objects();
+        }
+        let mut schedule = Cooperative::default();
+        let mut waiting: Vec<TaskId> = Vec::new();
+        let mut names: Vec<TaskName> = Vec::new();
+        let mut place = 0;
+        let mut failed: Option<Failed> = None;
+        let mut goes_on = Some(TaskId::MAIN);
+        let mut entering = false;
+        let mut steps = 0;
+        loop {
+            let Some(task) = goes_on else {
+                names.clear();
+                names.extend(waiting.iter().map(|task| blocks.name(*task)));
+                if waiting.is_empty() {
+                    break;
+                }
+                if ends(blocks.detector()) {
+                    return OrderEnd::Stopped;
+                }
+                let Some(chosen) = chooser.choose(&names, blocks.blocks()) else {
+                    return OrderEnd::Stopped;
+                };
+                place = chosen;
+                goes_on = Some(waiting.remove(chosen));
+                entering = true;
+                continue;
+            };
+            if !std::mem::take(&mut entering) && machine.is_before_isolated(task) {
+                waiting.insert(place, task);
+                place += 1;
+                goes_on = schedule.pop();
+                continue;
+            }
+            steps += 1;
+            if steps == PULSE {
+                steps = 0;
+                if chooser.is_overdue() {
+                    return OrderEnd::Overdue;
+                }
+            }
+            let progress = match machine.step(task, blocks) {
+                Ok(progress) => progress,
+                Err(trap) => {
+                    let ends = machine.isolated().is_some() || is_of_memory(&trap.kind);
+                    blocks.end_failed_block();
+                    failed.get_or_insert(Failed {
+                        trap,
+                        blocks: blocks.blocks().len(),
+                        others: ends.then(|| names.clone()),
+                    });
+                    if ends {
+                        break;
+                    }
+                    goes_on = schedule.pop();
+                    continue;
+                }
+            };
+            goes_on = schedule.next(task, progress, &machine);
+        }
+        match failed {
+            Some(failed) => OrderEnd::Failed(failed),
+            None => match machine.deadlock() {
+                Some(trap) => OrderEnd::Deadlock(trap),
+                None => OrderEnd::Finished(Box::new(machine)),
+            },
+        }
+    }
+}
+
+/// Whether all tasks together are to blame.
+fn is_of_memory(kind: &TrapKind) -> bool {
+    matches!(
+        kind,
+        TrapKind::Memory { .. }
+            | TrapKind::SystemMemory { .. }
+            | TrapKind::TooManyTasks { .. }
+            | TrapKind::TooManyFinishes { .. }
+    )
+}

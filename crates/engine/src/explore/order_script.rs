@@ -1,0 +1,131 @@
+//! An order of isolated blocks, written down: which task runs its next block, then which one, and
+//! so on.
+//!
+//! A task is written as its path of spawn indices: `main`, `0` for the first task that `main`
+//! creates, `0.2` for the third one that this creates. `0*3` stands for three blocks in a row. When
+//! the script has no more to say, the first task in the order of the program goes on. So the empty
+//! script is the order of the depth-first run.
+
+use super::blocks::Block;
+use super::order_run::Chooser;
+use super::task_names::{TaskName, TaskNames};
+use std::fmt;
+use std::str::FromStr;
+
+/// See the module.
+#[derive(Clone, PartialEq, Eq, Debug, Default)]
+pub struct OrderScript {
+    /// The paths of the tasks.
+    tasks: Vec<Vec<u32>>,
+}
+
+impl OrderScript {
+    pub fn new(tasks: impl Iterator<Item = Vec<u32>>) -> OrderScript {
+        OrderScript {
+            tasks: tasks.collect(),
+        }
+    }
+
+    /// The tasks, each by its path.
+    pub fn tasks(&self) -> &[Vec<u32>] {
+        &self.tasks
+    }
+}
+
+impl fmt::Display for OrderScript {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let runs = self.tasks.chunk_by(|a, b| a == b);
+        for (number, run) in runs.enumerate() {
+            if number > 0 {
+                f.write_str(" ")?;
+            }
+            match &run[0][..] {
+                [] => f.write_str("main")?,
+                path => {
+                    let path: Vec<String> = path.iter().map(u32::to_string).collect();
+                    f.write_str(&path.join("."))?;
+                }
+            }
+            if run.len() > 1 {
+                write!(f, "*{}", run.len())?;
+            }
+        }
+        Ok(())
+    }
+}
+
+/// What is not a task in a written order.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct NotATask(pub String);
+
+impl fmt::Display for NotATask {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(
+            f,
+            "`{}` is not a task: main, or spawn indices as in 0.2, with *3 for three blocks",
+            self.0
+        )
+    }
+}
+
+impl std::error::Error for NotATask {}
+
+/// The most blocks that a script may have.
+const MOST_BLOCKS: usize = 10_000_000;
+
+impl FromStr for OrderScript {
+    type Err = NotATask;
+
+    fn from_str(written: &str) -> Result<OrderScript, NotATask> {
+        let mut tasks = Vec::new();
+        for word in written.split_whitespace() {
+            let refused = || NotATask(word.to_owned());
+            let (task, times) = word.split_once('*').unwrap_or((word, "1"));
+            let times: usize = times.parse().map_err(|_| refused())?;
+            if times == 0 || times > MOST_BLOCKS - tasks.len() {
+                return Err(refused());
+            }
+            let path: Vec<u32> = match task {
+                "main" => Vec::new(),
+                path => (path.split('.'))
+                    .map(|index| index.parse().map_err(|_| refused()))
+                    .collect::<Result<_, _>>()?,
+            };
+            tasks.extend(std::iter::repeat_n(path, times));
+        }
+        Ok(OrderScript { tasks })
+    }
+}
+
+/// Follows a script.
+pub struct Follow {
+    tasks: Vec<TaskName>,
+    /// The number of the block, from 0, whose task stood before no block.
+    pub departs: Option<usize>,
+}
+
+impl Follow {
+    pub fn new(script: &OrderScript, names: &mut TaskNames) -> Follow {
+        let tasks = script.tasks.iter().map(|path| {
+            path.iter()
+                .fold(TaskName::MAIN, |task, index| names.child(task, *index))
+        });
+        Follow {
+            tasks: tasks.collect(),
+            departs: None,
+        }
+    }
+}
+
+impl Chooser for Follow {
+    fn choose(&mut self, waiting: &[TaskName], blocks: &[Block]) -> Option<usize> {
+        let Some(task) = self.tasks.get(blocks.len()) else {
+            return Some(0);
+        };
+        let found = waiting.iter().position(|it| it == task);
+        if found.is_none() {
+            self.departs = Some(blocks.len());
+        }
+        found
+    }
+}

@@ -1,0 +1,479 @@
+//! Which orders of isolated blocks have to be run: optimal dynamic partial-order reduction.
+//!
+//! Two orders are *equivalent* if exchanging neighbours that do not conflict leads from one to the
+//! other. Equivalent orders do the same, so one of each class is enough. The algorithm is that of
+//! source sets and wakeup trees (Abdulla, Aronis, Jonsson, Sagonas: Source Sets, 2017), with
+//! isolated blocks as its events.
+//!
+//! The tree has a node for each sequence of blocks that was run, and below it the tasks that ran
+//! next. A run adds a path to it. Then each pair of blocks in the run that conflict, and that
+//! nothing else orders, is looked at: the other order is another class. If *e* came first and *e'*
+//! later, then at the node before *e* a sequence is *planned* ([`Plan`]): all blocks of the run
+//! after *e* that do not happen after *e*, then the task of *e'*.
+//!
+//! A planned sequence is left out if it leads to no new class: if some task that was run at the
+//! node before could just as well come first in it (a *weak initial*). For the same reason a run
+//! does not go on with a task that *sleeps*: one that was run at an earlier node, with nothing that
+//! conflicts since. A run in which all tasks that could go on sleep is *cut off*. So no two complete
+//! runs are equivalent.
+//!
+//! **What is not known before it is run.** What the last block of a plan touches may differ from
+//! what *e'* touched, since it does not see what *e* wrote. If *e'* read nothing that *e* wrote,
+//! it touches the same. Otherwise it counts as unknown, and a plan is left out only for reasons
+//! that hold whatever it touches. This may start a run that is cut off later; it never loses a
+//! class. Before a plan is carried out, it is compared with what was run since: it is dropped if a
+//! task that was run at its node comes first in it. (A weak initial would not do: the plan stands
+//! for all that may follow it, and only some of that need have the task as weak initial.)
+//!
+//! Nodes below which nothing is left to do are given back.
+
+use super::blocks::Block;
+use super::footprint::Footprint;
+use super::task_names::TaskName;
+use std::collections::BTreeSet;
+use std::sync::Arc;
+
+/// Which orders are run.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub enum Reduction {
+    /// One of each class of equivalent orders.
+    #[default]
+    Optimal,
+    /// All.
+    None,
+}
+
+/// A block by its task and its number there: the same in equivalent orders.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+struct BlockName {
+    task: TaskName,
+    ordinal: u32,
+}
+
+/// A block to be run.
+#[derive(Clone, Debug)]
+struct Planned {
+    block: BlockName,
+    /// What it will touch, and which blocks of the plan happen before it. None if unknown.
+    known: Option<Known>,
+}
+
+#[derive(Clone, Debug)]
+struct Known {
+    footprint: Arc<Footprint>,
+    after: Vec<BlockName>,
+}
+
+/// Sequences of blocks to be run, as a tree.
+#[derive(Clone, Debug)]
+struct Plan {
+    first: Planned,
+    /// What comes then. Without any, whatever comes.
+    then: Vec<Plan>,
+}
+
+/// A task that was run at a node, and what its block touched.
+#[derive(Clone, Debug)]
+struct Sleeper {
+    task: TaskName,
+    footprint: Arc<Footprint>,
+}
+
+type NodeId = usize;
+
+#[derive(Debug, Default)]
+struct Node {
+    parent: Option<NodeId>,
+    /// The task whose block led here.
+    task: TaskName,
+    depth: usize,
+    sleepers: Vec<Sleeper>,
+    /// The tasks that were run here.
+    run: Vec<Sleeper>,
+    /// The nodes they led to, as far as there is something left to do there.
+    open: Vec<NodeId>,
+    planned: Vec<Plan>,
+    /// A job that begins here is under way.
+    busy: bool,
+}
+
+/// An order to be run.
+#[derive(Clone, Debug, Default)]
+pub struct Job {
+    node: NodeId,
+    /// The tasks whose blocks come first. Then whatever comes, but no sleeper.
+    pub guide: Vec<TaskName>,
+    /// How many of them lead to the node.
+    from: usize,
+    sleepers: Vec<Sleeper>,
+}
+
+/// Follows the order of a [`Job`] during its run.
+pub struct Guided<'a> {
+    job: &'a Job,
+    sleepers: Vec<Sleeper>,
+    /// How many blocks of the run the sleepers know of.
+    followed: usize,
+}
+
+impl<'a> Guided<'a> {
+    pub fn new(job: &'a Job) -> Guided<'a> {
+        Guided {
+            job,
+            sleepers: job.sleepers.clone(),
+            followed: job.from,
+        }
+    }
+
+    /// Which of the tasks goes on after these blocks. None if all of them sleep.
+    pub fn choose(&mut self, waiting: &[TaskName], blocks: &[Block]) -> Option<usize> {
+        while self.followed < blocks.len() {
+            wake(&mut self.sleepers, &blocks[self.followed].footprint);
+            self.followed += 1;
+        }
+        match self.job.guide.get(blocks.len()) {
+            Some(task) => waiting.iter().position(|it| it == task),
+            None => {
+                let sleepers = &self.sleepers;
+                let sleeps = |task: &TaskName| sleepers.iter().any(|it| it.task == *task);
+                waiting.iter().position(|task| !sleeps(task))
+            }
+        }
+    }
+}
+
+/// A block runs: who conflicts with it sleeps no more.
+fn wake(sleepers: &mut Vec<Sleeper>, footprint: &Footprint) {
+    sleepers.retain(|it| !it.footprint.conflicts(footprint));
+}
+
+/// The orders that were run, and those that are still to be run.
+#[derive(Debug)]
+pub struct Tree {
+    reduction: Reduction,
+    nodes: Vec<Node>,
+    idle: Vec<NodeId>,
+    /// Nodes that may have plans, by depth. The deepest come first, so few are open at a time.
+    unfinished: BTreeSet<(usize, NodeId)>,
+    /// Jobs under way.
+    under_way: usize,
+    begun: bool,
+}
+
+const ROOT: NodeId = 0;
+
+impl Tree {
+    pub fn new(reduction: Reduction) -> Tree {
+        Tree {
+            reduction,
+            nodes: vec![Node::default()],
+            idle: Vec::new(),
+            unfinished: BTreeSet::new(),
+            under_way: 0,
+            begun: false,
+        }
+    }
+
+    /// Whether nothing is left to do.
+    pub fn is_done(&self) -> bool {
+        self.begun && self.under_way == 0 && self.unfinished.is_empty()
+    }
+
+    /// The next order to be run. None if there is none now: if jobs are under way, they may plan
+    /// some.
+    pub fn next_job(&mut self) -> Option<Job> {
+        if !std::mem::replace(&mut self.begun, true) {
+            self.under_way += 1;
+            self.nodes[ROOT].busy = true;
+            return Some(Job::default());
+        }
+        loop {
+            let mut deepest_first = self.unfinished.iter().rev();
+            let (_, node) = *deepest_first.find(|(_, node)| !self.nodes[*node].busy)?;
+            if let Some(job) = self.job_at(node) {
+                return Some(job);
+            }
+            self.unfinished.remove(&(self.nodes[node].depth, node));
+            self.close(node);
+        }
+    }
+
+    /// The first sequence that is planned at the node and may lead to something new.
+    fn job_at(&mut self, node: NodeId) -> Option<Job> {
+        loop {
+            let Node {
+                planned,
+                sleepers,
+                run,
+                ..
+            } = &mut self.nodes[node];
+            let plan = planned.first()?;
+            let mut sequence = vec![plan.first.clone()];
+            let mut then = &plan.then;
+            while let Some(next) = then.first() {
+                sequence.push(next.first.clone());
+                then = &next.then;
+            }
+            let mut done = sleepers.iter().chain(run.iter());
+            if self.reduction == Reduction::Optimal
+                && done.any(|it| is_initial(it.task, Some(&it.footprint), &sequence) == Some(true))
+            {
+                remove_first(planned);
+                continue;
+            }
+            let sleepers = match self.reduction {
+                Reduction::Optimal => sleepers.iter().chain(run.iter()).cloned().collect(),
+                Reduction::None => Vec::new(),
+            };
+            let mut guide = self.path(node);
+            let from = guide.len();
+            guide.extend(sequence.iter().map(|planned| planned.block.task));
+            self.nodes[node].busy = true;
+            self.under_way += 1;
+            return Some(Job {
+                node,
+                guide,
+                from,
+                sleepers,
+            });
+        }
+    }
+
+    /// The tasks whose blocks lead to the node.
+    fn path(&self, node: NodeId) -> Vec<TaskName> {
+        let above = |node: &NodeId| self.nodes[*node].parent;
+        let nodes = std::iter::successors(Some(node), above);
+        let mut path: Vec<TaskName> = nodes
+            .take_while(|node| *node != ROOT)
+            .map(|node| self.nodes[node].task)
+            .collect();
+        path.reverse();
+        path
+    }
+
+    /// Learns from the run of a job. `choices` has, for each block, the tasks that could have run
+    /// one instead; it is needed without reduction alone. After a failure that ended the run,
+    /// `others` are those that could have run instead of its last block.
+    pub fn learn(
+        &mut self,
+        job: Job,
+        blocks: &[Block],
+        choices: &[Vec<TaskName>],
+        others: Option<&[TaskName]>,
+    ) {
+        self.under_way -= 1;
+        self.nodes[job.node].busy = false;
+        let path = self.grow(&job, blocks, choices);
+        if self.reduction == Reduction::Optimal {
+            for (later, block) in blocks.iter().enumerate() {
+                for &earlier in &block.reversible {
+                    let plan = reversal(blocks, earlier, later);
+                    self.insert(path[earlier], plan);
+                }
+            }
+            if let (Some(others), Some(last)) = (others, blocks.len().checked_sub(1)) {
+                for &task in others {
+                    let ordinal = blocks[..last].iter().filter(|it| it.task == task).count();
+                    let block = BlockName {
+                        task,
+                        ordinal: ordinal as u32,
+                    };
+                    let planned = Planned { block, known: None };
+                    self.insert(path[last], vec![planned]);
+                }
+            }
+        }
+        for &node in &path {
+            let Node { planned, depth, .. } = &self.nodes[node];
+            if !planned.is_empty() {
+                self.unfinished.insert((*depth, node));
+            }
+        }
+        if let Some(&deepest) = path.last() {
+            self.close(deepest);
+        }
+    }
+
+    /// Adds the path of a run. Returns its nodes, the root first: each before the block with its
+    /// number, and one after the last.
+    fn grow(&mut self, job: &Job, blocks: &[Block], choices: &[Vec<TaskName>]) -> Vec<NodeId> {
+        let above = |node: &NodeId| self.nodes[*node].parent;
+        let mut path: Vec<NodeId> = std::iter::successors(Some(job.node), above).collect();
+        path.reverse();
+        let mut sleepers = job.sleepers.clone();
+        let mut node = job.node;
+        for (number, block) in blocks.iter().enumerate().skip(job.from) {
+            if self.reduction == Reduction::None && number >= job.guide.len() {
+                let others = choices[number].iter().filter(|task| **task != block.task);
+                let plans = others.map(|task| Plan {
+                    first: Planned {
+                        block: BlockName {
+                            task: *task,
+                            ordinal: 0,
+                        },
+                        known: None,
+                    },
+                    then: Vec::new(),
+                });
+                self.nodes[node].planned = plans.collect();
+            }
+            let is_planned = number < job.guide.len();
+            let mut then = Vec::new();
+            if is_planned {
+                then = self.nodes[node].planned.remove(0).then;
+            }
+            wake(&mut sleepers, &block.footprint);
+            let below = Node {
+                parent: Some(node),
+                task: block.task,
+                depth: number + 1,
+                sleepers: sleepers.clone(),
+                planned: then,
+                ..Node::default()
+            };
+            let below = match self.idle.pop() {
+                Some(idle) => {
+                    self.nodes[idle] = below;
+                    idle
+                }
+                None => {
+                    self.nodes.push(below);
+                    self.nodes.len() - 1
+                }
+            };
+            let above = &mut self.nodes[node];
+            above.open.push(below);
+            above.run.push(Sleeper {
+                task: block.task,
+                footprint: block.footprint.clone(),
+            });
+            path.push(below);
+            node = below;
+        }
+        path
+    }
+
+    /// Plans a sequence at a node, unless it leads to nothing new.
+    fn insert(&mut self, node: NodeId, mut sequence: Vec<Planned>) {
+        let node = &mut self.nodes[node];
+        let mut done = node.sleepers.iter().chain(&node.run);
+        if done.any(|it| is_weak_initial(it.task, Some(&it.footprint), &sequence)) {
+            return;
+        }
+        let mut plans = &mut node.planned;
+        loop {
+            let next = plans.iter().position(|plan| {
+                let Planned { block, known } = &plan.first;
+                let footprint = known.as_ref().map(|known| &*known.footprint);
+                is_weak_initial(block.task, footprint, &sequence)
+            });
+            let Some(next) = next else {
+                break;
+            };
+            let task = plans[next].first.block.task;
+            if let Some(place) = sequence.iter().position(|it| it.block.task == task) {
+                sequence.remove(place);
+            }
+            plans = &mut plans[next].then;
+            // What is planned already, followed by anything, leads to the same.
+            if plans.is_empty() {
+                return;
+            }
+        }
+        let mut then = Vec::new();
+        while let Some(first) = sequence.pop() {
+            then = vec![Plan { first, then }];
+        }
+        plans.append(&mut then);
+    }
+
+    /// Gives a node back, and those above it, as far as nothing is left to do there.
+    fn close(&mut self, mut node: NodeId) {
+        loop {
+            let it = &self.nodes[node];
+            if it.busy || !it.planned.is_empty() || !it.open.is_empty() {
+                return;
+            }
+            let Some(parent) = it.parent else {
+                return;
+            };
+            self.unfinished.remove(&(it.depth, node));
+            self.nodes[node] = Node::default();
+            self.idle.push(node);
+            self.nodes[parent].open.retain(|open| *open != node);
+            node = parent;
+        }
+    }
+}
+
+/// The sequence that brings block `later` before block `earlier` of a run.
+fn reversal(blocks: &[Block], earlier: usize, later: usize) -> Vec<Planned> {
+    let name = |block: &Block| BlockName {
+        task: block.task,
+        ordinal: block.ordinal,
+    };
+    let independent: Vec<usize> = (earlier + 1..blocks.len())
+        .filter(|&number| !blocks[number].before.contains(earlier))
+        .collect();
+    let known = |number: usize| Known {
+        footprint: blocks[number].footprint.clone(),
+        after: (independent.iter())
+            .filter(|&&other| other < number && blocks[number].before.contains(other))
+            .map(|&other| name(&blocks[other]))
+            .collect(),
+    };
+    let mut sequence: Vec<Planned> = independent
+        .iter()
+        .map(|&number| Planned {
+            block: name(&blocks[number]),
+            known: Some(known(number)),
+        })
+        .collect();
+    let footprint = &blocks[later].footprint;
+    let changes = footprint.depends_on(&blocks[earlier].footprint);
+    sequence.push(Planned {
+        block: name(&blocks[later]),
+        known: (!changes).then(|| known(later)),
+    });
+    sequence
+}
+
+/// Whether the block of the task in the sequence could come first. None if it has none there.
+///
+/// It could if nothing before it happens before it. If that is unknown, what the block touches when
+/// it does come first decides: if it conflicts with nothing in between, it touches the same later,
+/// and otherwise it can't come first.
+fn is_initial(task: TaskName, footprint: Option<&Footprint>, sequence: &[Planned]) -> Option<bool> {
+    let place = sequence.iter().position(|it| it.block.task == task)?;
+    let before = &sequence[..place];
+    Some(match &sequence[place].known {
+        Some(known) => before.iter().all(|it| !known.after.contains(&it.block)),
+        None => before.is_empty() || is_independent(footprint, before),
+    })
+}
+
+/// Whether the task, whose next block touches this, could come first in the sequence, or in the
+/// sequence followed by that block.
+fn is_weak_initial(task: TaskName, footprint: Option<&Footprint>, sequence: &[Planned]) -> bool {
+    let initial = is_initial(task, footprint, sequence);
+    initial.unwrap_or_else(|| is_independent(footprint, sequence))
+}
+
+/// Whether a block conflicts with none of the sequence, as far as both are known.
+fn is_independent(footprint: Option<&Footprint>, sequence: &[Planned]) -> bool {
+    let conflicts = |planned: &Planned, footprint: &Footprint| match &planned.known {
+        Some(known) => known.footprint.conflicts(footprint),
+        None => true,
+    };
+    footprint.is_some_and(|footprint| !sequence.iter().any(|it| conflicts(it, footprint)))
+}
+
+/// Removes the first sequence of some plans.
+fn remove_first(plans: &mut Vec<Plan>) {
+    if let Some(first) = plans.first_mut() {
+        remove_first(&mut first.then);
+        if first.then.is_empty() {
+            plans.remove(0);
+        }
+    }
+}

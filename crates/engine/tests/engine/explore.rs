@@ -1,0 +1,231 @@
+//! The exploration of orders, against every interleaving of small programs whose isolated blocks
+//! decide what happens.
+//!
+//! With and without reduction it finds a race iff some interleaving has one. Without a race it finds
+//! the same failures and the same states at the end. And reduction leaves exactly one order of each
+//! class: those that it runs are as many as there are classes among all orders.
+
+use crate::common::compile;
+use finishline_engine::explore::blocks::Block;
+use finishline_engine::explore::tree::Reduction;
+use finishline_engine::explore::{Exploration, Fault, Options, Progress, explore_telling};
+use finishline_engine::interleavings::{self, Budget, Granularity, Interleavings, Outcome};
+use finishline_engine::run::Program;
+use finishline_generate::campaign::{in_parallel, setting};
+use finishline_generate::orders::{self, OrderProgram};
+use finishline_ir::Module;
+use finishline_ir::machine::Limits;
+use std::collections::BTreeMap;
+use std::sync::Mutex;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+const PROGRAMS: u64 = 2_000;
+const MOST_ORDERS: u64 = 20_000;
+
+fn input(module: &Module) -> Program<'_> {
+    Program {
+        module,
+        arguments: &[],
+        limits: Limits {
+            memory: 1 << 20,
+            ..Limits::default()
+        },
+    }
+}
+
+/// A class of equivalent orders: each block by its task and its number there, with the blocks that
+/// happen before it.
+type Class = Vec<(String, Vec<String>)>;
+
+fn class(blocks: &[Block]) -> Class {
+    let name = |block: &Block| format!("{:?}.{}", block.task, block.ordinal);
+    let mut class: Class = (blocks.iter().enumerate())
+        .map(|(number, block)| {
+            let mut before: Vec<String> = (0..number)
+                .filter(|earlier| block.before.contains(*earlier))
+                .map(|earlier| name(&blocks[earlier]))
+                .collect();
+            before.sort_unstable();
+            (name(block), before)
+        })
+        .collect();
+    class.sort_unstable();
+    class
+}
+
+/// The exploration, and how often each class was run.
+fn explored(module: &Module, reduction: Reduction) -> (Exploration, BTreeMap<Class, u64>) {
+    let classes = Mutex::new(BTreeMap::new());
+    let options = Options {
+        reduction,
+        states: true,
+        max_blocks: 200,
+        max_orders: MOST_ORDERS,
+        ..Options::default()
+    };
+    let tell = |blocks: &[Block]| {
+        *(classes.lock().unwrap().entry(class(blocks))).or_default() += 1;
+    };
+    let found = explore_telling(input(module), options, &Progress::default(), &tell);
+    (found, classes.into_inner().unwrap())
+}
+
+fn all_interleavings(module: &Module) -> Interleavings {
+    let Program { limits, .. } = input(module);
+    let budget = Budget {
+        states: 40_000,
+        steps: 2_000_000,
+    };
+    interleavings::explore(module, &[], limits, Granularity::Visible, budget)
+}
+
+/// What the comparison of a program came to.
+#[derive(Default)]
+struct Compared {
+    races: bool,
+    orders: u64,
+    classes: u64,
+    cut_off: u64,
+}
+
+/// None if there was too much to compare with.
+fn compare(source: &str) -> Result<Option<Compared>, String> {
+    let module = compile(source)?;
+    let all = all_interleavings(&module);
+    if all.gave_up {
+        return Ok(None);
+    }
+    let (every, classes) = explored(&module, Reduction::None);
+    let (reduced, run) = explored(&module, Reduction::Optimal);
+    let races = |found: &Exploration| {
+        let mut faults = found.faults.iter();
+        faults.any(|it| matches!(it.fault, Fault::Race))
+    };
+    let expected = !all.conflicts.is_empty();
+    if every.incomplete.is_some() && !races(&every) {
+        return Ok(None);
+    }
+    for (found, what) in [(&every, "all orders"), (&reduced, "reduced orders")] {
+        if races(found) != expected {
+            return Err(format!(
+                "{what}: a race: {}, expected: {expected}",
+                !expected
+            ));
+        }
+    }
+    if let Some((class, times)) = run.iter().find(|(_, times)| **times > 1) {
+        return Err(format!("{times} equivalent orders were run: {class:?}"));
+    }
+    let compared = Compared {
+        races: expected,
+        orders: every.orders,
+        classes: reduced.orders,
+        cut_off: reduced.cut_off,
+    };
+    if expected {
+        return Ok(Some(compared));
+    }
+    let finished: Vec<&Outcome> = (all.outcomes.iter())
+        .filter(|outcome| matches!(outcome, Outcome::Finished { .. }))
+        .collect();
+    let fails = |found: &Exploration| {
+        let mut kinds = [false; 2];
+        for it in &found.faults {
+            match it.fault {
+                Fault::Failed(_) => kinds[0] = true,
+                Fault::Deadlock(_) => kinds[1] = true,
+                Fault::Race => {}
+            }
+        }
+        kinds
+    };
+    let expected = [
+        (all.outcomes.iter()).any(|it| matches!(it, Outcome::Trapped { .. })),
+        (all.outcomes.iter()).any(|it| matches!(it, Outcome::Deadlock { .. })),
+    ];
+    for (found, what) in [(&every, "all orders"), (&reduced, "reduced orders")] {
+        if found.states.keys().collect::<Vec<_>>() != finished {
+            let (found, expected) = (found.states.len(), finished.len());
+            return Err(format!("{what}: {found} states, expected {expected}"));
+        }
+        if fails(found) != expected {
+            let found = fails(found);
+            return Err(format!(
+                "{what}: fails, deadlocks: {found:?}, not {expected:?}"
+            ));
+        }
+    }
+    if !expected[0] && run.keys().ne(classes.keys()) {
+        let (run, all) = (run.len(), classes.len());
+        return Err(format!("{run} classes were run of {all}"));
+    }
+    Ok(Some(compared))
+}
+
+/// A small program that still has the fault.
+fn shrunk(mut program: OrderProgram) -> OrderProgram {
+    while let Some(smaller) = (program.smaller().into_iter()).find(|it| {
+        let source = it.to_string();
+        compile(&source).is_ok() && compare(&source).is_err()
+    }) {
+        program = smaller;
+    }
+    program
+}
+
+#[test]
+fn exploration_agrees_with_every_interleaving() {
+    let first = setting("FINISHLINE_SEED", 1);
+    let count = setting("FINISHLINE_SEEDS", PROGRAMS);
+    let sums: [AtomicU64; 5] = Default::default();
+    in_parallel(first..first + count, |seed| {
+        let program = orders::program(seed, 5);
+        match compare(&program.to_string()) {
+            Ok(None) => {}
+            Ok(Some(it)) => {
+                let figures = [1, it.races.into(), it.orders, it.classes, it.cut_off];
+                for (sum, figure) in sums.iter().zip(figures) {
+                    sum.fetch_add(figure, Ordering::Relaxed);
+                }
+            }
+            Err(error) => {
+                let small = shrunk(program);
+                let small_error = compare(&small.to_string()).err();
+                panic!("seed {seed}: {error}; shrunk: {small_error:?}\n{small}");
+            }
+        }
+    });
+    let [compared, races, orders, classes, cut_off] = sums.map(AtomicU64::into_inner);
+    println!(
+        "{compared} compared, {races} with races, {orders} orders, {classes} run, {cut_off} cut off"
+    );
+    assert!(
+        compared > count * 8 / 10,
+        "only {compared} of {count} could be compared"
+    );
+}
+
+#[test]
+fn debug_one() {
+    let Ok(file) = std::env::var("DEBUG_FILE") else {
+        return;
+    };
+    let source = std::fs::read_to_string(file).unwrap();
+    let module = compile(&source).unwrap();
+    for reduction in [Reduction::None, Reduction::Optimal] {
+        println!("{reduction:?}");
+        let options = Options {
+            reduction,
+            ..Options::default()
+        };
+        let tell = |blocks: &[Block]| {
+            let words: Vec<String> = blocks
+                .iter()
+                .map(|it| format!("{:?}.{} {:?}", it.task, it.ordinal, it.reversible))
+                .collect();
+            println!("{words:?}");
+        };
+        let found = explore_telling(input(&module), options, &Progress::default(), &tell);
+        println!("cut off {}", found.cut_off);
+    }
+}
