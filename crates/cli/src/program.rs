@@ -42,6 +42,7 @@ pub(crate) fn question<'m>(
         max_races: usize::MAX,
         suppressions: None,
         watch: None,
+        schedule: None,
         progress: AtomicU64::new(0),
     })
 }

@@ -13,6 +13,9 @@
 //! Runs differ only if the system runs out of memory.
 
 use crate::deadlock::Deadlock;
+use crate::executor::uses;
+use crate::explore::order_script::OrderScript;
+use crate::explore::scheduled::Scheduled;
 use crate::question::{CheckError, Ending, Question};
 use crate::rerun::{Depths, Rerun};
 use crate::run::{End, Outcome};
@@ -24,12 +27,13 @@ use finishline_answer::answer::{About, Answer, Check, Failure as Failed, Watch};
 use finishline_answer::finding::{Names, Suppressed};
 use finishline_answer::place::SourceLines;
 use finishline_answer::rules::{self, CheckFacts};
+use finishline_detect::detectors::{self, Drive};
 use finishline_detect::{Failure, Findings, LocationSet};
 use finishline_ir::listener::EventsAlone;
 use finishline_ir::machine::{Trap, TrapKind};
 use finishline_ir::{Construct, ConstructUse, Module};
 use finishline_model::Statistics;
-use finishline_model::{Detector, TaskId};
+use finishline_model::{Detector, Observer, TaskId};
 use std::io::Write;
 
 /// No more tasks are admitted once their paths have this many tasks in all. A single path can have
@@ -102,12 +106,57 @@ pub fn first_pass(
     detector: Detector,
     output: &mut dyn Write,
 ) -> Result<(Outcome, Result<Findings, Failure>), CheckError> {
-    let (outcome, findings) = question
-        .forms
-        .first_pass(detector, question.input(), output);
+    let (outcome, findings) = match &question.schedule {
+        None => (question.forms).first_pass(detector, question.input(), output),
+        Some(script) => in_order(question, script, detector, output)?,
+    };
     match outcome.result {
         End::OutputError(error) => Err(CheckError::Output(error)),
         _ => Ok((outcome, findings)),
+    }
+}
+
+/// The first pass with the isolated blocks in a given order.
+fn in_order(
+    question: &Question,
+    script: &OrderScript,
+    detector: Detector,
+    output: &mut dyn Write,
+) -> Result<(Outcome, Result<Findings, Failure>), CheckError> {
+    let run = InOrder {
+        question,
+        script,
+        output,
+    };
+    let uses = uses(question.module);
+    let (scheduled, findings) = match detectors::first_pass(detector, uses, run) {
+        Ok((scheduled, mut findings)) => {
+            findings.isolated_conflict = scheduled.conflicts;
+            (scheduled, Ok(findings))
+        }
+        Err(failure) => {
+            let again = question.in_order(script, &mut (), &mut std::io::sink());
+            (again, Err(failure))
+        }
+    };
+    match scheduled.departs {
+        Some(departure) => Err(CheckError::Schedule(departure)),
+        None => Ok((scheduled.outcome, findings)),
+    }
+}
+
+struct InOrder<'a, 'm> {
+    question: &'a Question<'m>,
+    script: &'a OrderScript,
+    output: &'a mut dyn Write,
+}
+
+impl Drive for InOrder<'_, '_> {
+    type Output = Scheduled;
+
+    fn drive(self, observer: &mut impl Observer) -> Scheduled {
+        let listener = &mut EventsAlone(observer);
+        self.question.in_order(self.script, listener, self.output)
     }
 }
 
@@ -323,6 +372,7 @@ mod tests {
             max_races: usize::MAX,
             suppressions: suppressions.map(|text| Suppressions::parse("s.txt", text).unwrap()),
             watch: None,
+            schedule: None,
             progress: AtomicU64::new(0),
         }
     }

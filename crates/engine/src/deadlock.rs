@@ -9,6 +9,7 @@
 //! set a promise. A run that does not end in the same deadlock is not believed.
 
 use crate::cooperative::Cooperative;
+use crate::explore::scheduled;
 use crate::question::Question;
 use crate::remaining::Remaining;
 use crate::run::until_all_wait;
@@ -112,13 +113,16 @@ fn links(question: &Question<'_>, trap: &Trap, waiting: &[Waiting]) -> Option<Ve
         return None;
     }
     let module = question.module;
-    let machine = until_all_wait(
-        FUEL,
-        module,
-        &question.arguments,
-        question.limits,
-        &mut Cooperative::default(),
-    )?;
+    let machine = match &question.schedule {
+        Some(script) => scheduled::deadlock(question.program(), script)?,
+        None => until_all_wait(
+            FUEL,
+            module,
+            &question.arguments,
+            question.limits,
+            &mut Cooperative::default(),
+        )?,
+    };
     if machine.deadlock().as_ref() != Some(trap) {
         return None;
     }

@@ -6,6 +6,9 @@
 //! anything is concluded from it.
 
 use crate::executor::{Forms, Input};
+use crate::explore::order_script::OrderScript;
+use crate::explore::scheduled::{self, Departure, Scheduled};
+use crate::run::Program;
 use crate::suppressions::Suppressions;
 use finishline_detect::detectors::Drive;
 use finishline_ir::listener::{EventsAlone, Listener};
@@ -14,7 +17,7 @@ use finishline_ir::{ConstructUse, Module};
 use finishline_model::Statistics;
 use finishline_model::{Detector, Observer, SiteId, TaskId};
 use std::fmt;
-use std::io;
+use std::io::{self, Write};
 use std::sync::atomic::AtomicU64;
 
 /// A question about a program.
@@ -32,6 +35,8 @@ pub struct Question<'m> {
     pub suppressions: Option<Suppressions>,
     /// The name of a location whose accesses are listed.
     pub watch: Option<String>,
+    /// The order of the isolated blocks. None for the order of the depth-first run.
+    pub schedule: Option<OrderScript>,
     /// The work done so far in all runs, for a display of progress. It counts instructions of
     /// interpreted runs and created tasks of compiled runs.
     pub progress: AtomicU64,
@@ -47,6 +52,8 @@ pub enum CheckError {
     },
     /// The program's output could not be written.
     Output(io::Error),
+    /// The program can't run its isolated blocks in the order that was asked for.
+    Schedule(Departure),
 }
 
 impl fmt::Display for CheckError {
@@ -60,6 +67,7 @@ impl fmt::Display for CheckError {
                 )
             }
             CheckError::Output(error) => write!(f, "can't write what the program prints: {error}"),
+            CheckError::Schedule(departure) => departure.fmt(f),
         }
     }
 }
@@ -79,8 +87,30 @@ impl Question<'_> {
     pub(crate) fn again(&self, listener: &mut impl Listener) -> Ending {
         let mut did = Statistics::default();
         let listener = &mut (listener, EventsAlone(&mut did));
-        let outcome = self.forms.tell(self.input(), listener, &mut io::sink());
+        let outcome = match &self.schedule {
+            None => self.forms.tell(self.input(), listener, &mut io::sink()),
+            Some(script) => self.in_order(script, listener, &mut io::sink()).outcome,
+        };
         Ending::new(outcome.trap(), &did)
+    }
+
+    /// Runs the program with its isolated blocks in this order.
+    pub(crate) fn in_order(
+        &self,
+        script: &OrderScript,
+        listener: &mut impl Listener,
+        output: &mut dyn Write,
+    ) -> Scheduled {
+        scheduled::run(self.program(), script, listener, output)
+    }
+
+    /// The program as the front end made it.
+    pub(crate) fn program(&self) -> Program<'_> {
+        Program {
+            module: self.module,
+            arguments: &self.arguments,
+            limits: self.limits,
+        }
     }
 }
 

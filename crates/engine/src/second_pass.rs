@@ -121,7 +121,11 @@ impl<'m> SecondPass<'_, 'm> {
                     question: self.question,
                     also,
                 };
-                let uses = uses(self.question.module);
+                let mut uses = uses(self.question.module);
+                if self.question.schedule.is_some() {
+                    // Blocks are ordered as far as they conflict. Nothing is apparent then.
+                    uses.isolated = false;
+                }
                 detectors::second_pass(self.detector, uses, &part, again)
             });
         match pairs {

@@ -243,6 +243,7 @@ pub(crate) fn fin(program: &FinProgram, under: Under) -> Result<Answer, Problem>
         max_races: 0,
         suppressions: None,
         watch: None,
+        schedule: None,
         progress: AtomicU64::new(0),
     };
     let detector = match under {

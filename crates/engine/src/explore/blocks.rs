@@ -19,7 +19,7 @@
 use super::footprint::{Footprint, NamedLocation, Touch};
 use super::task_names::{TaskName, TaskNames};
 use finishline_ir::BinaryOp;
-use finishline_ir::listener::Listener;
+use finishline_ir::listener::{Allocated, Creation, Listener};
 use finishline_model::event::{Record, replay};
 use finishline_model::{
     Access, AccessId, AccessKind, Event, FinishId, Location, ObjectId, Observer, TaskId,
@@ -118,7 +118,7 @@ pub struct Blocks<'a, D> {
     blocks: Vec<Block>,
 }
 
-impl<'a, D: Observer> Blocks<'a, D> {
+impl<'a, D: Listener> Blocks<'a, D> {
     /// Passes the events on to `detector`.
     pub fn new(
         names: &'a mut TaskNames,
@@ -156,14 +156,15 @@ impl<'a, D: Observer> Blocks<'a, D> {
         (self.blocks, self.detector)
     }
 
-    /// The program failed inside a block: what that did so far is all that it does.
+    /// The program failed inside a block. No other block can run after that, so it conflicts with
+    /// all of them.
     pub fn end_failed_block(&mut self) {
         if let Some(task) = self.under_way.task {
-            self.end_block(task);
+            self.end_block(task, true);
         }
     }
 
-    fn end_block(&mut self, task: TaskId) {
+    fn end_block(&mut self, task: TaskId, failed: bool) {
         let under_way = std::mem::take(&mut self.under_way);
         let number = self.blocks.len();
         let structural = self.tasks[task.index()].before.clone();
@@ -181,6 +182,9 @@ impl<'a, D: Observer> Blocks<'a, D> {
                 touched.0.clear();
             }
             touched.0.push((number, *touch));
+        }
+        if failed {
+            conflicting.extend(0..number);
         }
         conflicting.sort_unstable();
         conflicting.dedup();
@@ -205,7 +209,11 @@ impl<'a, D: Observer> Blocks<'a, D> {
 
         let touches = under_way.touches.iter();
         let named = touches.filter_map(|(location, touch)| Some((self.named(*location)?, *touch)));
-        let footprint = Arc::new(Footprint::new(named.collect()));
+        let footprint = match failed {
+            false => Footprint::new(named.collect()),
+            true => Footprint::everything(),
+        };
+        let footprint = Arc::new(footprint);
         conflicting.retain(|earlier| !by_others.contains(*earlier));
         let state = &mut self.tasks[task.index()];
         self.blocks.push(Block {
@@ -260,7 +268,7 @@ fn object_of(block: usize) -> ObjectId {
     ObjectId::from_index(block)
 }
 
-impl<D: Observer> Observer for Blocks<'_, D> {
+impl<D: Listener> Observer for Blocks<'_, D> {
     fn event(&mut self, event: &Event) {
         match *event {
             Event::TaskBegin {
@@ -305,7 +313,7 @@ impl<D: Observer> Observer for Blocks<'_, D> {
             Some(task) => {
                 self.under_way.records.push(Record::Event(*event));
                 if matches!(event, Event::IsolatedEnd { .. }) {
-                    self.end_block(task);
+                    self.end_block(task, false);
                 }
             }
         }
@@ -331,4 +339,13 @@ impl<D: Observer> Observer for Blocks<'_, D> {
     }
 }
 
-impl<D: Observer> Listener for Blocks<'_, D> {}
+impl<D: Listener> Listener for Blocks<'_, D> {
+    fn created(&mut self, task: TaskId, creation: &Creation<'_>) {
+        self.detector.created(task, creation);
+    }
+
+    /// Nobody has accessed the object yet, so it does not matter if a block is held back.
+    fn allocated(&mut self, object: &Allocated<'_>) {
+        self.detector.allocated(object);
+    }
+}

@@ -68,6 +68,8 @@ pub struct Footprint {
     touches: Box<[(NamedLocation, Touch)]>,
     /// A bit for each location. Footprints without a common bit have no common location.
     summary: u64,
+    /// It conflicts with every block.
+    everything: bool,
 }
 
 impl Footprint {
@@ -90,20 +92,31 @@ impl Footprint {
         Footprint {
             summary: bits.fold(0, |summary, bit| summary | bit),
             touches: touches.into(),
+            everything: false,
+        }
+    }
+
+    /// That of a block after which no other one can run.
+    pub fn everything() -> Footprint {
+        Footprint {
+            everything: true,
+            ..Footprint::default()
         }
     }
 
     pub fn conflicts(&self, other: &Footprint) -> bool {
-        self.summary & other.summary != 0
-            && self.common(other, |mine, theirs| mine.conflicts(theirs))
+        self.everything
+            || other.everything
+            || self.summary & other.summary != 0
+                && self.common(other, |mine, theirs| mine.conflicts(theirs))
     }
 
     /// Whether a block with this footprint may do something else once `earlier` has not run.
     pub fn depends_on(&self, earlier: &Footprint) -> bool {
-        self.summary & earlier.summary != 0
-            && self.common(earlier, |mine, theirs| {
-                mine.looks() && theirs != Touch::Read
-            })
+        let is_seen = |mine: Touch, theirs| mine.looks() && theirs != Touch::Read;
+        self.everything
+            || earlier.everything
+            || self.summary & earlier.summary != 0 && self.common(earlier, is_seen)
     }
 
     /// Whether some location is touched by both in this way.

@@ -12,12 +12,13 @@
 //!
 //! - [`footprint`]: what a block touches, and whether two of them conflict.
 //! - [`task_names`]: names of tasks that mean the same in every order.
-//! - [`order_script`]: an order, written down.
+//! - [`order_script`]: an order, written down. [`scheduled`]: the run in such an order.
 
 pub mod blocks;
 pub mod footprint;
 pub mod order_run;
 pub mod order_script;
+pub(crate) mod scheduled;
 pub mod task_names;
 pub mod tree;
 
@@ -28,6 +29,7 @@ use finishline_detect::Failure;
 use finishline_detect::any_order::AnyOrder;
 use finishline_detect::order::Labelled;
 use finishline_ir::BinaryOp;
+use finishline_ir::listener::EventsAlone;
 use finishline_ir::machine::Trap;
 use finishline_model::AccessId;
 use order_run::{Chooser, OrderEnd, OrderRun};
@@ -59,7 +61,7 @@ pub struct Options {
 impl Default for Options {
     fn default() -> Options {
         Options {
-            reduction: Reduction::Optimal,
+            reduction: Reduction::SourceSets,
             all: false,
             max_orders: u64::MAX,
             max_blocks: 10_000,
@@ -244,14 +246,15 @@ impl<'a> Explorer<'a> {
             choices: Vec::new(),
             why: None,
         };
-        let mut blocks = Blocks::new(names, &self.updates, detector);
+        let mut blocks = Blocks::new(names, &self.updates, EventsAlone(detector));
         let order = OrderRun {
             program: self.program,
             keep_dead: self.options.states,
+            until_failure: false,
         };
-        let races = |detector: &AnyOrder<Labelled>| !detector.racing().is_empty();
-        let end = order.run(&mut blocks, &mut chooser, races);
-        let (blocks, detector) = blocks.into_parts();
+        let races = |detector: &EventsAlone<AnyOrder<Labelled>>| !detector.0.racing().is_empty();
+        let end = order.run(&mut blocks, &mut chooser, races, None);
+        let (blocks, EventsAlone(detector)) = blocks.into_parts();
         let racing = !detector.racing().is_empty();
         let mut others = None;
         let ended = match (end, chooser.why, detector.finish()) {
@@ -264,8 +267,8 @@ impl<'a> Explorer<'a> {
                 others = failed.others;
                 Ended::Faulty(Fault::Failed(failed.trap))
             }
-            (OrderEnd::Deadlock(trap), ..) => Ended::Faulty(Fault::Deadlock(trap)),
-            (OrderEnd::Overdue, ..) => Ended::Overdue,
+            (OrderEnd::Deadlock(trap, _), ..) => Ended::Faulty(Fault::Deadlock(trap)),
+            (OrderEnd::Overdue | OrderEnd::OutputError(_), ..) => Ended::Overdue,
             (OrderEnd::Stopped, Some(Incomplete::MaxBlocks), _) => Ended::TooLong,
             (OrderEnd::Stopped, ..) => Ended::CutOff,
         };
@@ -298,7 +301,9 @@ impl<'a> Explorer<'a> {
             Ended::NoDetector(failure) => found.failure = Some(failure),
             Ended::Overdue => found.incomplete = Some(self.why_overdue()),
             Ended::Finished(_) | Ended::Faulty(_) | Ended::TooLong => {
-                (self.tell)(&blocks);
+                if matches!(ended, Ended::Finished(_)) {
+                    (self.tell)(&blocks);
+                }
                 found.orders += 1;
                 self.progress.orders.fetch_add(1, Ordering::Relaxed);
             }

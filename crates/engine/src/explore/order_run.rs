@@ -15,8 +15,10 @@ use super::blocks::{Block, Blocks};
 use super::task_names::TaskName;
 use crate::cooperative::Cooperative;
 use crate::run::{Program, Schedule};
+use finishline_ir::listener::Listener;
 use finishline_ir::machine::{Machine, Trap, TrapKind};
-use finishline_model::{Observer, TaskId};
+use finishline_model::TaskId;
+use std::io::{self, Write};
 
 /// Decides the order of the blocks.
 pub trait Chooser {
@@ -35,12 +37,14 @@ pub enum OrderEnd<'m> {
     Finished(Box<Machine<'m>>),
     /// The first failure.
     Failed(Failed),
-    /// Nobody can go on.
-    Deadlock(Trap),
+    /// Nobody can go on in this state.
+    Deadlock(Trap, Box<Machine<'m>>),
     /// The chooser did not want to go on.
     Stopped,
     /// The run took too long.
     Overdue,
+    /// What the program printed could not be written.
+    OutputError(io::Error),
 }
 
 #[derive(Debug)]
@@ -62,16 +66,19 @@ pub struct OrderRun<'m> {
     pub program: Program<'m>,
     /// Objects that nothing refers to stay, so that the states of different runs can be compared.
     pub keep_dead: bool,
+    /// The first failure ends the run, even if others could go on.
+    pub until_failure: bool,
 }
 
 impl<'m> OrderRun<'m> {
     /// Runs the program in the order that is chosen. Before each choice the detector may end the
-    /// run.
-    pub fn run<D: Observer>(
+    /// run. Without `output`, what the program prints stays in the machine.
+    pub fn run<D: Listener>(
         self,
         blocks: &mut Blocks<'_, D>,
         chooser: &mut impl Chooser,
         ends: impl Fn(&D) -> bool,
+        mut output: Option<&mut dyn Write>,
     ) -> OrderEnd<'m> {
         let Program {
             module,
@@ -133,7 +140,9 @@ impl<'m> OrderRun<'m> {
             let progress = match machine.step(task, blocks) {
                 Ok(progress) => progress,
                 Err(trap) => {
-                    let ends = machine.isolated().is_some() || is_of_memory(&trap.kind);
+                    let ends = self.until_failure
+                        || machine.isolated().is_some()
+                        || is_of_memory(&trap.kind);
                     blocks.end_failed_block();
                     failed.get_or_insert(Failed {
                         trap,
@@ -147,12 +156,20 @@ impl<'m> OrderRun<'m> {
                     continue;
                 }
             };
+            if let Some(output) = &mut output
+                && !machine.output.is_empty()
+            {
+                if let Err(error) = output.write_all(&machine.output) {
+                    return OrderEnd::OutputError(error);
+                }
+                machine.output.clear();
+            }
             goes_on = schedule.next(task, progress, &machine);
         }
         match failed {
             Some(failed) => OrderEnd::Failed(failed),
             None => match machine.deadlock() {
-                Some(trap) => OrderEnd::Deadlock(trap),
+                Some(trap) => OrderEnd::Deadlock(trap, Box::new(machine)),
                 None => OrderEnd::Finished(Box::new(machine)),
             },
         }

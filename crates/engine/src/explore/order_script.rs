@@ -26,9 +26,11 @@ impl OrderScript {
         }
     }
 
-    /// The tasks, each by its path.
-    pub fn tasks(&self) -> &[Vec<u32>] {
-        &self.tasks
+    /// The task that runs a block, as it is written.
+    pub(super) fn word(&self, block: usize) -> String {
+        self.tasks
+            .get(block)
+            .map_or_else(String::new, |path| word(path))
     }
 }
 
@@ -39,18 +41,24 @@ impl fmt::Display for OrderScript {
             if number > 0 {
                 f.write_str(" ")?;
             }
-            match &run[0][..] {
-                [] => f.write_str("main")?,
-                path => {
-                    let path: Vec<String> = path.iter().map(u32::to_string).collect();
-                    f.write_str(&path.join("."))?;
-                }
-            }
+            f.write_str(&word(&run[0]))?;
             if run.len() > 1 {
                 write!(f, "*{}", run.len())?;
             }
         }
         Ok(())
+    }
+}
+
+/// A task as it is written.
+fn word(path: &[u32]) -> String {
+    match path {
+        [] => "main".to_owned(),
+        path => path
+            .iter()
+            .map(u32::to_string)
+            .collect::<Vec<_>>()
+            .join("."),
     }
 }
 

@@ -1,29 +1,28 @@
-//! Which orders of isolated blocks have to be run: optimal dynamic partial-order reduction.
+//! Which orders of isolated blocks have to be run: dynamic partial-order reduction with source sets.
 //!
 //! Two orders are *equivalent* if exchanging neighbours that do not conflict leads from one to the
 //! other. Equivalent orders do the same, so one of each class is enough. The algorithm is that of
-//! source sets and wakeup trees (Abdulla, Aronis, Jonsson, Sagonas: Source Sets, 2017), with
-//! isolated blocks as its events.
+//! source sets and sleep sets, guided as by wakeup trees (Abdulla, Aronis, Jonsson, Sagonas: Source
+//! Sets, 2017), with isolated blocks as its events.
 //!
 //! The tree has a node for each sequence of blocks that was run, and below it the tasks that ran
 //! next. A run adds a path to it. Then each pair of blocks in the run that conflict, and that
 //! nothing else orders, is looked at: the other order is another class. If *e* came first and *e'*
 //! later, then at the node before *e* a sequence is *planned* ([`Plan`]): all blocks of the run
-//! after *e* that do not happen after *e*, then the task of *e'*.
+//! after *e* that do not happen after *e*, then the task of *e'*. It is left out if some task that
+//! was run at the node, or is planned there, could come first in it (an *initial*): what begins
+//! with that task leads to all that the sequence leads to.
 //!
-//! A planned sequence is left out if it leads to no new class: if some task that was run at the
-//! node before could just as well come first in it (a *weak initial*). For the same reason a run
-//! does not go on with a task that *sleeps*: one that was run at an earlier node, with nothing that
-//! conflicts since. A run in which all tasks that could go on sleep is *cut off*. So no two complete
-//! runs are equivalent.
+//! A task *sleeps* that was run at an earlier node, with nothing that conflicts since: what would
+//! follow is equivalent to what followed there. A run does not go on with a task that sleeps. So no
+//! two complete runs are equivalent. A run in which all tasks that could go on sleep is *cut off*.
 //!
 //! **What is not known before it is run.** What the last block of a plan touches may differ from
-//! what *e'* touched, since it does not see what *e* wrote. If *e'* read nothing that *e* wrote,
-//! it touches the same. Otherwise it counts as unknown, and a plan is left out only for reasons
-//! that hold whatever it touches. This may start a run that is cut off later; it never loses a
-//! class. Before a plan is carried out, it is compared with what was run since: it is dropped if a
-//! task that was run at its node comes first in it. (A weak initial would not do: the plan stands
-//! for all that may follow it, and only some of that need have the task as weak initial.)
+//! what *e'* touched, since it does not see what *e* wrote. If *e'* looked at nothing that *e*
+//! wrote, it touches the same. Otherwise it counts as unknown, and a plan is left out only for
+//! reasons that hold whatever it touches. That is why the wakeup trees are not those of the optimal
+//! algorithm, which compares footprints of blocks that were never run. Some runs are cut off, then,
+//! that it would not begin.
 //!
 //! Nodes below which nothing is left to do are given back.
 
@@ -38,7 +37,7 @@ use std::sync::Arc;
 pub enum Reduction {
     /// One of each class of equivalent orders.
     #[default]
-    Optimal,
+    SourceSets,
     /// All.
     None,
 }
@@ -215,14 +214,14 @@ impl Tree {
                 then = &next.then;
             }
             let mut done = sleepers.iter().chain(run.iter());
-            if self.reduction == Reduction::Optimal
-                && done.any(|it| is_initial(it.task, Some(&it.footprint), &sequence) == Some(true))
+            if self.reduction == Reduction::SourceSets
+                && done.any(|it| is_initial(it.task, Some(&it.footprint), &sequence))
             {
                 remove_first(planned);
                 continue;
             }
             let sleepers = match self.reduction {
-                Reduction::Optimal => sleepers.iter().chain(run.iter()).cloned().collect(),
+                Reduction::SourceSets => sleepers.iter().chain(run.iter()).cloned().collect(),
                 Reduction::None => Vec::new(),
             };
             let mut guide = self.path(node);
@@ -264,7 +263,7 @@ impl Tree {
         self.under_way -= 1;
         self.nodes[job.node].busy = false;
         let path = self.grow(&job, blocks, choices);
-        if self.reduction == Reduction::Optimal {
+        if self.reduction == Reduction::SourceSets {
             for (later, block) in blocks.iter().enumerate() {
                 for &earlier in &block.reversible {
                     let plan = reversal(blocks, earlier, later);
@@ -350,6 +349,10 @@ impl Tree {
             path.push(below);
             node = below;
         }
+        if blocks.len() < job.guide.len() {
+            // The run ended early, by a race or a failure, and so would any other one.
+            self.nodes[node].planned.clear();
+        }
         path
     }
 
@@ -357,7 +360,7 @@ impl Tree {
     fn insert(&mut self, node: NodeId, mut sequence: Vec<Planned>) {
         let node = &mut self.nodes[node];
         let mut done = node.sleepers.iter().chain(&node.run);
-        if done.any(|it| is_weak_initial(it.task, Some(&it.footprint), &sequence)) {
+        if done.any(|it| is_initial(it.task, Some(&it.footprint), &sequence)) {
             return;
         }
         let mut plans = &mut node.planned;
@@ -365,7 +368,7 @@ impl Tree {
             let next = plans.iter().position(|plan| {
                 let Planned { block, known } = &plan.first;
                 let footprint = known.as_ref().map(|known| &*known.footprint);
-                is_weak_initial(block.task, footprint, &sequence)
+                is_initial(block.task, footprint, &sequence)
             });
             let Some(next) = next else {
                 break;
@@ -438,25 +441,20 @@ fn reversal(blocks: &[Block], earlier: usize, later: usize) -> Vec<Planned> {
     sequence
 }
 
-/// Whether the block of the task in the sequence could come first. None if it has none there.
+/// Whether the task has a block in the sequence that could come first.
 ///
 /// It could if nothing before it happens before it. If that is unknown, what the block touches when
 /// it does come first decides: if it conflicts with nothing in between, it touches the same later,
 /// and otherwise it can't come first.
-fn is_initial(task: TaskName, footprint: Option<&Footprint>, sequence: &[Planned]) -> Option<bool> {
-    let place = sequence.iter().position(|it| it.block.task == task)?;
+fn is_initial(task: TaskName, footprint: Option<&Footprint>, sequence: &[Planned]) -> bool {
+    let Some(place) = sequence.iter().position(|it| it.block.task == task) else {
+        return false;
+    };
     let before = &sequence[..place];
-    Some(match &sequence[place].known {
+    match &sequence[place].known {
         Some(known) => before.iter().all(|it| !known.after.contains(&it.block)),
         None => before.is_empty() || is_independent(footprint, before),
-    })
-}
-
-/// Whether the task, whose next block touches this, could come first in the sequence, or in the
-/// sequence followed by that block.
-fn is_weak_initial(task: TaskName, footprint: Option<&Footprint>, sequence: &[Planned]) -> bool {
-    let initial = is_initial(task, footprint, sequence);
-    initial.unwrap_or_else(|| is_independent(footprint, sequence))
+    }
 }
 
 /// Whether a block conflicts with none of the sequence, as far as both are known.

@@ -33,6 +33,7 @@ fn asked<'m>(module: &'m Module, harmless: BTreeSet<AccessId>) -> Question<'m> {
         max_races: usize::MAX,
         suppressions: None,
         watch: None,
+        schedule: None,
         progress: AtomicU64::new(0),
     }
 }

@@ -96,7 +96,7 @@ fn compare(source: &str) -> Result<Option<Compared>, String> {
         return Ok(None);
     }
     let (every, classes) = explored(&module, Reduction::None);
-    let (reduced, run) = explored(&module, Reduction::Optimal);
+    let (reduced, run) = explored(&module, Reduction::SourceSets);
     let races = |found: &Exploration| {
         let mut faults = found.faults.iter();
         faults.any(|it| matches!(it.fault, Fault::Race))
@@ -212,7 +212,7 @@ fn debug_one() {
     };
     let source = std::fs::read_to_string(file).unwrap();
     let module = compile(&source).unwrap();
-    for reduction in [Reduction::None, Reduction::Optimal] {
+    for reduction in [Reduction::None, Reduction::SourceSets] {
         println!("{reduction:?}");
         let options = Options {
             reduction,

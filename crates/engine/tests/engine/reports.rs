@@ -24,6 +24,7 @@ fn question(module: &Module, executor: Executor) -> Question<'_> {
         max_races: usize::MAX,
         suppressions: None,
         watch: None,
+        schedule: None,
         progress: AtomicU64::new(0),
     }
 }

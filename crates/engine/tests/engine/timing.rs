@@ -27,6 +27,7 @@ fn question(module: &Module) -> Question<'_> {
         max_races: 0,
         suppressions: None,
         watch: None,
+        schedule: None,
         progress: AtomicU64::new(0),
     }
 }

@@ -153,6 +153,7 @@ fn judge_input(
         max_races: usize::MAX,
         suppressions: None,
         watch: None,
+        schedule: None,
         progress: AtomicU64::new(0),
     };
     let output = &mut std::io::sink();

@@ -140,6 +140,7 @@ fn run(
             max_races: usize::MAX,
             suppressions: None,
             watch: None,
+            schedule: None,
             progress: AtomicU64::new(0),
         };
         let findings = match first_pass(&question, choose(module), output) {

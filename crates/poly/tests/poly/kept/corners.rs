@@ -315,6 +315,7 @@ impl Judged {
             max_races: usize::MAX,
             suppressions: None,
             watch: None,
+            schedule: None,
             progress: AtomicU64::new(0),
         };
         let comparison = compare(&question).map_err(|error| error.to_string())?;
