@@ -52,6 +52,32 @@ pub struct Check {
     pub racing_locations: Names,
     pub watched: Option<Watch>,
     pub statistics: Statistics,
+    /// If the orders of isolated blocks were explored.
+    pub exploration: Option<Exploration>,
+}
+
+/// Which orders of the isolated blocks were run.
+#[derive(Clone, Debug, PartialEq, Default)]
+pub struct Exploration {
+    /// Whether only one of several equivalent orders was to be run.
+    pub reduced: bool,
+    /// Those that were run to their end, or to their first race.
+    pub orders: u64,
+    /// Runs that were given up, because an equivalent order was run.
+    pub cut_off: u64,
+    /// Why not all were run that can differ.
+    pub incomplete: Option<String>,
+    /// Those in which something happened. At most some are listed.
+    pub faulty: Vec<FaultyOrder>,
+    pub faulty_count: u64,
+}
+
+/// An order in which something happened.
+#[derive(Clone, Debug, PartialEq)]
+pub struct FaultyOrder {
+    /// `race`, `trap` or `deadlock`.
+    pub verdict: Verdict,
+    pub schedule: String,
 }
 
 /// A program that failed at run time.
@@ -60,6 +86,8 @@ pub struct Failure {
     /// A word for machines, e.g. `out-of-bounds`; `process` for a process that failed.
     pub kind: &'static str,
     pub message: String,
+    /// The order of the isolated blocks in which it failed, if one was asked for.
+    pub schedule: Option<String>,
     /// None for a process.
     pub at: Option<FailurePoint>,
     /// The other tasks that wait, in a deadlock.

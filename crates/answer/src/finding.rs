@@ -28,6 +28,8 @@ pub struct Finding {
     pub claim: Option<Claim>,
     /// Not the first race of the run: it may be a consequence of an earlier one.
     pub may_follow: bool,
+    /// The order of the isolated blocks in which it was seen, if one was asked for.
+    pub schedule: Option<String>,
     /// The command that shows it again; empty if there is none.
     pub replay: String,
 }

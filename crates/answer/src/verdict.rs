@@ -10,6 +10,7 @@ pub enum Verdict {
     Proved,
     Certified,
     CertifiedOrder,
+    Explored,
     Observed,
     Race,
     Apparent,
@@ -19,10 +20,11 @@ pub enum Verdict {
 }
 
 impl Verdict {
-    pub const ALL: [Verdict; 9] = [
+    pub const ALL: [Verdict; 10] = [
         Verdict::Proved,
         Verdict::Certified,
         Verdict::CertifiedOrder,
+        Verdict::Explored,
         Verdict::Observed,
         Verdict::Race,
         Verdict::Apparent,
@@ -36,6 +38,7 @@ impl Verdict {
             Verdict::Proved => "proved",
             Verdict::Certified => "certified",
             Verdict::CertifiedOrder => "certified-order",
+            Verdict::Explored => "explored",
             Verdict::Observed => "observed",
             Verdict::Race => "race",
             Verdict::Apparent => "apparent",
@@ -56,6 +59,9 @@ impl Verdict {
             }
             Verdict::CertifiedOrder => {
                 "free of races in every schedule of this input that runs the isolated blocks in the observed order; another order may compute something else"
+            }
+            Verdict::Explored => {
+                "free of races in every schedule of this input: every order of its isolated blocks that can differ was run; the order may still decide what is computed"
             }
             Verdict::Observed => {
                 "free of races in the schedule that was observed; another one may have some"
@@ -120,6 +126,15 @@ impl Verdict {
 /// What an answer of `finishline prove` is worth, in one sentence.
 pub const PROOF_GUARANTEE: &str = "every input and every schedule, up to where the program \
      fails or exceeds 2^56 steps, 2^48 elements in an array or 2^30 tasks; integers wrap around at 64 bits";
+
+/// What an answer of `finishline explore` is worth, in one sentence.
+pub const EXPLORATION_GUARANTEE: &str = "every schedule of this input: two orders of isolated blocks \
+     that were not both run differ by exchanging blocks that do not conflict";
+
+/// What `finishline explore` has established about the orders that it ran, if it did not run all
+/// that can differ.
+pub const ORDERS_RUN_GUARANTEE: &str =
+    "every schedule that runs its conflicting isolated blocks in an order that was run";
 
 /// For which schedules the answer about a run of an instrumented program holds.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Hash)]

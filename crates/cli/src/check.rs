@@ -16,6 +16,7 @@ use finishline_engine::compare::{self, Comparison, Said};
 use finishline_engine::question::{CheckError, Question};
 use finishline_engine::suppressions::Suppressions;
 use finishline_fin::Program;
+use finishline_model::Detector;
 use finishline_report::Selection;
 use std::fs;
 use std::io::{self, BufWriter, Write};
@@ -32,7 +33,16 @@ pub(crate) fn check(options: &CheckOptions) -> Result<u8, Problem> {
         .map(suppressions)
         .transpose()?;
     question.watch.clone_from(&options.watch);
+    question.schedule.clone_from(&options.schedule);
     let detector = match options.detector {
+        Choice::Auto | Choice::One(Detector::Finishline) if options.schedule.is_some() => {
+            Detector::Finishline
+        }
+        _ if options.schedule.is_some() => {
+            let problem =
+                "with `--schedule` the detector is finishline: the others follow depth-first runs";
+            return Err(Problem::Usage(problem.to_owned()));
+        }
         Choice::One(detector) => detector,
         Choice::Auto | Choice::All => check::choose(&module),
     };
@@ -78,7 +88,7 @@ pub(crate) fn check(options: &CheckOptions) -> Result<u8, Problem> {
 }
 
 /// Reads a file of suppressions.
-fn suppressions(path: &Path) -> Result<Suppressions, Problem> {
+pub(crate) fn suppressions(path: &Path) -> Result<Suppressions, Problem> {
     let text = fs::read_to_string(path).map_err(|error| Problem::Read(path.to_owned(), error))?;
     Suppressions::parse(&path.to_string_lossy(), &text).map_err(|mistakes| {
         let told: Vec<String> = mistakes.iter().map(ToString::to_string).collect();
@@ -114,9 +124,10 @@ fn note_left_out(answer: &Answer, options: &CheckOptions) {
     }
 }
 
-fn problem(error: CheckError, question: &Question) -> Problem {
+pub(crate) fn problem(error: CheckError, question: &Question) -> Problem {
     match error {
         CheckError::Output(error) => Problem::Output(error),
+        CheckError::Schedule(departure) => Problem::Usage(departure.to_string()),
         CheckError::Refused { used, .. } => {
             let position = question.module.source.position(used.site);
             Problem::Usage(format!(
@@ -221,7 +232,6 @@ fn answers(comparison: &Comparison) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use finishline_model::Detector;
 
     fn comparison(disagreements: &[&str]) -> Comparison {
         Comparison {

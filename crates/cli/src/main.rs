@@ -12,6 +12,7 @@ mod destination;
 mod detectors;
 mod explain;
 mod explain_checks;
+mod explore;
 mod options;
 mod outcome;
 mod program;
@@ -31,6 +32,7 @@ fn main() -> ExitCode {
     let result = match cli.command {
         Command::Run(options) => run::run(&options),
         Command::Check(options) => check::check(&options),
+        Command::Explore(options) => explore::explore(&options),
         Command::Prove(options) => prove::prove(&options),
         Command::ExplainChecks(options) => explain_checks::explain_checks(&options),
         Command::Bench(options) => match options.table {

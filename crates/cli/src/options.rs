@@ -8,6 +8,7 @@ use crate::bench::suite::{self, Benchmark};
 use clap::{Args, Parser, Subcommand, ValueEnum};
 use finishline_baseline::Size;
 use finishline_engine::executor::Executor;
+use finishline_engine::explore::order_script::OrderScript;
 use finishline_model::checks::NoSuchPass;
 use finishline_model::{Detector, Passes};
 use finishline_report::{Format, Style, explain};
@@ -46,6 +47,10 @@ pub(crate) enum Command {
     /// Run a program and tell whether any schedule of this input has a race
     #[command(after_help = EXIT_STATUSES)]
     Check(CheckOptions),
+    /// Run a program in every order of its isolated blocks that can differ, and tell whether any
+    /// schedule of this input has a race
+    #[command(after_help = EXIT_STATUSES)]
+    Explore(ExploreOptions),
     /// Tell, without running a program, whether any schedule of any input has a race
     #[command(after_help = PROOF_STATUSES)]
     Prove(ProveOptions),
@@ -163,6 +168,11 @@ pub(crate) struct CheckOptions {
     #[arg(long, value_name = "LOCATION")]
     pub(crate) watch: Option<String>,
 
+    /// Run the isolated blocks in this order, as `explore` writes it: the task of each block, main
+    /// or spawn indices as in 0.2, with *3 for three blocks
+    #[arg(long, value_name = "TASKS")]
+    pub(crate) schedule: Option<OrderScript>,
+
     /// The form of the report: text, json, sarif or html
     #[arg(long, value_name = "FORMAT", default_value = "text", value_parser = parse_format)]
     pub(crate) format: Format,
@@ -171,6 +181,80 @@ pub(crate) struct CheckOptions {
     /// standard output
     #[arg(long, short, value_name = "FILE")]
     pub(crate) output: Option<PathBuf>,
+}
+
+#[derive(Args)]
+pub(crate) struct ExploreOptions {
+    #[command(flatten)]
+    pub(crate) program: ProgramOptions,
+
+    /// Which orders are run: source-sets (one of several that do the same) or none (all)
+    #[arg(long, value_name = "REDUCTION", default_value = "source-sets")]
+    pub(crate) reduction: ReductionChoice,
+
+    /// Go on after the first race, to find all
+    #[arg(long)]
+    pub(crate) all: bool,
+
+    /// The most orders to run
+    #[arg(
+        long,
+        value_name = "N",
+        default_value_t = 1_000_000,
+        allow_hyphen_values = true,
+        value_parser = clap::value_parser!(u64).range(1..)
+    )]
+    pub(crate) max_orders: u64,
+
+    /// The most isolated blocks of an order
+    #[arg(
+        long,
+        value_name = "N",
+        default_value = "10000",
+        allow_hyphen_values = true,
+        value_parser = parse_count
+    )]
+    pub(crate) max_blocks: usize,
+
+    /// The time for the exploration; without it there is no limit
+    #[arg(long, value_name = "SECONDS", allow_hyphen_values = true, value_parser = parse_seconds)]
+    pub(crate) timeout: Option<Duration>,
+
+    /// How many orders are run at a time; all cores by default
+    #[arg(long, value_name = "N", allow_hyphen_values = true, value_parser = parse_jobs)]
+    pub(crate) jobs: Option<usize>,
+
+    /// The most distinct races to report
+    #[arg(
+        long,
+        value_name = "N",
+        default_value = "20",
+        allow_hyphen_values = true,
+        value_parser = parse_count
+    )]
+    pub(crate) max_races: usize,
+
+    /// Leave out the races listed in this file, by race:FUNCTION, FILE:LINE or the name of a
+    /// location or object
+    #[arg(long, value_name = "FILE")]
+    pub(crate) suppressions: Option<PathBuf>,
+
+    /// The form of the report: text, json, sarif or html
+    #[arg(long, value_name = "FORMAT", default_value = "text", value_parser = parse_format)]
+    pub(crate) format: Format,
+
+    /// Write the report to this file; otherwise text goes to standard error, other forms to
+    /// standard output
+    #[arg(long, short, value_name = "FILE")]
+    pub(crate) output: Option<PathBuf>,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub(crate) enum ReductionChoice {
+    /// One of several orders that do the same
+    SourceSets,
+    /// All orders
+    None,
 }
 
 #[derive(Args)]
@@ -498,6 +582,16 @@ fn parse_count(word: &str) -> Result<usize, String> {
     let count = word.parse();
     count.map_err(|_| format!("a whole number from 0 to {} is needed", usize::MAX))
 }
+
+fn parse_jobs(word: &str) -> Result<usize, String> {
+    let jobs = word
+        .parse()
+        .ok()
+        .filter(|jobs| (1..=MOST_JOBS).contains(jobs));
+    jobs.ok_or_else(|| format!("a whole number from 1 to {MOST_JOBS} is needed"))
+}
+
+const MOST_JOBS: usize = 1024;
 
 fn parse_threads(word: &str) -> Result<u32, String> {
     match word.parse() {

@@ -230,9 +230,13 @@ impl<'m> Judged<'_, 'm> {
                     None => sorted.unmatched,
                 },
             }),
-            failure: trap.map(|trap| teller.story.failure(trap, deadlock)),
+            failure: trap.map(|trap| Failed {
+                schedule: question.schedule.as_ref().map(OrderScript::to_string),
+                ..teller.story.failure(trap, deadlock)
+            }),
             lines: SourceLines::of_file(&source.path, &source.text),
             about: About::Check(Check {
+                exploration: None,
                 detector: self.detector,
                 stronger,
                 racing_locations: match self.racing() {

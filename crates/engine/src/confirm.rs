@@ -308,7 +308,7 @@ impl Run {
         {
             witness.location.clone_from(location);
             let location = location.to_string();
-            witness.replay = replay(&module.source.path, &self.words, &location);
+            witness.replay = replay(&module.source.path, &self.words, None, &location);
         }
     }
 }

@@ -175,6 +175,7 @@ impl<'m> Story<'m> {
             at: Some(first),
             waiting: waiting.collect(),
             cycle: deadlock.and_then(Deadlock::cycle),
+            schedule: None,
         }
     }
 

@@ -1,6 +1,7 @@
 //! Describes races in the user's words, once names and stories are known.
 
 use crate::executor::uses;
+use crate::explore::order_script::OrderScript;
 use crate::names::{Names, place};
 use crate::question::Question;
 use crate::second_pass::{MOST_FOLLOWED, Pairs};
@@ -48,7 +49,13 @@ impl RaceTeller<'_, '_> {
             ordered_by: None,
             claim: None,
             may_follow: self.pairs.may_follow(number),
-            replay: replay(path, &self.question.words, &location.to_string()),
+            schedule: self.question.schedule.as_ref().map(OrderScript::to_string),
+            replay: replay(
+                path,
+                &self.question.words,
+                self.question.schedule.as_ref(),
+                &location.to_string(),
+            ),
             location,
         }
     }
@@ -103,10 +110,19 @@ impl RaceTeller<'_, '_> {
 }
 
 /// The command that lists every access to a location, in a run of a program with these arguments.
-pub(crate) fn replay(path: &str, arguments: &[String], location: &str) -> String {
+pub(crate) fn replay(
+    path: &str,
+    arguments: &[String],
+    schedule: Option<&OrderScript>,
+    location: &str,
+) -> String {
     let words = || std::iter::once(path).chain(arguments.iter().map(String::as_str));
     let program = words().map(shell_word).collect::<Vec<_>>().join(" ");
-    let watch = shell_word(location);
+    let mut watch = shell_word(location);
+    if let Some(schedule) = schedule {
+        let schedule = schedule.to_string();
+        watch = format!("{watch} --schedule {}", shell_word(&schedule));
+    }
     // A word that starts with a dash is an option of the command line, unless it is a number.
     let like_option = |word: &str| {
         let rest = word.strip_prefix('-');

@@ -207,6 +207,7 @@ impl Words<'_> {
             ordered_by: None,
             claim: None,
             may_follow: false,
+            schedule: None,
             replay: String::new(),
         };
         Ok((race, claim))

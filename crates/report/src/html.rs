@@ -154,7 +154,7 @@ fn header(answer: &Answer) -> String {
 /// The class that colours a verdict.
 fn tone(verdict: Verdict) -> &'static str {
     match verdict {
-        Verdict::Proved | Verdict::Certified => "good",
+        Verdict::Proved | Verdict::Certified | Verdict::Explored => "good",
         Verdict::CertifiedOrder | Verdict::Observed | Verdict::Apparent | Verdict::Unknown => {
             "caution"
         }

@@ -77,7 +77,7 @@ pub(crate) fn write_failure(
 /// The colour of a verdict.
 fn paint_of(verdict: Verdict) -> Paint {
     match verdict {
-        Verdict::Proved | Verdict::Certified => GREEN,
+        Verdict::Proved | Verdict::Certified | Verdict::Explored => GREEN,
         Verdict::CertifiedOrder | Verdict::Observed | Verdict::Apparent | Verdict::Unknown => {
             YELLOW
         }
@@ -428,6 +428,9 @@ impl Page {
         self.labelled("", "guarantee", BOLD, &words::guarantee_by(answer));
         if let Some(stronger) = words::stronger(answer) {
             self.labelled("", "stronger", BOLD, &stronger);
+        }
+        if let Some(orders) = words::orders(answer) {
+            self.labelled("", "orders", BOLD, &orders);
         }
         let (command, statistics) = (words::command(answer), words::statistics(answer));
         let line = match answer.proof() {

@@ -144,6 +144,7 @@ fn told(question: &Question, facts: &ProcessFacts, failure: Option<&str>) -> Ans
             at: None,
             waiting: Vec::new(),
             cycle: None,
+            schedule: None,
         }),
         lines: SourceLines::default(),
         about: About::Process(Process {
@@ -287,6 +288,7 @@ impl<'f> Teller<'f> {
             }),
             claim: None,
             may_follow: false,
+            schedule: None,
             replay: self.question.replay.to_owned(),
         }
     }

@@ -10,10 +10,12 @@
 //! After a race nothing is certain any more, because the program may do something else for another
 //! outcome of the race. So an order is followed up to its first race only.
 //!
+//! - [`answer`]: what the orders show, told.
 //! - [`footprint`]: what a block touches, and whether two of them conflict.
 //! - [`task_names`]: names of tasks that mean the same in every order.
 //! - [`order_script`]: an order, written down. [`scheduled`]: the run in such an order.
 
+pub mod answer;
 pub mod blocks;
 pub mod footprint;
 pub mod order_run;

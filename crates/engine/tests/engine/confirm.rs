@@ -56,6 +56,7 @@ fn claim(arguments: &[i64], location: &str, sites: [(u32, u32); 2]) -> Finding {
             benign: None,
         }),
         may_follow: false,
+        schedule: None,
         replay: String::new(),
     }
 }

@@ -10,12 +10,12 @@ pub(crate) mod finding;
 pub(crate) mod proof;
 pub(crate) mod task;
 
-use finishline_answer::answer::{About, Answer, Failure, Suite};
+use finishline_answer::answer::{About, Answer, Check, Failure, Suite};
 use finishline_answer::finding::{Names, Rule};
 pub(crate) use finishline_answer::location::counted as count;
 use finishline_answer::place::Place;
 use finishline_answer::process::{Limit, Process, Stopped, UnseenAtomic};
-use finishline_answer::verdict::{Extent, Verdict};
+use finishline_answer::verdict::{EXPLORATION_GUARANTEE, Extent, ORDERS_RUN_GUARANTEE, Verdict};
 use finishline_answer::{location, shell_word};
 use finishline_model::kinds::WaitKind;
 
@@ -126,6 +126,13 @@ pub(crate) fn guarantee(answer: &Answer) -> String {
     match &answer.about {
         About::Proof(proof) => proof::guarantee(answer.verdict, proof),
         _ if answer.verdict == Verdict::Unknown => Extent::Nothing.guarantee().to_owned(),
+        About::Check(Check {
+            exploration: Some(_),
+            ..
+        }) => match answer.verdict {
+            Verdict::Explored => EXPLORATION_GUARANTEE.to_owned(),
+            _ => ORDERS_RUN_GUARANTEE.to_owned(),
+        },
         About::Check(check) => match &answer.failure {
             Some(_) => format!("up to the failure, {}", check.detector.guarantee()),
             None => check.detector.guarantee().to_owned(),
@@ -173,6 +180,37 @@ pub(crate) fn failure(failure: &Failure) -> String {
         Some(_) => format!("{} ({})", failure.message, failure.kind),
         None => failure.message.clone(),
     }
+}
+
+/// Which orders of the isolated blocks were run.
+pub(crate) fn orders(answer: &Answer) -> Option<String> {
+    let explored = answer.check()?.exploration.as_ref()?;
+    let mut parts = vec![format!("{} run", explored.orders)];
+    if explored.cut_off > 0 {
+        parts.push(format!(
+            "{} cut off, as an equivalent one was run",
+            explored.cut_off
+        ));
+    }
+    if let Some(why) = &explored.incomplete {
+        parts.push(why.clone());
+    } else if explored.reduced {
+        parts.push("every other one only exchanges blocks that do not conflict".to_owned());
+    } else {
+        parts.push("these are all".to_owned());
+    }
+    for (verdict, what) in [
+        (Verdict::Race, "with a race"),
+        (Verdict::Deadlock, "with a deadlock"),
+        (Verdict::Trap, "that fail"),
+    ] {
+        let faulty = explored.faulty.iter();
+        let number = faulty.filter(|it| it.verdict == verdict).count();
+        if number > 0 {
+            parts.push(format!("{number} {what}"));
+        }
+    }
+    Some(parts.join("; "))
 }
 
 /// The counts of a run.

@@ -166,6 +166,7 @@ fn table_race() -> Finding {
         first,
         second,
         may_follow: false,
+        schedule: None,
         replay: "cargo finishline run --bin hist -- 8".to_owned(),
     }
 }
@@ -222,6 +223,7 @@ pub(crate) fn scope() -> Answer {
             }),
         }),
         may_follow: true,
+        schedule: None,
         ..table_race()
     };
     let mut run = with(vec![table_race(), race]);
@@ -391,6 +393,7 @@ pub(crate) fn failure(message: &str) -> Failure {
         at: None,
         waiting: Vec::new(),
         cycle: None,
+        schedule: None,
     }
 }
 

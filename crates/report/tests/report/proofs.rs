@@ -177,6 +177,7 @@ fn race() -> Finding {
             benign: None,
         }),
         may_follow: false,
+        schedule: None,
         replay: String::new(),
     }
 }

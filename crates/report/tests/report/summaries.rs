@@ -179,6 +179,7 @@ pub(crate) fn truncated() -> Answer {
     let mut second = Finding {
         seen: seen(racing.clone(), 4321),
         may_follow: true,
+        schedule: None,
         ..fig2_race()
     };
     second.first.kind = AccessKind::Read;
@@ -202,6 +203,7 @@ pub(crate) fn partly_suppressed() -> Answer {
             file: "races.supp".to_string(),
             findings: vec![Finding {
                 may_follow: true,
+                schedule: None,
                 ..fig2_race()
             }],
             count: 3,
@@ -320,6 +322,7 @@ pub(crate) fn hostile() -> Answer {
         )),
         allocated: Some(evil_place()),
         may_follow: true,
+        schedule: None,
         replay: evil(),
         ..fig2_race()
     };
@@ -345,6 +348,7 @@ pub(crate) fn hostile() -> Answer {
                 waits_for: Some(WaitsFor::Tasks(Some(tasks(&[0])))),
             }],
             cycle: Some(tasks(&[0, 1])),
+            schedule: None,
         }),
         lines: SourceLines::of_file(&evil_place().file, EVIL),
         ..racy()
@@ -382,6 +386,7 @@ fn clean(program: &str, arguments: &[&str]) -> Answer {
         failure: None,
         lines: SourceLines::default(),
         about: About::Check(Check {
+            exploration: None,
             detector: Detector::EspBags,
             stronger: None,
             racing_locations: Names::default(),
@@ -424,6 +429,7 @@ fn fig2_race() -> Finding {
         ordered_by: None,
         claim: None,
         may_follow: false,
+        schedule: None,
         replay: "finishline check fig2.fin 1 --watch 'B[0]'".to_string(),
     }
 }
@@ -460,6 +466,7 @@ fn failure() -> Failure {
         }),
         waiting: Vec::new(),
         cycle: None,
+        schedule: None,
     }
 }
 

@@ -20,6 +20,7 @@ pub(crate) fn deadlock() -> Answer {
                 waits(2, 7, promise("lost", 4, Some(tasks(&[])))),
             ],
             cycle: Some(tasks(&[0, 2])),
+            schedule: None,
         }),
         ..clean("cross.fin", &[])
     }
@@ -47,6 +48,7 @@ pub(crate) fn deadlock_of_many() -> Answer {
                 },
             ],
             cycle: some(&[0, 1], 50),
+            schedule: None,
         }),
         ..clean("many.fin", &["99"])
     }

@@ -1,0 +1,57 @@
+//! `finishline explore`: every order of the isolated blocks that can make a difference.
+//!
+//! What the program prints is dropped: it is run many times. The report goes where that of `check`
+//! goes. An interrupt ends the exploration, and what was found so far is reported.
+
+use crate::check::{problem, suppressions};
+use crate::destination::Destination;
+use crate::options::{ExploreOptions, ReductionChoice};
+use crate::outcome::Problem;
+use crate::{program, progress};
+use finishline_answer::exit_status;
+use finishline_engine::explore::tree::Reduction;
+use finishline_engine::explore::{Options, Progress, answer};
+use finishline_fin::Program;
+use finishline_model::Passes;
+use finishline_report::Selection;
+use std::io;
+
+pub(crate) fn explore(options: &ExploreOptions) -> Result<u8, Problem> {
+    let terminal = &options.program.terminal;
+    let Program { hir, module } = program::compile(&options.program.file, terminal.color)?;
+    let mut question = program::question(&module, hir, &options.program, Passes::NONE)?;
+    question.max_races = options.max_races;
+    question.suppressions = (options.suppressions.as_deref())
+        .map(suppressions)
+        .transpose()?;
+    let report = Destination::open(options.output.as_deref(), options.format, terminal.color)?;
+    let limits = Options {
+        reduction: match options.reduction {
+            ReductionChoice::SourceSets => Reduction::SourceSets,
+            ReductionChoice::None => Reduction::None,
+        },
+        all: options.all,
+        max_orders: options.max_orders,
+        max_blocks: options.max_blocks,
+        timeout: options.timeout,
+        jobs: options.jobs.unwrap_or_else(all_cores),
+        states: false,
+    };
+    let under_way = Progress::default();
+    let answer = progress::shown(
+        terminal.quiet,
+        "exploring",
+        (&under_way.orders, "orders"),
+        &mut io::sink(),
+        |_| answer::explored(&mut question, limits, &under_way),
+    );
+    let answer = answer.map_err(|error| problem(error, &question))?;
+    let all = Selection::default();
+    report
+        .write(|style, out| finishline_report::write(&answer, options.format, all, style, out))?;
+    Ok(exit_status(&answer))
+}
+
+fn all_cores() -> usize {
+    std::thread::available_parallelism().map_or(1, |cores| cores.get())
+}

@@ -1,0 +1,148 @@
+//! The answer of an exploration. What an order shows is told by a check of that order: so a race
+//! has both accesses, and a deadlock its cycle.
+//!
+//! The first rule that applies decides the verdict:
+//!
+//! | some order | verdict |
+//! |---|---|
+//! | has a race | `race` |
+//! | deadlocks | `deadlock` |
+//! | fails | `trap` |
+//! | was not run that may differ | `unknown` |
+//! | none of these | `explored` |
+
+use super::order_script::OrderScript;
+use super::tree::Reduction;
+use super::{Exploration, Fault, Faulty, Incomplete, Options, Progress, explore};
+use crate::check::check;
+use crate::question::{CheckError, Question};
+use finishline_answer::answer::{About, Answer, Exploration as Explored, FaultyOrder};
+use finishline_answer::{Finding, Verdict};
+use finishline_model::Detector;
+use std::io;
+
+/// The most orders with a race that are told about.
+const MOST_TOLD: usize = 20;
+/// The most orders that are listed because something happened.
+const MOST_LISTED: usize = 1000;
+
+/// Explores the orders of the program's isolated blocks. The program's output is dropped.
+pub fn explored(
+    question: &mut Question<'_>,
+    options: Options,
+    progress: &Progress,
+) -> Result<Answer, CheckError> {
+    let found = explore(question.program(), options, progress);
+    let mut answer = told(question, &found)?;
+    let verdict = verdict(&found);
+    let About::Check(about) = &mut answer.about else {
+        return Ok(answer);
+    };
+    answer.verdict = verdict;
+    about.stronger = match (&found.failure, found.incomplete) {
+        (Some(failure), _) => Some(format!("the orders could not be judged: {failure}")),
+        (None, Some(why)) if verdict == Verdict::Unknown => Some(stronger(why).to_owned()),
+        (None, _) => None,
+    };
+    about.exploration = Some(Explored {
+        reduced: options.reduction == Reduction::SourceSets,
+        orders: found.orders,
+        cut_off: found.cut_off,
+        incomplete: found.incomplete.map(|why| reason(why).to_owned()),
+        faulty_count: found.faults.len() as u64,
+        faulty: (found.faults.iter().take(MOST_LISTED))
+            .map(|it| FaultyOrder {
+                verdict: it.fault.verdict(),
+                schedule: it.script.to_string(),
+            })
+            .collect(),
+    });
+    Ok(answer)
+}
+
+impl Fault {
+    fn verdict(&self) -> Verdict {
+        match self {
+            Fault::Race => Verdict::Race,
+            Fault::Deadlock(_) => Verdict::Deadlock,
+            Fault::Failed(_) => Verdict::Trap,
+        }
+    }
+}
+
+fn verdict(found: &Exploration) -> Verdict {
+    let worst = [Verdict::Race, Verdict::Deadlock, Verdict::Trap];
+    let has = |verdict: &Verdict| found.faults.iter().any(|it| it.fault.verdict() == *verdict);
+    match worst.into_iter().find(has) {
+        Some(verdict) => verdict,
+        None if found.failure.is_some() || found.incomplete.is_some() => Verdict::Unknown,
+        None => Verdict::Explored,
+    }
+}
+
+/// The findings in the orders that show what decides the verdict.
+fn told(question: &mut Question<'_>, found: &Exploration) -> Result<Answer, CheckError> {
+    let verdict = verdict(found);
+    let scripts = |found: &Exploration| -> Vec<OrderScript> {
+        let shows = |it: &&Faulty| it.fault.verdict() == verdict;
+        let scripts = found.faults.iter().filter(shows);
+        let most = match verdict {
+            Verdict::Race => MOST_TOLD,
+            _ => 1,
+        };
+        scripts.take(most).map(|it| it.script.clone()).collect()
+    };
+    let mut scripts = scripts(found).into_iter();
+    let mut answer = in_order(question, scripts.next().unwrap_or_default())?;
+    for script in scripts {
+        let other = in_order(question, script)?;
+        for finding in other.findings {
+            if !answer.findings.iter().any(|known| is_same(known, &finding)) {
+                answer.findings.push(finding);
+                answer.distinct += 1;
+            }
+        }
+    }
+    Ok(answer)
+}
+
+fn in_order(question: &mut Question<'_>, script: OrderScript) -> Result<Answer, CheckError> {
+    question.schedule = Some(script);
+    check(question, Detector::Finishline, &mut io::sink())
+}
+
+/// Whether two findings are about the same pair of accesses.
+fn is_same(a: &Finding, b: &Finding) -> bool {
+    let accesses = |it: &Finding| {
+        let mut both = [it.first.id, it.second.id];
+        both.sort_unstable();
+        both
+    };
+    accesses(a) == accesses(b)
+}
+
+/// Why not all orders were run that can differ.
+fn reason(why: Incomplete) -> &'static str {
+    match why {
+        Incomplete::FirstRace => "the first race ended the exploration",
+        Incomplete::MaxOrders => "the limit of orders was reached",
+        Incomplete::MaxBlocks => "an order has more blocks than the limit; blocks may spin",
+        Incomplete::Timeout => "the time was up",
+        Incomplete::Interrupted => "the exploration was interrupted",
+    }
+}
+
+/// What would establish more.
+fn stronger(why: Incomplete) -> &'static str {
+    match why {
+        Incomplete::FirstRace => "`--all` runs the orders that are left",
+        Incomplete::MaxOrders => {
+            "not all orders were run that can differ: a greater `--max-orders`"
+        }
+        Incomplete::MaxBlocks => {
+            "an order has more isolated blocks than `--max-blocks`; if blocks wait in a loop for one another, there are endlessly many orders"
+        }
+        Incomplete::Timeout => "not all orders were run that can differ: a greater `--timeout`",
+        Incomplete::Interrupted => "not all orders were run that can differ: it was interrupted",
+    }
+}
