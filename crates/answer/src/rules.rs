@@ -48,20 +48,20 @@ pub fn check(facts: &CheckFacts) -> (Verdict, Option<String>) {
             );
             return (Verdict::Unknown, Some(why));
         }
-        let what = "join the first access's task before the second access, or make both isolated; \
-                    then no order of isolated blocks can show the race";
+        let what = "`finishline explore` runs the other orders; or join the first access's task \
+                    before the second access, or make both isolated: then no order can show the race";
         return (Verdict::Apparent, Some(what.to_owned()));
     }
     if facts.deadlock {
-        let what = "isolated blocks of parallel tasks access the same data; \
-                    another order of them may have no deadlock";
+        let what = "isolated blocks of parallel tasks access the same data, and another order of \
+                    them may have no deadlock: `finishline explore` runs them";
         let what = facts.isolated_conflict.then(|| what.to_owned());
         (Verdict::Deadlock, what)
     } else if facts.failed {
         (Verdict::Trap, None)
     } else if facts.isolated_conflict {
-        let what = "isolated blocks of parallel tasks access the same data; \
-                    where they need not, the verdict covers every order";
+        let what = "isolated blocks of parallel tasks access the same data: \
+                    `finishline explore` runs their other orders";
         (Verdict::CertifiedOrder, Some(what.to_owned()))
     } else {
         (Verdict::Certified, None)

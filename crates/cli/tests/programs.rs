@@ -88,6 +88,8 @@ struct Claims {
     errors: Vec<(u64, String)>,
     /// The line and kind of the failure at run time.
     trap: Option<(u64, String)>,
+    /// What `explore` says, how many orders it runs, and how many there are. `-` claims nothing.
+    explore: Option<[String; 3]>,
 }
 
 #[derive(Default, PartialEq, Debug)]
@@ -131,6 +133,11 @@ impl Claims {
             "options" => self.options.extend(words()),
             "racing" => self.racing.extend(words()),
             "stdout" => self.stdout.push(value.to_owned()),
+            "explore" => {
+                let words: Vec<String> = words().collect();
+                let words = words.try_into().map_err(|_| "a verdict and two numbers")?;
+                self.explore = Some(words);
+            }
             // Claims about every input. No run can confirm them.
             "prove" | "race" | "source" | "benign" | "dead" | "never-written" | "range"
             | "reason" => {}
@@ -222,6 +229,10 @@ impl<'a> Case<'a> {
             let status = self.run(&["--detector", "all"])?.status.code();
             complaints.compare("the exit status of `--detector all`", &exit, &status);
         }
+        if let Some([verdict, reduced, all]) = &self.claims.explore {
+            self.check_orders("source-sets", verdict, reduced, &mut complaints)?;
+            self.check_orders("none", verdict, all, &mut complaints)?;
+        }
         self.check_report(&report, &mut complaints)?;
         if complaints.0.is_empty() {
             Ok(())
@@ -291,6 +302,32 @@ impl<'a> Case<'a> {
             &race_lines(&report),
         );
         compare("the failure (line, kind)", &self.claims.trap, &failure);
+        Ok(())
+    }
+
+    /// Compares the claims about all orders of isolated blocks.
+    fn check_orders(
+        &self,
+        reduction: &str,
+        verdict: &str,
+        orders: &str,
+        complaints: &mut Complaints,
+    ) -> Result<(), String> {
+        let output = Command::new(env!("CARGO_BIN_EXE_finishline"))
+            .current_dir(self.root)
+            .args(["explore", "--format", "json", "--reduction", reduction])
+            .arg(self.program)
+            .args(&self.claims.arguments)
+            .output()
+            .map_err(|error| format!("finishline does not run: {error}"))?;
+        let report: Value = serde_json::from_slice(&output.stdout)
+            .map_err(|error| format!("explore: no JSON report: {error}"))?;
+        let found = report["verdict"].as_str().unwrap_or("none");
+        complaints.compare(&format!("explore, {reduction}"), &verdict, &found);
+        if orders != "-" {
+            let found = report["exploration"]["orders"].to_string();
+            complaints.compare(&format!("orders, {reduction}"), &orders, &found.as_str());
+        }
         Ok(())
     }
 

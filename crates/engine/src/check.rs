@@ -12,6 +12,7 @@
 //! Only one run's memory is alive at a time. A run that differs from the first is not believed.
 //! Runs differ only if the system runs out of memory.
 
+use crate::commuting::isolated_blocks_conflict;
 use crate::deadlock::Deadlock;
 use crate::executor::uses;
 use crate::explore::order_script::OrderScript;
@@ -288,10 +289,19 @@ impl<'m> Judged<'_, 'm> {
         second_pass.pairs(racing)
     }
 
+    /// Whether more than updates that can be exchanged conflict in isolated blocks. It is not asked
+    /// if a race decides the verdict.
+    fn conflict_matters(&self) -> bool {
+        self.racing().is_some()
+            || self.question.schedule.is_some()
+            || uses(self.question.module).promises
+            || isolated_blocks_conflict(self.question)
+    }
+
     /// The facts that decide the verdict.
     fn facts(&self, pairs: &Pairs) -> CheckFacts {
         let isolated_conflict = match &self.findings {
-            Ok(findings) => findings.isolated_conflict,
+            Ok(findings) => findings.isolated_conflict && self.conflict_matters(),
             Err(_) => false,
         };
         CheckFacts {

@@ -22,6 +22,7 @@
 
 pub mod arguments;
 pub mod check;
+mod commuting;
 pub mod compare;
 pub mod confirm;
 pub mod cooperative;

@@ -138,6 +138,9 @@ fn header(answer: &Answer) -> String {
     if let Some(stronger) = words::stronger(answer) {
         details += &definition("stronger", &escape(&stronger));
     }
+    if let Some(orders) = words::orders(answer) {
+        details += &definition("orders", &escape(&orders));
+    }
     let mut meaning = paragraph(words::meaning(answer));
     if let Some(failed) = words::failed_too(answer) {
         meaning += &paragraph(failed.meaning_besides());
@@ -392,6 +395,9 @@ fn failure_card(answer: &Answer, failure: &Failure) -> String {
         true => points,
         false => format!("<ul class=\"accesses\">\n{points}</ul>\n"),
     };
+    if let Some(schedule) = &failure.schedule {
+        body += &paragraph(&format!("{}: {schedule}", words::SCHEDULE));
+    }
     if let Some(cycle) = deadlock::cycle(failure) {
         body += &paragraph(&format!("cycle: {cycle}"));
     }

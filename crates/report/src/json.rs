@@ -11,7 +11,7 @@ use crate::node::{Node, object};
 use crate::words::finding as pair;
 use crate::words::{self, proof as proof_words, task as task_words};
 use finishline_answer::answer::{
-    About, Answer, Failure, FailurePoint, Suite, Tasks, WaitsFor, Watch,
+    About, Answer, Exploration, Failure, FailurePoint, Suite, Tasks, WaitsFor, Watch,
 };
 use finishline_answer::claim::{Claim, Witness};
 use finishline_answer::exit_status::{exit_status, suite_exit_status};
@@ -98,6 +98,7 @@ fn report(answer: &Answer, selection: Selection) -> Node {
                     "accesses": check.statistics.accesses,
                     "locations": check.statistics.locations,
                 },
+                "exploration": Node::if_any(check.exploration.as_ref().map(exploration)),
             }),
         About::Process(process) => head
             .with(object! {
@@ -216,6 +217,7 @@ fn finding(finding: &Finding) -> Node {
         "why": finding.why.as_ref().map(|why| self::why(finding, why)),
         "allocated": allocated(finding).map(place),
         "may_follow": finding.may_follow,
+        "schedule": Node::if_any(finding.schedule.as_ref()),
         "replay": &finding.replay,
     };
     let seen = &finding.seen;
@@ -451,6 +453,21 @@ fn failure(failure: &Failure) -> Node {
             },
         }),
         "cycle": failure.cycle.as_ref().map(tasks_of_failure),
+        "schedule": Node::if_any(failure.schedule.as_ref()),
+    }
+}
+
+fn exploration(explored: &Exploration) -> Node {
+    object! {
+        "reduction": words::reduction(explored),
+        "orders": explored.orders,
+        "cut_off": explored.cut_off,
+        "incomplete": explored.incomplete.as_ref(),
+        "faulty_orders": explored.faulty_count,
+        "faulty": Node::list(&explored.faulty, |order| object! {
+            "verdict": order.verdict.word(),
+            "schedule": &order.schedule,
+        }),
     }
 }
 

@@ -280,6 +280,7 @@ fn properties(answer: &Answer) -> Node {
         About::Check(check) => object! {
             "arguments": &answer.arguments,
             "detector": check.detector.name(),
+            "orders": Node::if_any(words::orders(answer)),
         },
         About::Process(process) => object! {
             "arguments": &answer.arguments,

@@ -285,6 +285,9 @@ impl Page {
         });
         let rows: Vec<Row> = rows.collect();
         self.rows(&rows);
+        if let Some(schedule) = &failure.schedule {
+            self.labelled("  ", words::SCHEDULE, LABEL, schedule);
+        }
         if let Some(cycle) = deadlock::cycle(failure) {
             self.labelled("  ", "cycle", LABEL, &cycle);
         }

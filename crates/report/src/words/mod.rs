@@ -10,7 +10,7 @@ pub(crate) mod finding;
 pub(crate) mod proof;
 pub(crate) mod task;
 
-use finishline_answer::answer::{About, Answer, Check, Failure, Suite};
+use finishline_answer::answer::{About, Answer, Check, Exploration, Failure, Suite};
 use finishline_answer::finding::{Names, Rule};
 pub(crate) use finishline_answer::location::counted as count;
 use finishline_answer::place::Place;
@@ -179,6 +179,17 @@ pub(crate) fn failure(failure: &Failure) -> String {
     match &failure.at {
         Some(_) => format!("{} ({})", failure.message, failure.kind),
         None => failure.message.clone(),
+    }
+}
+
+/// The label of an order of isolated blocks.
+pub(crate) const SCHEDULE: &str = "order of isolated blocks";
+
+/// Which orders an exploration leaves out, as the option says it.
+pub(crate) fn reduction(explored: &Exploration) -> &'static str {
+    match explored.reduced {
+        true => "source-sets",
+        false => "none",
     }
 }
 

@@ -199,6 +199,9 @@ fn agrees_with_twin(claims: &Claims) -> Result<(), String> {
     let verdict = lines.find_map(|line| line.strip_prefix("//@ verdict: "));
     match verdict {
         Some(verdict) if verdict.trim() == claims.verdict => Ok(()),
+        // Isolated blocks of Fin that only update a location commute. Of locks and atomics the
+        // order counts.
+        Some("certified") if claims.verdict == "certified-order" => Ok(()),
         _ => Err(format!("{twin} claims {verdict:?}, not {}", claims.verdict)),
     }
 }

@@ -5,7 +5,7 @@
 
 //@ verdict: certified-order
 //@ determinacy: atomic-ordered
-//@ fin: lessons/reduction_isolated_order.fin
+//@ fin: lessons/reduction_isolated_clean.fin
 
 use rayon::prelude::*;
 use std::sync::atomic::{AtomicU64, Ordering};

@@ -3,7 +3,7 @@
 
 //@ verdict: certified-order
 //@ determinacy: atomic-ordered
-//@ fin: rust/fin/histogram_order.fin
+//@ fin: rust/fin/histogram_clean.fin
 
 use rayon::prelude::*;
 use std::sync::atomic::{AtomicU32, Ordering};

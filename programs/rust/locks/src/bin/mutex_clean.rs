@@ -5,7 +5,7 @@
 
 //@ verdict: certified-order
 //@ determinacy: lock-ordered
-//@ fin: lessons/reduction_isolated_order.fin
+//@ fin: lessons/reduction_isolated_clean.fin
 
 use std::sync::Mutex;
 

@@ -2,7 +2,7 @@
 
 //@ verdict: certified-order
 //@ determinacy: lock-ordered
-//@ fin: lessons/reduction_isolated_order.fin
+//@ fin: lessons/reduction_isolated_clean.fin
 
 use parking_lot::Mutex;
 
