@@ -41,6 +41,19 @@ impl<O: Order> AnyOrder<O> {
         self.inline.racing()
     }
 
+    /// Why the detector can't go on, if it can't.
+    pub fn failure(&self) -> Option<Failure> {
+        let full = self.full.map(Failure::from);
+        full.or_else(|| self.inline.failure().cloned())
+    }
+
+    /// Starts over for another run, and keeps the memory.
+    pub fn clear(&mut self) {
+        self.inline.clear();
+        self.cells.clear();
+        (self.running, self.accesses, self.full) = (TaskId::MAIN, 0, None);
+    }
+
     /// The findings of a run that has ended or was cut short.
     pub fn finish(self) -> Result<Findings, Failure> {
         if let Some(full) = self.full {

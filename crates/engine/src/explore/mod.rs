@@ -149,16 +149,13 @@ pub fn explore_telling(
         learned: Condvar::new(),
     };
     let names = TaskNames::default();
-    if options.jobs <= 1 {
-        explorer.work(names);
-    } else {
-        std::thread::scope(|scope| {
-            for _ in 0..options.jobs {
-                let (explorer, names) = (&explorer, names.clone());
-                scope.spawn(move || explorer.work(names));
-            }
-        });
-    }
+    std::thread::scope(|scope| {
+        for _ in 1..options.jobs {
+            let (explorer, names) = (&explorer, names.clone());
+            scope.spawn(move || explorer.work(names));
+        }
+        explorer.work(names.clone());
+    });
     let shared = explorer.shared.into_inner();
     shared.unwrap_or_else(PoisonError::into_inner).found
 }
@@ -201,7 +198,15 @@ enum Ended {
 impl<'a> Explorer<'a> {
     /// Runs orders until none is left.
     fn work(&self, mut names: TaskNames) {
+        let detector = AnyOrder::<Labelled>::new();
         let mut shared = self.lock();
+        let mut detector = match detector {
+            Ok(detector) => detector,
+            Err(failure) => {
+                shared.found.failure = Some(failure);
+                return;
+            }
+        };
         loop {
             if shared.found.incomplete.is_some_and(ends) || shared.found.failure.is_some() {
                 return;
@@ -218,7 +223,7 @@ impl<'a> Explorer<'a> {
                 continue;
             };
             drop(shared);
-            let run = self.run(&job, &mut names);
+            let run = self.run(&job, &mut names, &mut detector);
             shared = self.lock();
             self.learn(&mut shared, job, run);
             self.learned.notify_all();
@@ -229,19 +234,8 @@ impl<'a> Explorer<'a> {
         self.shared.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    fn run(&self, job: &Job, names: &mut TaskNames) -> Run {
-        let detector = match AnyOrder::<Labelled>::new() {
-            Ok(detector) => detector,
-            Err(failure) => {
-                return Run {
-                    blocks: Vec::new(),
-                    choices: Vec::new(),
-                    others: None,
-                    ended: Ended::NoDetector(failure),
-                    script: OrderScript::default(),
-                };
-            }
-        };
+    fn run(&self, job: &Job, names: &mut TaskNames, detector: &mut AnyOrder<Labelled>) -> Run {
+        detector.clear();
         let mut chooser = Follow {
             explorer: self,
             guided: Guided::new(job),
@@ -254,13 +248,14 @@ impl<'a> Explorer<'a> {
             keep_dead: self.options.states,
             until_failure: false,
         };
-        let races = |detector: &EventsAlone<AnyOrder<Labelled>>| !detector.0.racing().is_empty();
+        let races =
+            |detector: &EventsAlone<&mut AnyOrder<Labelled>>| !detector.0.racing().is_empty();
         let end = order.run(&mut blocks, &mut chooser, races, None);
         let (blocks, EventsAlone(detector)) = blocks.into_parts();
         let racing = !detector.racing().is_empty();
         let mut others = None;
-        let ended = match (end, chooser.why, detector.finish()) {
-            (_, _, Err(failure)) => Ended::NoDetector(failure),
+        let ended = match (end, chooser.why, detector.failure()) {
+            (_, _, Some(failure)) => Ended::NoDetector(failure),
             _ if racing => Ended::Faulty(Fault::Race),
             (OrderEnd::Finished(machine), ..) => {
                 Ended::Finished(self.options.states.then(|| Outcome::of(&machine)))
