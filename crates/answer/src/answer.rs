@@ -65,6 +65,8 @@ pub struct Exploration {
     pub orders: u64,
     /// Runs that were given up, because an equivalent order was run.
     pub cut_off: u64,
+    /// Runs up to some block, to find out what it touches in another order.
+    pub trials: u64,
     /// Why not all were run that can differ.
     pub incomplete: Option<String>,
     /// Those in which something happened. At most some are listed.

@@ -27,14 +27,13 @@ pub(crate) fn explore(options: &ExploreOptions) -> Result<u8, Problem> {
     let report = Destination::open(options.output.as_deref(), options.format, terminal.color)?;
     let limits = Options {
         reduction: match options.reduction {
-            ReductionChoice::SourceSets => Reduction::SourceSets,
+            ReductionChoice::Optimal => Reduction::Optimal,
             ReductionChoice::None => Reduction::None,
         },
         all: options.all,
         max_orders: options.max_orders,
         max_blocks: options.max_blocks,
         timeout: options.timeout,
-        jobs: options.jobs.unwrap_or_else(all_cores),
         states: false,
     };
     let under_way = Progress::default();
@@ -50,8 +49,4 @@ pub(crate) fn explore(options: &ExploreOptions) -> Result<u8, Problem> {
     report
         .write(|style, out| finishline_report::write(&answer, options.format, all, style, out))?;
     Ok(exit_status(&answer))
-}
-
-fn all_cores() -> usize {
-    std::thread::available_parallelism().map_or(1, |cores| cores.get())
 }

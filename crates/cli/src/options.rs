@@ -188,8 +188,8 @@ pub(crate) struct ExploreOptions {
     #[command(flatten)]
     pub(crate) program: ProgramOptions,
 
-    /// Which orders are run: source-sets (one of several that do the same) or none (all)
-    #[arg(long, value_name = "REDUCTION", default_value = "source-sets")]
+    /// Which orders are run: optimal (one of several that do the same) or none (all)
+    #[arg(long, value_name = "REDUCTION", default_value = "optimal")]
     pub(crate) reduction: ReductionChoice,
 
     /// Go on after the first race, to find all
@@ -220,10 +220,6 @@ pub(crate) struct ExploreOptions {
     #[arg(long, value_name = "SECONDS", allow_hyphen_values = true, value_parser = parse_seconds)]
     pub(crate) timeout: Option<Duration>,
 
-    /// How many orders are run at a time; all cores by default
-    #[arg(long, value_name = "N", allow_hyphen_values = true, value_parser = parse_jobs)]
-    pub(crate) jobs: Option<usize>,
-
     /// The most distinct races to report
     #[arg(
         long,
@@ -252,7 +248,7 @@ pub(crate) struct ExploreOptions {
 #[derive(Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub(crate) enum ReductionChoice {
     /// One of several orders that do the same
-    SourceSets,
+    Optimal,
     /// All orders
     None,
 }
@@ -582,16 +578,6 @@ fn parse_count(word: &str) -> Result<usize, String> {
     let count = word.parse();
     count.map_err(|_| format!("a whole number from 0 to {} is needed", usize::MAX))
 }
-
-fn parse_jobs(word: &str) -> Result<usize, String> {
-    let jobs = word
-        .parse()
-        .ok()
-        .filter(|jobs| (1..=MOST_JOBS).contains(jobs));
-    jobs.ok_or_else(|| format!("a whole number from 1 to {MOST_JOBS} is needed"))
-}
-
-const MOST_JOBS: usize = 1024;
 
 fn parse_threads(word: &str) -> Result<u32, String> {
     match word.parse() {

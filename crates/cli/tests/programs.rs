@@ -230,7 +230,7 @@ impl<'a> Case<'a> {
             complaints.compare("the exit status of `--detector all`", &exit, &status);
         }
         if let Some([verdict, reduced, all]) = &self.claims.explore {
-            self.check_orders("source-sets", verdict, reduced, &mut complaints)?;
+            self.check_orders("optimal", verdict, reduced, &mut complaints)?;
             self.check_orders("none", verdict, all, &mut complaints)?;
         }
         self.check_report(&report, &mut complaints)?;

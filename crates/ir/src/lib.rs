@@ -7,6 +7,7 @@
 //! - [`dominators`]: the dominator tree. [`loops`]: the natural loops.
 //! - [`range`]: the locations that a check of several locations covers.
 //! - [`updates`]: the accesses that only update a location, so that their order does not matter.
+//! - [`steering`]: the reads that decide what an isolated block accesses.
 //! - [`cost`]: the costs that the memory budget counts.
 //! - [`listener`]: the interface by which an executor tells what happens in a run.
 //! - [`machine`]: the reference interpreter. It defines what a program means.
@@ -22,6 +23,7 @@ pub mod loops;
 pub mod machine;
 pub mod module;
 pub mod range;
+pub mod steering;
 pub mod text;
 pub mod updates;
 mod uses;

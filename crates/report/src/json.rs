@@ -462,6 +462,7 @@ fn exploration(explored: &Exploration) -> Node {
         "reduction": words::reduction(explored),
         "orders": explored.orders,
         "cut_off": explored.cut_off,
+        "trials": explored.trials,
         "incomplete": explored.incomplete.as_ref(),
         "faulty_orders": explored.faulty_count,
         "faulty": Node::list(&explored.faulty, |order| object! {

@@ -45,9 +45,10 @@ pub fn explored(
         (None, _) => None,
     };
     about.exploration = Some(Explored {
-        reduced: options.reduction == Reduction::SourceSets,
+        reduced: options.reduction == Reduction::Optimal,
         orders: found.orders,
         cut_off: found.cut_off,
+        trials: found.trials,
         incomplete: found.incomplete.map(|why| reason(why).to_owned()),
         faulty_count: found.faults.len() as u64,
         faulty: (found.faults.iter().take(MOST_LISTED))

@@ -18,13 +18,15 @@
 
 use super::footprint::{Footprint, NamedLocation, Touch};
 use super::task_names::{TaskName, TaskNames};
-use finishline_ir::BinaryOp;
 use finishline_ir::listener::{Allocated, Creation, Listener};
+use finishline_ir::steering::steering;
+use finishline_ir::updates::updates;
+use finishline_ir::{BinaryOp, Module};
 use finishline_model::event::{Record, replay};
 use finishline_model::{
     Access, AccessId, AccessKind, Event, FinishId, Location, ObjectId, Observer, TaskId,
 };
-use rustc_hash::FxHashMap;
+use rustc_hash::{FxHashMap, FxHashSet};
 use std::rc::Rc;
 use std::sync::Arc;
 
@@ -102,10 +104,49 @@ struct UnderWay {
     set: Vec<Location>,
 }
 
+impl UnderWay {
+    /// A value that steers may have come through memory that the block has written itself. Then
+    /// whatever the block has read may have gone into it.
+    fn follow_memory(&mut self) {
+        let mut touches = self.touches.values();
+        if touches.any(|touch| *touch == Touch::Write { steers: true }) {
+            for touch in self.touches.values_mut() {
+                *touch = touch.steering();
+            }
+        }
+    }
+}
+
+/// What the accesses of a program do besides reading and writing.
+#[derive(Default)]
+pub struct Roles {
+    updates: FxHashMap<AccessId, BinaryOp>,
+    steering: FxHashSet<AccessId>,
+}
+
+impl Roles {
+    pub fn of(module: &Module) -> Roles {
+        Roles {
+            updates: updates(module).into_iter().collect(),
+            steering: steering(module).into_iter().collect(),
+        }
+    }
+
+    fn touch(&self, access: &Access) -> Touch {
+        match (self.updates.get(&access.id), access.kind) {
+            (Some(op), _) => Touch::Update(*op),
+            (None, AccessKind::Read) => Touch::Read {
+                steers: self.steering.contains(&access.id),
+            },
+            (None, AccessKind::Write) => Touch::Write { steers: false },
+        }
+    }
+}
+
 /// Follows a run. See the module.
 pub struct Blocks<'a, D> {
     names: &'a mut TaskNames,
-    updates: &'a FxHashMap<AccessId, BinaryOp>,
+    roles: &'a Roles,
     detector: D,
     tasks: Vec<TaskState>,
     /// By finish: what happens before its end.
@@ -120,14 +161,10 @@ pub struct Blocks<'a, D> {
 
 impl<'a, D: Listener> Blocks<'a, D> {
     /// Passes the events on to `detector`.
-    pub fn new(
-        names: &'a mut TaskNames,
-        updates: &'a FxHashMap<AccessId, BinaryOp>,
-        detector: D,
-    ) -> Self {
+    pub fn new(names: &'a mut TaskNames, roles: &'a Roles, detector: D) -> Self {
         Blocks {
             names,
-            updates,
+            roles,
             detector,
             tasks: Vec::new(),
             ended: FxHashMap::default(),
@@ -165,7 +202,8 @@ impl<'a, D: Listener> Blocks<'a, D> {
     }
 
     fn end_block(&mut self, task: TaskId, failed: bool) {
-        let under_way = std::mem::take(&mut self.under_way);
+        let mut under_way = std::mem::take(&mut self.under_way);
+        under_way.follow_memory();
         let number = self.blocks.len();
         let structural = self.tasks[task.index()].before.clone();
         let mut conflicting: Vec<usize> = Vec::new();
@@ -325,11 +363,7 @@ impl<D: Listener> Observer for Blocks<'_, D> {
             return;
         }
         self.under_way.records.push(Record::Access(*access));
-        let touch = match (self.updates.get(&access.id), access.kind) {
-            (Some(op), _) => Touch::Update(*op),
-            (None, AccessKind::Read) => Touch::Read,
-            (None, AccessKind::Write) => Touch::Write { reads: false },
-        };
+        let touch = self.roles.touch(access);
         for location in access.locations() {
             let touches = self.under_way.touches.entry(location);
             touches

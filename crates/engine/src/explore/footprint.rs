@@ -15,13 +15,16 @@ use std::cmp::Ordering;
 /// What a block does with one location.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Touch {
-    Read,
+    Read {
+        /// Whether the value may decide what else the block does.
+        steers: bool,
+    },
     /// It does nothing else with it than `x op= e`, by this operation.
     Update(BinaryOp),
     /// Any other use that writes.
     Write {
-        /// Whether it reads the location too, and may do something else for another value.
-        reads: bool,
+        /// Whether it reads the location too, and the value may decide what else it does.
+        steers: bool,
     },
 }
 
@@ -29,7 +32,7 @@ impl Touch {
     /// Whether the order of the two makes a difference.
     pub fn conflicts(self, other: Touch) -> bool {
         match (self, other) {
-            (Touch::Read, Touch::Read) => false,
+            (Touch::Read { .. }, Touch::Read { .. }) => false,
             (Touch::Update(a), Touch::Update(b)) => a != b,
             _ => true,
         }
@@ -37,18 +40,29 @@ impl Touch {
 
     /// Both, in one block.
     pub fn and(self, other: Touch) -> Touch {
-        if self == other {
-            return self;
-        }
-        let reads = |it| matches!(it, Touch::Read | Touch::Write { reads: true });
-        Touch::Write {
-            reads: reads(self) || reads(other),
+        let steers = self.steers() || other.steers();
+        match (self, other) {
+            (Touch::Read { .. }, Touch::Read { .. }) => Touch::Read { steers },
+            (Touch::Update(a), Touch::Update(b)) if a == b => self,
+            _ => Touch::Write { steers },
         }
     }
 
     /// Whether what the block does may depend on the value.
-    fn looks(self) -> bool {
-        matches!(self, Touch::Read | Touch::Write { reads: true })
+    pub fn steers(self) -> bool {
+        match self {
+            Touch::Read { steers } | Touch::Write { steers } => steers,
+            Touch::Update(_) => false,
+        }
+    }
+
+    /// The same, if what the block does depends on every value that it reads.
+    #[must_use]
+    pub fn steering(self) -> Touch {
+        match self {
+            Touch::Read { .. } => Touch::Read { steers: true },
+            Touch::Update(_) | Touch::Write { .. } => Touch::Write { steers: true },
+        }
     }
 }
 
@@ -113,7 +127,7 @@ impl Footprint {
 
     /// Whether a block with this footprint may do something else once `earlier` has not run.
     pub fn depends_on(&self, earlier: &Footprint) -> bool {
-        let is_seen = |mine: Touch, theirs| mine.looks() && theirs != Touch::Read;
+        let is_seen = |mine: Touch, theirs| mine.steers() && !matches!(theirs, Touch::Read { .. });
         self.everything
             || earlier.everything
             || self.summary & earlier.summary != 0 && self.common(earlier, is_seen)

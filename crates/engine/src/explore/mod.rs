@@ -26,20 +26,16 @@ pub mod tree;
 
 use crate::interleavings::Outcome;
 use crate::run::Program;
-use blocks::{Block, Blocks};
+use blocks::{Block, Blocks, Roles};
 use finishline_detect::Failure;
 use finishline_detect::any_order::AnyOrder;
 use finishline_detect::order::Labelled;
-use finishline_ir::BinaryOp;
 use finishline_ir::listener::EventsAlone;
 use finishline_ir::machine::Trap;
-use finishline_model::AccessId;
 use order_run::{Chooser, OrderEnd, OrderRun};
 use order_script::OrderScript;
-use rustc_hash::FxHashMap;
 use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
-use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 use task_names::{TaskName, TaskNames};
 use tree::{Guided, Job, Reduction, Tree};
@@ -54,8 +50,6 @@ pub struct Options {
     /// The most blocks of an order. Beyond it blocks are taken to spin.
     pub max_blocks: usize,
     pub timeout: Option<Duration>,
-    /// Workers.
-    pub jobs: usize,
     /// Compare the states at the end.
     pub states: bool,
 }
@@ -63,12 +57,11 @@ pub struct Options {
 impl Default for Options {
     fn default() -> Options {
         Options {
-            reduction: Reduction::SourceSets,
+            reduction: Reduction::Optimal,
             all: false,
             max_orders: u64::MAX,
             max_blocks: 10_000,
             timeout: None,
-            jobs: 1,
             states: false,
         }
     }
@@ -106,6 +99,8 @@ pub struct Exploration {
     pub orders: u64,
     /// Runs that were given up because an equivalent order was run.
     pub cut_off: u64,
+    /// Runs up to some block, to find out what that touches.
+    pub trials: u64,
     pub incomplete: Option<Incomplete>,
     pub faults: Vec<Faulty>,
     /// How the program can end, each with the first order that ended so.
@@ -131,50 +126,32 @@ pub fn explore_telling(
     program: Program<'_>,
     options: Options,
     progress: &Progress,
-    tell: &(dyn Fn(&[Block]) + Sync),
+    tell: &dyn Fn(&[Block]),
 ) -> Exploration {
     let explorer = Explorer {
         tell,
         program,
         options,
         progress,
-        updates: finishline_ir::updates::updates(program.module)
-            .into_iter()
-            .collect(),
+        roles: Roles::of(program.module),
         deadline: options.timeout.map(|timeout| Instant::now() + timeout),
-        shared: Mutex::new(Shared {
-            tree: Tree::new(options.reduction),
-            found: Exploration::default(),
-        }),
-        learned: Condvar::new(),
     };
-    let names = TaskNames::default();
-    std::thread::scope(|scope| {
-        for _ in 1..options.jobs {
-            let (explorer, names) = (&explorer, names.clone());
-            scope.spawn(move || explorer.work(names));
-        }
-        explorer.work(names.clone());
-    });
-    let shared = explorer.shared.into_inner();
-    shared.unwrap_or_else(PoisonError::into_inner).found
+    match AnyOrder::new() {
+        Ok(detector) => explorer.explore(detector),
+        Err(failure) => Exploration {
+            failure: Some(failure),
+            ..Exploration::default()
+        },
+    }
 }
 
 struct Explorer<'a> {
-    tell: &'a (dyn Fn(&[Block]) + Sync),
+    tell: &'a dyn Fn(&[Block]),
     program: Program<'a>,
     options: Options,
     progress: &'a Progress,
-    updates: FxHashMap<AccessId, BinaryOp>,
+    roles: Roles,
     deadline: Option<Instant>,
-    shared: Mutex<Shared>,
-    /// Somebody has learned from a run.
-    learned: Condvar,
-}
-
-struct Shared {
-    tree: Tree,
-    found: Exploration,
 }
 
 /// The run of a job, as far as the tree needs it.
@@ -197,41 +174,24 @@ enum Ended {
 
 impl<'a> Explorer<'a> {
     /// Runs orders until none is left.
-    fn work(&self, mut names: TaskNames) {
-        let detector = AnyOrder::<Labelled>::new();
-        let mut shared = self.lock();
-        let mut detector = match detector {
-            Ok(detector) => detector,
-            Err(failure) => {
-                shared.found.failure = Some(failure);
-                return;
+    fn explore(&self, mut detector: AnyOrder<Labelled>) -> Exploration {
+        let mut names = TaskNames::default();
+        let mut tree = Tree::new(self.options.reduction);
+        let mut found = Exploration::default();
+        while found.failure.is_none()
+            && !found.incomplete.is_some_and(ends)
+            && let Some(job) = tree.next_job()
+        {
+            if self.is_overdue() {
+                found.incomplete = Some(self.why_overdue());
+            } else if found.orders >= self.options.max_orders {
+                found.incomplete = Some(Incomplete::MaxOrders);
+            } else {
+                let run = self.run(&job, &mut names, &mut detector);
+                self.learn(&mut tree, &mut found, &job, run);
             }
-        };
-        loop {
-            if shared.found.incomplete.is_some_and(ends) || shared.found.failure.is_some() {
-                return;
-            }
-            let Some(job) = shared.tree.next_job() else {
-                if shared.tree.is_done() {
-                    self.learned.notify_all();
-                    return;
-                }
-                shared = self
-                    .learned
-                    .wait(shared)
-                    .unwrap_or_else(PoisonError::into_inner);
-                continue;
-            };
-            drop(shared);
-            let run = self.run(&job, &mut names, &mut detector);
-            shared = self.lock();
-            self.learn(&mut shared, job, run);
-            self.learned.notify_all();
         }
-    }
-
-    fn lock(&self) -> MutexGuard<'_, Shared> {
-        self.shared.lock().unwrap_or_else(PoisonError::into_inner)
+        found
     }
 
     fn run(&self, job: &Job, names: &mut TaskNames, detector: &mut AnyOrder<Labelled>) -> Run {
@@ -242,7 +202,7 @@ impl<'a> Explorer<'a> {
             choices: Vec::new(),
             why: None,
         };
-        let mut blocks = Blocks::new(names, &self.updates, EventsAlone(detector));
+        let mut blocks = Blocks::new(names, &self.roles, EventsAlone(detector));
         let order = OrderRun {
             program: self.program,
             keep_dead: self.options.states,
@@ -283,7 +243,7 @@ impl<'a> Explorer<'a> {
         }
     }
 
-    fn learn(&self, shared: &mut Shared, job: Job, run: Run) {
+    fn learn(&self, tree: &mut Tree, found: &mut Exploration, job: &Job, run: Run) {
         let Run {
             blocks,
             choices,
@@ -291,23 +251,32 @@ impl<'a> Explorer<'a> {
             ended,
             script,
         } = run;
-        let Shared { tree, found } = shared;
-        tree.learn(job, &blocks, &choices, others.as_deref());
-        match ended {
-            Ended::CutOff => found.cut_off += 1,
-            Ended::NoDetector(failure) => found.failure = Some(failure),
-            Ended::Overdue => found.incomplete = Some(self.why_overdue()),
-            Ended::Finished(_) | Ended::Faulty(_) | Ended::TooLong => {
-                if matches!(ended, Ended::Finished(_)) {
-                    (self.tell)(&blocks);
-                }
-                found.orders += 1;
-                self.progress.orders.fetch_add(1, Ordering::Relaxed);
-            }
+        if let Ended::NoDetector(failure) = ended {
+            found.failure = Some(failure);
+            return;
         }
+        if let Ended::Overdue = ended {
+            found.incomplete = Some(self.why_overdue());
+            return;
+        }
+        if job.is_trial {
+            tree.tried(job, &blocks);
+            found.trials += 1;
+            return;
+        }
+        tree.learn(job, &blocks, &choices, others.as_deref());
+        if let Ended::CutOff = ended {
+            found.cut_off += 1;
+            return;
+        }
+        found.orders += 1;
+        self.progress.orders.fetch_add(1, Ordering::Relaxed);
         match ended {
-            Ended::Finished(Some(state)) => {
-                found.states.entry(state).or_insert(script);
+            Ended::Finished(state) => {
+                (self.tell)(&blocks);
+                if let Some(state) = state {
+                    found.states.entry(state).or_insert(script);
+                }
             }
             Ended::Faulty(fault) => {
                 if matches!(fault, Fault::Race) && !self.options.all {
@@ -315,15 +284,7 @@ impl<'a> Explorer<'a> {
                 }
                 found.faults.push(Faulty { script, fault });
             }
-            Ended::TooLong => found.incomplete = Some(Incomplete::MaxBlocks),
-            _ => {}
-        }
-        if found.incomplete.is_none_or(|why| !ends(why)) {
-            if self.is_overdue() {
-                found.incomplete = Some(self.why_overdue());
-            } else if found.orders >= self.options.max_orders && !tree.is_done() {
-                found.incomplete = Some(Incomplete::MaxOrders);
-            }
+            _ => found.incomplete = Some(Incomplete::MaxBlocks),
         }
     }
 

@@ -1,14 +1,13 @@
 //! The run of a program in a given order of its isolated blocks, for a detector or any other
 //! listener. What happens before what is decided by task structure and conflicting blocks.
 
-use super::blocks::Blocks;
+use super::blocks::{Blocks, Roles};
 use super::order_run::{OrderEnd, OrderRun};
 use super::order_script::{Follow, OrderScript};
 use super::task_names::TaskNames;
 use crate::run::{End, Outcome, Program};
 use finishline_ir::listener::Listener;
 use finishline_ir::machine::Machine;
-use rustc_hash::FxHashMap;
 use std::fmt;
 use std::io::Write;
 
@@ -43,8 +42,8 @@ impl fmt::Display for Departure {
 pub(crate) fn deadlock<'m>(program: Program<'m>, script: &OrderScript) -> Option<Machine<'m>> {
     let mut names = TaskNames::default();
     let mut chooser = Follow::new(script, &mut names);
-    let updates = FxHashMap::default();
-    let mut blocks = Blocks::new(&mut names, &updates, ());
+    let roles = Roles::default();
+    let mut blocks = Blocks::new(&mut names, &roles, ());
     let order = OrderRun {
         program,
         keep_dead: false,
@@ -65,9 +64,8 @@ pub(crate) fn run(
 ) -> Scheduled {
     let mut names = TaskNames::default();
     let mut chooser = Follow::new(script, &mut names);
-    let updates = finishline_ir::updates::updates(program.module);
-    let updates: FxHashMap<_, _> = updates.into_iter().collect();
-    let mut blocks = Blocks::new(&mut names, &updates, listener);
+    let roles = Roles::of(program.module);
+    let mut blocks = Blocks::new(&mut names, &roles, listener);
     let order = OrderRun {
         program,
         keep_dead: false,

@@ -1,28 +1,28 @@
-//! Which orders of isolated blocks have to be run: dynamic partial-order reduction with source sets.
+//! Which orders of isolated blocks have to be run: optimal dynamic partial-order reduction.
 //!
 //! Two orders are *equivalent* if exchanging neighbours that do not conflict leads from one to the
 //! other. Equivalent orders do the same, so one of each class is enough. The algorithm is that of
-//! source sets and sleep sets, guided as by wakeup trees (Abdulla, Aronis, Jonsson, Sagonas: Source
-//! Sets, 2017), with isolated blocks as its events.
+//! source sets and wakeup trees (Abdulla, Aronis, Jonsson, Sagonas: Source Sets, 2017), with
+//! isolated blocks as its events.
 //!
 //! The tree has a node for each sequence of blocks that was run, and below it the tasks that ran
 //! next. A run adds a path to it. Then each pair of blocks in the run that conflict, and that
 //! nothing else orders, is looked at: the other order is another class. If *e* came first and *e'*
 //! later, then at the node before *e* a sequence is *planned* ([`Plan`]): all blocks of the run
 //! after *e* that do not happen after *e*, then the task of *e'*. It is left out if some task that
-//! was run at the node, or is planned there, could come first in it (an *initial*): what begins
-//! with that task leads to all that the sequence leads to.
+//! was run at the node, or is planned there, could come first in it or in what follows it (a *weak
+//! initial*): then the class is met below that task.
 //!
 //! A task *sleeps* that was run at an earlier node, with nothing that conflicts since: what would
 //! follow is equivalent to what followed there. A run does not go on with a task that sleeps. So no
 //! two complete runs are equivalent. A run in which all tasks that could go on sleep is *cut off*.
 //!
 //! **What is not known before it is run.** What the last block of a plan touches may differ from
-//! what *e'* touched, since it does not see what *e* wrote. If *e'* looked at nothing that *e*
-//! wrote, it touches the same. Otherwise it counts as unknown, and a plan is left out only for
-//! reasons that hold whatever it touches. That is why the wakeup trees are not those of the optimal
-//! algorithm, which compares footprints of blocks that were never run. Some runs are cut off, then,
-//! that it would not begin.
+//! what *e'* touched, since it does not see what *e* wrote. If *e'* was not steered by anything that
+//! *e* wrote, it touches the same. Otherwise the plan is *tried* before anything else is run at the
+//! node: a run follows it up to that block. Then it is known what the block touches, and the plan is
+//! compared like any other. (To carry out other plans first would lose classes: what is asleep below
+//! them is left out there because of plans that are to come here.)
 //!
 //! Nodes below which nothing is left to do are given back.
 
@@ -37,7 +37,7 @@ use std::sync::Arc;
 pub enum Reduction {
     /// One of each class of equivalent orders.
     #[default]
-    SourceSets,
+    Optimal,
     /// All.
     None,
 }
@@ -92,8 +92,21 @@ struct Node {
     /// The nodes they led to, as far as there is something left to do there.
     open: Vec<NodeId>,
     planned: Vec<Plan>,
-    /// A job that begins here is under way.
-    busy: bool,
+    /// Plans whose last block is unknown.
+    unknown: Vec<Vec<Planned>>,
+}
+
+impl Node {
+    fn has_plans(&self) -> bool {
+        !self.planned.is_empty() || !self.unknown.is_empty()
+    }
+
+    /// Whether a task that was run here, or sleeps, could come first in the sequence or in what
+    /// follows it.
+    fn covers(&self, sequence: &[Planned]) -> bool {
+        let mut done = self.sleepers.iter().chain(&self.run);
+        done.any(|it| is_weak_initial(it.task, &it.footprint, sequence))
+    }
 }
 
 /// An order to be run.
@@ -105,6 +118,8 @@ pub struct Job {
     /// How many of them lead to the node.
     from: usize,
     sleepers: Vec<Sleeper>,
+    /// The run is over after these, which are to be [tried](Tree::tried).
+    pub is_trial: bool,
 }
 
 /// Follows the order of a [`Job`] during its run.
@@ -132,6 +147,7 @@ impl<'a> Guided<'a> {
         }
         match self.job.guide.get(blocks.len()) {
             Some(task) => waiting.iter().position(|it| it == task),
+            None if self.job.is_trial => None,
             None => {
                 let sleepers = &self.sleepers;
                 let sleeps = |task: &TaskName| sleepers.iter().any(|it| it.task == *task);
@@ -154,8 +170,6 @@ pub struct Tree {
     idle: Vec<NodeId>,
     /// Nodes that may have plans, by depth. The deepest come first, so few are open at a time.
     unfinished: BTreeSet<(usize, NodeId)>,
-    /// Jobs under way.
-    under_way: usize,
     begun: bool,
 }
 
@@ -168,74 +182,68 @@ impl Tree {
             nodes: vec![Node::default()],
             idle: Vec::new(),
             unfinished: BTreeSet::new(),
-            under_way: 0,
             begun: false,
         }
     }
 
-    /// Whether nothing is left to do.
-    pub fn is_done(&self) -> bool {
-        self.begun && self.under_way == 0 && self.unfinished.is_empty()
-    }
-
-    /// The next order to be run. None if there is none now: if jobs are under way, they may plan
-    /// some.
+    /// The next order to be run. None if nothing is left to do.
     pub fn next_job(&mut self) -> Option<Job> {
         if !std::mem::replace(&mut self.begun, true) {
-            self.under_way += 1;
-            self.nodes[ROOT].busy = true;
             return Some(Job::default());
         }
         loop {
-            let mut deepest_first = self.unfinished.iter().rev();
-            let (_, node) = *deepest_first.find(|(_, node)| !self.nodes[*node].busy)?;
-            if let Some(job) = self.job_at(node) {
+            let &(_, deepest) = self.unfinished.last()?;
+            if let Some(job) = self.job_at(deepest) {
                 return Some(job);
             }
-            self.unfinished.remove(&(self.nodes[node].depth, node));
-            self.close(node);
+            self.unfinished
+                .remove(&(self.nodes[deepest].depth, deepest));
+            self.close(deepest);
         }
     }
 
-    /// The first sequence that is planned at the node and may lead to something new.
+    /// The next plan of the node: one to be tried, or the first one.
     fn job_at(&mut self, node: NodeId) -> Option<Job> {
-        loop {
-            let Node {
-                planned,
-                sleepers,
-                run,
-                ..
-            } = &mut self.nodes[node];
-            let plan = planned.first()?;
-            let mut sequence = vec![plan.first.clone()];
-            let mut then = &plan.then;
-            while let Some(next) = then.first() {
-                sequence.push(next.first.clone());
-                then = &next.then;
-            }
-            let mut done = sleepers.iter().chain(run.iter());
-            if self.reduction == Reduction::SourceSets
-                && done.any(|it| is_initial(it.task, Some(&it.footprint), &sequence))
-            {
-                remove_first(planned);
-                continue;
-            }
-            let sleepers = match self.reduction {
-                Reduction::SourceSets => sleepers.iter().chain(run.iter()).cloned().collect(),
-                Reduction::None => Vec::new(),
-            };
-            let mut guide = self.path(node);
-            let from = guide.len();
-            guide.extend(sequence.iter().map(|planned| planned.block.task));
-            self.nodes[node].busy = true;
-            self.under_way += 1;
-            return Some(Job {
-                node,
-                guide,
-                from,
-                sleepers,
-            });
+        let mut guide = self.path(node);
+        let from = guide.len();
+        let it = &mut self.nodes[node];
+        let to_try = it.unknown.pop();
+        let is_trial = to_try.is_some();
+        guide.extend(to_try.iter().flatten().map(|planned| planned.block.task));
+        let mut plans = &it.planned;
+        while let Some(plan) = plans.first().filter(|_| !is_trial) {
+            guide.push(plan.first.block.task);
+            plans = &plan.then;
         }
+        if guide.len() == from {
+            return None;
+        }
+        let sleepers = match self.reduction {
+            Reduction::Optimal => it.sleepers.iter().chain(&it.run).cloned().collect(),
+            Reduction::None => Vec::new(),
+        };
+        Some(Job {
+            node,
+            guide,
+            from,
+            sleepers,
+            is_trial,
+        })
+    }
+
+    /// Learns what the last block of a plan touches.
+    pub fn tried(&mut self, job: &Job, blocks: &[Block]) {
+        let numbers: Vec<usize> = (job.from..blocks.len()).collect();
+        let known = numbers.iter().map(|&number| Planned {
+            block: BlockName::of(&blocks[number]),
+            known: Some(Known::of(blocks, number, &numbers)),
+        });
+        let sequence: Vec<Planned> = known.collect();
+        let node = &mut self.nodes[job.node];
+        if blocks.len() == job.guide.len() && !node.covers(&sequence) {
+            add(&mut node.planned, sequence);
+        }
+        self.close(job.node);
     }
 
     /// The tasks whose blocks lead to the node.
@@ -255,15 +263,13 @@ impl Tree {
     /// `others` are those that could have run instead of its last block.
     pub fn learn(
         &mut self,
-        job: Job,
+        job: &Job,
         blocks: &[Block],
         choices: &[Vec<TaskName>],
         others: Option<&[TaskName]>,
     ) {
-        self.under_way -= 1;
-        self.nodes[job.node].busy = false;
-        let path = self.grow(&job, blocks, choices);
-        if self.reduction == Reduction::SourceSets {
+        let path = self.grow(job, blocks, choices);
+        if self.reduction == Reduction::Optimal {
             for (later, block) in blocks.iter().enumerate() {
                 for &earlier in &block.reversible {
                     let plan = reversal(blocks, earlier, later);
@@ -283,9 +289,9 @@ impl Tree {
             }
         }
         for &node in &path {
-            let Node { planned, depth, .. } = &self.nodes[node];
-            if !planned.is_empty() {
-                self.unfinished.insert((*depth, node));
+            let it = &self.nodes[node];
+            if it.has_plans() {
+                self.unfinished.insert((it.depth, node));
             }
         }
         if let Some(&deepest) = path.last() {
@@ -357,44 +363,32 @@ impl Tree {
     }
 
     /// Plans a sequence at a node, unless it leads to nothing new.
-    fn insert(&mut self, node: NodeId, mut sequence: Vec<Planned>) {
+    fn insert(&mut self, node: NodeId, sequence: Vec<Planned>) {
         let node = &mut self.nodes[node];
-        let mut done = node.sleepers.iter().chain(&node.run);
-        if done.any(|it| is_initial(it.task, Some(&it.footprint), &sequence)) {
+        let is_known = sequence.iter().all(|it| it.known.is_some());
+        if is_known {
+            if !node.covers(&sequence) {
+                add(&mut node.planned, sequence);
+            }
             return;
         }
-        let mut plans = &mut node.planned;
-        loop {
-            let next = plans.iter().position(|plan| {
-                let Planned { block, known } = &plan.first;
-                let footprint = known.as_ref().map(|known| &*known.footprint);
-                is_initial(block.task, footprint, &sequence)
-            });
-            let Some(next) = next else {
-                break;
-            };
-            let task = plans[next].first.block.task;
-            if let Some(place) = sequence.iter().position(|it| it.block.task == task) {
-                sequence.remove(place);
-            }
-            plans = &mut plans[next].then;
-            // What is planned already, followed by anything, leads to the same.
-            if plans.is_empty() {
-                return;
-            }
+        let mut done = node.sleepers.iter().chain(&node.run);
+        let same = |other: &Vec<Planned>| {
+            let blocks = other.iter().map(|it| it.block);
+            blocks.eq(sequence.iter().map(|it| it.block))
+        };
+        if !done.any(|it| is_initial(it.task, &it.footprint, &sequence) == Some(true))
+            && !node.unknown.iter().any(same)
+        {
+            node.unknown.push(sequence);
         }
-        let mut then = Vec::new();
-        while let Some(first) = sequence.pop() {
-            then = vec![Plan { first, then }];
-        }
-        plans.append(&mut then);
     }
 
     /// Gives a node back, and those above it, as far as nothing is left to do there.
     fn close(&mut self, mut node: NodeId) {
         loop {
             let it = &self.nodes[node];
-            if it.busy || !it.planned.is_empty() || !it.open.is_empty() {
+            if it.has_plans() || !it.open.is_empty() {
                 return;
             }
             let Some(parent) = it.parent else {
@@ -409,69 +403,95 @@ impl Tree {
     }
 }
 
+impl BlockName {
+    fn of(block: &Block) -> BlockName {
+        BlockName {
+            task: block.task,
+            ordinal: block.ordinal,
+        }
+    }
+}
+
+impl Known {
+    /// What is known of a block of a run, in a sequence of these blocks.
+    fn of(blocks: &[Block], number: usize, sequence: &[usize]) -> Known {
+        let before = |other: &&usize| **other < number && blocks[number].before.contains(**other);
+        Known {
+            footprint: blocks[number].footprint.clone(),
+            after: (sequence.iter().filter(before))
+                .map(|other| BlockName::of(&blocks[*other]))
+                .collect(),
+        }
+    }
+}
+
 /// The sequence that brings block `later` before block `earlier` of a run.
 fn reversal(blocks: &[Block], earlier: usize, later: usize) -> Vec<Planned> {
-    let name = |block: &Block| BlockName {
-        task: block.task,
-        ordinal: block.ordinal,
-    };
     let independent: Vec<usize> = (earlier + 1..blocks.len())
         .filter(|&number| !blocks[number].before.contains(earlier))
         .collect();
-    let known = |number: usize| Known {
-        footprint: blocks[number].footprint.clone(),
-        after: (independent.iter())
-            .filter(|&&other| other < number && blocks[number].before.contains(other))
-            .map(|&other| name(&blocks[other]))
-            .collect(),
+    let planned = |number: usize, is_known: bool| Planned {
+        block: BlockName::of(&blocks[number]),
+        known: is_known.then(|| Known::of(blocks, number, &independent)),
     };
-    let mut sequence: Vec<Planned> = independent
-        .iter()
-        .map(|&number| Planned {
-            block: name(&blocks[number]),
-            known: Some(known(number)),
-        })
-        .collect();
-    let footprint = &blocks[later].footprint;
-    let changes = footprint.depends_on(&blocks[earlier].footprint);
-    sequence.push(Planned {
-        block: name(&blocks[later]),
-        known: (!changes).then(|| known(later)),
-    });
-    sequence
+    let changes = (blocks[later].footprint).depends_on(&blocks[earlier].footprint);
+    let sequence = independent.iter().map(|&number| planned(number, true));
+    sequence.chain([planned(later, !changes)]).collect()
 }
 
-/// Whether the task has a block in the sequence that could come first.
+/// Adds a sequence to some plans, unless it leads to nothing new.
+fn add(mut plans: &mut Vec<Plan>, mut sequence: Vec<Planned>) {
+    loop {
+        let next = plans.iter().position(|plan| {
+            let Planned { block, known } = &plan.first;
+            let known = known.as_ref();
+            known.is_some_and(|known| is_weak_initial(block.task, &known.footprint, &sequence))
+        });
+        let Some(next) = next else {
+            break;
+        };
+        let task = plans[next].first.block.task;
+        if let Some(place) = sequence.iter().position(|it| it.block.task == task) {
+            sequence.remove(place);
+        }
+        plans = &mut plans[next].then;
+        // What is planned already, followed by anything, leads to the same.
+        if plans.is_empty() {
+            return;
+        }
+    }
+    let mut then = Vec::new();
+    while let Some(first) = sequence.pop() {
+        then = vec![Plan { first, then }];
+    }
+    plans.append(&mut then);
+}
+
+/// Whether the block of the task in the sequence could come first. None if it has none there.
 ///
 /// It could if nothing before it happens before it. If that is unknown, what the block touches when
 /// it does come first decides: if it conflicts with nothing in between, it touches the same later,
 /// and otherwise it can't come first.
-fn is_initial(task: TaskName, footprint: Option<&Footprint>, sequence: &[Planned]) -> bool {
-    let Some(place) = sequence.iter().position(|it| it.block.task == task) else {
-        return false;
-    };
+fn is_initial(task: TaskName, footprint: &Footprint, sequence: &[Planned]) -> Option<bool> {
+    let place = sequence.iter().position(|it| it.block.task == task)?;
     let before = &sequence[..place];
-    match &sequence[place].known {
+    Some(match &sequence[place].known {
         Some(known) => before.iter().all(|it| !known.after.contains(&it.block)),
-        None => before.is_empty() || is_independent(footprint, before),
-    }
+        None => is_independent(footprint, before),
+    })
 }
 
-/// Whether a block conflicts with none of the sequence, as far as both are known.
-fn is_independent(footprint: Option<&Footprint>, sequence: &[Planned]) -> bool {
-    let conflicts = |planned: &Planned, footprint: &Footprint| match &planned.known {
-        Some(known) => known.footprint.conflicts(footprint),
-        None => true,
-    };
-    footprint.is_some_and(|footprint| !sequence.iter().any(|it| conflicts(it, footprint)))
+/// Whether the task, whose next block touches this, could come first in the sequence, or in the
+/// sequence followed by that block.
+fn is_weak_initial(task: TaskName, footprint: &Footprint, sequence: &[Planned]) -> bool {
+    let initial = is_initial(task, footprint, sequence);
+    initial.unwrap_or_else(|| is_independent(footprint, sequence))
 }
 
-/// Removes the first sequence of some plans.
-fn remove_first(plans: &mut Vec<Plan>) {
-    if let Some(first) = plans.first_mut() {
-        remove_first(&mut first.then);
-        if first.then.is_empty() {
-            plans.remove(0);
-        }
-    }
+/// Whether a block conflicts with none of the sequence, as far as that is known.
+fn is_independent(footprint: &Footprint, sequence: &[Planned]) -> bool {
+    sequence.iter().all(|it| {
+        let known = it.known.as_ref();
+        known.is_some_and(|known| !known.footprint.conflicts(footprint))
+    })
 }

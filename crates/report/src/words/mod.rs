@@ -188,7 +188,7 @@ pub(crate) const SCHEDULE: &str = "order of isolated blocks";
 /// Which orders an exploration leaves out, as the option says it.
 pub(crate) fn reduction(explored: &Exploration) -> &'static str {
     match explored.reduced {
-        true => "source-sets",
+        true => "optimal",
         false => "none",
     }
 }
@@ -201,6 +201,12 @@ pub(crate) fn orders(answer: &Answer) -> Option<String> {
         parts.push(format!(
             "{} cut off, as an equivalent one was run",
             explored.cut_off
+        ));
+    }
+    if explored.trials > 0 {
+        parts.push(format!(
+            "{} to find out what a block touches in another order",
+            count(explored.trials, "partial run", "partial runs")
         ));
     }
     if let Some(why) = &explored.incomplete {
