@@ -105,6 +105,7 @@ pub struct TaskNow {
     finish: Option<FinishId>,
     /// The finishes that the task has open, innermost last.
     open: Vec<FinishId>,
+    has_ended: bool,
     /// The twin of its step during a glimpse.
     firmly: Option<usize>,
 }
@@ -144,6 +145,13 @@ impl Steps {
         self.task(task)
     }
 
+    /// The finish that waits for a task which this one creates now, unless it escapes. None if the
+    /// task is not live.
+    pub fn innermost(&self, task: TaskId) -> Option<FinishId> {
+        let task = self.tasks.get(&task).filter(|task| !task.has_ended)?;
+        task.open.last().copied().or(task.finish)
+    }
+
     /// Whether a lock was taken.
     pub fn has_locks(&self) -> bool {
         self.locks_taken > 0
@@ -169,7 +177,9 @@ impl Steps {
                 ..
             } => self.begin_task(task, parent, finish, graph),
             Event::TaskEnd { task } => {
-                let TaskNow { step, finish, .. } = *self.task(task);
+                let ended = self.task(task);
+                ended.has_ended = true;
+                let (step, finish) = (ended.step, ended.finish);
                 if let Some(finish) = finish {
                     self.ended.entry(finish).or_default().push(step);
                 }

@@ -17,18 +17,16 @@ pub(crate) mod inline;
 pub(crate) use inline::{InlineChecks, RangeChecks};
 
 use finishline_detect::LocationSet;
-use finishline_detect::history::{
-    Isolated, LastWriterOneReader, ObservedOrder, Remembered, WriteCoversReads,
-};
+use finishline_detect::history::{Isolated, LastWriterOneReader, ObservedOrder, WriteCoversReads};
 use finishline_detect::oracle::{Mode, Oracle, Recorded};
-use finishline_detect::order::isolation::IsolationOrder;
-use finishline_detect::order::{EspBags, Order, Running, SpBags};
+use finishline_detect::order::isolation::{IsolationOrder, StepId};
+use finishline_detect::order::{EspBags, Order, Running, SpBags, Stamp};
 use finishline_detect::pairs::{RacePair, RacePairs};
 use finishline_detect::serial::Serial;
 use finishline_detect::sited::Sited;
 use finishline_model::{
-    Access, AccessId, AccessKind, AccessPoint, AllocationId, Event, FinishId, FinishKind, Location,
-    LockId, LockMode, ObjectId, Observer, Race, SiteId, TaskId, TaskKind,
+    Access, AccessId, AccessKind, AllocationId, Event, FinishId, FinishKind, Location, LockId,
+    LockMode, ObjectId, Observer, Race, SiteId, TaskId, TaskKind,
 };
 use std::collections::BTreeSet;
 use std::fmt::Write;
@@ -551,9 +549,8 @@ pub(crate) fn from_environment(name: &str, default: u64) -> u64 {
 struct ObservedAlone {
     structure: EspBags,
     isolation: IsolationOrder,
-    cells: Vec<ObservedOrder>,
+    cells: Vec<ObservedOrder<(Stamp, StepId)>>,
     racing: BTreeSet<Location>,
-    in_isolated: bool,
 }
 
 impl ObservedAlone {
@@ -563,7 +560,6 @@ impl ObservedAlone {
             isolation: IsolationOrder::new(),
             cells: vec![ObservedOrder::default(); locations as usize],
             racing: BTreeSet::new(),
-            in_isolated: false,
         }
     }
 
@@ -577,32 +573,21 @@ impl ObservedAlone {
 
 impl Observer for ObservedAlone {
     fn event(&mut self, event: &Event) {
-        match event {
-            Event::IsolatedBegin { .. } => self.in_isolated = true,
-            Event::IsolatedEnd { .. } => self.in_isolated = false,
-            _ => {}
-        }
         self.structure.event(event).unwrap();
         self.isolation.event(event).unwrap();
     }
 
     fn access(&mut self, access: &Access) {
-        let &Access { task, id, kind, .. } = access;
-        let now = Remembered {
-            point: AccessPoint {
-                task,
-                access: id,
-                kind,
-                isolated: self.in_isolated,
-            },
-            stamp: self.structure.stamp(Running),
-            step: self.isolation.now(),
-        };
+        let step = self.isolation.now(access.task).unwrap();
+        let stamp = self.structure.stamp(Running);
         for location in access.locations() {
             let races = self.cells[location.0 as usize].access(
-                now,
-                |r| !self.structure.parallel(Running, r.stamp) || self.isolation.before_now(r.step),
-                |r| self.isolation.first_block_after(r.step),
+                (stamp, step.id),
+                access.kind,
+                |&(stamp, earlier)| {
+                    !self.structure.parallel(Running, stamp) || self.isolation.before(earlier, step)
+                },
+                |&(_, earlier)| self.isolation.first_block_after(earlier),
             );
             if races.iter().any(Option::is_some) {
                 self.racing.insert(location);
