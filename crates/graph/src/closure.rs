@@ -65,6 +65,15 @@ impl Rows {
     }
 }
 
+impl TransitiveClosure {
+    /// Whether a node happens before a greater one. It takes as long as the whole closure.
+    pub fn happens_before(graph: &Graph, node: NodeId, greater: NodeId) -> Result<bool, Failure> {
+        let row = Rows::of(graph)?;
+        let (word, bit) = (node.index() / BITS, node.index() % BITS);
+        Ok(row.row(greater)[word] >> bit & 1 == 1)
+    }
+}
+
 impl Checker for TransitiveClosure {
     fn name(&self) -> &'static str {
         "cg"
@@ -98,11 +107,4 @@ impl Checker for TransitiveClosure {
         }
         Ok(races.into_list())
     }
-}
-
-/// Whether a node happens before a greater one, by the closure. For tests of other checkers.
-pub fn happens_before(graph: &Graph, earlier: NodeId, later: NodeId) -> Result<bool, Failure> {
-    let rows = Rows::of(graph)?;
-    let (word, bit) = (earlier.index() / BITS, earlier.index() % BITS);
-    Ok(rows.row(later)[word] >> bit & 1 == 1)
 }
