@@ -34,21 +34,23 @@
 //! 2. recursive_analyze chooses one of three: as printed, async and wait nodes are visited again as
 //!    other nodes.
 //! 3. A slider that is NULL is before all blocks going down and behind all going up.
-//! 4. checkDown and checkUp go through the blocks of the bag, not of the branch itself, which
-//!    precede or follow the node: `async{ wa isolated{ } } wa` is missed.
-//! 5. checkUp skips blocks from slider↑ on. Printed is the comparison of checkDown, which skips the
-//!    nodes that may be concurrent: `async{ isolated{ } wa } wa isolated{ }` is missed.
+//! 4. checkDown and checkUp go through the blocks of the bag, not through those of the branch
+//!    itself, which precede or follow the node: `async{ ra isolated{ } } wa isolated{ }` is missed.
+//! 5. checkUp skips blocks from slider↑ on. Printed is the comparison of checkDown. If blocks run
+//!    in the order of the text and the second branch is visited first, `async{ ra isolated{ } }
+//!    isolated{ } wa` is a false alarm.
 //! 6. get_async of a wait node is the first async of its finish. The wait node is visited when that
 //!    one has returned, not earlier.
 //! 7. Lines 25 to 28 also join the bags of `new_bag_id`, what the branch has itself collected:
-//!    `async{ async{ wa } } ra` is missed. Here a bag holds ranges of branches, as numbers are given
-//!    in the order of visits, so nothing inside a branch can be left out.
-//! 8. slider↑ is set before checkUp. If not, the block itself is checked with the slider of the
-//!    node behind it: `async{ isolated{ wa } } isolated{ wa }` is a false alarm.
+//!    `async{ async{ wa } } ra` is missed. Here a bag holds ranges of branches, because numbers are
+//!    given in the order of visits. So nothing inside a branch can be left out.
+//! 8. slider↑ is set before checkUp. If not, a block is checked with the slider of the node behind
+//!    it, and Fig. 2, `async{ isolated{ wa } } isolated{ } ra`, is a false alarm if the second
+//!    branch is visited first.
 //! 9. Nodes are filed by structure, in two full traversals before anything is checked. As printed
-//!    they are filed by the blocks of their own branch alone, and what is behind a wait node
-//!    is visited after the branches that it joins. `finish{ async{ finish{ async{ wa } } isolated{ }
-//!    } isolated{ } ra }` is a false alarm: nothing tells that the block follows the write.
+//!    they are filed by the blocks of their own branch alone, and what is behind a wait node is
+//!    visited after the branches that it joins. `finish{ async{ finish{ async{ wa } } isolated{ } }
+//!    isolated{ } ra }` is a false alarm: nothing tells that the block follows the write.
 //! 10. Blocks behind a wait node are in no parallel branch, but now nodes are filed under them:
 //!     `finish{ async{ wa } wa } isolated{ } isolated{ }` would be missed. So all blocks beyond the
 //!     slider are looked at, and the branch of the node found there must be in the bag.
