@@ -12,6 +12,7 @@ mod compiled_promises;
 mod confirm;
 mod deadlocks;
 mod depth_first;
+mod graphs;
 mod interleavings;
 mod language;
 mod matrix;
