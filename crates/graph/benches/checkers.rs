@@ -5,7 +5,7 @@
 //! one round if it takes long. A checker whose last time makes a longer one than ten seconds likely
 //! is left out from then on. `labels` is measured from the graph and online, without one.
 //! Nanoseconds are those of `labels` for an entry of an access set, and online for an access. A
-//! number keeps only the graphs of so many nodes, and memory is then the peak of the process.
+//! number keeps only the graphs of so many nodes and only `labels`, and tells the peak of memory.
 
 use finishline_graph::growth::Growth;
 use finishline_graph::labels::{DepthFirstLabels, Online};
@@ -79,7 +79,7 @@ fn main() {
                     time.mul_f64(if before == 0 { 0.0 } else { grown * grown })
                 });
                 let linear = checker.name() == "labels";
-                if !linear && likely.is_none_or(|likely| likely > LIMIT) {
+                if !linear && (only.is_some() || likely.is_none_or(|likely| likely > LIMIT)) {
                     *latest = None;
                     print!(" {:>10}", "-");
                     continue;
