@@ -58,7 +58,7 @@ fn numbers(source: &str, start: &str) -> Option<Vec<i64>> {
     Some(words.filter_map(|word| word.parse().ok()).collect())
 }
 
-/// `// Nodes: 23 in Table 3, 23 here`, with the arguments for it if they are not those of the check.
+/// `// Nodes: 23 in Table 3, 23 here`, with its arguments if they are not those of `args`.
 #[test]
 fn the_programs_of_zipper_have_the_nodes_that_they_claim() {
     let mut programs = 0;
