@@ -18,8 +18,9 @@
 //!   DRDP.
 //! - [`sited`] runs again over the racing locations only and names the two accesses of each race.
 //!   [`named`] does it for runs in which tasks take turns.
-//! - [`oracle`] builds and closes the whole computation graph. It is slow, obvious, and independent
-//!   of all the above.
+//! - [`steps`] makes the steps of a run and the edges between them.
+//! - [`oracle`] closes the computation graph of these. It is slow, obvious, and independent of all
+//!   the above.
 //! - [`detectors`] makes a detector from its name. The executor is compiled for each of them.
 //!
 //! Underneath: [`table`], memory that never moves; [`hash`], maps keyed by ids; [`locations`], a
@@ -48,6 +49,7 @@ pub mod pages;
 pub mod pairs;
 pub mod serial;
 pub mod sited;
+pub mod steps;
 #[allow(unsafe_code)]
 pub mod table;
 

@@ -4,23 +4,12 @@
 //! It is quadratic, obvious, and independent of every detector: it shares no code with the orders
 //! and histories, and needs no depth-first run.
 //!
-//! Nodes are steps. Every event except an allocation ends the step of its task. Edges go from a
-//! step to the next step of its task, from a creation to the first step of the task, and from the
-//! last step of a task to the step after the end or join of its immediately enclosing finish, and
-//! from the `set` of a promise to the step after each of its gets. A join of a finish is also a
-//! join of the finishes open inside it. In the mode [`Mode::Observed`] each isolated block has an
-//! edge to the next one that ran, and each release of an object has an edge to the acquires that
-//! see it.
-//!
-//! A glimpse is an acquire that expires. During a glimpse each step of the task has a twin without
-//! accesses. All edges except that of the glimpse go to the twin as well. After the glimpse the
-//! task goes on from the twin. Suspension adds no edges.
+//! [`crate::steps`] makes the steps and edges. In the mode [`Mode::Observed`] the observed edges
+//! count too: those of isolated blocks and of releases.
 //!
 //! Two accesses to one location conflict if one is a write. They exclude each other if both are in
 //! isolated blocks, or if one lock protects both, at least one of them exclusively, and was taken
-//! twice. A task is protected by the locks that it has taken, and by those that protected the owner
-//! of its finish when that began. Accesses that conflict and don't exclude each other race if no
-//! path joins their steps.
+//! twice. Accesses that conflict and don't exclude each other race if no path joins their steps.
 //!
 //! Steps come in an order of the run, so the ancestors of a step are known when it begins: the
 //! union of its predecessors' sets, one bit an earlier step. Memory: n²/8 bytes for n steps and
@@ -31,10 +20,9 @@ use crate::Failure;
 use crate::findings::Findings;
 use crate::locations::LocationSet;
 use crate::order::Effort;
+use crate::steps::{Hold, Observed, STEPS_OF_AN_EVENT, Step, StepGraph, Steps};
 use finishline_model::Statistics;
-use finishline_model::{
-    Access, AccessId, AccessKind, Event, Location, LockId, LockMode, ObjectId, Observer, TaskId,
-};
+use finishline_model::{Access, AccessId, AccessKind, Event, Location, Observer, TaskId};
 use std::collections::{BTreeMap, BTreeSet};
 
 /// The most recorded accesses for each step of the limit. Beyond it the oracle gives up.
@@ -61,47 +49,13 @@ pub struct Recorded {
     locks: usize,
 }
 
-/// A lock that was taken once.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-struct Hold {
-    lock: LockId,
-    mode: LockMode,
-    /// The number of this taking among all takings of locks.
-    taken: usize,
-}
-
-#[derive(Debug, Default)]
-struct TaskState {
-    step: usize,
-    /// The `FinishId` of the finish that waits for the task.
-    finish: usize,
-    /// The finishes that the task has open, innermost last.
-    open: Vec<usize>,
-    isolated: bool,
-    /// The twin of its step during a glimpse.
-    firmly: Option<usize>,
-    /// The locks that protected it from its beginning, then those that it has taken.
-    holds: Vec<Hold>,
-}
-
 #[derive(Debug)]
 pub struct Oracle {
     steps_limit: usize,
     recorded: usize,
     failure: Option<Failure>,
-    structure: Ancestors,
-    observed: Ancestors,
-    tasks: BTreeMap<TaskId, TaskState>,
-    /// The last steps of a finish's ended tasks that no join has waited for yet.
-    ended: BTreeMap<usize, Vec<usize>>,
-    last_isolated: Option<usize>,
-    /// The locks that protected the owner of a finish when the finish began.
-    protects: BTreeMap<usize, Vec<Hold>>,
-    /// The releases of an object that are in effect.
-    released: BTreeMap<ObjectId, Vec<usize>>,
-    /// The step that set a promise.
-    set_by: BTreeMap<Location, usize>,
-    locks_taken: usize,
+    steps: Steps,
+    closure: Closure,
     locksets: Vec<Vec<Hold>>,
     accesses: BTreeMap<Location, Vec<Recorded>>,
     statistics: Statistics,
@@ -114,15 +68,8 @@ impl Oracle {
             steps_limit,
             recorded: 0,
             failure: None,
-            structure: Ancestors::default(),
-            observed: Ancestors::default(),
-            tasks: BTreeMap::new(),
-            ended: BTreeMap::new(),
-            last_isolated: None,
-            protects: BTreeMap::new(),
-            released: BTreeMap::new(),
-            set_by: BTreeMap::new(),
-            locks_taken: 0,
+            steps: Steps::new(),
+            closure: Closure::default(),
             locksets: Vec::new(),
             accesses: BTreeMap::new(),
             statistics: Statistics::default(),
@@ -176,13 +123,8 @@ impl Oracle {
 
     /// Whether two accesses exclude each other.
     pub fn exclude(&self, a: &Recorded, b: &Recorded) -> bool {
-        let excludes = |a: &Hold, b: &Hold| {
-            a.lock == b.lock
-                && a.taken != b.taken
-                && (a.mode == LockMode::Exclusive || b.mode == LockMode::Exclusive)
-        };
         let [of_a, of_b] = [a, b].map(|access| &self.locksets[access.locks]);
-        a.isolated && b.isolated || of_a.iter().any(|a| of_b.iter().any(|b| excludes(a, b)))
+        a.isolated && b.isolated || of_a.iter().any(|a| of_b.iter().any(|b| a.excludes(b)))
     }
 
     /// Whether two isolated blocks conflict that are parallel by structure.
@@ -236,11 +178,11 @@ impl Oracle {
         Ok(Findings {
             racing,
             isolated_conflict: self.isolated_blocks_conflict(),
-            synchronised: !self.released.is_empty() && !self.excused_locations().is_empty(),
-            overlap: self.locks_taken > 0 && !self.overlapping_locations().is_empty(),
+            synchronised: self.steps.has_releases() && !self.excused_locations().is_empty(),
+            overlap: self.steps.has_locks() && !self.overlapping_locations().is_empty(),
             statistics: self.statistics,
             effort: Effort::default(),
-            task_bytes: self.structure.bytes() + self.observed.bytes(),
+            task_bytes: self.closure.structure.bytes() + self.closure.observed.bytes(),
             location_bytes: self.recorded * size_of::<Recorded>(),
         })
     }
@@ -249,15 +191,9 @@ impl Oracle {
     pub fn clear(&mut self) {
         self.recorded = 0;
         self.failure = None;
-        self.structure.clear();
-        self.observed.clear();
-        self.tasks.clear();
-        self.ended.clear();
-        self.last_isolated = None;
-        self.protects.clear();
-        self.released.clear();
-        self.set_by.clear();
-        self.locks_taken = 0;
+        self.steps.clear();
+        self.closure.structure.clear();
+        self.closure.observed.clear();
         self.locksets.clear();
         self.accesses.clear();
         self.statistics = Statistics::default();
@@ -269,53 +205,9 @@ impl Oracle {
 
     fn ancestors(&self, mode: Mode) -> &Ancestors {
         match mode {
-            Mode::Structure => &self.structure,
-            Mode::Observed => &self.observed,
+            Mode::Structure => &self.closure.structure,
+            Mode::Observed => &self.closure.observed,
         }
-    }
-
-    fn new_step(&mut self, predecessors: &[usize]) -> usize {
-        self.observed.add(predecessors);
-        self.structure.add(predecessors)
-    }
-
-    /// Gives the task a new step. Its previous step and `also` precede it.
-    fn next_step(&mut self, task: TaskId, also: &[usize]) -> usize {
-        let mut predecessors = vec![self.task(task).step];
-        predecessors.extend(also);
-        let step = self.new_step(&predecessors);
-        self.task(task).step = step;
-        if let Some(twin) = self.task(task).firmly {
-            predecessors[0] = twin;
-            self.task(task).firmly = Some(self.new_step(&predecessors));
-        }
-        step
-    }
-
-    /// The releases of an object that are in effect happen before the newest step.
-    fn see(&mut self, object: ObjectId) {
-        let step = self.observed.len() - 1;
-        for release in self.released.get(&object).into_iter().flatten() {
-            self.observed.also(step, *release);
-        }
-    }
-
-    fn task(&mut self, task: TaskId) -> &mut TaskState {
-        self.tasks.entry(task).or_default()
-    }
-
-    /// Lets the task wait for everything in the finish and in those open inside it.
-    fn join(&mut self, task: TaskId, finish: usize) {
-        let open = &self.tasks.entry(task).or_default().open;
-        let outermost = open
-            .iter()
-            .position(|&other| other == finish)
-            .unwrap_or(open.len());
-        let mut ended = Vec::new();
-        for inside in &open[outermost..] {
-            ended.extend(self.ended.remove(inside).unwrap_or_default());
-        }
-        self.next_step(task, &ended);
     }
 }
 
@@ -332,147 +224,19 @@ fn any_pair(accesses: &[Recorded], holds: impl Fn(&Recorded, &Recorded) -> bool)
 
 impl Observer for Oracle {
     fn event(&mut self, event: &Event) {
-        // An event makes at most three steps.
-        if self.structure.len() + 3 > self.steps_limit {
+        if self.steps.count() + STEPS_OF_AN_EVENT > self.steps_limit {
             self.give_up("steps", self.steps_limit);
         }
         if self.gave_up() {
             return;
         }
         self.statistics.event(event);
-        match *event {
-            Event::TaskBegin {
-                task,
-                parent,
-                finish,
-                ..
-            } => {
-                let creation: Vec<usize> = parent.iter().map(|&p| self.task(p).step).collect();
-                let step = self.new_step(&creation);
-                let finish = finish.index();
-                self.tasks.insert(
-                    task,
-                    TaskState {
-                        step,
-                        finish,
-                        holds: self.protects.get(&finish).cloned().unwrap_or_default(),
-                        ..TaskState::default()
-                    },
-                );
-                if let Some(parent) = parent {
-                    self.next_step(parent, &[]);
-                }
-            }
-            Event::TaskEnd { task } => {
-                let TaskState { step, finish, .. } = *self.task(task);
-                self.ended.entry(finish).or_default().push(step);
-            }
-            Event::FinishBegin { task, finish, .. } => {
-                self.next_step(task, &[]);
-                let task = self.task(task);
-                task.open.push(finish.index());
-                let holds = task.holds.clone();
-                self.protects.insert(finish.index(), holds);
-            }
-            Event::FinishJoin { task, finish, .. } => self.join(task, finish.index()),
-            Event::FinishEnd { task, finish, .. } => {
-                self.join(task, finish.index());
-                self.task(task).open.pop();
-            }
-            Event::IsolatedBegin { task, .. } => {
-                let step = self.next_step(task, &[]);
-                self.task(task).isolated = true;
-                if let Some(previous) = self.last_isolated.replace(step) {
-                    self.observed.also(step, previous);
-                }
-            }
-            Event::IsolatedEnd { task, .. } => {
-                self.task(task).isolated = false;
-                self.next_step(task, &[]);
-            }
-            Event::Lock { task, lock, mode } => {
-                let taken = self.locks_taken;
-                self.locks_taken += 1;
-                self.task(task).holds.push(Hold { lock, mode, taken });
-            }
-            Event::Unlock { task, lock } => {
-                let holds = &mut self.task(task).holds;
-                if let Some(place) = holds.iter().rposition(|hold| hold.lock == lock) {
-                    holds.remove(place);
-                }
-            }
-            Event::Release {
-                task,
-                object,
-                continues,
-            } => {
-                let step = self.task(task).step;
-                let released = self.released.entry(object).or_default();
-                if !continues {
-                    released.clear();
-                }
-                released.push(step);
-                self.next_step(task, &[]);
-            }
-            Event::Acquire { task, object } => {
-                let firmly = self.task(task).firmly.take();
-                self.next_step(task, &[]);
-                self.see(object);
-                if let Some(twin) = firmly {
-                    self.task(task).firmly = Some(self.new_step(&[twin]));
-                    self.see(object);
-                }
-            }
-            Event::Relay {
-                from,
-                to,
-                continues,
-                ..
-            } => {
-                let mut held = self.released.get(&from).cloned().unwrap_or_default();
-                if continues {
-                    held.extend(self.released.get(&to).into_iter().flatten());
-                }
-                self.released.insert(to, held);
-            }
-            Event::Glimpse { task, object } => {
-                let step = self.task(task).step;
-                self.task(task).firmly.get_or_insert(step);
-                let firmly = self.task(task).firmly.take();
-                self.next_step(task, &[]);
-                self.see(object);
-                self.task(task).firmly = firmly;
-            }
-            Event::GlimpseEnd { task, keep } => {
-                let (step, twin) = (self.task(task).step, self.task(task).firmly.take());
-                if let Some(twin) = twin.filter(|_| !keep) {
-                    let after = self.structure.add(&[step]);
-                    self.observed.add(&[twin]);
-                    // Its own steps still precede it by structure.
-                    self.observed.also_as_in(&self.structure, after);
-                    self.task(task).step = after;
-                }
-            }
-            Event::PromiseSet { task, promise, .. } => {
-                let step = self.task(task).step;
-                self.set_by.insert(promise, step);
-                let after = self.next_step(task, &[]);
-                if self.task(task).isolated {
-                    self.last_isolated = Some(after);
-                }
-            }
-            Event::PromiseGet { task, promise, .. } => {
-                let set_by = self.set_by.get(&promise).copied();
-                self.next_step(task, set_by.as_slice());
-            }
-            Event::Suspend { .. } | Event::Resume { .. } => {}
-            Event::Alloc { .. } => {}
-        }
+        self.steps.event(event, &mut self.closure);
     }
 
     fn access(&mut self, access: &Access) {
         self.statistics.access(access);
-        let state = self.tasks.entry(access.task).or_default();
+        let state = self.steps.now(access.task);
         let (step, isolated) = (state.step, state.isolated);
         let (task, kind) = (access.task, access.kind);
         if self.locksets.last() != Some(&state.holds) {
@@ -504,6 +268,31 @@ impl Observer for Oracle {
                 self.recorded += 1;
             }
         }
+    }
+}
+
+/// The steps that happen before each step, in either mode.
+#[derive(Debug, Default)]
+struct Closure {
+    structure: Ancestors,
+    observed: Ancestors,
+}
+
+impl StepGraph for Closure {
+    fn step(&mut self, _: Step, predecessors: &[usize]) {
+        self.observed.add(predecessors);
+        self.structure.add(predecessors);
+    }
+
+    fn observed(&mut self, step: usize, predecessor: usize, _: Observed) {
+        self.observed.also(step, predecessor);
+    }
+
+    fn after_glimpse(&mut self, _: Step, previous: usize, twin: usize) {
+        let after = self.structure.add(&[previous]);
+        self.observed.add(&[twin]);
+        // Its own steps still precede it by structure.
+        self.observed.also_as_in(&self.structure, after);
     }
 }
 

@@ -20,10 +20,10 @@
 
 use crate::Failure;
 use crate::hash::IdMap;
-use crate::history::{History, Now, ObservedOrder, Remembered};
+use crate::history::{History, Now, ObservedOrder};
 use crate::locations::LocationSet;
-use crate::order::isolation::{IsolationOrder, StepId};
-use crate::order::{ESCAPING, LOCKS, NOBODY, Order};
+use crate::order::isolation::{CurrentStep, IsolationOrder};
+use crate::order::{ESCAPING, LOCKS, NOBODY, Order, Stamp};
 use crate::pairs::RacePairs;
 use crate::table::{TableError, Zeroed, make_room};
 use finishline_model::{Access, AccessKind, AccessPoint, Event, Location, Observer, Race};
@@ -49,7 +49,24 @@ pub struct Sited<'a, O: Order, H: History> {
 struct Isolation {
     order: IsolationOrder,
     /// Indexed by the number of the watched location.
-    observed: Vec<ObservedOrder>,
+    observed: Vec<ObservedOrder<Remembered>>,
+}
+
+/// An access to a watched location.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+struct Remembered {
+    point: AccessPoint,
+    stamp: Stamp,
+    /// Its step, if the order of isolated blocks is followed.
+    step: Option<CurrentStep>,
+}
+
+/// Whether the order of isolated blocks separates two accesses.
+fn separates(order: &IsolationOrder, earlier: &Remembered, now: &Remembered) -> bool {
+    match (earlier.step, now.step) {
+        (Some(earlier), Some(now)) => order.before(earlier.id, now),
+        _ => false,
+    }
 }
 
 const TABLE: &str = "watched locations";
@@ -157,7 +174,7 @@ impl<'a, O: Order, H: History> Sited<'a, O, H> {
             step: self
                 .isolation
                 .as_ref()
-                .map_or(StepId::NONE, |isolation| isolation.order.now()),
+                .and_then(|isolation| isolation.order.now(task)),
         };
         let mut candidates = self.by_structure(number, now);
         candidates.extend(self.by_observed_order(number, now));
@@ -197,7 +214,7 @@ impl<'a, O: Order, H: History> Sited<'a, O, H> {
         let apparent = |first: &Remembered| {
             self.isolation
                 .as_ref()
-                .is_some_and(|isolation| isolation.order.before_now(first.step))
+                .is_some_and(|isolation| separates(&isolation.order, first, &now))
         };
         let racing = done
             .races
@@ -228,11 +245,12 @@ impl<'a, O: Order, H: History> Sited<'a, O, H> {
             .map(|Isolation { order, observed }| {
                 observed[number].access(
                     now,
+                    now.point.kind,
                     |earlier| {
                         !self.order.parallel(self.strand, earlier.stamp)
-                            || order.before_now(earlier.step)
+                            || separates(order, earlier, &now)
                     },
-                    |earlier| order.first_block_after(earlier.step),
+                    |earlier| order.first_block_after(earlier.step?.id),
                 )
             });
         let racing = unordered.into_iter().flatten().flatten();

@@ -20,7 +20,7 @@ mod write_covers_reads;
 pub use by_lockset::{Around, ByLockset, Meeting};
 pub use isolated::Isolated;
 pub use last_writer_one_reader::LastWriterOneReader;
-pub use observed_order::{ObservedOrder, Remembered};
+pub use observed_order::ObservedOrder;
 pub use stamp_sets::StampSets;
 pub use write_covers_reads::WriteCoversReads;
 

@@ -17,44 +17,50 @@
 //!
 //! The history is for depth-first runs. It is compared with the oracle on every small program and
 //! on random ones, but not proved. No such run is known in which keeping the other one of two
-//! closed readers would be wrong. The second pass uses it for watched locations. An access takes
-//! constant time.
+//! closed readers would be wrong. The second pass uses it for watched locations, and the crate
+//! `graph` for all. An access takes constant time.
 
-use crate::order::Stamp;
-use crate::order::isolation::StepId;
-use finishline_model::{AccessKind, AccessPoint};
+use finishline_model::AccessKind;
 
-/// An access as the second pass remembers it.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub struct Remembered {
-    pub point: AccessPoint,
-    pub stamp: Stamp,
-    pub step: StepId,
-}
-
-/// The history of one location.
-#[derive(Clone, Copy, Debug, Default)]
-pub struct ObservedOrder {
-    writer: Option<Remembered>,
+/// The history of one location. What is remembered of an access is the driver's choice.
+#[derive(Clone, Copy, Debug)]
+pub struct ObservedOrder<R> {
+    writer: Option<R>,
     /// At most one of them is open.
-    readers: [Option<Remembered>; 2],
+    readers: [Option<R>; 2],
 }
 
-impl ObservedOrder {
+impl<R> Default for ObservedOrder<R> {
+    fn default() -> Self {
+        ObservedOrder {
+            writer: None,
+            readers: [None, None],
+        }
+    }
+}
+
+impl<R: Copy + PartialEq> ObservedOrder<R> {
+    /// Whether this access, or a write like it, is remembered. Then it changes and finds nothing.
+    #[inline]
+    pub fn remembers(&self, now: R, kind: AccessKind) -> bool {
+        self.writer == Some(now) || kind == AccessKind::Read && self.readers.contains(&Some(now))
+    }
+
     /// The remembered accesses that race with this one. `before` says whether an access happens
     /// before it in this run. `first_block` gives the first isolated block that follows an access
     /// by task structure.
     pub fn access(
         &mut self,
-        now: Remembered,
-        mut before: impl FnMut(&Remembered) -> bool,
-        first_block: impl Fn(&Remembered) -> Option<u32>,
-    ) -> [Option<Remembered>; 3] {
+        now: R,
+        kind: AccessKind,
+        mut before: impl FnMut(&R) -> bool,
+        first_block: impl Fn(&R) -> Option<u32>,
+    ) -> [Option<R>; 3] {
         let writer = self.writer.filter(|writer| !before(writer));
         let [a, b] = self
             .readers
             .map(|reader| reader.filter(|reader| !before(reader)));
-        match now.point.kind {
+        match kind {
             AccessKind::Write => {
                 *self = ObservedOrder {
                     writer: Some(now),
@@ -63,7 +69,7 @@ impl ObservedOrder {
                 [writer, a, b]
             }
             AccessKind::Read => {
-                let is_open = |reader: &Remembered| first_block(reader).is_none();
+                let is_open = |reader: &R| first_block(reader).is_none();
                 self.readers = if a.iter().chain(&b).any(is_open) {
                     [a, b]
                 } else {

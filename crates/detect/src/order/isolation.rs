@@ -1,34 +1,44 @@
 //! The order in which this run's isolated blocks happened to run, in two numbers a step.
 //!
 //! The isolated blocks of a run form a chain i₀ → i₁ → …. For a step m let *last(m)* be the
-//! greatest index of a block that precedes m by task structure. For a step n let *first(n)* be the
-//! least index of a block that n precedes by task structure. Both are reflexive: block k has first
-//! = last = k. Then n happens before m in this run iff n precedes m by structure or first(n) ≤
-//! last(m). (⇐) n ≼ i_a →* i_b ≼ m. (⇒) On a path from n to m take the source of its first edge of
-//! the chain and the target of its last.
+//! greatest index of a block that m is in or that precedes m by task structure. For a step n let
+//! *first(n)* be the least index of a block that n is in or precedes by task structure. Then n
+//! happens before m in this run iff n precedes m by structure or first(n) < last(m). (⇐) The end of
+//! block first(n) is followed by the beginning of block last(m). (⇒) On a path from n to m take the
+//! source of its first edge of the chain and the target of its last.
+//!
+//! The proof needs no more of the structure than that it is a partial order, and of the run that it
+//! lists steps in this order. So promises may be part of the structure, and tasks may take turns in
+//! any way. A block may have several steps: a promise may be set in it.
 //!
 //! *last* is known when a step begins: it is the greatest of its predecessors'. It is kept only for
-//! live tasks and finishes. *first* may be set long after the step ended. So a cell that remembers
-//! an access remembers its step and asks here. Each block gives its index to all of its structural
-//! predecessors that have none yet ("open"). It stops at those that have one ("closed"), because
-//! their predecessors are closed too. So each step is visited once. *first* is final once it
-//! matters, because every block with an index ≤ last(m) has run before m.
+//! live tasks, open finishes and promises. *first* may be set long after the step ended. So a cell
+//! that remembers an access remembers its step and asks here. Each step of a block gives the
+//! block's index to all of its structural predecessors that have none yet ("open"). It stops at
+//! those that have one ("closed"), because their predecessors are closed too. So each step is
+//! visited once. *first* is final once it matters, because every block with an index < last(m) has
+//! ended before m.
 //!
-//! Every event except an allocation ends a step, including entering and leaving an isolated block.
-//! A step costs 16 bytes and amortised constant time. This order is kept only in the second pass,
-//! and only if the program uses isolated blocks. The run must be depth-first.
+//! Steps are those of [`crate::steps`], with the same numbers. A step costs 16 bytes and amortised
+//! constant time.
 
 use crate::Failure;
-use crate::order::{PROMISES, RELEASES, SUSPENDED};
-use crate::table::{TableError, make_room};
-use finishline_model::Event;
+use crate::hash::IdMap;
+use crate::order::RELEASES;
+use crate::table::{TableError, make_room, make_room_in};
+use finishline_model::{Event, FinishId, Location, TaskId};
+use std::num::NonZeroU32;
 
-/// A step of a task, numbered in the order of the run.
+/// A step of a task, numbered in the order of the run. It holds its number and one more.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Hash)]
-pub struct StepId(u32);
+pub struct StepId(NonZeroU32);
 
 impl StepId {
-    pub const NONE: StepId = StepId(u32::MAX);
+    /// The number, as in [`crate::steps`].
+    #[inline]
+    pub fn index(self) -> usize {
+        self.0.get() as usize - 1
+    }
 }
 
 /// *first* of an open step.
@@ -38,36 +48,50 @@ const OPEN: u32 = u32::MAX;
 struct IsolationStep {
     first: u32,
     /// The previous step of the same task, or the one that created the task.
-    previous: StepId,
+    previous: Option<StepId>,
     /// After a join, the last step of one of the joined tasks. `next_joined` leads to the others.
-    joined: StepId,
+    /// After a get, the step of the set, which leads to no other.
+    joined: Option<StepId>,
     /// For the last step of a task, the last step of another task joined at the same place.
-    next_joined: StepId,
+    next_joined: Option<StepId>,
 }
 
-/// A live task, or a finish open in one.
+/// A step that goes on, and *last* of it.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct CurrentStep {
+    pub id: StepId,
+    /// 0 also if there is no block: no block has a smaller index.
+    last: u32,
+}
+
 #[derive(Clone, Copy, Debug)]
-struct LiveScope {
-    /// The `TaskId` or `FinishId`.
-    id: u32,
-    /// The current step of the task. Out of date while the task's own finishes are on top.
-    step: StepId,
-    /// last + 1: the number of blocks up to the greatest that precedes the step. 0 if there is
-    /// none.
-    blocks_before: u32,
-    /// The position in the stack of the finish that waits for tasks created here.
-    finish: usize,
-    /// The finish's ended tasks that no join has waited for yet: their last steps, and their
-    /// greatest `blocks_before`.
-    ended: StepId,
-    ended_blocks: u32,
+struct LiveTask {
+    now: CurrentStep,
+    /// The isolated block that it is in.
+    block: Option<u32>,
+    /// The finish that waits for the task.
+    finish: FinishId,
+    /// The innermost finish that it has open.
+    innermost: Option<FinishId>,
+}
+
+#[derive(Clone, Copy, Debug, Default)]
+struct OpenFinish {
+    /// Its ended tasks that no join has waited for yet: their last steps, and their greatest
+    /// *last*.
+    ended: Option<StepId>,
+    ended_last: u32,
+    /// The finish that its owner had open before.
+    outer: Option<FinishId>,
 }
 
 #[derive(Debug, Default)]
 pub struct IsolationOrder {
     steps: Vec<IsolationStep>,
-    /// The stack, with the running task or its innermost finish on top.
-    live: Vec<LiveScope>,
+    tasks: IdMap<TaskId, LiveTask>,
+    finishes: IdMap<FinishId, OpenFinish>,
+    /// The steps that set promises.
+    promises: IdMap<Location, CurrentStep>,
     blocks: u32,
     open_predecessors: Vec<StepId>,
 }
@@ -77,182 +101,228 @@ impl IsolationOrder {
         Self::default()
     }
 
-    /// The step running now.
-    pub fn now(&self) -> StepId {
-        self.live.last().map_or(StepId::NONE, |frame| frame.step)
+    /// The step of a live task. Good until the next event of the task.
+    #[inline]
+    pub fn now(&self, task: TaskId) -> Option<CurrentStep> {
+        self.tasks.get(&task).map(|live| live.now)
     }
 
-    /// Whether the chain of isolated blocks orders `earlier` before the running step:
-    /// first(earlier) ≤ last(now).
-    pub fn before_now(&self, earlier: StepId) -> bool {
-        let blocks_before = self.live.last().map_or(0, |frame| frame.blocks_before);
-        self.first(earlier) < blocks_before
+    /// Whether the chain of isolated blocks orders `earlier` before a step that goes on:
+    /// first(earlier) < last(now).
+    #[inline]
+    pub fn before(&self, earlier: StepId, now: CurrentStep) -> bool {
+        self.steps[earlier.index()].first < now.last
     }
 
     /// *first* of the step, if it is known so far.
+    #[inline]
     pub fn first_block_after(&self, step: StepId) -> Option<u32> {
-        Some(self.first(step)).filter(|&first| first != OPEN)
-    }
-
-    fn first(&self, step: StepId) -> u32 {
-        self.steps
-            .get(step.0 as usize)
-            .map_or(OPEN, |step| step.first)
+        Some(self.steps[step.index()].first).filter(|&first| first != OPEN)
     }
 
     pub fn clear(&mut self) {
         self.steps.clear();
-        self.live.clear();
+        self.tasks.clear();
+        self.finishes.clear();
+        self.promises.clear();
         self.blocks = 0;
     }
 
+    pub fn used_bytes(&self) -> usize {
+        self.steps.capacity() * size_of::<IsolationStep>()
+            + self.tasks.capacity() * size_of::<(TaskId, LiveTask)>()
+            + self.finishes.capacity() * size_of::<(FinishId, OpenFinish)>()
+            + self.promises.capacity() * size_of::<(Location, CurrentStep)>()
+    }
+
+    /// Follows one event of the run. Events of tasks that are not live change nothing.
     pub fn event(&mut self, event: &Event) -> Result<(), Failure> {
         match *event {
-            Event::TaskBegin { task, .. } => {
-                let finish = self.live.last().map_or(0, |creator| creator.finish);
-                self.enter(task.0, finish)?;
+            Event::TaskBegin {
+                task,
+                parent,
+                finish,
+                ..
+            } => self.begin_task(task, parent, finish),
+            Event::FinishBegin { task, finish, .. } => {
+                self.next_step(task, None, 0)?;
+                make_room_in(&mut self.finishes, "open finishes")?;
+                if let Some(owner) = self.tasks.get_mut(&task) {
+                    let outer = owner.innermost.replace(finish);
+                    self.finishes.entry(finish).or_default().outer = outer;
+                }
+                Ok(())
             }
-            Event::FinishBegin { finish, .. } => self.enter(finish.0, self.live.len())?,
-            Event::TaskEnd { .. } => self.end_task()?,
-            Event::FinishJoin { finish, .. } => self.join(finish.0)?,
-            Event::FinishEnd { finish, .. } => {
-                self.join(finish.0)?;
-                let Some(ended) = self.live.pop() else {
+            Event::TaskEnd { task } => {
+                let Some(ended) = self.tasks.remove(&task) else {
                     return Ok(());
                 };
-                if let Some(outer) = self.live.last_mut() {
-                    outer.step = ended.step;
-                    outer.blocks_before = ended.blocks_before;
-                }
+                make_room_in(&mut self.finishes, "open finishes")?;
+                let finish = self.finishes.entry(ended.finish).or_default();
+                let last = ended.now.id;
+                self.steps[last.index()].next_joined = finish.ended.replace(last);
+                finish.ended_last = finish.ended_last.max(ended.now.last);
+                Ok(())
             }
-            Event::IsolatedBegin { .. } => self.begin_block()?,
-            Event::IsolatedEnd { .. } => self.next_step(StepId::NONE)?,
+            Event::FinishJoin { task, finish, .. } => self.join(task, finish),
+            Event::FinishEnd { task, finish, .. } => {
+                self.join(task, finish)?;
+                let outer = self.finishes.remove(&finish).and_then(|it| it.outer);
+                if let Some(owner) = self.tasks.get_mut(&task) {
+                    owner.innermost = outer;
+                }
+                Ok(())
+            }
+            Event::IsolatedBegin { task, .. } => {
+                let index = self.blocks;
+                self.blocks += 1;
+                if let Some(live) = self.tasks.get_mut(&task) {
+                    live.block = Some(index);
+                }
+                self.next_step(task, None, index)
+            }
+            Event::IsolatedEnd { task, .. } => {
+                if let Some(live) = self.tasks.get_mut(&task) {
+                    live.block = None;
+                }
+                self.next_step(task, None, 0)
+            }
+            Event::PromiseSet { task, promise, .. } => {
+                make_room_in(&mut self.promises, "promises")?;
+                if let Some(live) = self.tasks.get(&task) {
+                    self.promises.insert(promise, live.now);
+                }
+                self.next_step(task, None, 0)
+            }
+            Event::PromiseGet { task, promise, .. } => {
+                let set = self.promises.get(&promise).copied();
+                self.next_step(task, set.map(|set| set.id), set.map_or(0, |set| set.last))
+            }
             Event::Release { .. }
             | Event::Acquire { .. }
             | Event::Relay { .. }
             | Event::Glimpse { .. }
-            | Event::GlimpseEnd { .. } => {
-                return Err(Failure::Unsupported(RELEASES));
-            }
-            Event::PromiseSet { .. } | Event::PromiseGet { .. } => {
-                return Err(Failure::Unsupported(PROMISES));
-            }
-            Event::Suspend { .. } | Event::Resume { .. } => {
-                return Err(Failure::Unsupported(SUSPENDED));
-            }
-            Event::Lock { .. } | Event::Unlock { .. } | Event::Alloc { .. } => {}
+            | Event::GlimpseEnd { .. } => Err(Failure::Unsupported(RELEASES)),
+            Event::Suspend { .. }
+            | Event::Resume { .. }
+            | Event::Lock { .. }
+            | Event::Unlock { .. }
+            | Event::Alloc { .. } => Ok(()),
         }
-        Ok(())
     }
 
-    fn new_step(&mut self, previous: StepId, joined: StepId) -> Result<StepId, Failure> {
-        let step = StepId(self.steps.len() as u32);
-        if step == StepId::NONE {
-            let capacity = self.steps.len();
-            return Err(TableError::Exhausted {
-                table: "steps",
-                capacity,
-            }
-            .into());
-        }
-        make_room(&mut self.steps, 1, "steps")?;
+    fn new_step(
+        &mut self,
+        previous: Option<StepId>,
+        joined: Option<StepId>,
+    ) -> Result<StepId, Failure> {
+        const TABLE: &str = "steps";
+        make_room(&mut self.steps, 1, TABLE)?;
         self.steps.push(IsolationStep {
             first: OPEN,
             previous,
             joined,
-            next_joined: StepId::NONE,
+            next_joined: None,
         });
-        Ok(step)
+        let capacity = self.steps.len();
+        let number = u32::try_from(capacity).ok().and_then(NonZeroU32::new);
+        let full = TableError::Exhausted {
+            table: TABLE,
+            capacity,
+        };
+        Ok(StepId(number.ok_or(full)?))
     }
 
-    /// Gives the running task a new step.
-    fn next_step(&mut self, joined: StepId) -> Result<(), Failure> {
-        let step = self.new_step(self.now(), joined)?;
-        if let Some(frame) = self.live.last_mut() {
-            frame.step = step;
-        }
-        Ok(())
-    }
-
-    fn enter(&mut self, id: u32, finish: usize) -> Result<(), Failure> {
-        let blocks_before = self.live.last().map_or(0, |frame| frame.blocks_before);
-        let step = self.new_step(self.now(), StepId::NONE)?;
-        make_room(&mut self.live, 1, "live tasks and finishes")?;
-        self.live.push(LiveScope {
-            id,
-            step,
-            blocks_before,
+    fn begin_task(
+        &mut self,
+        task: TaskId,
+        parent: Option<TaskId>,
+        finish: FinishId,
+    ) -> Result<(), Failure> {
+        let creator = parent.and_then(|parent| self.now(parent));
+        let id = self.new_step(creator.map(|creator| creator.id), None)?;
+        let last = creator.map_or(0, |creator| creator.last);
+        make_room_in(&mut self.tasks, "live tasks")?;
+        let begun = LiveTask {
+            now: CurrentStep { id, last },
+            block: None,
             finish,
-            ended: StepId::NONE,
-            ended_blocks: 0,
-        });
-        Ok(())
+            innermost: None,
+        };
+        self.tasks.insert(task, begun);
+        match parent {
+            Some(parent) => self.next_step(parent, None, 0),
+            None => Ok(()),
+        }
     }
 
-    /// Ends a task. Its last step waits to be joined by its finish, and its creator goes on.
-    fn end_task(&mut self) -> Result<(), Failure> {
-        let Some(ended) = self.live.pop() else {
+    /// Gives a task a new step. Others may precede it, with their greatest *last*.
+    fn next_step(
+        &mut self,
+        task: TaskId,
+        joined: Option<StepId>,
+        last: u32,
+    ) -> Result<(), Failure> {
+        let Some(live) = self.tasks.get(&task) else {
             return Ok(());
         };
-        if let Some(finish) = self.live.get_mut(ended.finish) {
-            self.steps[ended.step.0 as usize].next_joined = finish.ended;
-            finish.ended = ended.step;
-            finish.ended_blocks = finish.ended_blocks.max(ended.blocks_before);
+        let (previous, block) = (live.now, live.block);
+        let last = last.max(previous.last);
+        let id = self.new_step(Some(previous.id), joined)?;
+        if let Some(live) = self.tasks.get_mut(&task) {
+            live.now = CurrentStep { id, last };
         }
-        self.next_step(StepId::NONE)
+        match block {
+            Some(index) => self.close(id, index),
+            None => Ok(()),
+        }
     }
 
-    /// Lets the running task wait for all that ended in the finish and in those open inside it.
-    fn join(&mut self, finish: u32) -> Result<(), Failure> {
-        for index in (0..self.live.len()).rev() {
-            let frame = &mut self.live[index];
-            let (id, joined, blocks) = (frame.id, frame.ended, frame.ended_blocks);
-            (frame.ended, frame.ended_blocks) = (StepId::NONE, 0);
-            self.next_step(joined)?;
-            if let Some(running) = self.live.last_mut() {
-                running.blocks_before = running.blocks_before.max(blocks);
-            }
-            if id == finish {
-                break;
+    /// Lets a task wait for all that ended in the finish and in those open inside it.
+    fn join(&mut self, task: TaskId, finish: FinishId) -> Result<(), Failure> {
+        let mut next = self.tasks.get(&task).and_then(|owner| owner.innermost);
+        let (mut joined, mut last) = (None, 0);
+        while let Some(id) = next
+            && let Some(inside) = self.finishes.get_mut(&id)
+        {
+            last = last.max(std::mem::take(&mut inside.ended_last));
+            next = inside.outer.filter(|_| id != finish);
+            if let Some(ended) = inside.ended.take() {
+                let mut tail = &mut self.steps[ended.index()].next_joined;
+                if joined.is_some() {
+                    while let Some(more) = *tail {
+                        tail = &mut self.steps[more.index()].next_joined;
+                    }
+                    *tail = joined;
+                }
+                joined = Some(ended);
             }
         }
-        Ok(())
+        self.next_step(task, joined, last)
     }
 
-    fn begin_block(&mut self) -> Result<(), Failure> {
-        let index = self.blocks;
-        self.blocks += 1;
-        self.next_step(StepId::NONE)?;
-        if let Some(running) = self.live.last_mut() {
-            running.blocks_before = self.blocks;
-        }
-        self.remember_open(self.now())?;
+    /// Gives the index of a block to one of its steps, and to all open steps before it.
+    fn close(&mut self, step: StepId, index: u32) -> Result<(), Failure> {
+        self.remember_open(Some(step))?;
         while let Some(step) = self.open_predecessors.pop() {
-            let Some(&IsolationStep {
-                first,
-                previous,
-                mut joined,
-                ..
-            }) = self.steps.get(step.0 as usize)
-            else {
-                continue;
-            };
-            if first != OPEN {
+            let step = &mut self.steps[step.index()];
+            if step.first != OPEN {
                 continue;
             }
-            self.steps[step.0 as usize].first = index;
+            step.first = index;
+            let (previous, mut joined) = (step.previous, step.joined);
             self.remember_open(previous)?;
-            while joined != StepId::NONE {
+            while let Some(also) = joined {
                 self.remember_open(joined)?;
-                joined = self.steps[joined.0 as usize].next_joined;
+                joined = self.steps[also.index()].next_joined;
             }
         }
         Ok(())
     }
 
-    fn remember_open(&mut self, step: StepId) -> Result<(), Failure> {
+    fn remember_open(&mut self, step: Option<StepId>) -> Result<(), Failure> {
         make_room(&mut self.open_predecessors, 1, "steps before a block")?;
-        self.open_predecessors.push(step);
+        self.open_predecessors.extend(step);
         Ok(())
     }
 }
@@ -282,19 +352,17 @@ mod tests {
         );
         for event in [begin, enter, leave, enter, leave] {
             order.event(&event).unwrap();
-            steps.push(order.now());
-            assert_eq!(
-                order.before_now(order.now()),
-                event == enter,
-                "a block is its own first and last"
-            );
+            steps.push(order.now(task).unwrap());
         }
         let firsts: Vec<_> = steps
             .iter()
-            .map(|&step| order.first_block_after(step))
+            .map(|step| order.first_block_after(step.id))
             .collect();
         assert_eq!(firsts, [Some(0), Some(0), Some(1), Some(1), None]);
-        let before: Vec<_> = steps.iter().map(|&step| order.before_now(step)).collect();
-        assert_eq!(before, [true, true, true, true, false]);
+        let lasts: Vec<u32> = steps.iter().map(|step| step.last).collect();
+        assert_eq!(lasts, [0, 0, 0, 1, 1]);
+        let before = |&step: &CurrentStep| order.before(step.id, steps[4]);
+        let before: Vec<_> = steps.iter().map(before).collect();
+        assert_eq!(before, [true, true, false, false, false]);
     }
 }

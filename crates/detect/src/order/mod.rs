@@ -43,13 +43,13 @@ pub type Stamp = u32;
 pub const NOBODY: Stamp = 0;
 
 /// A construct that some detectors have no rule for.
-pub(crate) const LOCKS: &str = "locks";
-pub(crate) const RELEASES: &str = "releases and acquires";
+pub const LOCKS: &str = "locks";
+pub const RELEASES: &str = "releases and acquires";
 pub(crate) const SUSPENDED: &str = "tasks that are suspended";
-pub(crate) const PROMISES: &str = "promises and futures";
+pub const PROMISES: &str = "promises and futures";
 pub(crate) const ORPHANS: &str = "tasks whose creator has ended";
 pub(crate) const OUT_OF_REACH: &str = "a task that belongs to a finish out of its creator's reach";
-pub(crate) const ESCAPING: &str = "tasks that are waited for further out than they are created";
+pub const ESCAPING: &str = "tasks that are waited for further out than they are created";
 
 /// How much work the answers of an order took.
 #[derive(Clone, Copy, Default, PartialEq, Eq, Debug)]

@@ -13,6 +13,7 @@ mod confirm;
 mod deadlocks;
 mod depth_first;
 mod explore;
+mod graphs;
 mod interleavings;
 mod language;
 mod matrix;
