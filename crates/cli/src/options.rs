@@ -46,6 +46,12 @@ pub(crate) enum Command {
     /// Run a program and tell whether any schedule of this input has a race
     #[command(after_help = EXIT_STATUSES)]
     Check(CheckOptions),
+    /// Run a program and write a trace of it to a file, to be judged later by `analyze`
+    #[command(after_help = EXIT_STATUSES)]
+    Record(RecordOptions),
+    /// Tell whether any schedule of a recorded run's input has a race
+    #[command(after_help = EXIT_STATUSES)]
+    Analyze(AnalyzeOptions),
     /// Tell, without running a program, whether any schedule of any input has a race
     #[command(after_help = PROOF_STATUSES)]
     Prove(ProveOptions),
@@ -144,6 +150,20 @@ pub(crate) struct CheckOptions {
     #[command(flatten)]
     pub(crate) checks: ChecksOptions,
 
+    #[command(flatten)]
+    pub(crate) races: RacesOptions,
+
+    /// List every access to this location, named as a report names it: 'B[3]', p.x, total
+    #[arg(long, value_name = "LOCATION")]
+    pub(crate) watch: Option<String>,
+
+    #[command(flatten)]
+    pub(crate) report: ReportOptions,
+}
+
+/// Which races are reported.
+#[derive(Args)]
+pub(crate) struct RacesOptions {
     /// The most distinct races to report
     #[arg(
         long,
@@ -158,11 +178,11 @@ pub(crate) struct CheckOptions {
     /// location or object
     #[arg(long, value_name = "FILE")]
     pub(crate) suppressions: Option<PathBuf>,
+}
 
-    /// List every access to this location, named as a report names it: 'B[3]', p.x, total
-    #[arg(long, value_name = "LOCATION")]
-    pub(crate) watch: Option<String>,
-
+/// The report, and where it goes.
+#[derive(Args)]
+pub(crate) struct ReportOptions {
     /// The form of the report: text, json, sarif or html
     #[arg(long, value_name = "FORMAT", default_value = "text", value_parser = parse_format)]
     pub(crate) format: Format,
@@ -171,6 +191,40 @@ pub(crate) struct CheckOptions {
     /// standard output
     #[arg(long, short, value_name = "FILE")]
     pub(crate) output: Option<PathBuf>,
+}
+
+#[derive(Args)]
+pub(crate) struct RecordOptions {
+    #[command(flatten)]
+    pub(crate) program: ProgramOptions,
+
+    #[command(flatten)]
+    pub(crate) checks: ChecksOptions,
+
+    /// Write the trace to this file
+    #[arg(long, short, value_name = "FILE")]
+    pub(crate) output: PathBuf,
+}
+
+#[derive(Args)]
+pub(crate) struct AnalyzeOptions {
+    /// The trace, a file that `record` has written
+    #[arg(value_name = "RUN.trace")]
+    pub(crate) file: PathBuf,
+
+    /// The detector: sp-bags, esp-bags, drdp, finishline or oracle; auto takes the one that `check`
+    /// would take, all compares them with the oracle
+    #[arg(long, value_name = "D", default_value = "auto", value_parser = parse_choice)]
+    pub(crate) detector: Choice,
+
+    #[command(flatten)]
+    pub(crate) races: RacesOptions,
+
+    #[command(flatten)]
+    pub(crate) report: ReportOptions,
+
+    #[command(flatten)]
+    pub(crate) terminal: TerminalOptions,
 }
 
 #[derive(Args)]

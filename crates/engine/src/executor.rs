@@ -151,6 +151,24 @@ impl<'m> Forms<'m> {
         self.tell_form(Form::Whole, input, listener, output)
     }
 
+    /// Runs the program and tells a listener the events and accesses that a detector would hear.
+    pub(crate) fn record(
+        &self,
+        input: Input,
+        listener: &mut impl Listener,
+        output: &mut dyn Write,
+    ) -> Outcome {
+        self.tell_form(Form::Reduced, input, listener, output)
+    }
+
+    /// The program with the passes that are right for failed runs.
+    pub(crate) fn believed(&self) -> Forms<'m> {
+        let believed = finishline_opt::HOLD_IN_FAILED_RUNS;
+        let passes = self.passes.intersection(believed);
+        let again = Forms::new(self.module, self.executor, passes);
+        again.with_harmless(self.harmless.clone())
+    }
+
     fn tell_form(
         &self,
         form: Form,
@@ -180,15 +198,11 @@ impl<'m> Forms<'m> {
         output: &mut dyn Write,
     ) -> (Outcome, Result<Findings, Failure>) {
         let (outcome, findings) = self.only_pass(detector, input, output);
-        let believed = self
-            .passes
-            .intersection(finishline_opt::HOLD_IN_FAILED_RUNS);
-        if outcome.trap().is_none() || believed == self.passes {
+        let again = self.believed();
+        if outcome.trap().is_none() || again.passes == self.passes {
             return (outcome, findings);
         }
         drop(findings);
-        let again = Forms::new(self.module, self.executor, believed);
-        let again = again.with_harmless(self.harmless.clone());
         again.only_pass(detector, input, &mut io::sink())
     }
 

@@ -5,9 +5,11 @@
 //! runs. So the end of a repeated run is compared with that of the first ([`Ending`]) before
 //! anything is concluded from it.
 
+use crate::check;
 use crate::executor::{Forms, Input};
 use crate::suppressions::Suppressions;
 use finishline_detect::detectors::Drive;
+use finishline_detect::{Failure, Findings};
 use finishline_ir::listener::{EventsAlone, Listener};
 use finishline_ir::machine::{Datum, Limits, Trap};
 use finishline_ir::{ConstructUse, Module};
@@ -15,6 +17,7 @@ use finishline_model::Statistics;
 use finishline_model::{Detector, Observer, SiteId, TaskId};
 use std::fmt;
 use std::io;
+use std::marker::PhantomData;
 use std::sync::atomic::AtomicU64;
 
 /// A question about a program.
@@ -66,6 +69,58 @@ impl fmt::Display for CheckError {
 
 impl std::error::Error for CheckError {}
 
+/// What answers are about: a program that can be run again, or a recorded run.
+pub(crate) trait Subject<'m> {
+    fn module(&self) -> &'m Module;
+    /// The words given for the parameters of `main`.
+    fn words(&self) -> &[String];
+    fn max_races(&self) -> usize;
+    fn suppressions(&self) -> Option<&Suppressions>;
+    fn watch(&self) -> Option<&str>;
+
+    /// Repeats the run without output.
+    fn again(&self, listener: &mut impl Listener) -> Ending;
+
+    /// Repeats the run under a detector, without output.
+    fn judge(&self, detector: Detector) -> Result<(Ending, Result<Findings, Failure>), CheckError>;
+}
+
+impl<'m> Subject<'m> for Question<'m> {
+    fn module(&self) -> &'m Module {
+        self.module
+    }
+
+    fn words(&self) -> &[String] {
+        &self.words
+    }
+
+    fn max_races(&self) -> usize {
+        self.max_races
+    }
+
+    fn suppressions(&self) -> Option<&Suppressions> {
+        self.suppressions.as_ref()
+    }
+
+    fn watch(&self) -> Option<&str> {
+        self.watch.as_deref()
+    }
+
+    fn again(&self, listener: &mut impl Listener) -> Ending {
+        let mut did = Statistics::default();
+        let listener = &mut (listener, EventsAlone(&mut did));
+        let outcome = self.forms.tell(self.input(), listener, &mut io::sink());
+        Ending::new(outcome.trap(), &did)
+    }
+
+    fn judge(&self, detector: Detector) -> Result<(Ending, Result<Findings, Failure>), CheckError> {
+        let (outcome, findings) = check::first_pass(self, detector, &mut io::sink())?;
+        let statistics = findings.as_ref().map(|findings| findings.statistics);
+        let ending = Ending::new(outcome.trap(), &statistics.unwrap_or_default());
+        Ok((ending, findings))
+    }
+}
+
 impl Question<'_> {
     pub(crate) fn input(&self) -> Input<'_> {
         Input {
@@ -74,28 +129,31 @@ impl Question<'_> {
             progress: &self.progress,
         }
     }
-
-    /// Repeats the run without output.
-    pub(crate) fn again(&self, listener: &mut impl Listener) -> Ending {
-        let mut did = Statistics::default();
-        let listener = &mut (listener, EventsAlone(&mut did));
-        let outcome = self.forms.tell(self.input(), listener, &mut io::sink());
-        Ending::new(outcome.trap(), &did)
-    }
 }
 
 /// Repeats the run for an observer. `also` listens too.
-pub(crate) struct Again<'a, 'm, L> {
-    pub(crate) question: &'a Question<'m>,
+pub(crate) struct Again<'a, 'm, S, L> {
+    pub(crate) subject: &'a S,
+    pub(crate) module: PhantomData<&'m Module>,
     pub(crate) also: L,
 }
 
-impl<L: Listener> Drive for Again<'_, '_, L> {
+impl<'a, 'm, S: Subject<'m>, L: Listener> Again<'a, 'm, S, L> {
+    pub(crate) fn new(subject: &'a S, also: L) -> Self {
+        Again {
+            subject,
+            module: PhantomData,
+            also,
+        }
+    }
+}
+
+impl<'m, S: Subject<'m>, L: Listener> Drive for Again<'_, 'm, S, L> {
     type Output = Ending;
 
     fn drive(mut self, observer: &mut impl Observer) -> Ending {
         let listener = &mut (EventsAlone(observer), &mut self.also);
-        self.question.again(listener)
+        self.subject.again(listener)
     }
 }
 
@@ -111,6 +169,16 @@ pub(crate) struct Ending {
 }
 
 impl Ending {
+    /// Of a recorded run. `failed` is the reason why it could not be read.
+    pub(crate) fn recorded(failed: Option<&'static str>) -> Ending {
+        Ending {
+            failed: failed.map(|why| (why, SiteId(0), TaskId::MAIN)),
+            tasks: 0,
+            finishes: 0,
+            locations: 0,
+        }
+    }
+
     pub(crate) fn new(trap: Option<&Trap>, did: &Statistics) -> Ending {
         Ending {
             failed: trap.map(|trap| (trap.kind.word(), trap.site, trap.task)),

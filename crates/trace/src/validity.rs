@@ -26,18 +26,12 @@ struct Live {
 }
 
 #[derive(Debug)]
-struct Open {
-    kind: FinishKind,
-    /// How many tasks it has to wait for.
-    waits_for: u32,
-}
-
-#[derive(Debug)]
 pub(crate) struct Validity<'p> {
     program: &'p Program,
     depth_first: bool,
     tasks: FxHashMap<TaskId, Live>,
-    finishes: FxHashMap<FinishId, Open>,
+    /// The open finishes, each with the number of tasks that it has to wait for.
+    finishes: FxHashMap<FinishId, u32>,
     /// Of a depth-first run: the tasks under way, the running one last.
     running: Vec<TaskId>,
     begun: bool,
@@ -141,8 +135,8 @@ impl<'p> Validity<'p> {
                 let live = self.free(task)?;
                 rule(live.open.is_empty(), "a task ends inside a finish")?;
                 let finish = live.finish;
-                if let Some(open) = self.finishes.get_mut(&finish) {
-                    open.waits_for = open.waits_for.saturating_sub(1);
+                if let Some(waits_for) = self.finishes.get_mut(&finish) {
+                    *waits_for = waits_for.saturating_sub(1);
                 }
                 self.tasks.remove(&task);
                 self.running.pop();
@@ -161,14 +155,10 @@ impl<'p> Validity<'p> {
                     "only the first finish is the root",
                 )?;
                 self.free(task)?.open.push(finish);
-                let open = Open { kind, waits_for: 0 };
-                self.finishes.insert(finish, open);
+                self.finishes.insert(finish, 0);
                 Ok(())
             }
-            Event::FinishJoin { task, finish, site } => {
-                let kind = self.joined(task, finish, site)?;
-                rule(kind == FinishKind::SyncScope, "a sync joins something else")
-            }
+            Event::FinishJoin { task, finish, site } => self.joined(task, finish, site),
             Event::FinishEnd { task, finish, site } => {
                 self.joined(task, finish, site)?;
                 self.finishes.remove(&finish);
@@ -246,8 +236,8 @@ impl<'p> Validity<'p> {
                 finish == innermost,
                 "a task is outside its creator's finish",
             )?;
-            let open = self.finishes.get_mut(&finish);
-            open.ok_or(Wrong::NoSuch("finish"))?.waits_for += 1;
+            let waits_for = self.finishes.get_mut(&finish);
+            *waits_for.ok_or(Wrong::NoSuch("finish"))? += 1;
         }
         let live = Live {
             finish,
@@ -259,19 +249,13 @@ impl<'p> Validity<'p> {
         Ok(())
     }
 
-    /// The kind of the innermost finish of a task, all of whose tasks have ended.
-    fn joined(
-        &mut self,
-        task: TaskId,
-        finish: FinishId,
-        site: SiteId,
-    ) -> Result<FinishKind, Wrong> {
+    /// The innermost finish of a task is joined. All its tasks must have ended.
+    fn joined(&mut self, task: TaskId, finish: FinishId, site: SiteId) -> Checked {
         self.site(site)?;
         let innermost = self.free(task)?.open.last().copied();
         rule(innermost == Some(finish), "a finish is joined out of order")?;
-        let open = self.finishes.get(&finish).ok_or(Wrong::NoSuch("finish"))?;
-        rule(open.waits_for == 0, "a finish ends before its tasks do")?;
-        Ok(open.kind)
+        let waits_for = self.finishes.get(&finish).copied();
+        rule(waits_for == Some(0), "a finish ends before its tasks do")
     }
 
     fn promise(&self, promise: Location) -> Checked {
