@@ -300,8 +300,8 @@ mod tests {
     use crate::executor::{Executor, Forms};
     use crate::suppressions::Suppressions;
     use finishline_answer::{Rule, Verdict};
-    use finishline_ir::machine::{Datum, Limits, TrapKind};
-    use finishline_model::{Passes, SiteId};
+    use finishline_ir::machine::{Datum, Limits};
+    use finishline_model::Passes;
     use std::sync::atomic::AtomicU64;
 
     /// `A` has `n` races, all of them apparent. The race on `real` comes last and is not apparent.
@@ -398,18 +398,16 @@ mod tests {
         let question = question(&module, 3, Some("A"));
         let (_, findings) = first_pass(&question, Detector::EspBags, &mut std::io::sink()).unwrap();
         let judged = Judged {
-            question: &question,
+            subject: &question,
             detector: Detector::EspBags,
-            // The runs that follow do not fail, so they are not believed.
-            trap: Some(Trap::new(
-                TrapKind::EndFinishWithoutBegin,
-                SiteId(0),
-                TaskId::MAIN,
-            )),
+            // The runs that follow do not end like this, so they are not believed.
+            ending: Ending::recorded(None),
+            failed: None,
+            cut_off: false,
             findings,
             most_followed: 2,
         };
-        let summary = judged.answer().unwrap();
+        let summary = judged.answer();
         assert_eq!(summary.verdict, Verdict::Unknown);
         assert_eq!((summary.distinct, summary.suppressed_count()), (1, 0));
         let why = summary.check().unwrap().stronger.clone().unwrap();

@@ -20,7 +20,7 @@ use finishline_ir::listener::{EventsAlone, Listener};
 use finishline_ir::machine::{Datum, Limits};
 use finishline_ir::{Construct, Module};
 use finishline_jit::CompileError;
-use finishline_model::{AccessId, Detector, Observer, Pass, Passes};
+use finishline_model::{AccessId, Detector, Observer, Pass, Passes, Statistics};
 use std::cell::OnceCell;
 use std::collections::BTreeSet;
 use std::io::{self, Write};
@@ -152,13 +152,25 @@ impl<'m> Forms<'m> {
     }
 
     /// Runs the program and tells a listener the events and accesses that a detector would hear.
+    /// Compiled code leaves out tasks in which nothing is checked, and accesses that a step repeats.
+    /// The statistics count them.
     pub(crate) fn record(
         &self,
         input: Input,
         listener: &mut impl Listener,
         output: &mut dyn Write,
-    ) -> Outcome {
-        self.tell_form(Form::Reduced, input, listener, output)
+    ) -> (Outcome, Statistics) {
+        if self.executor == Executor::Compiled {
+            let program = compiled(self.fast_reduced(), input);
+            let run = finishline_jit::record(program, listener, output);
+            if let Some((end, statistics)) = self.noted(run) {
+                return (outcome(end), statistics);
+            }
+        }
+        let mut did = Statistics::default();
+        let listener = &mut (listener, EventsAlone(&mut did));
+        let outcome = interpret(self.reduced(), input, listener, output);
+        (outcome, did)
     }
 
     /// The program with the passes that are right for failed runs.

@@ -22,7 +22,7 @@ use crate::run::{End, Outcome};
 use crate::story::Story;
 use finishline_answer::answer;
 use finishline_detect::{LocationSet, detectors};
-use finishline_ir::listener::{Allocated, Creation, Listener, Shape};
+use finishline_ir::listener::{Allocated, Creation, EventsAlone, Listener, Shape};
 use finishline_ir::machine::Datum;
 use finishline_ir::{Module, Op};
 use finishline_model::{Access, AllocationId, Event, Location, Observer, Statistics, TaskId};
@@ -58,23 +58,19 @@ pub fn record(
     let program = tables(question);
     let believed = finishline_opt::HOLD_IN_FAILED_RUNS;
     let mut first = Recorder::new(question, file, &program).map_err(RecordError::Trace)?;
-    let mut outcome = first.run(question, output);
+    let (mut outcome, mut statistics) = first.run(question, output);
     if outcome.trap().is_some()
         && question.forms.passes().intersection(believed) != question.forms.passes()
     {
         begin_anew(file).map_err(RecordError::Trace)?;
         first = Recorder::new(question, file, &program).map_err(RecordError::Trace)?;
-        outcome = first.run_believed(question);
+        (outcome, statistics) = first.run_believed(question);
     }
     if let End::OutputError(error) = outcome.result {
         return Err(RecordError::Output(error));
     }
     let failed = outcome.trap().map(|trap| Failed::of(question, trap));
-    let Recorder {
-        mut writer,
-        statistics,
-        ..
-    } = first;
+    let mut writer = first.writer;
     writer.end(&finishline_trace::Ending {
         statistics,
         failure: failed.as_ref().map(told),
@@ -129,10 +125,12 @@ fn close_up<'f>(
         ..Recorder::with(question, writer)
     };
     let input = question.input();
-    let outcome = question.forms.tell(input, &mut recorder, &mut io::sink());
+    let mut did = Statistics::default();
+    let listener = &mut (&mut recorder, EventsAlone(&mut did));
+    let outcome = question.forms.tell(input, listener, &mut io::sink());
     let mut writer = recorder.writer;
     // Without its last chunk a close-up is not believed.
-    if Ending::new(outcome.trap(), &recorder.statistics) == *first {
+    if Ending::new(outcome.trap(), &did) == *first {
         let mut locations = racing.in_order().to_vec();
         locations.sort_unstable();
         writer.close(locations);
@@ -170,7 +168,6 @@ fn told(failed: &Failed) -> finishline_trace::Failure {
 struct Recorder<'f, 'a> {
     writer: Writer<&'f File>,
     counts: Counts,
-    statistics: Statistics,
     /// The locations whose accesses are written. None: all of them.
     only: Option<&'a LocationSet>,
     /// By allocation, whether its objects are written. None: all of them.
@@ -195,7 +192,6 @@ impl<'f> Recorder<'f, '_> {
         Recorder {
             writer,
             counts: Counts::new(&question.module.source),
-            statistics: Statistics::default(),
             only: None,
             wanted: None,
             task: TaskId::MAIN,
@@ -203,12 +199,12 @@ impl<'f> Recorder<'f, '_> {
         }
     }
 
-    fn run(&mut self, question: &Question, output: &mut dyn Write) -> Outcome {
+    fn run(&mut self, question: &Question, output: &mut dyn Write) -> (Outcome, Statistics) {
         question.forms.record(question.input(), self, output)
     }
 
     /// The same with the passes that are right for failed runs, and without output.
-    fn run_believed(&mut self, question: &Question) -> Outcome {
+    fn run_believed(&mut self, question: &Question) -> (Outcome, Statistics) {
         let forms = question.forms.believed();
         self.wanted = accessed(forms.checked());
         forms.record(question.input(), self, &mut io::sink())
@@ -246,7 +242,6 @@ fn accessed(module: &Module) -> Option<Vec<bool>> {
 
 impl Observer for Recorder<'_, '_> {
     fn event(&mut self, event: &Event) {
-        self.statistics.event(event);
         self.task = event.task();
         // Objects are written with their shapes, which are told next.
         if !matches!(event, Event::Alloc { .. }) {
@@ -256,7 +251,6 @@ impl Observer for Recorder<'_, '_> {
 
     #[inline]
     fn access(&mut self, access: &Access) {
-        self.statistics.access(access);
         let Some(only) = self.only else {
             self.writer.access(access);
             return;

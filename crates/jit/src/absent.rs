@@ -3,7 +3,7 @@
 
 use crate::{Checked, CompileError, End, Prepared, Program};
 use finishline_ir::listener::Listener;
-use finishline_model::Detector;
+use finishline_model::{Detector, Statistics};
 use std::io::Write;
 
 fn refusal() -> CompileError {
@@ -36,5 +36,14 @@ pub fn prepare_told<'a, L: Listener + 'a>(
 
 /// Refuses the program.
 pub fn tell(_: Program, _: &mut impl Listener, _: &mut dyn Write) -> Result<End, CompileError> {
+    Err(refusal())
+}
+
+/// Refuses the program.
+pub fn record(
+    _: Program,
+    _: &mut impl Listener,
+    _: &mut dyn Write,
+) -> Result<(End, Statistics), CompileError> {
     Err(refusal())
 }

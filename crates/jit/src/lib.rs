@@ -5,14 +5,14 @@
 //!                            runtime ◄─ calls ──────────┴─ checks inline ─► cells in the heap
 //! ```
 //!
-//! - [`run`], [`check`], [`tell`]: a program compiled and run on one worker, unchecked, under a
-//!   detector, or told to a listener in every detail. The reference interpreter
+//! - [`run`], [`check`], [`record`], [`tell`]: a program compiled and run on one worker, unchecked,
+//!   under a detector, or told to a listener, without repetitions or in every detail. The reference interpreter
 //!   ([`finishline_ir::machine`]) defines what a program does, tells and fails by. The suites
 //!   compare the two.
 //! - [`prepare`], [`prepare_check`], [`prepare_told`]: compiled now and run later, so that the two
 //!   can be measured apart.
 //! - `prepared`: all these. `code`: from the IR to Cranelift's. `compile`: the module as a whole.
-//! - `checker`: the code of a check for each listener. `heard`: the tasks that a detector is told
+//! - `checker`, `recording`: the code of a check for each listener. `heard`: the tasks that a detector is told
 //!   of. `waiting`: the tasks that need stacks of their own.
 //! - `runtime`: what compiled code calls. `heap`: objects, their shadow cells, and the collector.
 //!
@@ -34,6 +34,8 @@ mod heard;
 #[cfg(target_arch = "x86_64")]
 mod prepared;
 #[cfg(target_arch = "x86_64")]
+mod recording;
+#[cfg(target_arch = "x86_64")]
 mod runtime;
 #[cfg(all(test, target_arch = "x86_64"))]
 mod tests;
@@ -41,9 +43,9 @@ mod tests;
 mod waiting;
 
 #[cfg(not(target_arch = "x86_64"))]
-pub use absent::{prepare, prepare_check, prepare_told, tell};
+pub use absent::{prepare, prepare_check, prepare_told, record, tell};
 #[cfg(target_arch = "x86_64")]
-pub use prepared::{prepare, prepare_check, prepare_told, tell};
+pub use prepared::{prepare, prepare_check, prepare_told, record, tell};
 
 use finishline_detect::{Failure, Findings};
 use finishline_ir::Module;
