@@ -7,7 +7,7 @@ use super::Finding;
 use super::files::TextFile;
 
 /// A room and the rooms it may use. A new room needs a row, and a place in ARCHITECTURE.md.
-const MAY_USE: [(&str, &[&str]); 18] = [
+const MAY_USE: [(&str, &[&str]); 19] = [
     ("model", &[]),
     ("detect", &["model"]),
     ("ir", &["model"]),
@@ -16,7 +16,11 @@ const MAY_USE: [(&str, &[&str]); 18] = [
     ("poly", &["model", "ir", "fin", "answer"]),
     ("jit", &["model", "ir", "detect"]),
     ("opt", &["model", "ir"]),
-    ("engine", &["model", "ir", "detect", "opt", "jit", "answer"]),
+    ("trace", &["model"]),
+    (
+        "engine",
+        &["model", "ir", "detect", "opt", "jit", "answer", "trace"],
+    ),
     ("native", &["model", "detect"]),
     ("rayon-core", &[]),
     ("report", &["model", "answer"]),
@@ -28,7 +32,7 @@ const MAY_USE: [(&str, &[&str]); 18] = [
         "cli",
         &[
             "model", "answer", "ir", "fin", "poly", "detect", "opt", "engine", "report", "symbols",
-            "cargo", "baseline",
+            "cargo", "baseline", "trace",
         ],
     ),
     ("xtask", &[]),
