@@ -22,7 +22,7 @@ use std::ptr::NonNull;
 const LAST_STEP: u32 = (1 << 31) - 1;
 
 pub(crate) struct Recording<L> {
-    listener: L,
+    pub(crate) listener: L,
     /// What compiled code compares cells with. None before the run and after it.
     fast: Option<NonNull<FastPath>>,
     limits: Limits,

@@ -5,20 +5,22 @@
 use crate::bytes::Bytes;
 use crate::encode::{FINISH_KINDS, TASK_KINDS, tag};
 use crate::error::Wrong;
-use crate::prediction::Predictions;
+use crate::prediction::{Begin, Pattern, Predictions};
 use crate::program::{Program, construct_of, kind_of};
 use crate::read::Hear;
 use crate::record::{Creation, Object, Shape};
 use crate::validity::{MOST_TASKS, Validity};
-use finishline_model::{Access, AccessId, AllocationId, Event, FinishId, Location, SiteId, TaskId};
+use finishline_model::{
+    Access, AccessId, AllocationId, Event, FinishId, Location, SiteId, TaskId, TaskKind,
+};
 
 #[derive(Debug)]
 pub(crate) struct Decoder<'p> {
     program: &'p Program,
     predictions: Predictions,
     validity: Validity<'p>,
-    /// The task that has just begun, its parent and its place. Only then can its creation be told.
-    begun: Option<(TaskId, TaskId, SiteId)>,
+    /// The task that has just begun, its parent and how. Only then can its creation be told.
+    begun: Option<(TaskId, TaskId, Begin)>,
 }
 
 impl<'p> Decoder<'p> {
@@ -100,7 +102,15 @@ impl<'p> Decoder<'p> {
                 let begun = begun.ok_or(Wrong::Impossible("a task is created twice"))?;
                 return self.created(begun, bytes, hear);
             }
-            tag::TASK_BEGIN => self.task_begin(bytes)?,
+            tag::TASK_AGAIN => return self.again(hear),
+            tag::TASK_BEGIN => {
+                let begin = Begin {
+                    kind: task_kind(bytes)?,
+                    finish: self.finish(bytes)?.0,
+                    site: self.site(bytes)?.0,
+                };
+                self.task_begin(begin)?
+            }
             tag::TASK_END => {
                 self.predictions.end();
                 Event::TaskEnd { task }
@@ -152,20 +162,51 @@ impl<'p> Decoder<'p> {
         if let Event::TaskBegin {
             task,
             parent: Some(parent),
+            kind,
+            finish,
             site,
-            ..
         } = event
         {
-            self.begun = Some((task, parent, site));
+            let begin = Begin {
+                kind,
+                finish: finish.0,
+                site: site.0,
+            };
+            self.begun = Some((task, parent, begin));
         }
         hear.event(&event);
         Ok(())
     }
 
-    fn task_begin(&mut self, bytes: &mut Bytes) -> Result<Event, Wrong> {
-        let kind = TASK_KINDS.get(usize::from(bytes.byte()?));
-        let kind = *kind.ok_or(Wrong::NoSuch("kind of task"))?;
-        let (finish, site) = (self.finish(bytes)?, self.site(bytes)?);
+    /// The next task begins, and is created, as predicted.
+    fn again(&mut self, hear: &mut impl Hear) -> Result<(), Wrong> {
+        let what = Wrong::Impossible("no task was created before");
+        let Pattern {
+            begin,
+            function,
+            construct,
+        } = self.predictions.pattern.ok_or(what)?;
+        self.predictions.finish = begin.finish;
+        self.predictions.site = begin.site;
+        let parent = self.predictions.task;
+        let event = self.task_begin(begin)?;
+        self.validity.event(&event)?;
+        hear.event(&event);
+        self.predictions.repeat(function);
+        let latest = &self.predictions.functions[function as usize];
+        hear.created(&Creation {
+            task: event.task(),
+            parent,
+            site: SiteId(begin.site),
+            construct,
+            index: latest.index,
+            function,
+            captures: &latest.captures,
+        });
+        Ok(())
+    }
+
+    fn task_begin(&mut self, begin: Begin) -> Result<Event, Wrong> {
         let parent = (self.predictions.tasks > 0).then_some(self.predictions.task);
         if self.predictions.tasks >= MOST_TASKS {
             return Err(Wrong::TooBig);
@@ -173,9 +214,9 @@ impl<'p> Decoder<'p> {
         Ok(Event::TaskBegin {
             task: self.predictions.begin(),
             parent,
-            kind,
-            finish,
-            site,
+            kind: begin.kind,
+            finish: FinishId(begin.finish),
+            site: SiteId(begin.site),
         })
     }
 
@@ -265,7 +306,7 @@ impl<'p> Decoder<'p> {
 
     fn created(
         &mut self,
-        (task, parent, site): (TaskId, TaskId, SiteId),
+        (task, parent, begin): (TaskId, TaskId, Begin),
         bytes: &mut Bytes,
         hear: &mut impl Hear,
     ) -> Result<(), Wrong> {
@@ -273,20 +314,32 @@ impl<'p> Decoder<'p> {
         let construct = construct_of(bytes.byte()?)?;
         let functions = &mut self.predictions.functions;
         let latest = functions.get_mut(function as usize);
-        let (index, captures) = latest.ok_or(Wrong::NoSuch("function"))?;
-        *index = bytes.differing_small(*index)?;
-        for capture in captures.iter_mut() {
-            *capture = bytes.differing(*capture)?;
-        }
+        let latest = latest.ok_or(Wrong::NoSuch("function"))?;
+        let index = bytes.differing_small(latest.index)?;
+        let captures = latest.captures.iter();
+        let captures: Vec<u64> = captures
+            .map(|before| bytes.differing(*before))
+            .collect::<Result<_, _>>()?;
+        latest.learn(index, captures.iter().copied());
+        self.predictions.pattern = Some(Pattern {
+            begin,
+            function,
+            construct,
+        });
         hear.created(&Creation {
             task,
             parent,
-            site,
+            site: SiteId(begin.site),
             construct,
-            index: *index,
+            index,
             function,
-            captures,
+            captures: &captures,
         });
         Ok(())
     }
+}
+
+fn task_kind(bytes: &mut Bytes) -> Result<TaskKind, Wrong> {
+    let kind = TASK_KINDS.get(usize::from(bytes.byte()?));
+    kind.copied().ok_or(Wrong::NoSuch("kind of task"))
 }

@@ -5,7 +5,7 @@
 //! of them. So an id in a file is never greater than the number of records before it.
 
 use crate::bytes::{put_difference, put_number};
-use crate::prediction::Predictions;
+use crate::prediction::{Begin, Pattern, Predictions};
 use crate::program::{Program, construct_number, kind_number};
 use crate::record::{Creation, Object, Shape};
 use finishline_model::{Access, Event, FinishId, FinishKind, Location, TaskId, TaskKind};
@@ -26,6 +26,8 @@ pub(crate) mod tag {
     pub(crate) const ALLOC: u8 = 10;
     pub(crate) const OBJECT: u8 = 11;
     pub(crate) const CREATED: u8 = 12;
+    /// A task as predicted, with its creation.
+    pub(crate) const TASK_AGAIN: u8 = 13;
     /// An access. The lower bits are the flags below.
     pub(crate) const ACCESS: u8 = 0x40;
     pub(crate) const HAS_ID: u8 = 1;
@@ -61,6 +63,10 @@ pub(crate) struct Encoder {
     predictions: Predictions,
     /// How many accesses in a row are as predicted and not yet written.
     predicted: u8,
+    /// The latest task that has begun. It may not be written yet, because its creation may be as
+    /// predicted.
+    begun: Option<Begin>,
+    is_unwritten: bool,
     /// The running task as the program numbers it.
     running: TaskId,
     /// The numbers in the trace of tasks and finishes under way.
@@ -74,6 +80,8 @@ impl Encoder {
         Encoder {
             predictions: Predictions::new(program),
             predicted: 0,
+            begun: None,
+            is_unwritten: false,
             running: TaskId::MAIN,
             tasks: FxHashMap::default(),
             finishes: FxHashMap::default(),
@@ -81,11 +89,19 @@ impl Encoder {
         }
     }
 
-    /// Writes what is still only counted.
+    /// Writes what is not yet written.
     pub(crate) fn settle(&mut self) {
         if self.predicted > 0 {
             self.bytes.push(tag::PREDICTED | (self.predicted - 1));
             self.predicted = 0;
+        }
+        if let Some(begin) = self.begun
+            && std::mem::take(&mut self.is_unwritten)
+        {
+            self.bytes.push(tag::TASK_BEGIN);
+            self.bytes.push(number_of(&TASK_KINDS, &begin.kind));
+            self.put_finish(FinishId(begin.finish));
+            self.put_site(begin.site);
         }
     }
 
@@ -108,6 +124,9 @@ impl Encoder {
 
     /// What follows is about this task.
     fn switch(&mut self, task: TaskId) {
+        if self.is_unwritten {
+            self.settle();
+        }
         let numbered = self.task(task);
         if numbered != self.predictions.task {
             self.record(tag::SWITCH);
@@ -177,13 +196,16 @@ impl Encoder {
                 if let Some(parent) = parent {
                     self.switch(parent);
                 }
-                let finish = self.finish(finish);
-                self.record(tag::TASK_BEGIN);
-                self.bytes.push(number_of(&TASK_KINDS, &kind));
-                self.put_finish(finish);
-                self.put_site(site.0);
+                let finish = self.finish(finish).0;
+                self.settle();
+                self.begun = Some(Begin {
+                    kind,
+                    finish,
+                    site: site.0,
+                });
+                self.is_unwritten = true;
                 self.tasks.insert(task, self.predictions.begin());
-                self.running = task;
+                self.forget_running();
             }
             Event::TaskEnd { task } => {
                 self.switch(task);
@@ -250,8 +272,8 @@ impl Encoder {
         Ok(())
     }
 
-    /// After a task has ended, the program's number of the running task is unknown. A number that
-    /// no task has lets the next record find out.
+    /// A number that no task has lets the next record find out which task is running: after a task
+    /// has ended, and while one that has begun is not yet written.
     fn forget_running(&mut self) {
         self.running = TaskId(u32::MAX);
     }
@@ -321,16 +343,44 @@ impl Encoder {
 
     /// Of the task that has just begun.
     pub(crate) fn created(&mut self, creation: &Creation<'_>) {
-        self.record(tag::CREATED);
-        let out = &mut self.bytes;
-        put_number(out, u64::from(creation.function));
-        out.push(construct_number(creation.construct));
-        let (index, captures) = &mut self.predictions.functions[creation.function as usize];
-        put_difference(out, u64::from(*index), u64::from(creation.index));
-        *index = creation.index;
-        for (before, now) in captures.iter_mut().zip(creation.captures) {
-            put_difference(out, *before, *now);
-            *before = *now;
+        let now = creation.captures.iter().copied();
+        let latest = &self.predictions.functions[creation.function as usize];
+        let pattern = self.begun.map(|begin| Pattern {
+            begin,
+            function: creation.function,
+            construct: creation.construct,
+        });
+        let is_next = creation.index == latest.index.wrapping_add(1);
+        if self.is_unwritten
+            && pattern == self.predictions.pattern
+            && is_next
+            && latest.next().eq(now.clone())
+        {
+            self.again(creation.function);
+        } else {
+            self.record(tag::CREATED);
+            let out = &mut self.bytes;
+            put_number(out, u64::from(creation.function));
+            out.push(construct_number(creation.construct));
+            let latest = &mut self.predictions.functions[creation.function as usize];
+            put_difference(out, u64::from(latest.index), u64::from(creation.index));
+            for (before, now) in latest.captures.iter().zip(now.clone()) {
+                put_difference(out, *before, now);
+            }
+            latest.learn(creation.index, now);
+            self.predictions.pattern = pattern;
         }
+        self.running = creation.task;
+    }
+
+    /// The task that has just begun is as predicted, and so is its creation.
+    fn again(&mut self, function: u32) {
+        self.is_unwritten = false;
+        self.record(tag::TASK_AGAIN);
+        if let Some(begin) = self.begun {
+            self.predictions.finish = begin.finish;
+            self.predictions.site = begin.site;
+        }
+        self.predictions.repeat(function);
     }
 }

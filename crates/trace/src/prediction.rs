@@ -4,14 +4,15 @@
 //! time, and its location is as far from its last location as that one was from the one before.
 //! The writer counts the accesses that are as predicted, and writes only their number: a loop of
 //! any number of accesses, at any strides, takes a byte for 128 of them. Of any other access only
-//! what differs is written.
+//! what differs is written. Likewise a task is probably the next iteration of the loop that created
+//! the task before, with captured values that change as they did last time.
 //!
 //! Both sides keep the same tables and change them by the same rules. The tables have an entry for
 //! each access and each function of the program. Nothing here grows with the number of accesses or
 //! of ended tasks.
 
 use crate::program::Program;
-use finishline_model::{Access, AccessId, AccessKind, Location, TaskId};
+use finishline_model::{Access, AccessId, AccessKind, Construct, Location, TaskId, TaskKind};
 
 /// What is expected of the accesses with one id.
 #[derive(Clone, Copy, Debug)]
@@ -46,8 +47,53 @@ pub(crate) struct Predictions {
     pub(crate) next_location: u64,
     /// By allocation: how many objects of the same name the next one should have before it.
     pub(crate) earlier: Vec<u64>,
-    /// By function: the index and the captures of the latest task.
-    pub(crate) functions: Vec<(u32, Vec<u64>)>,
+    /// By function: its latest task.
+    pub(crate) functions: Vec<Latest>,
+    /// What the latest task with a creation was.
+    pub(crate) pattern: Option<Pattern>,
+}
+
+/// The index and the captures of the latest task of a function.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Latest {
+    pub(crate) index: u32,
+    pub(crate) captures: Vec<u64>,
+    /// How far each capture is from that of the task before.
+    pub(crate) steps: Vec<u64>,
+}
+
+impl Latest {
+    /// The captures that the next task probably has.
+    pub(crate) fn next(&self) -> impl Iterator<Item = u64> {
+        let captures = self.captures.iter().zip(&self.steps);
+        captures.map(|(capture, step)| capture.wrapping_add(*step))
+    }
+
+    /// Learns from a task. There must be as many captures as before.
+    pub(crate) fn learn(&mut self, index: u32, captures: impl Iterator<Item = u64>) {
+        self.index = index;
+        let before = self.captures.iter_mut().zip(&mut self.steps);
+        for ((capture, step), now) in before.zip(captures) {
+            *step = now.wrapping_sub(*capture);
+            *capture = now;
+        }
+    }
+}
+
+/// The beginning of a task, and the part of its creation that is not numbers.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) struct Pattern {
+    pub(crate) begin: Begin,
+    pub(crate) function: u32,
+    pub(crate) construct: Construct,
+}
+
+/// The beginning of a task.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) struct Begin {
+    pub(crate) kind: TaskKind,
+    pub(crate) finish: u32,
+    pub(crate) site: u32,
 }
 
 impl Predictions {
@@ -76,9 +122,14 @@ impl Predictions {
             functions: functions
                 .map(|(function, _)| {
                     let count = program.shown_captures(function).unwrap_or_default();
-                    (0, vec![0; count])
+                    Latest {
+                        index: 0,
+                        captures: vec![0; count],
+                        steps: vec![0; count],
+                    }
                 })
                 .collect(),
+            pattern: None,
         }
     }
 
@@ -125,6 +176,14 @@ impl Predictions {
         self.task = TaskId(self.tasks);
         self.tasks += 1;
         self.task
+    }
+
+    /// The latest task of a function is followed by the one that was predicted.
+    pub(crate) fn repeat(&mut self, function: u32) {
+        if let Some(latest) = self.functions.get_mut(function as usize) {
+            let next: Vec<u64> = latest.next().collect();
+            latest.learn(latest.index.wrapping_add(1), next.into_iter());
+        }
     }
 
     /// The running task ends.

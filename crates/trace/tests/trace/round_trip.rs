@@ -175,6 +175,12 @@ pub(crate) fn recorded(accesses: u64) -> (Vec<u8>, Heard) {
     });
     both.begin(1, 0);
     both.begin(2, 1);
+    // A loop of tasks.
+    for task in 3..20 {
+        both.begin(task, task - 1);
+        both.access(task, 0, 7, 1);
+        both.event(Event::TaskEnd { task: TaskId(task) });
+    }
     let mut random = Random(7);
     for k in 0..accesses {
         // Loops, and in between something else.
