@@ -1,9 +1,9 @@
 //! Records a run as a trace ([`finishline_trace`]).
 //!
-//! 1. **The run.** The program runs once, with output. What a detector would check is written: tasks,
-//!    finishes, isolated blocks, promises, objects, and the accesses that the passes leave. If the
-//!    program fails, the run is repeated with the passes that are right for failed runs, as in a
-//!    check, and the trace begins anew.
+//! 1. **The run.** The program runs once, with output. What a detector would check is written:
+//!    tasks, finishes, isolated blocks, promises, objects, and the accesses that the passes leave.
+//!    If the program fails, the run is repeated with the passes that are right for failed runs, as
+//!    in a check, and the trace begins anew.
 //! 2. **The close-up.** Passes leave out accesses that race only together with others. Reports list
 //!    them. So the recorder judges its own trace, which is quick, because most repetitions are not
 //!    in it. Only if something races or fails does the program run again. Then every access to the

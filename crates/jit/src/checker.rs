@@ -64,8 +64,8 @@ pub(crate) trait Checker {
     /// An access of a check compiled to a call.
     fn access(&mut self, access: &Access);
 
-    /// An access that the code inline did not decide, with its cell. The slot is that of the site in
-    /// the fast path's memo, or the id of the access if checks are recorded.
+    /// An access that the code inline did not decide, with its cell. The slot is that of the site
+    /// in the fast path's memo, or the id of the access if checks are recorded.
     fn undecided(
         &mut self,
         kind: AccessKind,

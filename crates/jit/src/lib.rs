@@ -6,14 +6,14 @@
 //! ```
 //!
 //! - [`run`], [`check`], [`record`], [`tell`]: a program compiled and run on one worker, unchecked,
-//!   under a detector, or told to a listener, without repetitions or in every detail. The reference interpreter
-//!   ([`finishline_ir::machine`]) defines what a program does, tells and fails by. The suites
-//!   compare the two.
+//!   under a detector, or told to a listener, without repetitions or in every detail. The reference
+//!   interpreter ([`finishline_ir::machine`]) defines what a program does, tells and fails by. The
+//!   suites compare the two.
 //! - [`prepare`], [`prepare_check`], [`prepare_told`]: compiled now and run later, so that the two
 //!   can be measured apart.
 //! - `prepared`: all these. `code`: from the IR to Cranelift's. `compile`: the module as a whole.
-//! - `checker`, `recording`: the code of a check for each listener. `heard`: the tasks that a detector is told
-//!   of. `waiting`: the tasks that need stacks of their own.
+//! - `checker`, `recording`: the code of a check for each listener. `heard`: the tasks that a
+//!   detector is told of. `waiting`: the tasks that need stacks of their own.
 //! - `runtime`: what compiled code calls. `heap`: objects, their shadow cells, and the collector.
 //!
 //! The compiler needs x86-64 and Linux. For another processor none of this is built: `absent` takes

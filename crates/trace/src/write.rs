@@ -115,7 +115,8 @@ impl<W: Write> Writer<W> {
         self.chunk(Kind::End, &ending.encode());
     }
 
-    /// The same run follows once more, with accesses to some locations alone. After [`Writer::end`].
+    /// The same run follows once more, with accesses to some locations alone. After
+    /// [`Writer::end`].
     pub fn close_up(&mut self, program: &Program) {
         self.kind = Kind::CloseUp;
         self.encoder = Encoder::new(program);

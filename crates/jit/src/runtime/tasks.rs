@@ -129,8 +129,8 @@ impl<C: Checker, S: Schedule> Runtime<'_, C, S> {
             let parameters = &function.block(Function::ENTRY).parameters;
             let captured = || {
                 let parameters = parameters.iter().enumerate();
-                // SAFETY: code whose listener wants captures passes the address of as many words as the
-                // body has parameters.
+                // SAFETY: code whose listener wants captures passes the address of as many words as
+                // the body has parameters.
                 let word = |index| unsafe { captures.add(index).read() };
                 let captured = parameters.map(|(index, p)| datum(function.ty(*p), word(index)));
                 captured.collect()
