@@ -169,7 +169,7 @@ impl<'m> Forms<'m> {
         }
         let mut did = Statistics::default();
         let listener = &mut (listener, EventsAlone(&mut did));
-        let outcome = interpret(self.reduced(), input, listener, output);
+        let outcome = interpret(self.checked(), input, listener, output);
         (outcome, did)
     }
 

@@ -13,7 +13,7 @@
 //! share, objects are numbered all the same.
 
 use crate::check::choose;
-use crate::executor::uses;
+use crate::executor::{Forms, uses};
 use crate::failed::{Awaits, Failed, Point};
 use crate::names::Counts;
 use crate::question::{Ending, Question};
@@ -55,16 +55,15 @@ pub fn record(
     file: &File,
     output: &mut dyn Write,
 ) -> Result<Recording, RecordError> {
-    let program = tables(question);
-    let believed = finishline_opt::HOLD_IN_FAILED_RUNS;
-    let mut first = Recorder::new(question, file, &program).map_err(RecordError::Trace)?;
-    let (mut outcome, mut statistics) = first.run(question, output);
-    if outcome.trap().is_some()
-        && question.forms.passes().intersection(believed) != question.forms.passes()
-    {
+    let mut program = tables(question, question.forms.checked());
+    let mut first = Recorder::new(question, &question.forms, file, &program)?;
+    let (mut outcome, mut statistics) = first.run(question, &question.forms, output);
+    let believed = question.forms.believed();
+    if outcome.trap().is_some() && believed.passes() != question.forms.passes() {
         begin_anew(file).map_err(RecordError::Trace)?;
-        first = Recorder::new(question, file, &program).map_err(RecordError::Trace)?;
-        (outcome, statistics) = first.run_believed(question);
+        program = tables(question, believed.checked());
+        first = Recorder::new(question, &believed, file, &program)?;
+        (outcome, statistics) = first.run(question, &believed, &mut io::sink());
     }
     if let End::OutputError(error) = outcome.result {
         return Err(RecordError::Output(error));
@@ -172,42 +171,49 @@ struct Recorder<'f, 'a> {
     only: Option<&'a LocationSet>,
     /// By allocation, whether its objects are written. None: all of them.
     wanted: Option<Vec<bool>>,
+    /// The number in the trace of the program's first function.
+    first_function: u32,
     /// The running task, for the objects that it makes.
     task: TaskId,
     captures: Vec<u64>,
 }
 
 impl<'f> Recorder<'f, '_> {
-    /// Begins a trace.
-    fn new(question: &Question, file: &'f File, program: &Program) -> io::Result<Self> {
-        let wanted = accessed(question.forms.checked());
-        let writer = Writer::new(file, program)?;
+    /// Begins a trace of this form of the program.
+    fn new(
+        question: &Question,
+        forms: &Forms,
+        file: &'f File,
+        program: &Program,
+    ) -> Result<Self, RecordError> {
+        let writer = Writer::new(file, program).map_err(RecordError::Trace)?;
         Ok(Recorder {
-            wanted,
+            wanted: accessed(forms.checked()),
+            first_function: question.module.functions.len() as u32,
             ..Recorder::with(question, writer)
         })
     }
 
+    /// Continues a trace, with the program as it is.
     fn with(question: &Question, writer: Writer<&'f File>) -> Self {
         Recorder {
             writer,
             counts: Counts::new(&question.module.source),
             only: None,
             wanted: None,
+            first_function: 0,
             task: TaskId::MAIN,
             captures: Vec::new(),
         }
     }
 
-    fn run(&mut self, question: &Question, output: &mut dyn Write) -> (Outcome, Statistics) {
-        question.forms.record(question.input(), self, output)
-    }
-
-    /// The same with the passes that are right for failed runs, and without output.
-    fn run_believed(&mut self, question: &Question) -> (Outcome, Statistics) {
-        let forms = question.forms.believed();
-        self.wanted = accessed(forms.checked());
-        forms.record(question.input(), self, &mut io::sink())
+    fn run(
+        &mut self,
+        question: &Question,
+        forms: &Forms,
+        output: &mut dyn Write,
+    ) -> (Outcome, Statistics) {
+        forms.record(question.input(), self, output)
     }
 }
 
@@ -284,7 +290,7 @@ impl Listener for Recorder<'_, '_> {
             site: creation.site,
             construct: creation.construct,
             index: creation.index,
-            function: creation.function.0,
+            function: self.first_function + creation.function.0,
             captures: &self.captures,
         });
     }

@@ -305,8 +305,9 @@ impl<'m, R: Read + Seek> Subject<'m> for Recorded<'_, 'm, R> {
     }
 }
 
-/// The tables of a trace for this program.
-pub(crate) fn tables(question: &Question) -> Program {
+/// The tables of a trace for this program. Passes copy and renumber functions. So the functions of
+/// the program as it is recorded come behind its own.
+pub(crate) fn tables(question: &Question, checked: &Module) -> Program {
     let module = question.module;
     let captures = |function: &Function| match function.role {
         Role::Function => Vec::new(),
@@ -330,7 +331,9 @@ pub(crate) fn tables(question: &Question) -> Program {
         globals: (module.globals.iter())
             .map(|global| global.name.clone())
             .collect(),
-        functions: module.functions.iter().map(captures).collect(),
+        functions: (module.functions.iter().chain(&checked.functions))
+            .map(captures)
+            .collect(),
     }
 }
 

@@ -344,7 +344,12 @@ impl Encoder {
     /// Of the task that has just begun.
     pub(crate) fn created(&mut self, creation: &Creation<'_>) {
         let now = creation.captures.iter().copied();
-        let latest = &self.predictions.functions[creation.function as usize];
+        let latest = self.predictions.functions.get(creation.function as usize);
+        let Some(latest) = latest.filter(|it| it.captures.len() == creation.captures.len()) else {
+            // Not in the tables, so nobody could read it.
+            self.settle();
+            return;
+        };
         let pattern = self.begun.map(|begin| Pattern {
             begin,
             function: creation.function,
