@@ -153,24 +153,25 @@ impl<'m> Forms<'m> {
 
     /// Runs the program and tells a listener the events and accesses that a detector would hear.
     /// Compiled code leaves out tasks in which nothing is checked, and accesses that a step
-    /// repeats. The statistics count them.
+    /// repeats. The statistics count them. Also returns whether two steps may have accessed the same
+    /// location.
     pub(crate) fn record(
         &self,
         input: Input,
         listener: &mut impl Listener,
         output: &mut dyn Write,
-    ) -> (Outcome, Statistics) {
+    ) -> (Outcome, Statistics, bool) {
         if self.executor == Executor::Compiled {
             let program = compiled(self.fast_reduced(), input);
             let run = finishline_jit::record(program, listener, output);
-            if let Some((end, statistics)) = self.noted(run) {
-                return (outcome(end), statistics);
+            if let Some(run) = self.noted(run) {
+                return (outcome(run.end), run.statistics, run.shares);
             }
         }
         let mut did = Statistics::default();
         let listener = &mut (listener, EventsAlone(&mut did));
         let outcome = interpret(self.checked(), input, listener, output);
-        (outcome, did)
+        (outcome, did, true)
     }
 
     /// The program with the passes that are right for failed runs.

@@ -5,8 +5,8 @@
 //!    If the program fails, the run is repeated with the passes that are right for failed runs, as
 //!    in a check, and the trace begins anew.
 //! 2. **The close-up.** Passes leave out accesses that race only together with others. Reports list
-//!    them. So the recorder judges its own trace, which is quick, because most repetitions are not
-//!    in it. Only if something races or fails does the program run again. Then every access to the
+//!    them. So the recorder judges its own trace, unless no two steps accessed the same location.
+//!    That is quick, because repetitions are not in it. Only if something races or fails does the program run again. Then every access to the
 //!    racing locations is written, with all tasks and objects.
 //!
 //! Objects that no checked access can refer to are left out of the first part. By the names they
@@ -57,13 +57,13 @@ pub fn record(
 ) -> Result<Recording, RecordError> {
     let mut program = tables(question, question.forms.checked());
     let mut first = Recorder::new(question, &question.forms, file, &program)?;
-    let (mut outcome, mut statistics) = first.run(question, &question.forms, output);
+    let (mut outcome, mut statistics, mut shares) = first.run(question, &question.forms, output);
     let believed = question.forms.believed();
     if outcome.trap().is_some() && believed.passes() != question.forms.passes() {
         begin_anew(file).map_err(RecordError::Trace)?;
         program = tables(question, believed.checked());
         first = Recorder::new(question, &believed, file, &program)?;
-        (outcome, statistics) = first.run(question, &believed, &mut io::sink());
+        (outcome, statistics, shares) = first.run(question, &believed, &mut io::sink());
     }
     if let End::OutputError(error) = outcome.result {
         return Err(RecordError::Output(error));
@@ -74,7 +74,10 @@ pub fn record(
         statistics,
         failure: failed.as_ref().map(told),
     });
-    let racing = racing(question, file).map_err(RecordError::Trace)?;
+    let racing = match shares {
+        true => racing(question, file).map_err(RecordError::Trace)?,
+        false => None,
+    };
     if failed.is_some() || racing.as_ref().is_some_and(|racing| !racing.is_empty()) {
         writer.close_up(&program);
         let ending = Ending::new(outcome.trap(), &statistics);
@@ -212,7 +215,7 @@ impl<'f> Recorder<'f, '_> {
         question: &Question,
         forms: &Forms,
         output: &mut dyn Write,
-    ) -> (Outcome, Statistics) {
+    ) -> (Outcome, Statistics, bool) {
         forms.record(question.input(), self, output)
     }
 }

@@ -1,9 +1,9 @@
 //! In the place of a compiler, for processors without one. Every program is refused, and the caller
 //! interprets it.
 
-use crate::{Checked, CompileError, End, Prepared, Program};
+use crate::{Checked, CompileError, End, Prepared, Program, Recorded};
 use finishline_ir::listener::Listener;
-use finishline_model::{Detector, Statistics};
+use finishline_model::Detector;
 use std::io::Write;
 
 fn refusal() -> CompileError {
@@ -44,6 +44,6 @@ pub fn record(
     _: Program,
     _: &mut impl Listener,
     _: &mut dyn Write,
-) -> Result<(End, Statistics), CompileError> {
+) -> Result<Recorded, CompileError> {
     Err(refusal())
 }

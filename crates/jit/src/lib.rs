@@ -50,7 +50,7 @@ pub use prepared::{prepare, prepare_check, prepare_told, record, tell};
 use finishline_detect::{Failure, Findings};
 use finishline_ir::Module;
 use finishline_ir::machine::{Datum, Limits, Trap};
-use finishline_model::Detector;
+use finishline_model::{Detector, Statistics};
 use std::fmt;
 use std::io::{self, Write};
 use std::sync::atomic::AtomicU64;
@@ -95,6 +95,15 @@ impl<T> Prepared<'_, T> {
     pub fn run(self, output: &mut dyn Write) -> T {
         (self.0)(output)
     }
+}
+
+/// How a recorded run ended, and what it did.
+#[derive(Debug)]
+pub struct Recorded {
+    pub end: End,
+    pub statistics: Statistics,
+    /// Whether two steps may have accessed the same location. If not, nothing races.
+    pub shares: bool,
 }
 
 /// How a run under a detector ended, and what the detector found or why it could not judge.

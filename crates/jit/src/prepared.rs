@@ -7,12 +7,12 @@ use crate::runtime::Run;
 use crate::runtime::cooperative::Cooperative;
 use crate::runtime::depth_first::DepthFirst;
 use crate::waiting::has_promises;
-use crate::{Checked, CompileError, End, Prepared, Program};
+use crate::{Checked, CompileError, End, Prepared, Program, Recorded};
 use finishline_detect::detectors::{Make, Uses, make};
 use finishline_detect::history::History;
 use finishline_detect::order::Order;
 use finishline_ir::listener::Listener;
-use finishline_model::{Detector, Statistics};
+use finishline_model::Detector;
 use std::io::Write;
 use std::marker::PhantomData;
 
@@ -141,8 +141,12 @@ pub fn record(
     program: Program,
     listener: &mut impl Listener,
     output: &mut dyn Write,
-) -> Result<(End, Statistics), CompileError> {
+) -> Result<Recorded, CompileError> {
     let mut recording = Recording::new(listener);
     let end = Code::new(program)?.run(&mut recording, output);
-    Ok((end, recording.statistics))
+    Ok(Recorded {
+        end,
+        statistics: recording.statistics,
+        shares: recording.shares,
+    })
 }

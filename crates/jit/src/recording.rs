@@ -30,6 +30,8 @@ pub(crate) struct Recording<L> {
     /// The running task, as far as it is heard of.
     task: TaskId,
     pub(crate) statistics: Statistics,
+    /// Whether two steps may have accessed the same location. If not, nothing races.
+    pub(crate) shares: bool,
 }
 
 impl<L: Listener> Recording<L> {
@@ -41,6 +43,7 @@ impl<L: Listener> Recording<L> {
             step: 0,
             task: TaskId::MAIN,
             statistics: Statistics::default(),
+            shares: false,
         }
     }
 
@@ -74,12 +77,15 @@ impl<L: Listener> Recording<L> {
     }
 
     /// Whether the running step has made such an access before. If not, now it has.
-    fn is_known(&self, kind: AccessKind, cell: &mut u64) -> bool {
+    fn is_known(&mut self, kind: AccessKind, cell: &mut u64) -> bool {
         if !self.is_numbered() {
+            self.shares = true;
             return false;
         }
         let before = *cell;
         let settled = self.limits.settled;
+        let latest = before >> 32;
+        self.shares |= latest != 0 && latest != settled >> 32;
         *cell = match kind {
             // A read leaves the writer alone.
             AccessKind::Read => settled >> 32 << 32 | before & u64::from(u32::MAX),
