@@ -153,8 +153,8 @@ impl<'m> Forms<'m> {
 
     /// Runs the program and tells a listener the events and accesses that a detector would hear.
     /// Compiled code leaves out tasks in which nothing is checked, and accesses that a step
-    /// repeats. The statistics count them. Also returns whether two steps may have accessed the same
-    /// location.
+    /// repeats. The statistics count them. Also returns whether two steps may have accessed the
+    /// same location.
     pub(crate) fn record(
         &self,
         input: Input,

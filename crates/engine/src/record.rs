@@ -6,8 +6,9 @@
 //!    in a check, and the trace begins anew.
 //! 2. **The close-up.** Passes leave out accesses that race only together with others. Reports list
 //!    them. So the recorder judges its own trace, unless no two steps accessed the same location.
-//!    That is quick, because repetitions are not in it. Only if something races or fails does the program run again. Then every access to the
-//!    racing locations is written, with all tasks and objects.
+//!    That is quick, because repetitions are not in it. Only if something races or fails does the
+//!    program run again. Then every access to the racing locations is written, with all tasks and
+//!    objects.
 //!
 //! Objects that no checked access can refer to are left out of the first part. By the names they
 //! share, objects are numbered all the same.
