@@ -28,6 +28,8 @@ pub struct CheckFacts {
     pub has_isolated: bool,
     /// Isolated blocks of parallel tasks access the same data.
     pub isolated_conflict: bool,
+    /// A recorded run of which the end is missing.
+    pub cut_off: bool,
     pub failed: bool,
     /// The run ended in a deadlock.
     pub deadlock: bool,
@@ -40,7 +42,8 @@ pub fn check(facts: &CheckFacts) -> (Verdict, Option<String>) {
     }
     if facts.racing {
         if facts.any_real || !facts.has_isolated {
-            return (Verdict::Race, facts.incomplete.clone());
+            let cut_off = facts.cut_off.then(|| CUT_OFF.to_owned());
+            return (Verdict::Race, facts.incomplete.clone().or(cut_off));
         }
         if let Some(incomplete) = &facts.incomplete {
             let why = format!(
@@ -51,6 +54,9 @@ pub fn check(facts: &CheckFacts) -> (Verdict, Option<String>) {
         let what = "`finishline explore` runs the other orders; or join the first access's task \
                     before the second access, or make both isolated: then no order can show the race";
         return (Verdict::Apparent, Some(what.to_owned()));
+    }
+    if facts.cut_off {
+        return (Verdict::Unknown, Some(CUT_OFF.to_owned()));
     }
     if facts.deadlock {
         let what = "isolated blocks of parallel tasks access the same data, and another order of \
@@ -67,6 +73,9 @@ pub fn check(facts: &CheckFacts) -> (Verdict, Option<String>) {
         (Verdict::Certified, None)
     }
 }
+
+const CUT_OFF: &str = "the recording was cut off: no race or failure was seen that is not listed \
+     here, and nothing is known about what followed";
 
 /// What the findings of a process say.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]

@@ -6,7 +6,7 @@
 //! report has closed the pipe early.
 
 use crate::destination::Destination;
-use crate::options::{CheckOptions, Choice};
+use crate::options::{CheckOptions, Choice, RacesOptions};
 use crate::outcome::{DISAGREEMENT, Problem, say};
 use crate::{program, progress};
 use finishline_answer::finding::SuppressionEntry;
@@ -20,18 +20,13 @@ use finishline_model::Detector;
 use finishline_report::Selection;
 use std::fs;
 use std::io::{self, BufWriter, Write};
-use std::path::Path;
 
 pub(crate) fn check(options: &CheckOptions) -> Result<u8, Problem> {
     let Program { hir, module } =
         program::compile(&options.program.file, options.program.terminal.color)?;
     let mut question = program::question(&module, hir, &options.program, options.checks.passes)?;
-    question.max_races = options.max_races;
-    question.suppressions = options
-        .suppressions
-        .as_deref()
-        .map(suppressions)
-        .transpose()?;
+    question.max_races = options.races.max_races;
+    question.suppressions = suppressions(&options.races)?;
     question.watch.clone_from(&options.watch);
     question.schedule.clone_from(&options.schedule);
     let detector = match options.detector {
@@ -47,7 +42,11 @@ pub(crate) fn check(options: &CheckOptions) -> Result<u8, Problem> {
         Choice::Auto | Choice::All => check::choose(&module),
     };
     let terminal = &options.program.terminal;
-    let report = Destination::open(options.output.as_deref(), options.format, terminal.color)?;
+    let report = Destination::open(
+        options.report.output.as_deref(),
+        options.report.format,
+        terminal.color,
+    )?;
     let mut output = Lenient::new(&report);
     let quiet = terminal.quiet;
     let answer = progress::shown(
@@ -69,8 +68,9 @@ pub(crate) fn check(options: &CheckOptions) -> Result<u8, Problem> {
         return Ok(DISAGREEMENT);
     }
     let all = Selection::default();
-    report
-        .write(|style, out| finishline_report::write(&answer, options.format, all, style, out))?;
+    report.write(|style, out| {
+        finishline_report::write(&answer, options.report.format, all, style, out)
+    })?;
     if let Some(error) = lost {
         say(&format!(
             "warning: what the program prints was lost: {error}"
@@ -79,7 +79,8 @@ pub(crate) fn check(options: &CheckOptions) -> Result<u8, Problem> {
     if !quiet {
         program::note_interpreted(&question);
         note_unmatched(&answer);
-        note_left_out(&answer, options);
+        note_left_out(&answer, options.races.max_races);
+        note_unknown_location(&answer, options.watch.as_deref());
     }
     if let Some(comparison) = &comparison {
         say(&agreement(comparison));
@@ -87,17 +88,21 @@ pub(crate) fn check(options: &CheckOptions) -> Result<u8, Problem> {
     Ok(exit_status(&answer))
 }
 
-/// Reads a file of suppressions.
-pub(crate) fn suppressions(path: &Path) -> Result<Suppressions, Problem> {
+/// Reads the file of suppressions, if there is one.
+pub(crate) fn suppressions(options: &RacesOptions) -> Result<Option<Suppressions>, Problem> {
+    let Some(path) = &options.suppressions else {
+        return Ok(None);
+    };
     let text = fs::read_to_string(path).map_err(|error| Problem::Read(path.to_owned(), error))?;
-    Suppressions::parse(&path.to_string_lossy(), &text).map_err(|mistakes| {
+    let read = Suppressions::parse(&path.to_string_lossy(), &text);
+    read.map(Some).map_err(|mistakes| {
         let told: Vec<String> = mistakes.iter().map(ToString::to_string).collect();
         Problem::Usage(told.join("\nerror: "))
     })
 }
 
 /// Notes suppressions that match nothing. They may have outlived their race.
-fn note_unmatched(answer: &Answer) {
+pub(crate) fn note_unmatched(answer: &Answer) {
     if let Some(suppressed) = &answer.suppressed {
         for SuppressionEntry { line, text } in &suppressed.unmatched {
             let (file, text) = (&suppressed.file, text.escape_debug());
@@ -108,15 +113,19 @@ fn note_unmatched(answer: &Answer) {
     }
 }
 
-/// Notes races that `--max-races` left out, and a `--watch` name that no location has.
-fn note_left_out(answer: &Answer, options: &CheckOptions) {
+/// Notes races that `--max-races` left out.
+pub(crate) fn note_left_out(answer: &Answer, max_races: usize) {
     let wanted = (answer.distinct).saturating_sub(answer.suppressed_count());
     let shown = answer.findings.len();
-    if wanted > shown as u64 && shown == options.max_races {
+    if wanted > shown as u64 && shown == max_races {
         say(&format!("note: `--max-races {wanted}` shows all races"));
     }
+}
+
+/// Notes a `--watch` name that no location has.
+fn note_unknown_location(answer: &Answer, watch: Option<&str>) {
     let watched = answer.check().and_then(|check| check.watched.as_ref());
-    if let (Some(name), None) = (&options.watch, watched) {
+    if let (Some(name), None) = (watch, watched) {
         let name = name.escape_debug();
         say(&format!(
             "note: no location of this run is called `{name}`; locations are called as reports call them, e.g. 'B[3]', p.x, total"
@@ -195,7 +204,7 @@ fn compare(question: &Question) -> Result<Comparison, Problem> {
 
 /// The disagreements of detectors, in words. There is no report, because the right verdict is
 /// unknown.
-fn disagreement(comparison: &Comparison) -> Option<String> {
+pub(crate) fn disagreement(comparison: &Comparison) -> Option<String> {
     let disagreements = &comparison.disagreements;
     (!disagreements.is_empty()).then(|| {
         format!(
@@ -207,7 +216,7 @@ fn disagreement(comparison: &Comparison) -> Option<String> {
     })
 }
 
-fn agreement(comparison: &Comparison) -> String {
+pub(crate) fn agreement(comparison: &Comparison) -> String {
     let answers = answers(comparison);
     match comparison.judged {
         true => format!("{answers}\nthe detectors agree"),

@@ -20,11 +20,10 @@ pub(crate) fn explore(options: &ExploreOptions) -> Result<u8, Problem> {
     let terminal = &options.program.terminal;
     let Program { hir, module } = program::compile(&options.program.file, terminal.color)?;
     let mut question = program::question(&module, hir, &options.program, Passes::NONE)?;
-    question.max_races = options.max_races;
-    question.suppressions = (options.suppressions.as_deref())
-        .map(suppressions)
-        .transpose()?;
-    let report = Destination::open(options.output.as_deref(), options.format, terminal.color)?;
+    question.max_races = options.races.max_races;
+    question.suppressions = suppressions(&options.races)?;
+    let format = options.report.format;
+    let report = Destination::open(options.report.output.as_deref(), format, terminal.color)?;
     let limits = Options {
         reduction: match options.reduction {
             ReductionChoice::Optimal => Reduction::Optimal,
@@ -46,7 +45,6 @@ pub(crate) fn explore(options: &ExploreOptions) -> Result<u8, Problem> {
     );
     let answer = answer.map_err(|error| problem(error, &question))?;
     let all = Selection::default();
-    report
-        .write(|style, out| finishline_report::write(&answer, options.format, all, style, out))?;
+    report.write(|style, out| finishline_report::write(&answer, format, all, style, out))?;
     Ok(exit_status(&answer))
 }

@@ -6,6 +6,7 @@
 
 #![forbid(unsafe_code)]
 
+mod analyze;
 mod bench;
 mod check;
 mod destination;
@@ -19,6 +20,7 @@ mod program;
 mod progress;
 mod proofs;
 mod prove;
+mod record;
 mod run;
 
 use clap::Parser;
@@ -33,6 +35,8 @@ fn main() -> ExitCode {
         Command::Run(options) => run::run(&options),
         Command::Check(options) => check::check(&options),
         Command::Explore(options) => explore::explore(&options),
+        Command::Record(options) => record::record(&options),
+        Command::Analyze(options) => analyze::analyze(&options),
         Command::Prove(options) => prove::prove(&options),
         Command::ExplainChecks(options) => explain_checks::explain_checks(&options),
         Command::Bench(options) => match options.table {

@@ -51,6 +51,12 @@ pub(crate) enum Command {
     /// schedule of this input has a race
     #[command(after_help = EXIT_STATUSES)]
     Explore(ExploreOptions),
+    /// Run a program and write a trace of it to a file, to be judged later by `analyze`
+    #[command(after_help = EXIT_STATUSES)]
+    Record(RecordOptions),
+    /// Tell whether any schedule of a recorded run's input has a race
+    #[command(after_help = EXIT_STATUSES)]
+    Analyze(AnalyzeOptions),
     /// Tell, without running a program, whether any schedule of any input has a race
     #[command(after_help = PROOF_STATUSES)]
     Prove(ProveOptions),
@@ -149,6 +155,25 @@ pub(crate) struct CheckOptions {
     #[command(flatten)]
     pub(crate) checks: ChecksOptions,
 
+    #[command(flatten)]
+    pub(crate) races: RacesOptions,
+
+    /// List every access to this location, named as a report names it: 'B[3]', p.x, total
+    #[arg(long, value_name = "LOCATION")]
+    pub(crate) watch: Option<String>,
+
+    /// Run the isolated blocks in this order, as `explore` writes it: the task of each block, main
+    /// or spawn indices as in 0.2, with *3 for three blocks
+    #[arg(long, value_name = "TASKS")]
+    pub(crate) schedule: Option<OrderScript>,
+
+    #[command(flatten)]
+    pub(crate) report: ReportOptions,
+}
+
+/// Which races are reported.
+#[derive(Args)]
+pub(crate) struct RacesOptions {
     /// The most distinct races to report
     #[arg(
         long,
@@ -163,16 +188,11 @@ pub(crate) struct CheckOptions {
     /// location or object
     #[arg(long, value_name = "FILE")]
     pub(crate) suppressions: Option<PathBuf>,
+}
 
-    /// List every access to this location, named as a report names it: 'B[3]', p.x, total
-    #[arg(long, value_name = "LOCATION")]
-    pub(crate) watch: Option<String>,
-
-    /// Run the isolated blocks in this order, as `explore` writes it: the task of each block, main
-    /// or spawn indices as in 0.2, with *3 for three blocks
-    #[arg(long, value_name = "TASKS")]
-    pub(crate) schedule: Option<OrderScript>,
-
+/// The report, and where it goes.
+#[derive(Args)]
+pub(crate) struct ReportOptions {
     /// The form of the report: text, json, sarif or html
     #[arg(long, value_name = "FORMAT", default_value = "text", value_parser = parse_format)]
     pub(crate) format: Format,
@@ -220,29 +240,11 @@ pub(crate) struct ExploreOptions {
     #[arg(long, value_name = "SECONDS", allow_hyphen_values = true, value_parser = parse_seconds)]
     pub(crate) timeout: Option<Duration>,
 
-    /// The most distinct races to report
-    #[arg(
-        long,
-        value_name = "N",
-        default_value = "20",
-        allow_hyphen_values = true,
-        value_parser = parse_count
-    )]
-    pub(crate) max_races: usize,
+    #[command(flatten)]
+    pub(crate) races: RacesOptions,
 
-    /// Leave out the races listed in this file, by race:FUNCTION, FILE:LINE or the name of a
-    /// location or object
-    #[arg(long, value_name = "FILE")]
-    pub(crate) suppressions: Option<PathBuf>,
-
-    /// The form of the report: text, json, sarif or html
-    #[arg(long, value_name = "FORMAT", default_value = "text", value_parser = parse_format)]
-    pub(crate) format: Format,
-
-    /// Write the report to this file; otherwise text goes to standard error, other forms to
-    /// standard output
-    #[arg(long, short, value_name = "FILE")]
-    pub(crate) output: Option<PathBuf>,
+    #[command(flatten)]
+    pub(crate) report: ReportOptions,
 }
 
 #[derive(Clone, Copy, PartialEq, Eq, ValueEnum)]
@@ -251,6 +253,40 @@ pub(crate) enum ReductionChoice {
     Optimal,
     /// All orders
     None,
+}
+
+#[derive(Args)]
+pub(crate) struct RecordOptions {
+    #[command(flatten)]
+    pub(crate) program: ProgramOptions,
+
+    #[command(flatten)]
+    pub(crate) checks: ChecksOptions,
+
+    /// Write the trace to this file
+    #[arg(long, short, value_name = "FILE")]
+    pub(crate) output: PathBuf,
+}
+
+#[derive(Args)]
+pub(crate) struct AnalyzeOptions {
+    /// The trace, a file that `record` has written
+    #[arg(value_name = "RUN.trace")]
+    pub(crate) file: PathBuf,
+
+    /// The detector: sp-bags, esp-bags, drdp, finishline or oracle; auto takes the one that `check`
+    /// would take, all compares them with the oracle
+    #[arg(long, value_name = "D", default_value = "auto", value_parser = parse_choice)]
+    pub(crate) detector: Choice,
+
+    #[command(flatten)]
+    pub(crate) races: RacesOptions,
+
+    #[command(flatten)]
+    pub(crate) report: ReportOptions,
+
+    #[command(flatten)]
+    pub(crate) terminal: TerminalOptions,
 }
 
 #[derive(Args)]

@@ -25,6 +25,8 @@ pub(crate) enum Problem {
     Source(String),
     Read(PathBuf, io::Error),
     Write(PathBuf, io::Error),
+    /// The file can't be read as a trace.
+    Trace(PathBuf, finishline_trace::Error),
     /// Standard output or standard error could not be written.
     Output(io::Error),
 }
@@ -60,6 +62,15 @@ impl fmt::Display for Problem {
             Problem::Usage(text) | Problem::Source(text) => f.write_str(text),
             Problem::Read(path, error) => write!(f, "can't read {}: {error}", shown(path)),
             Problem::Write(path, error) => write!(f, "can't write {}: {error}", shown(path)),
+            Problem::Trace(path, error) => {
+                write!(f, "{}: {error}", shown(path))?;
+                match error {
+                    finishline_trace::Error::CutOff { whole: 1.. } => {
+                        f.write_str("\nhelp: cut the file there, and it can be judged up to there")
+                    }
+                    _ => Ok(()),
+                }
+            }
             Problem::Output(error) => write!(f, "can't write the output: {error}"),
         }
     }

@@ -12,30 +12,29 @@
 //! Only one run's memory is alive at a time. A run that differs from the first is not believed.
 //! Runs differ only if the system runs out of memory.
 
-use crate::commuting::isolated_blocks_conflict;
-use crate::deadlock::Deadlock;
 use crate::executor::uses;
 use crate::explore::order_script::OrderScript;
 use crate::explore::scheduled::Scheduled;
-use crate::question::{CheckError, Ending, Question};
+use crate::failed::Failed;
+use crate::question::{CheckError, Ending, Question, Subject};
 use crate::rerun::{Depths, Rerun};
 use crate::run::{End, Outcome};
 use crate::second_pass::{MOST_FOLLOWED, Pairs, SecondPass};
 use crate::story::Story;
 use crate::suppressions::{Numbered, Sorted};
 use crate::teller::RaceTeller;
-use finishline_answer::answer::{About, Answer, Check, Failure as Failed, Watch};
+use finishline_answer::answer::{self, About, Answer, Check, Watch};
 use finishline_answer::finding::{Names, Suppressed};
 use finishline_answer::place::SourceLines;
 use finishline_answer::rules::{self, CheckFacts};
 use finishline_detect::detectors::{self, Drive};
 use finishline_detect::{Failure, Findings, LocationSet};
 use finishline_ir::listener::EventsAlone;
-use finishline_ir::machine::{Trap, TrapKind};
 use finishline_ir::{Construct, ConstructUse, Module};
 use finishline_model::Statistics;
 use finishline_model::{Detector, Observer, TaskId};
 use std::io::Write;
+use std::marker::PhantomData;
 
 /// No more tasks are admitted once their paths have this many tasks in all. A single path can have
 /// a million.
@@ -59,16 +58,19 @@ pub fn unsupported(detector: Detector, module: &Module) -> Option<ConstructUse> 
 }
 
 /// Runs the program without checking. Returns its failure, if it fails.
-pub fn run(question: &Question, output: &mut dyn Write) -> Result<Option<Failed>, CheckError> {
+pub fn run(
+    question: &Question,
+    output: &mut dyn Write,
+) -> Result<Option<answer::Failure>, CheckError> {
     let outcome = question.forms.run(question.input(), output);
     let trap = match outcome.result {
         End::OutputError(error) => return Err(CheckError::Output(error)),
         End::Finished | End::OutOfFuel => return Ok(None),
         End::Trapped(trap) => trap,
     };
-    let deadlock = Deadlock::of(question, &trap);
-    let story = Story::of(question, [trap.task], deadlock.as_ref());
-    Ok(Some(story.failure(&trap, deadlock.as_ref())))
+    let failed = Failed::of(question, &trap);
+    let story = Story::of(question, [], Some(&failed));
+    Ok(Some(story.failure(&failed)))
 }
 
 /// Runs the program under the detector. The program prints to `output`.
@@ -91,14 +93,18 @@ fn check_following(
         return Err(CheckError::Refused { detector, used });
     }
     let (outcome, findings) = first_pass(question, detector, output)?;
+    let trap = outcome.trap();
+    let statistics = findings.as_ref().map(|findings| findings.statistics);
     let judged = Judged {
-        question,
+        subject: question,
         detector,
-        trap: outcome.trap().cloned(),
+        ending: Ending::new(trap, &statistics.unwrap_or_default()),
+        failed: trap.map(|trap| Failed::of(question, trap)),
+        cut_off: false,
         findings,
         most_followed,
     };
-    judged.answer()
+    Ok(judged.answer())
 }
 
 /// The run whose output is shown. Returns its outcome, and the findings or the detector's failure.
@@ -162,29 +168,33 @@ impl Drive for InOrder<'_, '_> {
 }
 
 /// The result of the first pass, not yet in the user's words.
-struct Judged<'a, 'm> {
-    question: &'a Question<'m>,
-    detector: Detector,
-    trap: Option<Trap>,
-    findings: Result<Findings, Failure>,
-    most_followed: usize,
+pub(crate) struct Judged<'a, S> {
+    pub(crate) subject: &'a S,
+    pub(crate) detector: Detector,
+    /// The end of the run, to be compared with that of later ones.
+    pub(crate) ending: Ending,
+    pub(crate) failed: Option<Failed>,
+    /// The end of the run is not known.
+    pub(crate) cut_off: bool,
+    pub(crate) findings: Result<Findings, Failure>,
+    pub(crate) most_followed: usize,
 }
 
-impl<'m> Judged<'_, 'm> {
-    fn answer(self) -> Result<Answer, CheckError> {
-        let question = self.question;
+impl<'m, S: Subject<'m>> Judged<'_, S> {
+    pub(crate) fn answer(self) -> Answer {
+        let subject = self.subject;
         let (pairs, rerun) = self.second_pass();
         let Rerun {
             names,
             watcher,
             depths,
         } = rerun;
-        let suppressions = question.suppressions.as_ref();
+        let suppressions = subject.suppressions();
         let sorted = Sorted::new(&pairs.pairs, suppressions, &names);
 
         let mut cast = Cast::new(&depths);
         let mut shown = |pairs: &[Numbered<'_>]| -> usize {
-            let most = pairs.iter().take(question.max_races);
+            let most = pairs.iter().take(subject.max_races());
             let tasks = most.map(|(_, pair)| [pair.race.first.task, pair.race.second.task]);
             tasks.take_while(|tasks| cast.admit(tasks)).count()
         };
@@ -196,24 +206,21 @@ impl<'m> Judged<'_, 'm> {
             let shown = seen.take_while(|point| cast.admit(&[point.task])).count();
             Some((location, watcher, shown))
         });
-        let trap = self.trap.as_ref();
-        cast.tasks.extend(trap.map(|trap| trap.task));
         let tasks = cast.tasks;
         drop(depths);
-        let deadlock = trap.and_then(|trap| Deadlock::of(question, trap));
-        let deadlock = deadlock.as_ref();
+        let failed = self.failed.as_ref();
 
         let teller = RaceTeller {
-            question,
+            subject,
             names: &names,
-            story: &Story::of(question, tasks, deadlock),
+            story: &Story::of(subject, tasks, failed),
             pairs: &pairs,
         };
         let (verdict, stronger) = rules::check(&self.facts(&pairs));
-        let source = &question.module.source;
-        Ok(Answer {
+        let source = &subject.module().source;
+        Answer {
             program: source.path.clone(),
-            arguments: question.words.clone(),
+            arguments: subject.words().to_vec(),
             verdict,
             findings: reported.iter().map(|race| teller.race(*race)).collect(),
             distinct: match (&pairs.incomplete, pairs.pairs.len()) {
@@ -231,9 +238,9 @@ impl<'m> Judged<'_, 'm> {
                     None => sorted.unmatched,
                 },
             }),
-            failure: trap.map(|trap| Failed {
-                schedule: question.schedule.as_ref().map(OrderScript::to_string),
-                ..teller.story.failure(trap, deadlock)
+            failure: failed.map(|failed| answer::Failure {
+                schedule: subject.schedule().map(OrderScript::to_string),
+                ..teller.story.failure(failed)
             }),
             lines: SourceLines::of_file(&source.path, &source.text),
             about: About::Check(Check {
@@ -255,12 +262,12 @@ impl<'m> Judged<'_, 'm> {
                     Ok(findings) => findings.statistics,
                     Err(_) => {
                         let mut did = Statistics::default();
-                        question.again(&mut EventsAlone(&mut did));
+                        subject.again(&mut EventsAlone(&mut did));
                         did
                     }
                 },
             }),
-        })
+        }
     }
 
     /// The racing locations, if there are any.
@@ -272,18 +279,19 @@ impl<'m> Judged<'_, 'm> {
     /// The accesses that race at the racing locations, the names of these locations, and the
     /// accesses to the watched location.
     fn second_pass(&self) -> (Pairs, Rerun<'m>) {
-        let (Ok(findings), Some(racing)) = (&self.findings, self.racing()) else {
-            let question = self.question;
-            let mut rerun = Rerun::new(question.module, &[], question.watch.as_deref());
-            if question.watch.is_some() {
-                question.again(&mut rerun);
+        let Some(racing) = self.racing() else {
+            let subject = self.subject;
+            let mut rerun = Rerun::new(subject.module(), &[], subject.watch());
+            if subject.watch().is_some() {
+                subject.again(&mut rerun);
             }
             return (Pairs::default(), rerun);
         };
         let second_pass = SecondPass {
-            question: self.question,
+            subject: self.subject,
+            module: PhantomData,
             detector: self.detector,
-            first: Ending::new(self.trap.as_ref(), &findings.statistics),
+            first: self.ending.clone(),
             most_followed: self.most_followed,
         };
         second_pass.pairs(racing)
@@ -292,10 +300,7 @@ impl<'m> Judged<'_, 'm> {
     /// Whether more than updates that can be exchanged conflict in isolated blocks. It is not asked
     /// if a race decides the verdict.
     fn conflict_matters(&self) -> bool {
-        self.racing().is_some()
-            || self.question.schedule.is_some()
-            || uses(self.question.module).promises
-            || isolated_blocks_conflict(self.question)
+        self.racing().is_some() || self.subject.isolated_blocks_conflict()
     }
 
     /// The facts that decide the verdict.
@@ -310,11 +315,11 @@ impl<'m> Judged<'_, 'm> {
             racing: self.racing().is_some(),
             any_real: pairs.any_real(),
             incomplete: pairs.incomplete.clone(),
-            has_isolated: self.question.module.uses(Construct::Isolated).is_some(),
+            has_isolated: self.subject.module().uses(Construct::Isolated).is_some(),
             isolated_conflict,
-            failed: self.trap.is_some(),
-            deadlock: (self.trap.as_ref())
-                .is_some_and(|trap| matches!(trap.kind, TrapKind::Deadlock { .. })),
+            cut_off: self.cut_off,
+            failed: self.failed.is_some(),
+            deadlock: self.failed.as_ref().is_some_and(Failed::is_deadlock),
         }
     }
 }
@@ -354,8 +359,8 @@ mod tests {
     use crate::executor::{Executor, Forms};
     use crate::suppressions::Suppressions;
     use finishline_answer::{Rule, Verdict};
-    use finishline_ir::machine::{Datum, Limits, TrapKind};
-    use finishline_model::{Passes, SiteId};
+    use finishline_ir::machine::{Datum, Limits};
+    use finishline_model::Passes;
     use std::sync::atomic::AtomicU64;
 
     /// `A` has `n` races, all of them apparent. The race on `real` comes last and is not apparent.
@@ -453,18 +458,16 @@ mod tests {
         let question = question(&module, 3, Some("A"));
         let (_, findings) = first_pass(&question, Detector::EspBags, &mut std::io::sink()).unwrap();
         let judged = Judged {
-            question: &question,
+            subject: &question,
             detector: Detector::EspBags,
-            // The runs that follow do not fail, so they are not believed.
-            trap: Some(Trap::new(
-                TrapKind::EndFinishWithoutBegin,
-                SiteId(0),
-                TaskId::MAIN,
-            )),
+            // The runs that follow do not end like this, so they are not believed.
+            ending: Ending::recorded(None),
+            failed: None,
+            cut_off: false,
             findings,
             most_followed: 2,
         };
-        let summary = judged.answer().unwrap();
+        let summary = judged.answer();
         assert_eq!(summary.verdict, Verdict::Unknown);
         assert_eq!((summary.distinct, summary.suppressed_count()), (1, 0));
         let why = summary.check().unwrap().stronger.clone().unwrap();

@@ -8,7 +8,7 @@
 //! accesses the earlier one is kept if it is parallel to the later one, and then it is parallel to
 //! whatever the later one is parallel to afterwards.
 
-use crate::question::Question;
+use crate::question::{Question, Subject};
 use finishline_detect::Failure;
 use finishline_detect::order::{EspBags, NOBODY, Order, Stamp};
 use finishline_ir::BinaryOp;

@@ -5,9 +5,9 @@
 //! - whether parallel isolated blocks conflict;
 //! - the locations with a race that is not only apparent, by the observed order of isolated blocks.
 
-use crate::check::{first_pass, unsupported};
+use crate::check::unsupported;
 use crate::executor::uses;
-use crate::question::{Again, CheckError, Ending, Question};
+use crate::question::{Again, CheckError, Question, Subject};
 use crate::rerun::Rerun;
 use finishline_detect::detectors::ORACLE_STEPS;
 use finishline_detect::oracle::{Mode, Oracle};
@@ -16,7 +16,6 @@ use finishline_ir::listener::EventsAlone;
 use finishline_ir::{Construct, ConstructUse};
 use finishline_model::{Detector, Location};
 use std::collections::BTreeSet;
-use std::io;
 
 /// The answer of one detector.
 #[derive(Debug)]
@@ -39,26 +38,30 @@ pub struct Comparison {
 
 /// Asks every detector. The program's output is dropped.
 pub fn compare(question: &Question) -> Result<Comparison, CheckError> {
+    compare_any(question)
+}
+
+/// The same of a program or of a recorded run.
+pub(crate) fn compare_any<'m>(subject: &impl Subject<'m>) -> Result<Comparison, CheckError> {
     let mut oracle = Oracle::new(ORACLE_STEPS);
-    let ending = question.again(&mut EventsAlone(&mut oracle));
+    let ending = subject.again(&mut EventsAlone(&mut oracle));
     let mut comparison = Comparison {
         answers: Vec::new(),
         disagreements: Vec::new(),
         judged: !oracle.gave_up(),
     };
     for detector in Detector::ALL {
-        let said = match (detector, unsupported(detector, question.module)) {
+        let said = match (detector, unsupported(detector, subject.module())) {
             (_, Some(used)) => Said::NotApplicable(used),
             (Detector::Oracle, None) if comparison.judged => {
                 Said::Racing(oracle.racing_locations(Mode::Structure).len())
             }
-            (_, None) => match first_pass(question, detector, &mut io::sink())? {
-                (outcome, Ok(findings)) => {
+            (_, None) => match subject.judge(detector)? {
+                (did, Ok(findings)) => {
                     // A run that ran out of the system's memory is a different run.
-                    let did = Ending::new(outcome.trap(), &findings.statistics);
                     comparison.judged &= did == ending;
                     if comparison.judged {
-                        comparison.judge(question, detector, &findings, &oracle);
+                        comparison.judge(subject, detector, &findings, &oracle);
                     }
                     Said::Racing(findings.racing.len())
                 }
@@ -71,9 +74,9 @@ pub fn compare(question: &Question) -> Result<Comparison, CheckError> {
 }
 
 impl Comparison {
-    fn judge(
+    fn judge<'m>(
         &mut self,
-        question: &Question,
+        subject: &impl Subject<'m>,
         detector: Detector,
         findings: &Findings,
         oracle: &Oracle,
@@ -81,8 +84,8 @@ impl Comparison {
         let found: BTreeSet<Location> = findings.racing.in_order().iter().copied().collect();
         let expected = oracle.racing_locations(Mode::Structure);
         if let Some(first) = found.symmetric_difference(&expected).next() {
-            let mut objects = Rerun::new(question.module, &[*first], None);
-            question.again(&mut objects);
+            let mut objects = Rerun::new(subject.module(), &[*first], None);
+            subject.again(&mut objects);
             let (says, denies) = match found.contains(first) {
                 true => (detector.name(), "the oracle"),
                 false => ("the oracle", detector.name()),
@@ -96,7 +99,7 @@ impl Comparison {
         }
         // Without isolated blocks there is nothing more to compare, and SP-bags has no rule for
         // them.
-        if question.module.uses(Construct::Isolated).is_none() {
+        if subject.module().uses(Construct::Isolated).is_none() {
             return;
         }
         if findings.isolated_conflict != oracle.isolated_blocks_conflict() {
@@ -109,8 +112,8 @@ impl Comparison {
                 "{detector} says that isolated blocks {says}, the oracle the opposite"
             ));
         }
-        let again = Again { question, also: () };
-        match second_pass(detector, uses(question.module), &findings.racing, again) {
+        let again = Again::new(subject, ());
+        match second_pass(detector, uses(subject.module()), &findings.racing, again) {
             Err(failure) => self
                 .disagreements
                 .push(format!("{detector} failed in its second pass: {failure}")),

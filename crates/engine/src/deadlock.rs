@@ -16,7 +16,7 @@ use crate::run::until_all_wait;
 use finishline_answer::answer::Tasks;
 use finishline_ir::machine::{Datum, Handle, Machine, Trap, TrapKind, Waiting, WaitsFor};
 use finishline_ir::{Module, Op};
-use finishline_model::{Location, TaskId};
+use finishline_model::TaskId;
 use rustc_hash::FxHashMap;
 use std::collections::VecDeque;
 
@@ -72,20 +72,6 @@ impl Deadlock {
         }
         let others = (0..self.waiting.len()).filter(|task| chosen[*task]);
         std::iter::once(first).chain(others).collect()
-    }
-
-    /// The tasks to be named.
-    pub(crate) fn tasks(&self) -> impl Iterator<Item = TaskId> {
-        self.shown.iter().map(|shown| self.waiting[*shown].task)
-    }
-
-    /// The promises to be named.
-    pub(crate) fn promises(&self) -> impl Iterator<Item = Location> {
-        let shown = self.shown.iter().map(|shown| self.waiting[*shown]);
-        shown.filter_map(|waiting| match waiting.waits_for {
-            WaitsFor::Promise(promise) => Some(promise),
-            WaitsFor::Finish(_) => None,
-        })
     }
 
     /// The tasks that a task waits for, as a report numbers them.

@@ -20,7 +20,7 @@ use finishline_ir::listener::{EventsAlone, Listener};
 use finishline_ir::machine::{Datum, Limits};
 use finishline_ir::{Construct, Module};
 use finishline_jit::CompileError;
-use finishline_model::{AccessId, Detector, Observer, Pass, Passes};
+use finishline_model::{AccessId, Detector, Observer, Pass, Passes, Statistics};
 use std::cell::OnceCell;
 use std::collections::BTreeSet;
 use std::io::{self, Write};
@@ -151,6 +151,37 @@ impl<'m> Forms<'m> {
         self.tell_form(Form::Whole, input, listener, output)
     }
 
+    /// Runs the program and tells a listener the events and accesses that a detector would hear.
+    /// Compiled code leaves out tasks in which nothing is checked, and accesses that a step
+    /// repeats. The statistics count them. Also returns whether two steps may have accessed the
+    /// same location.
+    pub(crate) fn record(
+        &self,
+        input: Input,
+        listener: &mut impl Listener,
+        output: &mut dyn Write,
+    ) -> (Outcome, Statistics, bool) {
+        if self.executor == Executor::Compiled {
+            let program = compiled(self.fast_reduced(), input);
+            let run = finishline_jit::record(program, listener, output);
+            if let Some(run) = self.noted(run) {
+                return (outcome(run.end), run.statistics, run.shares);
+            }
+        }
+        let mut did = Statistics::default();
+        let listener = &mut (listener, EventsAlone(&mut did));
+        let outcome = interpret(self.checked(), input, listener, output);
+        (outcome, did, true)
+    }
+
+    /// The program with the passes that are right for failed runs.
+    pub(crate) fn believed(&self) -> Forms<'m> {
+        let believed = finishline_opt::HOLD_IN_FAILED_RUNS;
+        let passes = self.passes.intersection(believed);
+        let again = Forms::new(self.module, self.executor, passes);
+        again.with_harmless(self.harmless.clone())
+    }
+
     fn tell_form(
         &self,
         form: Form,
@@ -180,15 +211,11 @@ impl<'m> Forms<'m> {
         output: &mut dyn Write,
     ) -> (Outcome, Result<Findings, Failure>) {
         let (outcome, findings) = self.only_pass(detector, input, output);
-        let believed = self
-            .passes
-            .intersection(finishline_opt::HOLD_IN_FAILED_RUNS);
-        if outcome.trap().is_none() || believed == self.passes {
+        let again = self.believed();
+        if outcome.trap().is_none() || again.passes == self.passes {
             return (outcome, findings);
         }
         drop(findings);
-        let again = Forms::new(self.module, self.executor, believed);
-        let again = again.with_harmless(self.harmless.clone());
         again.only_pass(detector, input, &mut io::sink())
     }
 

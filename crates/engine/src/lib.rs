@@ -14,6 +14,7 @@
 //! - [`explain`]: the accesses that are still checked.
 //! - [`suppressions`]: the races that the user wants left out.
 //! - [`confirm`]: whether a run has the races that were found without running the program.
+//! - [`record`]: a run as a trace. [`recorded`]: the answer about a trace.
 //! - [`compare`]: the same question to every detector and to the oracle. They must agree.
 //!
 //! The engine knows programs and detectors, but no output format and no command line.
@@ -31,9 +32,12 @@ pub mod depth_first;
 pub mod executor;
 pub mod explain;
 pub mod explore;
+mod failed;
 pub mod interleavings;
 mod names;
 pub mod question;
+pub mod record;
+pub mod recorded;
 mod remaining;
 pub mod replay;
 mod rerun;

@@ -23,10 +23,7 @@ pub(crate) struct Names<'m> {
     /// The locations to be named, in ascending order.
     wanted: Vec<Location>,
     searched: Option<Search>,
-    /// The index of each allocation's name, by allocation of the source.
-    numbers: Vec<usize>,
-    /// The number of objects that have had a name so far, by index of the name.
-    counts: Vec<u64>,
+    counts: Counts,
     /// The objects with a location to be named, by their first location.
     objects: BTreeMap<Location, Object>,
 }
@@ -43,36 +40,28 @@ struct Object {
 impl<'m> Names<'m> {
     /// Prepares to hear of a run's objects.
     pub(crate) fn new(module: &'m Module, wanted: &[Location], searched: Option<&str>) -> Self {
-        let mut distinct: FxHashMap<&str, usize> = FxHashMap::default();
-        let allocations = module.source.allocations.iter();
-        let numbers = allocations
-            .map(|allocation| {
-                let next = distinct.len();
-                *distinct.entry(&allocation.name).or_insert(next)
-            })
-            .collect();
         let mut wanted = wanted.to_vec();
         wanted.sort_unstable();
         Names {
             module,
             wanted,
             searched: searched.map(|name| Search::new(name, &module.source)),
-            numbers,
-            counts: vec![0; distinct.len()],
+            counts: Counts::new(&module.source),
             objects: BTreeMap::new(),
         }
     }
 
     /// Counts a new object, and remembers it if one of its locations is to be named.
     pub(crate) fn allocated(&mut self, object: &Allocated<'_>) {
-        let count = &mut self.counts[self.numbers[object.allocation.index()]];
-        let earlier = *count;
-        *count += 1;
+        let count = self.counts.of(object.allocation);
+        let earlier = object.earlier.unwrap_or(*count);
+        *count = earlier + 1;
         let Allocated {
             allocation,
             first,
             count,
             shape,
+            ..
         } = *object;
         let next = self.wanted.partition_point(|wanted| *wanted < first);
         let wanted = self.wanted.get(next).copied();
@@ -166,6 +155,37 @@ impl<'m> Names<'m> {
         let object = self.owning(location)?;
         let site = self.source().allocation(object.allocation).site;
         Some(place(self.source(), site))
+    }
+}
+
+/// The numbers of objects that have had the same name so far.
+pub(crate) struct Counts {
+    /// The index of each allocation's name, by allocation of the source.
+    numbers: Vec<usize>,
+    /// By index of the name.
+    counts: Vec<u64>,
+}
+
+impl Counts {
+    pub(crate) fn new(source: &SourceMap) -> Counts {
+        let mut distinct: FxHashMap<&str, usize> = FxHashMap::default();
+        let allocations = source.allocations.iter();
+        let numbers = allocations
+            .map(|allocation| {
+                let next = distinct.len();
+                *distinct.entry(&allocation.name).or_insert(next)
+            })
+            .collect();
+        Counts {
+            numbers,
+            counts: vec![0; distinct.len()],
+        }
+    }
+
+    /// How many objects have had the name of this allocation.
+    #[inline]
+    pub(crate) fn of(&mut self, allocation: AllocationId) -> &mut u64 {
+        &mut self.counts[self.numbers[allocation.index()]]
     }
 }
 
@@ -347,6 +367,7 @@ mod tests {
                 first: next,
                 count,
                 shape: *shape,
+                earlier: None,
             });
             next = next.offset(count);
         }

@@ -5,12 +5,15 @@
 //! runs. So the end of a repeated run is compared with that of the first ([`Ending`]) before
 //! anything is concluded from it.
 
-use crate::executor::{Forms, Input};
+use crate::check;
+use crate::commuting;
+use crate::executor::{Forms, Input, uses};
 use crate::explore::order_script::OrderScript;
 use crate::explore::scheduled::{self, Departure, Scheduled};
 use crate::run::Program;
 use crate::suppressions::Suppressions;
 use finishline_detect::detectors::Drive;
+use finishline_detect::{Failure, Findings};
 use finishline_ir::listener::{EventsAlone, Listener};
 use finishline_ir::machine::{Datum, Limits, Trap};
 use finishline_ir::{ConstructUse, Module};
@@ -18,6 +21,7 @@ use finishline_model::Statistics;
 use finishline_model::{Detector, Observer, SiteId, TaskId};
 use std::fmt;
 use std::io::{self, Write};
+use std::marker::PhantomData;
 use std::sync::atomic::AtomicU64;
 
 /// A question about a program.
@@ -74,17 +78,62 @@ impl fmt::Display for CheckError {
 
 impl std::error::Error for CheckError {}
 
-impl Question<'_> {
-    pub(crate) fn input(&self) -> Input<'_> {
-        Input {
-            arguments: &self.arguments,
-            limits: self.limits,
-            progress: &self.progress,
-        }
+/// What answers are about: a program that can be run again, or a recorded run.
+pub(crate) trait Subject<'m> {
+    fn module(&self) -> &'m Module;
+    /// The words given for the parameters of `main`.
+    fn words(&self) -> &[String];
+    fn max_races(&self) -> usize;
+    fn suppressions(&self) -> Option<&Suppressions>;
+    fn watch(&self) -> Option<&str>;
+    /// The order of the isolated blocks, if one was asked for.
+    fn schedule(&self) -> Option<&OrderScript> {
+        None
     }
 
+    /// Whether isolated blocks of parallel tasks conflict, if updates that can be exchanged do not
+    /// count. True if that is not known.
+    fn isolated_blocks_conflict(&self) -> bool;
+
     /// Repeats the run without output.
-    pub(crate) fn again(&self, listener: &mut impl Listener) -> Ending {
+    fn again(&self, listener: &mut impl Listener) -> Ending;
+
+    /// Repeats the run under a detector, without output.
+    fn judge(&self, detector: Detector) -> Result<(Ending, Result<Findings, Failure>), CheckError>;
+}
+
+impl<'m> Subject<'m> for Question<'m> {
+    fn module(&self) -> &'m Module {
+        self.module
+    }
+
+    fn words(&self) -> &[String] {
+        &self.words
+    }
+
+    fn max_races(&self) -> usize {
+        self.max_races
+    }
+
+    fn suppressions(&self) -> Option<&Suppressions> {
+        self.suppressions.as_ref()
+    }
+
+    fn watch(&self) -> Option<&str> {
+        self.watch.as_deref()
+    }
+
+    fn schedule(&self) -> Option<&OrderScript> {
+        self.schedule.as_ref()
+    }
+
+    fn isolated_blocks_conflict(&self) -> bool {
+        self.schedule.is_some()
+            || uses(self.module).promises
+            || commuting::isolated_blocks_conflict(self)
+    }
+
+    fn again(&self, listener: &mut impl Listener) -> Ending {
         let mut did = Statistics::default();
         let listener = &mut (listener, EventsAlone(&mut did));
         let outcome = match &self.schedule {
@@ -94,6 +143,22 @@ impl Question<'_> {
         Ending::new(outcome.trap(), &did)
     }
 
+    fn judge(&self, detector: Detector) -> Result<(Ending, Result<Findings, Failure>), CheckError> {
+        let (outcome, findings) = check::first_pass(self, detector, &mut io::sink())?;
+        let statistics = findings.as_ref().map(|findings| findings.statistics);
+        let ending = Ending::new(outcome.trap(), &statistics.unwrap_or_default());
+        Ok((ending, findings))
+    }
+}
+
+impl Question<'_> {
+    pub(crate) fn input(&self) -> Input<'_> {
+        Input {
+            arguments: &self.arguments,
+            limits: self.limits,
+            progress: &self.progress,
+        }
+    }
     /// Runs the program with its isolated blocks in this order.
     pub(crate) fn in_order(
         &self,
@@ -115,17 +180,28 @@ impl Question<'_> {
 }
 
 /// Repeats the run for an observer. `also` listens too.
-pub(crate) struct Again<'a, 'm, L> {
-    pub(crate) question: &'a Question<'m>,
+pub(crate) struct Again<'a, 'm, S, L> {
+    pub(crate) subject: &'a S,
+    pub(crate) module: PhantomData<&'m Module>,
     pub(crate) also: L,
 }
 
-impl<L: Listener> Drive for Again<'_, '_, L> {
+impl<'a, 'm, S: Subject<'m>, L: Listener> Again<'a, 'm, S, L> {
+    pub(crate) fn new(subject: &'a S, also: L) -> Self {
+        Again {
+            subject,
+            module: PhantomData,
+            also,
+        }
+    }
+}
+
+impl<'m, S: Subject<'m>, L: Listener> Drive for Again<'_, 'm, S, L> {
     type Output = Ending;
 
     fn drive(mut self, observer: &mut impl Observer) -> Ending {
         let listener = &mut (EventsAlone(observer), &mut self.also);
-        self.question.again(listener)
+        self.subject.again(listener)
     }
 }
 
@@ -141,6 +217,16 @@ pub(crate) struct Ending {
 }
 
 impl Ending {
+    /// Of a recorded run. `failed` is the reason why it could not be read.
+    pub(crate) fn recorded(failed: Option<&'static str>) -> Ending {
+        Ending {
+            failed: failed.map(|why| (why, SiteId(0), TaskId::MAIN)),
+            tasks: 0,
+            finishes: 0,
+            locations: 0,
+        }
+    }
+
     pub(crate) fn new(trap: Option<&Trap>, did: &Statistics) -> Ending {
         Ending {
             failed: trap.map(|trap| (trap.kind.word(), trap.site, trap.task)),

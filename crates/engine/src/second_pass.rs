@@ -12,11 +12,13 @@
 
 use crate::executor::uses;
 use crate::names::Names;
-use crate::question::{Again, Ending, Question};
+use crate::question::{Again, Ending, Subject};
 use crate::rerun::Rerun;
 use crate::suppressions::Sorted;
 use finishline_detect::{Failure, LocationSet, RacePair, RacePairs, detectors};
+use finishline_ir::Module;
 use finishline_model::{Detector, Location};
+use std::marker::PhantomData;
 
 /// The most locations followed in one run.
 pub(crate) const MOST_FOLLOWED: usize = 1_000_000;
@@ -50,15 +52,16 @@ fn is_real(pair: &RacePair) -> bool {
 }
 
 /// The question to the second pass.
-pub(crate) struct SecondPass<'a, 'm> {
-    pub(crate) question: &'a Question<'m>,
+pub(crate) struct SecondPass<'a, 'm, S> {
+    pub(crate) subject: &'a S,
+    pub(crate) module: PhantomData<&'m Module>,
     pub(crate) detector: Detector,
     /// The end of the first run.
     pub(crate) first: Ending,
     pub(crate) most_followed: usize,
 }
 
-impl<'m> SecondPass<'_, 'm> {
+impl<'m, S: Subject<'m>> SecondPass<'_, 'm, S> {
     /// Finds the accesses that race at these locations.
     pub(crate) fn pairs(&self, racing: &LocationSet) -> (Pairs, Rerun<'m>) {
         let racing = racing.in_order();
@@ -70,7 +73,7 @@ impl<'m> SecondPass<'_, 'm> {
             Err(why) => {
                 // The failed run may have told nothing, so start with a fresh listener.
                 told = self.listener(first_part);
-                self.question.again(&mut told);
+                self.subject.again(&mut told);
                 let pairs = Pairs {
                     incomplete: Some(format!("the racing accesses could not be found: {why}")),
                     ..Pairs::default()
@@ -84,7 +87,7 @@ impl<'m> SecondPass<'_, 'm> {
             if self.is_settled(found.as_slice(), &told.names) {
                 break;
             }
-            let mut also_told = Rerun::new(self.question.module, part, None);
+            let mut also_told = Rerun::new(self.subject.module(), part, None);
             let more = self.follow(part, &mut also_told);
             match more.and_then(|more| found.merge(more).map_err(|error| error.to_string())) {
                 Ok(()) => told.names.add(also_told.names),
@@ -108,8 +111,7 @@ impl<'m> SecondPass<'_, 'm> {
     }
 
     fn listener(&self, to_name: &[Location]) -> Rerun<'m> {
-        let question = self.question;
-        Rerun::new(question.module, to_name, question.watch.as_deref())
+        Rerun::new(self.subject.module(), to_name, self.subject.watch())
     }
 
     /// The pairs at these locations, or why they are unknown.
@@ -117,12 +119,9 @@ impl<'m> SecondPass<'_, 'm> {
         let pairs = LocationSet::of(part)
             .map_err(Failure::from)
             .and_then(|part| {
-                let again = Again {
-                    question: self.question,
-                    also,
-                };
-                let mut uses = uses(self.question.module);
-                if self.question.schedule.is_some() {
+                let again = Again::new(self.subject, also);
+                let mut uses = uses(self.subject.module());
+                if self.subject.schedule().is_some() {
                     // Blocks are ordered as far as they conflict. Nothing is apparent then.
                     uses.isolated = false;
                 }
@@ -137,7 +136,7 @@ impl<'m> SecondPass<'_, 'm> {
 
     /// Whether more pairs could change neither the verdict nor whether anything is reported.
     fn is_settled(&self, found: &[RacePair], names: &Names) -> bool {
-        let sorted = Sorted::new(found, self.question.suppressions.as_ref(), names);
+        let sorted = Sorted::new(found, self.subject.suppressions(), names);
         let mut reported = sorted.reported.iter();
         reported.any(|(_, pair)| is_real(pair))
     }

@@ -7,13 +7,13 @@
 //! that have ended but have descendants under way. In a depth-first run that is a stack. No join
 //! has waited for any of them before: it would have waited for the descendants too.
 
-use crate::deadlock::Deadlock;
+use crate::failed::{Awaits, Failed, Point};
 use crate::names::{Names, place, shown_captures};
-use crate::question::Question;
+use crate::question::Subject;
 use finishline_answer::answer::{Failure, FailurePoint, Promise, WaitsFor};
 use finishline_answer::task::{Created as Made, Creation, Join, JoinConstruct, Step, Task};
 use finishline_ir::listener::{self, Allocated, Listener};
-use finishline_ir::machine::{self, Datum, Trap, TrapKind, Waiting};
+use finishline_ir::machine::Datum;
 use finishline_ir::{Construct, FunctionId, Module};
 use finishline_model::{Access, Event, FinishId, FinishKind, Location, Observer, SiteId, TaskId};
 use rustc_hash::{FxHashMap, FxHashSet};
@@ -66,20 +66,22 @@ struct Joined {
 }
 
 impl<'m> Story<'m> {
-    /// Runs the program once more, if any task is wanted, or what the tasks of a deadlock wait for.
+    /// Runs the program once more, if any task is wanted, or what the tasks of a failure wait for.
     pub(crate) fn of(
-        question: &Question<'m>,
+        subject: &impl Subject<'m>,
         wanted: impl IntoIterator<Item = TaskId>,
-        deadlock: Option<&Deadlock>,
+        failed: Option<&Failed>,
     ) -> Self {
         let mut wanted: FxHashSet<TaskId> = wanted.into_iter().collect();
-        wanted.extend(deadlock.into_iter().flat_map(Deadlock::tasks));
-        let promises = deadlock.map(|deadlock| {
-            let promises: Vec<Location> = deadlock.promises().collect();
-            Names::new(question.module, &promises, None)
-        });
+        wanted.extend(failed.into_iter().flat_map(Failed::tasks));
+        let promises: Vec<Location> = failed.into_iter().flat_map(Failed::promises).collect();
+        let module = subject.module();
+        let promises = match promises.is_empty() {
+            true => None,
+            false => Some(Names::new(module, &promises, None)),
+        };
         let mut story = Story {
-            module: question.module,
+            module,
             last: wanted.iter().max().copied(),
             wanted,
             under_way: FxHashMap::default(),
@@ -91,7 +93,7 @@ impl<'m> Story<'m> {
         };
         // There is nothing to tell about `main`.
         if story.last.is_some_and(|last| last != TaskId::MAIN) || story.promises.is_some() {
-            question.again(&mut story);
+            subject.again(&mut story);
         }
         story
     }
@@ -148,54 +150,34 @@ impl<'m> Story<'m> {
         Some(Join { construct, place })
     }
 
-    /// A failure of the program. Its task must be a wanted one, and a deadlock that of the story.
-    pub(crate) fn failure(&self, trap: &Trap, deadlock: Option<&Deadlock>) -> Failure {
-        let source = &self.module.source;
-        let mut message = trap.kind.message();
-        if let TrapKind::SyncInsideBeginFinish { begin } = trap.kind {
-            let begin = source.site(begin);
-            message.push_str(&format!(", opened at {}:{}", begin.line, begin.column));
-        }
-        if let TrapKind::SetTwice { first } = trap.kind {
-            let first = source.site(first);
-            message.push_str(&format!(", set at {}:{}", first.line, first.column));
-        }
-        let mut waiting = deadlock.into_iter().flat_map(|deadlock| {
-            let shown = deadlock.shown.iter();
-            shown.map(|task| self.waiting(deadlock, *task, deadlock.waiting[*task]))
-        });
-        let first = waiting.next().unwrap_or_else(|| FailurePoint {
-            place: place(source, trap.site),
-            task: self.path(trap.task),
-            waits_for: None,
-        });
+    /// The failure of the story, in words.
+    pub(crate) fn failure(&self, failed: &Failed) -> Failure {
+        let mut points = failed.points.iter().map(|point| self.point(point));
         Failure {
-            kind: trap.kind.word(),
-            message,
-            at: Some(first),
-            waiting: waiting.collect(),
-            cycle: deadlock.and_then(Deadlock::cycle),
+            kind: failed.kind,
+            message: failed.message.clone(),
+            at: points.next(),
+            waiting: points.collect(),
+            cycle: failed.cycle.clone(),
             schedule: None,
         }
     }
 
-    /// A task of a deadlock.
-    fn waiting(&self, deadlock: &Deadlock, number: usize, waiting: Waiting) -> FailurePoint {
-        let awaited = deadlock.awaited(number);
-        let waits_for = match (waiting.waits_for, &self.promises) {
-            (machine::WaitsFor::Finish(_), _) => Some(WaitsFor::Tasks(awaited)),
-            (machine::WaitsFor::Promise(promise), Some(names)) => {
+    fn point(&self, point: &Point) -> FailurePoint {
+        let waits_for = match (&point.awaits, &self.promises) {
+            (Some(Awaits::Tasks(tasks)), _) => Some(WaitsFor::Tasks(tasks.clone())),
+            (Some(Awaits::Promise(promise, setters)), Some(names)) => {
                 Some(WaitsFor::Promise(Promise {
-                    name: names.location(promise),
-                    made: names.allocated_at(promise),
-                    setters: awaited,
+                    name: names.location(*promise),
+                    made: names.allocated_at(*promise),
+                    setters: setters.clone(),
                 }))
             }
-            (machine::WaitsFor::Promise(_), None) => None,
+            (Some(Awaits::Promise(..)), None) | (None, _) => None,
         };
         FailurePoint {
-            place: place(&self.module.source, waiting.site),
-            task: self.path(waiting.task),
+            place: place(&self.module.source, point.site),
+            task: self.path(point.task),
             waits_for,
         }
     }

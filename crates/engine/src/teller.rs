@@ -3,7 +3,7 @@
 use crate::executor::uses;
 use crate::explore::order_script::OrderScript;
 use crate::names::{Names, place};
-use crate::question::Question;
+use crate::question::Subject;
 use crate::second_pass::{MOST_FOLLOWED, Pairs};
 use crate::story::Story;
 use crate::suppressions::Numbered;
@@ -15,14 +15,14 @@ use finishline_model::{AccessPoint, Location, TaskId};
 /// The most names of locations in a report, for each race and in all.
 const MOST_NAMES: usize = 1000;
 
-pub(crate) struct RaceTeller<'a, 'm> {
-    pub(crate) question: &'a Question<'m>,
+pub(crate) struct RaceTeller<'a, 'm, S> {
+    pub(crate) subject: &'a S,
     pub(crate) names: &'a Names<'m>,
     pub(crate) story: &'a Story<'m>,
     pub(crate) pairs: &'a Pairs,
 }
 
-impl RaceTeller<'_, '_> {
+impl<'m, S: Subject<'m>> RaceTeller<'_, 'm, S> {
     /// Describes the race with this number in the run.
     pub(crate) fn race(&self, (number, pair): Numbered<'_>) -> Finding {
         let race = &pair.race;
@@ -49,11 +49,11 @@ impl RaceTeller<'_, '_> {
             ordered_by: None,
             claim: None,
             may_follow: self.pairs.may_follow(number),
-            schedule: self.question.schedule.as_ref().map(OrderScript::to_string),
+            schedule: self.subject.schedule().map(OrderScript::to_string),
             replay: replay(
                 path,
-                &self.question.words,
-                self.question.schedule.as_ref(),
+                self.subject.words(),
+                self.subject.schedule(),
                 &location.to_string(),
             ),
             location,
@@ -72,7 +72,7 @@ impl RaceTeller<'_, '_> {
     }
 
     pub(crate) fn access(&self, point: &AccessPoint) -> FoundAccess {
-        let source = &self.question.module.source;
+        let source = &self.subject.module().source;
         let info = source.access(point.access);
         FoundAccess {
             id: Some(point.access),
@@ -104,7 +104,7 @@ impl RaceTeller<'_, '_> {
             spawned: Some(place(self.names.source(), story.site(branch))),
             other_spawned: None,
             join: story.join(branch),
-            promises: uses(self.question.module).promises,
+            promises: uses(self.subject.module()).promises,
         }
     }
 }

@@ -40,6 +40,9 @@ pub struct Allocated<'a> {
     pub first: Location,
     pub count: u64,
     pub shape: Shape<&'a [u64]>,
+    /// How many objects of the same name were made before. Only a recorded run tells, because it
+    /// may leave objects out. Others can be counted.
+    pub earlier: Option<u64>,
 }
 
 /// How the locations of an object are called.

@@ -1,7 +1,7 @@
 //! In the place of a compiler, for processors without one. Every program is refused, and the caller
 //! interprets it.
 
-use crate::{Checked, CompileError, End, Prepared, Program};
+use crate::{Checked, CompileError, End, Prepared, Program, Recorded};
 use finishline_ir::listener::Listener;
 use finishline_model::Detector;
 use std::io::Write;
@@ -36,5 +36,14 @@ pub fn prepare_told<'a, L: Listener + 'a>(
 
 /// Refuses the program.
 pub fn tell(_: Program, _: &mut impl Listener, _: &mut dyn Write) -> Result<End, CompileError> {
+    Err(refusal())
+}
+
+/// Refuses the program.
+pub fn record(
+    _: Program,
+    _: &mut impl Listener,
+    _: &mut dyn Write,
+) -> Result<Recorded, CompileError> {
     Err(refusal())
 }

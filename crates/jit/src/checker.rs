@@ -3,6 +3,7 @@
 //! ```text
 //! Unchecked   nothing is compiled                    finishline run
 //! Inlined     the fast path inline, cells beside the objects, the detector behind it
+//! Recording   one comparison inline, a call for the first access of a step to a location
 //! Told        a call that tells of every access      second passes, watches, comparisons
 //! ```
 
@@ -10,7 +11,7 @@ use finishline_detect::inline::{FastPath, Inline};
 use finishline_detect::order::Order;
 use finishline_detect::{Failure, Findings};
 use finishline_ir::listener::{Allocated, Creation, Listener};
-use finishline_model::{Access, AccessKind, Event, Location, TaskId};
+use finishline_model::{Access, AccessId, AccessKind, Event, Location, TaskId};
 use std::ptr::NonNull;
 
 /// What a check is compiled to.
@@ -18,13 +19,25 @@ use std::ptr::NonNull;
 pub(crate) enum Style {
     Nothing,
     Inline,
+    /// A comparison of the cell with the step. Only the first access of a step is a call.
+    Record,
     Call,
 }
 
 impl Style {
     /// Whether objects need cells.
     pub(crate) const fn has_cells(self) -> bool {
-        matches!(self, Style::Inline)
+        matches!(self, Style::Inline | Style::Record)
+    }
+
+    /// Whether tasks in which nothing is checked are only counted.
+    pub(crate) const fn counts_idle_tasks(self) -> bool {
+        self.has_cells()
+    }
+
+    /// Whether the listener wants to know what tasks capture.
+    pub(crate) const fn tells_captures(self) -> bool {
+        matches!(self, Style::Record | Style::Call)
     }
 }
 
@@ -51,7 +64,8 @@ pub(crate) trait Checker {
     /// An access of a check compiled to a call.
     fn access(&mut self, access: &Access);
 
-    /// An access that the fast path did not decide, with its cell.
+    /// An access that the code inline did not decide, with its cell. The slot is that of the site
+    /// in the fast path's memo, or the id of the access if checks are recorded.
     fn undecided(
         &mut self,
         kind: AccessKind,
@@ -61,7 +75,14 @@ pub(crate) trait Checker {
     );
 
     /// A check of several locations, as [`Inline::range`].
-    fn range(&mut self, kind: AccessKind, cells: &mut [u64], stride: isize, first: Location);
+    fn range(
+        &mut self,
+        kind: AccessKind,
+        cells: &mut [u64],
+        stride: isize,
+        first: Location,
+        id: AccessId,
+    );
 
     /// So many checks of several locations needed no detector, because the same step had made the
     /// same ones before, or had accessed all their locations. They were about so many locations.
@@ -86,7 +107,7 @@ impl Checker for Unchecked {
 
     fn undecided(&mut self, _: AccessKind, _: &mut u64, _: usize, _: impl Fn() -> Location) {}
 
-    fn range(&mut self, _: AccessKind, _: &mut [u64], _: isize, _: Location) {}
+    fn range(&mut self, _: AccessKind, _: &mut [u64], _: isize, _: Location, _: AccessId) {}
 
     fn ended(&mut self, _: u64) {}
 }
@@ -148,7 +169,14 @@ impl<O: Order> Checker for Inlined<O> {
     }
 
     #[inline]
-    fn range(&mut self, kind: AccessKind, cells: &mut [u64], stride: isize, first: Location) {
+    fn range(
+        &mut self,
+        kind: AccessKind,
+        cells: &mut [u64],
+        stride: isize,
+        first: Location,
+        _: AccessId,
+    ) {
         self.detector.range(kind, cells, stride, first);
     }
 
@@ -190,7 +218,7 @@ impl<L: Listener> Checker for Told<L> {
 
     fn undecided(&mut self, _: AccessKind, _: &mut u64, _: usize, _: impl Fn() -> Location) {}
 
-    fn range(&mut self, _: AccessKind, _: &mut [u64], _: isize, _: Location) {}
+    fn range(&mut self, _: AccessKind, _: &mut [u64], _: isize, _: Location, _: AccessId) {}
 
     fn ended(&mut self, _: u64) {}
 }

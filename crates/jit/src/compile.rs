@@ -1,7 +1,7 @@
 //! A module as machine code in memory.
 
 use crate::CompileError;
-use crate::checker::{Checker, Style};
+use crate::checker::Checker;
 use crate::code::{self, Compilation, register, signature};
 use crate::heard;
 use crate::runtime::helpers::Helper;
@@ -173,7 +173,7 @@ impl Registers {
     fn for_function<C: Checker>(function: &Function) -> Registers {
         let instructions = function.blocks.iter().flat_map(|block| &block.instructions);
         let weights = instructions.map(|instruction| match instruction.op {
-            Op::Check { .. } if C::STYLE == Style::Inline => WEIGHT_OF_INLINE_CHECK,
+            Op::Check { .. } if C::STYLE.has_cells() => WEIGHT_OF_INLINE_CHECK,
             _ => 1,
         });
         if weights.sum::<usize>() > LONGEST_THOROUGH {

@@ -5,15 +5,15 @@
 //!                            runtime ◄─ calls ──────────┴─ checks inline ─► cells in the heap
 //! ```
 //!
-//! - [`run`], [`check`], [`tell`]: a program compiled and run on one worker, unchecked, under a
-//!   detector, or told to a listener in every detail. The reference interpreter
-//!   ([`finishline_ir::machine`]) defines what a program does, tells and fails by. The suites
-//!   compare the two.
+//! - [`run`], [`check`], [`record`], [`tell`]: a program compiled and run on one worker, unchecked,
+//!   under a detector, or told to a listener, without repetitions or in every detail. The reference
+//!   interpreter ([`finishline_ir::machine`]) defines what a program does, tells and fails by. The
+//!   suites compare the two.
 //! - [`prepare`], [`prepare_check`], [`prepare_told`]: compiled now and run later, so that the two
 //!   can be measured apart.
 //! - `prepared`: all these. `code`: from the IR to Cranelift's. `compile`: the module as a whole.
-//! - `checker`: the code of a check for each listener. `heard`: the tasks that a detector is told
-//!   of. `waiting`: the tasks that need stacks of their own.
+//! - `checker`, `recording`: the code of a check for each listener. `heard`: the tasks that a
+//!   detector is told of. `waiting`: the tasks that need stacks of their own.
 //! - `runtime`: what compiled code calls. `heap`: objects, their shadow cells, and the collector.
 //!
 //! The compiler needs x86-64 and Linux. For another processor none of this is built: `absent` takes
@@ -34,6 +34,8 @@ mod heard;
 #[cfg(target_arch = "x86_64")]
 mod prepared;
 #[cfg(target_arch = "x86_64")]
+mod recording;
+#[cfg(target_arch = "x86_64")]
 mod runtime;
 #[cfg(all(test, target_arch = "x86_64"))]
 mod tests;
@@ -41,14 +43,14 @@ mod tests;
 mod waiting;
 
 #[cfg(not(target_arch = "x86_64"))]
-pub use absent::{prepare, prepare_check, prepare_told, tell};
+pub use absent::{prepare, prepare_check, prepare_told, record, tell};
 #[cfg(target_arch = "x86_64")]
-pub use prepared::{prepare, prepare_check, prepare_told, tell};
+pub use prepared::{prepare, prepare_check, prepare_told, record, tell};
 
 use finishline_detect::{Failure, Findings};
 use finishline_ir::Module;
 use finishline_ir::machine::{Datum, Limits, Trap};
-use finishline_model::Detector;
+use finishline_model::{Detector, Statistics};
 use std::fmt;
 use std::io::{self, Write};
 use std::sync::atomic::AtomicU64;
@@ -93,6 +95,15 @@ impl<T> Prepared<'_, T> {
     pub fn run(self, output: &mut dyn Write) -> T {
         (self.0)(output)
     }
+}
+
+/// How a recorded run ended, and what it did.
+#[derive(Debug)]
+pub struct Recorded {
+    pub end: End,
+    pub statistics: Statistics,
+    /// Whether two steps may have accessed the same location. If not, nothing races.
+    pub shares: bool,
 }
 
 /// How a run under a detector ended, and what the detector found or why it could not judge.

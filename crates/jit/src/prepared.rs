@@ -2,11 +2,12 @@
 
 use crate::checker::{Checker, Inlined, Told, Unchecked};
 use crate::compile::{self, Compiled};
+use crate::recording::Recording;
 use crate::runtime::Run;
 use crate::runtime::cooperative::Cooperative;
 use crate::runtime::depth_first::DepthFirst;
 use crate::waiting::has_promises;
-use crate::{Checked, CompileError, End, Prepared, Program};
+use crate::{Checked, CompileError, End, Prepared, Program, Recorded};
 use finishline_detect::detectors::{Make, Uses, make};
 use finishline_detect::history::History;
 use finishline_detect::order::Order;
@@ -132,4 +133,20 @@ pub fn tell(
     output: &mut dyn Write,
 ) -> Result<End, CompileError> {
     Ok(Code::new(program)?.run(&mut Told(listener), output))
+}
+
+/// Runs a program and tells a listener of tasks in which something is checked, of objects, and of
+/// the first access of each step to each location. All accesses are counted.
+pub fn record(
+    program: Program,
+    listener: &mut impl Listener,
+    output: &mut dyn Write,
+) -> Result<Recorded, CompileError> {
+    let mut recording = Recording::new(listener);
+    let end = Code::new(program)?.run(&mut recording, output);
+    Ok(Recorded {
+        end,
+        statistics: recording.statistics,
+        shares: recording.shares,
+    })
 }

@@ -17,7 +17,11 @@ const MAY_USE: [(&str, &[&str]); 19] = [
     ("poly", &["model", "ir", "fin", "answer"]),
     ("jit", &["model", "ir", "detect"]),
     ("opt", &["model", "ir"]),
-    ("engine", &["model", "ir", "detect", "opt", "jit", "answer"]),
+    ("trace", &["model"]),
+    (
+        "engine",
+        &["model", "ir", "detect", "opt", "jit", "answer", "trace"],
+    ),
     ("native", &["model", "detect"]),
     ("rayon-core", &[]),
     ("report", &["model", "answer"]),
@@ -29,7 +33,7 @@ const MAY_USE: [(&str, &[&str]); 19] = [
         "cli",
         &[
             "model", "answer", "ir", "fin", "poly", "detect", "opt", "engine", "report", "symbols",
-            "cargo", "baseline",
+            "cargo", "baseline", "trace",
         ],
     ),
     ("xtask", &[]),

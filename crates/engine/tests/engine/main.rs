@@ -10,6 +10,8 @@ mod compiled;
 mod compiled_edges;
 mod compiled_promises;
 mod confirm;
+#[path = "../../../trace/tests/trace/damage.rs"]
+mod damage;
 mod deadlocks;
 mod depth_first;
 mod explore;
@@ -26,3 +28,4 @@ mod random_schedules;
 mod ranges;
 mod reports;
 mod timing;
+mod traces;

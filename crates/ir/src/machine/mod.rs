@@ -432,6 +432,7 @@ impl<'m> Machine<'m> {
             first,
             count,
             shape: shape(object),
+            earlier: None,
         });
         Datum::Ref(Some(id))
     }

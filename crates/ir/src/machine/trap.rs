@@ -106,6 +106,26 @@ pub enum Ended {
 }
 
 impl TrapKind {
+    /// Every word of a failure.
+    pub const WORDS: [&str; 16] = [
+        "null-use",
+        "out-of-bounds",
+        "negative-size",
+        "division-by-zero",
+        "division-overflow",
+        "zero-step",
+        "assert-failed",
+        "call-depth",
+        "memory",
+        "too-many-tasks",
+        "too-many-finishes",
+        "end-finish-without-begin",
+        "begin-finish-never-ended",
+        "sync-inside-begin-finish",
+        "set-twice",
+        "deadlock",
+    ];
+
     /// A stable word for machines.
     pub const fn word(&self) -> &'static str {
         match self {

@@ -1,4 +1,5 @@
-//! A race check: nothing, a call that tells of the access, or the fast path inline. A check of a
+//! A race check: nothing, a call that tells of the access, the fast path inline, or a comparison
+//! that finds repetitions. A check of a
 //! range of locations is always a call, which also counts the locations.
 //!
 //! The fast path is the table in [`finishline_detect::inline`], instruction by instruction. Where
@@ -44,8 +45,14 @@ impl Code<'_, '_> {
                 self.count_access();
                 self.fast_path(kind, base, first);
             }
+            Style::Record if count == ONE => {
+                self.count_access();
+                self.first_in_step(kind, base, first, access);
+            }
             Style::Call => self.range(Helper::TellRange, base, range, pack(kind, access)),
-            Style::Inline => self.range(Helper::CheckRange, base, range, pack(kind, access)),
+            Style::Inline | Style::Record => {
+                self.range(Helper::CheckRange, base, range, pack(kind, access));
+            }
         }
     }
 
@@ -79,6 +86,65 @@ impl Code<'_, '_> {
             let zero = self.int(0);
             self.builder.def_var(accesses, zero);
         }
+    }
+
+    /// Calls the recorder, unless the step has made such an access before.
+    fn first_in_step(&mut self, kind: AccessKind, base: Value, offset: Operand, access: AccessId) {
+        let (cells, index, displacement) = self.cell(base, offset);
+        let address = match index {
+            Some(index) => {
+                let bytes = self.builder.ins().ishl_imm_u(index, 3);
+                self.builder.ins().iadd(cells, bytes)
+            }
+            None => cells,
+        };
+        let flags = self.regions.cell();
+        let cell = self.builder.ins().load(I64, flags, address, displacement);
+        let [done, first] = std::array::from_fn(|_| self.builder.create_block());
+        self.builder.set_cold_block(first);
+        let is_known = match kind {
+            AccessKind::Read => {
+                let reader = self.builder.ins().ushr_imm_u(cell, 32);
+                let reader = self.builder.ins().ireduce(I32, reader);
+                let me = self.of_context(I32, offset_of!(Limits, me));
+                self.builder.ins().icmp(IntCC::Equal, reader, me)
+            }
+            AccessKind::Write => {
+                let settled = self.of_context(I64, offset_of!(Limits, settled));
+                self.builder.ins().icmp(IntCC::Equal, cell, settled)
+            }
+        };
+        self.builder.ins().brif(is_known, done, &[], first, &[]);
+
+        self.builder.switch_to_block(first);
+        let helper = match kind {
+            AccessKind::Read => Helper::RecordRead,
+            AccessKind::Write => Helper::RecordWrite,
+        };
+        self.undecided(helper, (cells, index, displacement), i64::from(access.0));
+        self.builder.ins().jump(done, &[]);
+
+        self.builder.switch_to_block(done);
+    }
+
+    /// Calls the slow half of a check for this cell.
+    fn undecided(
+        &mut self,
+        helper: Helper,
+        (cells, index, displacement): (clif::Value, Option<clif::Value>, i32),
+        slot: i64,
+    ) {
+        // The address is computed by the callee: if it were here, it would be in the way there.
+        let cells = self
+            .builder
+            .ins()
+            .iadd_imm_s(cells, i64::from(displacement));
+        let index = match index {
+            Some(index) => index,
+            None => self.int(0),
+        };
+        let slot = self.int(slot);
+        self.call_helper(helper, &[self.context, cells, index, slot]);
     }
 
     fn fast_path(&mut self, kind: AccessKind, base: Value, offset: Operand) {
@@ -160,23 +226,13 @@ impl Code<'_, '_> {
         self.builder.ins().jump(done, &[]);
 
         self.builder.switch_to_block(undecided);
-        // The address is computed by the callee: if it were here, it would be in the way there.
-        let cells = self
-            .builder
-            .ins()
-            .iadd_imm_s(cells, i64::from(displacement));
-        let index = match index {
-            Some(index) => index,
-            None => self.int(0),
-        };
         let slot = self.next_slot % SLOTS;
         self.next_slot += 1;
-        let slot = self.int(slot as i64);
         let helper = match kind {
             AccessKind::Read => Helper::UndecidedRead,
             AccessKind::Write => Helper::UndecidedWrite,
         };
-        self.call_helper(helper, &[self.context, cells, index, slot]);
+        self.undecided(helper, (cells, index, displacement), slot as i64);
         self.builder.ins().jump(done, &[]);
 
         self.builder.switch_to_block(done);

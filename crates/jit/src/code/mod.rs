@@ -132,7 +132,7 @@ pub(crate) fn compile<'m>(
     builder.append_block_params_for_function_params(entry);
     builder.switch_to_block(entry);
     let [context, depth, stack] = std::array::from_fn(|k| builder.block_params(entry)[k]);
-    let counts = program.style == Style::Inline && has_checks(function);
+    let counts = program.style.has_cells() && has_checks(function);
     let accesses = counts.then(|| builder.declare_var(I64));
     let config = jit.target_config();
     let mut code = Code {
@@ -375,7 +375,7 @@ impl<'m> Code<'_, 'm> {
                     site,
                     end: self.program.module.function(*function).end,
                     bytes: 0,
-                    heard: self.program.style != Style::Inline
+                    heard: !self.program.style.counts_idle_tasks()
                         || self.program.checking[function.index()],
                     words: arguments.len() as u32,
                 };

@@ -6,7 +6,6 @@
 //! values, and the runtime lets the body run on a stack of its own.
 
 use super::{Code, HIDDEN};
-use crate::checker::Style;
 use crate::runtime::context::Context;
 use crate::runtime::helpers::Helper;
 use crate::runtime::tasks::{SpawnSite, finish_number};
@@ -122,12 +121,14 @@ impl Code<'_, '_> {
         }
         self.add_accesses();
         let number = self.number(number);
-        let captures = match self.program.style {
-            Style::Call => {
+        // In a cooperative run the listener hears of every task.
+        let heard = spawn.heard || self.program.waiting.is_some();
+        let captures = match self.program.style.tells_captures() && heard {
+            true => {
                 let captured: Vec<_> = arguments.iter().map(|a| self.get(*a)).collect();
                 self.on_stack(&captured)
             }
-            Style::Nothing | Style::Inline => self.int(0),
+            false => self.int(0),
         };
         let told = [self.context, number, self.stack, captures];
         self.call_helper(Helper::BeginTask, &told);

@@ -177,6 +177,9 @@ preserving_all!(
     undecided_write calls write;
     changes at offset_of!(Context, fast.changed) + size_of::<[Change; SLOTS]>()
 );
+// With the id of the access where others have the slot of the memo.
+preserving_all!(record_read calls read;);
+preserving_all!(record_write calls write;);
 // In front of a loop, whose values would else be kept in memory all along. Of nothing there is
 // nothing to check: rows that are checked together have a count of 0 each. Ranges that the step has
 // checked before are done ([`seen`]). Short ones of neighbours are decided here, cell by cell, by
@@ -442,9 +445,9 @@ unsafe extern "C" fn range<C: Checker, S: Schedule>(
         let cells = std::slice::from_raw_parts_mut(lowest, extent as usize);
         (Runtime::<C, S>::of(context), cells)
     };
-    let (kind, _) = unpack(packed);
+    let (kind, id) = unpack(packed);
     let first = Location(location + covered.first);
-    runtime.checker.range(kind, cells, in_memory, first);
+    runtime.checker.range(kind, cells, in_memory, first, id);
     // A range that leaves the object comes before a failure, and not again.
     if covered.count == count {
         let era = runtime.context.fast.limits.era;

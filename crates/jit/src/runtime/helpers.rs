@@ -32,6 +32,8 @@ pub(crate) enum Helper {
     EndIsolated,
     UndecidedRead,
     UndecidedWrite,
+    RecordRead,
+    RecordWrite,
     CheckRange,
     TellAccess,
     TellRange,
@@ -60,7 +62,7 @@ pub(crate) enum Helper {
 impl Helper {
     pub(crate) const COUNT: usize = Helper::ALL.len();
 
-    pub(crate) const ALL: [Helper; 45] = [
+    pub(crate) const ALL: [Helper; 47] = [
         Helper::NullUse,
         Helper::OutOfBounds,
         Helper::DivisionByZero,
@@ -83,6 +85,8 @@ impl Helper {
         Helper::EndIsolated,
         Helper::UndecidedRead,
         Helper::UndecidedWrite,
+        Helper::RecordRead,
+        Helper::RecordWrite,
         Helper::CheckRange,
         Helper::TellAccess,
         Helper::TellRange,
@@ -143,6 +147,8 @@ impl Helper {
             Helper::EndIsolated => address!(tasks::end_isolated),
             Helper::UndecidedRead => checks::undecided_read::<C, S>(),
             Helper::UndecidedWrite => checks::undecided_write::<C, S>(),
+            Helper::RecordRead => checks::record_read::<C, S>(),
+            Helper::RecordWrite => checks::record_write::<C, S>(),
             Helper::CheckRange => checks::check_range::<C, S>(),
             Helper::NewPromise => address!(memory::new_promise),
             Helper::TellGet => address!(promises::tell_get),
@@ -198,9 +204,11 @@ impl Helper {
             Helper::PassSync => (&[I64, I32], Some(I64)),
             Helper::SetPromise => (&[I64, I64, I64, I32], None),
             Helper::AwaitPromise | Helper::TellGet => (&[I64, I64, I32], None),
-            Helper::UndecidedRead | Helper::UndecidedWrite | Helper::TellAccess => {
-                (&[I64; 4], None)
-            }
+            Helper::UndecidedRead
+            | Helper::UndecidedWrite
+            | Helper::RecordRead
+            | Helper::RecordWrite
+            | Helper::TellAccess => (&[I64; 4], None),
             Helper::CheckRange | Helper::TellRange => (&[I64; 6], None),
             Helper::RangeCount => (&[I64, I64, I64, I32], Some(I64)),
             Helper::Sin
@@ -214,9 +222,11 @@ impl Helper {
             Helper::Remainder | Helper::Pow | Helper::Atan2 => (&[F64, F64], Some(F64)),
         };
         let mut signature = Signature::new(match self {
-            Helper::UndecidedRead | Helper::UndecidedWrite | Helper::CheckRange => {
-                CallConv::PreserveAll
-            }
+            Helper::UndecidedRead
+            | Helper::UndecidedWrite
+            | Helper::RecordRead
+            | Helper::RecordWrite
+            | Helper::CheckRange => CallConv::PreserveAll,
             _ => CallConv::SystemV,
         });
         signature

@@ -97,6 +97,7 @@ impl<C: Checker, S: Schedule> Runtime<'_, C, S> {
             first,
             count,
             shape,
+            earlier: None,
         });
     }
 }

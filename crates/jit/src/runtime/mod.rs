@@ -34,7 +34,7 @@ pub(crate) mod tasks;
 mod traps;
 
 use crate::End;
-use crate::checker::{Checker, Style};
+use crate::checker::Checker;
 use crate::heap::Heap;
 use crate::heap::layout::field_offset;
 use context::Context;
@@ -155,7 +155,7 @@ impl<'a, C: Checker> Run<'a, C> {
                 executable,
                 stack,
                 sites: [main.site, main.end],
-                heard: C::STYLE != Style::Inline || executable.checking,
+                heard: !C::STYLE.counts_idle_tasks() || executable.checking,
             }),
             tasks_created: 1,
             finishes_opened: 1,

@@ -6,7 +6,7 @@
 use super::context::Context;
 use super::schedule::{Created, OpenFinish, Schedule};
 use super::{Runtime, datum};
-use crate::checker::{Checker, Style};
+use crate::checker::Checker;
 use finishline_ir::listener::Creation;
 use finishline_ir::machine::{Ended, TrapKind};
 use finishline_ir::{Construct, Function, FunctionId, cost};
@@ -124,13 +124,13 @@ impl<C: Checker, S: Schedule> Runtime<'_, C, S> {
         // A statistic: nothing is ordered by it.
         self.progress.store(u64::from(id.0), Ordering::Relaxed);
         self.tell(&event);
-        if C::STYLE == Style::Call {
+        if C::STYLE.tells_captures() && self.schedule.is_heard() {
             let function = self.module.function(spawn.function);
             let parameters = &function.block(Function::ENTRY).parameters;
             let captured = || {
                 let parameters = parameters.iter().enumerate();
-                // SAFETY: code whose checks are calls passes the address of as many words as the
-                // body has parameters.
+                // SAFETY: code whose listener wants captures passes the address of as many words as
+                // the body has parameters.
                 let word = |index| unsafe { captures.add(index).read() };
                 let captured = parameters.map(|(index, p)| datum(function.ty(*p), word(index)));
                 captured.collect()

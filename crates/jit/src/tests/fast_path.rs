@@ -9,7 +9,7 @@
 use super::run;
 use crate::checker::{Checker, Style};
 use finishline_detect::inline::{Change, ELSEWHERE, FastPath, SLOTS};
-use finishline_model::{Access, AccessKind, Event, Location};
+use finishline_model::{Access, AccessId, AccessKind, Event, Location};
 use std::ptr::NonNull;
 
 const SERIAL_BELOW: u32 = 10;
@@ -195,7 +195,7 @@ impl Checker for Cases {
         }
     }
 
-    fn range(&mut self, _: AccessKind, _: &mut [u64], _: isize, _: Location) {
+    fn range(&mut self, _: AccessKind, _: &mut [u64], _: isize, _: Location, _: AccessId) {
         self.wrong
             .push("a range, which the program does not have".to_owned());
     }
@@ -287,7 +287,7 @@ impl Checker for Places {
         self.0.push(slot);
     }
 
-    fn range(&mut self, _: AccessKind, _: &mut [u64], _: isize, _: Location) {
+    fn range(&mut self, _: AccessKind, _: &mut [u64], _: isize, _: Location, _: AccessId) {
         unreachable!("the program has no ranges");
     }
 

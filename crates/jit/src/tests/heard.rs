@@ -4,7 +4,7 @@ use super::{compile, run_module};
 use crate::checker::{Checker, Style};
 use finishline_detect::inline::FastPath;
 use finishline_ir::{Module, Op};
-use finishline_model::{Access, AccessKind, Event, Location};
+use finishline_model::{Access, AccessId, AccessKind, Event, Location};
 use std::ptr::NonNull;
 
 /// Writes down what it hears and what it only counts.
@@ -46,7 +46,7 @@ impl Checker for Hearing {
 
     fn undecided(&mut self, _: AccessKind, _: &mut u64, _: usize, _: impl Fn() -> Location) {}
 
-    fn range(&mut self, _: AccessKind, _: &mut [u64], _: isize, _: Location) {}
+    fn range(&mut self, _: AccessKind, _: &mut [u64], _: isize, _: Location, _: AccessId) {}
 
     fn ended(&mut self, _: u64) {}
 }

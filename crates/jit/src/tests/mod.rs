@@ -3,6 +3,7 @@
 
 mod fast_path;
 mod heard;
+mod recording;
 mod registers;
 mod seen;
 mod short_ranges;

@@ -5,7 +5,7 @@ use super::{compile, run, run_module};
 use crate::checker::{Checker, Style};
 use finishline_detect::inline::FastPath;
 use finishline_ir::{Op, Operand};
-use finishline_model::{Access, AccessKind, Event, Location};
+use finishline_model::{Access, AccessId, AccessKind, Event, Location};
 use std::arch::asm;
 use std::hint::black_box;
 use std::ptr::NonNull;
@@ -165,7 +165,14 @@ impl Checker for Spoiling {
         spoil_registers();
     }
 
-    fn range(&mut self, kind: AccessKind, cells: &mut [u64], _: isize, first: Location) {
+    fn range(
+        &mut self,
+        kind: AccessKind,
+        cells: &mut [u64],
+        _: isize,
+        first: Location,
+        _: AccessId,
+    ) {
         self.undecided(kind, &mut cells[0], 0, || first);
     }
 

@@ -5,7 +5,7 @@ use super::{compile, run_module};
 use crate::checker::{Checker, Style};
 use finishline_detect::inline::FastPath;
 use finishline_ir::{Op, Operand};
-use finishline_model::{Access, AccessKind, Event, Location};
+use finishline_model::{Access, AccessId, AccessKind, Event, Location};
 use std::ptr::NonNull;
 
 /// Counts the checks of ranges that are made and those that are spared. Each event begins an era,
@@ -45,7 +45,7 @@ impl Checker for Counting {
         unreachable!("all checks are of ranges");
     }
 
-    fn range(&mut self, kind: AccessKind, cells: &mut [u64], _: isize, _: Location) {
+    fn range(&mut self, kind: AccessKind, cells: &mut [u64], _: isize, _: Location, _: AccessId) {
         self.made += 1;
         if let Some(step) = self.step {
             cells.fill(match kind {

@@ -9,7 +9,7 @@ use super::{compile, run_module};
 use crate::checker::{Checker, Style};
 use finishline_detect::inline::FastPath;
 use finishline_ir::{Op, Operand};
-use finishline_model::{Access, AccessKind, Event, Location};
+use finishline_model::{Access, AccessId, AccessKind, Event, Location};
 use std::ptr::NonNull;
 
 const SERIAL_BELOW: u32 = 10;
@@ -131,7 +131,7 @@ impl Checker for Cases {
         unreachable!("all checks are of ranges");
     }
 
-    fn range(&mut self, _: AccessKind, cells: &mut [u64], _: isize, _: Location) {
+    fn range(&mut self, _: AccessKind, cells: &mut [u64], _: isize, _: Location, _: AccessId) {
         self.asked = true;
         if self.cells.is_none() && cells.len() == ALL {
             self.cells = NonNull::new(cells.as_mut_ptr());

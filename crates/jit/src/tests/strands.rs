@@ -5,7 +5,7 @@ use crate::checker::{Checker, Style};
 use crate::waiting::may_wait;
 use finishline_detect::inline::FastPath;
 use finishline_ir::{Function, Role};
-use finishline_model::{Access, AccessKind, Event, Location, TaskId};
+use finishline_model::{Access, AccessId, AccessKind, Event, Location, TaskId};
 use std::ptr::NonNull;
 
 /// Whether a task that runs the function `f` may wait.
@@ -96,7 +96,7 @@ impl Checker for Following {
 
     fn undecided(&mut self, _: AccessKind, _: &mut u64, _: usize, _: impl FnOnce() -> Location) {}
 
-    fn range(&mut self, _: AccessKind, _: &mut [u64], _: isize, _: Location) {}
+    fn range(&mut self, _: AccessKind, _: &mut [u64], _: isize, _: Location, _: AccessId) {}
 
     fn ended(&mut self, _: u64) {}
 }

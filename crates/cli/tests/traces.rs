@@ -1,0 +1,193 @@
+//! Every program under `programs/`, recorded and analysed: the report and the exit status must be
+//! those of `check`. And files that are no whole traces, as the command line meets them.
+
+use libtest_mimic::{Arguments, Failed, Trial};
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::{Command, ExitCode, Output};
+
+const RACY: &str = "programs/esp-bags/figures/fig2.fin";
+
+fn main() -> ExitCode {
+    let arguments = Arguments::from_args();
+    let mut programs = Vec::new();
+    collect(Path::new("programs"), &mut programs);
+    assert!(!programs.is_empty(), "no programs found");
+    let mut trials = vec![
+        Trial::test("what is no whole trace is refused", refused),
+        Trial::test("a trace that was cut off is judged up to there", cut_off),
+        Trial::test("a detector that can't judge a trace is refused", unfit),
+        Trial::test("suppressions and all detectors", options),
+    ];
+    trials.extend(programs.into_iter().map(|program| {
+        let name = program.display().to_string();
+        Trial::test(name, move || compare(&program))
+    }));
+    libtest_mimic::run(&arguments, trials).exit_code()
+}
+
+fn root() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("../..")
+}
+
+/// The programs under a directory, relative to the root.
+fn collect(under: &Path, programs: &mut Vec<PathBuf>) {
+    let entries = fs::read_dir(root().join(under)).expect("the directory can be read");
+    for entry in entries {
+        let path = under.join(entry.expect("an entry").file_name());
+        if path.extension().is_some_and(|extension| extension == "fin") {
+            programs.push(path);
+        } else if root().join(&path).is_dir() {
+            collect(&path, programs);
+        }
+    }
+}
+
+fn finishline(words: &[&str]) -> Output {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_finishline"));
+    let command = command.args(words).current_dir(root());
+    command.output().expect("the binary starts")
+}
+
+/// A file for a trace, of this name.
+fn file(name: &str) -> String {
+    let path = Path::new(env!("CARGO_TARGET_TMPDIR")).join(name);
+    path.to_str().expect("a path of text").to_owned()
+}
+
+fn equal<T: PartialEq + std::fmt::Debug>(what: &str, a: T, b: T) -> Result<(), Failed> {
+    match a == b {
+        true => Ok(()),
+        false => Err(format!("{what} differs:\n{a:#?}\n{b:#?}").into()),
+    }
+}
+
+fn compare(program: &Path) -> Result<(), Failed> {
+    let source = fs::read_to_string(root().join(program)).unwrap_or_default();
+    let arguments = source.lines().filter_map(|it| it.strip_prefix("//@ args:"));
+    let arguments: Vec<&str> = arguments.flat_map(str::split_whitespace).collect();
+    let path = program.to_str().expect("a path of text");
+    let trace = file(&format!("{}.trace", path.replace('/', "_")));
+    // Proofs take long, and all else is the same without them.
+    let run = |words: &[&str]| {
+        let program = [&[path], &arguments[..]].concat();
+        finishline(&[words, &["--checks", "unproved"], &program].concat())
+    };
+    let checked = run(&["check", "--format", "json"]);
+    let recorded = run(&["record", "-o", &trace]);
+    if checked.status.code() == Some(2) {
+        return equal(
+            "the status of a bad program",
+            recorded.status.code(),
+            Some(2),
+        );
+    }
+    let analyzed = finishline(&["analyze", "--format", "json", &trace]);
+    fs::remove_file(&trace).map_err(|error| format!("{trace}: {error}"))?;
+    let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
+    // A check prints what the program prints to standard error if its report goes elsewhere.
+    equal("the output", text(&recorded.stdout), {
+        let printed = text(&checked.stderr);
+        let notes = printed.find("note: ").unwrap_or(printed.len());
+        printed[..notes].to_owned()
+    })?;
+    equal("the report", text(&checked.stdout), text(&analyzed.stdout))?;
+    equal("the status", checked.status.code(), analyzed.status.code())
+}
+
+/// Records the racy example. The bytes of the trace.
+fn recorded(trace: &str) -> Vec<u8> {
+    let recorded = finishline(&["record", RACY, "3", "-o", trace]);
+    assert_eq!(recorded.status.code(), Some(0));
+    fs::read(trace).expect("a trace")
+}
+
+fn refused() -> Result<(), Failed> {
+    let trace = file("refused.trace");
+    let whole = recorded(&trace);
+    let mut flipped = whole.clone();
+    flipped[whole.len() / 2] ^= 1;
+    let half = &whole[..whole.len() - 1];
+    let cases: [(&str, &[u8], &str); 4] = [
+        ("foreign", b"fn main() {}", "this is no trace of Finishline"),
+        ("empty", b"", "this is no trace of Finishline"),
+        ("damaged", &flipped, "has a wrong checksum"),
+        ("cut off", half, "cut off in the middle of a chunk"),
+    ];
+    for (what, bytes, expected) in cases {
+        fs::write(&trace, bytes)?;
+        let output = finishline(&["analyze", &trace]);
+        let said = String::from_utf8_lossy(&output.stderr).into_owned();
+        equal(what, output.status.code(), Some(2))?;
+        if !said.starts_with("error: ") || !said.contains(expected) {
+            return Err(format!("{what}: {said}").into());
+        }
+    }
+    let missing = finishline(&["analyze", &file("missing.trace")]);
+    equal("a missing file", missing.status.code(), Some(2))?;
+    let nowhere = finishline(&["record", RACY, "3", "-o", "/dev/null"]);
+    equal("a trace to no file", nowhere.status.code(), Some(2))
+}
+
+/// The first chunks of a trace.
+fn cut(whole: &[u8], chunks: usize) -> &[u8] {
+    let mut end = 16;
+    for _ in 0..chunks {
+        let length = whole[end + 1..end + 5].try_into().expect("four bytes");
+        end += 9 + u32::from_le_bytes(length) as usize;
+    }
+    &whole[..end]
+}
+
+fn cut_off() -> Result<(), Failed> {
+    let trace = file("cut_off.trace");
+    let whole = recorded(&trace);
+    // The names alone.
+    fs::write(&trace, cut(&whole, 1))?;
+    let output = finishline(&["analyze", &trace]);
+    equal("the status without a run", output.status.code(), Some(4))?;
+    let said = String::from_utf8_lossy(&output.stderr).into_owned();
+    if !said.contains("the recording was cut off") {
+        return Err(said.into());
+    }
+    // The run without its end.
+    fs::write(&trace, cut(&whole, 2))?;
+    let output = finishline(&["analyze", &trace]);
+    equal("the status without an end", output.status.code(), Some(66))?;
+    let said = String::from_utf8_lossy(&output.stderr).into_owned();
+    let names = ["race: write and write to B[0]", "the recording was cut off"];
+    match names.iter().all(|name| said.contains(name)) {
+        true => Ok(()),
+        false => Err(said.into()),
+    }
+}
+
+fn unfit() -> Result<(), Failed> {
+    let trace = file("unfit.trace");
+    recorded(&trace);
+    let output = finishline(&["analyze", &trace, "--detector", "sp-bags"]);
+    equal("the status", output.status.code(), Some(2))?;
+    let said = String::from_utf8_lossy(&output.stderr).into_owned();
+    match said.contains("--detector auto") {
+        true => Ok(()),
+        false => Err(said.into()),
+    }
+}
+
+fn options() -> Result<(), Failed> {
+    let (trace, list) = (file("options.trace"), file("options.txt"));
+    recorded(&trace);
+    let all = finishline(&["analyze", &trace, "--detector", "all"]);
+    equal("the status of all", all.status.code(), Some(66))?;
+    let said = String::from_utf8_lossy(&all.stderr).into_owned();
+    if !said.contains("the detectors agree") {
+        return Err(said.into());
+    }
+    fs::write(&list, "B\n")?;
+    let suppressed = finishline(&["analyze", &trace, "--suppressions", &list]);
+    equal(
+        "the status of known races",
+        suppressed.status.code(),
+        Some(0),
+    )
+}

@@ -1,0 +1,5 @@
+//! Traces are read as they were written, and nothing else is read without an error.
+
+mod damage;
+mod round_trip;
+mod wrong_files;
