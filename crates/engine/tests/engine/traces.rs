@@ -33,6 +33,7 @@ fn question(module: &Module, executor: Executor) -> Question<'_> {
         max_races: 50,
         suppressions: None,
         watch: None,
+        schedule: None,
         progress: AtomicU64::new(0),
     }
 }
