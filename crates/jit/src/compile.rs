@@ -148,7 +148,7 @@ fn reachable(module: &Module) -> Vec<FunctionId> {
 }
 
 /// Address space reserved for the code of a program; pages are committed as they are needed. If the
-/// system refuses it, ever less is tried; of what is then granted a part is kept, and the rest is for
+/// system refuses it, ever less is tried. Of what is then granted a part is kept; the rest is for
 /// stacks and objects.
 const CODE_BYTES: usize = 256 << 20;
 const LEAST_CODE_BYTES: usize = 1 << 20;

@@ -7,7 +7,7 @@ use super::Finding;
 use super::files::TextFile;
 
 /// A room and the rooms it may use. A new room needs a row, and a place in ARCHITECTURE.md.
-const MAY_USE: [(&str, &[&str]); 19] = [
+const MAY_USE: [(&str, &[&str]); 20] = [
     ("model", &[]),
     ("detect", &["model"]),
     ("graph", &["model", "detect"]),

@@ -18,11 +18,11 @@
 //! two complete runs are equivalent. A run in which all tasks that could go on sleep is *cut off*.
 //!
 //! **What is not known before it is run.** What the last block of a plan touches may differ from
-//! what *e'* touched, since it does not see what *e* wrote. If *e'* was not steered by anything that
-//! *e* wrote, it touches the same. Otherwise the plan is *tried* before anything else is run at the
-//! node: a run follows it up to that block. Then it is known what the block touches, and the plan is
-//! compared like any other. (To carry out other plans first would lose classes: what is asleep below
-//! them is left out there because of plans that are to come here.)
+//! what *e'* touched, since it does not see what *e* wrote. If *e'* was not steered by anything
+//! that *e* wrote, it touches the same. Otherwise the plan is *tried* before anything else is run
+//! at the node: a run follows it up to that block. Then it is known what the block touches, and the
+//! plan is compared like any other. (To carry out other plans first would lose classes: what is
+//! asleep below them is left out there because of plans that are to come here.)
 //!
 //! Nodes below which nothing is left to do are given back.
 

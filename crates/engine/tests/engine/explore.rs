@@ -1,9 +1,9 @@
 //! The exploration of orders, against every interleaving of small programs whose isolated blocks
 //! decide what happens.
 //!
-//! With and without reduction it finds a race iff some interleaving has one. Without a race it finds
-//! the same failures and the same states at the end. And reduction leaves exactly one order of each
-//! class: those that it runs are as many as there are classes among all orders.
+//! With and without reduction it finds a race iff some interleaving has one. Without a race it
+//! finds the same failures and the same states at the end. And reduction leaves exactly one order
+//! of each class: those that it runs are as many as there are classes among all orders.
 
 use crate::common::compile;
 use finishline_engine::explore::blocks::Block;

@@ -48,6 +48,7 @@ impl Listener for Heard {
             first,
             count,
             shape,
+            ..
         } = object;
         self.0
             .push(format!("{count} from {first:?} by {allocation}: {shape:?}"));
