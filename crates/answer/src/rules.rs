@@ -33,6 +33,18 @@ pub struct CheckFacts {
     pub failed: bool,
     /// The run ended in a deadlock.
     pub deadlock: bool,
+    /// What an exploration of the orders of isolated blocks would take, if it would help.
+    pub exploration: Option<String>,
+}
+
+impl CheckFacts {
+    /// To explore the orders, or else to do this.
+    fn explore_or(&self, what: &str) -> String {
+        match &self.exploration {
+            Some(exploration) => format!("{exploration}; or else: {what}"),
+            None => what.to_owned(),
+        }
+    }
 }
 
 /// The verdict about a run of a Fin program, and what would establish more.
@@ -51,24 +63,24 @@ pub fn check(facts: &CheckFacts) -> (Verdict, Option<String>) {
             );
             return (Verdict::Unknown, Some(why));
         }
-        let what = "`finishline explore` runs the other orders; or join the first access's task \
-                    before the second access, or make both isolated: then no order can show the race";
-        return (Verdict::Apparent, Some(what.to_owned()));
+        let what = "join the first access's task before the second access, or make both isolated: \
+                    then no order of isolated blocks can show the race";
+        return (Verdict::Apparent, Some(facts.explore_or(what)));
     }
     if facts.cut_off {
         return (Verdict::Unknown, Some(CUT_OFF.to_owned()));
     }
     if facts.deadlock {
-        let what = "isolated blocks of parallel tasks access the same data, and another order of \
-                    them may have no deadlock: `finishline explore` runs them";
-        let what = facts.isolated_conflict.then(|| what.to_owned());
+        let what = "isolated blocks of parallel tasks access the same data; another order of them \
+                    may have no deadlock";
+        let what = facts.isolated_conflict.then(|| facts.explore_or(what));
         (Verdict::Deadlock, what)
     } else if facts.failed {
         (Verdict::Trap, None)
     } else if facts.isolated_conflict {
-        let what = "isolated blocks of parallel tasks access the same data: \
-                    `finishline explore` runs their other orders";
-        (Verdict::CertifiedOrder, Some(what.to_owned()))
+        let what = "isolated blocks of parallel tasks access the same data; where they need not, \
+                    the verdict covers every order";
+        (Verdict::CertifiedOrder, Some(facts.explore_or(what)))
     } else {
         (Verdict::Certified, None)
     }

@@ -309,16 +309,23 @@ impl<'m, S: Subject<'m>> Judged<'_, S> {
             Ok(findings) => findings.isolated_conflict && self.conflict_matters(),
             Err(_) => false,
         };
+        let has_isolated = self.subject.module().uses(Construct::Isolated).is_some();
+        let order_decides = match self.racing() {
+            Some(_) => has_isolated && !pairs.any_real(),
+            None => isolated_conflict,
+        };
+        let asks = order_decides && self.subject.schedule().is_none();
         CheckFacts {
             not_judged: (self.findings.as_ref().err())
                 .map(|failure| format!("{} could not judge this run: {failure}", self.detector)),
             racing: self.racing().is_some(),
             any_real: pairs.any_real(),
             incomplete: pairs.incomplete.clone(),
-            has_isolated: self.subject.module().uses(Construct::Isolated).is_some(),
+            has_isolated,
             isolated_conflict,
             cut_off: self.cut_off,
             failed: self.failed.is_some(),
+            exploration: asks.then(|| self.subject.exploration()),
             deadlock: self.failed.as_ref().is_some_and(Failed::is_deadlock),
         }
     }

@@ -9,9 +9,11 @@ use crate::check;
 use crate::commuting;
 use crate::executor::{Forms, Input, uses};
 use crate::explore::order_script::OrderScript;
+use crate::explore::orders_that_differ;
 use crate::explore::scheduled::{self, Departure, Scheduled};
 use crate::run::Program;
 use crate::suppressions::Suppressions;
+use finishline_answer::shell_word;
 use finishline_detect::detectors::Drive;
 use finishline_detect::{Failure, Findings};
 use finishline_ir::listener::{EventsAlone, Listener};
@@ -95,6 +97,9 @@ pub(crate) trait Subject<'m> {
     /// count. True if that is not known.
     fn isolated_blocks_conflict(&self) -> bool;
 
+    /// What `finishline explore` would take, and how to call it.
+    fn exploration(&self) -> String;
+
     /// Repeats the run without output.
     fn again(&self, listener: &mut impl Listener) -> Ending;
 
@@ -131,6 +136,20 @@ impl<'m> Subject<'m> for Question<'m> {
         self.schedule.is_some()
             || uses(self.module).promises
             || commuting::isolated_blocks_conflict(self)
+    }
+
+    fn exploration(&self) -> String {
+        let words = std::iter::once(self.module.source.path.as_str());
+        let words = words.chain(self.words.iter().map(String::as_str));
+        let words: Vec<String> = words.map(shell_word).collect();
+        let command = format!("`finishline explore {}`", words.join(" "));
+        match orders_that_differ(self.program()) {
+            None | Some((1, _)) => format!("{command} runs the other orders of the isolated blocks"),
+            Some((orders, true)) => format!("{orders} orders of the isolated blocks differ: {command}"),
+            Some((orders, false)) => {
+                format!("more than {orders} orders of the isolated blocks differ: {command}")
+            }
+        }
     }
 
     fn again(&self, listener: &mut impl Listener) -> Ending {

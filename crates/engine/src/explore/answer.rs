@@ -128,6 +128,7 @@ fn reason(why: Incomplete) -> &'static str {
         Incomplete::FirstRace => "the first race ended the exploration",
         Incomplete::MaxOrders => "the limit of orders was reached",
         Incomplete::MaxBlocks => "an order has more blocks than the limit; blocks may spin",
+        Incomplete::MaxSteps => "the limit of steps was reached",
         Incomplete::Timeout => "the time was up",
         Incomplete::Interrupted => "the exploration was interrupted",
     }
@@ -143,6 +144,7 @@ fn stronger(why: Incomplete) -> &'static str {
         Incomplete::MaxBlocks => {
             "an order has more isolated blocks than `--max-blocks`; if blocks wait in a loop for one another, there are endlessly many orders"
         }
+        Incomplete::MaxSteps => "not all orders were run that can differ",
         Incomplete::Timeout => "not all orders were run that can differ: a greater `--timeout`",
         Incomplete::Interrupted => "not all orders were run that can differ: it was interrupted",
     }

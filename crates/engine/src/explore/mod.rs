@@ -34,6 +34,7 @@ use finishline_ir::listener::EventsAlone;
 use finishline_ir::machine::Trap;
 use order_run::{Chooser, OrderEnd, OrderRun};
 use order_script::OrderScript;
+use std::cell::Cell;
 use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::time::{Duration, Instant};
@@ -49,6 +50,8 @@ pub struct Options {
     pub max_orders: u64,
     /// The most blocks of an order. Beyond it blocks are taken to spin.
     pub max_blocks: usize,
+    /// The most steps of all runs together.
+    pub max_steps: u64,
     pub timeout: Option<Duration>,
     /// Compare the states at the end.
     pub states: bool,
@@ -61,6 +64,7 @@ impl Default for Options {
             all: false,
             max_orders: u64::MAX,
             max_blocks: 10_000,
+            max_steps: u64::MAX,
             timeout: None,
             states: false,
         }
@@ -88,6 +92,7 @@ pub enum Incomplete {
     FirstRace,
     MaxOrders,
     MaxBlocks,
+    MaxSteps,
     Timeout,
     Interrupted,
 }
@@ -107,6 +112,20 @@ pub struct Exploration {
     pub states: BTreeMap<Outcome, OrderScript>,
     /// A detector that could not go on.
     pub failure: Option<Failure>,
+}
+
+/// How many orders of the isolated blocks differ, and whether there are no more. None if that takes
+/// too long to find out.
+pub(crate) fn orders_that_differ(program: Program<'_>) -> Option<(u64, bool)> {
+    let options = Options {
+        all: true,
+        max_orders: 100,
+        max_steps: 1_000_000,
+        ..Options::default()
+    };
+    let found = explore(program, options, &Progress::default());
+    let complete = found.incomplete.is_none() && found.failure.is_none();
+    (complete || found.orders > 1).then_some((found.orders, complete))
 }
 
 /// What can be seen of an exploration under way, and how it is told to end.
@@ -135,6 +154,7 @@ pub fn explore_telling(
         progress,
         roles: Roles::of(program.module),
         deadline: options.timeout.map(|timeout| Instant::now() + timeout),
+        steps_left: Cell::new(options.max_steps),
     };
     match AnyOrder::new() {
         Ok(detector) => explorer.explore(detector),
@@ -152,6 +172,8 @@ struct Explorer<'a> {
     progress: &'a Progress,
     roles: Roles,
     deadline: Option<Instant>,
+    /// The steps that may still be made.
+    steps_left: Cell<u64>,
 }
 
 /// The run of a job, as far as the tree needs it.
@@ -290,15 +312,19 @@ impl<'a> Explorer<'a> {
 
     fn is_overdue(&self) -> bool {
         self.progress.interrupted.load(Ordering::Relaxed)
+            || self.steps_left.get() == 0
             || self
                 .deadline
                 .is_some_and(|deadline| Instant::now() >= deadline)
     }
 
     fn why_overdue(&self) -> Incomplete {
-        match self.progress.interrupted.load(Ordering::Relaxed) {
-            true => Incomplete::Interrupted,
-            false => Incomplete::Timeout,
+        if self.progress.interrupted.load(Ordering::Relaxed) {
+            Incomplete::Interrupted
+        } else if self.steps_left.get() == 0 {
+            Incomplete::MaxSteps
+        } else {
+            Incomplete::Timeout
         }
     }
 }
@@ -331,7 +357,9 @@ impl Chooser for Follow<'_> {
         self.guided.choose(waiting, blocks)
     }
 
-    fn is_overdue(&mut self) -> bool {
+    fn is_overdue(&mut self, steps: u64) -> bool {
+        let left = self.explorer.steps_left.get().saturating_sub(steps);
+        self.explorer.steps_left.set(left);
         self.explorer.is_overdue()
     }
 }

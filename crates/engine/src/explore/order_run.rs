@@ -25,8 +25,8 @@ pub trait Chooser {
     /// Which of the tasks runs its block next, after these blocks. None: the run ends here.
     fn choose(&mut self, waiting: &[TaskName], blocks: &[Block]) -> Option<usize>;
 
-    /// Called now and then. True if the run should end.
-    fn is_overdue(&mut self) -> bool {
+    /// Called now and then, with the steps made since. True if the run should end.
+    fn is_overdue(&mut self, _steps: u64) -> bool {
         false
     }
 }
@@ -58,7 +58,7 @@ pub struct Failed {
 }
 
 /// How many steps are made between two looks at the clock.
-const PULSE: u32 = 1 << 16;
+const PULSE: u64 = 1 << 14;
 
 /// A program to be run in some order of its blocks.
 #[derive(Clone, Copy)]
@@ -116,6 +116,9 @@ impl<'m> OrderRun<'m> {
                 if ends(blocks.detector()) {
                     return OrderEnd::Stopped;
                 }
+                if chooser.is_overdue(std::mem::take(&mut steps)) {
+                    return OrderEnd::Overdue;
+                }
                 let Some(chosen) = chooser.choose(&names, blocks.blocks()) else {
                     return OrderEnd::Stopped;
                 };
@@ -131,11 +134,8 @@ impl<'m> OrderRun<'m> {
                 continue;
             }
             steps += 1;
-            if steps == PULSE {
-                steps = 0;
-                if chooser.is_overdue() {
-                    return OrderEnd::Overdue;
-                }
+            if steps == PULSE && chooser.is_overdue(std::mem::take(&mut steps)) {
+                return OrderEnd::Overdue;
             }
             let progress = match machine.step(task, blocks) {
                 Ok(progress) => progress,

@@ -6,15 +6,21 @@
 //! of each class: those that it runs are as many as there are classes among all orders.
 
 use crate::common::compile;
+use finishline_answer::Verdict;
+use finishline_engine::check::check;
+use finishline_engine::executor::{Executor, Forms};
 use finishline_engine::explore::blocks::Block;
+use finishline_engine::explore::order_script::OrderScript;
 use finishline_engine::explore::tree::Reduction;
 use finishline_engine::explore::{Exploration, Fault, Options, Progress, explore_telling};
 use finishline_engine::interleavings::{self, Budget, Granularity, Interleavings, Outcome};
+use finishline_engine::question::Question;
 use finishline_engine::run::Program;
 use finishline_generate::campaign::{in_parallel, setting};
 use finishline_generate::orders::{self, OrderProgram};
 use finishline_ir::Module;
 use finishline_ir::machine::Limits;
+use finishline_model::{Detector, Passes};
 use std::collections::BTreeMap;
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -88,6 +94,46 @@ struct Compared {
     trials: u64,
 }
 
+/// Checks the orders in which something happened, and compares what that shows.
+fn replay(module: &Module, found: &Exploration) -> Result<(), String> {
+    let expected = |fault: &Fault| match fault {
+        Fault::Race => Verdict::Race,
+        Fault::Failed(_) => Verdict::Trap,
+        Fault::Deadlock(_) => Verdict::Deadlock,
+    };
+    for faulty in found.faults.iter().take(3) {
+        let script = faulty.script.to_string();
+        let read: OrderScript = script.parse().map_err(|error| format!("{error}"))?;
+        if read != faulty.script {
+            return Err(format!("the order `{script}` is read as `{read}`"));
+        }
+        let question = Question {
+            module,
+            forms: Forms::new(module, Executor::Interpreted, Passes::NONE),
+            words: Vec::new(),
+            arguments: Vec::new(),
+            limits: input(module).limits,
+            max_races: usize::MAX,
+            suppressions: None,
+            watch: None,
+            schedule: Some(read),
+            progress: AtomicU64::new(0),
+        };
+        let answer = check(&question, Detector::Finishline, &mut std::io::sink());
+        let answer = answer.map_err(|error| format!("`{script}`: {error}"))?;
+        let expected = expected(&faulty.fault);
+        if answer.verdict != expected {
+            return Err(format!("`{script}`: {}, expected {expected}", answer.verdict));
+        }
+        if let (Fault::Failed(trap), Some(failure)) = (&faulty.fault, &answer.failure)
+            && (failure.kind != trap.kind.word() || failure.schedule != Some(script.clone()))
+        {
+            return Err(format!("`{script}`: {}, not {}", failure.kind, trap.kind.word()));
+        }
+    }
+    Ok(())
+}
+
 /// None if there was too much to compare with.
 fn compare(source: &str) -> Result<Option<Compared>, String> {
     let module = compile(source)?;
@@ -113,6 +159,7 @@ fn compare(source: &str) -> Result<Option<Compared>, String> {
             ));
         }
     }
+    replay(&module, &reduced)?;
     if let Some((class, times)) = run.iter().find(|(_, times)| **times > 1) {
         return Err(format!("{times} equivalent orders were run: {class:?}"));
     }

@@ -1,0 +1,172 @@
+//! `finishline explore` and `finishline check --schedule`, as a user calls them: limits, formats,
+//! orders that do not fit.
+
+use serde_json::Value;
+use std::path::Path;
+use std::process::{Command, Output};
+
+/// In which order the tasks write `last` decides whether the assertion holds. The blocks on `free`
+/// conflict with nothing.
+const LAST: &str = "var last = 0; var free = 0;
+fn main(n: int) {
+    finish for i in 0..n {
+        async { isolated { last = i; } }
+    }
+    assert(last != 0 || n < 2, \"the first one was last\");
+}
+";
+
+/// A block that waits for another one in a loop.
+const SPIN: &str = "var flag = false;
+fn main() {
+    async { var seen = false; while !seen { isolated { seen = flag; } } }
+    isolated { flag = true; }
+}
+";
+
+const RACY: &str = "var t = 0; var x = 0;
+fn main() {
+    finish { async { isolated { t = 0; } } isolated { t = 1; } }
+    if t == 0 { finish { async { x = 20; } x = 10; } }
+}
+";
+
+fn program(name: &str, source: &str) -> String {
+    let path = Path::new(env!("CARGO_TARGET_TMPDIR")).join(name);
+    std::fs::write(&path, source).expect("the directory for tests can be written");
+    path.display().to_string()
+}
+
+fn finishline(arguments: &[&str]) -> Output {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_finishline"));
+    command.args(arguments).output().expect("it runs")
+}
+
+fn json(arguments: &[&str]) -> (i32, Value) {
+    let output = finishline(&[arguments, &["--format", "json"]].concat());
+    let report = serde_json::from_slice(&output.stdout).expect("a report");
+    (output.status.code().expect("an exit status"), report)
+}
+
+fn stderr(output: &Output) -> String {
+    String::from_utf8_lossy(&output.stderr).into_owned()
+}
+
+#[test]
+fn orders_that_fail_are_told_and_repeated() {
+    let file = program("last.fin", LAST);
+    let (status, report) = json(&["explore", &file, "3"]);
+    // Of the 3! orders those fail that end with the first task.
+    assert_eq!((status, &report["verdict"]), (3, &Value::from("trap")));
+    assert_eq!(report["exploration"]["orders"], 6);
+    assert_eq!(report["exploration"]["faulty_orders"], 2);
+    for faulty in report["exploration"]["faulty"].as_array().expect("a list") {
+        let schedule = faulty["schedule"].as_str().expect("an order");
+        assert!(schedule.ends_with(" 0"), "{schedule}");
+        let (status, again) = json(&["check", &file, "3", "--schedule", schedule]);
+        assert_eq!((status, &again["verdict"]), (3, &Value::from("trap")));
+        assert_eq!(again["failure"]["schedule"], schedule);
+    }
+    let (status, other) = json(&["check", &file, "3", "--schedule", "2 0 1"]);
+    assert_eq!(
+        (status, &other["verdict"]),
+        (0, &Value::from("certified-order"))
+    );
+}
+
+#[test]
+fn a_race_of_another_order_is_found_and_repeated() {
+    let file = program("racy.fin", RACY);
+    assert_eq!(json(&["check", &file]).1["verdict"], "certified-order");
+    let (status, report) = json(&["explore", &file]);
+    assert_eq!((status, &report["verdict"]), (66, &Value::from("race")));
+    let race = &report["races"][0];
+    assert_eq!(
+        (&race["location"], &race["schedule"]),
+        (&"x".into(), &"main 0".into())
+    );
+    let replay = race["replay"].as_str().expect("a command");
+    assert!(
+        replay.ends_with("--watch x --schedule 'main 0'"),
+        "{replay}"
+    );
+    let (status, again) = json(&["check", &file, "--schedule", "main 0"]);
+    assert_eq!((status, &again["verdict"]), (66, &Value::from("race")));
+    assert_eq!(json(&["check", &file, "--schedule", "0 main"]).0, 0);
+}
+
+#[test]
+fn limits_end_in_unknown() {
+    let file = program("limits.fin", LAST);
+    let (status, report) = json(&["explore", &file, "5", "--max-orders", "1"]);
+    assert_eq!((status, &report["verdict"]), (4, &Value::from("unknown")));
+    assert_eq!(report["guarantee"], "none");
+    let (status, report) = json(&["explore", &file, "5", "--timeout", "0"]);
+    assert_eq!(
+        (status, &report["exploration"]["orders"]),
+        (4, &Value::from(0))
+    );
+    let spin = program("spin.fin", SPIN);
+    let limits = ["explore", &spin, "--max-blocks", "20", "--max-orders", "50"];
+    let (status, report) = json(&limits);
+    assert_eq!((status, &report["verdict"]), (4, &Value::from("unknown")));
+}
+
+#[test]
+fn orders_that_do_not_fit_are_refused() {
+    let file = program("refused.fin", LAST);
+    for (schedule, message) in [
+        (
+            "0 7",
+            "at block 2 of it, task 7 has no isolated block to run",
+        ),
+        (
+            "0 0",
+            "at block 2 of it, task 0 has no isolated block to run",
+        ),
+        (
+            "main",
+            "at block 1 of it, task main has no isolated block to run",
+        ),
+        ("0 x", "`x` is not a task"),
+        ("0*0", "`0*0` is not a task"),
+        ("0..1", "`0..1` is not a task"),
+        ("0*99999999999", "`0*99999999999` is not a task"),
+    ] {
+        let output = finishline(&["check", &file, "3", "--schedule", schedule]);
+        assert_eq!(output.status.code(), Some(2), "{schedule}");
+        assert!(
+            stderr(&output).contains(message),
+            "{schedule}: {}",
+            stderr(&output)
+        );
+    }
+    let bags = [
+        "check",
+        &file,
+        "3",
+        "--schedule",
+        "0",
+        "--detector",
+        "esp-bags",
+    ];
+    assert_eq!(finishline(&bags).status.code(), Some(2));
+}
+
+#[test]
+fn check_says_what_exploring_would_take() {
+    let file = program("takes.fin", LAST);
+    let (_, report) = json(&["check", &file, "4"]);
+    let stronger = report["stronger"].as_str().expect("something");
+    assert!(
+        stronger.starts_with("24 orders of the isolated blocks differ: "),
+        "{stronger}"
+    );
+    assert!(
+        stronger.contains(&format!("`finishline explore {file} 4`")),
+        "{stronger}"
+    );
+    let (_, report) = json(&["check", &file, "6"]);
+    let stronger = report["stronger"].as_str().expect("something");
+    assert!(stronger.starts_with("more than 100 orders"), "{stronger}");
+}
