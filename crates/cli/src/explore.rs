@@ -33,7 +33,7 @@ pub(crate) fn explore(options: &ExploreOptions) -> Result<u8, Problem> {
         max_orders: options.max_orders,
         max_blocks: options.max_blocks,
         timeout: options.timeout,
-        states: false,
+        ..Options::default()
     };
     let under_way = Progress::default();
     let answer = progress::shown(

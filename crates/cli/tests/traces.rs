@@ -91,7 +91,19 @@ fn compare(program: &Path) -> Result<(), Failed> {
         let notes = printed.find("note: ").unwrap_or(printed.len());
         printed[..notes].to_owned()
     })?;
-    equal("the report", text(&checked.stdout), text(&analyzed.stdout))?;
+    // How many orders an exploration would take can't be told without the program.
+    let report = |bytes: &[u8]| -> Vec<String> {
+        let text = text(bytes);
+        let lines = text.lines().map(str::to_owned);
+        lines
+            .filter(|line| !line.contains("finishline explore"))
+            .collect()
+    };
+    equal(
+        "the report",
+        report(&checked.stdout),
+        report(&analyzed.stdout),
+    )?;
     equal("the status", checked.status.code(), analyzed.status.code())
 }
 

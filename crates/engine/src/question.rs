@@ -144,8 +144,12 @@ impl<'m> Subject<'m> for Question<'m> {
         let words: Vec<String> = words.map(shell_word).collect();
         let command = format!("`finishline explore {}`", words.join(" "));
         match orders_that_differ(self.program()) {
-            None | Some((1, _)) => format!("{command} runs the other orders of the isolated blocks"),
-            Some((orders, true)) => format!("{orders} orders of the isolated blocks differ: {command}"),
+            None | Some((1, _)) => {
+                format!("{command} runs the other orders of the isolated blocks")
+            }
+            Some((orders, true)) => {
+                format!("{orders} orders of the isolated blocks differ: {command}")
+            }
             Some((orders, false)) => {
                 format!("more than {orders} orders of the isolated blocks differ: {command}")
             }

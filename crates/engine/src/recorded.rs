@@ -298,7 +298,8 @@ impl<'m, R: Read + Seek> Subject<'m> for Recorded<'_, 'm, R> {
     }
 
     fn exploration(&self) -> String {
-        "`finishline explore` runs the program in the other orders of the isolated blocks".to_owned()
+        "`finishline explore` runs the program in the other orders of the isolated blocks"
+            .to_owned()
     }
 
     fn isolated_blocks_conflict(&self) -> bool {

@@ -16,9 +16,11 @@ use super::tree::Reduction;
 use super::{Exploration, Fault, Faulty, Incomplete, Options, Progress, explore};
 use crate::check::check;
 use crate::question::{CheckError, Question};
-use finishline_answer::answer::{About, Answer, Exploration as Explored, FaultyOrder};
+use finishline_answer::answer::{About, Answer, Check, Exploration as Explored, FaultyOrder};
+use finishline_answer::finding::Names;
+use finishline_answer::place::SourceLines;
 use finishline_answer::{Finding, Verdict};
-use finishline_model::Detector;
+use finishline_model::{Detector, Statistics};
 use std::io;
 
 /// The most orders with a race that are told about.
@@ -94,7 +96,13 @@ fn told(question: &mut Question<'_>, found: &Exploration) -> Result<Answer, Chec
         scripts.take(most).map(|it| it.script.clone()).collect()
     };
     let mut scripts = scripts(found).into_iter();
-    let mut answer = in_order(question, scripts.next().unwrap_or_default())?;
+    let first = match scripts.next() {
+        Some(script) => script,
+        None if verdict == Verdict::Explored => OrderScript::default(),
+        // An order that was not run to its end may have none.
+        None => return Ok(nothing(question)),
+    };
+    let mut answer = in_order(question, first)?;
     for script in scripts {
         let other = in_order(question, script)?;
         for finding in other.findings {
@@ -110,6 +118,29 @@ fn told(question: &mut Question<'_>, found: &Exploration) -> Result<Answer, Chec
 fn in_order(question: &mut Question<'_>, script: OrderScript) -> Result<Answer, CheckError> {
     question.schedule = Some(script);
     check(question, Detector::Finishline, &mut io::sink())
+}
+
+/// An answer that establishes nothing.
+fn nothing(question: &Question<'_>) -> Answer {
+    let source = &question.module.source;
+    Answer {
+        program: source.path.clone(),
+        arguments: question.words.clone(),
+        verdict: Verdict::Unknown,
+        findings: Vec::new(),
+        distinct: 0,
+        suppressed: None,
+        failure: None,
+        lines: SourceLines::of_file(&source.path, &source.text),
+        about: About::Check(Check {
+            detector: Detector::Finishline,
+            stronger: None,
+            racing_locations: Names::default(),
+            watched: None,
+            statistics: Statistics::default(),
+            exploration: None,
+        }),
+    }
 }
 
 /// Whether two findings are about the same pair of accesses.

@@ -123,12 +123,19 @@ fn replay(module: &Module, found: &Exploration) -> Result<(), String> {
         let answer = answer.map_err(|error| format!("`{script}`: {error}"))?;
         let expected = expected(&faulty.fault);
         if answer.verdict != expected {
-            return Err(format!("`{script}`: {}, expected {expected}", answer.verdict));
+            return Err(format!(
+                "`{script}`: {}, expected {expected}",
+                answer.verdict
+            ));
         }
         if let (Fault::Failed(trap), Some(failure)) = (&faulty.fault, &answer.failure)
             && (failure.kind != trap.kind.word() || failure.schedule != Some(script.clone()))
         {
-            return Err(format!("`{script}`: {}, not {}", failure.kind, trap.kind.word()));
+            return Err(format!(
+                "`{script}`: {}, not {}",
+                failure.kind,
+                trap.kind.word()
+            ));
         }
     }
     Ok(())
