@@ -17,6 +17,7 @@ pub(crate) fn record(options: &RecordOptions) -> Result<u8, Problem> {
     let terminal = &options.program.terminal;
     let Program { hir, module } = program::compile(&options.program.file, terminal.color)?;
     let question = program::question(&module, hir, &options.program, options.checks.passes)?;
+    refuse_the_source(&options.program.file, &options.output)?;
     let file = open(&options.output)?;
     let mut output = BufWriter::new(io::stdout().lock());
     let recording = progress::shown(
@@ -44,6 +45,21 @@ pub(crate) fn record(options: &RecordOptions) -> Result<u8, Problem> {
             .map_err(Problem::Output)?;
             Ok(PROGRAM_FAILED)
         }
+    }
+}
+
+/// A trace must not take the place of the program.
+fn refuse_the_source(source: &Path, trace: &Path) -> Result<(), Problem> {
+    let same = match (source.canonicalize(), trace.canonicalize()) {
+        (Ok(source), Ok(trace)) => source == trace,
+        _ => false,
+    };
+    match same {
+        false => Ok(()),
+        true => Err(Problem::Usage(format!(
+            "{} is the program: the trace needs another file",
+            shown(trace)
+        ))),
     }
 }
 

@@ -110,6 +110,47 @@ fn limits_end_in_unknown() {
     let limits = ["explore", &spin, "--max-blocks", "20", "--max-orders", "50"];
     let (status, report) = json(&limits);
     assert_eq!((status, &report["verdict"]), (4, &Value::from("unknown")));
+    assert!(report["exploration"]["too_long"].as_u64() > Some(0));
+    let stronger = report["stronger"].as_str().expect("something");
+    assert!(stronger.contains("--max-blocks"), "{stronger}");
+}
+
+/// A task that has failed stops; the others go on, and may race.
+#[test]
+fn a_race_beside_a_failure_is_told() {
+    let source = "var d = 0;
+        fn main() { finish { async { d = 1; assert(false); } async { isolated { } print(d); } } }";
+    let file = program("beside.fin", source);
+    let (status, report) = json(&["explore", &file]);
+    assert_eq!((status, &report["verdict"]), (66, &Value::from("race")));
+    assert_eq!(report["races"][0]["location"], "d");
+    let schedule = report["races"][0]["schedule"].as_str().expect("an order");
+    let (status, again) = json(&["check", &file, "--schedule", schedule]);
+    assert_eq!((status, &again["verdict"]), (66, &Value::from("race")));
+}
+
+/// Neither a loop without end nor one inside a block outlasts the time.
+#[test]
+fn the_time_ends_a_run() {
+    for (name, body) in [
+        (
+            "outside.fin",
+            "async { isolated { x = 2; } while x > 0 { } }",
+        ),
+        (
+            "inside.fin",
+            "async { isolated { while true { x += 1; } } }",
+        ),
+    ] {
+        let source = format!("var x = 0; fn main() {{ async isolated {{ x = 1; }} {body} }}");
+        let file = program(name, &source);
+        let (status, report) = json(&["explore", &file, "--timeout", "0.2"]);
+        assert_eq!(
+            (status, &report["verdict"]),
+            (4, &Value::from("unknown")),
+            "{name}"
+        );
+    }
 }
 
 #[test]
@@ -128,7 +169,12 @@ fn orders_that_do_not_fit_are_refused() {
             "main",
             "at block 1 of it, task main has no isolated block to run",
         ),
+        (
+            "0 1 2 main",
+            "at block 4 of it, task main has no isolated block to run",
+        ),
         ("0 x", "`x` is not a task"),
+        ("+1", "`+1` is not a task"),
         ("0*0", "`0*0` is not a task"),
         ("0..1", "`0..1` is not a task"),
         ("0*99999999999", "`0*99999999999` is not a task"),

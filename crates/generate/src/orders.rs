@@ -156,9 +156,9 @@ impl Generator {
         match self.rng.below(16) {
             0..=2 => Line::new(format!("{one} = {constant};")),
             3 => Line::new(format!("{one} = {other};")),
-            4 | 5 => Line::new(format!("{one} += {};", constant + 1)),
-            6 => {
-                let op = self.rng.pick(&["+", "^", "|", "-"]);
+            4 => Line::new(format!("{one} += {};", constant + 1)),
+            5 | 6 => {
+                let op = self.rng.pick(&["+", "^", "|", "-", "&"]);
                 Line::new(format!("{one} {op}= {};", self.operand(other, constant)))
             }
             7 => Line::new(format!("{one} = {one} * 2 + {constant};")),
@@ -176,7 +176,10 @@ impl Generator {
                 let promise = self.to_set.pop().expect("not empty");
                 Line::new(format!("{promise}.set({one});"))
             }
-            _ => Line::new(format!("D[{one} & 1] = {constant};")),
+            _ => {
+                let op = self.rng.pick(&["", "", "+", "|"]);
+                Line::new(format!("D[{one} & 1] {op}= {constant};"))
+            }
         }
     }
 

@@ -463,6 +463,7 @@ fn exploration(explored: &Exploration) -> Node {
         "orders": explored.orders,
         "cut_off": explored.cut_off,
         "trials": explored.trials,
+        "too_long": explored.too_long,
         "incomplete": explored.incomplete.as_ref(),
         "faulty_orders": explored.faulty_count,
         "faulty": Node::list(&explored.faulty, |order| object! {

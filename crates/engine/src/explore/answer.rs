@@ -51,6 +51,7 @@ pub fn explored(
         orders: found.orders,
         cut_off: found.cut_off,
         trials: found.trials,
+        too_long: found.too_long,
         incomplete: found.incomplete.map(|why| reason(why).to_owned()),
         faulty_count: found.faults.len() as u64,
         faulty: (found.faults.iter().take(MOST_LISTED))

@@ -100,6 +100,8 @@ struct UnderWay {
     task: Option<TaskId>,
     records: Vec<Record>,
     touches: FxHashMap<Location, Touch>,
+    /// The accesses in `records`.
+    heard: FxHashSet<(Location, AccessKind)>,
     /// Promises that it has set: what waits for them goes on after the block.
     set: Vec<Location>,
 }
@@ -157,6 +159,8 @@ pub struct Blocks<'a, D> {
     touched: FxHashMap<Location, Touched>,
     under_way: UnderWay,
     blocks: Vec<Block>,
+    /// Whether the detector also hears of accesses that a block repeats.
+    with_repetitions: bool,
 }
 
 impl<'a, D: Listener> Blocks<'a, D> {
@@ -173,6 +177,17 @@ impl<'a, D: Listener> Blocks<'a, D> {
             touched: FxHashMap::default(),
             under_way: UnderWay::default(),
             blocks: Vec::new(),
+            with_repetitions: false,
+        }
+    }
+
+    /// Lets the detector hear of every access. Otherwise a block takes memory for each location
+    /// alone.
+    #[must_use]
+    pub fn with_repetitions(self) -> Self {
+        Blocks {
+            with_repetitions: true,
+            ..self
         }
     }
 
@@ -362,13 +377,21 @@ impl<D: Listener> Observer for Blocks<'_, D> {
             self.detector.access(access);
             return;
         }
-        self.under_way.records.push(Record::Access(*access));
         let touch = self.roles.touch(access);
+        let UnderWay {
+            touches,
+            heard,
+            records,
+            ..
+        } = &mut self.under_way;
+        let mut is_new = self.with_repetitions;
         for location in access.locations() {
-            let touches = self.under_way.touches.entry(location);
-            touches
-                .and_modify(|it| *it = it.and(touch))
-                .or_insert(touch);
+            let touched = touches.entry(location).or_insert(touch);
+            *touched = touched.and(touch);
+            is_new |= heard.insert((location, access.kind));
+        }
+        if is_new {
+            records.push(Record::Access(*access));
         }
     }
 }

@@ -106,6 +106,8 @@ pub struct Exploration {
     pub cut_off: u64,
     /// Runs up to some block, to find out what that touches.
     pub trials: u64,
+    /// Orders that were given up because they have too many blocks.
+    pub too_long: u64,
     pub incomplete: Option<Incomplete>,
     pub faults: Vec<Faulty>,
     /// How the program can end, each with the first order that ended so.
@@ -206,8 +208,9 @@ impl<'a> Explorer<'a> {
         {
             if self.is_overdue() {
                 found.incomplete = Some(self.why_overdue());
-            } else if found.orders >= self.options.max_orders {
-                found.incomplete = Some(Incomplete::MaxOrders);
+            } else if found.orders + found.too_long >= self.options.max_orders {
+                found.incomplete.get_or_insert(Incomplete::MaxOrders);
+                break;
             } else {
                 let run = self.run(&job, &mut names, &mut detector);
                 self.learn(&mut tree, &mut found, &job, run);
@@ -228,7 +231,6 @@ impl<'a> Explorer<'a> {
         let order = OrderRun {
             program: self.program,
             keep_dead: self.options.states,
-            until_failure: false,
         };
         let races =
             |detector: &EventsAlone<&mut AnyOrder<Labelled>>| !detector.0.racing().is_empty();
@@ -291,6 +293,11 @@ impl<'a> Explorer<'a> {
             found.cut_off += 1;
             return;
         }
+        if let Ended::TooLong = ended {
+            found.too_long += 1;
+            found.incomplete.get_or_insert(Incomplete::MaxBlocks);
+            return;
+        }
         found.orders += 1;
         self.progress.orders.fetch_add(1, Ordering::Relaxed);
         match ended {
@@ -306,7 +313,7 @@ impl<'a> Explorer<'a> {
                 }
                 found.faults.push(Faulty { script, fault });
             }
-            _ => found.incomplete = Some(Incomplete::MaxBlocks),
+            _ => {}
         }
     }
 

@@ -66,8 +66,6 @@ pub struct OrderRun<'m> {
     pub program: Program<'m>,
     /// Objects that nothing refers to stay, so that the states of different runs can be compared.
     pub keep_dead: bool,
-    /// The first failure ends the run, even if others could go on.
-    pub until_failure: bool,
 }
 
 impl<'m> OrderRun<'m> {
@@ -140,9 +138,7 @@ impl<'m> OrderRun<'m> {
             let progress = match machine.step(task, blocks) {
                 Ok(progress) => progress,
                 Err(trap) => {
-                    let ends = self.until_failure
-                        || machine.isolated().is_some()
-                        || is_of_memory(&trap.kind);
+                    let ends = machine.isolated().is_some() || is_of_memory(&trap.kind);
                     blocks.end_failed_block();
                     failed.get_or_insert(Failed {
                         trap,

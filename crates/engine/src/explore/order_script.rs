@@ -96,7 +96,10 @@ impl FromStr for OrderScript {
             let path: Vec<u32> = match task {
                 "main" => Vec::new(),
                 path => (path.split('.'))
-                    .map(|index| index.parse().map_err(|_| refused()))
+                    .map(|index| match index.starts_with('+') {
+                        true => Err(refused()),
+                        false => index.parse().map_err(|_| refused()),
+                    })
                     .collect::<Result<_, _>>()?,
             };
             tasks.extend(std::iter::repeat_n(path, times));
@@ -121,6 +124,15 @@ impl Follow {
         Follow {
             tasks: tasks.collect(),
             departs: None,
+        }
+    }
+}
+
+impl Follow {
+    /// The run has ended after so many blocks.
+    pub fn ended(&mut self, blocks: usize) {
+        if blocks < self.tasks.len() {
+            self.departs.get_or_insert(blocks);
         }
     }
 }

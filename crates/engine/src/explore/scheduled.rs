@@ -47,7 +47,6 @@ pub(crate) fn deadlock<'m>(program: Program<'m>, script: &OrderScript) -> Option
     let order = OrderRun {
         program,
         keep_dead: false,
-        until_failure: true,
     };
     match order.run(&mut blocks, &mut chooser, |_| false, None) {
         OrderEnd::Deadlock(_, machine) => Some(*machine),
@@ -65,14 +64,16 @@ pub(crate) fn run(
     let mut names = TaskNames::default();
     let mut chooser = Follow::new(script, &mut names);
     let roles = Roles::of(program.module);
-    let mut blocks = Blocks::new(&mut names, &roles, listener);
+    let mut blocks = Blocks::new(&mut names, &roles, listener).with_repetitions();
     let order = OrderRun {
         program,
         keep_dead: false,
-        until_failure: true,
     };
     let end = order.run(&mut blocks, &mut chooser, |_| false, Some(&mut *output));
     let (blocks, _) = blocks.into_parts();
+    if !matches!(end, OrderEnd::Failed(_)) {
+        chooser.ended(blocks.len());
+    }
     let result = match end {
         OrderEnd::Finished(_) | OrderEnd::Stopped => End::Finished,
         OrderEnd::Overdue => End::OutOfFuel,

@@ -203,6 +203,12 @@ pub(crate) fn orders(answer: &Answer) -> Option<String> {
             explored.cut_off
         ));
     }
+    if explored.too_long > 0 {
+        parts.push(format!(
+            "{} given up, with too many blocks",
+            explored.too_long
+        ));
+    }
     if explored.trials > 0 {
         parts.push(format!(
             "{} to find out what a block touches in another order",
