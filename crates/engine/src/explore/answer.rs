@@ -163,6 +163,7 @@ fn reason(why: Incomplete) -> &'static str {
         Incomplete::MaxSteps => "the limit of steps was reached",
         Incomplete::Timeout => "the time was up",
         Incomplete::Interrupted => "the exploration was interrupted",
+        Incomplete::Lost => "an order that should be possible was not",
     }
 }
 
@@ -179,5 +180,8 @@ fn stronger(why: Incomplete) -> &'static str {
         Incomplete::MaxSteps => "not all orders were run that can differ",
         Incomplete::Timeout => "not all orders were run that can differ: a greater `--timeout`",
         Incomplete::Interrupted => "not all orders were run that can differ: it was interrupted",
+        Incomplete::Lost => {
+            "an order that should be possible was not: a bug of Finishline, please report it with the program"
+        }
     }
 }

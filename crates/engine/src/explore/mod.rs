@@ -95,6 +95,8 @@ pub enum Incomplete {
     MaxSteps,
     Timeout,
     Interrupted,
+    /// A planned order could not be followed.
+    Lost,
 }
 
 /// What the exploration found.
@@ -191,6 +193,8 @@ enum Ended {
     Finished(Option<Outcome>),
     Faulty(Fault),
     CutOff,
+    /// A task of the plan stood before no block.
+    Lost,
     TooLong,
     Overdue,
     NoDetector(Failure),
@@ -251,6 +255,7 @@ impl<'a> Explorer<'a> {
             (OrderEnd::Deadlock(trap, _), ..) => Ended::Faulty(Fault::Deadlock(trap)),
             (OrderEnd::Overdue | OrderEnd::OutputError(_), ..) => Ended::Overdue,
             (OrderEnd::Stopped, Some(Incomplete::MaxBlocks), _) => Ended::TooLong,
+            (OrderEnd::Stopped, ..) if blocks.len() < job.guide.len() => Ended::Lost,
             (OrderEnd::Stopped, ..) => Ended::CutOff,
         };
         let choices = chooser.choices;
@@ -281,6 +286,10 @@ impl<'a> Explorer<'a> {
         }
         if let Ended::Overdue = ended {
             found.incomplete = Some(self.why_overdue());
+            return;
+        }
+        if let Ended::Lost = ended {
+            found.incomplete = Some(Incomplete::Lost);
             return;
         }
         if job.is_trial {

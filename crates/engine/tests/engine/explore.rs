@@ -12,7 +12,9 @@ use finishline_engine::executor::{Executor, Forms};
 use finishline_engine::explore::blocks::Block;
 use finishline_engine::explore::order_script::OrderScript;
 use finishline_engine::explore::tree::Reduction;
-use finishline_engine::explore::{Exploration, Fault, Options, Progress, explore_telling};
+use finishline_engine::explore::{
+    Exploration, Fault, Incomplete, Options, Progress, explore_telling,
+};
 use finishline_engine::interleavings::{self, Budget, Granularity, Interleavings, Outcome};
 use finishline_engine::question::Question;
 use finishline_engine::run::Program;
@@ -165,6 +167,9 @@ fn compare(source: &str) -> Result<Option<Compared>, String> {
                 !expected
             ));
         }
+    }
+    if !matches!(reduced.incomplete, None | Some(Incomplete::FirstRace)) {
+        return Err(format!("reduced orders: {:?}", reduced.incomplete));
     }
     replay(&module, &reduced)?;
     if let Some((class, times)) = run.iter().find(|(_, times)| **times > 1) {
