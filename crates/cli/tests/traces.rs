@@ -18,6 +18,7 @@ fn main() -> ExitCode {
         Trial::test("a trace that was cut off is judged up to there", cut_off),
         Trial::test("a detector that can't judge a trace is refused", unfit),
         Trial::test("suppressions and all detectors", options),
+        Trial::test("a trace does not take the place of the program", in_place),
     ];
     trials.extend(programs.into_iter().map(|program| {
         let name = program.display().to_string();
@@ -60,6 +61,18 @@ fn equal<T: PartialEq + std::fmt::Debug>(what: &str, a: T, b: T) -> Result<(), F
         true => Ok(()),
         false => Err(format!("{what} differs:\n{a:#?}\n{b:#?}").into()),
     }
+}
+
+fn in_place() -> Result<(), Failed> {
+    let (program, source) = (file("in_place.fin"), "fn main() { }\n");
+    fs::write(&program, source)?;
+    let recorded = finishline(&["record", &program, "-o", &program]);
+    equal("the status", recorded.status.code(), Some(2))?;
+    equal(
+        "the program",
+        fs::read_to_string(&program)?.as_str(),
+        source,
+    )
 }
 
 fn compare(program: &Path) -> Result<(), Failed> {
