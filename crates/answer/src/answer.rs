@@ -71,9 +71,12 @@ pub struct Exploration {
     pub too_long: u64,
     /// Why not all were run that can differ.
     pub incomplete: Option<String>,
-    /// Those in which something happened. At most some are listed.
+    /// How many have a race, a deadlock, a failure.
+    pub races: u64,
+    pub deadlocks: u64,
+    pub failures: u64,
+    /// The first of each of these.
     pub faulty: Vec<FaultyOrder>,
-    pub faulty_count: u64,
 }
 
 /// An order in which something happened.

@@ -1,7 +1,7 @@
 //! `finishline explore`: every order of the isolated blocks that can make a difference.
 //!
 //! What the program prints is dropped: it is run many times. The report goes where that of `check`
-//! goes. An interrupt ends the exploration, and what was found so far is reported.
+//! goes.
 
 use crate::check::{problem, suppressions};
 use crate::destination::Destination;
@@ -10,11 +10,12 @@ use crate::outcome::Problem;
 use crate::{program, progress};
 use finishline_answer::exit_status;
 use finishline_engine::explore::tree::Reduction;
-use finishline_engine::explore::{Options, Progress, answer};
+use finishline_engine::explore::{Options, answer};
 use finishline_fin::Program;
 use finishline_model::Passes;
 use finishline_report::Selection;
 use std::io;
+use std::sync::atomic::AtomicU64;
 
 pub(crate) fn explore(options: &ExploreOptions) -> Result<u8, Problem> {
     let terminal = &options.program.terminal;
@@ -35,13 +36,13 @@ pub(crate) fn explore(options: &ExploreOptions) -> Result<u8, Problem> {
         timeout: options.timeout,
         ..Options::default()
     };
-    let under_way = Progress::default();
+    let orders = AtomicU64::new(0);
     let answer = progress::shown(
         terminal.quiet,
         "exploring",
-        (&under_way.orders, "orders"),
+        (&orders, "orders"),
         &mut io::sink(),
-        |_| answer::explored(&mut question, limits, &under_way),
+        |_| answer::explored(&mut question, limits, &orders),
     );
     let answer = answer.map_err(|error| problem(error, &question))?;
     let all = Selection::default();

@@ -101,6 +101,8 @@ fn limits_end_in_unknown() {
     let (status, report) = json(&["explore", &file, "5", "--max-orders", "1"]);
     assert_eq!((status, &report["verdict"]), (4, &Value::from("unknown")));
     assert_eq!(report["guarantee"], "none");
+    let forever = ["explore", &file, "2", "--timeout", "1e19"];
+    assert_eq!(json(&forever).1["exploration"]["orders"], 2);
     let (status, report) = json(&["explore", &file, "5", "--timeout", "0"]);
     assert_eq!(
         (status, &report["exploration"]["orders"]),
@@ -127,6 +129,33 @@ fn a_race_beside_a_failure_is_told() {
     let schedule = report["races"][0]["schedule"].as_str().expect("an order");
     let (status, again) = json(&["check", &file, "--schedule", schedule]);
     assert_eq!((status, &again["verdict"]), (66, &Value::from("race")));
+}
+
+/// That nothing follows a failure inside a block orders no accesses, and the orders in which others
+/// come first are run, even if another task has failed before.
+#[test]
+fn failures_hide_no_races() {
+    for (name, body) in [
+        (
+            "hidden.fin",
+            "async { x = 1; isolated { c = 1; } } isolated { assert(x == 5); }",
+        ),
+        (
+            "twice.fin",
+            "async { assert(false); } async { isolated { assert(c == 1); } }
+             async { isolated { c = 2; } x = 1; } async { isolated { c = 3; } x = 2; }",
+        ),
+    ] {
+        let source = format!("var x = 0; var c = 0; fn main() {{ finish {{ {body} }} }}");
+        let file = program(name, &source);
+        let (status, report) = json(&["explore", &file]);
+        assert_eq!(
+            (status, &report["verdict"]),
+            (66, &Value::from("race")),
+            "{name}"
+        );
+        assert_eq!(report["races"][0]["location"], "x", "{name}");
+    }
 }
 
 /// Neither a loop without end nor one inside a block outlasts the time.

@@ -465,7 +465,7 @@ fn exploration(explored: &Exploration) -> Node {
         "trials": explored.trials,
         "too_long": explored.too_long,
         "incomplete": explored.incomplete.as_ref(),
-        "faulty_orders": explored.faulty_count,
+        "faulty_orders": explored.races + explored.deadlocks + explored.failures,
         "faulty": Node::list(&explored.faulty, |order| object! {
             "verdict": order.verdict.word(),
             "schedule": &order.schedule,

@@ -13,7 +13,7 @@
 
 use super::order_script::OrderScript;
 use super::tree::Reduction;
-use super::{Exploration, Fault, Faulty, Incomplete, Options, Progress, explore};
+use super::{Exploration, Fault, Faulty, Incomplete, Options, explore};
 use crate::check::check;
 use crate::question::{CheckError, Question};
 use finishline_answer::answer::{About, Answer, Check, Exploration as Explored, FaultyOrder};
@@ -22,17 +22,16 @@ use finishline_answer::place::SourceLines;
 use finishline_answer::{Finding, Verdict};
 use finishline_model::{Detector, Statistics};
 use std::io;
+use std::sync::atomic::AtomicU64;
 
 /// The most orders with a race that are told about.
 const MOST_TOLD: usize = 20;
-/// The most orders that are listed because something happened.
-const MOST_LISTED: usize = 1000;
 
 /// Explores the orders of the program's isolated blocks. The program's output is dropped.
 pub fn explored(
     question: &mut Question<'_>,
     options: Options,
-    progress: &Progress,
+    progress: &AtomicU64,
 ) -> Result<Answer, CheckError> {
     let found = explore(question.program(), options, progress);
     let mut answer = told(question, &found)?;
@@ -53,8 +52,10 @@ pub fn explored(
         trials: found.trials,
         too_long: found.too_long,
         incomplete: found.incomplete.map(|why| reason(why).to_owned()),
-        faulty_count: found.faults.len() as u64,
-        faulty: (found.faults.iter().take(MOST_LISTED))
+        races: found.races,
+        deadlocks: found.deadlocks,
+        failures: found.failures,
+        faulty: (found.faults.iter())
             .map(|it| FaultyOrder {
                 verdict: it.fault.verdict(),
                 schedule: it.script.to_string(),
@@ -162,7 +163,6 @@ fn reason(why: Incomplete) -> &'static str {
         Incomplete::MaxBlocks => "an order has more blocks than the limit; blocks may spin",
         Incomplete::MaxSteps => "the limit of steps was reached",
         Incomplete::Timeout => "the time was up",
-        Incomplete::Interrupted => "the exploration was interrupted",
         Incomplete::Lost => "an order that should be possible was not",
     }
 }
@@ -179,7 +179,6 @@ fn stronger(why: Incomplete) -> &'static str {
         }
         Incomplete::MaxSteps => "not all orders were run that can differ",
         Incomplete::Timeout => "not all orders were run that can differ: a greater `--timeout`",
-        Incomplete::Interrupted => "not all orders were run that can differ: it was interrupted",
         Incomplete::Lost => {
             "an order that should be possible was not: a bug of Finishline, please report it with the program"
         }

@@ -236,11 +236,18 @@ impl<'a, D: Listener> Blocks<'a, D> {
             }
             touched.0.push((number, *touch));
         }
-        if failed {
-            conflicting.extend(0..number);
-        }
         conflicting.sort_unstable();
         conflicting.dedup();
+        for earlier in &conflicting {
+            self.detector.event(&Event::Acquire {
+                task,
+                object: object_of(*earlier),
+            });
+        }
+        if failed {
+            // That nothing can follow a failure orders no accesses.
+            conflicting = (0..number).collect();
+        }
         let mut before = structural.clone();
         for earlier in &conflicting {
             before.add(&self.blocks[*earlier].before);
@@ -248,10 +255,6 @@ impl<'a, D: Listener> Blocks<'a, D> {
         let by_others = before.clone();
         for earlier in &conflicting {
             before.insert(*earlier);
-            self.detector.event(&Event::Acquire {
-                task,
-                object: object_of(*earlier),
-            });
         }
         replay(&under_way.records, &mut self.detector);
         self.detector.event(&Event::Release {

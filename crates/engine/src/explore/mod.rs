@@ -36,10 +36,13 @@ use order_run::{Chooser, OrderEnd, OrderRun};
 use order_script::OrderScript;
 use std::cell::Cell;
 use std::collections::BTreeMap;
-use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 use task_names::{TaskName, TaskNames};
 use tree::{Guided, Job, Reduction, Tree};
+
+/// The most orders that are kept of those with one kind of fault.
+const MOST_KEPT: u64 = 1000;
 
 /// What is explored, and how far.
 #[derive(Clone, Copy, Debug)]
@@ -94,7 +97,6 @@ pub enum Incomplete {
     MaxBlocks,
     MaxSteps,
     Timeout,
-    Interrupted,
     /// A planned order could not be followed.
     Lost,
 }
@@ -111,7 +113,12 @@ pub struct Exploration {
     /// Orders that were given up because they have too many blocks.
     pub too_long: u64,
     pub incomplete: Option<Incomplete>,
+    /// The first orders with each kind of fault.
     pub faults: Vec<Faulty>,
+    /// How many orders have a race, fail, deadlock.
+    pub races: u64,
+    pub failures: u64,
+    pub deadlocks: u64,
     /// How the program can end, each with the first order that ended so.
     pub states: BTreeMap<Outcome, OrderScript>,
     /// A detector that could not go on.
@@ -127,20 +134,14 @@ pub(crate) fn orders_that_differ(program: Program<'_>) -> Option<(u64, bool)> {
         max_steps: 1_000_000,
         ..Options::default()
     };
-    let found = explore(program, options, &Progress::default());
+    let found = explore(program, options, &AtomicU64::new(0));
     let complete = found.incomplete.is_none() && found.failure.is_none();
     (complete || found.orders > 1).then_some((found.orders, complete))
 }
 
-/// What can be seen of an exploration under way, and how it is told to end.
-#[derive(Default)]
-pub struct Progress {
-    pub orders: AtomicU64,
-    pub interrupted: AtomicBool,
-}
-
-/// Explores the orders of a verified program.
-pub fn explore(program: Program<'_>, options: Options, progress: &Progress) -> Exploration {
+/// Explores the orders of a verified program. Those that were run are counted in `progress`
+/// meanwhile.
+pub fn explore(program: Program<'_>, options: Options, progress: &AtomicU64) -> Exploration {
     explore_telling(program, options, progress, &|_| {})
 }
 
@@ -148,7 +149,7 @@ pub fn explore(program: Program<'_>, options: Options, progress: &Progress) -> E
 pub fn explore_telling(
     program: Program<'_>,
     options: Options,
-    progress: &Progress,
+    progress: &AtomicU64,
     tell: &dyn Fn(&[Block]),
 ) -> Exploration {
     let explorer = Explorer {
@@ -157,7 +158,8 @@ pub fn explore_telling(
         options,
         progress,
         roles: Roles::of(program.module),
-        deadline: options.timeout.map(|timeout| Instant::now() + timeout),
+        // A time that no clock reaches is no limit.
+        deadline: (options.timeout).and_then(|timeout| Instant::now().checked_add(timeout)),
         steps_left: Cell::new(options.max_steps),
     };
     match AnyOrder::new() {
@@ -173,7 +175,7 @@ struct Explorer<'a> {
     tell: &'a dyn Fn(&[Block]),
     program: Program<'a>,
     options: Options,
-    progress: &'a Progress,
+    progress: &'a AtomicU64,
     roles: Roles,
     deadline: Option<Instant>,
     /// The steps that may still be made.
@@ -308,7 +310,7 @@ impl<'a> Explorer<'a> {
             return;
         }
         found.orders += 1;
-        self.progress.orders.fetch_add(1, Ordering::Relaxed);
+        self.progress.fetch_add(1, Ordering::Relaxed);
         match ended {
             Ended::Finished(state) => {
                 (self.tell)(&blocks);
@@ -320,27 +322,31 @@ impl<'a> Explorer<'a> {
                 if matches!(fault, Fault::Race) && !self.options.all {
                     found.incomplete = Some(Incomplete::FirstRace);
                 }
-                found.faults.push(Faulty { script, fault });
+                let count = match fault {
+                    Fault::Race => &mut found.races,
+                    Fault::Failed(_) => &mut found.failures,
+                    Fault::Deadlock(_) => &mut found.deadlocks,
+                };
+                *count += 1;
+                if *count <= MOST_KEPT {
+                    found.faults.push(Faulty { script, fault });
+                }
             }
             _ => {}
         }
     }
 
     fn is_overdue(&self) -> bool {
-        self.progress.interrupted.load(Ordering::Relaxed)
-            || self.steps_left.get() == 0
+        self.steps_left.get() == 0
             || self
                 .deadline
                 .is_some_and(|deadline| Instant::now() >= deadline)
     }
 
     fn why_overdue(&self) -> Incomplete {
-        if self.progress.interrupted.load(Ordering::Relaxed) {
-            Incomplete::Interrupted
-        } else if self.steps_left.get() == 0 {
-            Incomplete::MaxSteps
-        } else {
-            Incomplete::Timeout
+        match self.steps_left.get() {
+            0 => Incomplete::MaxSteps,
+            _ => Incomplete::Timeout,
         }
     }
 }

@@ -50,8 +50,6 @@ pub enum OrderEnd<'m> {
 #[derive(Debug)]
 pub struct Failed {
     pub trap: Trap,
-    /// How many blocks had begun.
-    pub blocks: usize,
     /// The failure ended the run, and these tasks stood before a block when it was chosen which one
     /// ran last.
     pub others: Option<Vec<TaskName>>,
@@ -88,7 +86,6 @@ impl<'m> OrderRun<'m> {
             Err(trap) => {
                 return OrderEnd::Failed(Failed {
                     trap,
-                    blocks: 0,
                     others: Some(Vec::new()),
                 });
             }
@@ -140,12 +137,9 @@ impl<'m> OrderRun<'m> {
                 Err(trap) => {
                     let ends = machine.isolated().is_some() || is_of_memory(&trap.kind);
                     blocks.end_failed_block();
-                    failed.get_or_insert(Failed {
-                        trap,
-                        blocks: blocks.blocks().len(),
-                        others: ends.then(|| names.clone()),
-                    });
+                    let failed = failed.get_or_insert(Failed { trap, others: None });
                     if ends {
+                        failed.others = Some(names);
                         break;
                     }
                     goes_on = schedule.pop();

@@ -12,9 +12,7 @@ use finishline_engine::executor::{Executor, Forms};
 use finishline_engine::explore::blocks::Block;
 use finishline_engine::explore::order_script::OrderScript;
 use finishline_engine::explore::tree::Reduction;
-use finishline_engine::explore::{
-    Exploration, Fault, Incomplete, Options, Progress, explore_telling,
-};
+use finishline_engine::explore::{Exploration, Fault, Incomplete, Options, explore_telling};
 use finishline_engine::interleavings::{self, Budget, Granularity, Interleavings, Outcome};
 use finishline_engine::question::Question;
 use finishline_engine::run::Program;
@@ -74,7 +72,7 @@ fn explored(module: &Module, reduction: Reduction) -> (Exploration, BTreeMap<Cla
     let tell = |blocks: &[Block]| {
         *(classes.lock().unwrap().entry(class(blocks))).or_default() += 1;
     };
-    let found = explore_telling(input(module), options, &Progress::default(), &tell);
+    let found = explore_telling(input(module), options, &AtomicU64::new(0), &tell);
     (found, classes.into_inner().unwrap())
 }
 

@@ -222,13 +222,11 @@ pub(crate) fn orders(answer: &Answer) -> Option<String> {
     } else {
         parts.push("these are all".to_owned());
     }
-    for (verdict, what) in [
-        (Verdict::Race, "with a race"),
-        (Verdict::Deadlock, "with a deadlock"),
-        (Verdict::Trap, "that fail"),
+    for (number, what) in [
+        (explored.races, "with a race"),
+        (explored.deadlocks, "with a deadlock"),
+        (explored.failures, "that fail"),
     ] {
-        let faulty = explored.faulty.iter();
-        let number = faulty.filter(|it| it.verdict == verdict).count();
         if number > 0 {
             parts.push(format!("{number} {what}"));
         }
