@@ -158,6 +158,22 @@ fn failures_hide_no_races() {
     }
 }
 
+/// After the order of the race the program spins.
+#[test]
+fn a_race_before_blocks_that_spin_is_told() {
+    let source = "var flag = false; var x = 0;
+        fn main() {
+            async { var seen = false; while !seen { isolated { seen = flag; } } }
+            async { x = 1; }
+            x = 2;
+            isolated { flag = true; }
+        }";
+    let file = program("race_and_spin.fin", source);
+    let (status, report) = json(&["explore", &file, "--max-blocks", "50"]);
+    assert_eq!((status, &report["verdict"]), (66, &Value::from("race")));
+    assert_eq!(report["races"][0]["location"], "x");
+}
+
 /// Neither a loop without end nor one inside a block outlasts the time.
 #[test]
 fn the_time_ends_a_run() {

@@ -34,7 +34,7 @@ pub fn explored(
     progress: &AtomicU64,
 ) -> Result<Answer, CheckError> {
     let found = explore(question.program(), options, progress);
-    let mut answer = told(question, &found)?;
+    let mut answer = told(question, &found, options.max_blocks)?;
     let verdict = verdict(&found);
     let About::Check(about) = &mut answer.about else {
         return Ok(answer);
@@ -86,7 +86,11 @@ fn verdict(found: &Exploration) -> Verdict {
 }
 
 /// The findings in the orders that show what decides the verdict.
-fn told(question: &mut Question<'_>, found: &Exploration) -> Result<Answer, CheckError> {
+fn told(
+    question: &mut Question<'_>,
+    found: &Exploration,
+    max_blocks: usize,
+) -> Result<Answer, CheckError> {
     let verdict = verdict(found);
     let scripts = |found: &Exploration| -> Vec<OrderScript> {
         let shows = |it: &&Faulty| it.fault.verdict() == verdict;
@@ -95,7 +99,8 @@ fn told(question: &mut Question<'_>, found: &Exploration) -> Result<Answer, Chec
             Verdict::Race => MOST_TOLD,
             _ => 1,
         };
-        scripts.take(most).map(|it| it.script.clone()).collect()
+        let scripts = scripts.take(most).map(|it| it.script.clone());
+        scripts.map(|it| it.at_most(max_blocks)).collect()
     };
     let mut scripts = scripts(found).into_iter();
     let first = match scripts.next() {

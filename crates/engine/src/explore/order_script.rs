@@ -17,12 +17,24 @@ use std::str::FromStr;
 pub struct OrderScript {
     /// The paths of the tasks.
     tasks: Vec<Vec<u32>>,
+    /// The run is over after this many blocks. It is not written down.
+    most_blocks: Option<usize>,
 }
 
 impl OrderScript {
     pub fn new(tasks: impl Iterator<Item = Vec<u32>>) -> OrderScript {
         OrderScript {
             tasks: tasks.collect(),
+            most_blocks: None,
+        }
+    }
+
+    /// The same, for a run that ends after so many blocks: what follows the script may spin.
+    #[must_use]
+    pub(super) fn at_most(self, blocks: usize) -> OrderScript {
+        OrderScript {
+            most_blocks: Some(blocks.max(self.tasks.len())),
+            ..self
         }
     }
 
@@ -104,13 +116,17 @@ impl FromStr for OrderScript {
             };
             tasks.extend(std::iter::repeat_n(path, times));
         }
-        Ok(OrderScript { tasks })
+        Ok(OrderScript {
+            tasks,
+            most_blocks: None,
+        })
     }
 }
 
 /// Follows a script.
 pub struct Follow {
     tasks: Vec<TaskName>,
+    most_blocks: Option<usize>,
     /// The number of the block, from 0, whose task stood before no block.
     pub departs: Option<usize>,
 }
@@ -123,6 +139,7 @@ impl Follow {
         });
         Follow {
             tasks: tasks.collect(),
+            most_blocks: script.most_blocks,
             departs: None,
         }
     }
@@ -140,7 +157,8 @@ impl Follow {
 impl Chooser for Follow {
     fn choose(&mut self, waiting: &[TaskName], blocks: &[Block]) -> Option<usize> {
         let Some(task) = self.tasks.get(blocks.len()) else {
-            return Some(0);
+            let is_over = self.most_blocks.is_some_and(|most| blocks.len() >= most);
+            return (!is_over).then_some(0);
         };
         let found = waiting.iter().position(|it| it == task);
         if found.is_none() {
