@@ -117,6 +117,7 @@ pub struct FailurePoint {
 #[derive(Clone, Debug, PartialEq)]
 pub enum WaitsFor {
     Promise(Promise),
+    Lock(Lock),
     /// The end of these tasks, at a finish or a `sync`. None if they are not known.
     Tasks(Option<Tasks>),
 }
@@ -130,6 +131,17 @@ pub struct Promise {
     /// The tasks that may set it if they went on, or create a task that does: a superset. If there
     /// are none, nobody is left to set it. None if the tasks are not known.
     pub setters: Option<Tasks>,
+}
+
+/// A lock that a task holds.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Lock {
+    pub name: Location,
+    /// Where it was made.
+    pub made: Option<Place>,
+    /// The task that holds it, or none if that is not one of those that wait. None if it is not
+    /// known.
+    pub holder: Option<Tasks>,
 }
 
 /// Some tasks of a deadlock.

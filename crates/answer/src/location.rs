@@ -18,6 +18,7 @@ pub enum Location {
     },
     /// A promise or a future.
     Promise(String),
+    Lock(String),
     /// Something without a name of the user's.
     Unnamed(String),
     /// Bytes of a process.
@@ -30,7 +31,8 @@ impl Location {
         match self {
             Location::Field { object, .. }
             | Location::Element { object, .. }
-            | Location::Promise(object) => Some(object),
+            | Location::Promise(object)
+            | Location::Lock(object) => Some(object),
             Location::Global(_) | Location::Unnamed(_) | Location::Bytes(_) => None,
         }
     }
@@ -40,9 +42,10 @@ impl Location {
 impl fmt::Display for Location {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Location::Global(name) | Location::Promise(name) | Location::Unnamed(name) => {
-                f.write_str(name)
-            }
+            Location::Global(name)
+            | Location::Promise(name)
+            | Location::Lock(name)
+            | Location::Unnamed(name) => f.write_str(name),
             Location::Field { object, field } => write!(f, "{object}.{field}"),
             Location::Element { object, indices } => {
                 write!(f, "{object}[{}]", indices.join(", "))

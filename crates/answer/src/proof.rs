@@ -102,6 +102,8 @@ pub enum ReasonKind {
     Aliasing,
     /// A promise or a future.
     Promises,
+    /// A lock, which may keep accesses apart.
+    Locks,
     /// The time allowed was over.
     Timeout,
     /// More accesses after inlining than are compared.
@@ -109,7 +111,7 @@ pub enum ReasonKind {
 }
 
 impl ReasonKind {
-    pub const ALL: [ReasonKind; 12] = [
+    pub const ALL: [ReasonKind; 13] = [
         ReasonKind::Indirect,
         ReasonKind::NonAffine,
         ReasonKind::Wraps,
@@ -120,6 +122,7 @@ impl ReasonKind {
         ReasonKind::DynamicFinish,
         ReasonKind::Aliasing,
         ReasonKind::Promises,
+        ReasonKind::Locks,
         ReasonKind::Timeout,
         ReasonKind::TooLarge,
     ];
@@ -137,6 +140,7 @@ impl ReasonKind {
             ReasonKind::DynamicFinish => "dynamic-finish",
             ReasonKind::Aliasing => "aliasing",
             ReasonKind::Promises => "promises",
+            ReasonKind::Locks => "locks",
             ReasonKind::Timeout => "timeout",
             ReasonKind::TooLarge => "too-large",
         }
@@ -159,6 +163,7 @@ impl ReasonKind {
             }
             ReasonKind::Aliasing => "these references may be to one object or to several",
             ReasonKind::Promises => "what a promise or a future orders, or its value, is not known",
+            ReasonKind::Locks => "what this lock keeps apart is not known",
             ReasonKind::Timeout => "the time allowed for this kernel was over",
             ReasonKind::TooLarge => {
                 "with all calls unfolded there are too many accesses, or they are too deep"
@@ -192,7 +197,9 @@ impl ReasonKind {
             ReasonKind::Aliasing => {
                 "give each object a name of its own, and store each reference once"
             }
-            ReasonKind::Promises => "check this input with `finishline check`",
+            ReasonKind::Promises | ReasonKind::Locks => {
+                "check this input with `finishline check`"
+            }
             ReasonKind::Timeout => "give it more time with `--timeout`",
             ReasonKind::TooLarge => {
                 "divide the kernel, or check this input with `finishline check`"

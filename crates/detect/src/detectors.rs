@@ -49,8 +49,18 @@ impl Drive for &[Record] {
 pub struct Uses {
     /// It may enter isolated blocks. Without them cells are half as big.
     pub isolated: bool,
-    /// It may use promises or futures. Then its run is not depth-first.
+    /// It may use promises or futures.
     pub promises: bool,
+    /// It may take locks.
+    pub locks: bool,
+}
+
+impl Uses {
+    /// Whether tasks may wait for each other otherwise than at joins. Then they take turns, and the
+    /// run is not depth-first.
+    pub const fn turns(self) -> bool {
+        self.promises || self.locks
+    }
 }
 
 /// Makes something of the types of a detector.
@@ -156,7 +166,7 @@ impl<D: Drive> Make for SecondPass<'_, D> {
     }
 
     fn any_order<O: Order>(self) -> Self::Output {
-        let mut detector = Named::<O>::new(self.racing, self.uses.isolated)?;
+        let mut detector = Named::<O>::new(self.racing, self.uses.isolated || self.uses.locks)?;
         let output = self.run.drive(&mut detector);
         Ok((output, detector.finish()?))
     }
@@ -167,7 +177,7 @@ impl<D: Drive> Make for SecondPass<'_, D> {
 
     /// The oracle would list every pair, so ESP-bags or ours does it.
     fn oracle(self) -> Self::Output {
-        let other = match self.uses.promises {
+        let other = match self.uses.turns() {
             true => Detector::Finishline,
             false => Detector::EspBags,
         };

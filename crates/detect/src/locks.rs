@@ -20,6 +20,10 @@
 //!
 //! A suspended task keeps its locks and has them again when it goes on.
 //!
+//! In a run in which tasks take turns, every event names its task, and the others wait meanwhile
+//! ([`Held::event_in_turn`], [`Held::goes_on`]). No finish begins under a lock there, so a task has
+//! the locks that it takes itself and no others.
+//!
 //! Locks are followed from the first one taken until none is held. At any other time an event costs
 //! one comparison.
 
@@ -103,6 +107,12 @@ impl Locksets {
         excluding.map(|hold| hold.lock).min()
     }
 
+    /// Whether each lock of the first set is in the second one.
+    pub fn is_subset(&self, few: LocksetId, many: LocksetId) -> bool {
+        let many = self.holds(many);
+        self.holds(few).iter().all(|hold| many.contains(hold))
+    }
+
     /// Whether the present locks exclude exactly what the earlier locks would still exclude: the
     /// locks are the same and held in the same way. If somebody else held one exclusively, that
     /// hold is over.
@@ -168,6 +178,8 @@ pub struct Held {
     live: Vec<LockedScope>,
     /// The holds of suspended tasks.
     suspended: IdMap<TaskId, Vec<Hold>>,
+    /// If tasks take turns: the running one, if any task holds a lock.
+    turn: TaskId,
     shared_holds: u32,
     gave_up_early: bool,
     /// A reused buffer.
@@ -184,6 +196,7 @@ impl Held {
             now: LocksetId::NONE,
             live: Vec::new(),
             suspended: IdMap::default(),
+            turn: TaskId::MAIN,
             shared_holds: 0,
             gave_up_early: false,
             scratch: Vec::new(),
@@ -224,6 +237,39 @@ impl Held {
             return Ok(());
         }
         self.follow(event)
+    }
+
+    /// Follows an event of a run in which tasks take turns.
+    #[inline]
+    pub fn event_in_turn(&mut self, event: &Event) -> Result<(), TableError> {
+        let begins = matches!(event, Event::Lock { .. });
+        if self.holds.len() + self.suspended.len() == 0 && !begins {
+            return Ok(());
+        }
+        self.goes_on(event.task())?;
+        match *event {
+            Event::Lock { lock, mode, .. } => self.lock(lock, mode),
+            Event::Unlock { lock, .. } => self.unlock(lock),
+            _ => Ok(()),
+        }
+    }
+
+    /// It is this task's turn.
+    #[inline]
+    pub fn goes_on(&mut self, task: TaskId) -> Result<(), TableError> {
+        if self.turn == task {
+            return Ok(());
+        }
+        let before = std::mem::replace(&mut self.turn, task);
+        if self.holds.len() + self.suspended.len() == 0 {
+            return Ok(());
+        }
+        let next = self.suspended.remove(&task).unwrap_or_default();
+        let holds = std::mem::replace(&mut self.holds, next);
+        if !holds.is_empty() {
+            self.suspended.insert(before, holds);
+        }
+        self.renumber()
     }
 
     fn follow(&mut self, event: &Event) -> Result<(), TableError> {

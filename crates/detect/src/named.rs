@@ -3,44 +3,53 @@
 //!
 //! Such a run can be repeated exactly, like a depth-first one. Each *watched* location keeps its
 //! accesses, except those that a later one stands for: e is dropped for a later access n if e
-//! precedes n, n writes if e does, and n is outside of isolated blocks if e is. Whatever races with
-//! e later then races with n as well. So a location is named iff it has a race, with every access
-//! that nothing stands for.
+//! precedes n, n writes if e does, and n holds no lock that e does not hold. An isolated block
+//! counts as a lock. Whatever races with e later then races with n as well. So a location is named
+//! iff it has a race, with every access that nothing stands for.
 //!
-//! A race is *apparent* if the observed order of isolated blocks separates its accesses. That order
-//! is a second one, with an edge from each isolated block to the next. If e is dropped for n and is
-//! not separated from a later access, n is not either. So a location with a race that is not
-//! apparent is named with one.
+//! A race is *apparent* if the observed order of isolated blocks and of locks separates its
+//! accesses. That order is a second one, with an edge from each isolated block to the next, and
+//! from each release of a lock to its next acquire. If e is dropped for n and is not separated from
+//! a later access, n is not either. So a location with a race that is not apparent is named with
+//! one.
 
 use crate::Failure;
 use crate::hash::IdMap;
 use crate::locations::LocationSet;
+use crate::locks::{Held, LocksetId, Locksets};
 use crate::order::{Order, Stamp};
 use crate::pairs::RacePairs;
 use crate::table::make_room;
 use finishline_model::{
-    Access, AccessKind, AccessPoint, Event, Location, ObjectId, Observer, Race, TaskId,
+    Access, AccessKind, AccessPoint, Event, Location, LockId, ObjectId, Observer, Race, TaskId,
 };
 
 /// The object by which each isolated block follows the one before it.
 const CHAIN: ObjectId = ObjectId(0);
+
+/// The object by which each hold of a lock follows the one before it.
+fn chain_of(lock: LockId) -> ObjectId {
+    ObjectId(lock.0 + 1)
+}
 
 /// An access of a watched location.
 #[derive(Clone, Copy, Debug)]
 struct Kept {
     point: AccessPoint,
     stamp: Stamp,
-    /// Its stamp in the order with isolated blocks.
+    /// Its stamp in the order with isolated blocks and locks.
     observed: Stamp,
+    locks: LocksetId,
 }
 
 #[derive(Debug)]
 pub struct Named<'a, O: Order> {
     order: O,
-    /// The order with isolated blocks, if the program has any.
+    /// The order with isolated blocks and locks, if the program has any.
     observed: Option<O>,
     /// The task inside an isolated block.
     isolated: Option<TaskId>,
+    held: Held,
     watched: &'a LocationSet,
     kept: IdMap<Location, Vec<Kept>>,
     pairs: RacePairs,
@@ -48,11 +57,13 @@ pub struct Named<'a, O: Order> {
 }
 
 impl<'a, O: Order> Named<'a, O> {
-    pub fn new(watched: &'a LocationSet, isolated: bool) -> Result<Self, Failure> {
+    /// `excludes`: the program may enter isolated blocks or take locks.
+    pub fn new(watched: &'a LocationSet, excludes: bool) -> Result<Self, Failure> {
         Ok(Named {
             order: O::new()?,
-            observed: isolated.then(O::new).transpose()?,
+            observed: excludes.then(O::new).transpose()?,
             isolated: None,
+            held: Held::new(),
             watched,
             kept: IdMap::default(),
             pairs: RacePairs::default(),
@@ -70,6 +81,7 @@ impl<'a, O: Order> Named<'a, O> {
 
     fn follow(&mut self, event: &Event) -> Result<(), Failure> {
         self.order.event(event)?;
+        self.held.event_in_turn(event)?;
         match *event {
             Event::IsolatedBegin { task, .. } => {
                 self.isolated = Some(task);
@@ -86,7 +98,26 @@ impl<'a, O: Order> Named<'a, O> {
                     continues: false,
                 })
             }
+            Event::Lock { task, lock, .. } => self.observe(&Event::Acquire {
+                task,
+                object: chain_of(lock),
+            }),
+            Event::Unlock { task, lock } => self.observe(&Event::Release {
+                task,
+                object: chain_of(lock),
+                continues: false,
+            }),
             _ => self.observe(event),
+        }
+    }
+
+    /// The locks of the task that makes an access now, isolation included.
+    fn locks(&mut self, task: TaskId) -> Result<LocksetId, Failure> {
+        self.held.goes_on(task)?;
+        let held = self.held.now();
+        match self.isolated == Some(task) {
+            true => Ok(self.held.with(held, LockId::ISOLATED)?),
+            false => Ok(held),
         }
     }
 
@@ -98,6 +129,7 @@ impl<'a, O: Order> Named<'a, O> {
     }
 
     fn check(&mut self, access: &Access, location: Location) -> Result<(), Failure> {
+        let locks = self.locks(access.task)?;
         let strand = self.order.strand(access.task);
         let now = Kept {
             point: AccessPoint {
@@ -108,16 +140,18 @@ impl<'a, O: Order> Named<'a, O> {
             },
             stamp: self.order.stamp(strand),
             observed: stamp_of(&self.observed, access.task),
+            locks,
         };
+        let locksets = self.held.sets();
         let kept = self.kept.entry(location).or_default();
         let mut parallel = Vec::with_capacity(kept.len());
         kept.retain(|earlier| {
             let precedes =
                 earlier.stamp == now.stamp || !self.order.parallel(strand, earlier.stamp);
-            if !precedes && conflict(earlier, &now) {
+            if !precedes && conflict(earlier, &now, locksets) {
                 parallel.push(*earlier);
             }
-            !(precedes && now.stands_for(earlier))
+            !(precedes && now.stands_for(earlier, locksets))
         });
         make_room(kept, 1, "accesses to racing locations")?;
         kept.push(now);
@@ -147,16 +181,16 @@ fn stamp_of<O: Order>(order: &Option<O>, task: TaskId) -> Stamp {
 }
 
 /// Whether two accesses race if they are parallel.
-fn conflict(a: &Kept, b: &Kept) -> bool {
+fn conflict(a: &Kept, b: &Kept, locksets: &Locksets) -> bool {
     (a.point.kind == AccessKind::Write || b.point.kind == AccessKind::Write)
-        && !(a.point.isolated && b.point.isolated)
+        && locksets.exclusion(a.locks, b.locks).is_none()
 }
 
 impl Kept {
     /// Whether everything that conflicts with `other` conflicts with this access.
-    fn stands_for(&self, other: &Kept) -> bool {
+    fn stands_for(&self, other: &Kept, locksets: &Locksets) -> bool {
         (self.point.kind == AccessKind::Write || other.point.kind == AccessKind::Read)
-            && (!self.point.isolated || other.point.isolated)
+            && locksets.is_subset(self.locks, other.locks)
     }
 }
 

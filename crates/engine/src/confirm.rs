@@ -188,7 +188,7 @@ fn run(module: &Module, numbers: &[i64], steps: &mut u64) -> Option<Run> {
         end: RunEnd::TooCostly,
     };
     let by = Confirmation::Confirmed;
-    run.end = match uses(module).promises {
+    run.end = match uses(module).turns() {
         true => run.judge(program, Cooperative::default, by, steps),
         false => run.judge(program, DepthFirst::default, by, steps),
     };

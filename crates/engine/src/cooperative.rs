@@ -1,9 +1,11 @@
-//! The run of a program with promises on one worker.
+//! The run of a program with promises or locks on one worker.
 //!
 //! It is depth-first as far as that goes: a new task runs before its creator goes on. A task that
 //! gets an empty promise waits, and the task on top of the stack of ready tasks goes on, most often
 //! its creator. A `set` makes the tasks ready that wait for the promise. They run at once, in the
-//! order in which they came to wait, and then the task that set it. The task that a finish waits
+//! order in which they came to wait, and then the task that set it. A task that acquires a lock
+//! which is held waits, too. A release makes the task ready that has waited longest. It runs at
+//! once, and then the task that released the lock. The task that a finish waits
 //! for last makes the owner of the finish ready, if that has come to its end.
 //!
 //! A `set` inside an isolated block resumes nobody before the end of the block. So no task ever
@@ -14,7 +16,7 @@
 use crate::run::Schedule;
 use finishline_ir::machine::{Machine, Progress, Status};
 use finishline_model::{FinishId, Location, TaskId};
-use std::collections::HashMap;
+use std::collections::{HashMap, VecDeque};
 
 #[derive(Default)]
 pub struct Cooperative {
@@ -22,6 +24,8 @@ pub struct Cooperative {
     ready: Vec<TaskId>,
     /// By promise: the tasks that wait for it, in the order in which they came.
     getting: HashMap<Location, Vec<TaskId>>,
+    /// By lock: the tasks that wait for it, in the order in which they came.
+    acquiring: HashMap<Location, VecDeque<TaskId>>,
     /// By finish: its owner, which waits for the tasks in it.
     joining: HashMap<FinishId, TaskId>,
     /// Tasks whose promise was set by the isolated block under way.
@@ -34,6 +38,9 @@ impl Cooperative {
         match machine.status(task) {
             Status::WaitingForPromise(promise) => {
                 self.getting.entry(promise).or_default().push(task);
+            }
+            Status::WaitingForLock { lock, .. } => {
+                self.acquiring.entry(lock).or_default().push_back(task);
             }
             Status::WaitingForFinish(finish) => {
                 self.joining.insert(finish, task);
@@ -49,9 +56,9 @@ impl Cooperative {
         self.ready.pop()
     }
 
-    /// Lets the tasks that wait for a promise go on before `setter`.
-    fn resume(&mut self, mut waiters: Vec<TaskId>, setter: TaskId) -> Option<TaskId> {
-        self.ready.push(setter);
+    /// Lets tasks that have waited go on before the running one.
+    fn resume(&mut self, mut waiters: Vec<TaskId>, running: TaskId) -> Option<TaskId> {
+        self.ready.push(running);
         waiters.reverse();
         self.ready.append(&mut waiters);
         self.ready.pop()
@@ -86,6 +93,13 @@ impl Schedule for Cooperative {
                     return Some(current);
                 }
                 self.resume(waiters, current)
+            }
+            Progress::Released(lock) => {
+                let waiting = self.acquiring.get_mut(&lock);
+                match waiting.and_then(VecDeque::pop_front) {
+                    Some(first) => self.resume(vec![first], current),
+                    None => Some(current),
+                }
             }
             Progress::Blocked => {
                 self.wait(current, machine);

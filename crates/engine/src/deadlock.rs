@@ -1,8 +1,9 @@
 //! Why no task of a deadlock goes on: for each task that waits, the tasks that it waits for.
 //!
-//! A task at a finish waits for the tasks of the finish. A task at a `get` waits for the tasks that
-//! may set the promise ([`crate::remaining`]). If there are none, nobody is left to set it. A cycle
-//! is looked for among these links. So it is one that may be, like each of its sets.
+//! A task at a finish waits for the tasks of the finish. A task at an `acquire` waits for the task
+//! that holds the lock. A task at a `get` waits for the tasks that may set the promise
+//! ([`crate::remaining`]). If there are none, nobody is left to set it. A cycle is looked for among
+//! these links. If a promise is among them, it is a cycle that may be, like each of its sets.
 //!
 //! The interpreter runs the program once more, because it alone knows where each call of a task
 //! goes on. It is slow. So it gives up after [`FUEL`] steps, and then nothing is said about who may
@@ -48,7 +49,7 @@ impl Deadlock {
         let first = waiting.iter().position(|it| it.task == trap.task)?;
         let links = links(question, trap, waiting);
         let cycle = links.as_ref().and_then(|links| cycle(links, first));
-        let cycle = cycle.map(|cycle| from_a_get(cycle, waiting));
+        let cycle = cycle.map(|cycle| from_a_cause(cycle, waiting));
         let mut deadlock = Deadlock {
             waiting: waiting.clone(),
             links,
@@ -123,6 +124,7 @@ fn links(question: &Question<'_>, trap: &Trap, waiting: &[Waiting]) -> Option<Ve
             let may_set = |task: &usize| sets[*task].contain(promise, &machine);
             Some((0..sets.len()).filter(may_set).collect())
         }
+        WaitsFor::Lock { holder, .. } => Some(number.get(&holder).copied().into_iter().collect()),
         WaitsFor::Finish(finish) => {
             let tasks = machine.tasks_in(finish);
             let tasks = tasks.map(|task| number.get(&task).copied());
@@ -201,11 +203,11 @@ fn shortest_cycle(links: &[Vec<usize>], task: usize) -> Option<Vec<usize>> {
     None
 }
 
-/// The same cycle, from its first task at a `get` on. There is one: tasks wait for those that they
-/// created, not the other way round, unless a promise is between them.
-fn from_a_get(mut cycle: Vec<usize>, waiting: &[Waiting]) -> Vec<usize> {
-    let gets = |task: &&usize| matches!(waiting[**task].waits_for, WaitsFor::Promise(_));
-    let first = cycle.iter().filter(gets).min();
+/// The same cycle, from its first task at a `get` or an `acquire` on. There is one: tasks wait for
+/// those that they created, not the other way round, unless a promise or a lock is between them.
+fn from_a_cause(mut cycle: Vec<usize>, waiting: &[Waiting]) -> Vec<usize> {
+    let causes = |task: &&usize| !matches!(waiting[**task].waits_for, WaitsFor::Finish(_));
+    let first = cycle.iter().filter(causes).min();
     let place = first.and_then(|first| cycle.iter().position(|task| task == first));
     cycle.rotate_left(place.unwrap_or_default());
     cycle

@@ -25,7 +25,7 @@ impl Schedule for DepthFirst {
     #[inline]
     fn next(&mut self, current: TaskId, progress: Progress, _: &Machine<'_>) -> Option<TaskId> {
         match progress {
-            Progress::Continue | Progress::Set(_) => Some(current),
+            Progress::Continue | Progress::Set(_) | Progress::Released(_) => Some(current),
             Progress::Created(task) => {
                 self.creators.push(current);
                 Some(task)

@@ -318,7 +318,7 @@ fn interpret(
         limits: input.limits,
     };
     let progress = input.progress;
-    match uses(module).promises {
+    match uses(module).turns() {
         true => {
             let mut schedule = Cooperative::default();
             run::run_for(u64::MAX, program, &mut schedule, listener, output, progress)
@@ -336,5 +336,6 @@ pub(crate) fn uses(module: &Module) -> Uses {
     Uses {
         isolated: is_used(Construct::Isolated),
         promises: is_used(Construct::Promise) || is_used(Construct::Future),
+        locks: is_used(Construct::Lock),
     }
 }

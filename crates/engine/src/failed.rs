@@ -27,6 +27,7 @@ pub(crate) struct Point {
 pub(crate) enum Awaits {
     Tasks(Option<Tasks>),
     Promise(Location, Option<Tasks>),
+    Lock(Location, Option<Tasks>),
 }
 
 impl Failed {
@@ -41,6 +42,11 @@ impl Failed {
         if let TrapKind::SetTwice { first } = trap.kind {
             let first = source.site(first);
             message.push_str(&format!(", set at {}:{}", first.line, first.column));
+        }
+        if let TrapKind::WaitUnderLock { acquired } = trap.kind {
+            let acquired = source.site(acquired);
+            let (line, column) = (acquired.line, acquired.column);
+            message.push_str(&format!(", acquired at {line}:{column}"));
         }
         let deadlock = Deadlock::of(question, trap);
         let points = match &deadlock {
@@ -68,10 +74,10 @@ impl Failed {
         self.points.iter().map(|point| point.task)
     }
 
-    /// The promises to be named.
-    pub(crate) fn promises(&self) -> impl Iterator<Item = Location> {
+    /// The promises and locks to be named.
+    pub(crate) fn awaited(&self) -> impl Iterator<Item = Location> {
         self.points.iter().filter_map(|point| match point.awaits {
-            Some(Awaits::Promise(promise, _)) => Some(promise),
+            Some(Awaits::Promise(awaited, _) | Awaits::Lock(awaited, _)) => Some(awaited),
             Some(Awaits::Tasks(_)) | None => None,
         })
     }
@@ -90,6 +96,7 @@ fn waiting(deadlock: &Deadlock) -> impl Iterator<Item = Point> {
             awaits: Some(match waiting.waits_for {
                 WaitsFor::Finish(_) => Awaits::Tasks(awaited),
                 WaitsFor::Promise(promise) => Awaits::Promise(promise, awaited),
+                WaitsFor::Lock { lock, .. } => Awaits::Lock(lock, awaited),
             }),
         }
     })

@@ -101,7 +101,7 @@ impl<'m> Names<'m> {
         (offset < object.count).then_some((object, offset))
     }
 
-    /// `B[3]`, `p.x`, `total`, a promise `p`.
+    /// `B[3]`, `p.x`, `total`, a promise `p`, a lock `m`.
     pub(crate) fn location(&self, location: Location) -> Told {
         let Some((object, offset)) = self.locate(location) else {
             return Told::Unnamed(format!("{location:?}"));
@@ -115,6 +115,7 @@ impl<'m> Names<'m> {
                     .clone(),
             },
             Shape::Promise => Told::Promise(self.object(object)),
+            Shape::Lock => Told::Lock(self.object(object)),
             Shape::Array(sizes) => {
                 let mut rest = offset;
                 let mut indices: Vec<String> = sizes
@@ -231,7 +232,7 @@ impl Search {
                 let fields = &module.structs[layout.index()].fields;
                 position(fields.iter().map(|(name, _)| name), part.strip_prefix('.')?)
             }),
-            Shape::Promise => {
+            Shape::Promise | Shape::Lock => {
                 let part = self.part(object, earlier);
                 part.filter(|part| part.is_empty()).map(|_| 0)
             }
@@ -359,7 +360,7 @@ mod tests {
         let mut next = Location(0);
         for (allocation, shape) in [(0, Shape::Globals)].iter().chain(objects) {
             let count = match shape {
-                Shape::Globals | Shape::Struct(_) | Shape::Promise => 2,
+                Shape::Globals | Shape::Struct(_) | Shape::Promise | Shape::Lock => 2,
                 Shape::Array(sizes) => sizes.iter().product(),
             };
             names.allocated(&Allocated {

@@ -134,7 +134,7 @@ impl<'m> Subject<'m> for Question<'m> {
 
     fn isolated_blocks_conflict(&self) -> bool {
         self.schedule.is_some()
-            || uses(self.module).promises
+            || uses(self.module).turns()
             || commuting::isolated_blocks_conflict(self)
     }
 

@@ -158,6 +158,9 @@ fn told(failed: &Failed) -> finishline_trace::Failure {
             Awaits::Promise(promise, setters) => {
                 finishline_trace::WaitsFor::Promise(*promise, setters.as_ref().map(tasks))
             }
+            Awaits::Lock(lock, holder) => {
+                finishline_trace::WaitsFor::Lock(*lock, holder.as_ref().map(tasks))
+            }
         }),
     };
     finishline_trace::Failure {
@@ -235,8 +238,8 @@ fn accessed(module: &Module) -> Option<Vec<bool>> {
         for instruction in blocks.flat_map(|block| &block.instructions) {
             let base = match instruction.op {
                 Op::Check { base, .. } => base,
-                // Events name promises.
-                Op::NewPromise { allocation, .. } => {
+                // Events name promises and locks.
+                Op::NewPromise { allocation, .. } | Op::NewLock { allocation } => {
                     accessed[allocation.index()] = true;
                     continue;
                 }
@@ -323,6 +326,7 @@ impl Listener for Recorder<'_, '_> {
                 Shape::Struct(layout) => finishline_trace::Shape::Struct(layout.0),
                 Shape::Array(sizes) => finishline_trace::Shape::Array(sizes),
                 Shape::Promise => finishline_trace::Shape::Promise,
+                Shape::Lock => finishline_trace::Shape::Lock,
             },
             earlier,
         });

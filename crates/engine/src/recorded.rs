@@ -227,6 +227,7 @@ impl<L: Listener> Hear for Hearing<'_, L> {
                 finishline_trace::Shape::Struct(number) => Shape::Struct(StructId(number)),
                 finishline_trace::Shape::Array(sizes) => Shape::Array(sizes),
                 finishline_trace::Shape::Promise => Shape::Promise,
+                finishline_trace::Shape::Lock => Shape::Lock,
             },
             earlier: Some(object.earlier),
         });
@@ -406,6 +407,9 @@ fn failure(failure: &finishline_trace::Failure) -> Failed {
         finishline_trace::WaitsFor::Tasks(awaited) => Awaits::Tasks(awaited.as_ref().map(tasks)),
         finishline_trace::WaitsFor::Promise(promise, setters) => {
             Awaits::Promise(*promise, setters.as_ref().map(tasks))
+        }
+        finishline_trace::WaitsFor::Lock(lock, holder) => {
+            Awaits::Lock(*lock, holder.as_ref().map(tasks))
         }
     };
     let known = TrapKind::WORDS.into_iter();

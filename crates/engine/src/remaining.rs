@@ -438,7 +438,10 @@ impl<'r, 'a, 'm> Run<'r, 'a, 'm> {
         let values = &self.activations[index].values;
         let known = |value: &Value| &values[value.index()];
         Some(match &instruction.op {
-            Op::NewStruct { .. } | Op::NewArray { .. } | Op::NewPromise { .. } => Known::NEW,
+            Op::NewStruct { .. }
+            | Op::NewArray { .. }
+            | Op::NewLock { .. }
+            | Op::NewPromise { .. } => Known::NEW,
             Op::Load { base, offset, .. } => match known(base).objects() {
                 Some((objects, false)) => {
                     let offset = match offset {

@@ -10,7 +10,7 @@
 use crate::failed::{Awaits, Failed, Point};
 use crate::names::{Names, place, shown_captures};
 use crate::question::Subject;
-use finishline_answer::answer::{Failure, FailurePoint, Promise, WaitsFor};
+use finishline_answer::answer::{Failure, FailurePoint, Lock, Promise, WaitsFor};
 use finishline_answer::task::{Created as Made, Creation, Join, JoinConstruct, Step, Task};
 use finishline_ir::listener::{self, Allocated, Listener};
 use finishline_ir::machine::Datum;
@@ -34,8 +34,8 @@ pub(crate) struct Story<'m> {
     open: FxHashMap<FinishId, (FinishKind, SiteId)>,
     /// Remembered tasks that no join has waited for yet, by their finish.
     waiting: FxHashMap<FinishId, Vec<TaskId>>,
-    /// The names of the promises of a deadlock, if there is one.
-    promises: Option<Names<'m>>,
+    /// The names of the promises and locks of a deadlock, if there is one.
+    awaited: Option<Names<'m>>,
 }
 
 struct UnderWay {
@@ -74,11 +74,11 @@ impl<'m> Story<'m> {
     ) -> Self {
         let mut wanted: FxHashSet<TaskId> = wanted.into_iter().collect();
         wanted.extend(failed.into_iter().flat_map(Failed::tasks));
-        let promises: Vec<Location> = failed.into_iter().flat_map(Failed::promises).collect();
+        let awaited: Vec<Location> = failed.into_iter().flat_map(Failed::awaited).collect();
         let module = subject.module();
-        let promises = match promises.is_empty() {
+        let awaited = match awaited.is_empty() {
             true => None,
-            false => Some(Names::new(module, &promises, None)),
+            false => Some(Names::new(module, &awaited, None)),
         };
         let mut story = Story {
             module,
@@ -89,10 +89,10 @@ impl<'m> Story<'m> {
             joins: FxHashMap::default(),
             open: FxHashMap::default(),
             waiting: FxHashMap::default(),
-            promises,
+            awaited,
         };
         // There is nothing to tell about `main`.
-        if story.last.is_some_and(|last| last != TaskId::MAIN) || story.promises.is_some() {
+        if story.last.is_some_and(|last| last != TaskId::MAIN) || story.awaited.is_some() {
             subject.again(&mut story);
         }
         story
@@ -164,7 +164,7 @@ impl<'m> Story<'m> {
     }
 
     fn point(&self, point: &Point) -> FailurePoint {
-        let waits_for = match (&point.awaits, &self.promises) {
+        let waits_for = match (&point.awaits, &self.awaited) {
             (Some(Awaits::Tasks(tasks)), _) => Some(WaitsFor::Tasks(tasks.clone())),
             (Some(Awaits::Promise(promise, setters)), Some(names)) => {
                 Some(WaitsFor::Promise(Promise {
@@ -173,7 +173,12 @@ impl<'m> Story<'m> {
                     setters: setters.clone(),
                 }))
             }
-            (Some(Awaits::Promise(..)), None) | (None, _) => None,
+            (Some(Awaits::Lock(lock, holder)), Some(names)) => Some(WaitsFor::Lock(Lock {
+                name: names.location(*lock),
+                made: names.allocated_at(*lock),
+                holder: holder.clone(),
+            })),
+            (Some(Awaits::Promise(..) | Awaits::Lock(..)), None) | (None, _) => None,
         };
         FailurePoint {
             place: place(&self.module.source, point.site),
@@ -304,7 +309,7 @@ impl Listener for Story<'_> {
         }
     }
     fn allocated(&mut self, object: &Allocated<'_>) {
-        if let Some(names) = &mut self.promises {
+        if let Some(names) = &mut self.awaited {
             names.allocated(object);
         }
     }

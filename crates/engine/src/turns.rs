@@ -50,12 +50,13 @@ impl Schedule for Turns {
                 self.waiting.pop_front()
             }
             Progress::Blocked => self.pass(current),
-            Progress::Continue | Progress::Created(_) | Progress::Set(_) => {
-                match self.made < TURN {
-                    true => Some(current),
-                    false => self.pass(current),
-                }
-            }
+            Progress::Continue
+            | Progress::Created(_)
+            | Progress::Set(_)
+            | Progress::Released(_) => match self.made < TURN {
+                true => Some(current),
+                false => self.pass(current),
+            },
         }
     }
 }

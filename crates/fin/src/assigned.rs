@@ -17,7 +17,8 @@ fn collect(block: &[Statement], locals: &mut Vec<LocalId>) {
             Statement::SetLocal { local, .. } => locals.push(*local),
             Statement::Block(block)
             | Statement::Finish { block, .. }
-            | Statement::Isolated { block, .. } => {
+            | Statement::Isolated { block, .. }
+            | Statement::Locked { block, .. } => {
                 collect(block, locals);
             }
             Statement::If { arms, otherwise } => {
@@ -38,6 +39,8 @@ fn collect(block: &[Statement], locals: &mut Vec<LocalId>) {
             | Statement::Assert { .. }
             | Statement::Async(_)
             | Statement::Forall { .. }
+            | Statement::Acquire { .. }
+            | Statement::Release { .. }
             | Statement::BeginFinish(_)
             | Statement::EndFinish(_)
             | Statement::Spawn { .. }

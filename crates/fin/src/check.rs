@@ -12,6 +12,7 @@
 mod body;
 mod calls;
 mod expressions;
+mod locks;
 mod operators;
 mod places;
 mod promises;
@@ -344,6 +345,7 @@ impl<'s> Checker<'s> {
             ast::BaseType::Bool => Type::Bool,
             ast::BaseType::Byte => Type::Byte,
             ast::BaseType::Named(name) => Type::Struct(self.struct_named(*name)?),
+            ast::BaseType::Lock => Type::Lock,
             ast::BaseType::Promise(carried) => Type::Promise(Box::new(self.ty(carried)?)),
             ast::BaseType::Future(carried) => Type::Future(Box::new(self.ty(carried)?)),
             ast::BaseType::Error => return None,
@@ -364,7 +366,7 @@ impl<'s> Checker<'s> {
             found => {
                 let other = found.map(|(_, span)| *span);
                 let types = self.structs.iter().map(|declared| declared.name.as_str());
-                let help = self.nearest(name.text, types.chain(["int", "float", "bool", "byte"]));
+                let help = self.nearest(name.text, types.chain(["int", "float", "bool", "byte", "lock"]));
                 let message = format!("there is no type `{}`", name.text);
                 let mut diagnostic =
                     Diagnostic::new(Code::UnknownType, name.span, message, "not a type");
@@ -537,6 +539,7 @@ fn assignable(from: &Type, to: &Type) -> bool {
 
 fn is_builtin(name: &str) -> bool {
     name == "len"
+        || locks::is_lock_operation(name)
         || MathFunction::ALL
             .iter()
             .any(|function| function.word() == name)

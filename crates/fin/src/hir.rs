@@ -31,6 +31,8 @@ pub enum Type {
         element: Box<Type>,
         dimensions: u32,
     },
+    /// What one task at a time can hold.
+    Lock,
     /// A value that is set once, by any task.
     Promise(Box<Type>),
     /// The value of a task.
@@ -56,6 +58,7 @@ impl Type {
             Type::Null
             | Type::Struct(_)
             | Type::Array { .. }
+            | Type::Lock
             | Type::Promise(_)
             | Type::Future(_) => finishline_ir::Type::Ref,
         }
@@ -77,6 +80,7 @@ impl Type {
                 let commas = ",".repeat(*dimensions as usize - 1);
                 write!(f, "{}[{commas}]", element.display(structs))
             }
+            Type::Lock => f.write_str("lock"),
             Type::Promise(carried) => write!(f, "promise<{}>", carried.display(structs)),
             Type::Future(carried) => write!(f, "future<{}>", carried.display(structs)),
         })
@@ -213,6 +217,21 @@ pub enum Statement {
         site: SiteId,
         end: SiteId,
     },
+    /// Acquires the lock, runs the block, and releases the lock however the block is left.
+    Locked {
+        lock: Expression,
+        block: Block,
+        site: SiteId,
+        end: SiteId,
+    },
+    Acquire {
+        lock: Expression,
+        site: SiteId,
+    },
+    Release {
+        lock: Expression,
+        site: SiteId,
+    },
     BeginFinish(SiteId),
     EndFinish(SiteId),
     /// Creates a task that calls the function. The task stores the result if there is a place for
@@ -308,6 +327,18 @@ pub enum ExpressionKind {
         sizes: Vec<Expression>,
         allocation: AllocationId,
     },
+    NewLock {
+        allocation: AllocationId,
+    },
+    /// An array of locks, each of them made.
+    NewLocks {
+        sizes: Vec<Expression>,
+        allocation: AllocationId,
+        /// Of each lock.
+        of_lock: AllocationId,
+        /// The write of each element.
+        access: AccessId,
+    },
     NewPromise {
         allocation: AllocationId,
     },
@@ -331,7 +362,7 @@ pub fn diverges(block: &[Statement]) -> bool {
     block.iter().any(|statement| match statement {
         Statement::Return { .. } | Statement::Break | Statement::Continue => true,
         Statement::Block(block) => diverges(block),
-        Statement::Isolated { block, .. } => diverges(block),
+        Statement::Isolated { block, .. } | Statement::Locked { block, .. } => diverges(block),
         Statement::If { arms, otherwise } => {
             diverges(otherwise) && arms.iter().all(|(_, block)| diverges(block))
         }
@@ -349,7 +380,9 @@ pub fn is_forever(condition: &Expression) -> bool {
 fn breaks(body: &[Statement]) -> bool {
     body.iter().any(|statement| match statement {
         Statement::Break => true,
-        Statement::Block(block) | Statement::Isolated { block, .. } => breaks(block),
+        Statement::Block(block)
+        | Statement::Isolated { block, .. }
+        | Statement::Locked { block, .. } => breaks(block),
         Statement::If { arms, otherwise } => {
             breaks(otherwise) || arms.iter().any(|(_, block)| breaks(block))
         }

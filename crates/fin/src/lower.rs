@@ -11,6 +11,7 @@
 
 mod builder;
 mod expressions;
+mod locks;
 mod promises;
 mod statements;
 
@@ -33,7 +34,7 @@ pub(crate) fn lower(program: &hir::Program) -> Module {
             functions: &mut functions,
             builder: Builder::new(function.locals.len()),
             sync_scope: function.body.sync_scope,
-            isolated: false,
+            exclusive: Vec::new(),
             loops: Vec::new(),
         };
         for parameter in &function.parameters {
@@ -83,14 +84,21 @@ fn layout(declared: &hir::Struct) -> StructLayout {
     }
 }
 
+/// A block that excludes others until it is left.
+#[derive(Clone, Copy)]
+enum Exclusive {
+    Isolated,
+    Locked(Value),
+}
+
 /// A loop that is being lowered: where `break` and `continue` go.
 struct Loop {
     exit: BlockId,
     next: BlockId,
     /// The variables that its body assigns. They are the parameters of both blocks.
     carried: Vec<hir::LocalId>,
-    /// The loop is itself inside an isolated block.
-    isolated: bool,
+    /// How many exclusive blocks are around the loop.
+    exclusive: usize,
 }
 
 /// The lowering of one function or task body.
@@ -102,8 +110,8 @@ struct FunctionLowering<'p> {
     functions: &'p mut Vec<Option<Function>>,
     builder: Builder,
     sync_scope: bool,
-    /// Whether the current place is inside an isolated block of this body.
-    isolated: bool,
+    /// The isolated and locked blocks of this body around the current place, innermost last.
+    exclusive: Vec<Exclusive>,
     loops: Vec<Loop>,
 }
 
@@ -183,7 +191,7 @@ impl FunctionLowering<'_> {
             functions: self.functions,
             builder: Builder::new(self.function.locals.len()),
             sync_scope,
-            isolated: false,
+            exclusive: Vec::new(),
             loops: Vec::new(),
         }
     }

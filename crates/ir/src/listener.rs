@@ -54,6 +54,8 @@ pub enum Shape<Sizes> {
     Array(Sizes),
     /// The value, and a mark that no access sees.
     Promise,
+    /// No access sees its locations. The first lock made is lock 0, and so on.
+    Lock,
 }
 
 impl Shape<&[u64]> {
@@ -63,6 +65,7 @@ impl Shape<&[u64]> {
             Shape::Globals => Shape::Globals,
             Shape::Struct(layout) => Shape::Struct(layout),
             Shape::Promise => Shape::Promise,
+            Shape::Lock => Shape::Lock,
             Shape::Array(sizes) => Shape::Array(sizes.into()),
         }
     }

@@ -263,6 +263,10 @@ pub enum Op {
         carried: Type,
         allocation: AllocationId,
     },
+    /// A lock that no task holds.
+    NewLock {
+        allocation: AllocationId,
+    },
     /// The object that holds the global variables.
     Globals,
     /// Fails if the reference is null. Has no result.
@@ -337,6 +341,11 @@ pub enum Op {
     Sync,
     IsolatedBegin,
     IsolatedEnd,
+
+    /// Waits until no task holds the lock, and holds it. Fails on null.
+    Acquire(Value),
+    /// Gives up a lock. Fails on null, and if the task does not hold it.
+    Release(Value),
 
     /// Gives a promise its value. Fails on null, and if it has one. A set that is written in the
     /// source is checked as a write of the promise. The task of a future sets its own promise,

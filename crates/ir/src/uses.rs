@@ -11,6 +11,7 @@ macro_rules! visit_operands {
         match $op {
             Op::Const(_)
             | Op::NewStruct { .. }
+            | Op::NewLock { .. }
             | Op::NewPromise { .. }
             | Op::Globals
             | Op::CallRoom(_)
@@ -19,9 +20,12 @@ macro_rules! visit_operands {
             | Op::Sync
             | Op::IsolatedBegin
             | Op::IsolatedEnd => {}
-            Op::Unary(_, a) | Op::Convert(a, _) | Op::NonNull(a) | Op::PromiseGet(a) => {
-                $visit(a);
-            }
+            Op::Unary(_, a)
+            | Op::Convert(a, _)
+            | Op::NonNull(a)
+            | Op::Acquire(a)
+            | Op::Release(a)
+            | Op::PromiseGet(a) => $visit(a),
             Op::PromiseSet { promise, value, .. } => {
                 $visit(promise);
                 $visit(value);

@@ -6,7 +6,7 @@ use crate::recording::Recording;
 use crate::runtime::Run;
 use crate::runtime::cooperative::Cooperative;
 use crate::runtime::depth_first::DepthFirst;
-use crate::waiting::has_promises;
+use crate::waiting::tasks_may_wait;
 use crate::{Checked, CompileError, End, Prepared, Program, Recorded};
 use finishline_detect::detectors::{Make, Uses, make};
 use finishline_detect::history::History;
@@ -27,7 +27,7 @@ pub(crate) struct Code<'a, C> {
 
 impl<'a, C: Checker> Code<'a, C> {
     pub(crate) fn new(program: Program<'a>) -> Result<Self, CompileError> {
-        let cooperative = has_promises(program.module);
+        let cooperative = tasks_may_wait(program.module);
         Ok(Code {
             program,
             cooperative,

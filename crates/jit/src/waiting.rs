@@ -1,24 +1,25 @@
 //! Which functions need a stack of their own when a task runs them: those that may wait.
 //!
-//! A task waits at a `get`, and at the end of a finish or a `sync` for tasks that wait. So a task
-//! may wait if its function, or one that this calls, has a `get`. It also may if such a function
-//! ends a finish or syncs, and the task or its descendants can reach a `get`, by the calls and
-//! creations in the code. Every other task ends before its creator goes on.
+//! A task waits at a `get` or an `acquire`, and at the end of a finish or a `sync` for tasks that
+//! wait. So a task may wait if its function, or one that this calls, has a `get` or an `acquire`.
+//! It also may if such a function ends a finish or syncs, and the task or its descendants can reach
+//! a `get` or an `acquire`, by the calls and creations in the code. Every other task ends before
+//! its creator goes on.
 //!
 //! Linear in the code.
 
 use finishline_ir::{Construct, Module, Op};
 
 /// Whether tasks may wait at all: such a program has no depth-first run.
-pub(crate) fn has_promises(module: &Module) -> bool {
-    [Construct::Promise, Construct::Future]
+pub(crate) fn tasks_may_wait(module: &Module) -> bool {
+    [Construct::Promise, Construct::Future, Construct::Lock]
         .into_iter()
         .any(|construct| module.uses(construct).is_some())
 }
 
 /// By function, whether a task that runs it may wait.
 pub(crate) fn may_wait(module: &Module) -> Vec<bool> {
-    let is_get = |op: &Op| matches!(op, Op::PromiseGet(_));
+    let waits = |op: &Op| matches!(op, Op::PromiseGet(_) | Op::Acquire(_));
     let called = |op: &Op| match op {
         Op::Call { function, .. } => Some(function.index()),
         _ => None,
@@ -27,15 +28,15 @@ pub(crate) fn may_wait(module: &Module) -> Vec<bool> {
         Op::Call { function, .. } | Op::Spawn { function, .. } => Some(function.index()),
         _ => None,
     };
-    let gets = reaching(module, is_get, called);
+    let wait = reaching(module, waits, called);
     let joins = reaching(
         module,
         |op| matches!(op, Op::FinishEnd(_) | Op::Sync),
         called,
     );
-    let leads_to_get = reaching(module, is_get, started);
+    let leads_to_wait = reaching(module, waits, started);
     (0..module.functions.len())
-        .map(|index| gets[index] || joins[index] && leads_to_get[index])
+        .map(|index| wait[index] || joins[index] && leads_to_wait[index])
         .collect()
 }
 

@@ -12,10 +12,11 @@ pub enum Construct {
     Sync,
     Promise,
     Future,
+    Lock,
 }
 
 impl Construct {
-    pub const ALL: [Construct; 9] = [
+    pub const ALL: [Construct; 10] = [
         Construct::Async,
         Construct::Finish,
         Construct::Forall,
@@ -25,6 +26,7 @@ impl Construct {
         Construct::Sync,
         Construct::Promise,
         Construct::Future,
+        Construct::Lock,
     ];
 
     pub const fn word(self) -> &'static str {
@@ -38,6 +40,7 @@ impl Construct {
             Construct::Sync => "sync",
             Construct::Promise => "promise",
             Construct::Future => "future",
+            Construct::Lock => "lock",
         }
     }
 }

@@ -11,7 +11,7 @@
 //! - A task closes the finishes it opened, innermost first, before it ends.
 //! - Between `IsolatedBegin` and `IsolatedEnd` a task only makes accesses and allocations, and sets
 //!   promises.
-//! - A task releases its locks before it ends.
+//! - A task releases its locks before it ends. An exclusive lock is held by one task at a time.
 //! - A location is accessed only after the `Alloc` that covers it.
 //! - A promise is set at most once, and got only after that.
 //!

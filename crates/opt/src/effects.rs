@@ -93,6 +93,8 @@ pub(crate) fn ends_memory(op: &Op) -> bool {
             | Op::Sync
             | Op::IsolatedBegin
             | Op::IsolatedEnd
+            | Op::Acquire(_)
+            | Op::Release(_)
             | Op::PromiseSet { .. }
             | Op::PromiseGet(_)
     )

@@ -64,6 +64,13 @@ impl Visitor<'_> {
             Statement::Block(block) | Statement::Isolated { block, .. } => {
                 self.block(block, joined)
             }
+            Statement::Locked { lock, block, .. } => {
+                self.expression(lock);
+                self.block(block, joined);
+            }
+            Statement::Acquire { lock, .. } | Statement::Release { lock, .. } => {
+                self.expression(lock);
+            }
             Statement::Finish { block, .. } => self.block(block, true),
             Statement::SetLocal { value, .. } => self.expression(value),
             Statement::Store { place, value, .. } | Statement::Update { place, value, .. } => {
@@ -165,6 +172,7 @@ impl Visitor<'_> {
             ExpressionKind::Const(_)
             | ExpressionKind::Local(_)
             | ExpressionKind::NewStruct { .. }
+            | ExpressionKind::NewLock { .. }
             | ExpressionKind::NewPromise { .. } => {}
             // It may be a task of a finish of the caller.
             ExpressionKind::Future(future) => {
@@ -202,7 +210,7 @@ impl Visitor<'_> {
                     .for_each(|argument| self.expression(argument));
                 self.called.push(*function);
             }
-            ExpressionKind::NewArray { sizes, .. } => {
+            ExpressionKind::NewArray { sizes, .. } | ExpressionKind::NewLocks { sizes, .. } => {
                 sizes.iter().for_each(|size| self.expression(size));
             }
         }

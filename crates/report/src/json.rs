@@ -443,10 +443,12 @@ fn failure(failure: &Failure) -> Node {
         "place": at.map(|at| place(&at.place)),
         "task": at.map(|at| task(&at.task)),
         "promise": at.and_then(awaited_promise),
+        "lock": Node::if_any(at.and_then(awaited_lock)),
         "waiting": Node::list(&failure.waiting, |at| object! {
             "place": place(&at.place),
             "task": task(&at.task),
             "promise": awaited_promise(at),
+            "lock": Node::if_any(awaited_lock(at)),
             "joins": match &at.waits_for {
                 Some(WaitsFor::Tasks(tasks)) => tasks.as_ref().map(tasks_of_failure),
                 _ => None,
@@ -481,6 +483,17 @@ fn awaited_promise(at: &FailurePoint) -> Option<Node> {
         "name": promise.name.to_string(),
         "made": promise.made.as_ref().map(place),
         "setters": promise.setters.as_ref().map(tasks_of_failure),
+    })
+}
+
+fn awaited_lock(at: &FailurePoint) -> Option<Node> {
+    let Some(WaitsFor::Lock(lock)) = &at.waits_for else {
+        return None;
+    };
+    Some(object! {
+        "name": lock.name.to_string(),
+        "made": lock.made.as_ref().map(place),
+        "holder": lock.holder.as_ref().map(tasks_of_failure),
     })
 }
 

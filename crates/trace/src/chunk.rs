@@ -13,7 +13,8 @@ use std::io::{self, ErrorKind, Read, Write};
 
 /// The first bytes of a trace. A file that was changed as text does not keep them.
 pub const MAGIC: [u8; 8] = *b"\x89FLTR\r\n\x1a";
-pub const VERSION: u32 = 1;
+/// The format that is written. Earlier ones are a part of it.
+pub const VERSION: u32 = 2;
 pub const HEADER_BYTES: u64 = 16;
 /// Bytes of a chunk besides its contents.
 pub const FRAME_BYTES: u64 = 9;
@@ -105,7 +106,7 @@ impl<R: Read> Chunks<R> {
         if sum != checksum(&[&header[..12]]) {
             return Err(Error::Damaged { at: 0 });
         }
-        if version != VERSION {
+        if !(1..=VERSION).contains(&version) {
             return Err(Error::Newer(version));
         }
         Ok(Chunks::at(input, 0, HEADER_BYTES))

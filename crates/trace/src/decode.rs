@@ -11,7 +11,8 @@ use crate::read::Hear;
 use crate::record::{Creation, Object, Shape};
 use crate::validity::{MOST_TASKS, Validity};
 use finishline_model::{
-    Access, AccessId, AllocationId, Event, FinishId, Location, SiteId, TaskId, TaskKind,
+    Access, AccessId, AllocationId, Event, FinishId, Location, LockId, LockMode, SiteId, TaskId,
+    TaskKind,
 };
 
 #[derive(Debug)]
@@ -143,6 +144,15 @@ impl<'p> Decoder<'p> {
                 task,
                 promise: self.promise(bytes)?,
                 site: self.site(bytes)?,
+            },
+            tag::LOCK => Event::Lock {
+                task,
+                lock: LockId(bytes.small()?),
+                mode: LockMode::Exclusive,
+            },
+            tag::UNLOCK => Event::Unlock {
+                task,
+                lock: LockId(bytes.small()?),
             },
             tag::ALLOC => {
                 let allocation = self.allocation(bytes)?;
@@ -284,6 +294,10 @@ impl<'p> Decoder<'p> {
                 (Shape::Array(&sizes), count.ok_or(Wrong::TooBig)?)
             }
             3 => (Shape::Promise, 2),
+            4 => {
+                self.validity.lock_made();
+                (Shape::Lock, 2)
+            }
             _ => return Err(no_shape),
         };
         let earlier = &mut self.predictions.earlier[allocation.index()];

@@ -8,7 +8,9 @@ use crate::bytes::{put_difference, put_number};
 use crate::prediction::{Begin, Pattern, Predictions};
 use crate::program::{Program, construct_number, kind_number};
 use crate::record::{Creation, Object, Shape};
-use finishline_model::{Access, Event, FinishId, FinishKind, Location, TaskId, TaskKind};
+use finishline_model::{
+    Access, Event, FinishId, FinishKind, Location, LockId, LockMode, TaskId, TaskKind,
+};
 use rustc_hash::FxHashMap;
 
 /// The first bytes of records.
@@ -28,6 +30,8 @@ pub(crate) mod tag {
     pub(crate) const CREATED: u8 = 12;
     /// A task as predicted, with its creation.
     pub(crate) const TASK_AGAIN: u8 = 13;
+    pub(crate) const LOCK: u8 = 14;
+    pub(crate) const UNLOCK: u8 = 15;
     /// An access. The lower bits are the flags below.
     pub(crate) const ACCESS: u8 = 0x40;
     pub(crate) const HAS_ID: u8 = 1;
@@ -259,8 +263,13 @@ impl Encoder {
                 put_number(&mut self.bytes, u64::from(allocation.0));
                 self.put_locations(first, count);
             }
+            Event::Lock {
+                task,
+                lock,
+                mode: LockMode::Exclusive,
+            } => self.locked(tag::LOCK, task, lock),
+            Event::Unlock { task, lock } => self.locked(tag::UNLOCK, task, lock),
             Event::Lock { .. }
-            | Event::Unlock { .. }
             | Event::Release { .. }
             | Event::Acquire { .. }
             | Event::Relay { .. }
@@ -290,6 +299,12 @@ impl Encoder {
         self.switch(task);
         self.record(tag);
         self.put_site(site);
+    }
+
+    fn locked(&mut self, tag: u8, task: TaskId, lock: LockId) {
+        self.switch(task);
+        self.record(tag);
+        put_number(&mut self.bytes, u64::from(lock.0));
     }
 
     fn promise(&mut self, tag: u8, task: TaskId, promise: Location, site: u32) {
@@ -326,7 +341,7 @@ impl Encoder {
         put_difference(&mut self.bytes, first.0, first.1);
         self.bytes.push(object.shape.number());
         match object.shape {
-            Shape::Globals | Shape::Promise => {}
+            Shape::Globals | Shape::Promise | Shape::Lock => {}
             Shape::Struct(number) => put_number(&mut self.bytes, u64::from(number)),
             Shape::Array(sizes) => {
                 put_number(&mut self.bytes, sizes.len() as u64);

@@ -43,6 +43,7 @@ pub struct FailurePoint {
 pub enum WaitsFor {
     Tasks(Option<Tasks>),
     Promise(Location, Option<Tasks>),
+    Lock(Location, Option<Tasks>),
 }
 
 /// Some of the points of a failure, by their numbers. There may be more than are shown.
@@ -74,9 +75,10 @@ impl Ending {
                         out.push(1);
                         put_tasks(out, tasks.as_ref());
                     }
-                    Some(WaitsFor::Promise(promise, tasks)) => {
-                        out.push(2);
-                        put_number(out, promise.0);
+                    Some(WaitsFor::Promise(awaited, tasks) | WaitsFor::Lock(awaited, tasks)) => {
+                        let is_lock = matches!(point.waits_for, Some(WaitsFor::Lock(..)));
+                        out.push(if is_lock { 3 } else { 2 });
+                        put_number(out, awaited.0);
                         put_tasks(out, tasks.as_ref());
                     }
                 }
@@ -151,13 +153,19 @@ fn failure(bytes: &mut Bytes, program: &Program) -> Result<Failure, Wrong> {
                     let promise = Location(bytes.number()?);
                     Some(WaitsFor::Promise(promise, tasks(bytes)?))
                 }
+                3 => {
+                    let lock = Location(bytes.number()?);
+                    Some(WaitsFor::Lock(lock, tasks(bytes)?))
+                }
                 _ => return Err(Wrong::NoSuch("reason to wait")),
             },
         })
     })?;
     let cycle = tasks(bytes)?;
     let awaited = points.iter().filter_map(|point| match &point.waits_for {
-        Some(WaitsFor::Tasks(tasks) | WaitsFor::Promise(_, tasks)) => tasks.as_ref(),
+        Some(
+            WaitsFor::Tasks(tasks) | WaitsFor::Promise(_, tasks) | WaitsFor::Lock(_, tasks),
+        ) => tasks.as_ref(),
         None => None,
     });
     let mut numbers = awaited.chain(&cycle).flat_map(|tasks| &tasks.shown);

@@ -58,7 +58,7 @@ impl fmt::Display for Error {
             Error::NoTrace => f.write_str("this is no trace of Finishline"),
             Error::Newer(version) => write!(
                 f,
-                "the trace has format {version}, and this Finishline reads format {VERSION}"
+                "the trace has format {version}, and this Finishline reads formats up to {VERSION}"
             ),
             Error::CutOff { whole: 0 } => f.write_str("the trace is cut off: it has no names yet"),
             Error::CutOff { whole } => write!(

@@ -56,9 +56,14 @@ pub(crate) fn construct_of(number: u8) -> Result<Construct, Wrong> {
 }
 
 impl Program {
-    /// Whether the run is depth-first. One with promises is not.
+    /// Whether the run is depth-first. One with promises or locks is not.
     pub fn is_depth_first(&self) -> bool {
-        let waits = |construct| matches!(construct, Construct::Promise | Construct::Future);
+        let waits = |construct| {
+            matches!(
+                construct,
+                Construct::Promise | Construct::Future | Construct::Lock
+            )
+        };
         !self
             .constructs
             .iter()

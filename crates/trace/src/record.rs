@@ -38,6 +38,7 @@ pub enum Shape<'a> {
     /// The size of each dimension, at least one; elements are in row-major order.
     Array(&'a [u64]),
     Promise,
+    Lock,
 }
 
 impl Shape<'_> {
@@ -48,6 +49,7 @@ impl Shape<'_> {
             Shape::Struct(_) => 1,
             Shape::Array(_) => 2,
             Shape::Promise => 3,
+            Shape::Lock => 4,
         }
     }
 }

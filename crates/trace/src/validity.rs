@@ -4,11 +4,14 @@
 //! A file may say anything. So the reader passes nothing on that breaks a rule. Tasks and finishes
 //! are numbered by the reader itself, and a location must belong to an object that was told of.
 //!
-//! Memory: the tasks and finishes under way, and the promises that have been set.
+//! Memory: the tasks and finishes under way, the locks that are held, and the promises that have
+//! been set.
 
 use crate::error::Wrong;
 use crate::program::Program;
-use finishline_model::{Access, Event, FinishId, FinishKind, Location, SiteId, TaskId, TaskKind};
+use finishline_model::{
+    Access, Event, FinishId, FinishKind, Location, LockId, SiteId, TaskId, TaskKind,
+};
 use rustc_hash::{FxHashMap, FxHashSet};
 
 /// No object ends behind this location.
@@ -40,6 +43,8 @@ pub(crate) struct Validity<'p> {
     /// The locations of the largest object.
     largest: u64,
     set: FxHashSet<Location>,
+    locks_made: u32,
+    held: FxHashMap<LockId, TaskId>,
 }
 
 type Checked = Result<(), Wrong>;
@@ -63,6 +68,8 @@ impl<'p> Validity<'p> {
             end: 0,
             largest: 0,
             set: FxHashSet::default(),
+            locks_made: 0,
+            held: FxHashMap::default(),
         }
     }
 
@@ -132,6 +139,7 @@ impl<'p> Validity<'p> {
                 self.begin(task, parent, kind, finish)
             }
             Event::TaskEnd { task } => {
+                self.without_locks(task)?;
                 let live = self.free(task)?;
                 rule(live.open.is_empty(), "a task ends inside a finish")?;
                 let finish = live.finish;
@@ -154,6 +162,7 @@ impl<'p> Validity<'p> {
                     is_root == (kind == FinishKind::Root),
                     "only the first finish is the root",
                 )?;
+                self.without_locks(task)?;
                 self.free(task)?.open.push(finish);
                 self.finishes.insert(finish, 0);
                 Ok(())
@@ -196,6 +205,7 @@ impl<'p> Validity<'p> {
             } => {
                 self.site(site)?;
                 self.promise(promise)?;
+                self.without_locks(task)?;
                 self.free(task)?;
                 rule(
                     self.set.contains(&promise),
@@ -205,9 +215,18 @@ impl<'p> Validity<'p> {
             Event::Alloc {
                 task, first, count, ..
             } => self.object(task, first, count),
-            Event::Lock { .. }
-            | Event::Unlock { .. }
-            | Event::Release { .. }
+            Event::Lock { task, lock, .. } => {
+                self.free(task)?;
+                rule(lock.0 < self.locks_made, "there is no such lock")?;
+                let before = self.held.insert(lock, task);
+                rule(before.is_none(), "a lock is acquired that is held")
+            }
+            Event::Unlock { task, lock } => {
+                self.free(task)?;
+                let holder = self.held.remove(&lock);
+                rule(holder == Some(task), "a task releases what it does not hold")
+            }
+            Event::Release { .. }
             | Event::Acquire { .. }
             | Event::Relay { .. }
             | Event::Glimpse { .. }
@@ -252,10 +271,22 @@ impl<'p> Validity<'p> {
     /// The innermost finish of a task is joined. All its tasks must have ended.
     fn joined(&mut self, task: TaskId, finish: FinishId, site: SiteId) -> Checked {
         self.site(site)?;
+        self.without_locks(task)?;
         let innermost = self.free(task)?.open.last().copied();
         rule(innermost == Some(finish), "a finish is joined out of order")?;
         let waits_for = self.finishes.get(&finish).copied();
         rule(waits_for == Some(0), "a finish ends before its tasks do")
+    }
+
+    /// Of an object that is a lock.
+    pub(crate) fn lock_made(&mut self) {
+        self.locks_made = self.locks_made.saturating_add(1);
+    }
+
+    /// What a task does now it may not do while it holds a lock. Few locks are held at a time.
+    fn without_locks(&self, task: TaskId) -> Checked {
+        let holds = self.held.values().any(|holder| *holder == task);
+        rule(!holds, "a task waits or ends while it holds a lock")
     }
 
     fn promise(&self, promise: Location) -> Checked {

@@ -150,6 +150,9 @@ impl<O: Order> Inline<O> {
             return;
         }
         self.isolated = self.isolated_task == Some(task);
+        if let Err(full) = self.held.goes_on(task) {
+            self.found.fail(full.into());
+        }
         self.strand = self.order.strand(task);
         self.begin_step();
     }
@@ -410,7 +413,10 @@ impl<O: Order> Inline<O> {
             _ => {}
         }
         self.isolated = self.isolated_task == Some(event.task());
-        self.held.event(event)?;
+        match O::DEPTH_FIRST {
+            true => self.held.event(event)?,
+            false => self.held.event_in_turn(event)?,
+        }
         self.order.event(event)?;
         let before = std::mem::replace(&mut self.strand, self.order.strand(event.task()));
         let gets = matches!(event, Event::PromiseGet { .. });

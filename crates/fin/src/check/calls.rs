@@ -2,6 +2,7 @@
 
 use super::Item;
 use super::body::{BodyChecker, Use};
+use super::locks::is_lock_operation;
 use crate::diagnostic::{Code, Diagnostic};
 use crate::hir::{Expression, ExpressionKind, FunctionId, Type};
 use crate::span::Span;
@@ -56,7 +57,7 @@ impl<'s> BodyChecker<'_, 's> {
                     .filter(|(_, (item, _))| matches!(item, Item::Function(_)))
                     .map(|(name, _)| *name)
                     .chain(MathFunction::ALL.iter().map(|function| function.word()))
-                    .chain(["len"])
+                    .chain(["len", "acquire", "release"])
                     .collect();
                 names.sort_unstable();
                 let hint = self.checker.nearest(callee.text, names.into_iter());
@@ -85,6 +86,10 @@ impl<'s> BodyChecker<'_, 's> {
             .find(|function| function.word() == callee.text)
         {
             return self.math(span, function, arguments);
+        }
+        if is_lock_operation(callee.text) {
+            self.lock_value(callee, span);
+            return None;
         }
         let Some(function) = self.function_named(callee, Code::UnknownFunction) else {
             for argument in arguments {

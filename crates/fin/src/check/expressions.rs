@@ -86,6 +86,7 @@ impl<'s> BodyChecker<'_, 's> {
                 name,
                 arguments,
             } => return self.method_value(object, *name, arguments, span),
+            E::NewLock => return Some(self.new_lock(span)),
             E::NewPromise(carried) => return self.new_promise(carried, span),
             E::Future { head, value, body } => return self.future(*head, value, *body),
             E::NewStruct(name) => {
@@ -114,6 +115,9 @@ impl<'s> BodyChecker<'_, 's> {
                     element: Box::new(element.clone()),
                     dimensions: sizes.len() as u32,
                 };
+                if element == Type::Lock {
+                    return Some(self.new_locks(sizes, ty, span));
+                }
                 let site = self.site(span);
                 let allocation = self.checker.allocation(site, self.checker.type_name(&ty));
                 let kind = ExpressionKind::NewArray {

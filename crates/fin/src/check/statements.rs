@@ -2,6 +2,7 @@
 
 use super::assignable;
 use super::body::{Binds, BodyChecker, Enclosing};
+use super::locks::is_lock_operation;
 use super::places::Target;
 use crate::diagnostic::{Code, Diagnostic};
 use crate::hir::{self, Expression, ExpressionKind, Statement, Type};
@@ -137,6 +138,7 @@ impl<'s> BodyChecker<'_, 's> {
                     end,
                 })
             }
+            StatementKind::Locked { head, lock, body } => self.locked(*head, lock, body),
             StatementKind::BeginFinish => {
                 self.parallel(Construct::BeginFinish, span);
                 Some(Statement::BeginFinish(self.site(span)))
@@ -234,8 +236,18 @@ impl<'s> BodyChecker<'_, 's> {
         let allocation = match &value.kind {
             ExpressionKind::NewStruct { allocation, .. }
             | ExpressionKind::NewArray { allocation, .. }
+            | ExpressionKind::NewLock { allocation }
             | ExpressionKind::NewPromise { allocation }
             | ExpressionKind::Future(hir::Future { allocation, .. }) => *allocation,
+            ExpressionKind::NewLocks {
+                allocation,
+                of_lock,
+                ..
+            } => {
+                let element = format!("{name}[…]");
+                self.checker.source.allocations[of_lock.index()].name = element;
+                *allocation
+            }
             _ => return,
         };
         self.checker.source.allocations[allocation.index()].name = name;
@@ -329,6 +341,9 @@ impl<'s> BodyChecker<'_, 's> {
 
     fn call_statement(&mut self, expression: &ast::Expression<'s>) -> Option<Statement> {
         if let ast::ExpressionKind::Call { callee, arguments } = &expression.kind {
+            if is_lock_operation(callee.text) {
+                return self.lock_operation(expression.span, *callee, arguments);
+            }
             return self
                 .call(expression.span, *callee, arguments, false)
                 .map(Statement::Call);

@@ -110,6 +110,16 @@ impl FunctionLowering<'_> {
                     site,
                 )
             }
+            ExpressionKind::NewLock { allocation } => self.new_lock(*allocation, site),
+            ExpressionKind::NewLocks {
+                sizes,
+                allocation,
+                of_lock,
+                access,
+            } => {
+                let sizes = self.expressions(sizes);
+                self.new_locks(sizes, *allocation, *of_lock, *access, site)
+            }
             ExpressionKind::NewPromise { allocation } => {
                 self.new_promise(&expression.ty, *allocation, site)
             }

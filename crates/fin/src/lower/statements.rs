@@ -1,7 +1,7 @@
 //! Statements: control flow and tasks.
 
 use super::expressions::Evaluated;
-use super::{FunctionLowering, Loop};
+use super::{Exclusive, FunctionLowering, Loop};
 use crate::assigned::assigned;
 use crate::hir::{self, Argument, LocalId, Range, Statement};
 use finishline_ir::{
@@ -76,9 +76,7 @@ impl FunctionLowering<'_> {
             Statement::Continue => self.leave_loop(|target| target.next),
             Statement::Return { value, site } => {
                 let value = value.as_ref().map(|value| self.expression(value));
-                if self.isolated {
-                    self.emit(Op::IsolatedEnd, *site);
-                }
+                self.leave_exclusive(0, *site);
                 self.leave_sync_scope(*site);
                 self.builder.end(Terminator::Return(value));
             }
@@ -111,10 +109,23 @@ impl FunctionLowering<'_> {
             }
             Statement::Isolated { block, site, end } => {
                 self.emit(Op::IsolatedBegin, *site);
-                self.isolated = true;
-                self.block(block);
-                self.isolated = false;
-                self.emit(Op::IsolatedEnd, *end);
+                self.exclusive_block(Exclusive::Isolated, block, *end);
+            }
+            Statement::Locked {
+                lock,
+                block,
+                site,
+                end,
+            } => {
+                let lock = self.acquire(lock, *site);
+                self.exclusive_block(Exclusive::Locked(lock), block, *end);
+            }
+            Statement::Acquire { lock, site } => {
+                self.acquire(lock, *site);
+            }
+            Statement::Release { lock, site } => {
+                let lock = self.expression(lock);
+                self.emit(Op::Release(lock), *site);
             }
             Statement::BeginFinish(site) => self.emit(Op::FinishBegin(FinishKind::Dynamic), *site),
             Statement::EndFinish(site) => self.emit(Op::FinishEnd(FinishKind::Dynamic), *site),
@@ -259,7 +270,7 @@ impl FunctionLowering<'_> {
             exit,
             next: header,
             carried,
-            isolated: self.isolated,
+            exclusive: self.exclusive.len(),
         });
         self.block(body);
         self.end_loop();
@@ -312,7 +323,7 @@ impl FunctionLowering<'_> {
             exit,
             next,
             carried: carried.clone(),
-            isolated: self.isolated,
+            exclusive: self.exclusive.len(),
         });
         body(self);
         if self.builder.reachable() {
@@ -380,9 +391,8 @@ impl FunctionLowering<'_> {
             return;
         };
         let (block, carried) = (target(innermost), innermost.carried.clone());
-        if self.isolated && !innermost.isolated {
-            self.emit(Op::IsolatedEnd, SiteId(0));
-        }
+        let around = innermost.exclusive;
+        self.leave_exclusive(around, SiteId(0));
         self.builder.jump(block, self.current(&carried));
     }
 

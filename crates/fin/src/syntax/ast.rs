@@ -60,6 +60,7 @@ pub enum BaseType<'s> {
     Bool,
     Byte,
     Named(Name<'s>),
+    Lock,
     /// `promise<T>`.
     Promise(Box<Type<'s>>),
     /// `future<T>`.
@@ -134,6 +135,11 @@ pub enum StatementKind<'s> {
     },
     Isolated {
         head: Span,
+        body: Block<'s>,
+    },
+    Locked {
+        head: Span,
+        lock: Expression<'s>,
         body: Block<'s>,
     },
     BeginFinish,
@@ -215,6 +221,8 @@ pub enum ExpressionKind<'s> {
         arguments: Vec<Expression<'s>>,
     },
     NewStruct(Name<'s>),
+    /// `new lock()`.
+    NewLock,
     /// `new promise<T>()`, with T.
     NewPromise(Box<Type<'s>>),
     /// `future { value }`.

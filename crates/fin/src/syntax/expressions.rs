@@ -385,7 +385,7 @@ impl<'s> Parser<'s> {
         }
     }
 
-    /// `new Name()`, `new promise<T>()` or `new element[sizes]…`.
+    /// `new Name()`, `new lock()`, `new promise<T>()` or `new element[sizes]…`.
     fn new_expression(&mut self) -> Expression<'s> {
         let start = self.advance().span;
         let element_start = self.span();
@@ -395,6 +395,7 @@ impl<'s> Parser<'s> {
         let open = self.span();
         let made = match (&base, self.peek()) {
             (BaseType::Named(name), T::OpenParen) => Some(ExpressionKind::NewStruct(*name)),
+            (BaseType::Lock, T::OpenParen) => Some(ExpressionKind::NewLock),
             (BaseType::Promise(carried), T::OpenParen) => {
                 Some(ExpressionKind::NewPromise(carried.clone()))
             }

@@ -385,6 +385,7 @@ impl<'s> Parser<'s> {
             T::FloatType => BaseType::Float,
             T::Bool => BaseType::Bool,
             T::ByteType => BaseType::Byte,
+            T::Lock => BaseType::Lock,
             T::Name => return self.name().map(BaseType::Named),
             T::Promise => return self.carried().map(BaseType::Promise),
             T::Future => return self.carried().map(BaseType::Future),

@@ -40,7 +40,7 @@ impl<'s> Parser<'s> {
         }
     }
 
-    /// The body of `async`, `finish` or `isolated`: a block or one statement.
+    /// The body of `async`, `finish`, `isolated` or `locked`: a block or one statement.
     fn body(&mut self) -> Block<'s> {
         if self.peek() == T::OpenBrace {
             return self.block();
@@ -131,6 +131,18 @@ impl<'s> Parser<'s> {
                 let head = self.advance().span;
                 StatementKind::Isolated {
                     head,
+                    body: self.body(),
+                }
+            }
+            T::Locked => {
+                let head = self.advance().span;
+                let open = self.span();
+                self.expect(T::OpenParen);
+                let lock = self.expression();
+                self.close(T::CloseParen, open);
+                StatementKind::Locked {
+                    head,
+                    lock,
                     body: self.body(),
                 }
             }

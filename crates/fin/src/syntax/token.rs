@@ -306,7 +306,7 @@ impl TokenKind {
     /// Whether the token is a keyword reserved for later versions of the language.
     pub fn is_reserved(self) -> bool {
         use TokenKind::*;
-        matches!(self, As | Lock | Locked)
+        matches!(self, As)
     }
 
     pub fn is_keyword(self) -> bool {
@@ -323,6 +323,7 @@ impl TokenKind {
                     | Future
                     | In
                     | IntType
+                    | Lock
                     | New
                     | Null
                     | Promise
@@ -350,6 +351,7 @@ impl TokenKind {
                 | Async
                 | Finish
                 | Isolated
+                | Locked
                 | BeginFinish
                 | EndFinish
                 | Spawn

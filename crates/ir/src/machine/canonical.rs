@@ -50,6 +50,7 @@ impl Machine<'_> {
             write_path(path, &mut words);
             words.extend([u64::from(task.created), u64::from(task.allocated)]);
             self.write_finishes(task, &rank, &mut words);
+            self.write_held(task.id, &mut words);
             words.push(task.frames.len() as u64);
             for frame in &task.frames {
                 let result = frame.result.map_or(u64::MAX, |value| u64::from(value.0));

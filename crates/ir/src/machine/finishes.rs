@@ -31,6 +31,7 @@ impl Machine<'_> {
         site: SiteId,
         listener: &mut L,
     ) -> Result<Progress, TrapKind> {
+        self.may_wait(slot)?;
         if self.finishes_opened >= self.limits.finishes {
             return Err(TrapKind::TooManyFinishes {
                 limit: self.limits.finishes,
@@ -85,6 +86,7 @@ impl Machine<'_> {
         site: SiteId,
         listener: &mut L,
     ) -> Result<Progress, TrapKind> {
+        self.may_wait(slot)?;
         let innermost = self.innermost(slot);
         match innermost {
             Some(finish) if finish.kind == kind => {
@@ -131,6 +133,7 @@ impl Machine<'_> {
         site: SiteId,
         listener: &mut L,
     ) -> Result<Progress, TrapKind> {
+        self.may_wait(slot)?;
         let finish = self
             .innermost(slot)
             .expect("the module is not verified: sync outside a scope");

@@ -12,7 +12,7 @@ use super::datum::{Datum, mistyped};
 use super::trap::TrapKind;
 use crate::cost;
 use crate::module::{Const, Type};
-use finishline_model::{AllocationId, Location, TaskId, entity};
+use finishline_model::{AllocationId, Location, LockId, TaskId, entity};
 use std::fmt;
 
 entity! {
@@ -31,6 +31,9 @@ const _: () = {
     assert!(2 * size_of::<Option<Object>>() as u64 + 32 <= cost::OBJECT);
     assert!(size_of::<Datum>() as u64 <= cost::FIELD);
 };
+
+/// A lock takes as much as a promise: compiled code keeps its number there, and a word for later.
+const LOCK_LOCATIONS: u64 = 2;
 
 #[derive(Clone)]
 pub struct Heap {
@@ -69,6 +72,7 @@ pub(super) enum Storage {
     Refs(Vec<Option<Handle>>),
     /// Fields and global variables.
     Mixed(Vec<Datum>),
+    Lock(LockId),
 }
 
 /// What an object is to be.
@@ -146,6 +150,17 @@ impl Heap {
         self.reserve(&mut fields, initial.len(), cost)?;
         fields.extend(initial.map(Datum::from));
         self.add(request, Box::default(), Storage::Mixed(fields), cost)
+    }
+
+    /// Makes a lock with this number.
+    pub(crate) fn new_lock(
+        &mut self,
+        request: Request,
+        number: LockId,
+        roots: impl Iterator<Item = Handle>,
+    ) -> Result<Handle, TrapKind> {
+        let cost = self.admit(Some(LOCK_LOCATIONS * cost::FIELD), roots)?;
+        self.add(request, Box::default(), Storage::Lock(number), cost)
     }
 
     /// Makes an array with every element at its type's starting value.
@@ -300,6 +315,7 @@ impl Object {
             Storage::Bytes(elements) => elements.len(),
             Storage::Refs(elements) => elements.len(),
             Storage::Mixed(fields) => fields.len(),
+            Storage::Lock(_) => LOCK_LOCATIONS as usize,
         };
         count as u64
     }
@@ -312,7 +328,7 @@ impl Object {
             Storage::Bools(_) => Type::Bool.size(),
             Storage::Bytes(_) => Type::Byte.size(),
             Storage::Refs(_) => Type::Ref.size(),
-            Storage::Mixed(_) => cost::FIELD,
+            Storage::Mixed(_) | Storage::Lock(_) => cost::FIELD,
         };
         cost::OBJECT + self.count() * a_location
     }
@@ -334,6 +350,20 @@ impl Object {
             Storage::Bytes(elements) => Datum::Byte(elements[offset]),
             Storage::Refs(elements) => Datum::Ref(elements[offset]),
             Storage::Mixed(fields) => fields[offset],
+            // Who holds it is not kept here, and its number depends on the schedule.
+            Storage::Lock(_) => Datum::Int(0),
+        }
+    }
+
+    /// The number of a lock.
+    ///
+    /// # Panics
+    ///
+    /// If it is something else.
+    pub(super) fn lock(&self) -> LockId {
+        match self.storage {
+            Storage::Lock(number) => number,
+            _ => panic!("the module is not verified: not a lock"),
         }
     }
 

@@ -14,7 +14,7 @@
 //! The module must have passed [`crate::verify`]; on one that has not, a step may panic.
 //!
 //! `tasks` has frames, calls and the creation and end of tasks, `finishes` waiting and isolation,
-//! `promises` values that tasks wait for, `suspended` what a waiting task has still to do,
+//! `promises` values that tasks wait for, `locks` what one task at a time can hold, `suspended` what a waiting task has still to do,
 //! [`heap`] the objects, `collector` what becomes of those that nothing refers to, `arithmetic` the
 //! operators, [`trap`] the failures, `canonical` the state as it is in every schedule that leads to
 //! it.
@@ -24,6 +24,7 @@ mod canonical;
 mod collector;
 pub mod datum;
 mod finishes;
+mod locks;
 pub mod heap;
 mod promises;
 mod suspended;
@@ -42,10 +43,11 @@ use crate::module::*;
 use crate::range;
 use finishes::Finish;
 use finishline_model::{
-    Access, AccessId, AccessKind, AllocationId, Event, FinishId, FinishKind, Location, SiteId,
-    TaskId, TaskKind,
+    Access, AccessId, AccessKind, AllocationId, Event, FinishId, FinishKind, Location, LockId,
+    SiteId, TaskId, TaskKind,
 };
 use heap::Request;
+use locks::Held;
 use std::io::Write;
 use tasks::{Record, Task};
 
@@ -82,6 +84,8 @@ pub enum Progress {
     Blocked,
     /// The task gave this promise its value. Tasks that wait for it can go on.
     Set(Location),
+    /// The task gave up this lock. One of the tasks that wait for it can go on.
+    Released(Location),
     /// The task has ended.
     Ended,
 }
@@ -99,6 +103,8 @@ pub enum Next {
     },
     /// Enters an isolated block, or waits for that.
     EnterIsolated,
+    /// Acquires a lock, or waits for that.
+    Acquire,
     /// Something no other task can observe or prevent, or a failure, or a wait for a finish or a
     /// promise.
     Local,
@@ -125,6 +131,9 @@ pub struct Machine<'m> {
     isolated: Option<TaskId>,
     /// The finish of the task that ended last, if that left it without tasks.
     emptied: Option<FinishId>,
+    /// The locks that tasks hold, in the order in which they were acquired.
+    held: Vec<Held>,
+    locks_made: usize,
     /// Bytes of frames, registers and records.
     stacks: u64,
     /// Block arguments on their way to the parameters.
@@ -156,6 +165,8 @@ impl<'m> Machine<'m> {
             finishes_opened: 0,
             isolated: None,
             emptied: None,
+            held: Vec::new(),
+            locks_made: 0,
             stacks: 0,
             moving: Vec::new(),
             output: Vec::new(),
@@ -271,6 +282,14 @@ impl<'m> Machine<'m> {
                 let object = self.heap.new_array(*element, &sizes, request, roots)?;
                 self.allocated(slot, object, |array| Shape::Array(array.sizes()), listener)
             }
+            Op::NewLock { allocation } => {
+                let request = task.request(*allocation);
+                let number = LockId::from_index(self.locks_made);
+                let roots = tasks::roots(&self.tasks);
+                let object = self.heap.new_lock(request, number, roots)?;
+                self.locks_made += 1;
+                self.allocated(slot, object, |_| Shape::Lock, listener)
+            }
             Op::NewPromise {
                 carried,
                 allocation,
@@ -282,6 +301,8 @@ impl<'m> Machine<'m> {
                         .new_record(request, promises::empty(*carried).into_iter(), roots)?;
                 self.allocated(slot, object, |_| Shape::Promise, listener)
             }
+            Op::Acquire(lock) => return self.acquire(slot, *lock, instruction.site, listener),
+            Op::Release(lock) => return self.release(slot, *lock, listener),
             Op::PromiseSet { promise, value, .. } => {
                 return self.set_promise(slot, *promise, *value, instruction.site, listener);
             }
@@ -523,6 +544,7 @@ impl<'m> Machine<'m> {
                 ..
             } => (AccessKind::Write, promise, &Operand::Constant(0), access),
             Op::IsolatedBegin => return Next::EnterIsolated,
+            Op::Acquire(_) => return Next::Acquire,
             _ => return Next::Local,
         };
         let Some(object) = task.get(*base).reference() else {

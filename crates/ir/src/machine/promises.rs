@@ -55,6 +55,7 @@ impl Machine<'_> {
         instruction: &Instruction,
         listener: &mut L,
     ) -> Result<Progress, TrapKind> {
+        self.may_wait(slot)?;
         let promise = self.tasks[slot].get(promise).reference();
         let promise = promise.ok_or(TrapKind::NullUse)?;
         if self.set_at(promise).is_none() {
@@ -74,14 +75,15 @@ impl Machine<'_> {
 
     /// The failure of a program in which no task can make a step. None if it has ended.
     ///
-    /// It is that of the first task that waits for a promise: there is one, because a finish alone
-    /// waits for tasks that can go on.
+    /// It is that of the first task that waits for a promise or a lock: there is one, because a
+    /// finish alone waits for tasks that can go on.
     pub fn deadlock(&self) -> Option<Trap> {
         let mut waiting: Vec<Waiting> = Vec::new();
         for task in self.tasks.iter().filter(|task| !task.frames.is_empty()) {
             let waits_for = match self.status(task.id) {
                 Status::WaitingForPromise(promise) => WaitsFor::Promise(promise),
                 Status::WaitingForFinish(finish) => WaitsFor::Finish(finish),
+                Status::WaitingForLock { lock, holder } => WaitsFor::Lock { lock, holder },
                 Status::Runnable | Status::WaitingForIsolation | Status::Done => return None,
             };
             let frame = task.frame();
@@ -96,8 +98,8 @@ impl Machine<'_> {
             });
         }
         waiting.sort_unstable_by_key(|waiting| waiting.task);
-        let gets = |waiting: &&Waiting| matches!(waiting.waits_for, WaitsFor::Promise(_));
-        let Waiting { site, task, .. } = *waiting.iter().find(gets)?;
+        let reason = |waiting: &&Waiting| !matches!(waiting.waits_for, WaitsFor::Finish(_));
+        let Waiting { site, task, .. } = *waiting.iter().find(reason)?;
         Some(Trap::new(TrapKind::Deadlock { waiting }, site, task))
     }
 

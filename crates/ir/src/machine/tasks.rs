@@ -49,6 +49,8 @@ pub enum Status {
     WaitingForIsolation,
     /// At a `get` of this promise, which is empty.
     WaitingForPromise(Location),
+    /// At an `acquire` of this lock, which that task holds.
+    WaitingForLock { lock: Location, holder: TaskId },
     Done,
 }
 
@@ -421,6 +423,9 @@ impl<'m> Machine<'m> {
         slot: usize,
         listener: &mut L,
     ) -> Result<Progress, TrapKind> {
+        if let Some(acquired) = self.first_held(self.tasks[slot].id) {
+            return Err(TrapKind::LockNeverReleased { acquired });
+        }
         if let Some(&innermost) = self.tasks[slot].open.last() {
             let finish = &self.finishes[innermost as usize];
             match finish.kind {
@@ -478,6 +483,7 @@ impl<'m> Machine<'m> {
         };
         let task = &self.tasks[slot];
         let frame = task.frame();
+        let id = task.id;
         let innermost = self.innermost(slot);
         let waits_for = |kind: Option<FinishKind>| match innermost {
             Some(finish) if finish.live > 0 && kind.is_none_or(|kind| kind == finish.kind) => {
@@ -491,6 +497,10 @@ impl<'m> Machine<'m> {
             .get(frame.next)
             .map(|instruction| &instruction.op)
         {
+            // The step fails.
+            Some(Op::FinishEnd(_) | Op::Sync | Op::PromiseGet(_)) if self.first_held(id).is_some() => {
+                Status::Runnable
+            }
             Some(Op::FinishEnd(kind)) => waits_for(Some(*kind)),
             Some(Op::Sync) if innermost.is_some_and(|f| f.kind == FinishKind::Dynamic) => {
                 Status::Runnable
@@ -498,7 +508,9 @@ impl<'m> Machine<'m> {
             Some(Op::Sync) => waits_for(None),
             Some(Op::IsolatedBegin) if self.isolated.is_some() => Status::WaitingForIsolation,
             Some(Op::PromiseGet(promise)) => self.waits_for_promise(slot, *promise),
+            Some(Op::Acquire(lock)) => self.waits_for_lock(slot, *lock),
             None if task.frames.len() == 1
+                && self.first_held(id).is_none()
                 && matches!(frame.code.terminator, Terminator::Return(_)) =>
             {
                 waits_for(Some(FinishKind::Root))

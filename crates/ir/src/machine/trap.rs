@@ -17,6 +17,7 @@ impl Trap {
     pub fn new(kind: TrapKind, site: SiteId, task: TaskId) -> Trap {
         let site = match kind {
             TrapKind::BeginFinishNeverEnded { begin, .. } => begin,
+            TrapKind::LockNeverReleased { acquired } => acquired,
             _ => site,
         };
         Trap { kind, site, task }
@@ -75,6 +76,18 @@ pub enum TrapKind {
     SetTwice {
         first: SiteId,
     },
+    /// A release by a task that does not hold the lock. Another one may.
+    ReleaseNotHeld {
+        held: bool,
+    },
+    /// A finish, a join or a `get` by a task that holds the lock acquired there.
+    WaitUnderLock {
+        acquired: SiteId,
+    },
+    /// The task ended without releasing the lock acquired there.
+    LockNeverReleased {
+        acquired: SiteId,
+    },
     /// No task can go on. By task.
     Deadlock {
         waiting: Vec<Waiting>,
@@ -96,6 +109,8 @@ pub enum WaitsFor {
     Promise(Location),
     /// The tasks of this finish.
     Finish(FinishId),
+    /// The lock with this location, which that task holds.
+    Lock { lock: Location, holder: TaskId },
 }
 
 /// A scope that must not end before the `begin_finish` inside it has ended.
@@ -107,7 +122,7 @@ pub enum Ended {
 
 impl TrapKind {
     /// Every word of a failure.
-    pub const WORDS: [&str; 16] = [
+    pub const WORDS: [&str; 19] = [
         "null-use",
         "out-of-bounds",
         "negative-size",
@@ -123,6 +138,9 @@ impl TrapKind {
         "begin-finish-never-ended",
         "sync-inside-begin-finish",
         "set-twice",
+        "release-not-held",
+        "wait-under-lock",
+        "lock-never-released",
         "deadlock",
     ];
 
@@ -144,6 +162,9 @@ impl TrapKind {
             TrapKind::BeginFinishNeverEnded { .. } => "begin-finish-never-ended",
             TrapKind::SyncInsideBeginFinish { .. } => "sync-inside-begin-finish",
             TrapKind::SetTwice { .. } => "set-twice",
+            TrapKind::ReleaseNotHeld { .. } => "release-not-held",
+            TrapKind::WaitUnderLock { .. } => "wait-under-lock",
+            TrapKind::LockNeverReleased { .. } => "lock-never-released",
             TrapKind::Deadlock { .. } => "deadlock",
         }
     }
@@ -223,18 +244,36 @@ impl fmt::Display for TrapKind {
                 write!(f, "sync while a begin_finish is open inside its sync scope")
             }
             TrapKind::SetTwice { .. } => write!(f, "the promise already has a value"),
+            TrapKind::ReleaseNotHeld { held: true } => {
+                write!(f, "release of a lock that another task holds")
+            }
+            TrapKind::ReleaseNotHeld { held: false } => {
+                write!(f, "release of a lock that no task holds")
+            }
+            TrapKind::WaitUnderLock { .. } => {
+                write!(f, "a task can't wait for other tasks while it holds a lock")
+            }
+            TrapKind::LockNeverReleased { .. } => {
+                write!(f, "the task ended without releasing this lock")
+            }
             TrapKind::Deadlock { waiting } => {
-                let gets = |it: &&Waiting| matches!(it.waits_for, WaitsFor::Promise(_));
-                match waiting.iter().filter(gets).count() {
-                    1 => write!(
-                        f,
-                        "no task can go on: one waits for a promise that has no value"
-                    ),
-                    gets => write!(
-                        f,
-                        "no task can go on: {gets} wait for promises that have no value"
-                    ),
-                }
+                let count = |such: fn(WaitsFor) -> bool| {
+                    waiting.iter().filter(|it| such(it.waits_for)).count()
+                };
+                let gets = count(|it| matches!(it, WaitsFor::Promise(_)));
+                let locks = count(|it| matches!(it, WaitsFor::Lock { .. }));
+                let promises = match gets {
+                    0 => None,
+                    1 => Some("one waits for a promise that has no value".to_owned()),
+                    gets => Some(format!("{gets} wait for promises that have no value")),
+                };
+                let locks = match locks {
+                    0 => None,
+                    1 => Some("one waits for a lock".to_owned()),
+                    locks => Some(format!("{locks} wait for locks")),
+                };
+                let reasons: Vec<String> = promises.into_iter().chain(locks).collect();
+                write!(f, "no task can go on: {}", reasons.join(", "))
             }
         }
     }

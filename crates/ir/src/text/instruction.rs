@@ -146,6 +146,8 @@ pub(super) fn op(line: &mut Scanner<'_>, ty: Option<Type>) -> Read<Op> {
                 },
             }
         }
+        "acquire" => Op::Acquire(value(line)?),
+        "release" => Op::Release(value(line)?),
         "get" => Op::PromiseGet(value(line)?),
         _ => {
             *line = start;
@@ -181,6 +183,12 @@ fn new(line: &mut Scanner<'_>) -> Read<Op> {
             allocation: allocation(line)?,
         });
     }
+    if line.takes_word("lock") {
+        line.symbol(",")?;
+        return Ok(Op::NewLock {
+            allocation: allocation(line)?,
+        });
+    }
     if line.takes_word("promise") {
         let carried = line.one_of("a type")?;
         line.symbol(",")?;
@@ -189,7 +197,7 @@ fn new(line: &mut Scanner<'_>) -> Read<Op> {
             allocation: allocation(line)?,
         });
     }
-    let element = line.one_of("a struct, `promise` or a type")?;
+    let element = line.one_of("a struct, `lock`, `promise` or a type")?;
     line.symbol("[")?;
     let sizes = line.list("]", value)?;
     line.symbol(",")?;

@@ -254,6 +254,7 @@ impl Reader {
         let (access, kind) = match *op {
             Op::NewStruct { allocation, .. }
             | Op::NewArray { allocation, .. }
+            | Op::NewLock { allocation }
             | Op::NewPromise { allocation, .. } => {
                 let names = &mut self.names;
                 names.allocation_count = at_least(line, names.allocation_count, allocation.0)?;

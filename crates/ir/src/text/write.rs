@@ -212,6 +212,9 @@ impl Display for Op {
                 carried,
                 allocation,
             } => write!(f, "new promise {}, {allocation}", carried.word()),
+            Op::NewLock { allocation } => write!(f, "new lock, {allocation}"),
+            Op::Acquire(lock) => write!(f, "acquire {lock}"),
+            Op::Release(lock) => write!(f, "release {lock}"),
             Op::PromiseSet {
                 promise,
                 value,

@@ -97,7 +97,9 @@ impl Ids<'_> {
                 self.in_range(layout, layout.index(), self.module.structs.len(), place);
                 self.allocation(*allocation, place);
             }
-            Op::NewArray { allocation, .. } | Op::NewPromise { allocation, .. } => {
+            Op::NewArray { allocation, .. }
+            | Op::NewLock { allocation }
+            | Op::NewPromise { allocation, .. } => {
                 self.allocation(*allocation, place);
             }
             Op::Check { access, .. }

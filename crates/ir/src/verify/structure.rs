@@ -83,7 +83,13 @@ impl Nesting {
 pub(super) fn is_task_operation(op: &Op) -> bool {
     matches!(
         op,
-        Op::Spawn { .. } | Op::FinishBegin(_) | Op::FinishEnd(_) | Op::Sync | Op::PromiseGet(_)
+        Op::Spawn { .. }
+            | Op::FinishBegin(_)
+            | Op::FinishEnd(_)
+            | Op::Sync
+            | Op::Acquire(_)
+            | Op::Release(_)
+            | Op::PromiseGet(_)
     )
 }
 
@@ -125,6 +131,7 @@ fn announced(
                 Op::FinishBegin(FinishKind::SyncScope) => &[Construct::Spawn, Construct::Sync],
                 Op::Sync => &[Construct::Sync],
                 Op::IsolatedBegin => &[Construct::Isolated],
+                Op::Acquire(_) | Op::Release(_) => &[Construct::Lock],
                 Op::PromiseSet { .. } | Op::PromiseGet(_) => {
                     &[Construct::Promise, Construct::Future]
                 }

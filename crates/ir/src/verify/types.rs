@@ -155,13 +155,15 @@ impl Body<'_> {
                 self.expect_all(&[*start, *end, *step], Type::Int);
                 Gives::One(Type::Int)
             }
-            Op::NewStruct { .. } | Op::NewPromise { .. } | Op::Globals => Gives::One(Type::Ref),
+            Op::NewStruct { .. } | Op::NewLock { .. } | Op::NewPromise { .. } | Op::Globals => {
+                Gives::One(Type::Ref)
+            }
             Op::NewArray { sizes, .. } => {
                 self.require(!sizes.is_empty(), || "an array without dimensions".into());
                 self.expect_all(sizes, Type::Int);
                 Gives::One(Type::Ref)
             }
-            Op::NonNull(a) => {
+            Op::NonNull(a) | Op::Acquire(a) | Op::Release(a) => {
                 self.expect(*a, Type::Ref);
                 Gives::Nothing
             }

@@ -15,6 +15,7 @@
 
 mod arithmetic;
 mod checks;
+mod locks;
 mod memory;
 mod promises;
 mod regions;
@@ -290,6 +291,15 @@ impl<'m> Code<'_, 'm> {
                 let site = self.number(site.0);
                 let arguments = [self.context, element, address, count, allocation, site];
                 self.call_helper(Helper::NewArray, &arguments)
+            }
+            Op::NewLock { allocation } => self.new_lock(*allocation, site),
+            Op::Acquire(lock) => {
+                self.acquire(*lock, site);
+                None
+            }
+            Op::Release(lock) => {
+                self.release(*lock, site);
+                None
             }
             Op::NewPromise {
                 carried,

@@ -35,6 +35,7 @@ impl Code<'_, '_> {
     }
 
     pub(super) fn get_promise(&mut self, promise: Value, ty: Type, site: SiteId) -> clif::Value {
+        self.before_get(site);
         self.non_null(promise, site);
         let promise = self.get(promise);
         let flags = self.regions.field(Type::Int);

@@ -187,6 +187,11 @@ impl Heap {
         self.new_record(self.kinds.of_promise(carried), roots)
     }
 
+    /// Makes a lock with the number 0.
+    pub(crate) fn new_lock(&mut self, roots: &dyn Roots) -> Result<Reference, TrapKind> {
+        self.new_promise(Type::Int, roots)
+    }
+
     /// Makes an array with every element zero. Fails as the interpreter does, with the same values.
     pub(crate) fn new_array(
         &mut self,

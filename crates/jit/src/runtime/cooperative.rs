@@ -3,7 +3,8 @@
 //! The schedule is that of the interpreter, `Cooperative` in the engine. A new task runs before its
 //! creator goes on. A task that waits lets the task on top of the stack of ready tasks go on. A
 //! `set` lets the tasks go on that wait for the promise, in their order, and then the task that set
-//! it; inside an isolated block it waits for the end of the block. The last task of a finish lets
+//! it; inside an isolated block it waits for the end of the block. A release of a lock lets the
+//! first task go on that waits for it, and then the task that released it. The last task of a finish lets
 //! its waiting owner go on. If no task is ready, each one waits for another: a deadlock.
 //!
 //! **Strands.** A task that can't wait is called by its creator, on the creator's stack. It ends
@@ -19,6 +20,7 @@
 
 use super::context::Context;
 use super::helpers::Helper;
+use super::locks::{self, Locks};
 use super::promises;
 use super::schedule::{Created, OpenFinish, Schedule, Start};
 use super::strands::{Awaits, Finish, FinishPlace, LiveTask, StrandId, Strands};
@@ -45,6 +47,7 @@ pub(crate) struct Cooperative {
     /// Strands whose promise was set by the isolated block under way.
     woken: Vec<StrandId>,
     isolated: bool,
+    pub(super) locks: Locks,
     /// Whether the checker hears of the tasks: of all or of none.
     heard: bool,
 }
@@ -179,6 +182,13 @@ impl<C: Checker> Runtime<'_, C, Cooperative> {
         }
     }
 
+    /// Lets a strand go on that waits for a lock, and then the running one.
+    pub(super) fn give_way_to(&mut self, strand: StrandId) {
+        let running = self.suspend();
+        self.schedule.ready.push(running);
+        self.resume(strand);
+    }
+
     /// Lets the strands go on that an isolated block has woken, and then the running one.
     fn resume_woken(&mut self) {
         let schedule = &mut self.schedule;
@@ -234,6 +244,7 @@ impl<C: Checker> Runtime<'_, C, Cooperative> {
         let strand = self.schedule.running;
         let end = self.schedule.strands[strand].end;
         if strand == MAIN {
+            self.may_end();
             self.context.stack =
                 cost::LIVE_TASK + cost::frame(self.module.function(self.module.main));
             if self.waits_for_finish(FinishKind::Root, end) {
@@ -278,13 +289,24 @@ impl<C: Checker> Runtime<'_, C, Cooperative> {
                 Awaits::Finish(place) => {
                     WaitsFor::Finish(self.schedule.finishes[place.index()].open.id)
                 }
+                Awaits::Lock(address) => {
+                    // SAFETY: the lock is live: a suspended strand refers to it.
+                    let (number, lock) = unsafe {
+                        let number = locks::number(std::ptr::with_exposed_provenance(address));
+                        (number, promises::location(address))
+                    };
+                    match self.schedule.locks.holder(number) {
+                        Some(holder) => WaitsFor::Lock { lock, holder },
+                        None => unreachable!("a strand waits for a lock that is held"),
+                    }
+                }
                 Awaits::Nothing => unreachable!("a strand that is not ready waits"),
             },
         };
         let mut waiting: Vec<Waiting> = self.schedule.strands.suspended().map(waiting).collect();
         waiting.sort_unstable_by_key(|waiting| waiting.task);
-        let gets = |waiting: &&Waiting| matches!(waiting.waits_for, WaitsFor::Promise(_));
-        let Some(&Waiting { site, task, .. }) = waiting.iter().find(gets) else {
+        let reason = |waiting: &&Waiting| !matches!(waiting.waits_for, WaitsFor::Finish(_));
+        let Some(&Waiting { site, task, .. }) = waiting.iter().find(reason) else {
             unreachable!("a finish alone waits for tasks that can go on")
         };
         let trap = Trap::new(TrapKind::Deadlock { waiting }, site, task);
@@ -318,6 +340,7 @@ impl Schedule for Cooperative {
             ready: Vec::new(),
             woken: Vec::new(),
             isolated: false,
+            locks: Locks::default(),
             heard: start.heard,
         }
     }
@@ -329,6 +352,10 @@ impl Schedule for Cooperative {
 
     fn innermost(&self) -> Option<OpenFinish> {
         self.innermost_finish().map(|finish| finish.open)
+    }
+
+    fn first_held(&self) -> Option<SiteId> {
+        self.locks.first_held(self.task.id)
     }
 
     #[inline]
@@ -437,6 +464,8 @@ impl Schedule for Cooperative {
         switching!(pass_finish_of calls pass_finish);
         switching!(pass_sync_of calls pass_sync);
         switching!(leave_isolated_of calls leave_isolated);
+        switching!(acquire_of calls locks::acquire);
+        switching!(release_of calls locks::release);
         switching!(await_promise_of calls promises::await_promise);
         switching!(set_promise_of calls promises::set_promise);
         match helper {
@@ -444,6 +473,8 @@ impl Schedule for Cooperative {
             Helper::PassFinish => pass_finish_of::<C> as *const () as usize,
             Helper::PassSync => pass_sync_of::<C> as *const () as usize,
             Helper::LeaveIsolated => leave_isolated_of::<C> as *const () as usize,
+            Helper::Acquire => acquire_of::<C> as *const () as usize,
+            Helper::Release => release_of::<C> as *const () as usize,
             Helper::AwaitPromise => await_promise_of::<C> as *const () as usize,
             Helper::SetPromise => set_promise_of::<C> as *const () as usize,
             other => unreachable!("{other:?} is called by all programs"),
@@ -498,6 +529,7 @@ unsafe extern "C" fn pass_finish<C: Checker>(
     let (kind, site) = (FINISH_KINDS[kind as usize], SiteId(site));
     // SAFETY: compiled code passes its context.
     let runtime = unsafe { Runtime::<C, Cooperative>::of(context) };
+    runtime.may_wait(site);
     if runtime.waits_for_finish(kind, site) {
         return Passed::NOT_YET;
     }
@@ -510,6 +542,7 @@ unsafe extern "C" fn pass_sync<C: Checker>(context: *mut Context, site: u32) -> 
     let site = SiteId(site);
     // SAFETY: compiled code passes its context.
     let runtime = unsafe { Runtime::<C, Cooperative>::of(context) };
+    runtime.may_wait(site);
     if let Some(open) = runtime.schedule.innermost()
         && open.kind != FinishKind::Dynamic
         && runtime.waits_for_finish(open.kind, site)

@@ -87,6 +87,12 @@ impl Schedule for DepthFirst {
         self.finishes[own..].last().copied()
     }
 
+    /// Programs with locks have cooperative runs.
+    #[inline]
+    fn first_held(&self) -> Option<SiteId> {
+        None
+    }
+
     #[inline]
     fn is_heard(&self) -> bool {
         self.tasks.len() <= self.heard_tasks

@@ -2,7 +2,7 @@
 
 use super::schedule::Schedule;
 use super::switch::{self, on_worker_stack};
-use super::{checks, memory, numbers, output, promises, tasks, traps};
+use super::{checks, locks, memory, numbers, output, promises, tasks, traps};
 use crate::checker::Checker;
 use cranelift_codegen::ir::types::{F64, I32, I64};
 use cranelift_codegen::ir::{AbiParam, Signature, Type};
@@ -53,6 +53,10 @@ pub(crate) enum Helper {
     PassFinish,
     PassSync,
     LeaveIsolated,
+    NewLock,
+    Acquire,
+    Release,
+    BeforeGet,
     NewPromise,
     AwaitPromise,
     SetPromise,
@@ -62,7 +66,7 @@ pub(crate) enum Helper {
 impl Helper {
     pub(crate) const COUNT: usize = Helper::ALL.len();
 
-    pub(crate) const ALL: [Helper; 47] = [
+    pub(crate) const ALL: [Helper; 51] = [
         Helper::NullUse,
         Helper::OutOfBounds,
         Helper::DivisionByZero,
@@ -106,6 +110,10 @@ impl Helper {
         Helper::PassFinish,
         Helper::PassSync,
         Helper::LeaveIsolated,
+        Helper::NewLock,
+        Helper::Acquire,
+        Helper::Release,
+        Helper::BeforeGet,
         Helper::NewPromise,
         Helper::AwaitPromise,
         Helper::SetPromise,
@@ -150,12 +158,16 @@ impl Helper {
             Helper::RecordRead => checks::record_read::<C, S>(),
             Helper::RecordWrite => checks::record_write::<C, S>(),
             Helper::CheckRange => checks::check_range::<C, S>(),
+            Helper::NewLock => address!(memory::new_lock),
+            Helper::BeforeGet => address!(locks::before_get),
             Helper::NewPromise => address!(memory::new_promise),
             Helper::TellGet => address!(promises::tell_get),
             Helper::BeginStrand
             | Helper::PassFinish
             | Helper::PassSync
             | Helper::LeaveIsolated
+            | Helper::Acquire
+            | Helper::Release
             | Helper::AwaitPromise
             | Helper::SetPromise => S::address::<C>(self),
             Helper::TellAccess => address!(checks::tell_access),
@@ -188,7 +200,8 @@ impl Helper {
             | Helper::Sync
             | Helper::BeginIsolated
             | Helper::EndIsolated
-            | Helper::LeaveIsolated => (&[I64, I32], None),
+            | Helper::LeaveIsolated
+            | Helper::BeforeGet => (&[I64, I32], None),
             Helper::OutOfBounds => (&[I64, I32, I64, I64, I32, I32], None),
             Helper::CallMemory => (&[I64, I32, I64, I64], None),
             Helper::AddText => (&[I64, I64, I64], None),
@@ -196,6 +209,8 @@ impl Helper {
             Helper::AddValue => (&[I64, I32, I64], None),
             Helper::EndLine => (&[I64], None),
             Helper::NewStruct | Helper::NewPromise => (&[I64, I32, I32, I32], Some(I64)),
+            Helper::NewLock => (&[I64, I32, I32], Some(I64)),
+            Helper::Acquire => (&[I64, I64, I32], Some(I64)),
             Helper::NewArray => (&[I64, I32, I64, I64, I32, I32], Some(I64)),
             Helper::BeginFinish => (&[I64, I32, I32, I64], None),
             Helper::EndFinish => (&[I64, I32, I32], None),
@@ -203,7 +218,7 @@ impl Helper {
             Helper::PassFinish => (&[I64, I32, I32], Some(I64)),
             Helper::PassSync => (&[I64, I32], Some(I64)),
             Helper::SetPromise => (&[I64, I64, I64, I32], None),
-            Helper::AwaitPromise | Helper::TellGet => (&[I64, I64, I32], None),
+            Helper::Release | Helper::AwaitPromise | Helper::TellGet => (&[I64, I64, I32], None),
             Helper::UndecidedRead
             | Helper::UndecidedWrite
             | Helper::RecordRead

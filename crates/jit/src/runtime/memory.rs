@@ -8,7 +8,7 @@ use super::Runtime;
 use super::context::Context;
 use super::schedule::Schedule;
 use crate::checker::Checker;
-use crate::heap::layout::{COUNT_OFFSET, FIRST_LOCATION_OFFSET};
+use crate::heap::layout::{COUNT_OFFSET, FIRST_LOCATION_OFFSET, LOCK_NUMBER};
 use crate::heap::{Reference, Roots};
 use finishline_ir::listener::{Allocated, Shape};
 use finishline_ir::{StructId, Type};
@@ -163,6 +163,33 @@ pub(super) unsafe extern "C" fn new_array<C: Checker, S: Schedule>(
 }
 
 /// Makes a promise of the type with that index.
+pub(super) unsafe extern "C" fn new_lock<C: Checker, S: Schedule>(
+    context: *mut Context,
+    allocation: u32,
+    site: u32,
+) -> u64 {
+    let (preserved, stack_pointer) = preserved_registers();
+    // SAFETY: compiled code passes its context.
+    let runtime = unsafe { Runtime::<C, S>::of(context) };
+    let roots = ProgramRoots {
+        preserved,
+        stack_pointer,
+        schedule: &runtime.schedule,
+        context: &runtime.context,
+    };
+    match runtime.heap.new_lock(&roots) {
+        Ok(object) => {
+            let number = (object.address() as *mut u8).wrapping_offset(LOCK_NUMBER as isize);
+            // SAFETY: the lock was just made, and has a word for its number.
+            unsafe { number.cast::<u64>().write(runtime.locks_made) };
+            runtime.locks_made += 1;
+            runtime.tell_alloc(object, AllocationId(allocation), Shape::Lock);
+            object.address()
+        }
+        Err(kind) => runtime.fail(kind, SiteId(site)),
+    }
+}
+
 pub(super) unsafe extern "C" fn new_promise<C: Checker, S: Schedule>(
     context: *mut Context,
     carried: u32,

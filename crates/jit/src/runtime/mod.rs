@@ -20,6 +20,7 @@ pub(crate) mod context;
 pub(crate) mod cooperative;
 pub(crate) mod depth_first;
 pub(crate) mod helpers;
+mod locks;
 mod memory;
 mod numbers;
 mod output;
@@ -80,6 +81,7 @@ pub(crate) struct Runtime<'a, C, S> {
     /// Who runs, and who goes on.
     schedule: S,
     tasks_created: u32,
+    locks_made: u64,
     finishes_opened: u32,
     /// A line in the making, or the message of an assertion.
     line: Vec<u8>,
@@ -158,6 +160,7 @@ impl<'a, C: Checker> Run<'a, C> {
                 heard: !C::STYLE.counts_idle_tasks() || executable.checking,
             }),
             tasks_created: 1,
+            locks_made: 0,
             finishes_opened: 1,
             line: Vec::new(),
             output: self.output,

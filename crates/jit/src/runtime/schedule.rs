@@ -83,6 +83,9 @@ pub(crate) trait Schedule: Sized {
     /// The running task enters or leaves an isolated block.
     fn isolate(&mut self, inside: bool);
 
+    /// Where the running task acquired the first of the locks that it holds.
+    fn first_held(&self) -> Option<SiteId>;
+
     /// Makes room on the running stack for `request` bytes on top of `stack`, as the budget counts
     /// them, or fails.
     fn make_room<C: Checker>(

@@ -56,6 +56,8 @@ pub(super) enum Awaits {
     Nothing,
     /// The promise with this address.
     Promise(usize),
+    /// The lock with this address.
+    Lock(usize),
     Finish(FinishPlace),
 }
 

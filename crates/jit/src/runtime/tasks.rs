@@ -149,6 +149,7 @@ impl<C: Checker, S: Schedule> Runtime<'_, C, S> {
 
     /// The running task has returned: tells of its end.
     pub(super) fn tell_end(&mut self, end: SiteId) {
+        self.may_end();
         if let Some(open) = self.schedule.innermost() {
             let kind = TrapKind::BeginFinishNeverEnded {
                 begin: open.begin,
@@ -188,6 +189,7 @@ impl<C: Checker, S: Schedule> Runtime<'_, C, S> {
     }
 
     fn begin_finish(&mut self, kind: FinishKind, site: SiteId, stack: u64) {
+        self.may_wait(site);
         if self.finishes_opened >= self.limits.finishes {
             let limit = self.limits.finishes;
             self.fail(TrapKind::TooManyFinishes { limit }, site);

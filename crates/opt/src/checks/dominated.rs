@@ -19,7 +19,8 @@
 //!
 //! The first rule is carried out before the second looks, so that no two checks remove each other.
 //! A check inside an isolated block says nothing about one outside: two isolated accesses never
-//! race. Between c and a the program may fail; see [`super`].
+//! race. Nor does a check under some locks say anything about one under others, so nothing is known
+//! across an operation on locks. Between c and a the program may fail; see [`super`].
 //!
 //! A check that is made once or not at all, as [`super::loop_invariant`] leaves them, is covered by
 //! one of the same location that surely is made, but covers only those that are made if it is.
@@ -350,7 +351,9 @@ impl Flow<'_> {
                     if self.pass(&instruction.op, isolated, state) {
                         found(at);
                     }
-                    if self.steps.may_leave_a_task(&instruction.op) {
+                    if self.steps.may_leave_a_task(&instruction.op)
+                        || self.steps.may_change_locks(&instruction.op)
+                    {
                         state.forget_all();
                     }
                     if let Some(result) = instruction.result {
@@ -366,7 +369,9 @@ impl Flow<'_> {
                     if let Some(result) = instruction.result {
                         self.forget_value(result, state);
                     }
-                    if self.steps.may_join(&instruction.op) {
+                    if self.steps.may_join(&instruction.op)
+                        || self.steps.may_change_locks(&instruction.op)
+                    {
                         state.forget_all();
                     }
                     if self.pass(&instruction.op, isolated, state) {

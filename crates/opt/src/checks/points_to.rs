@@ -261,6 +261,10 @@ impl Solver {
                 let object = self.object(*allocation, [*element], true);
                 self.arrive(result, &SparseSet::of(object));
             }
+            Op::NewLock { allocation } => {
+                let object = self.object(*allocation, [], false);
+                self.arrive(result, &SparseSet::of(object));
+            }
             Op::NewPromise {
                 carried,
                 allocation,

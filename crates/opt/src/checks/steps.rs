@@ -1,6 +1,6 @@
 //! What a call does to the steps of its caller.
 //!
-//! A *step* is what a task does between two operations on tasks or promises. Within a step of one
+//! A *step* is what a task does between two operations on tasks, promises or locks. Within a step of one
 //! task, whatever is parallel to one access is parallel to all. A *quiet* function has no such
 //! operation, also not in what it calls, so a call of it stays within the step.
 //!
@@ -15,13 +15,14 @@ pub(crate) struct Steps {
     quiet: Vec<bool>,
     leaves_tasks: Vec<bool>,
     sets: Vec<bool>,
+    changes_locks: Vec<bool>,
 }
 
 impl Steps {
     pub(crate) fn of(module: &Module) -> Steps {
         let count = module.functions.len();
         let mut callers = vec![Vec::new(); count];
-        let (mut loud, mut setters) = (Vec::new(), Vec::new());
+        let [mut loud, mut setters, mut lockers] = [const { Vec::new() }; 3];
         for (index, function) in module.functions.iter().enumerate() {
             for op in operations(function) {
                 match op {
@@ -29,8 +30,10 @@ impl Steps {
                     op if is_boundary(op) => loud.push(index),
                     _ => {}
                 }
-                if let Op::PromiseSet { .. } = op {
-                    setters.push(index);
+                match op {
+                    Op::PromiseSet { .. } => setters.push(index),
+                    Op::Acquire(_) | Op::Release(_) => lockers.push(index),
+                    _ => {}
                 }
             }
         }
@@ -47,6 +50,7 @@ impl Steps {
             quiet: reaches(loud).into_iter().map(|loud| !loud).collect(),
             leaves_tasks: Liveness::of(module).leaves_tasks,
             sets: reaches(setters),
+            changes_locks: reaches(lockers),
         }
     }
 
@@ -69,6 +73,14 @@ impl Steps {
         }
     }
 
+    /// Whether other locks may be held after it than before.
+    pub(crate) fn may_change_locks(&self, op: &Op) -> bool {
+        match op {
+            Op::Call { function, .. } => self.changes_locks[function.index()],
+            op => matches!(op, Op::Acquire(_) | Op::Release(_)),
+        }
+    }
+
     /// Whether it may wait for what another task has done before.
     pub(crate) fn may_join(&self, op: &Op) -> bool {
         match op {
@@ -87,6 +99,8 @@ fn is_boundary(op: &Op) -> bool {
             | Op::Sync
             | Op::IsolatedBegin
             | Op::IsolatedEnd
+            | Op::Acquire(_)
+            | Op::Release(_)
             | Op::PromiseSet { .. }
             | Op::PromiseGet(_)
     )

@@ -16,6 +16,9 @@ impl Walker<'_> {
         let site = expression.site;
         match &expression.kind {
             ExpressionKind::Const(constant) => self.constant(*constant),
+            ExpressionKind::NewLock { allocation } => {
+                Ok(self.allocate(*allocation, expression.ty.clone(), Vec::new()))
+            }
             ExpressionKind::NewPromise { allocation } => {
                 Ok(self.allocate(*allocation, expression.ty.clone(), Vec::new()))
             }
@@ -90,7 +93,14 @@ impl Walker<'_> {
             }
             ExpressionKind::NewArray {
                 sizes, allocation, ..
+            }
+            | ExpressionKind::NewLocks {
+                sizes, allocation, ..
             } => {
+                if let ExpressionKind::NewLocks { .. } = expression.kind {
+                    // What its elements refer to is not looked at.
+                    self.gap(ReasonKind::Locks, site);
+                }
                 let mut lengths = Vec::new();
                 for size in sizes {
                     let length = self.expression(size)?;

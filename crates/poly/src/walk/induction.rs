@@ -80,7 +80,8 @@ pub(super) fn blocks<'s>(statement: &'s Statement, mut run: impl FnMut(&'s Block
     match statement {
         Statement::Block(block)
         | Statement::Finish { block, .. }
-        | Statement::Isolated { block, .. } => run(block),
+        | Statement::Isolated { block, .. }
+        | Statement::Locked { block, .. } => run(block),
         Statement::If { arms, otherwise } => {
             for (_, block) in arms {
                 run(block);

@@ -152,6 +152,19 @@ impl Walker<'_> {
                 self.isolated = before;
                 Ok(())
             }
+            // What locks keep apart is not looked at.
+            Statement::Locked {
+                lock, block, site, ..
+            } => {
+                self.expression(lock)?;
+                self.gap(ReasonKind::Locks, *site);
+                self.block(block)
+            }
+            Statement::Acquire { lock, site } | Statement::Release { lock, site } => {
+                self.expression(lock)?;
+                self.gap(ReasonKind::Locks, *site);
+                Ok(())
+            }
             // Nobody knows what it is paired with, so it is taken to wait for nothing.
             Statement::BeginFinish(site) | Statement::EndFinish(site) => {
                 self.gap(ReasonKind::DynamicFinish, *site);

@@ -1,7 +1,8 @@
 //! Phrases about deadlocks. Tasks are numbered as a report lists them, from 1.
 
 use super::position_in;
-use finishline_answer::answer::{Failure, FailurePoint, Promise, Tasks, WaitsFor};
+use finishline_answer::answer::{Failure, FailurePoint, Tasks, WaitsFor};
+use finishline_answer::{Location, Place};
 
 /// Every task of a failure, in the order of their numbers.
 pub(crate) fn points(failure: &Failure) -> impl Iterator<Item = &FailurePoint> {
@@ -17,7 +18,7 @@ pub(crate) fn number(index: usize) -> String {
 pub(crate) fn waits(point: &FailurePoint, index: usize) -> Option<String> {
     Some(match point.waits_for.as_ref()? {
         WaitsFor::Promise(promise) => {
-            let promised = promised(point, promise);
+            let promised = made(point, &promise.name, promise.made.as_ref());
             let setters = match &promise.setters {
                 Some(Tasks { count: 0, .. }) => "nobody is left to set it".to_owned(),
                 Some(Tasks { shown, count: 1 }) if *shown == [index] => {
@@ -30,6 +31,17 @@ pub(crate) fn waits(point: &FailurePoint, index: usize) -> Option<String> {
                 None => "who may set it was not found out".to_owned(),
             };
             format!("waits for {promised}; {setters}")
+        }
+        WaitsFor::Lock(lock) => {
+            let name = made(point, &lock.name, lock.made.as_ref());
+            let holder = match &lock.holder {
+                Some(Tasks { shown, .. }) if *shown == [index] => {
+                    ", which it holds itself".to_owned()
+                }
+                Some(holder) if holder.count > 0 => format!(", which {} holds", listed(holder)),
+                _ => String::new(),
+            };
+            format!("waits for the lock {name}{holder}")
         }
         WaitsFor::Tasks(Some(tasks)) => format!("waits for the end of {}", listed(tasks)),
         WaitsFor::Tasks(None) => "waits for the end of its tasks".to_owned(),
@@ -52,6 +64,7 @@ pub(crate) fn cycle(failure: &Failure) -> Option<String> {
             Some(Some(WaitsFor::Promise(promise))) => {
                 format!("{}, which {next} may set", promise.name)
             }
+            Some(Some(WaitsFor::Lock(lock))) => format!("{}, which {next} holds", lock.name),
             _ => format!("the end of {next}"),
         };
         format!("{} waits for {waits_for}", number(index))
@@ -64,13 +77,10 @@ pub(crate) fn cycle(failure: &Failure) -> Option<String> {
 }
 
 /// `found, made at 16:17`.
-fn promised(point: &FailurePoint, promise: &Promise) -> String {
-    match &promise.made {
-        Some(made) => {
-            let made = position_in(made, &point.place.file);
-            format!("{}, made at {made}", promise.name)
-        }
-        None => promise.name.to_string(),
+fn made(point: &FailurePoint, name: &Location, made: Option<&Place>) -> String {
+    match made {
+        Some(made) => format!("{name}, made at {}", position_in(made, &point.place.file)),
+        None => name.to_string(),
     }
 }
 
