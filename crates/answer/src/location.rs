@@ -10,7 +10,10 @@ pub enum Location {
     /// A global variable of a Fin program.
     Global(String),
     /// A field of an object: `p.x`.
-    Field { object: String, field: String },
+    Field {
+        object: String,
+        field: String,
+    },
     /// An element of an array: `B[3]`, or `B[i + 1]` in a proof.
     Element {
         object: String,

@@ -197,9 +197,7 @@ impl ReasonKind {
             ReasonKind::Aliasing => {
                 "give each object a name of its own, and store each reference once"
             }
-            ReasonKind::Promises | ReasonKind::Locks => {
-                "check this input with `finishline check`"
-            }
+            ReasonKind::Promises | ReasonKind::Locks => "check this input with `finishline check`",
             ReasonKind::Timeout => "give it more time with `--timeout`",
             ReasonKind::TooLarge => {
                 "divide the kernel, or check this input with `finishline check`"

@@ -20,20 +20,22 @@ pub struct CheckFacts {
     pub not_judged: Option<String>,
     /// There are racing locations.
     pub racing: bool,
-    /// A pair was found that no isolated block orders.
+    /// A pair was found that no isolated or locked block orders.
     pub any_real: bool,
     /// Why not all pairs at racing locations were found.
     pub incomplete: Option<String>,
-    /// The program has isolated blocks.
-    pub has_isolated: bool,
-    /// Isolated blocks of parallel tasks access the same data.
-    pub isolated_conflict: bool,
+    /// The program has isolated or locked blocks.
+    pub has_exclusive: bool,
+    /// Isolated or locked blocks of parallel tasks access the same data.
+    pub exclusive_conflict: bool,
+    /// Locks are taken one inside the other in different orders.
+    pub lock_cycle: bool,
     /// A recorded run of which the end is missing.
     pub cut_off: bool,
     pub failed: bool,
     /// The run ended in a deadlock.
     pub deadlock: bool,
-    /// What an exploration of the orders of isolated blocks would take, if it would help.
+    /// What an exploration of the orders of isolated and locked blocks would take, if it would help.
     pub exploration: Option<String>,
 }
 
@@ -53,33 +55,37 @@ pub fn check(facts: &CheckFacts) -> (Verdict, Option<String>) {
         return (Verdict::Unknown, Some(why.clone()));
     }
     if facts.racing {
-        if facts.any_real || !facts.has_isolated {
+        if facts.any_real || !facts.has_exclusive {
             let cut_off = facts.cut_off.then(|| CUT_OFF.to_owned());
             return (Verdict::Race, facts.incomplete.clone().or(cut_off));
         }
         if let Some(incomplete) = &facts.incomplete {
             let why = format!(
-                "accesses race by task structure, but whether the order of isolated blocks separates them all is not known: {incomplete}"
+                "accesses race by task structure, but whether the order of isolated and locked blocks separates them all is not known: {incomplete}"
             );
             return (Verdict::Unknown, Some(why));
         }
-        let what = "join the first access's task before the second access, or make both isolated: \
-                    then no order of isolated blocks can show the race";
+        let what = "join the first access's task before the second access, or make both isolated, \
+                    or both under one lock: then no order of the blocks can show the race";
         return (Verdict::Apparent, Some(facts.explore_or(what)));
     }
     if facts.cut_off {
         return (Verdict::Unknown, Some(CUT_OFF.to_owned()));
     }
     if facts.deadlock {
-        let what = "isolated blocks of parallel tasks access the same data; another order of them \
-                    may have no deadlock";
-        let what = facts.isolated_conflict.then(|| facts.explore_or(what));
+        let what = "isolated or locked blocks of parallel tasks access the same data; another \
+                    order of them may have no deadlock";
+        let what = facts.exclusive_conflict.then(|| facts.explore_or(what));
         (Verdict::Deadlock, what)
     } else if facts.failed {
         (Verdict::Trap, None)
-    } else if facts.isolated_conflict {
-        let what = "isolated blocks of parallel tasks access the same data; where they need not, \
-                    the verdict covers every order";
+    } else if facts.exclusive_conflict {
+        let what = "isolated or locked blocks of parallel tasks access the same data; where they \
+                    need not, the verdict covers every order";
+        (Verdict::CertifiedOrder, Some(facts.explore_or(what)))
+    } else if facts.lock_cycle {
+        let what = "locks are taken one inside the other, not always in the same order: tasks \
+                    might wait for each other for ever";
         (Verdict::CertifiedOrder, Some(facts.explore_or(what)))
     } else {
         (Verdict::Certified, None)
@@ -260,19 +266,19 @@ mod tests {
     #[test]
     fn a_clean_run_is_certified_for_the_orders_that_were_seen() {
         assert_eq!(of(|_| {}), Verdict::Certified);
-        let ordered = of(|facts| facts.isolated_conflict = true);
+        let ordered = of(|facts| facts.exclusive_conflict = true);
         assert_eq!(ordered, Verdict::CertifiedOrder);
-        let failed = of(|facts| (facts.failed, facts.isolated_conflict) = (true, true));
+        let failed = of(|facts| (facts.failed, facts.exclusive_conflict) = (true, true));
         assert_eq!(failed, Verdict::Trap);
     }
 
     #[test]
     fn only_isolated_blocks_make_a_race_apparent() {
-        let racing = |any_real, has_isolated, incomplete: Option<&str>| {
+        let racing = |any_real, has_exclusive, incomplete: Option<&str>| {
             of(|facts| {
                 facts.racing = true;
                 facts.failed = true;
-                (facts.any_real, facts.has_isolated) = (any_real, has_isolated);
+                (facts.any_real, facts.has_exclusive) = (any_real, has_exclusive);
                 facts.incomplete = incomplete.map(str::to_owned);
             })
         };

@@ -58,10 +58,10 @@ impl Verdict {
                 "free of races in every schedule of this input, so the result does not depend on the schedule"
             }
             Verdict::CertifiedOrder => {
-                "free of races in every schedule of this input that runs the isolated blocks in the observed order; another order may compute something else"
+                "free of races in every schedule of this input that runs the isolated and locked blocks in the observed order; another order may compute something else"
             }
             Verdict::Explored => {
-                "free of races in every schedule of this input: every order of its isolated blocks that can differ was run; the order may still decide what is computed"
+                "free of races in every schedule of this input: every order of its isolated and locked blocks that can differ was run; the order may still decide what is computed"
             }
             Verdict::Observed => {
                 "free of races in the schedule that was observed; another one may have some"
@@ -70,13 +70,13 @@ impl Verdict {
                 "two conflicting accesses that nothing orders: the result may depend on the schedule"
             }
             Verdict::Apparent => {
-                "conflicting accesses that only the observed order of isolated blocks separates: another order might show a race or exclude it"
+                "conflicting accesses that only the observed order of isolated and locked blocks separates: another order might show a race or exclude it"
             }
             Verdict::Trap => {
                 "the program failed; nothing is established about what would have followed"
             }
             Verdict::Deadlock => {
-                "each task that is left waits for another, or for a value that never comes; so it is in every schedule of this input that runs the isolated blocks in the observed order"
+                "each task that is left waits for another, or for a value that never comes; so it is in every schedule of this input that runs the isolated and locked blocks in the observed order"
             }
             Verdict::Unknown => "nothing was established",
         }
@@ -128,13 +128,13 @@ pub const PROOF_GUARANTEE: &str = "every input and every schedule, up to where t
      fails or exceeds 2^56 steps, 2^48 elements in an array or 2^30 tasks; integers wrap around at 64 bits";
 
 /// What an answer of `finishline explore` is worth, in one sentence.
-pub const EXPLORATION_GUARANTEE: &str = "every schedule of this input: two orders of isolated blocks \
-     that were not both run differ by exchanging blocks that do not conflict";
+pub const EXPLORATION_GUARANTEE: &str = "every schedule of this input: two orders of isolated and locked \
+     blocks that were not both run differ by exchanging blocks that do not conflict";
 
 /// What `finishline explore` has established about the orders that it ran, if it did not run all
 /// that can differ.
 pub const ORDERS_RUN_GUARANTEE: &str =
-    "every schedule that runs its conflicting isolated blocks in an order that was run";
+    "every schedule that runs its conflicting isolated and locked blocks in an order that was run";
 
 /// For which schedules the answer about a run of an instrumented program holds.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Hash)]

@@ -17,6 +17,8 @@ pub struct Findings {
     pub synchronised: bool,
     /// Two accesses conflict, and only a lock or the atomicity of both keeps them apart.
     pub overlap: bool,
+    /// Locks were taken one inside the other in orders that form a cycle.
+    pub lock_cycle: bool,
     pub statistics: Statistics,
     /// The work of the order's answers, if it counts it.
     pub effort: Effort,
@@ -32,6 +34,7 @@ pub(crate) struct Found {
     pub(crate) isolated_conflict: bool,
     pub(crate) synchronised: bool,
     pub(crate) overlap: bool,
+    pub(crate) lock_cycle: bool,
     pub(crate) statistics: Statistics,
     pub(crate) failure: Option<Failure>,
 }
@@ -43,6 +46,7 @@ impl Found {
             isolated_conflict: false,
             synchronised: false,
             overlap: false,
+            lock_cycle: false,
             statistics: Statistics::default(),
             failure: None,
         })
@@ -67,7 +71,8 @@ impl Found {
 
     pub(crate) fn clear(&mut self) {
         self.racing.clear();
-        (self.isolated_conflict, self.synchronised, self.overlap) = (false, false, false);
+        (self.isolated_conflict, self.synchronised) = (false, false);
+        (self.overlap, self.lock_cycle) = (false, false);
         self.statistics = Statistics::default();
         self.failure = None;
     }
@@ -89,6 +94,7 @@ impl Found {
                 isolated_conflict: self.isolated_conflict,
                 synchronised: self.synchronised,
                 overlap: self.overlap,
+                lock_cycle: self.lock_cycle,
                 statistics: self.statistics,
             }),
         }

@@ -40,6 +40,8 @@ pub mod history;
 pub mod inline;
 pub mod listed;
 pub mod locations;
+pub mod lock_chains;
+mod lock_order;
 pub mod locks;
 pub mod named;
 pub mod oracle;

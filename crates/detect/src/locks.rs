@@ -28,6 +28,7 @@
 //! one comparison.
 
 use crate::hash::IdMap;
+use crate::lock_order::LockOrder;
 use crate::table::{TableError, make_room};
 use finishline_model::{Event, FinishId, LockId, LockMode, TaskId};
 
@@ -180,6 +181,7 @@ pub struct Held {
     suspended: IdMap<TaskId, Vec<Hold>>,
     /// If tasks take turns: the running one, if any task holds a lock.
     turn: TaskId,
+    order: LockOrder,
     shared_holds: u32,
     gave_up_early: bool,
     /// A reused buffer.
@@ -197,6 +199,7 @@ impl Held {
             live: Vec::new(),
             suspended: IdMap::default(),
             turn: TaskId::MAIN,
+            order: LockOrder::default(),
             shared_holds: 0,
             gave_up_early: false,
             scratch: Vec::new(),
@@ -221,6 +224,12 @@ impl Held {
     /// Whether a task gave up a lock inside a finish that began under it.
     pub fn gave_up_early(&self) -> bool {
         self.gave_up_early
+    }
+
+    /// Whether tasks that take turns took locks in such orders that they might wait for each
+    /// other.
+    pub fn has_cycle(&self) -> bool {
+        self.order.has_cycle()
     }
 
     pub fn clear(&mut self) {
@@ -248,7 +257,11 @@ impl Held {
         }
         self.goes_on(event.task())?;
         match *event {
-            Event::Lock { lock, mode, .. } => self.lock(lock, mode),
+            Event::Lock { lock, mode, .. } => {
+                let held = self.holds.iter().map(|hold| hold.lock);
+                self.order.taken(held, lock)?;
+                self.lock(lock, mode)
+            }
             Event::Unlock { lock, .. } => self.unlock(lock),
             _ => Ok(()),
         }

@@ -16,21 +16,14 @@
 use crate::Failure;
 use crate::hash::IdMap;
 use crate::locations::LocationSet;
+use crate::lock_chains::{self, ISOLATED_CHAIN};
 use crate::locks::{Held, LocksetId, Locksets};
 use crate::order::{Order, Stamp};
 use crate::pairs::RacePairs;
 use crate::table::make_room;
 use finishline_model::{
-    Access, AccessKind, AccessPoint, Event, Location, LockId, ObjectId, Observer, Race, TaskId,
+    Access, AccessKind, AccessPoint, Event, Location, LockId, Observer, Race, TaskId,
 };
-
-/// The object by which each isolated block follows the one before it.
-const CHAIN: ObjectId = ObjectId(0);
-
-/// The object by which each hold of a lock follows the one before it.
-fn chain_of(lock: LockId) -> ObjectId {
-    ObjectId(lock.0 + 1)
-}
 
 /// An access of a watched location.
 #[derive(Clone, Copy, Debug)]
@@ -87,27 +80,18 @@ impl<'a, O: Order> Named<'a, O> {
                 self.isolated = Some(task);
                 self.observe(&Event::Acquire {
                     task,
-                    object: CHAIN,
+                    object: ISOLATED_CHAIN,
                 })
             }
             Event::IsolatedEnd { task, .. } => {
                 self.isolated = None;
                 self.observe(&Event::Release {
                     task,
-                    object: CHAIN,
+                    object: ISOLATED_CHAIN,
                     continues: false,
                 })
             }
-            Event::Lock { task, lock, .. } => self.observe(&Event::Acquire {
-                task,
-                object: chain_of(lock),
-            }),
-            Event::Unlock { task, lock } => self.observe(&Event::Release {
-                task,
-                object: chain_of(lock),
-                continues: false,
-            }),
-            _ => self.observe(event),
+            _ => self.observe(&lock_chains::observed(event).unwrap_or(*event)),
         }
     }
 

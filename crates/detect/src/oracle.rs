@@ -22,7 +22,7 @@ use crate::locations::LocationSet;
 use crate::order::Effort;
 use crate::steps::{Hold, Observed, STEPS_OF_AN_EVENT, Step, StepGraph, Steps};
 use finishline_model::Statistics;
-use finishline_model::{Access, AccessId, AccessKind, Event, Location, Observer, TaskId};
+use finishline_model::{Access, AccessId, AccessKind, Event, Location, LockId, Observer, TaskId};
 use std::collections::{BTreeMap, BTreeSet};
 
 /// The most recorded accesses for each step of the limit. Beyond it the oracle gives up.
@@ -58,6 +58,8 @@ pub struct Oracle {
     closure: Closure,
     locksets: Vec<Vec<Hold>>,
     accesses: BTreeMap<Location, Vec<Recorded>>,
+    /// By lock: those that were taken while it was held.
+    taken_inside: BTreeMap<LockId, BTreeSet<LockId>>,
     statistics: Statistics,
 }
 
@@ -72,6 +74,7 @@ impl Oracle {
             closure: Closure::default(),
             locksets: Vec::new(),
             accesses: BTreeMap::new(),
+            taken_inside: BTreeMap::new(),
             statistics: Statistics::default(),
         }
     }
@@ -137,6 +140,22 @@ impl Oracle {
             .any(|accesses| any_pair(accesses, overlaps))
     }
 
+    /// Whether some lock was taken inside itself, directly or by way of others.
+    pub fn locks_form_a_cycle(&self) -> bool {
+        self.taken_inside.keys().any(|first| {
+            let mut reached = BTreeSet::new();
+            let mut next = vec![first];
+            while let Some(lock) = next.pop() {
+                for inner in self.taken_inside.get(lock).into_iter().flatten() {
+                    if reached.insert(inner) {
+                        next.push(inner);
+                    }
+                }
+            }
+            reached.contains(first)
+        })
+    }
+
     /// The accesses of which some instance races with another, by task structure.
     pub fn racing_accesses(&self) -> BTreeSet<AccessId> {
         let mut racing = BTreeSet::new();
@@ -180,6 +199,7 @@ impl Oracle {
             isolated_conflict: self.isolated_blocks_conflict(),
             synchronised: self.steps.has_releases() && !self.excused_locations().is_empty(),
             overlap: self.steps.has_locks() && !self.overlapping_locations().is_empty(),
+            lock_cycle: self.locks_form_a_cycle(),
             statistics: self.statistics,
             effort: Effort::default(),
             task_bytes: self.closure.structure.bytes() + self.closure.observed.bytes(),
@@ -196,6 +216,7 @@ impl Oracle {
         self.closure.observed.clear();
         self.locksets.clear();
         self.accesses.clear();
+        self.taken_inside.clear();
         self.statistics = Statistics::default();
     }
 
@@ -231,6 +252,11 @@ impl Observer for Oracle {
             return;
         }
         self.statistics.event(event);
+        if let Event::Lock { task, lock, .. } = *event {
+            for hold in &self.steps.now(task).holds {
+                self.taken_inside.entry(hold.lock).or_default().insert(lock);
+            }
+        }
         self.steps.event(event, &mut self.closure);
     }
 

@@ -30,7 +30,7 @@ use finishline_answer::rules::{self, CheckFacts};
 use finishline_detect::detectors::{self, Drive};
 use finishline_detect::{Failure, Findings, LocationSet};
 use finishline_ir::listener::EventsAlone;
-use finishline_ir::{Construct, ConstructUse, Module};
+use finishline_ir::{ConstructUse, Module};
 use finishline_model::Statistics;
 use finishline_model::{Detector, Observer, TaskId};
 use std::io::Write;
@@ -297,7 +297,7 @@ impl<'m, S: Subject<'m>> Judged<'_, S> {
         second_pass.pairs(racing)
     }
 
-    /// Whether more than updates that can be exchanged conflict in isolated blocks. It is not asked
+    /// Whether more than updates that can be exchanged conflict in isolated or locked blocks. It is not asked
     /// if a race decides the verdict.
     fn conflict_matters(&self) -> bool {
         self.racing().is_some() || self.subject.isolated_blocks_conflict()
@@ -305,14 +305,18 @@ impl<'m, S: Subject<'m>> Judged<'_, S> {
 
     /// The facts that decide the verdict.
     fn facts(&self, pairs: &Pairs) -> CheckFacts {
-        let isolated_conflict = match &self.findings {
-            Ok(findings) => findings.isolated_conflict && self.conflict_matters(),
+        let exclusive_conflict = match &self.findings {
+            Ok(findings) => {
+                findings.overlap || findings.isolated_conflict && self.conflict_matters()
+            }
             Err(_) => false,
         };
-        let has_isolated = self.subject.module().uses(Construct::Isolated).is_some();
+        let lock_cycle = (self.findings.as_ref()).is_ok_and(|findings| findings.lock_cycle);
+        let uses = uses(self.subject.module());
+        let has_exclusive = uses.isolated || uses.locks;
         let order_decides = match self.racing() {
-            Some(_) => has_isolated && !pairs.any_real(),
-            None => isolated_conflict,
+            Some(_) => has_exclusive && !pairs.any_real(),
+            None => exclusive_conflict || lock_cycle,
         };
         let asks = order_decides && self.subject.schedule().is_none();
         CheckFacts {
@@ -321,8 +325,9 @@ impl<'m, S: Subject<'m>> Judged<'_, S> {
             racing: self.racing().is_some(),
             any_real: pairs.any_real(),
             incomplete: pairs.incomplete.clone(),
-            has_isolated,
-            isolated_conflict,
+            has_exclusive,
+            exclusive_conflict,
+            lock_cycle,
             cut_off: self.cut_off,
             failed: self.failed.is_some(),
             exploration: asks.then(|| self.subject.exploration()),

@@ -2,18 +2,20 @@
 //!
 //! Every detector is compared with the oracle in three respects:
 //! - the set of racing locations, by the structure of tasks;
-//! - whether parallel isolated blocks conflict;
-//! - the locations with a race that is not only apparent, by the observed order of isolated blocks.
+//! - whether parallel isolated or locked blocks conflict;
+//! - the locations with a race that is not only apparent, by the observed order of isolated and
+//!   locked blocks.
 
 use crate::check::unsupported;
 use crate::executor::uses;
 use crate::question::{Again, CheckError, Question, Subject};
 use crate::rerun::Rerun;
 use finishline_detect::detectors::ORACLE_STEPS;
+use finishline_detect::lock_chains::LockChains;
 use finishline_detect::oracle::{Mode, Oracle};
 use finishline_detect::{Failure, Findings, second_pass};
+use finishline_ir::ConstructUse;
 use finishline_ir::listener::EventsAlone;
-use finishline_ir::{Construct, ConstructUse};
 use finishline_model::{Detector, Location};
 use std::collections::BTreeSet;
 
@@ -44,7 +46,7 @@ pub fn compare(question: &Question) -> Result<Comparison, CheckError> {
 /// The same of a program or of a recorded run.
 pub(crate) fn compare_any<'m>(subject: &impl Subject<'m>) -> Result<Comparison, CheckError> {
     let mut oracle = Oracle::new(ORACLE_STEPS);
-    let ending = subject.again(&mut EventsAlone(&mut oracle));
+    let ending = subject.again(&mut EventsAlone(LockChains(&mut oracle)));
     let mut comparison = Comparison {
         answers: Vec::new(),
         disagreements: Vec::new(),
@@ -97,23 +99,29 @@ impl Comparison {
                 objects.names.location(*first),
             ));
         }
-        // Without isolated blocks there is nothing more to compare, and SP-bags has no rule for
-        // them.
-        if subject.module().uses(Construct::Isolated).is_none() {
+        // Without isolated and locked blocks there is nothing more to compare, and SP-bags has no
+        // rule for them.
+        let used = uses(subject.module());
+        if !used.isolated && !used.locks {
             return;
         }
-        if findings.isolated_conflict != oracle.isolated_blocks_conflict() {
-            let says = if findings.isolated_conflict {
-                "conflict"
-            } else {
-                "do not conflict"
+        let conflict = findings.isolated_conflict || findings.overlap;
+        if conflict == oracle.overlapping_locations().is_empty() {
+            let says = match conflict {
+                true => "conflict",
+                false => "do not conflict",
             };
             self.disagreements.push(format!(
-                "{detector} says that isolated blocks {says}, the oracle the opposite"
+                "{detector} says that isolated or locked blocks {says}, the oracle the opposite"
+            ));
+        }
+        if findings.lock_cycle != oracle.locks_form_a_cycle() {
+            self.disagreements.push(format!(
+                "{detector} and the oracle disagree whether locks are taken in a cycle"
             ));
         }
         let again = Again::new(subject, ());
-        match second_pass(detector, uses(subject.module()), &findings.racing, again) {
+        match second_pass(detector, used, &findings.racing, again) {
             Err(failure) => self
                 .disagreements
                 .push(format!("{detector} failed in its second pass: {failure}")),
@@ -128,7 +136,7 @@ impl Comparison {
                 let expected = oracle.racing_locations(Mode::Observed);
                 if found != expected {
                     self.disagreements.push(format!(
-                        "in the observed order of isolated blocks {detector} finds {}, the oracle {}",
+                        "in the observed order of isolated and locked blocks {detector} finds {}, the oracle {}",
                         racing_locations(found.len()),
                         expected.len()
                     ));

@@ -366,7 +366,10 @@ impl<'s> Checker<'s> {
             found => {
                 let other = found.map(|(_, span)| *span);
                 let types = self.structs.iter().map(|declared| declared.name.as_str());
-                let help = self.nearest(name.text, types.chain(["int", "float", "bool", "byte", "lock"]));
+                let help = self.nearest(
+                    name.text,
+                    types.chain(["int", "float", "bool", "byte", "lock"]),
+                );
                 let message = format!("there is no type `{}`", name.text);
                 let mut diagnostic =
                     Diagnostic::new(Code::UnknownType, name.span, message, "not a type");

@@ -173,6 +173,7 @@ impl Text<'_> {
             Type::Byte => self.push("byte"),
             Type::Struct(name) => self.name("", *name),
             Type::Array(element, _) => self.base(element),
+            Type::Lock => self.push("lock"),
             Type::Promise(carried) => {
                 self.push("promise<");
                 self.ty(carried);
@@ -265,12 +266,16 @@ impl Text<'_> {
                 self.push(";");
             }
             Statement::Scope { kind, body, bare } => {
-                self.push(match kind {
-                    ScopeKind::Block => "",
-                    ScopeKind::Async => "async ",
-                    ScopeKind::Finish => "finish ",
-                    ScopeKind::Isolated => "isolated ",
-                });
+                match kind {
+                    ScopeKind::Block => {}
+                    ScopeKind::Async => self.push("async "),
+                    ScopeKind::Finish => self.push("finish "),
+                    ScopeKind::Isolated => self.push("isolated "),
+                    ScopeKind::Locked(lock) => {
+                        self.name("locked (", *lock);
+                        self.push(") ");
+                    }
+                }
                 match body.as_slice() {
                     [only] if *bare && *kind != ScopeKind::Block && !only.declares() => {
                         self.statement(only);
@@ -476,6 +481,7 @@ impl Text<'_> {
                 self.list("[", sizes, "]");
                 self.suffixes(element);
             }
+            Expression::NewLock => self.push("new lock()"),
             Expression::NewPromise(carried) => {
                 self.push("new ");
                 self.ty(&Type::promise(carried.clone()));

@@ -77,6 +77,7 @@ pub enum Type {
     /// The element type and the number of dimensions.
     Array(Box<Type>, u8),
     Promise(Box<Type>),
+    Lock,
 }
 
 impl Type {
@@ -159,6 +160,8 @@ pub enum ScopeKind {
     Async,
     Finish,
     Isolated,
+    /// `locked (name)`.
+    Locked(Name),
 }
 
 #[derive(Clone, PartialEq, Debug)]
@@ -192,6 +195,7 @@ pub enum Expression {
     NewStruct(Name),
     /// `new T[n, …]`: the type of an element, and the sizes.
     NewArray(Type, Vec<Expression>),
+    NewLock,
     NewPromise(Type),
     /// `future { e }`.
     Future(Box<Expression>),
@@ -263,6 +267,7 @@ impl Expression {
             Expression::Literal(_)
             | Expression::Name(_)
             | Expression::NewStruct(_)
+            | Expression::NewLock
             | Expression::NewPromise(_) => Vec::new(),
             Expression::Unary(_, e)
             | Expression::Convert(_, e)
@@ -286,6 +291,7 @@ impl Expression {
             Expression::Literal(_)
             | Expression::Name(_)
             | Expression::NewStruct(_)
+            | Expression::NewLock
             | Expression::NewPromise(_) => Vec::new(),
             Expression::Unary(_, e)
             | Expression::Convert(_, e)

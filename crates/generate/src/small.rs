@@ -1,4 +1,4 @@
-//! Every program of n statements, up to renaming, over one of four vocabularies.
+//! Every program of n statements, up to renaming, over one of five vocabularies.
 //!
 //! | vocabulary | around statements | alone |
 //! |---|---|---|
@@ -6,6 +6,7 @@
 //! | wild | `async`, `finish`, `spawn` | accesses, writes under conditions, stops, `sync` |
 //! | asking | `async`, `finish` | writes, isolated blocks that set a flag or fail without it |
 //! | promises | `async`, `finish` | accesses of one global, sets and gets of two promises |
+//! | locks | `async`, `finish`, `locked` with two locks | accesses of one global |
 //!
 //! Some conditions of the wild vocabulary wrap around. A *stop* fails or never ends if the
 //! parameter of main is negative.
@@ -19,6 +20,7 @@
 //! - wild: T(k) = 3 F(k − 1), and 8 more for k = 1
 //! - asking: T(k) = 2 F(k − 1), and 3 more for k = 1
 //! - promises: T(k) = 2 F(k − 1), and 6 more for k = 1
+//! - locks: T(k) = 4 F(k − 1), and 2 more for k = 1
 //!
 //! Cost: linear in n for a program, after a table of n numbers.
 
@@ -27,6 +29,7 @@ use crate::shape::{
 };
 
 const VARIABLES: [Name; 2] = [Name::plain("x"), Name::plain("y")];
+const LOCKS: [Name; 2] = [Name::plain("a"), Name::plain("b")];
 const PROMISES: [Name; 2] = [Name::plain("p"), Name::plain("q")];
 const PARAMETER: Name = Name::plain("n");
 const ACCESSES: u64 = 4;
@@ -44,6 +47,7 @@ pub enum Vocabulary {
     Wild,
     Asking,
     Promises,
+    Locks,
 }
 
 impl Vocabulary {
@@ -59,6 +63,12 @@ impl Vocabulary {
                 Scope::Block(ScopeKind::Finish),
                 Scope::Spawn,
             ],
+            Vocabulary::Locks => &[
+                Scope::Block(ScopeKind::Async),
+                Scope::Block(ScopeKind::Finish),
+                Scope::Block(ScopeKind::Locked(LOCKS[0])),
+                Scope::Block(ScopeKind::Locked(LOCKS[1])),
+            ],
         }
     }
 
@@ -69,6 +79,7 @@ impl Vocabulary {
             Vocabulary::Wild => 8,
             Vocabulary::Asking => 3,
             Vocabulary::Promises => 6,
+            Vocabulary::Locks => 2,
         }
     }
 
@@ -76,7 +87,7 @@ impl Vocabulary {
     const fn isolated(self, accesses: u32) -> u64 {
         match self {
             Vocabulary::Plain => ACCESSES.pow(accesses),
-            Vocabulary::Wild | Vocabulary::Asking | Vocabulary::Promises => 0,
+            _ => 0,
         }
     }
 }
@@ -146,10 +157,13 @@ impl Small {
         if self.vocabulary == Vocabulary::Promises {
             body.splice(0..0, PROMISES.map(new_promise));
         }
+        if self.vocabulary == Vocabulary::Locks {
+            body.splice(0..0, LOCKS.map(new_lock));
+        }
         let main = builder.function(Name::MAIN, body);
         let variables = match self.vocabulary {
             Vocabulary::Plain | Vocabulary::Asking => VARIABLES.iter(),
-            Vocabulary::Wild | Vocabulary::Promises => VARIABLES[..1].iter(),
+            Vocabulary::Wild | Vocabulary::Promises | Vocabulary::Locks => VARIABLES[..1].iter(),
         };
         let global = |name: &Name| Global {
             name: *name,
@@ -186,6 +200,15 @@ fn new_promise(name: Name) -> Statement {
         name,
         ty: None,
         value: Expression::NewPromise(Type::Int),
+    }
+}
+
+/// `let a = new lock();`
+fn new_lock(name: Name) -> Statement {
+    Statement::Let {
+        name,
+        ty: None,
+        value: Expression::NewLock,
     }
 }
 
@@ -245,7 +268,7 @@ impl Builder<'_> {
             return Statement::scope(ScopeKind::Isolated, body);
         }
         match self.vocabulary {
-            Vocabulary::Plain => self.access(number - ways),
+            Vocabulary::Plain | Vocabulary::Locks => self.access(number - ways),
             Vocabulary::Wild => self.wild(number - ways),
             Vocabulary::Asking => self.asking(number - ways),
             Vocabulary::Promises => self.promises(number - ways),
@@ -254,8 +277,8 @@ impl Builder<'_> {
 
     fn function(&self, name: Name, body: Vec<Statement>) -> Function {
         let parameters = match self.vocabulary {
-            Vocabulary::Plain | Vocabulary::Asking | Vocabulary::Promises => Vec::new(),
             Vocabulary::Wild => vec![(PARAMETER, Type::Int)],
+            _ => Vec::new(),
         };
         Function {
             name,
@@ -451,6 +474,15 @@ mod tests {
             .map(|number| render(&numbered(Vocabulary::Promises, number).unwrap()))
             .collect();
         assert_eq!(all.len(), 1017);
+    }
+
+    #[test]
+    fn counts_of_programs_with_locks_match_the_grammar() {
+        let counts: Vec<u64> = (0..=4)
+            .map(|n| Small::over(Vocabulary::Locks, n).count())
+            .collect();
+        // F(2) = 6 · 6 + 4 · 6, F(3) = 6 · 60 + 24 · 6 + 4 · 60, …
+        assert_eq!(counts, [1, 6, 60, 744, 10_320]);
     }
 
     #[test]

@@ -163,9 +163,9 @@ fn failure(bytes: &mut Bytes, program: &Program) -> Result<Failure, Wrong> {
     })?;
     let cycle = tasks(bytes)?;
     let awaited = points.iter().filter_map(|point| match &point.waits_for {
-        Some(
-            WaitsFor::Tasks(tasks) | WaitsFor::Promise(_, tasks) | WaitsFor::Lock(_, tasks),
-        ) => tasks.as_ref(),
+        Some(WaitsFor::Tasks(tasks) | WaitsFor::Promise(_, tasks) | WaitsFor::Lock(_, tasks)) => {
+            tasks.as_ref()
+        }
         None => None,
     });
     let mut numbers = awaited.chain(&cycle).flat_map(|tasks| &tasks.shown);

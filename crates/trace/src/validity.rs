@@ -224,7 +224,10 @@ impl<'p> Validity<'p> {
             Event::Unlock { task, lock } => {
                 self.free(task)?;
                 let holder = self.held.remove(&lock);
-                rule(holder == Some(task), "a task releases what it does not hold")
+                rule(
+                    holder == Some(task),
+                    "a task releases what it does not hold",
+                )
             }
             Event::Release { .. }
             | Event::Acquire { .. }

@@ -165,6 +165,7 @@ impl<O: Order> Inline<O> {
     /// that were checked one at a time.
     pub fn finish(mut self, accesses: u64) -> Result<Findings, Failure> {
         self.found.statistics.accesses += accesses;
+        self.found.lock_cycle = self.held.has_cycle();
         let elsewhere: usize = self.elsewhere.values().map(ByLockset::used_bytes).sum();
         let location_bytes = elsewhere
             + self.elsewhere.capacity() * size_of::<(Location, ByLockset)>()

@@ -10,6 +10,7 @@ use finishline_model::{AccessId, Detector, Location, Observer, TaskId};
 const ISOLATED: Uses = Uses {
     isolated: true,
     promises: false,
+    locks: false,
 };
 
 fn recorded(program: &str) -> Vec<Record> {

@@ -116,7 +116,7 @@ fn compare(judge: &mut Judge, program: &Program) -> Result<bool, String> {
             all.conflicts
         ));
     }
-    if racing.is_empty() && !judged.isolated_conflict && all.outcomes.len() != 1 {
+    if racing.is_empty() && !judged.conflict && all.outcomes.len() != 1 {
         return Err(format!(
             "certified, but it can end in {} ways",
             all.outcomes.len()

@@ -95,6 +95,8 @@ fn random_programs() {
         Settings::wrapping(),
         Settings::promises(0),
         Settings::promises(3),
+        Settings::locks(0),
+        Settings::locks(3),
     ];
     for seed in first..first + number("FINISHLINE_SEEDS", 30_000) / 100 {
         let settings = &settings[seed as usize % settings.len()];

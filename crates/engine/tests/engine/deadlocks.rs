@@ -60,6 +60,7 @@ fn told(point: &FailurePoint) -> String {
             format!("{name} of line {line}, by {}", numbers(&promise.setters))
         }
         Some(WaitsFor::Tasks(tasks)) => numbers(tasks),
+        Some(WaitsFor::Lock(lock)) => format!("{} of {}", lock.name, numbers(&lock.holder)),
         None => "nothing".to_owned(),
     };
     format!("{task}: {waits_for}")

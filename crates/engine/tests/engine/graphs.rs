@@ -1,7 +1,7 @@
 //! The programs of the Zipper paper as computation graphs: their number of nodes, and the checkers
 //! of graphs against the oracle.
 
-use crate::common::{compile, uses_promises};
+use crate::common::{compile, takes_turns};
 use finishline_detect::oracle::{Mode, Oracle};
 use finishline_engine::cooperative::Cooperative;
 use finishline_engine::depth_first::DepthFirst;
@@ -26,7 +26,7 @@ fn recorded(source: &str, arguments: &[Datum]) -> Vec<Record> {
     };
     let (mut records, progress) = (Vec::<Record>::new(), AtomicU64::new(0));
     let (fuel, output) = (u64::MAX, &mut std::io::sink());
-    let outcome = if uses_promises(&module) {
+    let outcome = if takes_turns(&module) {
         let mut schedule = Cooperative::default();
         run_for(
             fuel,

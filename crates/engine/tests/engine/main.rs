@@ -18,6 +18,7 @@ mod explore;
 mod graphs;
 mod interleavings;
 mod language;
+mod lock_programs;
 mod matrix;
 mod memory;
 mod promise_cases;

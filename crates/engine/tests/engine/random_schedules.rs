@@ -4,7 +4,7 @@
 //! other run confirms: no races, the same end, the same lines. And a run is repeated exactly by its
 //! script.
 
-use crate::common::{Judge, compile, uses_promises};
+use crate::common::{Judge, compile, takes_turns};
 use finishline_engine::cooperative::Cooperative;
 use finishline_engine::replay::{Departure, Recorded, Script, Why, replay};
 use finishline_engine::run::{End, Outcome, Program, Schedule, run_for};
@@ -109,7 +109,7 @@ fn compare(judge: &mut Judge, module: &Module, seed: u64) -> Result<bool, String
     let (cooperative, end, _) = recorded(module, Cooperative::default());
     let judged = judge.judge(module, &cooperative.records)?;
     let finished = matches!(end.result, End::Finished);
-    let certified = finished && judged.racing.is_empty() && !judged.isolated_conflict;
+    let certified = finished && judged.racing.is_empty() && !judged.conflict && !judged.lock_cycle;
 
     let (told, outcome, script) = recorded(module, AtRandom::new(seed));
     if matches!(outcome.result, End::OutOfFuel) {
@@ -138,9 +138,13 @@ fn other_schedules_tell_the_same() {
     let count = setting("FINISHLINE_SEEDS", PROGRAMS);
     let (certified, made) = (AtomicU64::new(0), AtomicU64::new(0));
     in_parallel_with(first..first + count, Judge::new, |judge, seed| {
-        let source = render(&program(seed, &Settings::promises(seed)));
+        let settings = match seed % 3 {
+            0 => Settings::locks(seed / 3),
+            _ => Settings::promises(seed),
+        };
+        let source = render(&program(seed, &settings));
         let module = compile(&source).expect("a generated program");
-        if !uses_promises(&module) {
+        if !takes_turns(&module) {
             return;
         }
         for schedule in 0..3 {

@@ -112,8 +112,9 @@ fn compared(program: &Program, executor: Executor) -> Result<Verdict, String> {
 }
 
 fn settings(seed: u64) -> Settings {
-    match seed % 3 {
-        0 => Settings::promises(seed / 3),
+    match seed % 5 {
+        0 => Settings::promises(seed / 5),
+        1 => Settings::locks(seed / 5),
         _ => Settings::of_seed(seed),
     }
 }

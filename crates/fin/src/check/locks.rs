@@ -21,12 +21,7 @@ impl<'s> BodyChecker<'_, 's> {
     }
 
     /// `new lock[sizes]`, with the type of the array.
-    pub(super) fn new_locks(
-        &mut self,
-        sizes: Vec<Expression>,
-        ty: Type,
-        span: Span,
-    ) -> Expression {
+    pub(super) fn new_locks(&mut self, sizes: Vec<Expression>, ty: Type, span: Span) -> Expression {
         self.checker.uses(Construct::Lock, span);
         let site = self.site(span);
         let allocation = self.checker.allocation(site, self.checker.type_name(&ty));

@@ -184,6 +184,7 @@ pub(super) fn type_of(program: &Program, locals: &[Local], value: &Expression) -
         Expression::NewArray(element, sizes) => {
             Some(Type::array(element.clone(), sizes.len() as u8))
         }
+        Expression::NewLock => Some(Type::Lock),
         Expression::NewPromise(carried) => Some(Type::promise(carried.clone())),
         Expression::Future(_) | Expression::Method(..) => None,
     }

@@ -165,6 +165,7 @@ pub(super) fn exchange(program: &Program, rng: &mut Rng) -> Option<Program> {
                 part,
                 Expression::NewArray(..)
                     | Expression::NewStruct(_)
+                    | Expression::NewLock
                     | Expression::NewPromise(_)
                     | Expression::Future(_)
                     | Expression::Call(..)

@@ -3,7 +3,7 @@
 use super::Changed;
 use super::place::{Local, choose, fresh, type_of};
 use crate::rng::Rng;
-use crate::shape::{BinaryOp, Expression, Literal, Name, Program, Statement, Type};
+use crate::shape::{BinaryOp, Expression, Literal, Name, Program, ScopeKind, Statement, Type};
 use std::collections::BTreeMap;
 
 /// The operand, if an expression doubles an integer: `x * 2`, `2 * x`, `x << 1`, `x + x`.
@@ -28,6 +28,7 @@ fn doubled(program: &Program, locals: &[Local], value: &Expression) -> Option<Ex
         | Expression::Call(..)
         | Expression::NewArray(..)
         | Expression::NewStruct(_)
+        | Expression::NewLock
         | Expression::NewPromise(_)
         | Expression::Future(_)
         | Expression::Method(..) => true,
@@ -137,7 +138,7 @@ impl Renaming {
         match ty {
             Type::Struct(name) => self.replace(name),
             Type::Array(inner, _) | Type::Promise(inner) => self.replace_type(inner),
-            Type::Int | Type::Float | Type::Bool | Type::Byte => {}
+            Type::Int | Type::Float | Type::Bool | Type::Byte | Type::Lock => {}
         }
     }
 
@@ -167,6 +168,13 @@ impl Renaming {
                 }
                 false
             });
+            if let Statement::Scope {
+                kind: ScopeKind::Locked(lock),
+                ..
+            } = statement
+            {
+                self.replace(lock);
+            }
             for inner in statement.bodies_mut() {
                 self.replace_in(inner);
             }

@@ -25,9 +25,11 @@
 //! | `statement` | statements of one task |
 //! | `loops` | loops |
 //! | `promises` | promises and futures |
+//! | `locks` | locks |
 //! | `task` | parallel statements and calls |
 
 mod expression;
+mod locks;
 mod loops;
 mod promises;
 mod rights;
@@ -48,6 +50,9 @@ use world::{Kind, Scalar, World};
 pub fn program(seed: u64, settings: &Settings) -> Program {
     let mut generator = Generator::new(seed, settings);
     generator.globals();
+    if settings.locks {
+        generator.declare_locks();
+    }
     let functions = if settings.constructs.spawns {
         settings.functions
     } else {
@@ -97,6 +102,8 @@ struct Scope {
     loop_exits: Option<Rights>,
     may_return: bool,
     isolated: bool,
+    /// The locks that the task holds, as bits.
+    held: u32,
     in_loop: bool,
     task: u32,
     /// The most times that this place is reached.
@@ -114,6 +121,7 @@ impl Scope {
             loop_exits: None,
             may_return: true,
             isolated: false,
+            held: 0,
             in_loop: false,
             task: 0,
             weight: 1,
@@ -480,6 +488,9 @@ impl<'a> Generator<'a> {
         self.scope = Scope::with(entry);
         self.returns = entry;
         let mut body = Vec::new();
+        if self.settings.locks {
+            body.extend(self.make_locks());
+        }
         for slot in &self.global_world.slots {
             body.push(Statement::Assign {
                 place: self.global_world.object(slot),

@@ -22,6 +22,8 @@ pub struct Settings {
     pub wrapping: bool,
     /// Whether there are promises and futures. Then ownership must be ignored.
     pub promises: bool,
+    /// Whether there are locks. Then ownership must be ignored.
+    pub locks: bool,
     /// Whether tasks may fail or never end at conditions that read no shared data.
     pub stops: bool,
     /// The number of integer parameters of `main`.
@@ -108,6 +110,7 @@ impl Default for Settings {
             traps: false,
             wrapping: false,
             promises: false,
+            locks: false,
             stops: false,
             parameters: 0,
             output: true,
@@ -179,6 +182,21 @@ impl Settings {
             focus: 40,
             data_dependent: seed % 8 < 2,
             traps: seed.is_multiple_of(8),
+            ..match seed.is_multiple_of(2) {
+                true => Settings::default(),
+                false => Settings::async_finish(),
+            }
+        }
+    }
+
+    /// Locks besides all else, in some programs with promises. A run may fail or deadlock.
+    pub fn locks(seed: u64) -> Settings {
+        Settings {
+            locks: true,
+            promises: seed % 6 == 1,
+            ownership: Ownership::Ignored,
+            focus: 40,
+            data_dependent: seed % 8 < 2,
             ..match seed.is_multiple_of(2) {
                 true => Settings::default(),
                 false => Settings::async_finish(),

@@ -29,6 +29,7 @@ enum Choice {
     Finish,
     Forall,
     Isolated,
+    Locked,
     DynamicFinish,
     Spawn,
     Sync,
@@ -151,6 +152,12 @@ impl Generator<'_> {
                 return;
             }
         }
+        if self.settings.locks && self.rng.percent(20) {
+            let choice = Choice::Locked;
+            if self.generate(choice, out).is_some() {
+                return;
+            }
+        }
         if self.settings.stops && !self.scope.isolated && self.rng.percent(6) {
             let stop = self.stop();
             return out.push(stop);
@@ -174,6 +181,7 @@ impl Generator<'_> {
         let deep = self.scope.depth >= DEEPEST;
         let constructs = self.settings.constructs;
         let parallel = !self.scope.isolated && !deep;
+        let may_wait = self.may_wait();
         match choice {
             Choice::Assign => out.push(self.assign()?),
             Choice::Compound => out.push(self.compound()?),
@@ -217,26 +225,29 @@ impl Generator<'_> {
                 out.push(assertion);
             }
             Choice::Async if parallel && constructs.asyncs => out.push(self.async_task()?),
-            Choice::Finish if parallel && constructs.finishes => {
+            Choice::Finish if parallel && may_wait && constructs.finishes => {
                 let body = self.finish_body();
                 let bare = self.rng.percent(30);
                 let kind = ScopeKind::Finish;
                 out.push(Statement::Scope { kind, body, bare });
             }
-            Choice::Forall if parallel && constructs.foralls => out.push(self.forall()?),
+            Choice::Forall if parallel && may_wait && constructs.foralls => {
+                out.push(self.forall()?)
+            }
             Choice::Isolated if parallel && constructs.isolated => {
                 let block = self.isolated();
                 out.push(block);
             }
-            Choice::DynamicFinish if parallel && constructs.dynamic_finishes => {
+            Choice::Locked if parallel => self.locked(out),
+            Choice::DynamicFinish if parallel && may_wait && constructs.dynamic_finishes => {
                 self.dynamic_finish(out);
             }
             Choice::Spawn if parallel && constructs.spawns => out.push(self.spawn()?),
-            Choice::Sync if parallel && constructs.spawns => out.push(self.sync()?),
+            Choice::Sync if parallel && may_wait && constructs.spawns => out.push(self.sync()?),
             Choice::Promise => out.push(self.new_promise()?),
             Choice::Future if !self.scope.isolated => out.push(self.future()?),
             Choice::Set => out.push(self.set()?),
-            Choice::Get if !self.scope.isolated => out.push(self.get()?),
+            Choice::Get if may_wait && !self.scope.isolated => out.push(self.get()?),
             _ => return None,
         }
         Some(())

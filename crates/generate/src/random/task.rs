@@ -344,7 +344,7 @@ impl Generator<'_> {
         let mut candidates = 0u64;
         for (index, signature) in self.signatures.iter().enumerate().take(64) {
             let right_type = result.is_none() || signature.result == result;
-            let allowed = signature.plain || !self.scope.isolated;
+            let allowed = signature.plain || !self.scope.isolated && self.scope.held == 0;
             let again =
                 signature.name != self.current || (self.self_calls > 0 && !self.scope.in_loop);
             let affordable = !self

@@ -50,7 +50,10 @@ pub enum Status {
     /// At a `get` of this promise, which is empty.
     WaitingForPromise(Location),
     /// At an `acquire` of this lock, which that task holds.
-    WaitingForLock { lock: Location, holder: TaskId },
+    WaitingForLock {
+        lock: Location,
+        holder: TaskId,
+    },
     Done,
 }
 
@@ -498,7 +501,9 @@ impl<'m> Machine<'m> {
             .map(|instruction| &instruction.op)
         {
             // The step fails.
-            Some(Op::FinishEnd(_) | Op::Sync | Op::PromiseGet(_)) if self.first_held(id).is_some() => {
+            Some(Op::FinishEnd(_) | Op::Sync | Op::PromiseGet(_))
+                if self.first_held(id).is_some() =>
+            {
                 Status::Runnable
             }
             Some(Op::FinishEnd(kind)) => waits_for(Some(*kind)),

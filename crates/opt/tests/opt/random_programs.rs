@@ -34,6 +34,7 @@ fn settings(seed: u64) -> Settings {
             ..Settings::default()
         },
         4 => Settings::wrapping(),
+        5 if seed.is_multiple_of(2) => Settings::locks(seed / 7),
         5 => Settings::promises(seed / 7),
         _ => Settings::default(),
     }

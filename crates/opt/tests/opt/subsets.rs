@@ -44,6 +44,7 @@ fn settings(seed: u64) -> Settings {
             traps: true,
             ..Settings::default()
         },
+        3 if seed.is_multiple_of(2) => Settings::locks(seed / 5),
         3 => Settings::promises(seed / 5),
         _ => Settings::default(),
     }

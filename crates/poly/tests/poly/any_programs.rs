@@ -97,6 +97,7 @@ fn what_is_said_of_any_program_is_so() {
 #[test]
 fn what_is_said_of_programs_with_promises_is_so() {
     campaign(Settings::promises);
+    campaign(Settings::locks);
 }
 
 /// Judges random programs, of which some are proved and some race.

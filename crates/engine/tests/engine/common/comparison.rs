@@ -3,6 +3,7 @@
 //! Events, output and failures must be the same. A detector whose fast path is inline must find
 //! what a detector finds that hears of every access.
 
+use super::takes_turns;
 use finishline_detect::detectors::{self, ORACLE_STEPS, Uses};
 use finishline_detect::history::Isolated;
 use finishline_detect::oracle::Oracle;
@@ -69,11 +70,6 @@ pub(crate) struct Run {
     pub(crate) trap: Option<Trap>,
 }
 
-fn has_promises(module: &Module) -> bool {
-    let is_used = |construct| module.uses(construct).is_some();
-    is_used(Construct::Promise) || is_used(Construct::Future)
-}
-
 /// None if it goes on for too long.
 pub(crate) fn interpret(module: &Module, arguments: &[Datum], limits: Limits) -> Option<Run> {
     let (mut heard, mut output) = (Heard::default(), Vec::new());
@@ -83,7 +79,7 @@ pub(crate) fn interpret(module: &Module, arguments: &[Datum], limits: Limits) ->
         limits,
     };
     let progress = AtomicU64::new(0);
-    let outcome = if has_promises(module) {
+    let outcome = if takes_turns(module) {
         let mut schedule = Cooperative::default();
         run_for(
             FUEL,
@@ -254,8 +250,8 @@ fn same_findings(
     Ok(())
 }
 
-/// The same for a program with promises, from which no check is left out.
-fn same_findings_with_promises(
+/// The same for a program whose tasks take turns, from which no check is left out.
+fn same_findings_in_turns(
     module: &Module,
     arguments: &[Datum],
     limits: Limits,
@@ -265,6 +261,7 @@ fn same_findings_with_promises(
     let uses = Uses {
         isolated: module.uses(Construct::Isolated).is_some(),
         promises: true,
+        locks: module.uses(Construct::Lock).is_some(),
     };
     let told = detectors::first_pass(detector, uses, &*whole.heard.records);
     let (_, told) = told.map_err(|e| e.to_string())?;
@@ -276,8 +273,11 @@ fn same_findings_with_promises(
         let found = checked(what, detector, &form, arguments, limits, whole)?;
         same(what, "racing", &locations(&found.racing), &expected)?;
         same(what, "statistics", &found.statistics, &told.statistics)?;
-        let conflict = found.isolated_conflict;
-        same(what, "conflict", &conflict, &told.isolated_conflict)?;
+        let conflicts = |found: &Findings| {
+            let of_locks = (found.overlap, found.lock_cycle);
+            (found.isolated_conflict, of_locks)
+        };
+        same(what, "conflict", &conflicts(&found), &conflicts(&told))?;
     }
     Ok(())
 }
@@ -315,8 +315,8 @@ pub(crate) fn agrees(module: &Module, arguments: &[Datum], limits: Limits) -> Re
     let fast = for_speed(module, Passes::NONE);
     verified(&fast)?;
     same_run("optimised", &fast, arguments, limits, &expected)?;
-    if has_promises(module) {
-        same_findings_with_promises(module, arguments, limits, &expected)?;
+    if takes_turns(module) {
+        same_findings_in_turns(module, arguments, limits, &expected)?;
     } else {
         same_findings(module, arguments, limits, &expected)?;
     }

@@ -6,6 +6,7 @@ pub(crate) mod comparison;
 use finishline_detect::any_order::AnyOrder;
 use finishline_detect::history::{Isolated, LastWriterOneReader};
 use finishline_detect::listed::Listed;
+use finishline_detect::lock_chains::LockChains;
 use finishline_detect::named::Named;
 use finishline_detect::oracle::{Mode, Oracle, Recorded};
 use finishline_detect::order::{Drdp, EspBags, Labelled, SpBags};
@@ -38,7 +39,7 @@ pub(crate) fn record(module: &Module, fuel: u64) -> Result<Vec<Record>, String> 
     Ok(records)
 }
 
-/// Runs a program as a check does: depth-first, or task by task if it uses promises. Its failure,
+/// Runs a program as a check does: depth-first, or in turns if tasks may wait for each other. Its failure,
 /// if it failed.
 pub(crate) fn run(
     module: &Module,
@@ -52,7 +53,7 @@ pub(crate) fn run(
     };
     let progress = AtomicU64::new(0);
     let output = &mut std::io::sink();
-    let outcome = if uses_promises(module) {
+    let outcome = if takes_turns(module) {
         let mut schedule = Cooperative::default();
         run_for(fuel, program, &mut schedule, listener, output, &progress)
     } else {
@@ -66,8 +67,8 @@ pub(crate) fn run(
     }
 }
 
-pub(crate) fn uses_promises(module: &Module) -> bool {
-    [Construct::Promise, Construct::Future]
+pub(crate) fn takes_turns(module: &Module) -> bool {
+    [Construct::Promise, Construct::Future, Construct::Lock]
         .iter()
         .any(|construct| module.uses(*construct).is_some())
 }
@@ -86,7 +87,9 @@ pub(crate) struct Judged {
     pub(crate) racing: BTreeSet<Location>,
     /// Locations with a race that is not only apparent.
     pub(crate) real: BTreeSet<Location>,
-    pub(crate) isolated_conflict: bool,
+    /// Isolated or locked blocks conflict.
+    pub(crate) conflict: bool,
+    pub(crate) lock_cycle: bool,
 }
 
 impl Judge {
@@ -102,20 +105,22 @@ impl Judge {
     /// Compares every detector that applies with the oracle; the first disagreement, in words.
     pub(crate) fn judge(&mut self, module: &Module, records: &[Record]) -> Result<Judged, String> {
         self.oracle.clear();
-        replay(records, &mut self.oracle);
+        replay(records, &mut LockChains(&mut self.oracle));
         if self.oracle.gave_up() {
             return Err("the program is too large for the oracle".to_owned());
         }
         let racing = self.oracle.racing_locations(Mode::Structure);
-        let uses_isolated = module.uses(Construct::Isolated).is_some();
-        let isolated_conflict = self.oracle.isolated_blocks_conflict();
-        let real = self.in_any_order(records, uses_isolated, &racing)?;
+        let used = |construct| module.uses(construct).is_some();
+        let excludes = used(Construct::Isolated) || used(Construct::Lock);
+        let conflict = !self.oracle.overlapping_locations().is_empty();
+        let real = self.in_any_order(records, excludes, &racing)?;
         let judged = Judged {
             racing,
             real,
-            isolated_conflict,
+            conflict,
+            lock_cycle: self.oracle.locks_form_a_cycle(),
         };
-        if !uses_promises(module) {
+        if !takes_turns(module) {
             self.depth_first(module, records, &judged)?;
         }
         Ok(judged)
@@ -126,7 +131,7 @@ impl Judge {
     fn in_any_order(
         &self,
         records: &[Record],
-        uses_isolated: bool,
+        excludes: bool,
         racing: &BTreeSet<Location>,
     ) -> Result<BTreeSet<Location>, String> {
         let failed = |failure: Failure| failure.to_string();
@@ -134,16 +139,20 @@ impl Judge {
         replay(records, &mut ours);
         let ours = ours.finish().map_err(failed)?;
         same("finishline", &ours.racing, racing)?;
-        if ours.isolated_conflict != self.oracle.isolated_blocks_conflict() {
-            return Err("finishline denies that isolated blocks conflict, or not".to_owned());
+        let conflict = ours.isolated_conflict || ours.overlap;
+        if conflict == self.oracle.overlapping_locations().is_empty() {
+            return Err("finishline denies that blocks conflict, or not".to_owned());
         }
-        if !uses_isolated {
+        if ours.lock_cycle != self.oracle.locks_form_a_cycle() {
+            return Err("finishline denies that locks are taken in a cycle, or not".to_owned());
+        }
+        if !excludes {
             let mut drdp = Listed::<Drdp>::new().map_err(failed)?;
             replay(records, &mut drdp);
             let drdp = drdp.finish().map_err(failed)?;
             same("drdp", &drdp.racing, racing)?;
         }
-        let mut named = Named::<Labelled>::new(&ours.racing, uses_isolated).map_err(failed)?;
+        let mut named = Named::<Labelled>::new(&ours.racing, excludes).map_err(failed)?;
         replay(records, &mut named);
         let real = self.named(&named.finish().map_err(failed)?, &ours.racing)?;
         if real != self.oracle.racing_locations(Mode::Observed) {
@@ -168,7 +177,7 @@ impl Judge {
             self.isolated.racing(),
             racing,
         )?;
-        let conflict = judged.isolated_conflict;
+        let conflict = judged.conflict;
         if self.isolated.isolated_conflict() != conflict {
             return Err(format!(
                 "esp-bags denies: isolated blocks conflict = {conflict}"

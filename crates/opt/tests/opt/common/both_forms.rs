@@ -1,7 +1,7 @@
 //! Whether a program without some of its checks shows the same races.
 
 use super::harmless::harmless;
-use super::{Run, asking_for_null, run, uses_promises};
+use super::{Run, asking_for_null, run, takes_turns};
 use finishline_detect::Findings;
 use finishline_detect::detectors::{self, Uses};
 use finishline_ir::machine::Limits;
@@ -12,20 +12,21 @@ use finishline_model::{Detector, Location, Pass, Passes};
 use finishline_opt::{HOLD_IN_FAILED_RUNS, for_speed, reduce, without_proved};
 use std::collections::BTreeSet;
 
-/// The racing locations, and whether isolated blocks conflict.
+/// The racing locations, and whether isolated or locked blocks conflict.
 fn found(module: &Module, records: &[Record]) -> (BTreeSet<Location>, bool) {
     let uses = Uses {
         isolated: module.uses(Construct::Isolated).is_some(),
-        promises: uses_promises(module),
+        promises: takes_turns(module),
+        locks: module.uses(Construct::Lock).is_some(),
     };
-    let detector = match uses.promises {
+    let detector = match uses.turns() {
         true => Detector::Finishline,
         false => Detector::EspBags,
     };
     let ((), findings): ((), Findings) =
         detectors::first_pass(detector, uses, records).expect("a verdict");
     let racing = findings.racing.in_order().iter().copied().collect();
-    (racing, findings.isolated_conflict)
+    (racing, findings.isolated_conflict || findings.overlap)
 }
 
 /// How many locations race; none if the fuel is used up.

@@ -45,7 +45,7 @@ pub(crate) fn run(module: &Module, arguments: &[Datum], limits: Limits, fuel: u6
         limits,
     };
     let (listener, progress) = (&mut records, AtomicU64::new(0));
-    let outcome = if uses_promises(module) {
+    let outcome = if takes_turns(module) {
         let mut schedule = Cooperative::default();
         run_for(
             fuel,
@@ -80,8 +80,8 @@ pub(crate) fn run(module: &Module, arguments: &[Datum], limits: Limits, fuel: u6
     }
 }
 
-pub(crate) fn uses_promises(module: &Module) -> bool {
-    [Construct::Promise, Construct::Future]
+pub(crate) fn takes_turns(module: &Module) -> bool {
+    [Construct::Promise, Construct::Future, Construct::Lock]
         .iter()
         .any(|construct| module.uses(*construct).is_some())
 }

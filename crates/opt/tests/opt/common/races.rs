@@ -1,6 +1,6 @@
 //! What a detector finds in two recorded runs of a program, with and without some of its checks.
 
-use super::{Run, run, uses_promises};
+use super::{Run, run, takes_turns};
 use finishline_detect::any_order::AnyOrder;
 use finishline_detect::history::{History, Isolated, LastWriterOneReader};
 use finishline_detect::order::{EspBags, Labelled};
@@ -23,7 +23,7 @@ pub(crate) fn racing(module: &Module, records: &[Record]) -> BTreeSet<Location> 
         replay(records, &mut detector);
         detector.racing().in_order().iter().copied().collect()
     }
-    if uses_promises(module) {
+    if takes_turns(module) {
         let mut detector = AnyOrder::<Labelled>::new().expect("memory for a detector");
         replay(records, &mut detector);
         let findings = detector.finish().expect("a verdict");

@@ -28,6 +28,7 @@ fn settings(seed: u64) -> Settings {
             ..Settings::default()
         },
         2 => Settings::spawn_sync(),
+        3 if seed.is_multiple_of(2) => Settings::locks(seed / 5),
         3 => Settings::promises(seed / 5),
         _ => Settings::default(),
     }
