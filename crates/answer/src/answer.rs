@@ -67,6 +67,8 @@ pub struct Exploration {
     pub cut_off: u64,
     /// Runs up to some block, to find out what it touches in another order.
     pub trials: u64,
+    /// Runs to find out where to cut the search into pieces.
+    pub probes: u64,
     /// Orders that were given up because they have too many blocks.
     pub too_long: u64,
     /// Why not all were run that can differ.

@@ -34,6 +34,7 @@ pub(crate) fn explore(options: &ExploreOptions) -> Result<u8, Problem> {
         max_orders: options.max_orders,
         max_blocks: options.max_blocks,
         timeout: options.timeout,
+        jobs: options.jobs(),
         ..Options::default()
     };
     let orders = AtomicU64::new(0);

@@ -13,6 +13,7 @@ use finishline_model::checks::NoSuchPass;
 use finishline_model::{Detector, Passes};
 use finishline_report::{Format, Style, explain};
 use std::io::IsTerminal;
+use std::num::NonZero;
 use std::path::PathBuf;
 use std::time::Duration;
 
@@ -240,11 +241,22 @@ pub(crate) struct ExploreOptions {
     #[arg(long, value_name = "SECONDS", allow_hyphen_values = true, value_parser = parse_seconds)]
     pub(crate) timeout: Option<Duration>,
 
+    /// Explore on this many threads; without it there is one for each processor
+    #[arg(long, short, value_name = "N", allow_hyphen_values = true, value_parser = parse_jobs)]
+    pub(crate) jobs: Option<NonZero<usize>>,
+
     #[command(flatten)]
     pub(crate) races: RacesOptions,
 
     #[command(flatten)]
     pub(crate) report: ReportOptions,
+}
+
+impl ExploreOptions {
+    pub(crate) fn jobs(&self) -> NonZero<usize> {
+        let all = || std::thread::available_parallelism().unwrap_or(NonZero::<usize>::MIN);
+        self.jobs.unwrap_or_else(all)
+    }
 }
 
 #[derive(Clone, Copy, PartialEq, Eq, ValueEnum)]
@@ -613,6 +625,15 @@ fn parse_format(word: &str) -> Result<Format, String> {
 fn parse_count(word: &str) -> Result<usize, String> {
     let count = word.parse();
     count.map_err(|_| format!("a whole number from 0 to {} is needed", usize::MAX))
+}
+
+/// The most threads that explore.
+const MOST_JOBS: usize = 1024;
+
+fn parse_jobs(word: &str) -> Result<NonZero<usize>, String> {
+    let jobs: Option<NonZero<usize>> = word.parse().ok();
+    (jobs.filter(|jobs| jobs.get() <= MOST_JOBS))
+        .ok_or_else(|| format!("a whole number from 1 to {MOST_JOBS} is needed"))
 }
 
 fn parse_threads(word: &str) -> Result<u32, String> {

@@ -465,6 +465,7 @@ fn exploration(explored: &Exploration) -> Node {
         "orders": explored.orders,
         "cut_off": explored.cut_off,
         "trials": explored.trials,
+        "probes": explored.probes,
         "too_long": explored.too_long,
         "incomplete": explored.incomplete.as_ref(),
         "faulty_orders": explored.races + explored.deadlocks + explored.failures,

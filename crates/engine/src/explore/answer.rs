@@ -50,6 +50,7 @@ pub fn explored(
         orders: found.orders,
         cut_off: found.cut_off,
         trials: found.trials,
+        probes: found.probes,
         too_long: found.too_long,
         incomplete: found.incomplete.map(|why| reason(why).to_owned()),
         races: found.races,

@@ -10,6 +10,9 @@
 //! After a race nothing is certain any more, because the program may do something else for another
 //! outcome of the race. So an order is followed up to its first race only.
 //!
+//! The search is cut into *pieces*, which [`jobs`] explores on several threads: [`frontier`] says
+//! where, and why that loses nothing. [`subtree`] explores one piece, order by order.
+//!
 //! - [`answer`]: what the orders show, told.
 //! - [`footprint`]: what a block touches, and whether two of them conflict.
 //! - [`task_names`]: names of tasks that mean the same in every order.
@@ -18,28 +21,28 @@
 pub mod answer;
 pub mod blocks;
 pub mod footprint;
+pub(crate) mod frontier;
+pub(crate) mod jobs;
 pub mod order_run;
 pub mod order_script;
 pub(crate) mod scheduled;
+pub(crate) mod subtree;
 pub mod task_names;
 pub mod tree;
 
 use crate::interleavings::Outcome;
 use crate::run::Program;
-use blocks::{Block, Blocks, Roles};
+use blocks::Block;
 use finishline_detect::Failure;
-use finishline_detect::any_order::AnyOrder;
-use finishline_detect::order::Labelled;
-use finishline_ir::listener::EventsAlone;
 use finishline_ir::machine::Trap;
-use order_run::{Chooser, OrderEnd, OrderRun};
 use order_script::OrderScript;
-use std::cell::Cell;
 use std::collections::BTreeMap;
-use std::sync::atomic::{AtomicU64, Ordering};
-use std::time::{Duration, Instant};
-use task_names::{TaskName, TaskNames};
-use tree::{Guided, Job, Reduction, Tree};
+use std::num::NonZero;
+use std::sync::atomic::AtomicU64;
+use std::time::Duration;
+use subtree::Explorer;
+use task_names::TaskNames;
+use tree::Reduction;
 
 /// The most orders that are kept of those with one kind of fault.
 const MOST_KEPT: u64 = 1000;
@@ -58,6 +61,28 @@ pub struct Options {
     pub timeout: Option<Duration>,
     /// Compare the states at the end.
     pub states: bool,
+    /// The threads that explore. One explores everything in one piece.
+    pub jobs: NonZero<usize>,
+    pub pieces: Pieces,
+}
+
+/// How finely the search is cut into pieces. The answer does not depend on it, but which race is
+/// met first does. So it does not depend on the number of threads.
+#[derive(Clone, Copy, Debug)]
+pub struct Pieces {
+    /// No piece should be larger than this part of the whole.
+    pub share: u32,
+    /// A piece with fewer orders than this is not cut.
+    pub least: u32,
+}
+
+impl Default for Pieces {
+    fn default() -> Pieces {
+        Pieces {
+            share: 256,
+            least: 32,
+        }
+    }
 }
 
 impl Default for Options {
@@ -70,6 +95,8 @@ impl Default for Options {
             max_steps: u64::MAX,
             timeout: None,
             states: false,
+            jobs: NonZero::<usize>::MIN,
+            pieces: Pieces::default(),
         }
     }
 }
@@ -80,6 +107,12 @@ pub enum Fault {
     Race,
     Failed(Trap),
     Deadlock(Trap),
+}
+
+impl Fault {
+    fn is_like(&self, other: &Fault) -> bool {
+        std::mem::discriminant(self) == std::mem::discriminant(other)
+    }
 }
 
 /// An order in which something happened.
@@ -102,7 +135,7 @@ pub enum Incomplete {
 }
 
 /// What the exploration found.
-#[derive(Debug, Default)]
+#[derive(Clone, Debug, Default)]
 pub struct Exploration {
     /// Orders that were run to their end, or to their first race.
     pub orders: u64,
@@ -110,6 +143,8 @@ pub struct Exploration {
     pub cut_off: u64,
     /// Runs up to some block, to find out what that touches.
     pub trials: u64,
+    /// Runs to find out where to cut the search into pieces.
+    pub probes: u64,
     /// Orders that were given up because they have too many blocks.
     pub too_long: u64,
     pub incomplete: Option<Incomplete>,
@@ -142,246 +177,51 @@ pub(crate) fn orders_that_differ(program: Program<'_>) -> Option<(u64, bool)> {
 /// Explores the orders of a verified program. Those that were run are counted in `progress`
 /// meanwhile.
 pub fn explore(program: Program<'_>, options: Options, progress: &AtomicU64) -> Exploration {
-    explore_telling(program, options, progress, &|_| {})
+    explore_telling(program, options, progress, &|_, _| {})
 }
 
-/// The same. `tell` hears of the blocks of each order that was run to its end.
+/// Hears of the blocks of each order that was run to its end, with the names of their tasks.
+pub type Tell<'a> = &'a (dyn Fn(&[Block], &TaskNames) + Sync);
+
+/// The same, told.
 pub fn explore_telling(
     program: Program<'_>,
     options: Options,
     progress: &AtomicU64,
-    tell: &dyn Fn(&[Block]),
+    tell: Tell<'_>,
 ) -> Exploration {
-    let explorer = Explorer {
-        tell,
-        program,
-        options,
-        progress,
-        roles: Roles::of(program.module),
-        // A time that no clock reaches is no limit.
-        deadline: (options.timeout).and_then(|timeout| Instant::now().checked_add(timeout)),
-        steps_left: Cell::new(options.max_steps),
-    };
-    match AnyOrder::new() {
-        Ok(detector) => explorer.explore(detector),
-        Err(failure) => Exploration {
-            failure: Some(failure),
-            ..Exploration::default()
-        },
+    let explorer = Explorer::new(program, options, progress, tell);
+    match options.jobs.get() {
+        1 => jobs::in_one_piece(&explorer),
+        _ => jobs::in_pieces(&explorer),
     }
 }
 
-struct Explorer<'a> {
-    tell: &'a dyn Fn(&[Block]),
-    program: Program<'a>,
-    options: Options,
-    progress: &'a AtomicU64,
-    roles: Roles,
-    deadline: Option<Instant>,
-    /// The steps that may still be made.
-    steps_left: Cell<u64>,
-}
-
-/// The run of a job, as far as the tree needs it.
-struct Run {
-    blocks: Vec<Block>,
-    choices: Vec<Vec<TaskName>>,
-    others: Option<Vec<TaskName>>,
-    ended: Ended,
-    script: OrderScript,
-}
-
-enum Ended {
-    Finished(Option<Outcome>),
-    Faulty(Fault),
-    CutOff,
-    /// A task of the plan stood before no block.
-    Lost,
-    TooLong,
-    Overdue,
-    NoDetector(Failure),
-}
-
-impl<'a> Explorer<'a> {
-    /// Runs orders until none is left.
-    fn explore(&self, mut detector: AnyOrder<Labelled>) -> Exploration {
-        let mut names = TaskNames::default();
-        let mut tree = Tree::new(self.options.reduction);
-        let mut found = Exploration::default();
-        while found.failure.is_none()
-            && !found.incomplete.is_some_and(ends)
-            && let Some(job) = tree.next_job()
-        {
-            if self.is_overdue() {
-                found.incomplete = Some(self.why_overdue());
-            } else if found.orders + found.too_long >= self.options.max_orders {
-                found.incomplete.get_or_insert(Incomplete::MaxOrders);
-                break;
-            } else {
-                let run = self.run(&job, &mut names, &mut detector);
-                self.learn(&mut tree, &mut found, &job, run);
-            }
-        }
-        found
-    }
-
-    fn run(&self, job: &Job, names: &mut TaskNames, detector: &mut AnyOrder<Labelled>) -> Run {
-        detector.clear();
-        let mut chooser = Follow {
-            explorer: self,
-            guided: Guided::new(job),
-            choices: Vec::new(),
-            why: None,
+impl Exploration {
+    /// Adds what another part of the search found. What this one has comes first.
+    fn add(&mut self, other: Exploration) {
+        self.orders += other.orders;
+        self.cut_off += other.cut_off;
+        self.trials += other.trials;
+        self.probes += other.probes;
+        self.too_long += other.too_long;
+        self.incomplete = match (self.incomplete, other.incomplete) {
+            // What ends the exploration says more.
+            (Some(Incomplete::MaxBlocks) | None, Some(other)) => Some(other),
+            (mine, _) => mine,
         };
-        let mut blocks = Blocks::new(names, &self.roles, EventsAlone(detector));
-        let order = OrderRun {
-            program: self.program,
-            keep_dead: self.options.states,
-        };
-        let races =
-            |detector: &EventsAlone<&mut AnyOrder<Labelled>>| !detector.0.racing().is_empty();
-        let end = order.run(&mut blocks, &mut chooser, races, None);
-        let (blocks, EventsAlone(detector)) = blocks.into_parts();
-        let racing = !detector.racing().is_empty();
-        let mut others = None;
-        let ended = match (end, chooser.why, detector.failure()) {
-            (_, _, Some(failure)) => Ended::NoDetector(failure),
-            _ if racing => Ended::Faulty(Fault::Race),
-            (OrderEnd::Finished(machine), ..) => {
-                Ended::Finished(self.options.states.then(|| Outcome::of(&machine)))
+        for faulty in other.faults {
+            let alike = |it: &&Faulty| it.fault.is_like(&faulty.fault);
+            if (self.faults.iter().filter(alike).count() as u64) < MOST_KEPT {
+                self.faults.push(faulty);
             }
-            (OrderEnd::Failed(failed), ..) => {
-                others = failed.others;
-                Ended::Faulty(Fault::Failed(failed.trap))
-            }
-            (OrderEnd::Deadlock(trap, _), ..) => Ended::Faulty(Fault::Deadlock(trap)),
-            (OrderEnd::Overdue | OrderEnd::OutputError(_), ..) => Ended::Overdue,
-            (OrderEnd::Stopped, Some(Incomplete::MaxBlocks), _) => Ended::TooLong,
-            (OrderEnd::Stopped, ..) if blocks.len() < job.guide.len() => Ended::Lost,
-            (OrderEnd::Stopped, ..) => Ended::CutOff,
-        };
-        let choices = chooser.choices;
-        let script = match &ended {
-            Ended::Finished(None) | Ended::CutOff => OrderScript::default(),
-            _ => OrderScript::new(blocks.iter().map(|block| names.path(block.task))),
-        };
-        Run {
-            blocks,
-            choices,
-            others,
-            ended,
-            script,
         }
-    }
-
-    fn learn(&self, tree: &mut Tree, found: &mut Exploration, job: &Job, run: Run) {
-        let Run {
-            blocks,
-            choices,
-            others,
-            ended,
-            script,
-        } = run;
-        if let Ended::NoDetector(failure) = ended {
-            found.failure = Some(failure);
-            return;
+        self.races += other.races;
+        self.failures += other.failures;
+        self.deadlocks += other.deadlocks;
+        for (state, script) in other.states {
+            self.states.entry(state).or_insert(script);
         }
-        if let Ended::Overdue = ended {
-            found.incomplete = Some(self.why_overdue());
-            return;
-        }
-        if let Ended::Lost = ended {
-            found.incomplete = Some(Incomplete::Lost);
-            return;
-        }
-        if job.is_trial {
-            tree.tried(job, &blocks);
-            found.trials += 1;
-            return;
-        }
-        tree.learn(job, &blocks, &choices, others.as_deref());
-        if let Ended::CutOff = ended {
-            found.cut_off += 1;
-            return;
-        }
-        if let Ended::TooLong = ended {
-            found.too_long += 1;
-            found.incomplete.get_or_insert(Incomplete::MaxBlocks);
-            return;
-        }
-        found.orders += 1;
-        self.progress.fetch_add(1, Ordering::Relaxed);
-        match ended {
-            Ended::Finished(state) => {
-                (self.tell)(&blocks);
-                if let Some(state) = state {
-                    found.states.entry(state).or_insert(script);
-                }
-            }
-            Ended::Faulty(fault) => {
-                if matches!(fault, Fault::Race) && !self.options.all {
-                    found.incomplete = Some(Incomplete::FirstRace);
-                }
-                let count = match fault {
-                    Fault::Race => &mut found.races,
-                    Fault::Failed(_) => &mut found.failures,
-                    Fault::Deadlock(_) => &mut found.deadlocks,
-                };
-                *count += 1;
-                if *count <= MOST_KEPT {
-                    found.faults.push(Faulty { script, fault });
-                }
-            }
-            _ => {}
-        }
-    }
-
-    fn is_overdue(&self) -> bool {
-        self.steps_left.get() == 0
-            || self
-                .deadline
-                .is_some_and(|deadline| Instant::now() >= deadline)
-    }
-
-    fn why_overdue(&self) -> Incomplete {
-        match self.steps_left.get() {
-            0 => Incomplete::MaxSteps,
-            _ => Incomplete::Timeout,
-        }
-    }
-}
-
-/// Whether the exploration ends there. After an order with too many blocks it goes on: others may
-/// have a race.
-fn ends(why: Incomplete) -> bool {
-    why != Incomplete::MaxBlocks
-}
-
-/// Chooses as the tree says, up to the limits.
-struct Follow<'a> {
-    explorer: &'a Explorer<'a>,
-    guided: Guided<'a>,
-    /// The tasks that could have gone on at each choice, if they are asked for.
-    choices: Vec<Vec<TaskName>>,
-    why: Option<Incomplete>,
-}
-
-impl Chooser for Follow<'_> {
-    fn choose(&mut self, waiting: &[TaskName], blocks: &[Block]) -> Option<usize> {
-        let options = &self.explorer.options;
-        if blocks.len() >= options.max_blocks {
-            self.why = Some(Incomplete::MaxBlocks);
-            return None;
-        }
-        if options.reduction == Reduction::None {
-            self.choices.push(waiting.to_vec());
-        }
-        self.guided.choose(waiting, blocks)
-    }
-
-    fn is_overdue(&mut self, steps: u64) -> bool {
-        let left = self.explorer.steps_left.get().saturating_sub(steps);
-        self.explorer.steps_left.set(left);
-        self.explorer.is_overdue()
+        self.failure = self.failure.or(other.failure);
     }
 }

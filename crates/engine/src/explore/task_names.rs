@@ -12,7 +12,7 @@ impl TaskName {
     pub const MAIN: TaskName = TaskName(0);
 }
 
-#[derive(Default)]
+#[derive(Clone, Default)]
 pub struct TaskNames {
     children: FxHashMap<(TaskName, u32), TaskName>,
     /// By name, without `main`: the parent, and the index among its children.
@@ -28,11 +28,19 @@ impl TaskNames {
         })
     }
 
+    /// The task that creates it, and its index there. None for `main`.
+    fn origin(&self, task: TaskName) -> Option<(TaskName, u32)> {
+        Some(self.origins[task.0.checked_sub(1)? as usize])
+    }
+
+    pub fn parent(&self, task: TaskName) -> Option<TaskName> {
+        Some(self.origin(task)?.0)
+    }
+
     /// The spawn indices that lead to the task.
     pub fn path(&self, mut task: TaskName) -> Vec<u32> {
         let mut path = Vec::new();
-        while task != TaskName::MAIN {
-            let (parent, index) = self.origins[task.0 as usize - 1];
+        while let Some((parent, index)) = self.origin(task) {
             path.push(index);
             task = parent;
         }

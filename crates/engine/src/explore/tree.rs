@@ -24,6 +24,13 @@
 //! plan is compared like any other. (To carry out other plans first would lose classes: what is
 //! asleep below them is left out there because of plans that are to come here.)
 //!
+//! **Below a frontier.** A tree may begin after a sequence of blocks, with tasks that sleep there
+//! ([`Start`]). Such a task was run at a node above, in another tree. Plans for that node do not
+//! come from here, and none of its plans comes to this tree. So the task covers a plan only if it
+//! is in it and could come first (an *initial*): then all that follows the plan is met in the other
+//! tree. If the task is not in the plan, something that conflicts with it may still follow. What
+//! the tree would plan at a node above is handed out ([`Reversal`]).
+//!
 //! Nodes below which nothing is left to do are given back.
 
 use super::blocks::Block;
@@ -73,9 +80,55 @@ struct Plan {
 
 /// A task that was run at a node, and what its block touched.
 #[derive(Clone, Debug)]
-struct Sleeper {
-    task: TaskName,
-    footprint: Arc<Footprint>,
+pub struct Sleeper {
+    pub task: TaskName,
+    pub footprint: Arc<Footprint>,
+    /// It was run above the beginning of the tree.
+    pub is_outside: bool,
+}
+
+impl Sleeper {
+    pub fn outside(task: TaskName, footprint: Arc<Footprint>) -> Sleeper {
+        Sleeper {
+            task,
+            footprint,
+            is_outside: true,
+        }
+    }
+
+    /// Whether what follows the sequence is met below this task.
+    fn covers(&self, sequence: &[Planned]) -> bool {
+        match self.is_outside {
+            true => is_initial(self.task, &self.footprint, sequence) == Some(true),
+            false => is_weak_initial(self.task, &self.footprint, sequence),
+        }
+    }
+}
+
+/// Where a tree begins: after the blocks of these tasks. The default is the root of everything.
+#[derive(Clone, Debug, Default)]
+pub struct Start {
+    pub prefix: Vec<TaskName>,
+    pub sleepers: Vec<Sleeper>,
+}
+
+/// A sequence of blocks that leads to another class, from a node above the beginning of the tree.
+pub struct Reversal {
+    /// How many blocks lead to the node.
+    pub depth: usize,
+    sequence: Vec<Planned>,
+}
+
+impl Reversal {
+    /// A task that could come first.
+    pub fn first(&self) -> Option<TaskName> {
+        self.sequence.first().map(|planned| planned.block.task)
+    }
+
+    /// Whether the class is met below one of the tasks. They were run at the node.
+    pub fn begins_with(&self, mut tasks: impl Iterator<Item = Sleeper>) -> bool {
+        tasks.any(|it| is_initial(it.task, &it.footprint, &self.sequence) == Some(true))
+    }
 }
 
 type NodeId = usize;
@@ -105,7 +158,7 @@ impl Node {
     /// follows it.
     fn covers(&self, sequence: &[Planned]) -> bool {
         let mut done = self.sleepers.iter().chain(&self.run);
-        done.any(|it| is_weak_initial(it.task, &it.footprint, sequence))
+        done.any(|it| it.covers(sequence))
     }
 }
 
@@ -130,6 +183,20 @@ pub struct Guided<'a> {
     followed: usize,
 }
 
+impl Job {
+    /// The order of the prefix, then whatever comes, but no sleeper. Those that sleep after `from`
+    /// blocks are given.
+    pub fn first(prefix: Vec<TaskName>, from: usize, sleepers: Vec<Sleeper>) -> Job {
+        Job {
+            node: ROOT,
+            guide: prefix,
+            from,
+            sleepers,
+            is_trial: false,
+        }
+    }
+}
+
 impl<'a> Guided<'a> {
     pub fn new(job: &'a Job) -> Guided<'a> {
         Guided {
@@ -148,17 +215,18 @@ impl<'a> Guided<'a> {
         match self.job.guide.get(blocks.len()) {
             Some(task) => waiting.iter().position(|it| it == task),
             None if self.job.is_trial => None,
-            None => {
-                let sleepers = &self.sleepers;
-                let sleeps = |task: &TaskName| sleepers.iter().any(|it| it.task == *task);
-                waiting.iter().position(|task| !sleeps(task))
-            }
+            None => waiting.iter().position(|task| !self.sleeps(*task)),
         }
+    }
+
+    /// Whether the task sleeps after the blocks of the last choice.
+    pub fn sleeps(&self, task: TaskName) -> bool {
+        self.sleepers.iter().any(|it| it.task == task)
     }
 }
 
 /// A block runs: who conflicts with it sleeps no more.
-fn wake(sleepers: &mut Vec<Sleeper>, footprint: &Footprint) {
+pub fn wake(sleepers: &mut Vec<Sleeper>, footprint: &Footprint) {
     sleepers.retain(|it| !it.footprint.conflicts(footprint));
 }
 
@@ -166,6 +234,7 @@ fn wake(sleepers: &mut Vec<Sleeper>, footprint: &Footprint) {
 #[derive(Debug)]
 pub struct Tree {
     reduction: Reduction,
+    prefix: Vec<TaskName>,
     nodes: Vec<Node>,
     idle: Vec<NodeId>,
     /// Nodes that may have plans, by depth. The deepest come first, so few are open at a time.
@@ -176,10 +245,16 @@ pub struct Tree {
 const ROOT: NodeId = 0;
 
 impl Tree {
-    pub fn new(reduction: Reduction) -> Tree {
+    pub fn new(reduction: Reduction, start: Start) -> Tree {
+        let root = Node {
+            depth: start.prefix.len(),
+            sleepers: start.sleepers,
+            ..Node::default()
+        };
         Tree {
             reduction,
-            nodes: vec![Node::default()],
+            prefix: start.prefix,
+            nodes: vec![root],
             idle: Vec::new(),
             unfinished: BTreeSet::new(),
             begun: false,
@@ -189,7 +264,8 @@ impl Tree {
     /// The next order to be run. None if nothing is left to do.
     pub fn next_job(&mut self) -> Option<Job> {
         if !std::mem::replace(&mut self.begun, true) {
-            return Some(Job::default());
+            let sleepers = self.nodes[ROOT].sleepers.clone();
+            return Some(Job::first(self.prefix.clone(), self.prefix.len(), sleepers));
         }
         loop {
             let &(_, deepest) = self.unfinished.last()?;
@@ -254,26 +330,39 @@ impl Tree {
             .take_while(|node| *node != ROOT)
             .map(|node| self.nodes[node].task)
             .collect();
+        path.extend(self.prefix.iter().rev());
         path.reverse();
         path
     }
 
     /// Learns from the run of a job. `choices` has, for each block, the tasks that could have run
     /// one instead; it is needed without reduction alone. After a failure that ended the run,
-    /// `others` are those that could have run instead of its last block.
+    /// `others` are those that could have run instead of its last block. `above` hears what is to be
+    /// run from nodes above the beginning of the tree.
     pub fn learn(
         &mut self,
         job: &Job,
         blocks: &[Block],
         choices: &[Vec<TaskName>],
         others: Option<&[TaskName]>,
+        above: &mut dyn FnMut(Reversal),
     ) {
         let path = self.grow(job, blocks, choices);
+        let begin = self.prefix.len();
         if self.reduction == Reduction::Optimal {
             for (later, block) in blocks.iter().enumerate() {
                 for &earlier in &block.reversible {
-                    let plan = reversal(blocks, earlier, later);
-                    self.insert(path[earlier], plan);
+                    match earlier.checked_sub(begin) {
+                        Some(place) => {
+                            let plan = reversal(blocks, earlier, later, blocks.len());
+                            self.insert(path[place], plan);
+                        }
+                        // What comes after the later one does not matter above.
+                        None => above(Reversal {
+                            depth: earlier,
+                            sequence: reversal(blocks, earlier, later, later),
+                        }),
+                    }
                 }
             }
             if let (Some(others), Some(last)) = (others, blocks.len().checked_sub(1)) {
@@ -283,8 +372,14 @@ impl Tree {
                         task,
                         ordinal: ordinal as u32,
                     };
-                    let planned = Planned { block, known: None };
-                    self.insert(path[last], vec![planned]);
+                    let sequence = vec![Planned { block, known: None }];
+                    match last.checked_sub(begin) {
+                        Some(place) => self.insert(path[place], sequence),
+                        None => above(Reversal {
+                            depth: last,
+                            sequence,
+                        }),
+                    }
                 }
             }
         }
@@ -299,8 +394,8 @@ impl Tree {
         }
     }
 
-    /// Adds the path of a run. Returns its nodes, the root first: each before the block with its
-    /// number, and one after the last.
+    /// Adds the path of a run. Returns its nodes, the root first: each before one of the blocks that
+    /// follow the prefix, and one after the last.
     fn grow(&mut self, job: &Job, blocks: &[Block], choices: &[Vec<TaskName>]) -> Vec<NodeId> {
         let above = |node: &NodeId| self.nodes[*node].parent;
         let mut path: Vec<NodeId> = std::iter::successors(Some(job.node), above).collect();
@@ -351,6 +446,7 @@ impl Tree {
             above.run.push(Sleeper {
                 task: block.task,
                 footprint: block.footprint.clone(),
+                is_outside: false,
             });
             path.push(below);
             node = below;
@@ -425,9 +521,10 @@ impl Known {
     }
 }
 
-/// The sequence that brings block `later` before block `earlier` of a run.
-fn reversal(blocks: &[Block], earlier: usize, later: usize) -> Vec<Planned> {
-    let independent: Vec<usize> = (earlier + 1..blocks.len())
+/// The sequence that brings block `later` before block `earlier` of a run. It has the blocks up to
+/// `end` that do not happen after the earlier one.
+fn reversal(blocks: &[Block], earlier: usize, later: usize, end: usize) -> Vec<Planned> {
+    let independent: Vec<usize> = (earlier + 1..end)
         .filter(|&number| !blocks[number].before.contains(earlier))
         .collect();
     let planned = |number: usize, is_known: bool| Planned {

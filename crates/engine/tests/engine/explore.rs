@@ -11,8 +11,11 @@ use finishline_engine::check::check;
 use finishline_engine::executor::{Executor, Forms};
 use finishline_engine::explore::blocks::Block;
 use finishline_engine::explore::order_script::OrderScript;
+use finishline_engine::explore::task_names::TaskNames;
 use finishline_engine::explore::tree::Reduction;
-use finishline_engine::explore::{Exploration, Fault, Incomplete, Options, explore_telling};
+use finishline_engine::explore::{
+    Exploration, Fault, Incomplete, Options, Pieces, explore_telling,
+};
 use finishline_engine::interleavings::{self, Budget, Granularity, Interleavings, Outcome};
 use finishline_engine::question::Question;
 use finishline_engine::run::Program;
@@ -22,6 +25,7 @@ use finishline_ir::Module;
 use finishline_ir::machine::Limits;
 use finishline_model::{Detector, Passes};
 use std::collections::BTreeMap;
+use std::num::NonZero;
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicU64, Ordering};
 
@@ -43,8 +47,8 @@ fn input(module: &Module) -> Program<'_> {
 /// happen before it.
 type Class = Vec<(String, Vec<String>)>;
 
-fn class(blocks: &[Block]) -> Class {
-    let name = |block: &Block| format!("{:?}.{}", block.task, block.ordinal);
+fn class(blocks: &[Block], names: &TaskNames) -> Class {
+    let name = |block: &Block| format!("{:?}.{}", names.path(block.task), block.ordinal);
     let mut class: Class = (blocks.iter().enumerate())
         .map(|(number, block)| {
             let mut before: Vec<String> = (0..number)
@@ -59,18 +63,44 @@ fn class(blocks: &[Block]) -> Class {
     class
 }
 
+/// How a program is explored.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+enum Way {
+    /// All orders.
+    All,
+    /// One of each class.
+    Reduced,
+    /// The same, in pieces as small as can be.
+    Crumbs,
+    /// The same, in larger pieces.
+    Pieces,
+}
+
 /// The exploration, and how often each class was run.
-fn explored(module: &Module, reduction: Reduction) -> (Exploration, BTreeMap<Class, u64>) {
+fn explored(module: &Module, way: Way) -> (Exploration, BTreeMap<Class, u64>) {
     let classes = Mutex::new(BTreeMap::new());
+    let (jobs, least) = match way {
+        Way::All | Way::Reduced => (1, 0),
+        Way::Crumbs => (2, 1),
+        Way::Pieces => (3, 4),
+    };
     let options = Options {
-        reduction,
+        reduction: match way {
+            Way::All => Reduction::None,
+            Way::Reduced | Way::Crumbs | Way::Pieces => Reduction::Optimal,
+        },
         states: true,
         max_blocks: 200,
         max_orders: MOST_ORDERS,
+        jobs: NonZero::new(jobs).expect("a job"),
+        pieces: Pieces {
+            share: u32::MAX,
+            least,
+        },
         ..Options::default()
     };
-    let tell = |blocks: &[Block]| {
-        *(classes.lock().unwrap().entry(class(blocks))).or_default() += 1;
+    let tell = |blocks: &[Block], names: &TaskNames| {
+        *(classes.lock().unwrap().entry(class(blocks, names))).or_default() += 1;
     };
     let found = explore_telling(input(module), options, &AtomicU64::new(0), &tell);
     (found, classes.into_inner().unwrap())
@@ -92,6 +122,7 @@ struct Compared {
     orders: u64,
     classes: u64,
     trials: u64,
+    cut_off: u64,
 }
 
 /// Checks the orders in which something happened, and compares what that shows.
@@ -148,8 +179,16 @@ fn compare(source: &str) -> Result<Option<Compared>, String> {
     if all.gave_up {
         return Ok(None);
     }
-    let (every, classes) = explored(&module, Reduction::None);
-    let (reduced, run) = explored(&module, Reduction::Optimal);
+    let (every, classes) = explored(&module, Way::All);
+    let (reduced, run) = explored(&module, Way::Reduced);
+    let in_pieces = [Way::Crumbs, Way::Pieces].map(|way| (explored(&module, way), way));
+    let runs = in_pieces
+        .iter()
+        .map(|((found, run), way)| (found, run, *way));
+    let runs: Vec<_> = [(&every, &classes, Way::All), (&reduced, &run, Way::Reduced)]
+        .into_iter()
+        .chain(runs)
+        .collect();
     let races = |found: &Exploration| {
         let mut faults = found.faults.iter();
         faults.any(|it| matches!(it.fault, Fault::Race))
@@ -158,20 +197,21 @@ fn compare(source: &str) -> Result<Option<Compared>, String> {
     if every.incomplete.is_some() && !races(&every) {
         return Ok(None);
     }
-    for (found, what) in [(&every, "all orders"), (&reduced, "reduced orders")] {
+    for (found, run, way) in &runs {
         if races(found) != expected {
-            return Err(format!(
-                "{what}: a race: {}, expected: {expected}",
-                !expected
-            ));
+            let found = !expected;
+            return Err(format!("{way:?}: a race: {found}, expected: {expected}"));
         }
-    }
-    if !matches!(reduced.incomplete, None | Some(Incomplete::FirstRace)) {
-        return Err(format!("reduced orders: {:?}", reduced.incomplete));
-    }
-    replay(&module, &reduced)?;
-    if let Some((class, times)) = run.iter().find(|(_, times)| **times > 1) {
-        return Err(format!("{times} equivalent orders were run: {class:?}"));
+        if !matches!(found.incomplete, None | Some(Incomplete::FirstRace)) {
+            return Err(format!("{way:?}: {:?}", found.incomplete));
+        }
+        if *way == Way::All {
+            continue;
+        }
+        replay(&module, found)?;
+        if let Some((class, times)) = run.iter().find(|(_, times)| **times > 1) {
+            return Err(format!("{way:?}: {times} runs are equivalent: {class:?}"));
+        }
     }
     if reduced.cut_off > 0 {
         return Err(format!("{} runs were cut off", reduced.cut_off));
@@ -181,6 +221,7 @@ fn compare(source: &str) -> Result<Option<Compared>, String> {
         orders: every.orders,
         classes: reduced.orders,
         trials: reduced.trials,
+        cut_off: runs.iter().map(|(found, ..)| found.cut_off).sum(),
     };
     if expected {
         return Ok(Some(compared));
@@ -203,21 +244,21 @@ fn compare(source: &str) -> Result<Option<Compared>, String> {
         (all.outcomes.iter()).any(|it| matches!(it, Outcome::Trapped { .. })),
         (all.outcomes.iter()).any(|it| matches!(it, Outcome::Deadlock { .. })),
     ];
-    for (found, what) in [(&every, "all orders"), (&reduced, "reduced orders")] {
+    for (found, run, way) in &runs {
         if found.states.keys().collect::<Vec<_>>() != finished {
             let (found, expected) = (found.states.len(), finished.len());
-            return Err(format!("{what}: {found} states, expected {expected}"));
+            return Err(format!("{way:?}: {found} states, expected {expected}"));
         }
         if fails(found) != expected {
             let found = fails(found);
             return Err(format!(
-                "{what}: fails, deadlocks: {found:?}, not {expected:?}"
+                "{way:?}: fails, deadlocks: {found:?}, not {expected:?}"
             ));
         }
-    }
-    if !expected[0] && run.keys().ne(classes.keys()) {
-        let (run, all) = (run.len(), classes.len());
-        return Err(format!("{run} classes were run of {all}"));
+        if !expected[0] && run.keys().ne(classes.keys()) {
+            let (run, all) = (run.len(), classes.len());
+            return Err(format!("{way:?}: {run} classes were run of {all}"));
+        }
     }
     Ok(Some(compared))
 }
@@ -237,13 +278,20 @@ fn shrunk(mut program: OrderProgram) -> OrderProgram {
 fn exploration_agrees_with_every_interleaving() {
     let first = setting("FINISHLINE_SEED", 1);
     let count = setting("FINISHLINE_SEEDS", PROGRAMS);
-    let sums: [AtomicU64; 5] = Default::default();
+    let sums: [AtomicU64; 6] = Default::default();
     in_parallel(first..first + count, |seed| {
         let program = orders::program(seed, 5);
         match compare(&program.to_string()) {
             Ok(None) => {}
             Ok(Some(it)) => {
-                let figures = [1, it.races.into(), it.orders, it.classes, it.trials];
+                let figures = [
+                    1,
+                    it.races.into(),
+                    it.orders,
+                    it.classes,
+                    it.trials,
+                    it.cut_off,
+                ];
                 for (sum, figure) in sums.iter().zip(figures) {
                     sum.fetch_add(figure, Ordering::Relaxed);
                 }
@@ -255,9 +303,10 @@ fn exploration_agrees_with_every_interleaving() {
             }
         }
     });
-    let [compared, races, orders, classes, trials] = sums.map(AtomicU64::into_inner);
+    let [compared, races, orders, classes, trials, cut_off] = sums.map(AtomicU64::into_inner);
     println!(
-        "{compared} compared, {races} with races, {orders} orders, {classes} run, {trials} trials"
+        "{compared} compared, {races} with races, {orders} orders, {classes} run, {trials} trials; \
+         in pieces {cut_off} cut off"
     );
     assert!(
         compared > count * 8 / 10,
