@@ -123,7 +123,7 @@ impl<'m, S: Subject<'m>> SecondPass<'_, 'm, S> {
                 let mut uses = uses(self.subject.module());
                 if self.subject.schedule().is_some() {
                     // Blocks are ordered as far as they conflict. Nothing is apparent then.
-                    uses.isolated = false;
+                    (uses.isolated, uses.locks) = (false, false);
                 }
                 detectors::second_pass(self.detector, uses, &part, again)
             });

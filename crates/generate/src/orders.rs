@@ -1,8 +1,12 @@
-//! Small programs whose isolated blocks decide what happens next: for the exploration of orders.
+//! Small programs whose isolated or locked blocks decide what happens next: for the exploration of
+//! orders.
 //!
 //! What a block finds in shared variables decides what it writes, which other variable it touches,
 //! which blocks its task runs later, which tasks it creates, and whether it fails. Some variables
 //! are used outside of blocks as well, so some orders have races and others none.
+//!
+//! With locks, each variable belongs to a lock, and one to isolated blocks. Most accesses keep to
+//! that. Locks are taken one inside the other in either order, and handed over.
 //!
 //! A program is a tree of lines. A smaller one is made by leaving out a line with what it contains
 //! ([`OrderProgram::smaller`]).
@@ -28,6 +32,24 @@ const GUARDED: [&str; 3] = ["a", "b", "c"];
 /// Those that are used everywhere.
 const PLAIN: [&str; 2] = ["x", "y"];
 
+#[derive(Clone, Copy)]
+struct Lock {
+    name: &'static str,
+    guards: &'static [&'static str],
+}
+
+/// The lock of `c` is also that of the elements of `D`.
+const LOCKS: [Lock; 2] = [
+    Lock {
+        name: "l",
+        guards: &["a", "b"],
+    },
+    Lock {
+        name: "m",
+        guards: &["c"],
+    },
+];
+
 struct Generator {
     rng: Rng,
     blocks_left: u32,
@@ -35,11 +57,22 @@ struct Generator {
     promises: bool,
     /// Promises that may still be set.
     to_set: Vec<&'static str>,
+    /// Whether there are locks, and what may be used under those that are held.
+    locks: bool,
+    allowed: Vec<&'static str>,
 }
 
 /// A program with at most this many isolated blocks in its text.
 pub fn program(seed: u64, blocks: u32) -> OrderProgram {
-    let mut rng = Rng::new(seed);
+    generate(Rng::new(seed), blocks, false)
+}
+
+/// A program with at most this many isolated or locked blocks in its text.
+pub fn program_with_locks(seed: u64, blocks: u32) -> OrderProgram {
+    generate(Rng::new(seed), blocks, true)
+}
+
+fn generate(mut rng: Rng, blocks: u32, locks: bool) -> OrderProgram {
     let promises = rng.percent(25);
     let mut generator = Generator {
         blocks_left: 2 + rng.below(blocks - 1),
@@ -49,9 +82,14 @@ pub fn program(seed: u64, blocks: u32) -> OrderProgram {
             false => Vec::new(),
         },
         promises,
+        locks,
+        allowed: GUARDED.to_vec(),
         rng,
     };
     let mut main = vec![Line::new("var t = 0;")];
+    if locks {
+        main.push(Line::new("let l = new lock(); let m = new lock();"));
+    }
     if promises {
         main.push(Line::new(
             "let p = new promise<int>(); let q = new promise<int>();",
@@ -142,16 +180,66 @@ impl Generator {
         Line::with(format!("for k in 0..{tasks}"), creation)
     }
 
-    /// An isolated block.
+    /// An isolated or locked block.
     fn block(&mut self) -> Line {
         self.blocks_left = self.blocks_left.saturating_sub(1);
+        if !self.locks {
+            let body = self.some(&GUARDED);
+            return Line::with("isolated", body);
+        }
+        let [one, other] = match self.rng.percent(50) {
+            true => LOCKS,
+            false => [LOCKS[1], LOCKS[0]],
+        };
+        let both = [one.guards, other.guards].concat();
+        match self.rng.below(10) {
+            0..=4 => Line::with(format!("locked ({})", one.name), self.some(one.guards)),
+            5 => Line::with("isolated", self.some(&["e"])),
+            6 | 7 => {
+                let mut body = self.some(one.guards);
+                let inner = self.some(&both);
+                body.push(Line::with(format!("locked ({})", other.name), inner));
+                if self.rng.percent(30) {
+                    body.extend(self.some(one.guards));
+                }
+                Line::with(format!("locked ({})", one.name), body)
+            }
+            8 => {
+                let mut body = self.some(one.guards);
+                body.push(Line::with("isolated", self.some(&["e"])));
+                body.extend(self.some(one.guards));
+                Line::with(format!("locked ({})", one.name), body)
+            }
+            _ => {
+                let call = |word: &str, lock: Lock| Line::new(format!("{word}({});", lock.name));
+                let mut body = vec![call("acquire", one)];
+                body.extend(self.some(one.guards));
+                body.push(call("acquire", other));
+                body.extend(self.some(&both));
+                body.push(call("release", one));
+                body.extend(self.some(other.guards));
+                body.push(call("release", other));
+                Line::with("", body)
+            }
+        }
+    }
+
+    /// Some statements of a block that may use these variables.
+    fn some(&mut self, allowed: &[&'static str]) -> Vec<Line> {
+        self.allowed = allowed.to_vec();
         let count = 1 + self.rng.below(3);
-        let body = (0..count).map(|_| self.in_block(2)).collect();
-        Line::with("isolated", body)
+        (0..count).map(|_| self.in_block(2)).collect()
+    }
+
+    fn variable(&mut self) -> &'static str {
+        match self.locks && self.rng.percent(3) {
+            true => self.rng.pick(&GUARDED),
+            false => self.rng.pick(&self.allowed),
+        }
     }
 
     fn in_block(&mut self, depth: u32) -> Line {
-        let (one, other) = (self.rng.pick(&GUARDED), self.rng.pick(&GUARDED));
+        let (one, other) = (self.variable(), self.variable());
         let constant = self.rng.below(3);
         match self.rng.below(16) {
             0..=2 => Line::new(format!("{one} = {constant};")),
@@ -167,7 +255,7 @@ impl Generator {
                 let body = vec![self.in_block(depth - 1)];
                 Line::with(format!("if {one} == {constant}"), body)
             }
-            13 => {
+            13 if !self.locks || self.rng.percent(30) => {
                 let variable = self.rng.pick(&PLAIN);
                 Line::new(format!("{variable} = {constant};"))
             }
@@ -176,6 +264,7 @@ impl Generator {
                 let promise = self.to_set.pop().expect("not empty");
                 Line::new(format!("{promise}.set({one});"))
             }
+            _ if !self.allowed.contains(&"c") => Line::new(format!("{one} = {constant};")),
             _ => {
                 let op = self.rng.pick(&["", "", "+", "|"]);
                 Line::new(format!("D[{one} & 1] {op}= {constant};"))
@@ -233,7 +322,7 @@ fn without_one(lines: &[Line], tell: &mut dyn FnMut(Vec<Line>)) {
 
 impl fmt::Display for OrderProgram {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        for variable in GUARDED.iter().chain(&PLAIN) {
+        for variable in GUARDED.iter().chain(&PLAIN).chain(&["e"]) {
             writeln!(f, "var {variable}: int;")?;
         }
         writeln!(f, "var D: int[];")?;

@@ -1,4 +1,5 @@
-//! Follows one run and notes its isolated blocks: what each touches, and what happens before it.
+//! Follows one run and notes its isolated and locked blocks: what each touches, and what happens
+//! before it.
 //!
 //! Only *conflicting* blocks are ordered, by the order in which they ran. A block happens before
 //! what follows it by task structure, before the later blocks that it conflicts with, and before
@@ -14,17 +15,26 @@
 //! it conflicts with, then of the block, then of a *release* by it. An `isolated` block is atomic,
 //! so all of it comes after all of the earlier one.
 //!
+//! **Locks.** A *locked block* is what a task does from the acquire of a lock to its next acquire or
+//! isolated block. It touches what it accesses under locks, and the locks themselves: it only reads
+//! a lock that it acquires and releases, since such blocks can be exchanged if their data allows
+//! it, and it writes a lock that it holds at its beginning or its end. An isolated block of a task
+//! that holds locks goes on as a locked block. What these blocks order, [`sections`](super::sections)
+//! tells the detector. A block that begins with the acquire of a lock can't come before a block
+//! whose task holds the lock already: it can come before the one that acquired it.
+//!
 //! Cost: a set takes a bit for each block of the run, and tasks share it until it changes.
 
 use super::footprint::{Footprint, NamedLocation, Touch};
+use super::sections::{Hold, Sections};
 use super::task_names::{TaskName, TaskNames};
-use finishline_ir::listener::{Allocated, Creation, Listener};
+use finishline_ir::listener::{Allocated, Creation, Listener, Shape};
 use finishline_ir::steering::steering;
 use finishline_ir::updates::updates;
 use finishline_ir::{BinaryOp, Module};
 use finishline_model::event::{Record, replay};
 use finishline_model::{
-    Access, AccessId, AccessKind, Event, FinishId, Location, ObjectId, Observer, TaskId,
+    Access, AccessId, AccessKind, Event, FinishId, Location, LockId, ObjectId, Observer, TaskId,
 };
 use rustc_hash::{FxHashMap, FxHashSet};
 use std::rc::Rc;
@@ -38,6 +48,14 @@ impl BlockSet {
     pub fn contains(&self, block: usize) -> bool {
         let word = self.0.get(block / 64).copied().unwrap_or_default();
         word >> (block % 64) & 1 == 1
+    }
+
+    fn iter(&self) -> impl Iterator<Item = usize> {
+        let words = self.0.iter().enumerate();
+        words.flat_map(|(at, word)| {
+            let bits = (0..64).filter(move |bit| word >> bit & 1 == 1);
+            bits.map(move |bit| at * 64 + bit)
+        })
     }
 
     fn insert(&mut self, block: usize) {
@@ -66,18 +84,31 @@ impl BlockSet {
     }
 }
 
-/// An isolated block that ran.
+/// An isolated or locked block that ran.
 #[derive(Clone, Debug)]
 pub struct Block {
     pub task: TaskName,
     /// How many blocks the task had run before.
     pub ordinal: u32,
     pub footprint: Arc<Footprint>,
-    /// The blocks that happen before it.
+    /// The blocks that happen before it, and those that do by task structure and the conflicts of
+    /// earlier blocks.
     pub before: BlockSet,
+    pub structural: BlockSet,
     /// The earlier blocks that it conflicts with, where nothing else orders the two: without that
-    /// one block, this one could have come first.
+    /// one block, this one could have come first. Instead of a block whose task holds the lock that
+    /// this one begins with, the block that acquired it.
     pub reversible: Vec<usize>,
+}
+
+/// A task that waits for a lock when nobody goes on.
+#[derive(Clone, Copy, Debug)]
+pub struct Blocked {
+    pub task: TaskName,
+    /// How many blocks the task has run.
+    pub ordinal: u32,
+    /// The block that acquired the lock. Without it, the task could have gone on.
+    pub acquired: usize,
 }
 
 struct TaskState {
@@ -119,6 +150,18 @@ impl UnderWay {
     }
 }
 
+/// The locked block under way.
+struct Locked {
+    task: TaskId,
+    number: usize,
+    /// The lock that it begins with. None if it begins with an isolated block.
+    begins: Option<LockId>,
+    /// What happens before it by task structure, and which locks its task held before.
+    structural: BlockSet,
+    held: Box<[Hold]>,
+    touches: FxHashMap<Location, Touch>,
+}
+
 /// What the accesses of a program do besides reading and writing.
 #[derive(Default)]
 pub struct Roles {
@@ -158,7 +201,13 @@ pub struct Blocks<'a, D> {
     objects: Vec<(Location, TaskName, u32)>,
     touched: FxHashMap<Location, Touched>,
     under_way: UnderWay,
+    locked: Option<Locked>,
+    sections: Sections,
+    /// By number of the lock.
+    locks: Vec<Location>,
     blocks: Vec<Block>,
+    /// By block: the locks that its task held when it began.
+    held: Vec<Box<[Hold]>>,
     /// Whether the detector also hears of accesses that a block repeats.
     with_repetitions: bool,
 }
@@ -176,7 +225,11 @@ impl<'a, D: Listener> Blocks<'a, D> {
             objects: Vec::new(),
             touched: FxHashMap::default(),
             under_way: UnderWay::default(),
+            locked: None,
+            sections: Sections::default(),
+            locks: Vec::new(),
             blocks: Vec::new(),
+            held: Vec::new(),
             with_repetitions: false,
         }
     }
@@ -204,7 +257,8 @@ impl<'a, D: Listener> Blocks<'a, D> {
         &self.detector
     }
 
-    pub fn into_parts(self) -> (Vec<Block>, D) {
+    pub fn into_parts(mut self) -> (Vec<Block>, D) {
+        self.end_locked_block();
         (self.blocks, self.detector)
     }
 
@@ -216,38 +270,129 @@ impl<'a, D: Listener> Blocks<'a, D> {
         }
     }
 
+    /// An isolated block ends.
     fn end_block(&mut self, task: TaskId, failed: bool) {
         let mut under_way = std::mem::take(&mut self.under_way);
         under_way.follow_memory();
         let number = self.blocks.len();
         let structural = self.tasks[task.index()].before.clone();
-        let mut conflicting: Vec<usize> = Vec::new();
-        for (location, touch) in &under_way.touches {
-            let touched = self.touched.entry(*location).or_default();
-            let earlier = touched.0.iter();
-            conflicting.extend(
-                earlier
-                    .filter(|(_, other)| touch.conflicts(*other))
-                    .map(|it| it.0),
-            );
-            if matches!(touch, Touch::Write { .. }) {
-                // What conflicts with an earlier touch conflicts with this one.
-                touched.0.clear();
-            }
-            touched.0.push((number, *touch));
-        }
-        conflicting.sort_unstable();
-        conflicting.dedup();
+        let conflicting = self.conflicting(&under_way.touches);
         for earlier in &conflicting {
             self.detector.event(&Event::Acquire {
                 task,
                 object: object_of(*earlier),
             });
         }
+        let held: Box<[Hold]> = self.sections.held(task).into();
+        if !held.is_empty() {
+            for (location, touch) in &under_way.touches {
+                let sections = &mut self.sections;
+                sections.access(task, *location, *touch, &mut self.detector);
+            }
+        }
+        replay(&under_way.records, &mut self.detector);
+        self.detector.event(&Event::Release {
+            task,
+            object: object_of(number),
+            continues: false,
+        });
+        self.begin_any_block(task, number);
+        let locked = Locked {
+            task,
+            number,
+            begins: None,
+            structural,
+            held,
+            touches: under_way.touches,
+        };
+        match locked.held.is_empty() || failed {
+            true => self.close(locked, conflicting, failed),
+            false => self.locked = Some(locked),
+        }
+        for promise in under_way.set {
+            let before = self.tasks[task.index()].before.clone();
+            self.set.insert(promise, before);
+        }
+    }
+
+    /// The task has begun a block: what it does next happens after it.
+    fn begin_any_block(&mut self, task: TaskId, number: usize) {
+        let state = &mut self.tasks[task.index()];
+        state.blocks += 1;
+        state.before.insert(number);
+    }
+
+    fn begin_locked_block(&mut self, task: TaskId, lock: LockId) {
+        let number = self.blocks.len();
+        self.locked = Some(Locked {
+            task,
+            number,
+            begins: Some(lock),
+            structural: self.tasks[task.index()].before.clone(),
+            held: self.sections.held(task).into(),
+            touches: FxHashMap::default(),
+        });
+        self.sections.take(task, lock, number);
+        self.begin_any_block(task, number);
+    }
+
+    /// Nobody goes on before another block begins: the locked block under way has ended.
+    pub fn end_locked_block(&mut self) {
+        let Some(mut locked) = self.locked.take() else {
+            return;
+        };
+        let still_held = self.sections.held(locked.task);
+        let before = locked.held.iter().map(|hold| hold.lock);
+        for lock in before.chain(locked.begins) {
+            let is_carried = locked.held.iter().chain(still_held);
+            let touch = match is_carried.clone().any(|hold| hold.lock == lock) {
+                true => Touch::Write { steers: false },
+                false => Touch::Read { steers: false },
+            };
+            if let Some(location) = self.locks.get(lock.index()) {
+                locked.touches.insert(*location, touch);
+            }
+        }
+        let conflicting = self.conflicting(&locked.touches);
+        self.close(locked, conflicting, false);
+    }
+
+    /// The earlier blocks that one with these touches conflicts with.
+    fn conflicting(&self, touches: &FxHashMap<Location, Touch>) -> Vec<usize> {
+        let mut conflicting: Vec<usize> = Vec::new();
+        for (location, touch) in touches {
+            let earlier = self.touched.get(location).into_iter().flat_map(|it| &it.0);
+            let conflicts = earlier.filter(|(_, other)| touch.conflicts(*other));
+            conflicting.extend(conflicts.map(|it| it.0));
+        }
+        conflicting.sort_unstable();
+        conflicting.dedup();
+        conflicting
+    }
+
+    /// Adds a block that has ended.
+    fn close(&mut self, block: Locked, mut conflicting: Vec<usize>, failed: bool) {
+        let Locked {
+            task,
+            number,
+            begins,
+            structural,
+            held,
+            touches,
+        } = block;
+        for (location, touch) in &touches {
+            let touched = self.touched.entry(*location).or_default();
+            if matches!(touch, Touch::Write { .. }) {
+                // What conflicts with an earlier touch conflicts with this one.
+                touched.0.clear();
+            }
+            touched.0.push((number, *touch));
+        }
         if failed {
             // That nothing can follow a failure orders no accesses.
             conflicting = (0..number).collect();
         }
+        let structural = self.closed(structural);
         let mut before = structural.clone();
         for earlier in &conflicting {
             before.add(&self.blocks[*earlier].before);
@@ -256,34 +401,109 @@ impl<'a, D: Listener> Blocks<'a, D> {
         for earlier in &conflicting {
             before.insert(*earlier);
         }
-        replay(&under_way.records, &mut self.detector);
-        self.detector.event(&Event::Release {
-            task,
-            object: object_of(number),
-            continues: false,
-        });
+        let mut reversible = Vec::new();
+        for &earlier in &conflicting {
+            let acquired = begins.and_then(|lock| {
+                let held = self.held[earlier].iter();
+                Some(held.into_iter().find(|hold| hold.lock == lock)?.block)
+            });
+            match acquired {
+                None if !by_others.contains(earlier) => reversible.push(earlier),
+                Some(acquired) if !self.is_before(&structural, &conflicting, begins, acquired) => {
+                    reversible.push(acquired);
+                }
+                _ => {}
+            }
+        }
+        reversible.sort_unstable();
+        reversible.dedup();
 
-        let touches = under_way.touches.iter();
+        let touches = touches.iter();
         let named = touches.filter_map(|(location, touch)| Some((self.named(*location)?, *touch)));
         let footprint = match failed {
             false => Footprint::new(named.collect()),
             true => Footprint::everything(),
         };
-        let footprint = Arc::new(footprint);
-        conflicting.retain(|earlier| !by_others.contains(*earlier));
         let state = &mut self.tasks[task.index()];
+        state.before.add(&before);
         self.blocks.push(Block {
             task: state.name,
-            ordinal: state.blocks,
-            footprint,
-            before: before.clone(),
-            reversible: conflicting,
+            ordinal: state.blocks - 1,
+            footprint: Arc::new(footprint),
+            before,
+            structural,
+            reversible,
         });
-        state.blocks += 1;
-        before.insert(number);
-        state.before = before.clone();
-        for promise in under_way.set {
-            self.set.insert(promise, before.clone());
+        self.held.push(held);
+    }
+
+    /// Whether a block that acquired the lock comes before one that begins with the same lock, for
+    /// another reason than that lock.
+    fn is_before(
+        &self,
+        structural: &BlockSet,
+        conflicting: &[usize],
+        begins: Option<LockId>,
+        acquired: usize,
+    ) -> bool {
+        let in_section = |block: usize| {
+            let mut held = self.held[block].iter();
+            block == acquired
+                || held.any(|hold| Some(hold.lock) == begins && hold.block == acquired)
+        };
+        let mut others = conflicting.iter().filter(|block| !in_section(**block));
+        structural.contains(acquired)
+            || others.any(|block| self.blocks[*block].before.contains(acquired))
+    }
+
+    /// What happens before a task's next block. A task may have been created, or joined, while a
+    /// block was under way of which it was not yet known what happens before it.
+    fn closed(&self, mut structural: BlockSet) -> BlockSet {
+        if self.locks.is_empty() {
+            return structural;
+        }
+        for block in structural
+            .clone()
+            .iter()
+            .filter(|it| *it < self.blocks.len())
+        {
+            structural.add(&self.blocks[block].before);
+        }
+        structural
+    }
+
+    /// The task waits for the lock at this location, and nobody goes on. None if nothing that it
+    /// could have come before keeps it from going on.
+    pub fn blocked(&self, task: TaskId, lock: Location) -> Option<Blocked> {
+        let lock = self.locks.iter().position(|it| *it == lock)?;
+        let (holder, hold) = self.sections.holder(LockId::from_index(lock))?;
+        let state = &self.tasks[task.index()];
+        let is_before = self.closed(state.before.clone()).contains(hold.block);
+        (holder != task && !is_before).then_some(Blocked {
+            task: state.name,
+            ordinal: state.blocks,
+            acquired: hold.block,
+        })
+    }
+
+    /// An access outside of isolated blocks. What a locked block reads may decide what it does.
+    #[inline]
+    fn access_under_locks(&mut self, access: &Access) {
+        let Some(locked) = &mut self.locked else {
+            return;
+        };
+        if locked.task != access.task || self.sections.held(access.task).is_empty() {
+            return;
+        }
+        let touch = match access.kind {
+            AccessKind::Read => Touch::Read { steers: true },
+            AccessKind::Write => Touch::Write { steers: false },
+        };
+        for location in access.locations() {
+            let touched = locked.touches.entry(location).or_insert(touch);
+            *touched = touched.and(touch);
+            let sections = &mut self.sections;
+            sections.access(access.task, location, touch, &mut self.detector);
         }
     }
 
@@ -361,7 +581,17 @@ impl<D: Listener> Observer for Blocks<'_, D> {
                 self.objects.push((first, state.name, state.allocated));
                 state.allocated += 1;
             }
-            Event::IsolatedBegin { task, .. } => self.under_way.task = Some(task),
+            Event::IsolatedBegin { task, .. } => {
+                self.end_locked_block();
+                self.under_way.task = Some(task);
+            }
+            Event::Lock { task, lock, .. } => {
+                self.end_locked_block();
+                self.begin_locked_block(task, lock);
+            }
+            Event::Unlock { task, lock } => {
+                self.sections.give_up(task, lock, &mut self.detector);
+            }
             _ => {}
         }
         match self.under_way.task {
@@ -377,6 +607,7 @@ impl<D: Listener> Observer for Blocks<'_, D> {
 
     fn access(&mut self, access: &Access) {
         if self.under_way.task != Some(access.task) {
+            self.access_under_locks(access);
             self.detector.access(access);
             return;
         }
@@ -406,6 +637,9 @@ impl<D: Listener> Listener for Blocks<'_, D> {
 
     /// Nobody has accessed the object yet, so it does not matter if a block is held back.
     fn allocated(&mut self, object: &Allocated<'_>) {
+        if object.shape == Shape::Lock {
+            self.locks.push(object.first);
+        }
         self.detector.allocated(object);
     }
 }

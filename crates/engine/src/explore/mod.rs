@@ -26,6 +26,7 @@ pub(crate) mod jobs;
 pub mod order_run;
 pub mod order_script;
 pub(crate) mod scheduled;
+pub(crate) mod sections;
 pub(crate) mod subtree;
 pub mod task_names;
 pub mod tree;

@@ -1,8 +1,9 @@
-//! Runs a program in one order of its isolated blocks.
+//! Runs a program in one order of its isolated and locked blocks.
 //!
 //! Between two blocks every task goes on until it has ended, waits for others, or stands before its
-//! next isolated block. Without a race it makes no difference in which order they do that. So only
-//! one thing is chosen: which of the tasks that stand before a block runs it next. The run is
+//! next isolated block or acquire of a lock. Without a race it makes no difference in which order they do that. So only
+//! one thing is chosen: which of the tasks that stand before a block runs it next, if no other one
+//! holds its lock. The run is
 //! cooperative otherwise, and its choices decide everything: the same choices give the same run.
 //!
 //! The tasks before a block are listed in the order of the program. To take the first one each time
@@ -11,12 +12,12 @@
 //! A task that fails outside of a block stops there, and the others go on, as they could have done
 //! before it failed. A failure inside a block, or of the memory, ends the run.
 
-use super::blocks::{Block, Blocks};
+use super::blocks::{Block, Blocked, Blocks};
 use super::task_names::TaskName;
 use crate::cooperative::Cooperative;
 use crate::run::{Program, Schedule};
 use finishline_ir::listener::Listener;
-use finishline_ir::machine::{Machine, Trap, TrapKind};
+use finishline_ir::machine::{Machine, Status, Trap, TrapKind};
 use finishline_model::TaskId;
 use std::io::{self, Write};
 
@@ -38,7 +39,11 @@ pub enum OrderEnd<'m> {
     /// The first failure.
     Failed(Failed),
     /// Nobody can go on in this state.
-    Deadlock(Trap, Box<Machine<'m>>),
+    Deadlock {
+        trap: Trap,
+        machine: Box<Machine<'m>>,
+        blocked: Vec<Blocked>,
+    },
     /// The chooser did not want to go on.
     Stopped,
     /// The run took too long.
@@ -53,6 +58,8 @@ pub struct Failed {
     /// The failure ended the run, and these tasks stood before a block when it was chosen which one
     /// ran last.
     pub others: Option<Vec<TaskName>>,
+    /// The tasks that wait for locks.
+    pub blocked: Vec<Blocked>,
 }
 
 /// How many steps are made between two looks at the clock.
@@ -87,6 +94,7 @@ impl<'m> OrderRun<'m> {
                 return OrderEnd::Failed(Failed {
                     trap,
                     others: Some(Vec::new()),
+                    blocked: Vec::new(),
                 });
             }
         };
@@ -96,6 +104,8 @@ impl<'m> OrderRun<'m> {
         let mut schedule = Cooperative::default();
         let mut waiting: Vec<TaskId> = Vec::new();
         let mut names: Vec<TaskName> = Vec::new();
+        // Those of the waiting that can go on, by their places.
+        let mut able: Vec<usize> = Vec::new();
         let mut place = 0;
         let mut failed: Option<Failed> = None;
         let mut goes_on = Some(TaskId::MAIN);
@@ -103,9 +113,18 @@ impl<'m> OrderRun<'m> {
         let mut steps = 0;
         loop {
             let Some(task) = goes_on else {
+                blocks.end_locked_block();
                 names.clear();
-                names.extend(waiting.iter().map(|task| blocks.name(*task)));
-                if waiting.is_empty() {
+                able.clear();
+                let status = |task: &TaskId| machine.status(*task);
+                let places = waiting.iter().enumerate();
+                able.extend(
+                    places
+                        .filter(|(_, task)| status(task) == Status::Runnable)
+                        .map(|it| it.0),
+                );
+                names.extend(able.iter().map(|place| blocks.name(waiting[*place])));
+                if able.is_empty() {
                     break;
                 }
                 if ends(blocks.detector()) {
@@ -117,12 +136,12 @@ impl<'m> OrderRun<'m> {
                 let Some(chosen) = chooser.choose(&names, blocks.blocks()) else {
                     return OrderEnd::Stopped;
                 };
-                place = chosen;
-                goes_on = Some(waiting.remove(chosen));
+                place = able[chosen];
+                goes_on = Some(waiting.remove(place));
                 entering = true;
                 continue;
             };
-            if !std::mem::take(&mut entering) && machine.is_before_isolated(task) {
+            if !std::mem::take(&mut entering) && machine.is_before_block(task) {
                 waiting.insert(place, task);
                 place += 1;
                 goes_on = schedule.pop();
@@ -137,7 +156,11 @@ impl<'m> OrderRun<'m> {
                 Err(trap) => {
                     let ends = machine.isolated().is_some() || is_of_memory(&trap.kind);
                     blocks.end_failed_block();
-                    let failed = failed.get_or_insert(Failed { trap, others: None });
+                    let failed = failed.get_or_insert(Failed {
+                        trap,
+                        others: None,
+                        blocked: Vec::new(),
+                    });
                     if ends {
                         failed.others = Some(names);
                         break;
@@ -156,10 +179,21 @@ impl<'m> OrderRun<'m> {
             }
             goes_on = schedule.next(task, progress, &machine);
         }
+        let blocked = waiting
+            .iter()
+            .filter_map(|task| match machine.status(*task) {
+                Status::WaitingForLock { lock, .. } => blocks.blocked(*task, lock),
+                _ => None,
+            });
+        let blocked: Vec<Blocked> = blocked.collect();
         match failed {
-            Some(failed) => OrderEnd::Failed(failed),
+            Some(failed) => OrderEnd::Failed(Failed { blocked, ..failed }),
             None => match machine.deadlock() {
-                Some(trap) => OrderEnd::Deadlock(trap, Box::new(machine)),
+                Some(trap) => OrderEnd::Deadlock {
+                    trap,
+                    machine: Box::new(machine),
+                    blocked,
+                },
                 None => OrderEnd::Finished(Box::new(machine)),
             },
         }

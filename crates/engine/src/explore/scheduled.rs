@@ -1,4 +1,4 @@
-//! The run of a program in a given order of its isolated blocks, for a detector or any other
+//! The run of a program in a given order of its isolated and locked blocks, for a detector or any other
 //! listener. What happens before what is decided by task structure and conflicting blocks.
 
 use super::blocks::{Blocks, Roles};
@@ -32,7 +32,7 @@ impl fmt::Display for Departure {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(
             f,
-            "the schedule does not fit: at block {} of it, task {} has no isolated block to run",
+            "the schedule does not fit: at block {} of it, task {} has no isolated or locked block to run",
             self.block, self.task
         )
     }
@@ -49,7 +49,7 @@ pub(crate) fn deadlock<'m>(program: Program<'m>, script: &OrderScript) -> Option
         keep_dead: false,
     };
     match order.run(&mut blocks, &mut chooser, |_| false, None) {
-        OrderEnd::Deadlock(_, machine) => Some(*machine),
+        OrderEnd::Deadlock { machine, .. } => Some(*machine),
         _ => None,
     }
 }
@@ -78,7 +78,7 @@ pub(crate) fn run(
         OrderEnd::Finished(_) | OrderEnd::Stopped => End::Finished,
         OrderEnd::Overdue => End::OutOfFuel,
         OrderEnd::Failed(failed) => End::Trapped(failed.trap),
-        OrderEnd::Deadlock(trap, _) => End::Trapped(trap),
+        OrderEnd::Deadlock { trap, .. } => End::Trapped(trap),
         OrderEnd::OutputError(error) => End::OutputError(error),
     };
     let result = match (output.flush(), result) {

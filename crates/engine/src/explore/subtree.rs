@@ -1,7 +1,7 @@
 //! Explores one part of the search, order by order: all orders, or those that begin with the same
 //! blocks. A [`Tree`] says which are to be run.
 
-use super::blocks::{Block, Blocks, Roles};
+use super::blocks::{Block, Blocked, Blocks, Roles};
 use super::order_run::{Chooser, OrderEnd, OrderRun};
 use super::order_script::OrderScript;
 use super::task_names::{TaskName, TaskNames};
@@ -51,6 +51,7 @@ pub(super) struct Run {
     /// Before each block the tasks that could run one and do not sleep, if they are asked for.
     pub(super) choices: Vec<Vec<TaskName>>,
     others: Option<Vec<TaskName>>,
+    blocked: Vec<Blocked>,
     pub(super) ended: Ended,
     script: OrderScript,
 }
@@ -136,7 +137,7 @@ impl<'a> Explorer<'a> {
         let end = order.run(&mut blocks, &mut chooser, races, None);
         let (blocks, EventsAlone(detector)) = blocks.into_parts();
         let racing = !detector.racing().is_empty();
-        let mut others = None;
+        let (mut others, mut blocked) = (None, Vec::new());
         let ended = match (end, chooser.why, detector.failure()) {
             (_, _, Some(failure)) => Ended::NoDetector(failure),
             _ if racing => Ended::Faulty(Fault::Race),
@@ -144,10 +145,18 @@ impl<'a> Explorer<'a> {
                 Ended::Finished(self.options.states.then(|| Outcome::of(&machine)))
             }
             (OrderEnd::Failed(failed), ..) => {
-                others = failed.others;
+                (others, blocked) = (failed.others, failed.blocked);
                 Ended::Faulty(Fault::Failed(failed.trap))
             }
-            (OrderEnd::Deadlock(trap, _), ..) => Ended::Faulty(Fault::Deadlock(trap)),
+            (
+                OrderEnd::Deadlock {
+                    trap, blocked: it, ..
+                },
+                ..,
+            ) => {
+                blocked = it;
+                Ended::Faulty(Fault::Deadlock(trap))
+            }
             (OrderEnd::Overdue | OrderEnd::OutputError(_), ..) => Ended::Overdue,
             (OrderEnd::Stopped, Some(Incomplete::MaxBlocks), _) => Ended::TooLong,
             (OrderEnd::Stopped, ..) if blocks.len() < job.guide.len() => Ended::Lost,
@@ -162,6 +171,7 @@ impl<'a> Explorer<'a> {
             blocks,
             choices,
             others,
+            blocked,
             ended,
             script,
         }
@@ -180,6 +190,7 @@ impl<'a> Explorer<'a> {
             blocks,
             choices,
             others,
+            blocked,
             ended,
             script,
         } = run;
@@ -200,7 +211,7 @@ impl<'a> Explorer<'a> {
             found.trials += 1;
             return;
         }
-        tree.learn(job, &blocks, &choices, others.as_deref(), above);
+        tree.learn(job, &blocks, &choices, others.as_deref(), &blocked, above);
         if let Ended::CutOff = ended {
             found.cut_off += 1;
             return;

@@ -33,7 +33,7 @@
 //!
 //! Nodes below which nothing is left to do are given back.
 
-use super::blocks::Block;
+use super::blocks::{Block, Blocked};
 use super::footprint::Footprint;
 use super::task_names::TaskName;
 use std::collections::BTreeSet;
@@ -337,7 +337,8 @@ impl Tree {
 
     /// Learns from the run of a job. `choices` has, for each block, the tasks that could have run
     /// one instead; it is needed without reduction alone. After a failure that ended the run,
-    /// `others` are those that could have run instead of its last block. `above` hears what is to be
+    /// `others` are those that could have run instead of its last block. `blocked` are those that
+    /// wait for locks at the end: they could have come before the block that acquired it. `above` hears what is to be
     /// run from nodes above the beginning of the tree.
     pub fn learn(
         &mut self,
@@ -345,6 +346,7 @@ impl Tree {
         blocks: &[Block],
         choices: &[Vec<TaskName>],
         others: Option<&[TaskName]>,
+        blocked: &[Blocked],
         above: &mut dyn FnMut(Reversal),
     ) {
         let path = self.grow(job, blocks, choices);
@@ -380,6 +382,26 @@ impl Tree {
                             sequence,
                         }),
                     }
+                }
+            }
+            for it in blocked {
+                let independent = after(blocks, it.acquired, blocks.len());
+                let known = |number| Planned {
+                    block: BlockName::of(&blocks[number]),
+                    known: Some(Known::of(blocks, number, &independent)),
+                };
+                let block = BlockName {
+                    task: it.task,
+                    ordinal: it.ordinal,
+                };
+                let mut sequence: Vec<Planned> = independent.iter().copied().map(known).collect();
+                sequence.push(Planned { block, known: None });
+                match it.acquired.checked_sub(begin) {
+                    Some(place) => self.insert(path[place], sequence),
+                    None => above(Reversal {
+                        depth: it.acquired,
+                        sequence,
+                    }),
                 }
             }
         }
@@ -519,21 +541,59 @@ impl Known {
                 .collect(),
         }
     }
+
+    /// The same, if only the blocks of the sequence will have run before it.
+    fn without_others(blocks: &[Block], number: usize, sequence: &[usize]) -> Known {
+        let block = &blocks[number];
+        let direct = |other: usize| {
+            block.structural.contains(other) || blocks[other].footprint.conflicts(&block.footprint)
+        };
+        let earlier = || sequence.iter().copied().filter(|it| *it < number);
+        let reasons: Vec<usize> = earlier().filter(|it| direct(*it)).collect();
+        let before = |other: &usize| {
+            let mut reasons = reasons.iter();
+            reasons.any(|reason| reason == other || blocks[*reason].before.contains(*other))
+        };
+        Known {
+            footprint: block.footprint.clone(),
+            after: (earlier().filter(before))
+                .map(|other| BlockName::of(&blocks[other]))
+                .collect(),
+        }
+    }
 }
 
 /// The sequence that brings block `later` before block `earlier` of a run. It has the blocks up to
 /// `end` that do not happen after the earlier one.
 fn reversal(blocks: &[Block], earlier: usize, later: usize, end: usize) -> Vec<Planned> {
-    let independent: Vec<usize> = (earlier + 1..end)
-        .filter(|&number| !blocks[number].before.contains(earlier))
-        .collect();
-    let planned = |number: usize, is_known: bool| Planned {
+    let independent = after(blocks, earlier, end);
+    let planned = |number: usize, known: Option<Known>| Planned {
         block: BlockName::of(&blocks[number]),
-        known: is_known.then(|| Known::of(blocks, number, &independent)),
+        known,
     };
-    let changes = (blocks[later].footprint).depends_on(&blocks[earlier].footprint);
-    let sequence = independent.iter().map(|&number| planned(number, true));
-    sequence.chain([planned(later, !changes)]).collect()
+    let last = &blocks[later];
+    // The blocks that will not have run. If locks order the two, some of them come before the later
+    // one.
+    let left_out = (earlier + 1..later).filter(|&number| blocks[number].before.contains(earlier));
+    let left_out = left_out.filter(|&number| last.before.contains(number));
+    let left_out: Vec<usize> = std::iter::once(earlier).chain(left_out).collect();
+    let changes =
+        (left_out.iter()).any(|&number| last.footprint.depends_on(&blocks[number].footprint));
+    let sequence = independent.iter();
+    let sequence = sequence.map(|&it| planned(it, Some(Known::of(blocks, it, &independent))));
+    let known = match &left_out[..] {
+        _ if changes => None,
+        [_] => Some(Known::of(blocks, later, &independent)),
+        _ => Some(Known::without_others(blocks, later, &independent)),
+    };
+    sequence.chain([planned(later, known)]).collect()
+}
+
+/// The blocks up to `end` that come after a block in the run and do not happen after it.
+fn after(blocks: &[Block], earlier: usize, end: usize) -> Vec<usize> {
+    (earlier + 1..end)
+        .filter(|&number| !blocks[number].before.contains(earlier))
+        .collect()
 }
 
 /// Adds a sequence to some plans, unless it leads to nothing new.

@@ -21,6 +21,8 @@ use finishline_engine::question::Question;
 use finishline_engine::run::Program;
 use finishline_generate::campaign::{in_parallel, setting};
 use finishline_generate::orders::{self, OrderProgram};
+use finishline_generate::render;
+use finishline_generate::small::{Small, Vocabulary};
 use finishline_ir::Module;
 use finishline_ir::machine::Limits;
 use finishline_model::{Detector, Passes};
@@ -276,11 +278,35 @@ fn shrunk(mut program: OrderProgram) -> OrderProgram {
 
 #[test]
 fn exploration_agrees_with_every_interleaving() {
+    campaign(|seed| orders::program(seed, 5));
+}
+
+#[test]
+fn exploration_of_locks_agrees_with_every_interleaving() {
+    campaign(|seed| orders::program_with_locks(seed, 4));
+}
+
+/// Every program of few statements.
+#[test]
+fn all_small_programs_with_locks() {
+    let most = setting("FINISHLINE_STATEMENTS", 4) as usize;
+    for statements in 0..=most {
+        let small = Small::over(Vocabulary::Locks, statements);
+        in_parallel(0..small.count(), |number| {
+            let source = render(&small.program(number));
+            if let Err(error) = compare(&source) {
+                panic!("program {number} of {statements} statements: {error}\n{source}");
+            }
+        });
+    }
+}
+
+fn campaign(make: impl Fn(u64) -> OrderProgram + Sync) {
     let first = setting("FINISHLINE_SEED", 1);
     let count = setting("FINISHLINE_SEEDS", PROGRAMS);
     let sums: [AtomicU64; 6] = Default::default();
     in_parallel(first..first + count, |seed| {
-        let program = orders::program(seed, 5);
+        let program = make(seed);
         match compare(&program.to_string()) {
             Ok(None) => {}
             Ok(Some(it)) => {

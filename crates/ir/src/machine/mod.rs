@@ -507,14 +507,20 @@ impl<'m> Machine<'m> {
         frame.next = 0;
     }
 
-    /// Whether the next step of a task enters an isolated block, or waits for that.
+    /// Whether the next step of a task enters an isolated block or acquires a lock, or waits for
+    /// that.
     #[inline]
-    pub fn is_before_isolated(&self, task: TaskId) -> bool {
-        let next = self.task(task).and_then(|task| {
-            let frame = task.frame();
-            frame.code.instructions.get(frame.next)
-        });
-        next.is_some_and(|instruction| matches!(instruction.op, Op::IsolatedBegin))
+    pub fn is_before_block(&self, task: TaskId) -> bool {
+        let Some(task) = self.task(task) else {
+            return false;
+        };
+        let frame = task.frame();
+        match frame.code.instructions.get(frame.next).map(|it| &it.op) {
+            Some(Op::IsolatedBegin) => true,
+            // The step fails if it is null.
+            Some(Op::Acquire(lock)) => task.get(*lock).reference().is_some(),
+            _ => false,
+        }
     }
 
     /// What the next step of a task would do.
