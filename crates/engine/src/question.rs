@@ -145,13 +145,15 @@ impl<'m> Subject<'m> for Question<'m> {
         let command = format!("`finishline explore {}`", words.join(" "));
         match orders_that_differ(self.program()) {
             None | Some((1, _)) => {
-                format!("{command} runs the other orders of the isolated blocks")
+                format!("{command} runs the other orders of the isolated and locked blocks")
             }
             Some((orders, true)) => {
-                format!("{orders} orders of the isolated blocks differ: {command}")
+                format!("{orders} orders of the isolated and locked blocks differ: {command}")
             }
             Some((orders, false)) => {
-                format!("more than {orders} orders of the isolated blocks differ: {command}")
+                format!(
+                    "more than {orders} orders of the isolated and locked blocks differ: {command}"
+                )
             }
         }
     }

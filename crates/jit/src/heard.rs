@@ -20,7 +20,7 @@
 
 use finishline_ir::{Function, Module, Op};
 
-/// By function, whether a call of it can make a check.
+/// By function, whether a call of it can make a check or take a lock.
 pub(crate) fn checking(module: &Module) -> Vec<bool> {
     let mut started_by = vec![Vec::new(); module.functions.len()];
     let mut waiting = Vec::new();
@@ -30,7 +30,8 @@ pub(crate) fn checking(module: &Module) -> Vec<bool> {
                 Op::Call { function, .. } | Op::Spawn { function, .. } => {
                     started_by[function.index()].push(index);
                 }
-                Op::Check { .. } => waiting.push(index),
+                // Which locks are taken inside which is to be heard, too.
+                Op::Check { .. } | Op::Acquire(_) => waiting.push(index),
                 _ => {}
             }
         }

@@ -138,7 +138,9 @@ impl Rule {
     const fn title(self) -> &'static str {
         match self {
             Rule::Race => "Two accesses race",
-            Rule::ApparentRace => "Two accesses may race in another order of isolated blocks",
+            Rule::ApparentRace => {
+                "Two accesses may race in another order of isolated and locked blocks"
+            }
             Rule::UnconfirmedRace => "A race that a run does not confirm",
             Rule::LockOrdered => "The order of two accesses is up to a lock",
             Rule::AtomicOrdered => "The order of two atomic accesses is up to the schedule",
@@ -178,7 +180,7 @@ impl Rule {
                  each task a location of its own."
             }
             (Rule::ApparentRace, _) => {
-                "Explore the other orders of the isolated blocks to confirm or refute it, or order \
+                "Explore the other orders of the isolated and locked blocks to confirm or refute it, or order \
                  the two accesses by a join."
             }
             (Rule::UnconfirmedRace, _) => {

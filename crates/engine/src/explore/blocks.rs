@@ -332,7 +332,6 @@ impl<'a, D: Listener> Blocks<'a, D> {
             held: self.sections.held(task).into(),
             touches: FxHashMap::default(),
         });
-        self.sections.take(task, lock, number);
         self.begin_any_block(task, number);
     }
 
@@ -341,6 +340,7 @@ impl<'a, D: Listener> Blocks<'a, D> {
         let Some(mut locked) = self.locked.take() else {
             return;
         };
+        self.sections.carry(locked.task, &mut self.detector);
         let still_held = self.sections.held(locked.task);
         let before = locked.held.iter().map(|hold| hold.lock);
         for lock in before.chain(locked.begins) {
@@ -588,6 +588,8 @@ impl<D: Listener> Observer for Blocks<'_, D> {
             Event::Lock { task, lock, .. } => {
                 self.end_locked_block();
                 self.begin_locked_block(task, lock);
+                let (number, detector) = (self.blocks.len(), &mut self.detector);
+                self.sections.take(task, lock, number, detector);
             }
             Event::Unlock { task, lock } => {
                 self.sections.give_up(task, lock, &mut self.detector);

@@ -6,6 +6,10 @@
 //! conflicts with: it *acquires* the holds of the earlier access of the locks that both have. A
 //! hold is *released* where the lock is given up.
 //!
+//! A hold is *long* if another block of its task begins meanwhile. Then others may run in between,
+//! and wait for the lock. So a long hold comes after all earlier ones of its lock, and all later
+//! ones come after it, whatever is accessed.
+//!
 //! What a section does before its first conflicting access is not ordered by that. It did not
 //! depend on the earlier section, so in some schedule the sections come in the other order, and what
 //! races here races there.
@@ -31,6 +35,15 @@ impl Hold {
     }
 }
 
+/// The holds of a lock that a later one may come after.
+#[derive(Default)]
+struct Holds {
+    /// The latest long one.
+    long: Option<Hold>,
+    /// The others since, as far as they are over.
+    short: Vec<Hold>,
+}
+
 /// An access under locks.
 struct Guarded {
     touch: Touch,
@@ -42,6 +55,7 @@ pub(super) struct Sections {
     taken: u32,
     /// The holds of each task that has any, in the order in which it took the locks.
     held: FxHashMap<TaskId, Rc<[Hold]>>,
+    holds: FxHashMap<LockId, Holds>,
     /// By location, the accesses under locks that a later one can conflict with.
     guarded: FxHashMap<Location, Vec<Guarded>>,
     /// Which holds a task has acquired in its section.
@@ -63,7 +77,17 @@ impl Sections {
     }
 
     /// The task takes a lock, with which a block begins.
-    pub(super) fn take(&mut self, task: TaskId, lock: LockId, block: usize) {
+    pub(super) fn take(
+        &mut self,
+        task: TaskId,
+        lock: LockId,
+        block: usize,
+        detector: &mut impl Observer,
+    ) {
+        if let Some(long) = self.holds.entry(lock).or_default().long {
+            let object = long.object();
+            detector.event(&Event::Acquire { task, object });
+        }
         let hold = Hold {
             lock,
             number: self.taken,
@@ -77,7 +101,9 @@ impl Sections {
 
     /// The task gives up a lock.
     pub(super) fn give_up(&mut self, task: TaskId, lock: LockId, detector: &mut impl Observer) {
-        let held = self.held(task);
+        let Some(held) = self.held.get(&task).cloned() else {
+            return;
+        };
         let Some(hold) = held.iter().find(|hold| hold.lock == lock) else {
             return;
         };
@@ -86,6 +112,10 @@ impl Sections {
             object: hold.object(),
             continues: false,
         });
+        let holds = self.holds.entry(lock).or_default();
+        if holds.long != Some(*hold) {
+            holds.short.push(*hold);
+        }
         let rest: Rc<[Hold]> = (held.iter().copied())
             .filter(|hold| hold.lock != lock)
             .collect();
@@ -93,6 +123,23 @@ impl Sections {
             true => self.held.remove(&task),
             false => self.held.insert(task, rest),
         };
+    }
+
+    /// The task stands before another block, or nobody goes on: the locks that it has are held long.
+    pub(super) fn carry(&mut self, task: TaskId, detector: &mut impl Observer) {
+        let Some(held) = self.held.get(&task) else {
+            return;
+        };
+        for hold in &**held {
+            let holds = self.holds.entry(hold.lock).or_default();
+            if holds.long != Some(*hold) {
+                holds.long = Some(*hold);
+                for short in holds.short.drain(..) {
+                    let object = short.object();
+                    detector.event(&Event::Acquire { task, object });
+                }
+            }
+        }
     }
 
     /// An access under the locks of the task. The detector hears what it comes after.

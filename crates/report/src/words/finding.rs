@@ -9,8 +9,8 @@ use finishline_answer::place::Place;
 use finishline_answer::task::{Created, Join, JoinConstruct, Relation, WhyParallel};
 use finishline_model::kinds::{NativeAccessKind, NativeTaskKind, SynchroniserKind};
 
-pub(crate) const APPARENT_REMARK: &str = "only the order in which the isolated blocks ran \
-     separates (1) and (2); another order might exclude this race or show it";
+pub(crate) const APPARENT_REMARK: &str = "only the order in which the isolated and locked \
+     blocks ran separates (1) and (2); another order might exclude this race or show it";
 
 pub(crate) const MAY_FOLLOW_REMARK: &str =
     "not the first race of the run: it may be a consequence of an earlier one";
@@ -25,7 +25,7 @@ pub(crate) fn message(finding: &Finding) -> String {
     let passed_on = finding.ordered_by.as_ref().is_some_and(|by| !by.excludes);
     let relation = match finding.rule {
         Rule::Race | Rule::Unconfirmed => "are not ordered",
-        Rule::Apparent => "are ordered only by the isolated blocks of this run",
+        Rule::Apparent => "are ordered only by the isolated and locked blocks of this run",
         Rule::LockOrdered if passed_on => "are ordered in this run only, by a lock",
         Rule::LockOrdered => "exclude each other by a lock, and happen in either order",
         Rule::AtomicOrdered if passed_on => "are ordered in this run only, by atomics",

@@ -182,8 +182,8 @@ pub(crate) fn failure(failure: &Failure) -> String {
     }
 }
 
-/// The label of an order of isolated blocks.
-pub(crate) const SCHEDULE: &str = "order of isolated blocks";
+/// The label of an order of isolated and locked blocks.
+pub(crate) const SCHEDULE: &str = "order of the blocks";
 
 /// Which orders an exploration leaves out, as the option says it.
 pub(crate) fn reduction(explored: &Exploration) -> &'static str {
