@@ -206,6 +206,8 @@ pub struct Blocks<'a, D> {
     /// By number of the lock.
     locks: Vec<Location>,
     blocks: Vec<Block>,
+    /// Isolated blocks that set promises.
+    setters: Vec<usize>,
     /// By block: the locks that its task held when it began.
     held: Vec<Box<[Hold]>>,
     /// Whether the detector also hears of accesses that a block repeats.
@@ -229,6 +231,7 @@ impl<'a, D: Listener> Blocks<'a, D> {
             sections: Sections::default(),
             locks: Vec::new(),
             blocks: Vec::new(),
+            setters: Vec::new(),
             held: Vec::new(),
             with_repetitions: false,
         }
@@ -277,7 +280,10 @@ impl<'a, D: Listener> Blocks<'a, D> {
         let number = self.blocks.len();
         let structural = self.tasks[task.index()].before.clone();
         let conflicting = self.conflicting(&under_way.touches);
-        for earlier in &conflicting {
+        // What gets a promise goes on while the block that set it may still be under way, until it
+        // comes to an isolated block of its own.
+        let setters = self.setters.iter().filter(|it| structural.contains(**it));
+        for earlier in conflicting.iter().chain(setters) {
             self.detector.event(&Event::Acquire {
                 task,
                 object: object_of(*earlier),
@@ -308,6 +314,9 @@ impl<'a, D: Listener> Blocks<'a, D> {
         match locked.held.is_empty() || failed {
             true => self.close(locked, conflicting, failed),
             false => self.locked = Some(locked),
+        }
+        if !under_way.set.is_empty() {
+            self.setters.push(number);
         }
         for promise in under_way.set {
             let before = self.tasks[task.index()].before.clone();
@@ -588,8 +597,10 @@ impl<D: Listener> Observer for Blocks<'_, D> {
             Event::Lock { task, lock, .. } => {
                 self.end_locked_block();
                 self.begin_locked_block(task, lock);
-                let (number, detector) = (self.blocks.len(), &mut self.detector);
-                self.sections.take(task, lock, number, detector);
+                let number = self.blocks.len();
+                let before = self.closed(self.tasks[task.index()].before.clone());
+                let detector = &mut self.detector;
+                self.sections.take(task, lock, (number, &before), detector);
             }
             Event::Unlock { task, lock } => {
                 self.sections.give_up(task, lock, &mut self.detector);

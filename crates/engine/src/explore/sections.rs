@@ -6,6 +6,9 @@
 //! conflicts with: it *acquires* the holds of the earlier access of the locks that both have. A
 //! hold is *released* where the lock is given up.
 //!
+//! If the beginning of a hold happens before that of another hold of the same lock, all of the first
+//! one does: the lock is given up in between.
+//!
 //! A hold is *long* if another block of its task begins meanwhile. Then others may run in between,
 //! and wait for the lock. So a long hold comes after all earlier ones of its lock, and all later
 //! ones come after it, whatever is accessed.
@@ -14,6 +17,7 @@
 //! depend on the earlier section, so in some schedule the sections come in the other order, and what
 //! races here races there.
 
+use super::blocks::BlockSet;
 use super::footprint::Touch;
 use finishline_model::{Event, Location, LockId, ObjectId, Observer, TaskId};
 use rustc_hash::{FxHashMap, FxHashSet};
@@ -76,16 +80,18 @@ impl Sections {
         })
     }
 
-    /// The task takes a lock, with which a block begins.
+    /// The task takes a lock, with which a block begins, after those `before`.
     pub(super) fn take(
         &mut self,
         task: TaskId,
         lock: LockId,
-        block: usize,
+        (block, before): (usize, &BlockSet),
         detector: &mut impl Observer,
     ) {
-        if let Some(long) = self.holds.entry(lock).or_default().long {
-            let object = long.object();
+        let Holds { long, short } = self.holds.entry(lock).or_default();
+        let begun_before = short.iter().filter(|hold| before.contains(hold.block));
+        for hold in long.iter().chain(begun_before) {
+            let object = hold.object();
             detector.event(&Event::Acquire { task, object });
         }
         let hold = Hold {
