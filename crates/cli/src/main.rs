@@ -14,6 +14,7 @@ mod detectors;
 mod explain;
 mod explain_checks;
 mod explore;
+mod graph;
 mod options;
 mod outcome;
 mod program;
@@ -37,6 +38,7 @@ fn main() -> ExitCode {
         Command::Explore(options) => explore::explore(&options),
         Command::Record(options) => record::record(&options),
         Command::Analyze(options) => analyze::analyze(&options),
+        Command::Graph(options) => graph::graph(&options),
         Command::Prove(options) => prove::prove(&options),
         Command::ExplainChecks(options) => explain_checks::explain_checks(&options),
         Command::Bench(options) => match options.table {

@@ -32,6 +32,13 @@ Exit status:
   2   bad usage, source or file
   4   neither could be established";
 
+const GRAPH_STATUSES: &str = "\
+Exit status:
+  0   the picture was written, with races or without
+  2   bad usage, source, file or trace
+  3   the program failed; the picture has what it did up to there
+  4   the graph could not be made";
+
 /// Tells whether a task-parallel program can depend on its schedule.
 #[derive(Parser)]
 #[command(name = "finishline", version, after_help = EXIT_STATUSES, max_term_width = 100)]
@@ -57,6 +64,9 @@ pub(crate) enum Command {
     /// Tell whether any schedule of a recorded run's input has a race
     #[command(after_help = EXIT_STATUSES)]
     Analyze(AnalyzeOptions),
+    /// Run a program, or take a recorded run, and draw its computation graph with its races
+    #[command(after_help = GRAPH_STATUSES)]
+    Graph(GraphOptions),
     /// Tell, without running a program, whether any schedule of any input has a race
     #[command(after_help = PROOF_STATUSES)]
     Prove(ProveOptions),
@@ -287,6 +297,33 @@ pub(crate) struct AnalyzeOptions {
 
     #[command(flatten)]
     pub(crate) terminal: TerminalOptions,
+}
+
+#[derive(Args)]
+pub(crate) struct GraphOptions {
+    #[command(flatten)]
+    pub(crate) program: ProgramOptions,
+
+    /// Write the picture to this file; its extension decides the form: .svg, .html, .dot or .json
+    #[arg(long, short, value_name = "FILE")]
+    pub(crate) output: PathBuf,
+
+    /// Draw tasks and finishes, one in another, instead of the graph
+    #[arg(long)]
+    pub(crate) tree: bool,
+
+    /// The most nodes to draw; beyond that like nodes are drawn as one
+    #[arg(
+        long,
+        value_name = "N",
+        default_value = "200",
+        allow_hyphen_values = true,
+        value_parser = parse_count
+    )]
+    pub(crate) max_nodes: usize,
+
+    #[command(flatten)]
+    pub(crate) races: RacesOptions,
 }
 
 #[derive(Args)]

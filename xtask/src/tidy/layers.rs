@@ -20,7 +20,9 @@ const MAY_USE: [(&str, &[&str]); 20] = [
     ("trace", &["model"]),
     (
         "engine",
-        &["model", "ir", "detect", "opt", "jit", "answer", "trace"],
+        &[
+            "model", "ir", "detect", "graph", "opt", "jit", "answer", "trace",
+        ],
     ),
     ("native", &["model", "detect"]),
     ("rayon-core", &[]),
