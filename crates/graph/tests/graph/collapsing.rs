@@ -44,7 +44,9 @@ fn a_small_graph_stays_as_it_is() {
 #[test]
 fn like_iterations_are_one() {
     let tasks = "async{ isolated{ } } ".repeat(1000);
-    let graph = graph(&format!("finish{{ {tasks} }} finish{{ {tasks} }} isolated{{ }}"));
+    let graph = graph(&format!(
+        "finish{{ {tasks} }} finish{{ {tasks} }} isolated{{ }}"
+    ));
     let collapsed = collapse(&graph, &[], 100);
     check(&graph, &collapsed);
     // Main, its finish; a finish, a task's first node, the step behind its creation, its block and

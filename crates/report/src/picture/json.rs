@@ -6,10 +6,13 @@ use finishline_answer::finding::{Finding, FoundAccess};
 use finishline_answer::picture::{Edge, Node, NodeAccess, Picture};
 use std::io;
 
+const SCHEMA_VERSION: u32 = 1;
+
 pub(super) fn write(picture: &Picture, out: &mut dyn io::Write) -> io::Result<()> {
     let answer = &picture.answer;
     let document = object! {
-        "format": 1_u32,
+        "schema_version": SCHEMA_VERSION,
+        "tool": object! { "name": "finishline", "version": env!("CARGO_PKG_VERSION") },
         "program": answer.program.as_str(),
         "arguments": Json::list(&answer.arguments, Json::from),
         "verdict": answer.verdict.word(),
@@ -71,6 +74,7 @@ fn end(access: &FoundAccess, node: Option<usize>) -> Json {
         "node": node,
         "kind": access.kind.word(),
         "line": access.place().map(|place| place.line),
+        "column": access.place().map(|place| place.column),
         "isolated": access.isolated,
     }
 }
