@@ -38,7 +38,10 @@ fn the_page_about_graphs_shows_a_real_picture() {
     assert!(output.status.success());
     let drawn = std::fs::read_to_string(&file).expect("the picture");
     let help = "finishline graph programs/zipper/figures/fig2.fin -o docs/graph.svg";
-    assert!(read("docs/graph.svg") == drawn, "docs/graph.svg is old: {help}");
+    assert!(
+        read("docs/graph.svg") == drawn,
+        "docs/graph.svg is old: {help}"
+    );
 }
 
 /// The page about checks shows the listing of a program, and so the program itself.

@@ -44,8 +44,6 @@ pub(super) struct Text {
 
 /// The path that is missing between two racing nodes.
 pub(super) struct RaceLine {
-    /// Its number from 1 on, as in the list of races.
-    pub(super) number: usize,
     pub(super) rule: Rule,
     pub(super) nodes: [usize; 2],
     pub(super) from: Point,
@@ -87,6 +85,10 @@ pub(super) fn draw(picture: &Picture, view: View) -> Drawing {
         .enumerate();
     for (index, (nodes, finding)) in found {
         let Some(nodes) = nodes else { continue };
+        let is_same = |line: &RaceLine| line.nodes == *nodes && line.rule == finding.rule;
+        if drawing.races.iter().any(is_same) {
+            continue;
+        }
         let [Some(first), Some(second)] = nodes.map(|node| box_of[node]) else {
             continue;
         };
@@ -110,7 +112,6 @@ pub(super) fn draw(picture: &Picture, view: View) -> Drawing {
             }
         };
         drawing.races.push(RaceLine {
-            number: index + 1,
             rule: finding.rule,
             nodes: *nodes,
             from,

@@ -323,10 +323,11 @@ impl Layers {
         let paths = self.chains.iter().zip(lines).enumerate();
         let path = |(edge, (chain, line)): (usize, (&Vec<usize>, &Line))| {
             let last = chain.len() - 1;
-            let mut path = vec![Point {
-                x: x[chain[0]] + starts[edge],
-                y: rows[chain[0]].x + sizes[chain[0]].y,
-            }];
+            let (start, row) = (x[chain[0]] + starts[edge], rows[chain[0]]);
+            // First down to where no box of the layer is in the way.
+            let mut path: Vec<Point> = [row.x + sizes[chain[0]].y, row.x + row.y]
+                .map(|y| Point { x: start, y })
+                .to_vec();
             for vertex in &chain[1..last] {
                 let (x, Point { x: top, y: height }) = (x[*vertex], rows[*vertex]);
                 path.extend([top, top + height].map(|y| Point { x, y }));

@@ -1,7 +1,7 @@
 //! A drawing as SVG: a file of its own, or a part of a page.
 //!
-//! Edges come first, so that boxes cover them. The lines between racing nodes come last. Text
-//! reaches the file only through [`escape`].
+//! Edges and the lines between racing nodes come first, so that boxes cover them. Text reaches the
+//! file only through [`escape`].
 
 use super::drawing::{self, Box, Drawing, LINE, PADDING, RaceLine};
 use super::layers::Point;
@@ -48,7 +48,7 @@ pub(super) fn file(picture: &Picture, view: View) -> String {
         .map(|note| note.chars().count())
         .max()
         .unwrap_or(0);
-    let title = words::title(picture).chars().count() as f64 * 9.0;
+    let title = words::title(picture).chars().count() as f64 * 10.5;
     let width = drawing
         .size
         .x
@@ -95,8 +95,11 @@ fn marker(kind: EdgeKind) -> &'static str {
 pub(super) fn content(drawing: &Drawing) -> String {
     let lines = drawing.lines.iter().map(|(kind, path)| edge(*kind, path));
     let mut body: String = lines.collect();
+    let races = drawing.races.iter().map(|line| race(line, &drawing.boxes));
+    let (lines, labels): (Vec<String>, Vec<String>) = races.unzip();
+    body.extend(lines);
     body.extend(drawing.boxes.iter().map(node));
-    body.extend(drawing.races.iter().map(|line| race(line, &drawing.boxes)));
+    body.extend(labels);
     body
 }
 
@@ -163,7 +166,8 @@ fn node(one: &Box) -> String {
     svg + "</g>\n"
 }
 
-fn race(line: &RaceLine, boxes: &[Box]) -> String {
+/// The line between two racing nodes, and its label.
+fn race(line: &RaceLine, boxes: &[Box]) -> (String, String) {
     let (from, to) = (line.from, line.to);
     let text = words::no_path(line.rule);
     let size = Point {
@@ -182,21 +186,22 @@ fn race(line: &RaceLine, boxes: &[Box]) -> String {
         let (x, y) = (right + size.x / 2.0 + 4.0, (from.y + to.y) / 2.0);
         (d, Point { x, y })
     };
-    format!(
-        "<g class=\"race {class}\" data-nodes=\"{first} {second}\"><title>race {number}</title>\
-         <path d=\"{d}\"/><rect x=\"{x:.1}\" y=\"{y:.1}\" width=\"{width:.1}\" \
-         height=\"{height:.1}\" rx=\"8\"/><text x=\"{:.1}\" y=\"{:.1}\">{text}</text></g>\n",
+    let class = tone(line.rule);
+    let path = format!("<path class=\"race {class}\" d=\"{d}\"/>\n");
+    let label = format!(
+        "<g class=\"race {class}\" data-nodes=\"{first} {second}\"><rect x=\"{x:.1}\" y=\"{y:.1}\" \
+         width=\"{width:.1}\" height=\"{height:.1}\" rx=\"8\"/>\
+         <text x=\"{:.1}\" y=\"{:.1}\">{text}</text></g>\n",
         at.x,
         at.y,
-        class = tone(line.rule),
         first = line.nodes[0],
         second = line.nodes[1],
-        number = line.number,
         x = at.x - size.x / 2.0,
         y = at.y - size.y / 2.0,
         width = size.x,
         height = size.y,
-    )
+    );
+    (path, label)
 }
 
 /// A point of a line where a label of this size covers no box, as close to the middle as possible.
