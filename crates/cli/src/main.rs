@@ -45,6 +45,7 @@ fn main() -> ExitCode {
             BenchTable::EspBags(options) => bench::esp_bags(&options),
             BenchTable::Prove(options) => bench::prove::prove(&options),
             BenchTable::Drdp(options) => bench::drdp::drdp(&options),
+            BenchTable::Zipper(options) => bench::zipper::zipper(&options),
         },
         Command::BenchOne(options) => bench::one::one(&options),
         Command::BenchDrdpOne(options) => bench::drdp::one(&options),

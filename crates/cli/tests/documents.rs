@@ -183,6 +183,8 @@ fn every_option_is_documented() {
         &["explain-checks"],
         &["bench", "esp-bags"],
         &["bench", "prove"],
+        &["bench", "drdp"],
+        &["bench", "zipper"],
     ] {
         let help = std::process::Command::new(env!("CARGO_BIN_EXE_finishline"))
             .args(command)

@@ -8,7 +8,7 @@
 
 use crate::check::Judged;
 use crate::names::{Names, place};
-use crate::question::Subject;
+use crate::question::{Question, Subject};
 use crate::rerun::Rerun;
 use crate::story::Story;
 use finishline_answer::picture::{
@@ -48,6 +48,13 @@ impl fmt::Display for NoPicture {
 }
 
 impl std::error::Error for NoPicture {}
+
+/// The computation graph of a program's run.
+pub fn graph(question: &Question) -> Result<Graph, Failure> {
+    Graph::of(|builder| {
+        question.again(&mut EventsAlone(builder));
+    })
+}
 
 /// The graph of a judged run, with at most `most` nodes and those that race.
 pub(crate) fn of<'m, S: Subject<'m>>(

@@ -34,8 +34,8 @@ const MAY_USE: [(&str, &[&str]); 20] = [
     (
         "cli",
         &[
-            "model", "answer", "ir", "fin", "poly", "detect", "opt", "engine", "report", "symbols",
-            "cargo", "baseline", "trace",
+            "model", "answer", "ir", "fin", "poly", "detect", "graph", "opt", "engine", "report",
+            "symbols", "cargo", "baseline", "trace",
         ],
     ),
     ("xtask", &[]),
