@@ -78,40 +78,45 @@ pub(super) fn draw(picture: &Picture, view: View) -> Drawing {
         View::Graph => graph(picture, boxes),
         View::Tree => outline::place(picture, boxes, &box_of),
     };
-    let found = picture
-        .races
-        .iter()
-        .zip(&picture.answer.findings)
-        .enumerate();
-    for (index, (nodes, finding)) in found {
+    drawing.races = race_lines(picture, view, &drawing, &box_of);
+    // A line that bends is right of all boxes, and so is the word beside it.
+    let bends = drawing.races.iter().map(|race| race.from.x + race.bend);
+    let room = match view {
+        View::Graph => 0.0,
+        View::Tree => 90.0,
+    };
+    drawing.size.x = drawing.size.x.max(bends.fold(0.0, f64::max) + room);
+    drawing
+}
+
+/// A line for each two nodes that race, however many races they have.
+fn race_lines(
+    picture: &Picture,
+    view: View,
+    drawing: &Drawing,
+    box_of: &[Option<usize>],
+) -> Vec<RaceLine> {
+    let mut lines: Vec<RaceLine> = Vec::new();
+    for (nodes, finding) in picture.races.iter().zip(&picture.answer.findings) {
         let Some(nodes) = nodes else { continue };
         let is_same = |line: &RaceLine| line.nodes == *nodes && line.rule == finding.rule;
-        if drawing.races.iter().any(is_same) {
-            continue;
-        }
         let [Some(first), Some(second)] = nodes.map(|node| box_of[node]) else {
             continue;
         };
+        if lines.iter().any(is_same) {
+            continue;
+        }
         let (first, second) = (&drawing.boxes[first], &drawing.boxes[second]);
-        let (from, to, bend) = match view {
-            View::Graph => {
-                let (from, to) = borders(first, second);
-                (from, to, 0.0)
-            }
-            View::Tree => {
-                let right = |one: &Box| Point {
-                    x: one.centre.x + one.size.x / 2.0,
-                    y: one.centre.y,
-                };
-                let (from, to) = (right(first), right(second));
-                (
-                    from,
-                    to,
-                    drawing.size.x - from.x.max(to.x) + 12.0 + 8.0 * index as f64,
-                )
-            }
+        let (from, to) = match view {
+            View::Graph => borders(first, second),
+            View::Tree => (right_of(first), right_of(second)),
         };
-        drawing.races.push(RaceLine {
+        let bend = match view {
+            View::Graph => 0.0,
+            // Each line further out than the one before.
+            View::Tree => drawing.size.x - from.x.max(to.x) + 12.0 + 8.0 * lines.len() as f64,
+        };
+        lines.push(RaceLine {
             rule: finding.rule,
             nodes: *nodes,
             from,
@@ -119,11 +124,14 @@ pub(super) fn draw(picture: &Picture, view: View) -> Drawing {
             bend,
         });
     }
-    let bends = drawing.races.iter().map(|race| race.from.x + race.bend);
-    // The word beside a line that bends needs room.
-    let right = bends.fold(0.0, f64::max) + if view == View::Tree { 90.0 } else { 0.0 };
-    drawing.size.x = drawing.size.x.max(right);
-    drawing
+    lines
+}
+
+fn right_of(one: &Box) -> Point {
+    Point {
+        x: one.centre.x + one.size.x / 2.0,
+        y: one.centre.y,
+    }
 }
 
 /// Whether a node is worth a row of the tree.
