@@ -19,12 +19,10 @@ pub(super) fn title(picture: &Picture) -> String {
 /// What a reader should know about the picture as a whole.
 pub(super) fn notes(picture: &Picture) -> Vec<String> {
     let (all, drawn) = (picture.nodes_of_graph, picture.nodes.len() as u64);
+    let nodes = counted(all, "node", "nodes");
     let mut notes = vec![match all == drawn {
-        true => counted(all, "node", "nodes"),
-        false => format!(
-            "{} drawn as {drawn}: ×n stands for n like ones",
-            counted(all, "node", "nodes")
-        ),
+        true => nodes,
+        false => format!("{nodes} in {drawn} groups: ×n stands for n like ones"),
     }];
     if picture.left_out > 0 {
         let left_out = counted(picture.left_out, "node is", "nodes are");
