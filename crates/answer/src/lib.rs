@@ -13,6 +13,7 @@ pub mod exit_status;
 pub mod explain;
 pub mod finding;
 pub mod location;
+pub mod picture;
 pub mod place;
 pub mod process;
 pub mod proof;

@@ -68,7 +68,7 @@ pub(crate) fn analyze(options: &AnalyzeOptions) -> Result<u8, Problem> {
     Ok(exit_status(&answer))
 }
 
-fn open(path: &Path) -> Result<Trace<BufReader<File>>, Problem> {
+pub(crate) fn open(path: &Path) -> Result<Trace<BufReader<File>>, Problem> {
     let file = File::open(path).map_err(|error| Problem::Read(path.to_owned(), error))?;
     Trace::open(BufReader::new(file)).map_err(|error| unreadable(error, path))
 }
@@ -80,7 +80,7 @@ fn unreadable(error: Error, path: &Path) -> Problem {
     }
 }
 
-fn problem(error: AnalyzeError, path: &Path) -> Problem {
+pub(crate) fn problem(error: AnalyzeError, path: &Path) -> Problem {
     match error {
         AnalyzeError::Trace(error) => unreadable(error, path),
         AnalyzeError::Refused(error, position) => Problem::Usage(format!(

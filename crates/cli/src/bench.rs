@@ -1,4 +1,4 @@
-//! `finishline bench`: the tables of three papers, measured on this machine.
+//! `finishline bench`: the tables of four papers, measured on this machine.
 //!
 //! `esp-bags` is the ESP-bags paper's Table 3, and with `--breakdown` its Fig. 14:
 //!
@@ -8,7 +8,7 @@
 //! - `table`: from rounds to the figures of the table and its targets, by `arithmetic`.
 //!
 //! `prove` is a table of the times that proofs take. `drdp` has the tables of programs with
-//! promises.
+//! promises. `zipper` compares the checkers of computation graphs.
 //!
 //! `finishline_report::bench` has the formats. A program that fails has no row. The others are
 //! still measured, and the exit status reports the failure.
@@ -21,6 +21,7 @@ pub(crate) mod one;
 pub(crate) mod prove;
 pub(crate) mod suite;
 mod table;
+pub(crate) mod zipper;
 
 use crate::options::EspBagsOptions;
 use crate::outcome::{NOTHING_FOUND, PROGRAM_FAILED, Problem, RACE_FOUND, say, shown};
@@ -162,11 +163,15 @@ fn progress_bar(
 ) -> ProgressBar {
     let measurements = chosen.iter().map(|one| measure::measurements(one, columns));
     let a_round: usize = measurements.sum();
-    let target = match options.quiet {
+    bar(a_round as u64 * u64::from(options.runs), options.quiet)
+}
+
+/// A progress bar on a terminal, for so many measurements.
+fn bar(total: u64, quiet: bool) -> ProgressBar {
+    let target = match quiet {
         true => ProgressDrawTarget::hidden(),
         false => ProgressDrawTarget::stderr(),
     };
-    let total = a_round as u64 * u64::from(options.runs);
     let bar = ProgressBar::with_draw_target(Some(total), target);
     let template = "{bar:24} {pos}/{len} {msg} [{elapsed}, about {eta} to go]";
     if let Ok(style) = ProgressStyle::with_template(template) {

@@ -14,6 +14,7 @@ mod detectors;
 mod explain;
 mod explain_checks;
 mod explore;
+mod graph;
 mod options;
 mod outcome;
 mod program;
@@ -37,12 +38,14 @@ fn main() -> ExitCode {
         Command::Explore(options) => explore::explore(&options),
         Command::Record(options) => record::record(&options),
         Command::Analyze(options) => analyze::analyze(&options),
+        Command::Graph(options) => graph::graph(&options),
         Command::Prove(options) => prove::prove(&options),
         Command::ExplainChecks(options) => explain_checks::explain_checks(&options),
         Command::Bench(options) => match options.table {
             BenchTable::EspBags(options) => bench::esp_bags(&options),
             BenchTable::Prove(options) => bench::prove::prove(&options),
             BenchTable::Drdp(options) => bench::drdp::drdp(&options),
+            BenchTable::Zipper(options) => bench::zipper::zipper(&options),
         },
         Command::BenchOne(options) => bench::one::one(&options),
         Command::BenchDrdpOne(options) => bench::drdp::one(&options),

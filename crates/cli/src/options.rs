@@ -5,6 +5,7 @@ use crate::bench::drdp::suite as drdp;
 use crate::bench::one::{Configuration, Under};
 use crate::bench::prove::{BLOCKS, Block};
 use crate::bench::suite::{self, Benchmark};
+use crate::bench::zipper::suite as zipper;
 use clap::{Args, Parser, Subcommand, ValueEnum};
 use finishline_baseline::Size;
 use finishline_engine::executor::Executor;
@@ -33,6 +34,13 @@ Exit status:
   2   bad usage, source or file
   4   neither could be established";
 
+const GRAPH_STATUSES: &str = "\
+Exit status:
+  0   the picture was written, with races or without
+  2   bad usage, source, file or trace
+  3   the program failed; the picture has what it did up to there
+  4   the graph could not be made";
+
 /// Tells whether a task-parallel program can depend on its schedule.
 #[derive(Parser)]
 #[command(name = "finishline", version, after_help = EXIT_STATUSES, max_term_width = 100)]
@@ -58,6 +66,9 @@ pub(crate) enum Command {
     /// Tell whether any schedule of a recorded run's input has a race
     #[command(after_help = EXIT_STATUSES)]
     Analyze(AnalyzeOptions),
+    /// Run a program, or take a recorded run, and draw its computation graph with its races
+    #[command(after_help = GRAPH_STATUSES)]
+    Graph(GraphOptions),
     /// Tell, without running a program, whether any schedule of any input has a race
     #[command(after_help = PROOF_STATUSES)]
     Prove(ProveOptions),
@@ -302,6 +313,33 @@ pub(crate) struct AnalyzeOptions {
 }
 
 #[derive(Args)]
+pub(crate) struct GraphOptions {
+    #[command(flatten)]
+    pub(crate) program: ProgramOptions,
+
+    /// Write the picture to this file; its extension decides the form: .svg, .html, .dot or .json
+    #[arg(long, short, value_name = "FILE")]
+    pub(crate) output: PathBuf,
+
+    /// Draw tasks and finishes, one in another, instead of the graph
+    #[arg(long)]
+    pub(crate) tree: bool,
+
+    /// The most nodes to draw; beyond that like nodes are drawn as one
+    #[arg(
+        long,
+        value_name = "N",
+        default_value = "200",
+        allow_hyphen_values = true,
+        value_parser = parse_count
+    )]
+    pub(crate) max_nodes: usize,
+
+    #[command(flatten)]
+    pub(crate) races: RacesOptions,
+}
+
+#[derive(Args)]
 pub(crate) struct ProveOptions {
     /// The program, a Fin source file
     #[arg(value_name = "FILE.fin")]
@@ -415,6 +453,68 @@ pub(crate) enum BenchTable {
     /// with none, and under DRDP; its orders of walking; and matmul beside ThreadSanitizer
     #[command(after_help = EXIT_STATUSES)]
     Drdp(DrdpOptions),
+    /// Table 3 of the Zipper paper: how long three checkers take for the computation graphs of its
+    /// 27 programs, and for graphs that grow
+    #[command(after_help = EXIT_STATUSES)]
+    Zipper(ZipperOptions),
+}
+
+#[derive(Args)]
+pub(crate) struct ZipperOptions {
+    /// Measure these programs alone
+    #[arg(
+        long,
+        value_name = "NAME,...",
+        value_delimiter = ',',
+        value_parser = parse_zipper_benchmark
+    )]
+    pub(crate) only: Vec<&'static zipper::Benchmark>,
+
+    /// How often everything is measured
+    #[arg(
+        long,
+        value_name = "N",
+        default_value_t = 11,
+        allow_hyphen_values = true,
+        value_parser = clap::value_parser!(u32).range(1..)
+    )]
+    pub(crate) runs: u32,
+
+    /// The nodes of the largest graph that grows
+    #[arg(
+        long,
+        value_name = "N",
+        default_value = "1000000",
+        allow_hyphen_values = true,
+        value_parser = parse_count
+    )]
+    pub(crate) max_nodes: usize,
+
+    /// The time for one graph that grows; a checker that would take longer is left out
+    #[arg(
+        long,
+        value_name = "SECONDS",
+        default_value = "10",
+        allow_hyphen_values = true,
+        value_parser = parse_seconds
+    )]
+    pub(crate) timeout: Duration,
+
+    /// Write the figures to this file, as a table for spreadsheets
+    #[arg(long, value_name = "FILE")]
+    pub(crate) csv: Option<PathBuf>,
+
+    /// Write the figures to this file, for scripts
+    #[arg(long, value_name = "FILE")]
+    pub(crate) json: Option<PathBuf>,
+
+    /// Write a chart of the growth to this file, for browsers
+    #[arg(long, value_name = "FILE")]
+    pub(crate) svg: Option<PathBuf>,
+
+    /// Show no progress
+    #[arg(long, short)]
+    pub(crate) quiet: bool,
 }
 
 #[derive(Args)]
@@ -663,6 +763,10 @@ fn parse_benchmark(word: &str) -> Result<&'static Benchmark, String> {
 
 fn parse_drdp_benchmark(word: &str) -> Result<&'static drdp::Benchmark, String> {
     drdp::find(word).ok_or_else(|| format!("the programs are {}", drdp::names()))
+}
+
+fn parse_zipper_benchmark(word: &str) -> Result<&'static zipper::Benchmark, String> {
+    zipper::find(word).ok_or_else(|| format!("the programs are {}", zipper::names()))
 }
 
 fn parse_drdp_size(word: &str) -> Result<drdp::Size, String> {

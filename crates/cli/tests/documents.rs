@@ -26,6 +26,24 @@ fn the_readme_shows_a_real_report() {
     );
 }
 
+#[test]
+fn the_page_about_graphs_shows_a_real_picture() {
+    let file = Path::new(env!("CARGO_TARGET_TMPDIR")).join("documented.svg");
+    let output = std::process::Command::new(env!("CARGO_BIN_EXE_finishline"))
+        .args(["graph", "programs/zipper/figures/fig2.fin", "-o"])
+        .arg(&file)
+        .current_dir(Path::new(env!("CARGO_MANIFEST_DIR")).join("../.."))
+        .output()
+        .expect("the binary starts");
+    assert!(output.status.success());
+    let drawn = std::fs::read_to_string(&file).expect("the picture");
+    let help = "finishline graph programs/zipper/figures/fig2.fin -o docs/graph.svg";
+    assert!(
+        read("docs/graph.svg") == drawn,
+        "docs/graph.svg is old: {help}"
+    );
+}
+
 /// The page about checks shows the listing of a program, and so the program itself.
 #[test]
 fn the_page_about_checks_shows_a_real_listing() {
@@ -160,10 +178,13 @@ fn every_option_is_documented() {
     for command in [
         &["run"][..],
         &["check"],
+        &["graph"],
         &["prove"],
         &["explain-checks"],
         &["bench", "esp-bags"],
         &["bench", "prove"],
+        &["bench", "drdp"],
+        &["bench", "zipper"],
     ] {
         let help = std::process::Command::new(env!("CARGO_BIN_EXE_finishline"))
             .args(command)

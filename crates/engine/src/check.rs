@@ -16,6 +16,7 @@ use crate::executor::uses;
 use crate::explore::order_script::OrderScript;
 use crate::explore::scheduled::Scheduled;
 use crate::failed::Failed;
+use crate::picture::{self, NoPicture};
 use crate::question::{CheckError, Ending, Question, Subject};
 use crate::rerun::{Depths, Rerun};
 use crate::run::{End, Outcome};
@@ -25,6 +26,7 @@ use crate::suppressions::{Numbered, Sorted};
 use crate::teller::RaceTeller;
 use finishline_answer::answer::{self, About, Answer, Check, Watch};
 use finishline_answer::finding::{Names, Suppressed};
+use finishline_answer::picture::Picture;
 use finishline_answer::place::SourceLines;
 use finishline_answer::rules::{self, CheckFacts};
 use finishline_detect::detectors::{self, Drive};
@@ -32,7 +34,7 @@ use finishline_detect::{Failure, Findings, LocationSet};
 use finishline_ir::listener::EventsAlone;
 use finishline_ir::{ConstructUse, Module};
 use finishline_model::Statistics;
-use finishline_model::{Detector, Observer, TaskId};
+use finishline_model::{Detector, Observer, Race, TaskId};
 use std::io::Write;
 use std::marker::PhantomData;
 
@@ -89,13 +91,23 @@ fn check_following(
     detector: Detector,
     output: &mut dyn Write,
 ) -> Result<Answer, CheckError> {
+    Ok(judge(most_followed, question, detector, output)?.answer())
+}
+
+/// The first pass of a program, not yet in the user's words.
+fn judge<'a, 'm>(
+    most_followed: usize,
+    question: &'a Question<'m>,
+    detector: Detector,
+    output: &mut dyn Write,
+) -> Result<Judged<'a, Question<'m>>, CheckError> {
     if let Some(used) = unsupported(detector, question.module) {
         return Err(CheckError::Refused { detector, used });
     }
     let (outcome, findings) = first_pass(question, detector, output)?;
     let trap = outcome.trap();
     let statistics = findings.as_ref().map(|findings| findings.statistics);
-    let judged = Judged {
+    Ok(Judged {
         subject: question,
         detector,
         ending: Ending::new(trap, &statistics.unwrap_or_default()),
@@ -103,8 +115,19 @@ fn check_following(
         cut_off: false,
         findings,
         most_followed,
-    };
-    Ok(judged.answer())
+    })
+}
+
+/// Runs the program under the detector, and draws the computation graph of the run with at most
+/// `most` nodes.
+pub fn draw(
+    question: &Question,
+    detector: Detector,
+    most: usize,
+    output: &mut dyn Write,
+) -> Result<Result<Picture, NoPicture>, CheckError> {
+    let judged = judge(MOST_FOLLOWED, question, detector, output)?;
+    Ok(picture::of(&judged, most))
 }
 
 /// The run whose output is shown. Returns its outcome, and the findings or the detector's failure.
@@ -181,7 +204,12 @@ pub(crate) struct Judged<'a, S> {
 }
 
 impl<'m, S: Subject<'m>> Judged<'_, S> {
-    pub(crate) fn answer(self) -> Answer {
+    pub(crate) fn answer(&self) -> Answer {
+        self.answer_with_races().0
+    }
+
+    /// The answer, and the races of its findings as the detector sees them.
+    pub(crate) fn answer_with_races(&self) -> (Answer, Vec<Race>) {
         let subject = self.subject;
         let (pairs, rerun) = self.second_pass();
         let Rerun {
@@ -218,7 +246,8 @@ impl<'m, S: Subject<'m>> Judged<'_, S> {
         };
         let (verdict, stronger) = rules::check(&self.facts(&pairs));
         let source = &subject.module().source;
-        Answer {
+        let races = reported.iter().map(|(_, pair)| pair.race).collect();
+        let answer = Answer {
             program: source.path.clone(),
             arguments: subject.words().to_vec(),
             verdict,
@@ -267,7 +296,8 @@ impl<'m, S: Subject<'m>> Judged<'_, S> {
                     }
                 },
             }),
-        }
+        };
+        (answer, races)
     }
 
     /// The racing locations, if there are any.

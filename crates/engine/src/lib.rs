@@ -11,6 +11,7 @@
 //! - [`explore`]: every order of the isolated blocks that can make a difference.
 //! - [`question`]: a program with its input.
 //! - [`check`]: runs a program under a detector, runs it again to name the findings, and sums up.
+//! - [`picture`]: the computation graph of a run in the user's words.
 //! - [`explain`]: the accesses that are still checked.
 //! - [`suppressions`]: the races that the user wants left out.
 //! - [`confirm`]: whether a run has the races that were found without running the program.
@@ -35,6 +36,7 @@ pub mod explore;
 mod failed;
 pub mod interleavings;
 mod names;
+pub mod picture;
 pub mod question;
 pub mod record;
 pub mod recorded;

@@ -103,6 +103,11 @@ pub(crate) trait Subject<'m> {
     /// Repeats the run without output.
     fn again(&self, listener: &mut impl Listener) -> Ending;
 
+    /// Repeats the run without output, with all accesses that are known.
+    fn whole(&self, listener: &mut impl Listener) -> Ending {
+        self.again(listener)
+    }
+
     /// Repeats the run under a detector, without output.
     fn judge(&self, detector: Detector) -> Result<(Ending, Result<Findings, Failure>), CheckError>;
 }

@@ -12,11 +12,13 @@ use crate::check::{Judged, choose, unsupported};
 use crate::compare::{self, Comparison};
 use crate::executor::uses;
 use crate::failed::{Awaits, Failed, Point};
+use crate::picture::{self, NoPicture};
 use crate::question::{CheckError, Ending, Question, Subject};
 use crate::second_pass::MOST_FOLLOWED;
 use crate::suppressions::Suppressions;
 use finishline_answer::Answer;
 use finishline_answer::answer::Tasks;
+use finishline_answer::picture::Picture;
 use finishline_detect::detectors::{self, Drive};
 use finishline_detect::{Failure, Findings};
 use finishline_ir::listener::{Allocated, Creation, EventsAlone, Listener, Shape};
@@ -51,6 +53,25 @@ pub enum AnalyzeError {
 
 /// Judges a recorded run.
 pub fn analyze<R: Read + Seek>(trace: Trace<R>, asked: Asked<'_>) -> Result<Answer, AnalyzeError> {
+    judged(trace, &asked, |judged| judged.answer())
+}
+
+/// Judges a recorded run, and draws its computation graph with at most `most` nodes. Tasks in which
+/// nothing is checked are not recorded.
+pub fn draw<R: Read + Seek>(
+    trace: Trace<R>,
+    asked: &Asked<'_>,
+    most: usize,
+) -> Result<Result<Picture, NoPicture>, AnalyzeError> {
+    judged(trace, asked, |judged| picture::of(judged, most))
+}
+
+/// Judges a recorded run and puts the result into words.
+fn judged<R: Read + Seek, T>(
+    trace: Trace<R>,
+    asked: &Asked<'_>,
+    in_words: impl FnOnce(&Judged<'_, Recorded<'_, '_, R>>) -> T,
+) -> Result<T, AnalyzeError> {
     let module = module(&trace.program);
     let failed = trace
         .ending
@@ -69,7 +90,7 @@ pub fn analyze<R: Read + Seek>(trace: Trace<R>, asked: Asked<'_>) -> Result<Answ
         module: &module,
         words,
         commutes: trace.ending.as_ref().is_some_and(|ending| ending.commutes),
-        asked: &asked,
+        asked,
         told: Told::new(trace, Part::Run, asked.progress),
     };
     let mut findings = recorded.findings(detector)?;
@@ -77,7 +98,7 @@ pub fn analyze<R: Read + Seek>(trace: Trace<R>, asked: Asked<'_>) -> Result<Answ
         findings.statistics = statistics;
     }
     recorded.choose_part(findings.as_ref().ok());
-    let judged = Judged {
+    let told = in_words(&Judged {
         subject: &recorded,
         detector,
         ending: Ending::recorded(None),
@@ -85,11 +106,10 @@ pub fn analyze<R: Read + Seek>(trace: Trace<R>, asked: Asked<'_>) -> Result<Answ
         cut_off: statistics.is_none(),
         findings,
         most_followed: MOST_FOLLOWED,
-    };
-    let answer = judged.answer();
+    });
     match recorded.told.failed.take() {
         Some(error) => Err(AnalyzeError::Trace(error)),
-        None => Ok(answer),
+        None => Ok(told),
     }
 }
 
@@ -310,6 +330,14 @@ impl<'m, R: Read + Seek> Subject<'m> for Recorded<'_, 'm, R> {
     fn again(&self, listener: &mut impl Listener) -> Ending {
         let could = self.told.tell(listener);
         Ending::recorded((!could).then_some("unreadable"))
+    }
+
+    /// The close-up has only accesses to racing locations.
+    fn whole(&self, listener: &mut impl Listener) -> Ending {
+        let part = self.told.part.replace(Part::Run);
+        let ending = self.again(listener);
+        self.told.part.set(part);
+        ending
     }
 
     fn judge(&self, detector: Detector) -> Result<(Ending, Result<Findings, Failure>), CheckError> {

@@ -115,8 +115,19 @@ impl<'m> Story<'m> {
 
     pub(crate) fn path(&self, task: TaskId) -> Task {
         let path = self.ancestry(task);
-        let tasks = path.iter().filter_map(|task| self.tasks.get(task));
-        let step = |task: &Created| Step {
+        Task {
+            id: 0,
+            steps: path
+                .into_iter()
+                .filter_map(|task| self.step(task))
+                .collect(),
+        }
+    }
+
+    /// How a wanted task or an ancestor of one was created. None for `main`.
+    pub(crate) fn step(&self, task: TaskId) -> Option<Step> {
+        let task = self.tasks.get(&task)?;
+        Some(Step {
             operation: task.construct.word().to_owned(),
             place: Some(place(&self.module.source, task.site)),
             created: Made::One(Creation {
@@ -124,11 +135,7 @@ impl<'m> Story<'m> {
                 captures: shown_captures(self.module.function(task.function), &task.captures),
                 told_by_index: false,
             }),
-        };
-        Task {
-            id: 0,
-            steps: tasks.map(step).collect(),
-        }
+        })
     }
 
     /// The first join that waited for a wanted task or an ancestor of one.

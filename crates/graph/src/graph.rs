@@ -20,9 +20,12 @@
 //! acquires.
 
 use finishline_detect::Failure;
+use finishline_detect::hash::IdMap;
 use finishline_detect::steps::{Begins, Observed, STEPS_OF_AN_EVENT, Step, StepGraph, Steps};
 use finishline_detect::table::TableError;
 use finishline_model::{Access, AccessId, AccessKind, Event, Location, Observer, TaskId};
+use std::iter::repeat_n;
+use std::mem::take;
 
 /// A node of a graph.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
@@ -68,12 +71,19 @@ struct Node {
     creates: bool,
     /// The isolated block that it is in, or `NO_BLOCK`.
     block: u32,
+    /// The first node of the innermost task or finish that it is in. `main` begins with its own.
+    inside: NodeId,
+    /// The index of the event that it begins with.
+    event: usize,
 }
 
 const NO_BLOCK: u32 = u32::MAX;
 
 /// More nodes than this have no numbers.
 const MOST_NODES: usize = u32::MAX as usize - 1;
+
+/// With fewer accesses than this, repeated ones stay until the end.
+const FEW_ACCESSES: usize = 1 << 20;
 
 /// An event, and the node that it ends.
 #[derive(Clone, Copy, Debug)]
@@ -151,6 +161,18 @@ impl Graph {
         self.nodes[node.index()].begins
     }
 
+    /// The event that the node begins with.
+    pub fn event(&self, node: NodeId) -> &Event {
+        &self.told[self.nodes[node.index()].event].event
+    }
+
+    /// The first node of the innermost task or finish that this node is in. None for the first node
+    /// of `main`.
+    pub fn inside(&self, node: NodeId) -> Option<NodeId> {
+        let inside = self.nodes[node.index()].inside;
+        (inside != node).then_some(inside)
+    }
+
     /// The isolated block that the node is in.
     pub fn block(&self, node: NodeId) -> Option<u32> {
         let block = self.nodes[node.index()].block;
@@ -211,6 +233,29 @@ impl Graph {
                 }
             }
         }
+    }
+
+    /// Whether a path leads from one node to another. Edges between isolated blocks count if asked.
+    pub fn precedes(&self, earlier: NodeId, later: NodeId, by_isolation: bool) -> bool {
+        if later <= earlier {
+            return earlier == later;
+        }
+        // Edges go to greater numbers, so nothing outside of the range is on a path.
+        let mut reached = vec![false; later.index() - earlier.index()];
+        let mut to_visit = vec![later];
+        while let Some(node) = to_visit.pop() {
+            let isolation = by_isolation.then(|| self.isolation_edge_to(node)).flatten();
+            for before in self.predecessors(node).iter().copied().chain(isolation) {
+                if before == earlier {
+                    return true;
+                }
+                if before > earlier && !reached[before.index() - earlier.index()] {
+                    reached[before.index() - earlier.index()] = true;
+                    to_visit.push(before);
+                }
+            }
+        }
+        false
     }
 
     /// Tells the run again, each node's accesses at its end.
@@ -277,11 +322,15 @@ impl<T> Lists<T> {
 pub struct GraphBuilder {
     steps: Steps,
     graph: Graph,
-    /// The accesses so far, and the node of each.
+    /// The accesses so far, and the node of each. Repeated ones are removed now and then.
     recorded: Vec<NodeAccess>,
     made_by: Vec<NodeId>,
+    /// The number of accesses without repeated ones, when these were last removed.
+    distinct: usize,
     /// The live tasks, as long as the run is depth-first.
     live: Vec<TaskId>,
+    /// The first nodes of each live task and of the finishes that it has open, innermost last.
+    open: IdMap<TaskId, Vec<NodeId>>,
     failure: Option<Failure>,
 }
 
@@ -364,7 +413,9 @@ impl GraphBuilder {
             _ => Some(event.task()),
         };
         let before = actor.map(|task| self.steps.now(task).step);
+        let first_new = self.graph.len();
         self.steps.event(event, &mut self.graph);
+        self.place(first_new, event);
         let after = actor.map(|task| self.steps.now(task).step);
         let ends = before != after || matches!(event, Event::TaskEnd { .. });
         let ended = before.filter(|_| ends).map(NodeId::at);
@@ -379,6 +430,28 @@ impl GraphBuilder {
         Ok(())
     }
 
+    /// Notes the event of the nodes from `first_new` on, and what they are in.
+    fn place(&mut self, first_new: usize, event: &Event) {
+        if let Event::FinishEnd { task, .. } = event {
+            self.open.entry(*task).or_default().pop();
+        }
+        for index in first_new..self.graph.len() {
+            let (new, node) = (NodeId::at(index), &mut self.graph.nodes[index]);
+            let of_task = match *event {
+                Event::TaskBegin { parent, .. } => parent.unwrap_or(node.task),
+                _ => node.task,
+            };
+            let outer = self.open.get(&of_task).and_then(|open| open.last());
+            (node.event, node.inside) = (self.graph.told.len(), outer.copied().unwrap_or(new));
+            if matches!(node.begins, Begins::Task | Begins::Finish) {
+                self.open.entry(node.task).or_default().push(new);
+            }
+        }
+        if let Event::TaskEnd { task } = event {
+            self.open.remove(task);
+        }
+    }
+
     fn record(&mut self, access: &Access) -> Result<(), Failure> {
         self.graph.constructs.turns |= !self.is_running(access.task);
         let node = NodeId::at(self.steps.now(access.task).step);
@@ -391,7 +464,23 @@ impl GraphBuilder {
                 id: access.id,
             });
             self.made_by.push(node);
+            if self.recorded.len() >= (2 * self.distinct).max(FEW_ACCESSES) {
+                self.remove_repeated()?;
+            }
         }
+        Ok(())
+    }
+
+    fn remove_repeated(&mut self) -> Result<(), Failure> {
+        let (recorded, made_by) = (take(&mut self.recorded), take(&mut self.made_by));
+        let sets = access_sets(self.graph.len(), recorded, made_by)?;
+        self.distinct = sets.list.len();
+        make_room(&mut self.made_by, self.distinct)?;
+        for node in self.graph.nodes() {
+            let count = sets.of(node).len();
+            self.made_by.extend(repeat_n(node, count));
+        }
+        self.recorded = sets.list;
         Ok(())
     }
 }
@@ -461,6 +550,8 @@ impl StepGraph for Graph {
             begins: step.begins,
             creates: false,
             block,
+            inside: node,
+            event: 0,
         });
         let predecessors = predecessors.iter().copied().map(NodeId::at);
         self.predecessors.list.extend(predecessors);

@@ -7,6 +7,7 @@
 //! - [`zipper`] is `zipper`: nodes filed by isolated blocks and branches.
 //! - [`labels`] is `labels`: structure and two numbers a step, near-linear. It also judges a run
 //!   while it goes on, without a graph.
+//! - [`collapse`] makes groups of like nodes, for a drawing of a large graph.
 //! - [`growth`] makes graphs of any size, to measure the three.
 //!
 //! All three answer for the observed order of isolated blocks: two nodes are concurrent if neither
@@ -17,6 +18,7 @@
 
 pub mod check;
 pub mod closure;
+pub mod collapse;
 pub mod graph;
 pub mod growth;
 pub mod labels;

@@ -248,6 +248,32 @@ impl Event {
             | Event::Alloc { task, .. } => task,
         }
     }
+
+    /// The place in the source. None for events that only native programs have, and for ends of
+    /// tasks.
+    pub const fn site(&self) -> Option<SiteId> {
+        match *self {
+            Event::TaskBegin { site, .. }
+            | Event::FinishBegin { site, .. }
+            | Event::FinishJoin { site, .. }
+            | Event::FinishEnd { site, .. }
+            | Event::IsolatedBegin { site, .. }
+            | Event::IsolatedEnd { site, .. }
+            | Event::PromiseSet { site, .. }
+            | Event::PromiseGet { site, .. } => Some(site),
+            Event::TaskEnd { .. }
+            | Event::Lock { .. }
+            | Event::Unlock { .. }
+            | Event::Release { .. }
+            | Event::Acquire { .. }
+            | Event::Relay { .. }
+            | Event::Glimpse { .. }
+            | Event::GlimpseEnd { .. }
+            | Event::Suspend { .. }
+            | Event::Resume { .. }
+            | Event::Alloc { .. } => None,
+        }
+    }
 }
 
 /// A listener to a run. Executors are generic over it, so an access costs no dynamic call.

@@ -5,6 +5,8 @@
 //! nothing silently: a shortened list says by how much. All text of the user (names, paths, source)
 //! is hostile until it has been escaped for its format. Cost: linear in the answer.
 //!
+//! The computation graph of a run is drawn in [`picture`].
+//!
 //! The tables of `finishline bench` have their own formats in [`bench`], and the checks of a
 //! program have theirs in [`explain`].
 
@@ -16,6 +18,7 @@ mod html;
 mod json;
 mod node;
 mod page;
+pub mod picture;
 mod rows;
 mod sarif;
 mod text;

@@ -20,7 +20,9 @@ const MAY_USE: [(&str, &[&str]); 20] = [
     ("trace", &["model"]),
     (
         "engine",
-        &["model", "ir", "detect", "opt", "jit", "answer", "trace"],
+        &[
+            "model", "ir", "detect", "graph", "opt", "jit", "answer", "trace",
+        ],
     ),
     ("native", &["model", "detect"]),
     ("rayon-core", &[]),
@@ -32,8 +34,8 @@ const MAY_USE: [(&str, &[&str]); 20] = [
     (
         "cli",
         &[
-            "model", "answer", "ir", "fin", "poly", "detect", "opt", "engine", "report", "symbols",
-            "cargo", "baseline", "trace",
+            "model", "answer", "ir", "fin", "poly", "detect", "graph", "opt", "engine", "report",
+            "symbols", "cargo", "baseline", "trace",
         ],
     ),
     ("xtask", &[]),

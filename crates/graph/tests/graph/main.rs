@@ -2,6 +2,7 @@
 //! tests of `detect`, and random ones, come from there.
 
 mod building;
+mod collapsing;
 mod judge;
 mod named_programs;
 mod printed;

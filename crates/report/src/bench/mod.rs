@@ -1,5 +1,6 @@
 //! A [`BenchTable`] as text, CSV, JSON or an SVG chart, with one file for each format; a
-//! [`ProverTable`]; and the tables of promises, [`drdp`]. This file formats numbers for people.
+//! [`ProverTable`]; the tables of promises, [`drdp`]; and that of checkers of graphs, [`zipper`].
+//! This file formats numbers for people.
 
 mod breakdown;
 mod csv;
@@ -10,6 +11,7 @@ mod prover;
 mod svg;
 pub mod table;
 mod text;
+pub mod zipper;
 
 use crate::bench::table::{BenchTable, ProverTable, Target, Unit};
 use std::io;

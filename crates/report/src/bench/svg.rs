@@ -11,7 +11,7 @@ use crate::bench::table::{BenchTable, CheckColumn, Spread};
 use crate::html::escape;
 use finishline_model::{Pass, Passes};
 
-const STYLE: &str = include_str!("svg.css");
+pub(super) const STYLE: &str = include_str!("svg.css");
 
 const WIDTH: f64 = 860.0;
 /// The names of programs are left of the scale. Right of it is room for the last number.

@@ -2,6 +2,7 @@
 
 mod bench;
 mod bench_drdp;
+mod bench_zipper;
 mod exit_status;
 mod explain;
 mod html;
