@@ -50,6 +50,8 @@ pub enum Rule {
     Apparent,
     /// A proof claims the race, and a run on its case does not have it.
     Unconfirmed,
+    /// Both are in isolated blocks.
+    IsolationOrdered,
     /// A lock: both held it, or one gave it up behind its access and the other took it then.
     LockOrdered,
     /// Both are atomic and happen at once, in either order; or a release and an acquire came in
@@ -64,6 +66,7 @@ impl Rule {
             Rule::Race => "race",
             Rule::Apparent => "apparent race",
             Rule::Unconfirmed => "unconfirmed race",
+            Rule::IsolationOrdered => "isolation-ordered",
             Rule::LockOrdered => "lock-ordered",
             Rule::AtomicOrdered => "atomic-ordered",
         }
@@ -147,11 +150,21 @@ pub struct Synchroniser {
 
 /// What keeps the two accesses of a pair in order.
 #[derive(Clone, Debug, PartialEq)]
-pub struct OrderedBy {
-    pub synchroniser: Synchroniser,
-    /// Both were made under it, so they exclude each other. Else it was released behind the first
-    /// access and acquired before the second.
-    pub excludes: bool,
+pub enum OrderedBy {
+    /// In a process.
+    Synchroniser {
+        synchroniser: Synchroniser,
+        /// Both were made under it, so they exclude each other. Else it was released behind the
+        /// first access and acquired before the second.
+        excludes: bool,
+    },
+    /// Both hold this lock of a Fin program, which was made there.
+    Lock {
+        name: Option<Location>,
+        made: Option<Place>,
+    },
+    /// Both are in isolated blocks.
+    Isolation,
 }
 
 /// The findings that the user does not want to hear of. They are findings all the same: the

@@ -13,6 +13,7 @@ use finishline_answer::finding::SuppressionEntry;
 use finishline_answer::{Answer, exit_status};
 use finishline_engine::check;
 use finishline_engine::compare::{self, Comparison, Said};
+use finishline_engine::determinacy;
 use finishline_engine::question::{CheckError, Question};
 use finishline_engine::suppressions::Suppressions;
 use finishline_fin::Program;
@@ -58,7 +59,16 @@ pub(crate) fn check(options: &CheckOptions) -> Result<u8, Problem> {
     );
     // Standard error must be free again for the report.
     let lost = output.end();
-    let answer = answer.map_err(|error| problem(error, &question))?;
+    let mut answer = answer.map_err(|error| problem(error, &question))?;
+    if options.determinacy {
+        match determinacy::conflicts(&question) {
+            Ok(conflicts) => {
+                answer.findings.extend(conflicts.findings);
+                answer.distinct += conflicts.count as u64;
+            }
+            Err(why) => say(&format!("warning: {why}")),
+        }
+    }
     let comparison = match options.detector {
         Choice::All => Some(compare(&question)?),
         Choice::Auto | Choice::One(_) => None,

@@ -170,6 +170,11 @@ pub(crate) struct CheckOptions {
     #[command(flatten)]
     pub(crate) races: RacesOptions,
 
+    /// Also list the conflicts that only isolated blocks or locks keep apart: no races, but which
+    /// access comes first is up to the schedule
+    #[arg(long)]
+    pub(crate) determinacy: bool,
+
     /// List every access to this location, named as a report names it: 'B[3]', p.x, total
     #[arg(long, value_name = "LOCATION")]
     pub(crate) watch: Option<String>,

@@ -19,6 +19,7 @@ use crate::locations::LocationSet;
 use crate::named::Named;
 use crate::oracle::Oracle;
 use crate::order::{Drdp, EspBags, Labelled, Order, Running, SpBags};
+use crate::overlaps::Overlaps;
 use crate::pairs::RacePairs;
 use crate::serial::Serial;
 use crate::sited::Sited;
@@ -146,6 +147,13 @@ pub fn second_pass<D: Drive>(
     run: D,
 ) -> Result<(D::Output, RacePairs), Failure> {
     make(detector, uses, SecondPass { racing, uses, run })
+}
+
+/// Runs the program again and names the accesses that only locks or isolation keep apart.
+pub fn overlaps<D: Drive>(run: D) -> Result<(D::Output, RacePairs), Failure> {
+    let mut detector = Overlaps::<Labelled>::new()?;
+    let output = run.drive(&mut detector);
+    Ok((output, detector.finish()?))
 }
 
 struct SecondPass<'a, D> {

@@ -46,6 +46,7 @@ pub mod locks;
 pub mod named;
 pub mod oracle;
 pub mod order;
+pub mod overlaps;
 #[allow(unsafe_code)]
 pub mod pages;
 pub mod pairs;

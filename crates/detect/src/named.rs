@@ -152,6 +152,7 @@ impl<'a, O: Order> Named<'a, O> {
                 first: first.point,
                 second: now.point,
                 ordered_by_isolation,
+                excluded_by: None,
             })?;
         }
         Ok(())

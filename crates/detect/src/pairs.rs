@@ -7,7 +7,7 @@
 
 use crate::hash::{IdMap, IdSet};
 use crate::table::{TableError, make_room};
-use finishline_model::{AccessId, Location, Race};
+use finishline_model::{AccessId, Location, LockId, Race};
 
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct RacePair {
@@ -18,11 +18,14 @@ pub struct RacePair {
     pub locations: Vec<Location>,
 }
 
+/// What tells pairs apart: both accesses, and what keeps them apart.
+type Distinct = (AccessId, AccessId, bool, Option<LockId>);
+
 /// Distinct pairs, in order of discovery.
 #[derive(Clone, Debug, Default)]
 pub struct RacePairs {
     pairs: Vec<RacePair>,
-    numbers: IdMap<(AccessId, AccessId, bool), usize>,
+    numbers: IdMap<Distinct, usize>,
     places: IdSet<(usize, Location)>,
 }
 
@@ -67,10 +70,11 @@ impl RacePairs {
             race.first.access,
             race.second.access,
             race.ordered_by_isolation,
+            race.excluded_by,
         );
         let next = self.pairs.len();
         make_room(&mut self.pairs, 1, TABLE)?;
-        let refused = |_| TableError::refused::<(AccessId, AccessId, bool, usize)>(TABLE, next + 1);
+        let refused = |_| TableError::refused::<(Distinct, usize)>(TABLE, next + 1);
         self.numbers.try_reserve(1).map_err(refused)?;
         let number = *self.numbers.entry(key).or_insert(next);
         if number == next {
@@ -118,6 +122,7 @@ mod tests {
                 first: point(1, 10),
                 second: point(2, second),
                 ordered_by_isolation: false,
+                excluded_by: None,
             }
         };
         let found = |races: &[(u64, u32)]| {
@@ -146,6 +151,7 @@ mod tests {
             first: point(1, 10, AccessKind::Write),
             second: point(task, 20, AccessKind::Read),
             ordered_by_isolation: apparent,
+            excluded_by: None,
         };
         let mut pairs = RacePairs::default();
         for (location, task, apparent) in [

@@ -189,6 +189,7 @@ impl<'a, O: Order, H: History> Sited<'a, O, H> {
                     first: candidate.first.point,
                     second: now.point,
                     ordered_by_isolation: candidate.apparent,
+                    excluded_by: None,
                 })?;
             }
         }

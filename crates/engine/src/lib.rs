@@ -30,6 +30,7 @@ pub mod confirm;
 pub mod cooperative;
 mod deadlock;
 pub mod depth_first;
+pub mod determinacy;
 pub mod executor;
 pub mod explain;
 pub mod explore;

@@ -13,7 +13,7 @@ use finishline_ir::listener::{Allocated, Shape};
 use finishline_ir::machine::Datum;
 use finishline_ir::{Function, Module, Type};
 use finishline_model::source::SourceMap;
-use finishline_model::{AllocationId, Location, SiteId};
+use finishline_model::{AllocationId, Location, LockId, SiteId};
 use rustc_hash::FxHashMap;
 use std::collections::BTreeMap;
 
@@ -24,6 +24,9 @@ pub(crate) struct Names<'m> {
     wanted: Vec<Location>,
     searched: Option<Search>,
     counts: Counts,
+    /// The locks to be named, and where those are that have been made; and how many have been.
+    wanted_locks: FxHashMap<LockId, Option<Location>>,
+    locks_made: usize,
     /// The objects with a location to be named, by their first location.
     objects: BTreeMap<Location, Object>,
 }
@@ -47,8 +50,20 @@ impl<'m> Names<'m> {
             wanted,
             searched: searched.map(|name| Search::new(name, &module.source)),
             counts: Counts::new(&module.source),
+            wanted_locks: FxHashMap::default(),
+            locks_made: 0,
             objects: BTreeMap::new(),
         }
+    }
+
+    /// Names these locks, too.
+    pub(crate) fn want_locks(&mut self, locks: impl Iterator<Item = LockId>) {
+        self.wanted_locks.extend(locks.map(|lock| (lock, None)));
+    }
+
+    /// The location of a lock that is to be named.
+    pub(crate) fn lock(&self, lock: LockId) -> Option<Location> {
+        self.wanted_locks.get(&lock).copied().flatten()
     }
 
     /// Counts a new object, and remembers it if one of its locations is to be named.
@@ -65,7 +80,15 @@ impl<'m> Names<'m> {
         } = *object;
         let next = self.wanted.partition_point(|wanted| *wanted < first);
         let wanted = self.wanted.get(next).copied();
-        let is_wanted = wanted.is_some_and(|wanted| wanted < first.offset(count));
+        let mut is_wanted = wanted.is_some_and(|wanted| wanted < first.offset(count));
+        if shape == Shape::Lock {
+            let lock = LockId::from_index(self.locks_made);
+            self.locks_made += 1;
+            if let Some(place) = self.wanted_locks.get_mut(&lock) {
+                *place = Some(first);
+                is_wanted = true;
+            }
+        }
         let searched = self.searched.as_mut();
         let is_searched = searched.is_some_and(|search| search.finds(self.module, object, earlier));
         if is_wanted || is_searched {

@@ -48,7 +48,7 @@ impl Pairs {
 
 /// Whether the race is more than apparent.
 fn is_real(pair: &RacePair) -> bool {
-    !pair.race.ordered_by_isolation
+    !pair.race.ordered_by_isolation && pair.race.excluded_by.is_none()
 }
 
 /// The question to the second pass.

@@ -1,7 +1,7 @@
 //! A race as a detector sees it: two accesses by id. The engine adds names and reasons.
 
 use crate::event::AccessKind;
-use crate::ids::{AccessId, Location, TaskId};
+use crate::ids::{AccessId, Location, LockId, TaskId};
 
 /// One of the two accesses of a race.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Hash)]
@@ -19,7 +19,9 @@ pub struct Race {
     pub location: Location,
     pub first: AccessPoint,
     pub second: AccessPoint,
-    /// The observed order of isolated blocks orders the two accesses, so the race is only apparent.
+    /// The observed order of isolated and locked blocks orders the two accesses, so the race is only apparent.
     /// Another order might show the race or exclude it.
     pub ordered_by_isolation: bool,
+    /// The lock that both accesses hold, if they only conflict and do not race.
+    pub excluded_by: Option<LockId>,
 }

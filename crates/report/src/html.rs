@@ -192,7 +192,11 @@ fn finding_card(answer: &Answer, finding: &Finding) -> String {
     );
     let tone = match finding.rule {
         Rule::Race => "bad",
-        Rule::Apparent | Rule::Unconfirmed | Rule::LockOrdered | Rule::AtomicOrdered => "caution",
+        Rule::Apparent
+        | Rule::Unconfirmed
+        | Rule::IsolationOrdered
+        | Rule::LockOrdered
+        | Rule::AtomicOrdered => "caution",
     };
     card(tone, finding.rule.word(), &pair::message(finding), &body)
 }

@@ -15,7 +15,7 @@ use finishline_answer::answer::{
 };
 use finishline_answer::claim::{Claim, Witness};
 use finishline_answer::exit_status::{exit_status, suite_exit_status};
-use finishline_answer::finding::{Finding, FoundAccess, Names, Rule, Synchroniser};
+use finishline_answer::finding::{Finding, FoundAccess, Names, OrderedBy, Rule, Synchroniser};
 use finishline_answer::location::{Bytes, Location, Object};
 use finishline_answer::place::Place;
 use finishline_answer::process::Process;
@@ -222,8 +222,18 @@ fn finding(finding: &Finding) -> Node {
     };
     let seen = &finding.seen;
     let Location::Bytes(bytes) = &finding.location else {
-        return message
+        let excluded = finding.ordered_by.as_ref().map(|by| {
+            let lock = match by {
+                OrderedBy::Lock { name, .. } => name.as_ref().map(ToString::to_string),
+                _ => None,
+            };
+            object! { "text": pair::ordered_by(by), "lock": lock }
+        });
+        let class = excluded.is_some().then(|| finding.rule.word());
+        return object! { "class": Node::if_any(class) }
+            .with(message)
             .with(object! { "locations": names(&seen.locations), "occurrences": seen.times })
+            .with(object! { "ordered_by": Node::if_any(excluded) })
             .with(accesses())
             .with(ending);
     };
@@ -239,13 +249,16 @@ fn finding(finding: &Finding) -> Node {
             "address": address(bytes.address),
             "bytes": bytes.bytes,
             "object": object(&bytes.object),
-            "ordered_by": finding.ordered_by.as_ref().map(|by| {
-                object! {
-                    "text": pair::ordered_by(by),
-                    "kind": by.synchroniser.kind.word(),
-                    "excludes": by.excludes,
+            "ordered_by": finding.ordered_by.as_ref().and_then(|by| match by {
+                OrderedBy::Synchroniser { synchroniser: it, excludes } => {
+                    let text = object! {
+                        "text": pair::ordered_by(by),
+                        "kind": it.kind.word(),
+                        "excludes": *excludes,
+                    };
+                    Some(text.with(synchroniser(it)))
                 }
-                .with(synchroniser(&by.synchroniser))
+                OrderedBy::Lock { .. } | OrderedBy::Isolation => None,
             }),
         })
         .with(accesses())

@@ -71,6 +71,7 @@ enum Rule {
     Race,
     ApparentRace,
     UnconfirmedRace,
+    IsolationOrdered,
     LockOrdered,
     AtomicOrdered,
     Stopped,
@@ -81,7 +82,13 @@ enum Rule {
 }
 
 impl Rule {
-    const OF_CHECKS: &'static [Rule] = &[Rule::Race, Rule::ApparentRace, Rule::ProgramFailure];
+    const OF_CHECKS: &'static [Rule] = &[
+        Rule::Race,
+        Rule::ApparentRace,
+        Rule::IsolationOrdered,
+        Rule::LockOrdered,
+        Rule::ProgramFailure,
+    ];
     const OF_PROCESSES: &'static [Rule] = &[
         Rule::Race,
         Rule::LockOrdered,
@@ -102,6 +109,7 @@ impl Rule {
             finding::Rule::Race => Rule::Race,
             finding::Rule::Apparent => Rule::ApparentRace,
             finding::Rule::Unconfirmed => Rule::UnconfirmedRace,
+            finding::Rule::IsolationOrdered => Rule::IsolationOrdered,
             finding::Rule::LockOrdered => Rule::LockOrdered,
             finding::Rule::AtomicOrdered => Rule::AtomicOrdered,
         }
@@ -112,6 +120,7 @@ impl Rule {
             Rule::Race => "race",
             Rule::ApparentRace => "apparent-race",
             Rule::UnconfirmedRace => "unconfirmed-race",
+            Rule::IsolationOrdered => "isolation-ordered",
             Rule::LockOrdered => "lock-ordered",
             Rule::AtomicOrdered => "atomic-ordered",
             Rule::Stopped => "stopped",
@@ -127,6 +136,7 @@ impl Rule {
             Rule::Race | Rule::ProgramFailure => "error",
             Rule::ApparentRace
             | Rule::UnconfirmedRace
+            | Rule::IsolationOrdered
             | Rule::LockOrdered
             | Rule::AtomicOrdered
             | Rule::Stopped
@@ -142,6 +152,7 @@ impl Rule {
                 "Two accesses may race in another order of isolated and locked blocks"
             }
             Rule::UnconfirmedRace => "A race that a run does not confirm",
+            Rule::IsolationOrdered => "The order of two isolated accesses is up to the schedule",
             Rule::LockOrdered => "The order of two accesses is up to a lock",
             Rule::AtomicOrdered => "The order of two atomic accesses is up to the schedule",
             Rule::Stopped => "A task waits in vain",
@@ -157,7 +168,7 @@ impl Rule {
             Rule::Race => Verdict::Race.meaning(),
             Rule::ApparentRace => Verdict::Apparent.meaning(),
             Rule::UnconfirmedRace | Rule::Unproved => Verdict::Unknown.proof_meaning(),
-            Rule::LockOrdered | Rule::AtomicOrdered => {
+            Rule::IsolationOrdered | Rule::LockOrdered | Rule::AtomicOrdered => {
                 "no data race, but which of the two comes first is up to the schedule, and so may be the result"
             }
             Rule::Stopped => Verdict::Unknown.native_meaning(),
@@ -186,7 +197,7 @@ impl Rule {
             (Rule::UnconfirmedRace, _) => {
                 "Check the program on inputs of interest with `finishline check`."
             }
-            (Rule::LockOrdered | Rule::AtomicOrdered, _) => {
+            (Rule::IsolationOrdered | Rule::LockOrdered | Rule::AtomicOrdered, _) => {
                 "If the two do not commute, order them by a join, or combine the tasks' results in a fixed order."
             }
             (Rule::Stopped, _) => "Let tasks wait for each other only by join and scope.",

@@ -136,7 +136,11 @@ impl Page {
     fn finding(&mut self, answer: &Answer, finding: &Finding) {
         let paint = match finding.rule {
             Rule::Race => RED,
-            Rule::Apparent | Rule::Unconfirmed | Rule::LockOrdered | Rule::AtomicOrdered => YELLOW,
+            Rule::Apparent
+            | Rule::Unconfirmed
+            | Rule::IsolationOrdered
+            | Rule::LockOrdered
+            | Rule::AtomicOrdered => YELLOW,
         };
         self.labelled("", finding.rule.word(), paint, &pair::message(finding));
         self.accesses(finding);

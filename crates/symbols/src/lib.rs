@@ -282,7 +282,7 @@ impl<'f> Teller<'f> {
                 },
                 times: locations,
             },
-            ordered_by: pair.ordered_by.as_ref().map(|by| OrderedBy {
+            ordered_by: pair.ordered_by.as_ref().map(|by| OrderedBy::Synchroniser {
                 synchroniser: self.synchroniser(&by.synchroniser),
                 excludes: by.excludes,
             }),

@@ -22,10 +22,19 @@ pub(crate) fn message(finding: &Finding) -> String {
         (NativeAccessKind::Write, NativeAccessKind::Write) => "to",
         _ => "of",
     };
-    let passed_on = finding.ordered_by.as_ref().is_some_and(|by| !by.excludes);
+    let passed_on = matches!(
+        finding.ordered_by,
+        Some(OrderedBy::Synchroniser {
+            excludes: false,
+            ..
+        })
+    );
     let relation = match finding.rule {
         Rule::Race | Rule::Unconfirmed => "are not ordered",
         Rule::Apparent => "are ordered only by the isolated and locked blocks of this run",
+        Rule::IsolationOrdered => {
+            "exclude each other by isolated blocks, and happen in either order"
+        }
         Rule::LockOrdered if passed_on => "are ordered in this run only, by a lock",
         Rule::LockOrdered => "exclude each other by a lock, and happen in either order",
         Rule::AtomicOrdered if passed_on => "are ordered in this run only, by atomics",
@@ -117,13 +126,30 @@ pub(crate) fn synchroniser(by: &Synchroniser) -> String {
 
 /// What keeps the two accesses from racing, and its origin.
 pub(crate) fn ordered_by(by: &OrderedBy) -> String {
-    let mut text = synchroniser(&by.synchroniser);
-    text += match (by.excludes, by.synchroniser.kind) {
+    let (by, excludes) = match by {
+        OrderedBy::Isolation => return "isolated blocks, which both are in".to_owned(),
+        OrderedBy::Lock { name, made } => {
+            let name = match name {
+                Some(name) => format!("the lock {name}"),
+                None => "a lock".to_owned(),
+            };
+            let made = made
+                .as_ref()
+                .map(|made| format!("; made at {}", position(made)));
+            return format!("{name}, which both hold{}", made.unwrap_or_default());
+        }
+        OrderedBy::Synchroniser {
+            synchroniser,
+            excludes,
+        } => (synchroniser, *excludes),
+    };
+    let mut text = synchroniser(by);
+    text += match (excludes, by.kind) {
         (true, _) => ", which both hold",
         (false, SynchroniserKind::Atomic) => ", released behind (1) and acquired before (2)",
         (false, _) => ", given up behind (1) and taken before (2)",
     };
-    if let Some(origin) = object_origin(&by.synchroniser.object) {
+    if let Some(origin) = object_origin(&by.object) {
         text += &format!("; {origin}");
     }
     text
@@ -235,7 +261,11 @@ fn why_in_fin(finding: &Finding, why: &WhyParallel) -> String {
         at(finding, &why.spawned)
     );
     if why.relation == Relation::SecondOutlives {
-        return format!("{spawned}, before (1); {NO_PROMISE}");
+        let because = match why.promises {
+            true => NO_PROMISE,
+            false => "no join makes (2) wait for (1)",
+        };
+        return format!("{spawned}, before (1); {because}");
     }
     let Some(Join { construct, place }) = &why.join else {
         return format!("{spawned}; the program failed before any join waited for it");

@@ -270,7 +270,7 @@ pub(crate) fn determinacy() -> Answer {
         },
     };
     let ordered_by = |synchroniser: &Synchroniser, excludes| {
-        Some(OrderedBy {
+        Some(OrderedBy::Synchroniser {
             synchroniser: synchroniser.clone(),
             excludes,
         })
