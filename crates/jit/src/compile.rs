@@ -71,11 +71,12 @@ pub(crate) fn compile<C: Checker, S: Schedule>(
     };
     let mut scratch = Scratch::new();
     let mut builder_scratch = FunctionBuilderContext::new();
-    let (mut stack_factor, mut checking) = (1, false);
+    let (mut stack_factor, mut checking, mut takes_locks) = (1, false, false);
     for id in reachable(module) {
         let index = id.index();
         program.registers = Registers::for_function::<C>(module.function(id));
         checking |= heard::has_checks(module.function(id));
+        takes_locks |= heard::takes_locks(module.function(id));
         code::compile(
             &mut program,
             &mut jit,
@@ -119,6 +120,7 @@ pub(crate) fn compile<C: Checker, S: Schedule>(
             stack_factor,
             spawns: program.spawns,
             checking,
+            heard: checking || takes_locks,
         },
         jit: ManuallyDrop::new(jit),
         module: PhantomData,

@@ -13,14 +13,14 @@
 //! cares for the limits on tasks and memory, for ids, and for the tasks that failures name; these
 //! stay the same.
 //!
-//! **Promises.** All this relies on a depth-first run. In a cooperative run the detector hears of
-//! every task, unless nothing at all is checked.
+//! **Promises and locks.** All this relies on a depth-first run. In a cooperative run the detector
+//! hears of every task, unless nothing at all is checked and no lock is taken.
 //!
 //! Linear in the code.
 
 use finishline_ir::{Function, Module, Op};
 
-/// By function, whether a call of it can make a check or take a lock.
+/// By function, whether a call of it can make a check.
 pub(crate) fn checking(module: &Module) -> Vec<bool> {
     let mut started_by = vec![Vec::new(); module.functions.len()];
     let mut waiting = Vec::new();
@@ -30,8 +30,7 @@ pub(crate) fn checking(module: &Module) -> Vec<bool> {
                 Op::Call { function, .. } | Op::Spawn { function, .. } => {
                     started_by[function.index()].push(index);
                 }
-                // Which locks are taken inside which is to be heard, too.
-                Op::Check { .. } | Op::Acquire(_) => waiting.push(index),
+                Op::Check { .. } => waiting.push(index),
                 _ => {}
             }
         }
@@ -48,6 +47,12 @@ pub(crate) fn checking(module: &Module) -> Vec<bool> {
 /// Whether a function itself makes checks.
 pub(crate) fn has_checks(function: &Function) -> bool {
     operations(function).any(|op| matches!(op, Op::Check { .. }))
+}
+
+/// Whether a function itself takes locks. Which ones are taken inside which is to be heard, even if
+/// nothing is checked.
+pub(crate) fn takes_locks(function: &Function) -> bool {
+    operations(function).any(|op| matches!(op, Op::Acquire(_)))
 }
 
 fn operations(function: &Function) -> impl Iterator<Item = &Op> {

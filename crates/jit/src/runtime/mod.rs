@@ -65,6 +65,8 @@ pub(crate) struct Executable {
     pub(crate) spawns: Vec<SpawnSite>,
     /// Whether it has any checks: without, no object needs cells.
     pub(crate) checking: bool,
+    /// Whether the checker hears of tasks that it could do without.
+    pub(crate) heard: bool,
 }
 
 #[repr(C)]
@@ -157,7 +159,7 @@ impl<'a, C: Checker> Run<'a, C> {
                 executable,
                 stack,
                 sites: [main.site, main.end],
-                heard: !C::STYLE.counts_idle_tasks() || executable.checking,
+                heard: !C::STYLE.counts_idle_tasks() || executable.heard,
             }),
             tasks_created: 1,
             locks_made: 0,
