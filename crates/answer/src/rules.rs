@@ -35,7 +35,8 @@ pub struct CheckFacts {
     pub failed: bool,
     /// The run ended in a deadlock.
     pub deadlock: bool,
-    /// What an exploration of the orders of isolated and locked blocks would take, if it would help.
+    /// What an exploration of the orders of isolated and locked blocks would take, if it would
+    /// help.
     pub exploration: Option<String>,
 }
 

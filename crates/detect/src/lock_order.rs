@@ -1,8 +1,8 @@
 //! In which orders locks are taken one inside the other.
 //!
-//! If a task takes lock b while it holds lock a, a comes before b. If these relations have no cycle,
-//! no schedule in which tasks do the same has a deadlock of locks: among tasks that wait for each
-//! other's locks, one waits for the lock that comes last, and the holder of that one waits for
+//! If a task takes lock b while it holds lock a, a comes before b. If these relations have no
+//! cycle, no schedule in which tasks do the same has a deadlock of locks: among tasks that wait for
+//! each other's locks, one waits for the lock that comes last, and the holder of that one waits for
 //! none. A cycle is no proof of a deadlock, because its tasks need not be parallel.
 
 use crate::hash::{IdMap, IdSet};

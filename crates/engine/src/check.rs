@@ -327,8 +327,8 @@ impl<'m, S: Subject<'m>> Judged<'_, S> {
         second_pass.pairs(racing)
     }
 
-    /// Whether more than updates that can be exchanged conflict in isolated or locked blocks. It is not asked
-    /// if a race decides the verdict.
+    /// Whether more than updates that can be exchanged conflict in isolated or locked blocks. It is
+    /// not asked if a race decides the verdict.
     fn conflict_matters(&self) -> bool {
         self.racing().is_some() || self.subject.isolated_blocks_conflict()
     }

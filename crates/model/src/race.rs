@@ -19,8 +19,8 @@ pub struct Race {
     pub location: Location,
     pub first: AccessPoint,
     pub second: AccessPoint,
-    /// The observed order of isolated and locked blocks orders the two accesses, so the race is only apparent.
-    /// Another order might show the race or exclude it.
+    /// The observed order of isolated and locked blocks orders the two accesses, so the race is
+    /// only apparent. Another order might show the race or exclude it.
     pub ordered_by_isolation: bool,
     /// The lock that both accesses hold, if they only conflict and do not race.
     pub excluded_by: Option<LockId>,

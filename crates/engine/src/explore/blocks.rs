@@ -15,13 +15,14 @@
 //! it conflicts with, then of the block, then of a *release* by it. An `isolated` block is atomic,
 //! so all of it comes after all of the earlier one.
 //!
-//! **Locks.** A *locked block* is what a task does from the acquire of a lock to its next acquire or
-//! isolated block. It touches what it accesses under locks, and the locks themselves: it only reads
-//! a lock that it acquires and releases, since such blocks can be exchanged if their data allows
-//! it, and it writes a lock that it holds at its beginning or its end. An isolated block of a task
-//! that holds locks goes on as a locked block. What these blocks order, [`sections`](super::sections)
-//! tells the detector. A block that begins with the acquire of a lock can't come before a block
-//! whose task holds the lock already: it can come before the one that acquired it.
+//! **Locks.** A *locked block* is what a task does from the acquire of a lock to its next acquire
+//! or isolated block. It touches what it accesses under locks, and the locks themselves: it only
+//! reads a lock that it acquires and releases, since such blocks can be exchanged if their data
+//! allows it, and it writes a lock that it holds at its beginning or its end. An isolated block of
+//! a task that holds locks goes on as a locked block. What these blocks order,
+//! [`sections`](super::sections) tells the detector. A block that begins with the acquire of a lock
+//! can't come before a block whose task holds the lock already: it can come before the one that
+//! acquired it.
 //!
 //! Cost: a set takes a bit for each block of the run, and tasks share it until it changes.
 

@@ -18,8 +18,8 @@
 //! **Why nothing is lost.** Let *w* be a complete order from a node of the crown that neither a
 //! sleeper nor a child could begin. For each child *p*, look at the longest beginning of *w* that
 //! does not conflict with *p*, and take the child for which it is longest. Below it an order was
-//! run with this beginning, then the block *q* of *w* that conflicts with *p*. So *p* and *q* make a
-//! reversal: the blocks that do not happen after *p*, then *q*. It begins with some child *r*. If
+//! run with this beginning, then the block *q* of *w* that conflicts with *p*. So *p* and *q* make
+//! a reversal: the blocks that do not happen after *p*, then *q*. It begins with some child *r*. If
 //! *r* is in the beginning or is *q*, then *r* could begin *w*. Otherwise nothing in the beginning
 //! nor *q* conflicts with *r*, and *r* would have had a longer one. Neither can be. If a sleeper
 //! could begin the reversal, it could begin *w* or the run, and a run has no task that sleeps. The

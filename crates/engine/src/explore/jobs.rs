@@ -1,9 +1,9 @@
 //! Explores the pieces of a search on several threads.
 //!
-//! A thread takes the next piece, in the order of the [`Frontier`]. When all are done, children that
-//! the crown of the search lacks are added, and their pieces are explored in another *round*, until
-//! nothing is lacking. The results are put together in the order of the pieces. So the answer does
-//! not depend on how many threads there are, nor on which of them is faster.
+//! A thread takes the next piece, in the order of the [`Frontier`]. When all are done, children
+//! that the crown of the search lacks are added, and their pieces are explored in another *round*,
+//! until nothing is lacking. The results are put together in the order of the pieces. So the answer
+//! does not depend on how many threads there are, nor on which of them is faster.
 //!
 //! If the first race is enough, the pieces behind the first one that has a race do not count, and
 //! are given up. Those before it are explored to their end.

@@ -1,10 +1,10 @@
 //! Runs a program in one order of its isolated and locked blocks.
 //!
 //! Between two blocks every task goes on until it has ended, waits for others, or stands before its
-//! next isolated block or acquire of a lock. Without a race it makes no difference in which order they do that. So only
-//! one thing is chosen: which of the tasks that stand before a block runs it next, if no other one
-//! holds its lock. The run is
-//! cooperative otherwise, and its choices decide everything: the same choices give the same run.
+//! next isolated block or acquire of a lock. Without a race it makes no difference in which order
+//! they do that. So only one thing is chosen: which of the tasks that stand before a block runs it
+//! next, if no other one holds its lock. The run is cooperative otherwise, and its choices decide
+//! everything: the same choices give the same run.
 //!
 //! The tasks before a block are listed in the order of the program. To take the first one each time
 //! gives the blocks in the order of the depth-first run.

@@ -1,5 +1,5 @@
-//! The run of a program in a given order of its isolated and locked blocks, for a detector or any other
-//! listener. What happens before what is decided by task structure and conflicting blocks.
+//! The run of a program in a given order of its isolated and locked blocks, for a detector or any
+//! other listener. What happens before what is decided by task structure and conflicting blocks.
 
 use super::blocks::{Blocks, Roles};
 use super::order_run::{OrderEnd, OrderRun};

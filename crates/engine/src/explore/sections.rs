@@ -6,16 +6,16 @@
 //! conflicts with: it *acquires* the holds of the earlier access of the locks that both have. A
 //! hold is *released* where the lock is given up.
 //!
-//! If the beginning of a hold happens before that of another hold of the same lock, all of the first
-//! one does: the lock is given up in between.
+//! If the beginning of a hold happens before that of another hold of the same lock, all of the
+//! first one does: the lock is given up in between.
 //!
 //! A hold is *long* if another block of its task begins meanwhile. Then others may run in between,
 //! and wait for the lock. So a long hold comes after all earlier ones of its lock, and all later
 //! ones come after it, whatever is accessed.
 //!
 //! What a section does before its first conflicting access is not ordered by that. It did not
-//! depend on the earlier section, so in some schedule the sections come in the other order, and what
-//! races here races there.
+//! depend on the earlier section, so in some schedule the sections come in the other order, and
+//! what races here races there.
 
 use super::blocks::BlockSet;
 use super::footprint::Touch;
@@ -131,7 +131,8 @@ impl Sections {
         };
     }
 
-    /// The task stands before another block, or nobody goes on: the locks that it has are held long.
+    /// The task stands before another block, or nobody goes on: the locks that it has are held
+    /// long.
     pub(super) fn carry(&mut self, task: TaskId, detector: &mut impl Observer) {
         let Some(held) = self.held.get(&task) else {
             return;

@@ -14,10 +14,10 @@
 //! The module must have passed [`crate::verify`]; on one that has not, a step may panic.
 //!
 //! `tasks` has frames, calls and the creation and end of tasks, `finishes` waiting and isolation,
-//! `promises` values that tasks wait for, `locks` what one task at a time can hold, `suspended` what a waiting task has still to do,
-//! [`heap`] the objects, `collector` what becomes of those that nothing refers to, `arithmetic` the
-//! operators, [`trap`] the failures, `canonical` the state as it is in every schedule that leads to
-//! it.
+//! `promises` values that tasks wait for, `locks` what one task at a time can hold, `suspended`
+//! what a waiting task has still to do, [`heap`] the objects, `collector` what becomes of those
+//! that nothing refers to, `arithmetic` the operators, [`trap`] the failures, `canonical` the state
+//! as it is in every schedule that leads to it.
 
 pub mod arithmetic;
 mod canonical;

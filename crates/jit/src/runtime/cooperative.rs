@@ -4,8 +4,9 @@
 //! creator goes on. A task that waits lets the task on top of the stack of ready tasks go on. A
 //! `set` lets the tasks go on that wait for the promise, in their order, and then the task that set
 //! it; inside an isolated block it waits for the end of the block. A release of a lock lets the
-//! first task go on that waits for it, and then the task that released it. The last task of a finish lets
-//! its waiting owner go on. If no task is ready, each one waits for another: a deadlock.
+//! first task go on that waits for it, and then the task that released it. The last task of a
+//! finish lets its waiting owner go on. If no task is ready, each one waits for another: a
+//! deadlock.
 //!
 //! **Strands.** A task that can't wait is called by its creator, on the creator's stack. It ends
 //! before its creator can go on, in the interpreter too: the creator is right below it on the stack

@@ -1,8 +1,8 @@
 //! What a call does to the steps of its caller.
 //!
-//! A *step* is what a task does between two operations on tasks, promises or locks. Within a step of one
-//! task, whatever is parallel to one access is parallel to all. A *quiet* function has no such
-//! operation, also not in what it calls, so a call of it stays within the step.
+//! A *step* is what a task does between two operations on tasks, promises or locks. Within a step
+//! of one task, whatever is parallel to one access is parallel to all. A *quiet* function has no
+//! such operation, also not in what it calls, so a call of it stays within the step.
 //!
 //! To `set` a promise is like creating a task: what gets it comes after what the task has done, and
 //! runs beside what it does next. To `get` one is like waiting for a task.

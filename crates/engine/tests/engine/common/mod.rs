@@ -39,8 +39,8 @@ pub(crate) fn record(module: &Module, fuel: u64) -> Result<Vec<Record>, String> 
     Ok(records)
 }
 
-/// Runs a program as a check does: depth-first, or in turns if tasks may wait for each other. Its failure,
-/// if it failed.
+/// Runs a program as a check does: depth-first, or in turns if tasks may wait for each other. Its
+/// failure, if it failed.
 pub(crate) fn run(
     module: &Module,
     fuel: u64,
