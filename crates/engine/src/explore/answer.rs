@@ -13,7 +13,7 @@
 
 use super::order_script::OrderScript;
 use super::tree::Reduction;
-use super::{Exploration, Fault, Faulty, Incomplete, Options, explore};
+use super::{Exploration, Fault, Faulty, Incomplete, Options};
 use crate::check::check;
 use crate::question::{CheckError, Question};
 use finishline_answer::answer::{About, Answer, Check, Exploration as Explored, FaultyOrder};
@@ -22,18 +22,17 @@ use finishline_answer::place::SourceLines;
 use finishline_answer::{Finding, Verdict};
 use finishline_model::{Detector, Statistics};
 use std::io;
-use std::sync::atomic::AtomicU64;
 
 /// The most orders with a race that are told about.
 const MOST_TOLD: usize = 20;
 
-/// Explores the orders of the program's isolated blocks. The program's output is dropped.
-pub fn explored(
+/// The answer to a question about the orders of the program's isolated blocks, of which this was
+/// found. The program's output is dropped.
+pub fn answer(
     question: &mut Question<'_>,
     options: Options,
-    progress: &AtomicU64,
+    found: Exploration,
 ) -> Result<Answer, CheckError> {
-    let found = explore(question.program(), options, progress);
     let mut answer = told(question, &found, options.max_blocks)?;
     let verdict = verdict(&found);
     let About::Check(about) = &mut answer.about else {
@@ -70,7 +69,7 @@ impl Fault {
     fn verdict(&self) -> Verdict {
         match self {
             Fault::Race => Verdict::Race,
-            Fault::Deadlock(_) => Verdict::Deadlock,
+            Fault::Deadlock => Verdict::Deadlock,
             Fault::Failed(_) => Verdict::Trap,
         }
     }
@@ -169,6 +168,7 @@ fn reason(why: Incomplete) -> &'static str {
         Incomplete::MaxBlocks => "an order has more blocks than the limit; blocks may spin",
         Incomplete::MaxSteps => "the limit of steps was reached",
         Incomplete::Timeout => "the time was up",
+        Incomplete::Interrupted => "it was interrupted",
         Incomplete::Lost => "an order that should be possible was not",
     }
 }
@@ -185,6 +185,9 @@ fn stronger(why: Incomplete) -> &'static str {
         }
         Incomplete::MaxSteps => "not all orders were run that can differ",
         Incomplete::Timeout => "not all orders were run that can differ: a greater `--timeout`",
+        Incomplete::Interrupted => {
+            "not all orders were run that can differ: with `--checkpoint FILE` the same command goes on where it was interrupted"
+        }
         Incomplete::Lost => {
             "an order that should be possible was not: a bug of Finishline, please report it with the program"
         }

@@ -133,10 +133,7 @@ pub struct Follow {
 
 impl Follow {
     pub fn new(script: &OrderScript, names: &mut TaskNames) -> Follow {
-        let tasks = script.tasks.iter().map(|path| {
-            path.iter()
-                .fold(TaskName::MAIN, |task, index| names.child(task, *index))
-        });
+        let tasks = script.tasks.iter().map(|path| names.named(path));
         Follow {
             tasks: tasks.collect(),
             most_blocks: script.most_blocks,

@@ -6,7 +6,9 @@ use super::order_run::{Chooser, OrderEnd, OrderRun};
 use super::order_script::OrderScript;
 use super::task_names::{TaskName, TaskNames};
 use super::tree::{Guided, Job, Reduction, Reversal, Start, Tree};
-use super::{Exploration, Fault, Faulty, Incomplete, MOST_KEPT, Options, Tell};
+use super::{
+    Exploration, Fault, Faulty, FinalState, Incomplete, MOST_KEPT, Options, Progress, Tell,
+};
 use crate::interleavings::Outcome;
 use crate::run::Program;
 use finishline_detect::Failure;
@@ -21,7 +23,7 @@ pub(crate) struct Explorer<'a> {
     tell: Tell<'a>,
     program: Program<'a>,
     pub(super) options: Options,
-    progress: &'a AtomicU64,
+    pub(super) progress: &'a Progress,
     roles: Roles,
     deadline: Option<Instant>,
     /// The steps that were made, if they are limited.
@@ -29,6 +31,9 @@ pub(crate) struct Explorer<'a> {
     /// The orders that were run or given up.
     orders: AtomicU64,
 }
+
+/// Hears what is to be run from nodes above the start.
+type Above<'a> = &'a mut dyn FnMut(&Reversal, &TaskNames);
 
 /// What one thread needs.
 pub(super) struct Worker {
@@ -56,7 +61,7 @@ pub(super) struct Run {
 }
 
 pub(super) enum Ended {
-    Finished(Option<Outcome>),
+    Finished(Option<FinalState>),
     Faulty(Fault),
     CutOff,
     /// A task of the plan stood before no block.
@@ -70,7 +75,7 @@ impl<'a> Explorer<'a> {
     pub(super) fn new(
         program: Program<'a>,
         options: Options,
-        progress: &'a AtomicU64,
+        progress: &'a Progress,
         tell: Tell<'a>,
     ) -> Explorer<'a> {
         Explorer {
@@ -93,7 +98,7 @@ impl<'a> Explorer<'a> {
         worker: &mut Worker,
         start: Start,
         wants: &dyn Fn() -> bool,
-        above: &mut dyn FnMut(Reversal),
+        above: Above<'_>,
     ) -> Exploration {
         let mut tree = Tree::new(self.options.reduction, start);
         let mut found = Exploration::default();
@@ -141,13 +146,13 @@ impl<'a> Explorer<'a> {
             (_, _, Some(failure)) => Ended::NoDetector(failure),
             _ if racing => Ended::Faulty(Fault::Race),
             (OrderEnd::Finished(machine), ..) => {
-                Ended::Finished(self.options.states.then(|| Outcome::of(&machine)))
+                Ended::Finished(self.options.states.then(|| Outcome::of(&machine).digest()))
             }
             (OrderEnd::Failed(failed), ..) => {
                 others = failed.others;
-                Ended::Faulty(Fault::Failed(failed.trap))
+                Ended::Faulty(Fault::Failed(failed.trap.kind.word()))
             }
-            (OrderEnd::Deadlock(trap, _), ..) => Ended::Faulty(Fault::Deadlock(trap)),
+            (OrderEnd::Deadlock(..), ..) => Ended::Faulty(Fault::Deadlock),
             (OrderEnd::Overdue | OrderEnd::OutputError(_), ..) => Ended::Overdue,
             (OrderEnd::Stopped, Some(Incomplete::MaxBlocks), _) => Ended::TooLong,
             (OrderEnd::Stopped, ..) if blocks.len() < job.guide.len() => Ended::Lost,
@@ -174,7 +179,7 @@ impl<'a> Explorer<'a> {
         job: &Job,
         run: Run,
         names: &TaskNames,
-        above: &mut dyn FnMut(Reversal),
+        above: Above<'_>,
     ) {
         let Run {
             blocks,
@@ -200,6 +205,7 @@ impl<'a> Explorer<'a> {
             found.trials += 1;
             return;
         }
+        let above = &mut |reversal| above(&reversal, names);
         tree.learn(job, &blocks, &choices, others.as_deref(), above);
         if let Ended::CutOff = ended {
             found.cut_off += 1;
@@ -212,7 +218,7 @@ impl<'a> Explorer<'a> {
             return;
         }
         found.orders += 1;
-        self.progress.fetch_add(1, Ordering::Relaxed);
+        self.progress.orders.fetch_add(1, Ordering::Relaxed);
         match ended {
             Ended::Finished(state) => {
                 (self.tell)(&blocks, names);
@@ -227,7 +233,7 @@ impl<'a> Explorer<'a> {
                 let count = match fault {
                     Fault::Race => &mut found.races,
                     Fault::Failed(_) => &mut found.failures,
-                    Fault::Deadlock(_) => &mut found.deadlocks,
+                    Fault::Deadlock => &mut found.deadlocks,
                 };
                 *count += 1;
                 if *count <= MOST_KEPT {
@@ -239,16 +245,24 @@ impl<'a> Explorer<'a> {
     }
 
     pub(super) fn is_overdue(&self) -> bool {
-        self.steps.load(Ordering::Relaxed) >= self.options.max_steps
+        self.is_interrupted()
+            || self.steps.load(Ordering::Relaxed) >= self.options.max_steps
             || self
                 .deadline
                 .is_some_and(|deadline| Instant::now() >= deadline)
     }
 
+    fn is_interrupted(&self) -> bool {
+        self.progress.interrupted.load(Ordering::Relaxed)
+    }
+
     pub(super) fn why_overdue(&self) -> Incomplete {
-        match self.steps.load(Ordering::Relaxed) >= self.options.max_steps {
-            true => Incomplete::MaxSteps,
-            false => Incomplete::Timeout,
+        if self.is_interrupted() {
+            Incomplete::Interrupted
+        } else if self.steps.load(Ordering::Relaxed) >= self.options.max_steps {
+            Incomplete::MaxSteps
+        } else {
+            Incomplete::Timeout
         }
     }
 }

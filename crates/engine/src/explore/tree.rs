@@ -337,8 +337,8 @@ impl Tree {
 
     /// Learns from the run of a job. `choices` has, for each block, the tasks that could have run
     /// one instead; it is needed without reduction alone. After a failure that ended the run,
-    /// `others` are those that could have run instead of its last block. `above` hears what is to be
-    /// run from nodes above the beginning of the tree.
+    /// `others` are those that could have run instead of its last block. `above` hears what is to
+    /// be run from nodes above the beginning of the tree.
     pub fn learn(
         &mut self,
         job: &Job,
@@ -394,8 +394,8 @@ impl Tree {
         }
     }
 
-    /// Adds the path of a run. Returns its nodes, the root first: each before one of the blocks that
-    /// follow the prefix, and one after the last.
+    /// Adds the path of a run. Returns its nodes, the root first: each before one of the blocks
+    /// that follow the prefix, and one after the last.
     fn grow(&mut self, job: &Job, blocks: &[Block], choices: &[Vec<TaskName>]) -> Vec<NodeId> {
         let above = |node: &NodeId| self.nodes[*node].parent;
         let mut path: Vec<NodeId> = std::iter::successors(Some(job.node), above).collect();
