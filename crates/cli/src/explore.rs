@@ -103,7 +103,7 @@ fn asked(options: &ExploreOptions, source: &str) -> AskedOrders {
         unreduced: options.reduction == ReductionChoice::None,
         all: options.all,
         max_blocks: options.max_blocks,
-        determinacy: false,
+        determinacy: options.determinacy,
     }
 }
 

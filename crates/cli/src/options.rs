@@ -21,7 +21,8 @@ use std::time::Duration;
 const EXIT_STATUSES: &str = "\
 Exit status:
   0   nothing found, or nothing but suppressed races
-  66  a race found, apparent ones included, also when the program failed afterwards; a deadlock
+  66  a race found, apparent ones included, also when the program failed afterwards; a deadlock;
+      with --determinacy also final states that differ
   2   bad usage, source or file
   3   the program failed: a run-time error, an assertion, the memory budget
   4   nothing could be established
@@ -220,6 +221,11 @@ pub(crate) struct ExploreOptions {
     /// Go on after the first race, to find all
     #[arg(long)]
     pub(crate) all: bool,
+
+    /// Also tell whether the order decides in which state the program ends, with two orders that
+    /// differ
+    #[arg(long)]
+    pub(crate) determinacy: bool,
 
     /// The most orders to run
     #[arg(

@@ -1,5 +1,6 @@
 //! The explored pieces of a search, as records of a [part](crate::part).
 
+use finishline_engine::explore::in_all::Structures;
 use finishline_engine::explore::{Exploration, Fault, Faulty, Incomplete, Missing, Piece};
 use finishline_ir::machine::TrapKind;
 use serde::{Deserialize, Serialize};
@@ -29,6 +30,8 @@ pub(crate) struct PieceRecord {
     faults: Vec<(String, String)>,
     /// By digest.
     states: BTreeMap<String, String>,
+    /// The digest of the structure of all runs, and its orders. None: they differ.
+    structure: Option<(u64, String)>,
     missing: Vec<(usize, Vec<u32>)>,
 }
 
@@ -80,6 +83,12 @@ impl PieceRecord {
             states: (found.states.iter())
                 .map(|(state, script)| (format!("{state:032x}"), script.to_string()))
                 .collect(),
+            structure: match &found.structures {
+                Structures::Same { digest, orders } => Some((*digest, orders.clone())),
+                // A piece without orders has none.
+                Structures::Unseen => Some((0, String::new())),
+                Structures::Different => None,
+            },
             missing: (missing.iter())
                 .map(|it| (it.node, it.task.clone()))
                 .collect(),
@@ -117,6 +126,11 @@ impl PieceRecord {
             failures: self.failures,
             deadlocks: self.deadlocks,
             states: states.collect::<Option<_>>()?,
+            structures: match self.structure {
+                Some((_, orders)) if orders.is_empty() => Structures::Unseen,
+                Some((digest, orders)) => Structures::Same { digest, orders },
+                None => Structures::Different,
+            },
             ..Exploration::default()
         };
         let missing = self.missing.into_iter();

@@ -141,6 +141,9 @@ fn header(answer: &Answer) -> String {
     if let Some(orders) = words::orders(answer) {
         details += &definition("orders", &escape(&orders));
     }
+    if let Some((states, _)) = words::determinacy(answer) {
+        details += &definition("final states", &escape(&states));
+    }
     let mut meaning = paragraph(words::meaning(answer));
     if let Some(failed) = words::failed_too(answer) {
         meaning += &paragraph(failed.meaning_besides());

@@ -11,6 +11,8 @@
 //! | was not run that may differ | `unknown` |
 //! | none of these | `explored` |
 
+use super::determinacy::determinacy;
+use super::in_all::Structures;
 use super::order_script::OrderScript;
 use super::tree::Reduction;
 use super::{Exploration, Fault, Faulty, Incomplete, Options};
@@ -35,6 +37,7 @@ pub fn answer(
 ) -> Result<Answer, CheckError> {
     let mut answer = told(question, &found, options.max_blocks)?;
     let verdict = verdict(&found);
+    let determinacy = options.states.then(|| determinacy(question, &found));
     let About::Check(about) = &mut answer.about else {
         return Ok(answer);
     };
@@ -44,7 +47,13 @@ pub fn answer(
         (None, Some(why)) if verdict == Verdict::Unknown => Some(stronger(why).to_owned()),
         (None, _) => None,
     };
-    about.exploration = Some(Explored {
+    let in_all = match (found.structures, found.incomplete) {
+        (Structures::Same { orders, .. }, None) => Some(orders),
+        _ => None,
+    };
+    about.exploration = Some(Box::new(Explored {
+        in_all,
+        determinacy,
         reduced: options.reduction == Reduction::Optimal,
         orders: found.orders,
         cut_off: found.cut_off,
@@ -61,7 +70,7 @@ pub fn answer(
                 schedule: it.script.to_string(),
             })
             .collect(),
-    });
+    }));
     Ok(answer)
 }
 

@@ -14,14 +14,17 @@
 //! where, and why that loses nothing. [`subtree`] explores one piece, order by order.
 //!
 //! - [`answer`]: what the orders show, told.
+//! - `determinacy`: what the order decides. [`in_all`]: how many orders there are.
 //! - [`footprint`]: what a block touches, and whether two of them conflict.
 //! - [`task_names`]: names of tasks that mean the same in every order.
 //! - [`order_script`]: an order, written down. [`scheduled`]: the run in such an order.
 
 pub mod answer;
 pub mod blocks;
+mod determinacy;
 pub mod footprint;
 pub(crate) mod frontier;
+pub mod in_all;
 pub(crate) mod jobs;
 pub mod order_run;
 pub mod order_script;
@@ -34,6 +37,7 @@ use crate::run::Program;
 use blocks::Block;
 use finishline_detect::Failure;
 pub use frontier::Missing;
+use in_all::Structures;
 pub use jobs::{Course, Keep, Piece};
 use order_script::OrderScript;
 use std::collections::BTreeMap;
@@ -162,6 +166,7 @@ pub struct Exploration {
     pub deadlocks: u64,
     /// The [states](FinalState) in which the program can end, each with the first order that did.
     pub states: BTreeMap<FinalState, OrderScript>,
+    pub structures: Structures,
     /// A detector that could not go on.
     pub failure: Option<Failure>,
 }
@@ -250,6 +255,8 @@ impl Exploration {
         for (state, script) in other.states {
             self.states.entry(state).or_insert(script);
         }
+        let mine = std::mem::take(&mut self.structures);
+        self.structures = mine.and(other.structures);
         self.failure = self.failure.or(other.failure);
     }
 }

@@ -13,7 +13,7 @@ use std::fmt;
 use std::str::FromStr;
 
 /// See the module.
-#[derive(Clone, PartialEq, Eq, Debug, Default)]
+#[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Debug, Default)]
 pub struct OrderScript {
     /// The paths of the tasks.
     tasks: Vec<Vec<u32>>,
@@ -63,7 +63,7 @@ impl fmt::Display for OrderScript {
 }
 
 /// A task as it is written.
-fn word(path: &[u32]) -> String {
+pub(super) fn word(path: &[u32]) -> String {
     match path {
         [] => "main".to_owned(),
         path => path

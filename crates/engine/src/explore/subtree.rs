@@ -2,6 +2,7 @@
 //! blocks. A [`Tree`] says which are to be run.
 
 use super::blocks::{Block, Blocks, Roles};
+use super::in_all::{Structure, Structures};
 use super::order_run::{Chooser, OrderEnd, OrderRun};
 use super::order_script::OrderScript;
 use super::task_names::{TaskName, TaskNames};
@@ -58,6 +59,7 @@ pub(super) struct Run {
     others: Option<Vec<TaskName>>,
     pub(super) ended: Ended,
     script: OrderScript,
+    structure: Structure,
 }
 
 pub(super) enum Ended {
@@ -131,15 +133,17 @@ impl<'a> Explorer<'a> {
             choices: asks.then(Vec::new),
             why: None,
         };
-        let mut blocks = Blocks::new(names, &self.roles, EventsAlone(detector));
+        let listener = (EventsAlone(detector), EventsAlone(Structure::default()));
+        let mut blocks = Blocks::new(names, &self.roles, listener);
         let order = OrderRun {
             program: self.program,
             keep_dead: self.options.states,
         };
-        let races =
-            |detector: &EventsAlone<&mut AnyOrder<Labelled>>| !detector.0.racing().is_empty();
+        let races = |(detector, _): &(EventsAlone<&mut AnyOrder<Labelled>>, _)| {
+            !detector.0.racing().is_empty()
+        };
         let end = order.run(&mut blocks, &mut chooser, races, None);
-        let (blocks, EventsAlone(detector)) = blocks.into_parts();
+        let (blocks, (EventsAlone(detector), EventsAlone(structure))) = blocks.into_parts();
         let racing = !detector.racing().is_empty();
         let mut others = None;
         let ended = match (end, chooser.why, detector.failure()) {
@@ -169,6 +173,7 @@ impl<'a> Explorer<'a> {
             others,
             ended,
             script,
+            structure,
         }
     }
 
@@ -187,6 +192,7 @@ impl<'a> Explorer<'a> {
             others,
             ended,
             script,
+            structure,
         } = run;
         if let Ended::NoDetector(failure) = ended {
             found.failure = Some(failure);
@@ -214,6 +220,7 @@ impl<'a> Explorer<'a> {
         self.orders.fetch_add(1, Ordering::Relaxed);
         if let Ended::TooLong = ended {
             found.too_long += 1;
+            found.structures = Structures::Different;
             found.incomplete.get_or_insert(Incomplete::MaxBlocks);
             return;
         }
@@ -221,12 +228,15 @@ impl<'a> Explorer<'a> {
         self.progress.orders.fetch_add(1, Ordering::Relaxed);
         match ended {
             Ended::Finished(state) => {
+                found.structures.note(&structure);
                 (self.tell)(&blocks, names);
                 if let Some(state) = state {
                     found.states.entry(state).or_insert(script);
                 }
             }
             Ended::Faulty(fault) => {
+                // What it would have done is not known.
+                found.structures = Structures::Different;
                 if matches!(fault, Fault::Race) && !self.options.all {
                     found.incomplete = Some(Incomplete::FirstRace);
                 }

@@ -9,7 +9,9 @@ use crate::common::compile;
 use finishline_answer::Verdict;
 use finishline_engine::check::check;
 use finishline_engine::executor::{Executor, Forms};
+use finishline_engine::explore::answer;
 use finishline_engine::explore::blocks::Block;
+use finishline_engine::explore::in_all::Structures;
 use finishline_engine::explore::order_script::OrderScript;
 use finishline_engine::explore::task_names::TaskNames;
 use finishline_engine::explore::tree::Reduction;
@@ -151,6 +153,21 @@ struct Compared {
     cut_off: u64,
 }
 
+fn question(module: &Module, schedule: Option<OrderScript>) -> Question<'_> {
+    Question {
+        module,
+        forms: Forms::new(module, Executor::Interpreted, Passes::NONE),
+        words: Vec::new(),
+        arguments: Vec::new(),
+        limits: input(module).limits,
+        max_races: usize::MAX,
+        suppressions: None,
+        watch: None,
+        schedule,
+        progress: AtomicU64::new(0),
+    }
+}
+
 /// Checks the orders in which something happened, and compares what that shows.
 fn replay(module: &Module, found: &Exploration) -> Result<(), String> {
     let expected = |fault: &Fault| match fault {
@@ -164,18 +181,7 @@ fn replay(module: &Module, found: &Exploration) -> Result<(), String> {
         if read != faulty.script {
             return Err(format!("the order `{script}` is read as `{read}`"));
         }
-        let question = Question {
-            module,
-            forms: Forms::new(module, Executor::Interpreted, Passes::NONE),
-            words: Vec::new(),
-            arguments: Vec::new(),
-            limits: input(module).limits,
-            max_races: usize::MAX,
-            suppressions: None,
-            watch: None,
-            schedule: Some(read),
-            progress: AtomicU64::new(0),
-        };
+        let question = question(module, Some(read));
         let answer = check(&question, Detector::Finishline, &mut std::io::sink());
         let answer = answer.map_err(|error| format!("`{script}`: {error}"))?;
         let expected = expected(&faulty.fault);
@@ -248,6 +254,18 @@ fn compare(source: &str) -> Result<Option<Compared>, String> {
     if expected {
         return Ok(Some(compared));
     }
+    for (found, _, way) in &runs {
+        match &found.structures {
+            Structures::Same { orders, .. } if *orders != every.orders.to_string() => {
+                let all = every.orders;
+                return Err(format!("{way:?}: {orders} in all, not {all}"));
+            }
+            Structures::Unseen if found.orders > 0 => {
+                return Err(format!("{way:?}: no structure was noted"));
+            }
+            _ => {}
+        }
+    }
     let finished: BTreeSet<FinalState> = (all.outcomes.iter())
         .filter(|outcome| matches!(outcome, Outcome::Finished { .. }))
         .map(Outcome::digest)
@@ -283,7 +301,33 @@ fn compare(source: &str) -> Result<Option<Compared>, String> {
             return Err(format!("{way:?}: {run} classes were run of {all}"));
         }
     }
+    if differs(&module, &reduced)? != (finished.len() > 1) {
+        let states = finished.len();
+        return Err(format!("{states} states, and the answer does not say so"));
+    }
     Ok(Some(compared))
+}
+
+/// Whether the answer shows two states that differ.
+fn differs(module: &Module, found: &Exploration) -> Result<bool, String> {
+    let mut question = question(module, None);
+    let options = Options {
+        states: true,
+        ..Options::default()
+    };
+    let answer = answer::answer(&mut question, options, found.clone());
+    let answer = answer.map_err(|error| error.to_string())?;
+    let explored = answer.check().and_then(|check| check.exploration.as_ref());
+    let told = explored.and_then(|explored| explored.determinacy.as_ref());
+    let told = told.ok_or("nothing is said about determinacy")?;
+    let Some(differ) = &told.differ else {
+        return Ok(false);
+    };
+    let [a, b] = &differ.orders;
+    match a.value != b.value || a.value == "an object" {
+        true if differ.decided_by.is_some() => Ok(true),
+        _ => Err(format!("the orders are said to differ so: {differ:?}")),
+    }
 }
 
 /// A small program that still has the fault.
