@@ -84,6 +84,17 @@ pub struct Exploration {
     pub in_all: Option<String>,
     /// Whether the order decides how the program ends, if that was asked.
     pub determinacy: Option<Determinacy>,
+    /// The first orders that were run, if they are to be shown.
+    pub shown: Vec<RunOrder>,
+}
+
+/// An order that was run.
+#[derive(Clone, Debug, PartialEq)]
+pub struct RunOrder {
+    /// The task of each block, as schedules write it.
+    pub tasks: Vec<String>,
+    /// `race`, `trap` or `deadlock`.
+    pub fault: Option<Verdict>,
 }
 
 /// The states in which a program ends.

@@ -11,7 +11,9 @@ use crate::outcome::{NOTHING_FOUND, Problem, say, shown};
 use crate::part::{self, Asked, AskedOrders, Opening};
 use crate::pieces::{PieceRecord, Record, incomplete_word};
 use crate::{program, progress};
-use finishline_answer::exit_status;
+use finishline_answer::answer::About;
+use finishline_answer::{Answer, exit_status};
+use finishline_engine::explore::shown_orders::shown_orders;
 use finishline_engine::explore::tree::Reduction;
 use finishline_engine::explore::{
     self, Course, Exploration, Incomplete, Options, Piece, Progress, answer,
@@ -20,7 +22,7 @@ use finishline_engine::partition::Part;
 use finishline_engine::question::Question;
 use finishline_fin::Program;
 use finishline_model::Passes;
-use finishline_report::Selection;
+use finishline_report::{Format, Selection};
 use signal_hook::consts::{SIGINT, SIGTERM};
 use signal_hook::flag;
 use std::collections::BTreeMap;
@@ -74,7 +76,8 @@ pub(crate) fn explore(options: &ExploreOptions) -> Result<u8, Problem> {
     };
     let resumes = found.incomplete.is_some_and(resumes);
     let answer = answer::answer(&mut question, limits, found);
-    let answer = answer.map_err(|error| problem(error, &question))?;
+    let mut answer = answer.map_err(|error| problem(error, &question))?;
+    show_orders(&mut answer, &question, limits, format);
     let all = Selection::default();
     report.write(|style, out| finishline_report::write(&answer, format, all, style, out))?;
     if let Some(checkpoint) = checkpoint {
@@ -84,6 +87,20 @@ pub(crate) fn explore(options: &ExploreOptions) -> Result<u8, Problem> {
         }
     }
     Ok(exit_status(&answer))
+}
+
+/// Adds the orders that a page shows.
+pub(crate) fn show_orders(
+    answer: &mut Answer,
+    question: &Question<'_>,
+    limits: Options,
+    format: Format,
+) {
+    if let (Format::Html, About::Check(check)) = (format, &mut answer.about)
+        && let Some(explored) = &mut check.exploration
+    {
+        explored.shown = shown_orders(question, limits);
+    }
 }
 
 /// Whether the same command can go on later.

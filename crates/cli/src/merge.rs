@@ -150,7 +150,9 @@ fn explored(
         }),
     };
     let answer = answer::answer(&mut question, limits, found);
-    answer.map_err(|error| problem(error, &question))
+    let mut answer = answer.map_err(|error| problem(error, &question))?;
+    explore::show_orders(&mut answer, &question, limits, options.report.format);
+    Ok(answer)
 }
 
 fn analyzed(

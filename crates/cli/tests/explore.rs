@@ -288,7 +288,13 @@ fn orders_that_end_differently_are_told() {
     assert!(text.contains("decided by: which comes first"), "{text}");
     let html = finishline(&[&asked[..], &["--format", "html"]].concat());
     let html = String::from_utf8_lossy(&html.stdout).into_owned();
-    assert!(html.contains("final states"), "{html}");
+    assert!(html.contains("Two orders that end differently"), "{html}");
+    assert!(html.contains("The orders that were run"), "{html}");
+    assert_eq!(
+        html.matches("<summary>").count(),
+        3,
+        "a branch for each first block"
+    );
     // One order, one state: nothing is found.
     let (status, report) = json(&["explore", &file, "1", "--determinacy"]);
     assert_eq!(

@@ -15,6 +15,7 @@ pub mod explain;
 mod html;
 mod json;
 mod node;
+mod orders;
 mod page;
 mod rows;
 mod sarif;

@@ -54,6 +54,7 @@ pub fn answer(
     about.exploration = Some(Box::new(Explored {
         in_all,
         determinacy,
+        shown: Vec::new(),
         reduced: options.reduction == Reduction::Optimal,
         orders: found.orders,
         cut_off: found.cut_off,
@@ -75,7 +76,7 @@ pub fn answer(
 }
 
 impl Fault {
-    fn verdict(&self) -> Verdict {
+    pub(super) fn verdict(&self) -> Verdict {
         match self {
             Fault::Race => Verdict::Race,
             Fault::Deadlock => Verdict::Deadlock,

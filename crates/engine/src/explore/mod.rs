@@ -15,6 +15,7 @@
 //!
 //! - [`answer`]: what the orders show, told.
 //! - `determinacy`: what the order decides. [`in_all`]: how many orders there are.
+//! - [`shown_orders`]: the first orders, for a picture.
 //! - [`footprint`]: what a block touches, and whether two of them conflict.
 //! - [`task_names`]: names of tasks that mean the same in every order.
 //! - [`order_script`]: an order, written down. [`scheduled`]: the run in such an order.
@@ -29,6 +30,7 @@ pub(crate) mod jobs;
 pub mod order_run;
 pub mod order_script;
 pub(crate) mod scheduled;
+pub mod shown_orders;
 pub(crate) mod subtree;
 pub mod task_names;
 pub mod tree;

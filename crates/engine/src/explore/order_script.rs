@@ -38,6 +38,11 @@ impl OrderScript {
         }
     }
 
+    /// The task that runs each block, as it is written.
+    pub(super) fn words(&self) -> Vec<String> {
+        self.tasks.iter().map(|path| word(path)).collect()
+    }
+
     /// The task that runs a block, as it is written.
     pub(super) fn word(&self, block: usize) -> String {
         self.tasks
