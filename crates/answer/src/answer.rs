@@ -53,7 +53,7 @@ pub struct Check {
     pub watched: Option<Watch>,
     pub statistics: Statistics,
     /// If the orders of isolated blocks were explored.
-    pub exploration: Option<Exploration>,
+    pub exploration: Option<Box<Exploration>>,
 }
 
 /// Which orders of the isolated blocks were run.
@@ -79,6 +79,57 @@ pub struct Exploration {
     pub failures: u64,
     /// The first of each of these.
     pub faulty: Vec<FaultyOrder>,
+    /// How many orders there are in all, equivalent ones included: a number, or `more than 10^40`.
+    /// None if that is not known.
+    pub in_all: Option<String>,
+    /// Whether the order decides how the program ends, if that was asked.
+    pub determinacy: Option<Determinacy>,
+    /// The first orders that were run, if they are to be shown.
+    pub shown: Vec<RunOrder>,
+}
+
+/// An order that was run.
+#[derive(Clone, Debug, PartialEq)]
+pub struct RunOrder {
+    /// The task of each block, as schedules write it.
+    pub tasks: Vec<String>,
+    /// `race`, `trap` or `deadlock`.
+    pub fault: Option<Verdict>,
+}
+
+/// The states in which a program ends.
+#[derive(Clone, Debug, PartialEq, Default)]
+pub struct Determinacy {
+    /// How many there are, of the orders that were run to their end.
+    pub states: u64,
+    /// Two of them.
+    pub differ: Option<Differing>,
+}
+
+/// Two orders that end in different states.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Differing {
+    /// The first variable that differs, or the output.
+    pub what: String,
+    pub orders: [StateOfOrder; 2],
+    /// These blocks conflict. They come in this order in the first one, and the other way round in
+    /// the second. Up to there both orders do the same.
+    pub decided_by: Option<[OrderedBlock; 2]>,
+}
+
+/// What an order leaves in a variable.
+#[derive(Clone, Debug, PartialEq)]
+pub struct StateOfOrder {
+    pub value: String,
+    pub schedule: String,
+}
+
+/// A block of an order.
+#[derive(Clone, Debug, PartialEq)]
+pub struct OrderedBlock {
+    /// As schedules write it.
+    pub task: String,
+    pub place: Option<Place>,
 }
 
 /// An order in which something happened.

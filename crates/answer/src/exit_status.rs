@@ -2,7 +2,7 @@
 //!
 //! | status | for |
 //! |---|---|
-//! | 66 | a race that is not suppressed, apparent ones included, also if the program failed afterwards; a deadlock |
+//! | 66 | a race that is not suppressed, apparent ones included, also if the program failed afterwards; a deadlock; final states that differ, if that was asked |
 //! | 3 | a program that failed |
 //! | 4 | `unknown` |
 //! | otherwise | 0, or the status that a process ended with |
@@ -38,7 +38,10 @@ pub fn trouble(answer: &Answer) -> Option<u8> {
         // A finding that no run confirms does not count.
         About::Proof(_) => racy,
     };
-    if found || answer.verdict == Verdict::Deadlock {
+    let explored = answer.check().and_then(|check| check.exploration.as_ref());
+    let determinacy = explored.and_then(|explored| explored.determinacy.as_ref());
+    let depends = determinacy.is_some_and(|determinacy| determinacy.states > 1);
+    if found || depends || answer.verdict == Verdict::Deadlock {
         Some(FOUND)
     } else if answer.failure.is_some() || answer.verdict == Verdict::Trap {
         Some(FAILED)

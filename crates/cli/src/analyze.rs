@@ -2,19 +2,25 @@
 //!
 //! The source file is not needed: the trace has everything that a report says. A file that can't be
 //! read as a trace is a problem like a source file with errors. A trace whose end is missing,
-//! because the run was killed, is judged up to there.
+//! because the run was killed, is judged up to there. With `--partition` there is no report, but a
+//! file for [`merge`](crate::merge).
 
 use crate::check::{agreement, disagreement, note_left_out, note_unmatched, suppressions};
 use crate::destination::Destination;
-use crate::options::{AnalyzeOptions, Choice};
-use crate::outcome::{DISAGREEMENT, Problem, say};
+use crate::options::{AnalyzeOptions, Choice, MergeOptions};
+use crate::outcome::{DISAGREEMENT, NOTHING_FOUND, Problem, say};
+use crate::part::{self, AskedTrace, Opening};
 use crate::progress;
-use finishline_answer::exit_status;
-use finishline_engine::recorded::{self, AnalyzeError, Asked};
+use finishline_answer::{Answer, exit_status};
+use finishline_engine::partition::Part;
+use finishline_engine::recorded::{self, AnalyzeError, Asked, JudgedParts};
+use finishline_model::Detector;
 use finishline_report::Selection;
+use finishline_trace::checksum::checksum;
 use finishline_trace::{Error, Trace};
+use serde::{Deserialize, Serialize};
 use std::fs::File;
-use std::io::{self, BufReader};
+use std::io::{self, BufReader, Read, Seek, SeekFrom, Write};
 use std::path::Path;
 use std::sync::atomic::AtomicU64;
 
@@ -29,9 +35,13 @@ pub(crate) fn analyze(options: &AnalyzeOptions) -> Result<u8, Problem> {
         detector,
         max_races: options.races.max_races,
         suppressions,
+        judged: None,
         progress: &progress,
     };
     let problem = |error| problem(error, &options.file);
+    if let Some(part) = options.partition {
+        return write_part(options, &asked(None), part);
+    }
     let trace = open(&options.file)?;
     let suppressions = suppressions(&options.races)?;
     let destination = Destination::open(report.output.as_deref(), report.format, terminal.color)?;
@@ -66,6 +76,96 @@ pub(crate) fn analyze(options: &AnalyzeOptions) -> Result<u8, Problem> {
         say(&agreement(comparison));
     }
     Ok(exit_status(&answer))
+}
+
+/// What a part found.
+#[derive(Serialize, Deserialize)]
+pub(crate) struct PartRecord {
+    pub(crate) racing: Vec<u64>,
+    pub(crate) isolated_conflict: bool,
+    pub(crate) overlap: bool,
+}
+
+/// Judges some of the locations, and writes what was found.
+fn write_part(options: &AnalyzeOptions, asked: &Asked<'_>, part: Part) -> Result<u8, Problem> {
+    if options.detector == Choice::All {
+        let why = "`--detector all` compares whole answers, and has no parts";
+        return Err(Problem::Usage(why.to_owned()));
+    }
+    // There is always one: `--partition` requires it.
+    let path = options
+        .report
+        .output
+        .as_deref()
+        .unwrap_or(Path::new("part"));
+    let write = |error| Problem::Write(path.to_owned(), error);
+    let trace = open(&options.file)?;
+    let detector = asked.detector.map(|detector| detector.name().to_owned());
+    let opening = Opening::new(
+        part::Asked::Analyze(self::asked(&options.file, detector)?),
+        Some(part),
+    );
+    let mut file = File::create(path).map_err(write)?;
+    let judged = progress::shown(
+        options.terminal.quiet,
+        "analyzing",
+        (asked.progress, "accesses"),
+        &mut io::sink(),
+        |_| recorded::analyze_part(trace, asked, part),
+    );
+    let judged = judged.map_err(|error| problem(error, &options.file))?;
+    let judged = judged.map_err(|failure| {
+        Problem::Usage(format!("the detector could not judge this run: {failure}"))
+    })?;
+    let record = PartRecord {
+        racing: judged.racing.iter().map(|location| location.0).collect(),
+        isolated_conflict: judged.isolated_conflict,
+        overlap: judged.overlap,
+    };
+    let text = part::written(&opening, std::iter::once(part::line(&record)));
+    file.write_all(text.as_bytes()).map_err(write)?;
+    Ok(NOTHING_FOUND)
+}
+
+/// So many bytes at the beginning and at the end of a trace tell it from others. The end has the
+/// checksums of what came before.
+const TELLING: u64 = 1 << 20;
+
+/// What is asked about a trace.
+pub(crate) fn asked(path: &Path, detector: Option<String>) -> Result<AskedTrace, Problem> {
+    let read = || -> io::Result<(u64, u32)> {
+        let mut file = File::open(path)?;
+        let bytes = file.metadata()?.len();
+        let (mut begin, mut end) = (Vec::new(), Vec::new());
+        (&mut file).take(TELLING).read_to_end(&mut begin)?;
+        file.seek(SeekFrom::Start(bytes.saturating_sub(TELLING)))?;
+        file.take(TELLING).read_to_end(&mut end)?;
+        Ok((bytes, checksum(&[&begin, &end])))
+    };
+    let (bytes, checksum) = read().map_err(|error| Problem::Read(path.to_owned(), error))?;
+    Ok(AskedTrace {
+        trace: path.to_string_lossy().into_owned(),
+        bytes,
+        checksum,
+        detector,
+    })
+}
+
+/// The answer of all parts together.
+pub(crate) fn judged(
+    path: &Path,
+    asked: &AskedTrace,
+    judged: JudgedParts,
+    options: &MergeOptions,
+) -> Result<Answer, Problem> {
+    let asked = Asked {
+        detector: asked.detector.as_deref().and_then(Detector::from_name),
+        max_races: options.races.max_races,
+        suppressions: suppressions(&options.races)?,
+        judged: Some(judged),
+        progress: &AtomicU64::new(0),
+    };
+    recorded::analyze(open(path)?, asked).map_err(|error| problem(error, path))
 }
 
 pub(crate) fn open(path: &Path) -> Result<Trace<BufReader<File>>, Problem> {

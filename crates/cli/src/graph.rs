@@ -97,6 +97,7 @@ fn of_trace(options: &GraphOptions, suppressions: Option<Suppressions>) -> Resul
         detector: None,
         max_races: options.races.max_races,
         suppressions,
+        judged: None,
         progress: &progress,
     };
     let quiet = options.program.terminal.quiet;

@@ -9,14 +9,18 @@
 mod analyze;
 mod bench;
 mod check;
+mod checkpoint;
 mod destination;
 mod detectors;
 mod explain;
 mod explain_checks;
 mod explore;
 mod graph;
+mod merge;
 mod options;
 mod outcome;
+mod part;
+mod pieces;
 mod program;
 mod progress;
 mod proofs;
@@ -39,6 +43,7 @@ fn main() -> ExitCode {
         Command::Record(options) => record::record(&options),
         Command::Analyze(options) => analyze::analyze(&options),
         Command::Graph(options) => graph::graph(&options),
+        Command::Merge(options) => merge::merge(&options),
         Command::Prove(options) => prove::prove(&options),
         Command::ExplainChecks(options) => explain_checks::explain_checks(&options),
         Command::Bench(options) => match options.table {

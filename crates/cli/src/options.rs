@@ -10,6 +10,7 @@ use clap::{Args, Parser, Subcommand, ValueEnum};
 use finishline_baseline::Size;
 use finishline_engine::executor::Executor;
 use finishline_engine::explore::order_script::OrderScript;
+use finishline_engine::partition::Part;
 use finishline_model::checks::NoSuchPass;
 use finishline_model::{Detector, Passes};
 use finishline_report::{Format, Style, explain};
@@ -21,7 +22,8 @@ use std::time::Duration;
 const EXIT_STATUSES: &str = "\
 Exit status:
   0   nothing found, or nothing but suppressed races
-  66  a race found, apparent ones included, also when the program failed afterwards; a deadlock
+  66  a race found, apparent ones included, also when the program failed afterwards; a deadlock;
+      with --determinacy also final states that differ
   2   bad usage, source or file
   3   the program failed: a run-time error, an assertion, the memory budget
   4   nothing could be established
@@ -69,6 +71,9 @@ pub(crate) enum Command {
     /// Run a program, or take a recorded run, and draw its computation graph with its races
     #[command(after_help = GRAPH_STATUSES)]
     Graph(GraphOptions),
+    /// Put the parts of an exploration or of an analysis together
+    #[command(after_help = EXIT_STATUSES)]
+    Merge(MergeOptions),
     /// Tell, without running a program, whether any schedule of any input has a race
     #[command(after_help = PROOF_STATUSES)]
     Prove(ProveOptions),
@@ -129,7 +134,7 @@ pub(crate) struct ProgramOptions {
     pub(crate) terminal: TerminalOptions,
 }
 
-#[derive(Args)]
+#[derive(Clone, Copy, Args)]
 pub(crate) struct TerminalOptions {
     /// Colour the text
     #[arg(long, value_name = "WHEN", default_value = "auto")]
@@ -233,6 +238,11 @@ pub(crate) struct ExploreOptions {
     #[arg(long)]
     pub(crate) all: bool,
 
+    /// Also tell whether the order decides in which state the program ends, with two orders that
+    /// differ
+    #[arg(long)]
+    pub(crate) determinacy: bool,
+
     /// The most orders to run
     #[arg(
         long,
@@ -261,18 +271,20 @@ pub(crate) struct ExploreOptions {
     #[arg(long, short, value_name = "N", allow_hyphen_values = true, value_parser = parse_jobs)]
     pub(crate) jobs: Option<NonZero<usize>>,
 
+    /// Explore only part I of N, and write what is found to the file of -o, for `merge`
+    #[arg(long, value_name = "I/N", value_parser = parse_part, requires = "output")]
+    pub(crate) partition: Option<Part>,
+
+    /// Note what is explored in this file now and then; if the exploration is interrupted, the same
+    /// command goes on from there
+    #[arg(long, value_name = "FILE")]
+    pub(crate) checkpoint: Option<PathBuf>,
+
     #[command(flatten)]
     pub(crate) races: RacesOptions,
 
     #[command(flatten)]
     pub(crate) report: ReportOptions,
-}
-
-impl ExploreOptions {
-    pub(crate) fn jobs(&self) -> NonZero<usize> {
-        let all = || std::thread::available_parallelism().unwrap_or(NonZero::<usize>::MIN);
-        self.jobs.unwrap_or_else(all)
-    }
 }
 
 #[derive(Clone, Copy, PartialEq, Eq, ValueEnum)]
@@ -306,6 +318,31 @@ pub(crate) struct AnalyzeOptions {
     /// would take, all compares them with the oracle
     #[arg(long, value_name = "D", default_value = "auto", value_parser = parse_choice)]
     pub(crate) detector: Choice,
+
+    /// Judge only part I of N of the locations, and write what is found to the file of -o, for
+    /// `merge`
+    #[arg(long, value_name = "I/N", value_parser = parse_part, requires = "output")]
+    pub(crate) partition: Option<Part>,
+
+    #[command(flatten)]
+    pub(crate) races: RacesOptions,
+
+    #[command(flatten)]
+    pub(crate) report: ReportOptions,
+
+    #[command(flatten)]
+    pub(crate) terminal: TerminalOptions,
+}
+
+#[derive(Args)]
+pub(crate) struct MergeOptions {
+    /// The parts, files that `--partition` has written: each of them once
+    #[arg(value_name = "PARTS", required = true)]
+    pub(crate) parts: Vec<PathBuf>,
+
+    /// Explore on this many threads what no part knew of; one for each processor by default
+    #[arg(long, short, value_name = "N", allow_hyphen_values = true, value_parser = parse_jobs)]
+    pub(crate) jobs: Option<NonZero<usize>>,
 
     #[command(flatten)]
     pub(crate) races: RacesOptions,
@@ -739,6 +776,26 @@ fn parse_jobs(word: &str) -> Result<NonZero<usize>, String> {
     let jobs: Option<NonZero<usize>> = word.parse().ok();
     (jobs.filter(|jobs| jobs.get() <= MOST_JOBS))
         .ok_or_else(|| format!("a whole number from 1 to {MOST_JOBS} is needed"))
+}
+
+/// The most parts of an answer.
+const MOST_PARTS: usize = 100_000;
+
+/// A part: 3/8 is the third of eight.
+fn parse_part(word: &str) -> Result<Part, String> {
+    let numbers = word.split_once('/').and_then(|(number, of)| {
+        let (number, of): (usize, usize) = (number.parse().ok()?, of.parse().ok()?);
+        (1 <= number && number <= of && of <= MOST_PARTS).then_some((number, of))
+    });
+    match numbers {
+        Some((number, of)) => Ok(Part {
+            number: number - 1,
+            of,
+        }),
+        None => Err(format!(
+            "a part is written as 3/8, the third of eight; there are at most {MOST_PARTS}"
+        )),
+    }
 }
 
 fn parse_threads(word: &str) -> Result<u32, String> {

@@ -1,5 +1,6 @@
 //! Shows progress on standard error after a second.
 
+use finishline_engine::explore::Progress;
 use indicatif::{HumanCount, ProgressBar, ProgressStyle};
 use std::io::{self, IsTerminal, Write};
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
@@ -33,6 +34,30 @@ pub(crate) fn shown<R>(
             done: &done,
         })
     })
+}
+
+/// Explores, and shows how far it is: orders, and the share of the pieces.
+pub(crate) fn exploring<R>(quiet: bool, progress: &Progress, work: impl FnOnce() -> R) -> R {
+    if quiet || !io::stderr().is_terminal() {
+        return work();
+    }
+    let message = || {
+        let orders = progress.orders.load(Ordering::Relaxed);
+        let explored = progress.explored.load(Ordering::Relaxed);
+        let pieces = progress.pieces.load(Ordering::Relaxed);
+        let so_far = format!("exploring: {} orders", HumanCount(orders));
+        match pieces > 1 && explored > 0 {
+            // Pieces are about as large as each other.
+            true => {
+                let about = orders as f64 / explored as f64 * pieces as f64;
+                let percent = explored * 100 / pieces;
+                let about = HumanCount(about as u64);
+                format!("{so_far} of about {about}, {percent} %")
+            }
+            false => so_far,
+        }
+    };
+    watched(message, &AtomicBool::new(false), work)
 }
 
 /// Does `work` and shows the elapsed time.

@@ -261,3 +261,86 @@ fn check_says_what_exploring_would_take() {
     let stronger = report["stronger"].as_str().expect("something");
     assert!(stronger.starts_with("more than 100 orders"), "{stronger}");
 }
+
+#[test]
+fn orders_that_end_differently_are_told() {
+    let source = LAST.replace("assert", "//");
+    let file = program("differ.fin", &source);
+    let asked = ["explore", &file, "3", "--determinacy"];
+    let (status, report) = json(&asked);
+    assert_eq!((status, &report["verdict"]), (66, &Value::from("explored")));
+    let told = &report["exploration"]["determinacy"];
+    assert_eq!(told["states"], 3);
+    let differ = &told["differ"];
+    assert_eq!(differ["what"], "last");
+    for order in differ["orders"].as_array().expect("orders") {
+        // The task of the last block is the value.
+        let schedule = order["schedule"].as_str().expect("an order");
+        let value = order["value"].as_str().expect("a value");
+        assert!(schedule.ends_with(value), "{order}");
+    }
+    let decided = differ["decided_by"].as_array().expect("two blocks");
+    assert_eq!(decided.len(), 2);
+    assert_eq!(decided[0]["place"]["line"], 4);
+    let text = stderr(&finishline(&asked));
+    assert!(text.contains("final states: 3 that differ"), "{text}");
+    assert!(text.contains("ends with last = "), "{text}");
+    assert!(text.contains("decided by: which comes first"), "{text}");
+    let html = finishline(&[&asked[..], &["--format", "html"]].concat());
+    let html = String::from_utf8_lossy(&html.stdout).into_owned();
+    assert!(html.contains("Two orders that end differently"), "{html}");
+    assert!(html.contains("The orders that were run"), "{html}");
+    assert_eq!(
+        html.matches("<summary>").count(),
+        3,
+        "a branch for each first block"
+    );
+    // One order, one state: nothing is found.
+    let (status, report) = json(&["explore", &file, "1", "--determinacy"]);
+    assert_eq!(
+        (status, &report["exploration"]["determinacy"]["states"]),
+        (0, &1.into())
+    );
+    // Nobody asked.
+    let (status, report) = json(&["explore", &file, "3"]);
+    assert_eq!(
+        (status, &report["exploration"]["determinacy"]),
+        (0, &Value::Null)
+    );
+}
+
+/// Every program with isolated blocks whose orders can all be run: as many are run as there are
+/// said to be, and final states differ with reduction iff they do without.
+#[test]
+fn programs_have_as_many_orders_as_they_are_said_to_have() {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../programs");
+    let (mut counted, mut differ) = (0, 0);
+    for folder in ["lessons", "zipper", "zipper/figures"] {
+        for entry in std::fs::read_dir(root.join(folder)).expect("programs") {
+            let path = entry.expect("an entry").path();
+            let source = std::fs::read_to_string(&path).unwrap_or_default();
+            if path.extension().is_none_or(|it| it != "fin") || !source.contains("isolated") {
+                continue;
+            }
+            let arguments = source.lines().filter_map(|it| it.strip_prefix("//@ args:"));
+            let arguments: Vec<&str> = arguments.flat_map(str::split_whitespace).collect();
+            let file = path.display().to_string();
+            let asked = [&["explore", &file], &arguments[..], &["--determinacy"]].concat();
+            let bounded = ["--max-orders", "3000"];
+            let (_, all) = json(&[&asked[..], &bounded, &["--reduction", "none"]].concat());
+            let (_, reduced) = json(&[&asked[..], &bounded].concat());
+            let [all, reduced] = [&all, &reduced].map(|report| &report["exploration"]);
+            if !all["incomplete"].is_null() {
+                continue;
+            }
+            if let Some(said) = reduced["in_all"].as_str() {
+                assert_eq!(said, all["orders"].to_string(), "{file}");
+                counted += 1;
+            }
+            let states = |explored: &Value| explored["determinacy"]["states"].clone();
+            assert_eq!(states(reduced), states(all), "{file}");
+            differ += u32::from(states(all).as_u64() > Some(1));
+        }
+    }
+    assert!(counted > 10 && differ > 2, "{counted} {differ}");
+}

@@ -16,6 +16,7 @@
 //! - [`suppressions`]: the races that the user wants left out.
 //! - [`confirm`]: whether a run has the races that were found without running the program.
 //! - [`record`]: a run as a trace. [`recorded`]: the answer about a trace.
+//! - [`partition`]: one of several parts of an exploration or an answer about a trace.
 //! - [`compare`]: the same question to every detector and to the oracle. They must agree.
 //!
 //! The engine knows programs and detectors, but no output format and no command line.
@@ -35,8 +36,10 @@ pub mod executor;
 pub mod explain;
 pub mod explore;
 mod failed;
+mod focus;
 pub mod interleavings;
 mod names;
+pub mod partition;
 pub mod picture;
 pub mod question;
 pub mod record;

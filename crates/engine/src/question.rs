@@ -200,7 +200,7 @@ impl Question<'_> {
     }
 
     /// The program as the front end made it.
-    pub(crate) fn program(&self) -> Program<'_> {
+    pub fn program(&self) -> Program<'_> {
         Program {
             module: self.module,
             arguments: &self.arguments,

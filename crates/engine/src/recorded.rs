@@ -12,6 +12,8 @@ use crate::check::{Judged, choose, unsupported};
 use crate::compare::{self, Comparison};
 use crate::executor::uses;
 use crate::failed::{Awaits, Failed, Point};
+use crate::focus::{About, Focus};
+use crate::partition::Part;
 use crate::picture::{self, NoPicture};
 use crate::question::{CheckError, Ending, Question, Subject};
 use crate::second_pass::MOST_FOLLOWED;
@@ -20,14 +22,14 @@ use finishline_answer::Answer;
 use finishline_answer::answer::Tasks;
 use finishline_answer::picture::Picture;
 use finishline_detect::detectors::{self, Drive};
-use finishline_detect::{Failure, Findings};
+use finishline_detect::{Failure, Findings, LocationSet};
 use finishline_ir::listener::{Allocated, Creation, EventsAlone, Listener, Shape};
 use finishline_ir::machine::{Datum, TrapKind};
 use finishline_ir::{
     Const, ConstructUse, Function, FunctionId, Global, Module, Role, StructId, StructLayout, Type,
 };
-use finishline_model::{Access, Detector, Event, Observer, SiteId};
-use finishline_trace::{Capture, Error, Hear, Object, Part, Program, Trace};
+use finishline_model::{Access, Detector, Event, Location, Observer, SiteId};
+use finishline_trace::{Capture, Error, Hear, Object, Program, Trace};
 use std::cell::{Cell, RefCell};
 use std::collections::BTreeMap;
 use std::io::{Read, Seek};
@@ -39,8 +41,20 @@ pub struct Asked<'a> {
     pub detector: Option<Detector>,
     pub max_races: usize,
     pub suppressions: Option<Suppressions>,
+    /// What the parts of a divided judgement found. None: everything is judged.
+    pub judged: Option<JudgedParts>,
     /// The accesses judged so far, for a display of progress.
     pub progress: &'a AtomicU64,
+}
+
+/// What is found about some of the locations, or by all parts together.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct JudgedParts {
+    pub racing: Vec<Location>,
+    /// Isolated blocks of parallel tasks conflict.
+    pub isolated_conflict: bool,
+    /// Blocks under one lock do.
+    pub overlap: bool,
 }
 
 /// Why there is no answer.
@@ -81,19 +95,15 @@ fn judged<R: Read + Seek, T>(
     let statistics = trace.ending.as_ref().map(|ending| ending.statistics);
     let words = trace.program.words.clone();
     let detector = asked.detector.unwrap_or_else(|| choose(&module));
-    if let Some(used) = unsupported(detector, &module) {
-        let position = module.source.position(used.site);
-        let refused = CheckError::Refused { detector, used };
-        return Err(AnalyzeError::Refused(refused, position));
-    }
+    refuse_unsupported(detector, &module)?;
     let recorded = Recorded {
         module: &module,
         words,
         commutes: trace.ending.as_ref().is_some_and(|ending| ending.commutes),
-        asked,
-        told: Told::new(trace, Part::Run, asked.progress),
+        asked: &asked,
+        told: Told::new(trace, finishline_trace::Part::Run, asked.progress),
     };
-    let mut findings = recorded.findings(detector)?;
+    let mut findings = recorded.judged(detector)?;
     if let (Ok(findings), Some(statistics)) = (&mut findings, statistics) {
         findings.statistics = statistics;
     }
@@ -113,6 +123,41 @@ fn judged<R: Read + Seek, T>(
     }
 }
 
+/// Judges some locations of a recorded run.
+pub fn analyze_part<R: Read + Seek>(
+    trace: Trace<R>,
+    asked: &Asked<'_>,
+    part: Part,
+) -> Result<Result<JudgedParts, Failure>, AnalyzeError> {
+    let module = module(&trace.program);
+    let detector = asked.detector.unwrap_or_else(|| choose(&module));
+    refuse_unsupported(detector, &module)?;
+    let recorded = Recorded {
+        module: &module,
+        words: Vec::new(),
+        commutes: false,
+        asked,
+        told: Told::new(trace, finishline_trace::Part::Run, asked.progress),
+    };
+    let findings = recorded.findings(detector, Some(Focus::Part(part)))?;
+    Ok(findings.map(|findings| JudgedParts {
+        racing: findings.racing.in_order().to_vec(),
+        isolated_conflict: findings.isolated_conflict,
+        overlap: findings.overlap,
+    }))
+}
+
+fn refuse_unsupported(detector: Detector, module: &Module) -> Result<(), AnalyzeError> {
+    match unsupported(detector, module) {
+        None => Ok(()),
+        Some(used) => {
+            let position = module.source.position(used.site);
+            let refused = CheckError::Refused { detector, used };
+            Err(AnalyzeError::Refused(refused, position))
+        }
+    }
+}
+
 /// Asks every detector about a recorded run, and compares them with the oracle.
 pub fn compare<R: Read + Seek>(
     trace: Trace<R>,
@@ -124,7 +169,7 @@ pub fn compare<R: Read + Seek>(
         words: Vec::new(),
         commutes: trace.ending.as_ref().is_some_and(|ending| ending.commutes),
         asked,
-        told: Told::new(trace, Part::Run, asked.progress),
+        told: Told::new(trace, finishline_trace::Part::Run, asked.progress),
     };
     let comparison = compare::compare_any(&recorded);
     match (recorded.told.failed.take(), comparison) {
@@ -137,14 +182,18 @@ pub fn compare<R: Read + Seek>(
 /// A trace that is told again and again.
 pub(crate) struct Told<'a, R> {
     trace: RefCell<Trace<R>>,
-    part: Cell<Part>,
+    part: Cell<finishline_trace::Part>,
     progress: &'a AtomicU64,
     /// Why the trace could not be read to its end, once it could not.
     failed: Cell<Option<Error>>,
 }
 
 impl<'a, R: Read + Seek> Told<'a, R> {
-    pub(crate) fn new(trace: Trace<R>, part: Part, progress: &'a AtomicU64) -> Self {
+    pub(crate) fn new(
+        trace: Trace<R>,
+        part: finishline_trace::Part,
+        progress: &'a AtomicU64,
+    ) -> Self {
         Told {
             trace: RefCell::new(trace),
             part: Cell::new(part),
@@ -276,11 +325,43 @@ struct Recorded<'a, 'm, R> {
 }
 
 impl<R: Read + Seek> Recorded<'_, '_, R> {
-    fn findings(&self, detector: Detector) -> Result<Result<Findings, Failure>, AnalyzeError> {
-        let findings = detectors::first_pass(detector, uses(self.module), &self.told);
+    fn findings(
+        &self,
+        detector: Detector,
+        focus: Option<Focus<'_>>,
+    ) -> Result<Result<Findings, Failure>, AnalyzeError> {
+        let (uses, run) = (uses(self.module), &self.told);
+        let findings = match focus {
+            None => detectors::first_pass(detector, uses, run).map(|((), findings)| findings),
+            Some(focus) => detectors::first_pass(detector, uses, About { run, focus }).map(
+                |(statistics, findings)| Findings {
+                    statistics,
+                    ..findings
+                },
+            ),
+        };
         match self.told.failed.take() {
             Some(error) => Err(AnalyzeError::Trace(error)),
-            None => Ok(findings.map(|((), findings)| findings)),
+            None => Ok(findings),
+        }
+    }
+
+    /// The findings about all locations. If parts were judged before, the racing locations alone
+    /// are judged again: that gives them in the order of the run.
+    fn judged(&self, detector: Detector) -> Result<Result<Findings, Failure>, AnalyzeError> {
+        let Some(judged) = &self.asked.judged else {
+            return self.findings(detector, None);
+        };
+        match LocationSet::of(&judged.racing) {
+            Err(error) => Ok(Err(error.into())),
+            Ok(racing) => {
+                let mut findings = self.findings(detector, Some(Focus::Only(&racing)))?;
+                if let Ok(findings) = &mut findings {
+                    findings.isolated_conflict |= judged.isolated_conflict;
+                    findings.overlap |= judged.overlap;
+                }
+                Ok(findings)
+            }
         }
     }
 
@@ -292,7 +373,7 @@ impl<R: Read + Seek> Recorded<'_, '_, R> {
             racing.iter().all(|location| followed.contains(*location))
         });
         if is_followed {
-            self.told.part.set(Part::CloseUp);
+            self.told.part.set(finishline_trace::Part::CloseUp);
         }
     }
 }
@@ -334,7 +415,7 @@ impl<'m, R: Read + Seek> Subject<'m> for Recorded<'_, 'm, R> {
 
     /// The close-up has only accesses to racing locations.
     fn whole(&self, listener: &mut impl Listener) -> Ending {
-        let part = self.told.part.replace(Part::Run);
+        let part = self.told.part.replace(finishline_trace::Part::Run);
         let ending = self.again(listener);
         self.told.part.set(part);
         ending

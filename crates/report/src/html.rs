@@ -10,8 +10,8 @@ use crate::bench::seconds;
 use crate::words::finding::{self as pair, APPARENT_REMARK, MAY_FOLLOW_REMARK};
 use crate::words::task::{self as task_words, Shown};
 use crate::words::{self, deadlock, position, proof as proof_words};
-use crate::{Selection, is_noteworthy, tree};
-use finishline_answer::answer::{About, Answer, Failure, Suite, Watch};
+use crate::{Selection, is_noteworthy, orders, tree};
+use finishline_answer::answer::{About, Answer, Exploration, Failure, Suite, Watch};
 use finishline_answer::finding::{Finding, FoundAccess, Rule};
 use finishline_answer::location::{Bytes, Location, Object};
 use finishline_answer::place::{Place, SourceLines};
@@ -110,6 +110,7 @@ fn answer_body(answer: &Answer, selection: Selection) -> String {
     match &answer.about {
         About::Check(check) => {
             body += &racing_locations(answer);
+            body.extend(check.exploration.iter().map(|it| orders_cards(it)));
             body.extend(check.watched.iter().map(|it| watch_card(answer, it)));
         }
         About::Process(process) => {
@@ -140,6 +141,9 @@ fn header(answer: &Answer) -> String {
     }
     if let Some(orders) = words::orders(answer) {
         details += &definition("orders", &escape(&orders));
+    }
+    if let Some((states, _)) = words::determinacy(answer) {
+        details += &definition("final states", &escape(&states));
     }
     let mut meaning = paragraph(words::meaning(answer));
     if let Some(failed) = words::failed_too(answer) {
@@ -172,6 +176,24 @@ fn card(tone: &str, tag: &str, heading: &str, body: &str) -> String {
          <h2><span class=\"tag\">{tag}</span> {}</h2>\n{body}</section>\n",
         escape(heading),
     )
+}
+
+fn orders_cards(explored: &Exploration) -> String {
+    let mut cards = String::new();
+    let determinacy = explored.determinacy.as_ref();
+    if let Some(differ) = determinacy.and_then(|determinacy| determinacy.differ.as_ref()) {
+        let heading = "Two orders that end differently";
+        cards += &card(
+            "caution",
+            "final states",
+            heading,
+            &orders::side_by_side(differ),
+        );
+    }
+    if let Some(tree) = orders::tree(explored) {
+        cards += &card("", "orders", &orders::heading(explored), &tree);
+    }
+    cards
 }
 
 fn finding_card(answer: &Answer, finding: &Finding) -> String {

@@ -11,7 +11,7 @@ use crate::node::{Node, object};
 use crate::words::finding as pair;
 use crate::words::{self, proof as proof_words, task as task_words};
 use finishline_answer::answer::{
-    About, Answer, Exploration, Failure, FailurePoint, Suite, Tasks, WaitsFor, Watch,
+    About, Answer, Determinacy, Exploration, Failure, FailurePoint, Suite, Tasks, WaitsFor, Watch,
 };
 use finishline_answer::claim::{Claim, Witness};
 use finishline_answer::exit_status::{exit_status, suite_exit_status};
@@ -98,7 +98,7 @@ fn report(answer: &Answer, selection: Selection) -> Node {
                     "accesses": check.statistics.accesses,
                     "locations": check.statistics.locations,
                 },
-                "exploration": Node::if_any(check.exploration.as_ref().map(exploration)),
+                "exploration": Node::if_any(check.exploration.as_deref().map(exploration)),
             }),
         About::Process(process) => head
             .with(object! {
@@ -485,6 +485,27 @@ fn exploration(explored: &Exploration) -> Node {
         "faulty": Node::list(&explored.faulty, |order| object! {
             "verdict": order.verdict.word(),
             "schedule": &order.schedule,
+        }),
+        "in_all": explored.in_all.as_ref(),
+        "determinacy": explored.determinacy.as_ref().map(determinacy),
+    }
+}
+
+fn determinacy(determinacy: &Determinacy) -> Node {
+    object! {
+        "states": determinacy.states,
+        "differ": determinacy.differ.as_ref().map(|differ| object! {
+            "what": &differ.what,
+            "orders": Node::list(&differ.orders, |order| object! {
+                "value": &order.value,
+                "schedule": &order.schedule,
+            }),
+            "decided_by": differ.decided_by.as_ref().map(|blocks| {
+                Node::list(blocks, |block| object! {
+                    "task": &block.task,
+                    "place": block.place.as_ref().map(place),
+                })
+            }),
         }),
     }
 }

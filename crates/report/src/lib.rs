@@ -17,6 +17,7 @@ pub mod explain;
 mod html;
 mod json;
 mod node;
+mod orders;
 mod page;
 pub mod picture;
 mod rows;

@@ -439,6 +439,12 @@ impl Page {
         if let Some(orders) = words::orders(answer) {
             self.labelled("", "orders", BOLD, &orders);
         }
+        if let Some((states, details)) = words::determinacy(answer) {
+            self.labelled("", "final states", BOLD, &states);
+            for (label, detail) in details {
+                self.labelled("  ", label, LABEL, &detail);
+            }
+        }
         let (command, statistics) = (words::command(answer), words::statistics(answer));
         let line = match answer.proof() {
             Some(proof) => {

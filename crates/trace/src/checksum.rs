@@ -32,7 +32,7 @@ const TABLES: [[u32; 256]; 8] = {
 };
 
 /// The checksum of some parts, one behind the other.
-pub(crate) fn checksum(parts: &[&[u8]]) -> u32 {
+pub fn checksum(parts: &[&[u8]]) -> u32 {
     let mut sum = u32::MAX;
     for part in parts {
         let mut words = part.chunks_exact(8);

@@ -19,7 +19,7 @@
 #![forbid(unsafe_code)]
 
 pub mod bytes;
-mod checksum;
+pub mod checksum;
 pub mod chunk;
 mod decode;
 mod encode;

@@ -11,9 +11,11 @@
 //! | was not run that may differ | `unknown` |
 //! | none of these | `explored` |
 
+use super::determinacy::determinacy;
+use super::in_all::Structures;
 use super::order_script::OrderScript;
 use super::tree::Reduction;
-use super::{Exploration, Fault, Faulty, Incomplete, Options, explore};
+use super::{Exploration, Fault, Faulty, Incomplete, Options};
 use crate::check::check;
 use crate::question::{CheckError, Question};
 use finishline_answer::answer::{About, Answer, Check, Exploration as Explored, FaultyOrder};
@@ -22,20 +24,20 @@ use finishline_answer::place::SourceLines;
 use finishline_answer::{Finding, Verdict};
 use finishline_model::{Detector, Statistics};
 use std::io;
-use std::sync::atomic::AtomicU64;
 
 /// The most orders with a race that are told about.
 const MOST_TOLD: usize = 20;
 
-/// Explores the orders of the program's isolated blocks. The program's output is dropped.
-pub fn explored(
+/// The answer to a question about the orders of the program's isolated blocks, of which this was
+/// found. The program's output is dropped.
+pub fn answer(
     question: &mut Question<'_>,
     options: Options,
-    progress: &AtomicU64,
+    found: Exploration,
 ) -> Result<Answer, CheckError> {
-    let found = explore(question.program(), options, progress);
     let mut answer = told(question, &found, options.max_blocks)?;
     let verdict = verdict(&found);
+    let determinacy = options.states.then(|| determinacy(question, &found));
     let About::Check(about) = &mut answer.about else {
         return Ok(answer);
     };
@@ -45,7 +47,14 @@ pub fn explored(
         (None, Some(why)) if verdict == Verdict::Unknown => Some(stronger(why).to_owned()),
         (None, _) => None,
     };
-    about.exploration = Some(Explored {
+    let in_all = match (found.structures, found.incomplete) {
+        (Structures::Same { orders, .. }, None) => Some(orders),
+        _ => None,
+    };
+    about.exploration = Some(Box::new(Explored {
+        in_all,
+        determinacy,
+        shown: Vec::new(),
         reduced: options.reduction == Reduction::Optimal,
         orders: found.orders,
         cut_off: found.cut_off,
@@ -62,15 +71,15 @@ pub fn explored(
                 schedule: it.script.to_string(),
             })
             .collect(),
-    });
+    }));
     Ok(answer)
 }
 
 impl Fault {
-    fn verdict(&self) -> Verdict {
+    pub(super) fn verdict(&self) -> Verdict {
         match self {
             Fault::Race => Verdict::Race,
-            Fault::Deadlock(_) => Verdict::Deadlock,
+            Fault::Deadlock => Verdict::Deadlock,
             Fault::Failed(_) => Verdict::Trap,
         }
     }
@@ -169,6 +178,7 @@ fn reason(why: Incomplete) -> &'static str {
         Incomplete::MaxBlocks => "an order has more blocks than the limit; blocks may spin",
         Incomplete::MaxSteps => "the limit of steps was reached",
         Incomplete::Timeout => "the time was up",
+        Incomplete::Interrupted => "it was interrupted",
         Incomplete::Lost => "an order that should be possible was not",
     }
 }
@@ -185,6 +195,9 @@ fn stronger(why: Incomplete) -> &'static str {
         }
         Incomplete::MaxSteps => "not all orders were run that can differ",
         Incomplete::Timeout => "not all orders were run that can differ: a greater `--timeout`",
+        Incomplete::Interrupted => {
+            "not all orders were run that can differ: with `--checkpoint FILE` the same command goes on where it was interrupted"
+        }
         Incomplete::Lost => {
             "an order that should be possible was not: a bug of Finishline, please report it with the program"
         }

@@ -18,8 +18,8 @@
 //! **Why nothing is lost.** Let *w* be a complete order from a node of the crown that neither a
 //! sleeper nor a child could begin. For each child *p*, look at the longest beginning of *w* that
 //! does not conflict with *p*, and take the child for which it is longest. Below it an order was
-//! run with this beginning, then the block *q* of *w* that conflicts with *p*. So *p* and *q* make
-//! a reversal: the blocks that do not happen after *p*, then *q*. It begins with some child *r*. If
+//! run with this beginning, then the block *q* of *w* that conflicts with *p*. So *p* and *q* are a
+//! reversal: the blocks that do not happen after *p*, then *q*. It begins with some child *r*. If
 //! *r* is in the beginning or is *q*, then *r* could begin *w*. Otherwise nothing in the beginning
 //! nor *q* conflicts with *r*, and *r* would have had a longer one. Neither can be. If a sleeper
 //! could begin the reversal, it could begin *w* or the run, and a run has no task that sleeps. The
@@ -46,11 +46,13 @@ const LOOKAHEAD: usize = 200;
 
 type NodeId = usize;
 
-/// A child that a node lacks.
-#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
-pub(super) struct Missing {
-    node: NodeId,
-    task: TaskName,
+/// A child that a node of the crown lacks.
+#[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Debug)]
+pub struct Missing {
+    /// The number of the node.
+    pub node: usize,
+    /// The spawn indices that lead to the task.
+    pub task: Vec<u32>,
 }
 
 /// Why the search could not be cut.
@@ -141,7 +143,12 @@ impl Frontier {
     }
 
     /// The child that is needed for a reversal in a piece. None if the node has one already.
-    pub(super) fn missing(&self, piece: usize, reversal: &Reversal) -> Option<Missing> {
+    pub(super) fn missing(
+        &self,
+        piece: usize,
+        reversal: &Reversal,
+        names: &TaskNames,
+    ) -> Option<Missing> {
         let leaf = self.pieces[piece];
         let node = self
             .path(leaf)
@@ -152,6 +159,7 @@ impl Frontier {
         let children = children.iter().map(|(child, _)| child);
         let is_met = reversal.begins_with(sleepers.iter().chain(children).cloned());
         let task = reversal.first().filter(|_| !is_met)?;
+        let task = names.path(task);
         Some(Missing { node, task })
     }
 
@@ -162,8 +170,13 @@ impl Frontier {
         worker: &mut Worker,
         missing: &BTreeSet<Missing>,
     ) -> Result<(), NotCut> {
-        for &Missing { node, task } in missing {
-            let child = self.add_child(explorer, worker, node, task)?;
+        for Missing { node, task } in missing {
+            // Whoever wrote the number down may have had another crown.
+            if *node >= self.nodes.len() {
+                return Err(NotCut::Overdue(Incomplete::Lost));
+            }
+            let task = worker.names.named(task);
+            let child = self.add_child(explorer, worker, *node, task)?;
             self.cut(explorer, worker, child)?;
         }
         Ok(())

@@ -14,32 +14,39 @@
 //! where, and why that loses nothing. [`subtree`] explores one piece, order by order.
 //!
 //! - [`answer`]: what the orders show, told.
+//! - `determinacy`: what the order decides. [`in_all`]: how many orders there are.
+//! - [`shown_orders`]: the first orders, for a picture.
 //! - [`footprint`]: what a block touches, and whether two of them conflict.
 //! - [`task_names`]: names of tasks that mean the same in every order.
 //! - [`order_script`]: an order, written down. [`scheduled`]: the run in such an order.
 
 pub mod answer;
 pub mod blocks;
+mod determinacy;
 pub mod footprint;
 pub(crate) mod frontier;
+pub mod in_all;
 pub(crate) mod jobs;
 pub mod order_run;
 pub mod order_script;
 pub(crate) mod scheduled;
 pub(crate) mod sections;
+pub mod shown_orders;
 pub(crate) mod subtree;
 pub mod task_names;
 pub mod tree;
 
-use crate::interleavings::Outcome;
 use crate::run::Program;
 use blocks::Block;
 use finishline_detect::Failure;
-use finishline_ir::machine::Trap;
+pub use frontier::Missing;
+use in_all::Structures;
+pub use jobs::{Course, Keep, Piece};
 use order_script::OrderScript;
 use std::collections::BTreeMap;
 use std::num::NonZero;
-use std::sync::atomic::AtomicU64;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, AtomicU64};
 use std::time::Duration;
 use subtree::Explorer;
 use task_names::TaskNames;
@@ -103,16 +110,17 @@ impl Default for Options {
 }
 
 /// What happened in an order.
-#[derive(Clone, Debug)]
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Fault {
     Race,
-    Failed(Trap),
-    Deadlock(Trap),
+    /// The program failed. The [word](finishline_ir::machine::TrapKind::word) says how.
+    Failed(&'static str),
+    Deadlock,
 }
 
 impl Fault {
-    fn is_like(&self, other: &Fault) -> bool {
-        std::mem::discriminant(self) == std::mem::discriminant(other)
+    fn is_like(self, other: Fault) -> bool {
+        std::mem::discriminant(&self) == std::mem::discriminant(&other)
     }
 }
 
@@ -131,9 +139,13 @@ pub enum Incomplete {
     MaxBlocks,
     MaxSteps,
     Timeout,
+    Interrupted,
     /// A planned order could not be followed.
     Lost,
 }
+
+/// The [digest](crate::interleavings::Outcome::digest) of what a program printed and of its memory.
+pub type FinalState = u128;
 
 /// What the exploration found.
 #[derive(Clone, Debug, Default)]
@@ -155,8 +167,9 @@ pub struct Exploration {
     pub races: u64,
     pub failures: u64,
     pub deadlocks: u64,
-    /// How the program can end, each with the first order that ended so.
-    pub states: BTreeMap<Outcome, OrderScript>,
+    /// The [states](FinalState) in which the program can end, each with the first order that did.
+    pub states: BTreeMap<FinalState, OrderScript>,
+    pub structures: Structures,
     /// A detector that could not go on.
     pub failure: Option<Failure>,
 }
@@ -170,14 +183,25 @@ pub(crate) fn orders_that_differ(program: Program<'_>) -> Option<(u64, bool)> {
         max_steps: 1_000_000,
         ..Options::default()
     };
-    let found = explore(program, options, &AtomicU64::new(0));
+    let found = explore(program, options, &Progress::default());
     let complete = found.incomplete.is_none() && found.failure.is_none();
     (complete || found.orders > 1).then_some((found.orders, complete))
 }
 
-/// Explores the orders of a verified program. Those that were run are counted in `progress`
-/// meanwhile.
-pub fn explore(program: Program<'_>, options: Options, progress: &AtomicU64) -> Exploration {
+/// What an exploration and those who wait for it tell each other meanwhile.
+#[derive(Default)]
+pub struct Progress {
+    /// Orders that were run.
+    pub orders: AtomicU64,
+    /// Pieces that are known, and how many of them are explored.
+    pub pieces: AtomicU64,
+    pub explored: AtomicU64,
+    /// Somebody wants the exploration to end.
+    pub interrupted: Arc<AtomicBool>,
+}
+
+/// Explores the orders of a verified program.
+pub fn explore(program: Program<'_>, options: Options, progress: &Progress) -> Exploration {
     explore_telling(program, options, progress, &|_, _| {})
 }
 
@@ -188,14 +212,25 @@ pub type Tell<'a> = &'a (dyn Fn(&[Block], &TaskNames) + Sync);
 pub fn explore_telling(
     program: Program<'_>,
     options: Options,
-    progress: &AtomicU64,
+    progress: &Progress,
     tell: Tell<'_>,
 ) -> Exploration {
     let explorer = Explorer::new(program, options, progress, tell);
     match options.jobs.get() {
         1 => jobs::in_one_piece(&explorer),
-        _ => jobs::in_pieces(&explorer),
+        _ => jobs::in_pieces(&explorer, Course::default()),
     }
+}
+
+/// Explores in pieces, whatever the number of threads, some of which were explored before.
+pub fn explore_course(
+    program: Program<'_>,
+    options: Options,
+    progress: &Progress,
+    course: Course<'_>,
+) -> Exploration {
+    let explorer = Explorer::new(program, options, progress, &|_, _| {});
+    jobs::in_pieces(&explorer, course)
 }
 
 impl Exploration {
@@ -212,7 +247,7 @@ impl Exploration {
             (mine, _) => mine,
         };
         for faulty in other.faults {
-            let alike = |it: &&Faulty| it.fault.is_like(&faulty.fault);
+            let alike = |it: &&Faulty| it.fault.is_like(faulty.fault);
             if (self.faults.iter().filter(alike).count() as u64) < MOST_KEPT {
                 self.faults.push(faulty);
             }
@@ -223,6 +258,8 @@ impl Exploration {
         for (state, script) in other.states {
             self.states.entry(state).or_insert(script);
         }
+        let mine = std::mem::take(&mut self.structures);
+        self.structures = mine.and(other.structures);
         self.failure = self.failure.or(other.failure);
     }
 }

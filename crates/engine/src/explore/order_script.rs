@@ -13,7 +13,7 @@ use std::fmt;
 use std::str::FromStr;
 
 /// See the module.
-#[derive(Clone, PartialEq, Eq, Debug, Default)]
+#[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Debug, Default)]
 pub struct OrderScript {
     /// The paths of the tasks.
     tasks: Vec<Vec<u32>>,
@@ -36,6 +36,11 @@ impl OrderScript {
             most_blocks: Some(blocks.max(self.tasks.len())),
             ..self
         }
+    }
+
+    /// The task that runs each block, as it is written.
+    pub(super) fn words(&self) -> Vec<String> {
+        self.tasks.iter().map(|path| word(path)).collect()
     }
 
     /// The task that runs a block, as it is written.
@@ -63,7 +68,7 @@ impl fmt::Display for OrderScript {
 }
 
 /// A task as it is written.
-fn word(path: &[u32]) -> String {
+pub(super) fn word(path: &[u32]) -> String {
     match path {
         [] => "main".to_owned(),
         path => path
@@ -133,10 +138,7 @@ pub struct Follow {
 
 impl Follow {
     pub fn new(script: &OrderScript, names: &mut TaskNames) -> Follow {
-        let tasks = script.tasks.iter().map(|path| {
-            path.iter()
-                .fold(TaskName::MAIN, |task, index| names.child(task, *index))
-        });
+        let tasks = script.tasks.iter().map(|path| names.named(path));
         Follow {
             tasks: tasks.collect(),
             most_blocks: script.most_blocks,

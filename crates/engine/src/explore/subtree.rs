@@ -2,11 +2,14 @@
 //! blocks. A [`Tree`] says which are to be run.
 
 use super::blocks::{Block, Blocked, Blocks, Roles};
+use super::in_all::{Structure, Structures};
 use super::order_run::{Chooser, OrderEnd, OrderRun};
 use super::order_script::OrderScript;
 use super::task_names::{TaskName, TaskNames};
 use super::tree::{Guided, Job, Reduction, Reversal, Start, Tree};
-use super::{Exploration, Fault, Faulty, Incomplete, MOST_KEPT, Options, Tell};
+use super::{
+    Exploration, Fault, Faulty, FinalState, Incomplete, MOST_KEPT, Options, Progress, Tell,
+};
 use crate::interleavings::Outcome;
 use crate::run::Program;
 use finishline_detect::Failure;
@@ -21,7 +24,7 @@ pub(crate) struct Explorer<'a> {
     tell: Tell<'a>,
     program: Program<'a>,
     pub(super) options: Options,
-    progress: &'a AtomicU64,
+    pub(super) progress: &'a Progress,
     roles: Roles,
     deadline: Option<Instant>,
     /// The steps that were made, if they are limited.
@@ -29,6 +32,9 @@ pub(crate) struct Explorer<'a> {
     /// The orders that were run or given up.
     orders: AtomicU64,
 }
+
+/// Hears what is to be run from nodes above the start.
+type Above<'a> = &'a mut dyn FnMut(&Reversal, &TaskNames);
 
 /// What one thread needs.
 pub(super) struct Worker {
@@ -54,10 +60,11 @@ pub(super) struct Run {
     blocked: Vec<Blocked>,
     pub(super) ended: Ended,
     script: OrderScript,
+    structure: Structure,
 }
 
 pub(super) enum Ended {
-    Finished(Option<Outcome>),
+    Finished(Option<FinalState>),
     Faulty(Fault),
     CutOff,
     /// A task of the plan stood before no block.
@@ -71,7 +78,7 @@ impl<'a> Explorer<'a> {
     pub(super) fn new(
         program: Program<'a>,
         options: Options,
-        progress: &'a AtomicU64,
+        progress: &'a Progress,
         tell: Tell<'a>,
     ) -> Explorer<'a> {
         Explorer {
@@ -94,7 +101,7 @@ impl<'a> Explorer<'a> {
         worker: &mut Worker,
         start: Start,
         wants: &dyn Fn() -> bool,
-        above: &mut dyn FnMut(Reversal),
+        above: Above<'_>,
     ) -> Exploration {
         let mut tree = Tree::new(self.options.reduction, start);
         let mut found = Exploration::default();
@@ -127,35 +134,32 @@ impl<'a> Explorer<'a> {
             choices: asks.then(Vec::new),
             why: None,
         };
-        let mut blocks = Blocks::new(names, &self.roles, EventsAlone(detector));
+        let listener = (EventsAlone(detector), EventsAlone(Structure::default()));
+        let mut blocks = Blocks::new(names, &self.roles, listener);
         let order = OrderRun {
             program: self.program,
             keep_dead: self.options.states,
         };
-        let races =
-            |detector: &EventsAlone<&mut AnyOrder<Labelled>>| !detector.0.racing().is_empty();
+        let races = |(detector, _): &(EventsAlone<&mut AnyOrder<Labelled>>, _)| {
+            !detector.0.racing().is_empty()
+        };
         let end = order.run(&mut blocks, &mut chooser, races, None);
-        let (blocks, EventsAlone(detector)) = blocks.into_parts();
+        let (blocks, (EventsAlone(detector), EventsAlone(structure))) = blocks.into_parts();
         let racing = !detector.racing().is_empty();
         let (mut others, mut blocked) = (None, Vec::new());
         let ended = match (end, chooser.why, detector.failure()) {
             (_, _, Some(failure)) => Ended::NoDetector(failure),
             _ if racing => Ended::Faulty(Fault::Race),
             (OrderEnd::Finished(machine), ..) => {
-                Ended::Finished(self.options.states.then(|| Outcome::of(&machine)))
+                Ended::Finished(self.options.states.then(|| Outcome::of(&machine).digest()))
             }
             (OrderEnd::Failed(failed), ..) => {
                 (others, blocked) = (failed.others, failed.blocked);
-                Ended::Faulty(Fault::Failed(failed.trap))
+                Ended::Faulty(Fault::Failed(failed.trap.kind.word()))
             }
-            (
-                OrderEnd::Deadlock {
-                    trap, blocked: it, ..
-                },
-                ..,
-            ) => {
+            (OrderEnd::Deadlock { blocked: it, .. }, ..) => {
                 blocked = it;
-                Ended::Faulty(Fault::Deadlock(trap))
+                Ended::Faulty(Fault::Deadlock)
             }
             (OrderEnd::Overdue | OrderEnd::OutputError(_), ..) => Ended::Overdue,
             (OrderEnd::Stopped, Some(Incomplete::MaxBlocks), _) => Ended::TooLong,
@@ -174,6 +178,7 @@ impl<'a> Explorer<'a> {
             blocked,
             ended,
             script,
+            structure,
         }
     }
 
@@ -184,7 +189,7 @@ impl<'a> Explorer<'a> {
         job: &Job,
         run: Run,
         names: &TaskNames,
-        above: &mut dyn FnMut(Reversal),
+        above: Above<'_>,
     ) {
         let Run {
             blocks,
@@ -193,6 +198,7 @@ impl<'a> Explorer<'a> {
             blocked,
             ended,
             script,
+            structure,
         } = run;
         if let Ended::NoDetector(failure) = ended {
             found.failure = Some(failure);
@@ -211,6 +217,7 @@ impl<'a> Explorer<'a> {
             found.trials += 1;
             return;
         }
+        let above = &mut |reversal| above(&reversal, names);
         tree.learn(job, &blocks, &choices, others.as_deref(), &blocked, above);
         if let Ended::CutOff = ended {
             found.cut_off += 1;
@@ -219,26 +226,30 @@ impl<'a> Explorer<'a> {
         self.orders.fetch_add(1, Ordering::Relaxed);
         if let Ended::TooLong = ended {
             found.too_long += 1;
+            found.structures = Structures::Different;
             found.incomplete.get_or_insert(Incomplete::MaxBlocks);
             return;
         }
         found.orders += 1;
-        self.progress.fetch_add(1, Ordering::Relaxed);
+        self.progress.orders.fetch_add(1, Ordering::Relaxed);
         match ended {
             Ended::Finished(state) => {
+                found.structures.note(&structure);
                 (self.tell)(&blocks, names);
                 if let Some(state) = state {
                     found.states.entry(state).or_insert(script);
                 }
             }
             Ended::Faulty(fault) => {
+                // What it would have done is not known.
+                found.structures = Structures::Different;
                 if matches!(fault, Fault::Race) && !self.options.all {
                     found.incomplete = Some(Incomplete::FirstRace);
                 }
                 let count = match fault {
                     Fault::Race => &mut found.races,
                     Fault::Failed(_) => &mut found.failures,
-                    Fault::Deadlock(_) => &mut found.deadlocks,
+                    Fault::Deadlock => &mut found.deadlocks,
                 };
                 *count += 1;
                 if *count <= MOST_KEPT {
@@ -250,16 +261,24 @@ impl<'a> Explorer<'a> {
     }
 
     pub(super) fn is_overdue(&self) -> bool {
-        self.steps.load(Ordering::Relaxed) >= self.options.max_steps
+        self.is_interrupted()
+            || self.steps.load(Ordering::Relaxed) >= self.options.max_steps
             || self
                 .deadline
                 .is_some_and(|deadline| Instant::now() >= deadline)
     }
 
+    fn is_interrupted(&self) -> bool {
+        self.progress.interrupted.load(Ordering::Relaxed)
+    }
+
     pub(super) fn why_overdue(&self) -> Incomplete {
-        match self.steps.load(Ordering::Relaxed) >= self.options.max_steps {
-            true => Incomplete::MaxSteps,
-            false => Incomplete::Timeout,
+        if self.is_interrupted() {
+            Incomplete::Interrupted
+        } else if self.steps.load(Ordering::Relaxed) >= self.options.max_steps {
+            Incomplete::MaxSteps
+        } else {
+            Incomplete::Timeout
         }
     }
 }

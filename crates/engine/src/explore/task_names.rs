@@ -37,6 +37,12 @@ impl TaskNames {
         Some(self.origin(task)?.0)
     }
 
+    /// The task to which these spawn indices lead.
+    pub fn named(&mut self, path: &[u32]) -> TaskName {
+        path.iter()
+            .fold(TaskName::MAIN, |task, index| self.child(task, *index))
+    }
+
     /// The spawn indices that lead to the task.
     pub fn path(&self, mut task: TaskName) -> Vec<u32> {
         let mut path = Vec::new();

@@ -9,14 +9,18 @@ use crate::common::compile;
 use finishline_answer::Verdict;
 use finishline_engine::check::check;
 use finishline_engine::executor::{Executor, Forms};
+use finishline_engine::explore::answer;
 use finishline_engine::explore::blocks::Block;
+use finishline_engine::explore::in_all::Structures;
 use finishline_engine::explore::order_script::OrderScript;
 use finishline_engine::explore::task_names::TaskNames;
 use finishline_engine::explore::tree::Reduction;
 use finishline_engine::explore::{
-    Exploration, Fault, Incomplete, Options, Pieces, explore_telling,
+    Course, Exploration, Fault, FinalState, Incomplete, Options, Piece, Pieces, Progress,
+    explore_course, explore_telling,
 };
 use finishline_engine::interleavings::{self, Budget, Granularity, Interleavings, Outcome};
+use finishline_engine::partition::Part;
 use finishline_engine::question::Question;
 use finishline_engine::run::Program;
 use finishline_generate::campaign::{in_parallel, setting};
@@ -26,7 +30,7 @@ use finishline_generate::small::{Small, Vocabulary};
 use finishline_ir::Module;
 use finishline_ir::machine::Limits;
 use finishline_model::{Detector, Passes};
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::num::NonZero;
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -76,6 +80,8 @@ enum Way {
     Crumbs,
     /// The same, in larger pieces.
     Pieces,
+    /// Three parts that know nothing of each other, then put together.
+    Parts,
 }
 
 /// The exploration, and how often each class was run.
@@ -85,11 +91,12 @@ fn explored(module: &Module, way: Way) -> (Exploration, BTreeMap<Class, u64>) {
         Way::All | Way::Reduced => (1, 0),
         Way::Crumbs => (2, 1),
         Way::Pieces => (3, 4),
+        Way::Parts => (1, 2),
     };
     let options = Options {
         reduction: match way {
             Way::All => Reduction::None,
-            Way::Reduced | Way::Crumbs | Way::Pieces => Reduction::Optimal,
+            _ => Reduction::Optimal,
         },
         states: true,
         max_blocks: 200,
@@ -104,7 +111,28 @@ fn explored(module: &Module, way: Way) -> (Exploration, BTreeMap<Class, u64>) {
     let tell = |blocks: &[Block], names: &TaskNames| {
         *(classes.lock().unwrap().entry(class(blocks, names))).or_default() += 1;
     };
-    let found = explore_telling(input(module), options, &AtomicU64::new(0), &tell);
+    let progress = Progress::default();
+    if way == Way::Parts {
+        let known = Mutex::new(BTreeMap::new());
+        let keep = |number: usize, piece: &Piece| {
+            known.lock().unwrap().insert(number, piece.clone());
+        };
+        for number in 0..3 {
+            let course = Course {
+                part: Some(Part { number, of: 3 }),
+                keep: Some(&keep),
+                ..Course::default()
+            };
+            explore_course(input(module), options, &progress, course);
+        }
+        let course = Course {
+            known: known.into_inner().unwrap(),
+            ..Course::default()
+        };
+        let found = explore_course(input(module), options, &progress, course);
+        return (found, BTreeMap::new());
+    }
+    let found = explore_telling(input(module), options, &progress, &tell);
     (found, classes.into_inner().unwrap())
 }
 
@@ -127,12 +155,27 @@ struct Compared {
     cut_off: u64,
 }
 
+fn question(module: &Module, schedule: Option<OrderScript>) -> Question<'_> {
+    Question {
+        module,
+        forms: Forms::new(module, Executor::Interpreted, Passes::NONE),
+        words: Vec::new(),
+        arguments: Vec::new(),
+        limits: input(module).limits,
+        max_races: usize::MAX,
+        suppressions: None,
+        watch: None,
+        schedule,
+        progress: AtomicU64::new(0),
+    }
+}
+
 /// Checks the orders in which something happened, and compares what that shows.
 fn replay(module: &Module, found: &Exploration) -> Result<(), String> {
     let expected = |fault: &Fault| match fault {
         Fault::Race => Verdict::Race,
         Fault::Failed(_) => Verdict::Trap,
-        Fault::Deadlock(_) => Verdict::Deadlock,
+        Fault::Deadlock => Verdict::Deadlock,
     };
     for faulty in found.faults.iter().take(3) {
         let script = faulty.script.to_string();
@@ -140,18 +183,7 @@ fn replay(module: &Module, found: &Exploration) -> Result<(), String> {
         if read != faulty.script {
             return Err(format!("the order `{script}` is read as `{read}`"));
         }
-        let question = Question {
-            module,
-            forms: Forms::new(module, Executor::Interpreted, Passes::NONE),
-            words: Vec::new(),
-            arguments: Vec::new(),
-            limits: input(module).limits,
-            max_races: usize::MAX,
-            suppressions: None,
-            watch: None,
-            schedule: Some(read),
-            progress: AtomicU64::new(0),
-        };
+        let question = question(module, Some(read));
         let answer = check(&question, Detector::Finishline, &mut std::io::sink());
         let answer = answer.map_err(|error| format!("`{script}`: {error}"))?;
         let expected = expected(&faulty.fault);
@@ -161,14 +193,10 @@ fn replay(module: &Module, found: &Exploration) -> Result<(), String> {
                 answer.verdict
             ));
         }
-        if let (Fault::Failed(trap), Some(failure)) = (&faulty.fault, &answer.failure)
-            && (failure.kind != trap.kind.word() || failure.schedule != Some(script.clone()))
+        if let (Fault::Failed(kind), Some(failure)) = (faulty.fault, &answer.failure)
+            && (failure.kind != kind || failure.schedule != Some(script.clone()))
         {
-            return Err(format!(
-                "`{script}`: {}, not {}",
-                failure.kind,
-                trap.kind.word()
-            ));
+            return Err(format!("`{script}`: {}, not {kind}", failure.kind));
         }
     }
     Ok(())
@@ -183,7 +211,7 @@ fn compare(source: &str) -> Result<Option<Compared>, String> {
     }
     let (every, classes) = explored(&module, Way::All);
     let (reduced, run) = explored(&module, Way::Reduced);
-    let in_pieces = [Way::Crumbs, Way::Pieces].map(|way| (explored(&module, way), way));
+    let in_pieces = [Way::Crumbs, Way::Pieces, Way::Parts].map(|way| (explored(&module, way), way));
     let runs = in_pieces
         .iter()
         .map(|((found, run), way)| (found, run, *way));
@@ -228,15 +256,28 @@ fn compare(source: &str) -> Result<Option<Compared>, String> {
     if expected {
         return Ok(Some(compared));
     }
-    let finished: Vec<&Outcome> = (all.outcomes.iter())
+    for (found, _, way) in &runs {
+        match &found.structures {
+            Structures::Same { orders, .. } if *orders != every.orders.to_string() => {
+                let all = every.orders;
+                return Err(format!("{way:?}: {orders} in all, not {all}"));
+            }
+            Structures::Unseen if found.orders > 0 => {
+                return Err(format!("{way:?}: no structure was noted"));
+            }
+            _ => {}
+        }
+    }
+    let finished: BTreeSet<FinalState> = (all.outcomes.iter())
         .filter(|outcome| matches!(outcome, Outcome::Finished { .. }))
+        .map(Outcome::digest)
         .collect();
     let fails = |found: &Exploration| {
         let mut kinds = [false; 2];
         for it in &found.faults {
             match it.fault {
                 Fault::Failed(_) => kinds[0] = true,
-                Fault::Deadlock(_) => kinds[1] = true,
+                Fault::Deadlock => kinds[1] = true,
                 Fault::Race => {}
             }
         }
@@ -247,7 +288,7 @@ fn compare(source: &str) -> Result<Option<Compared>, String> {
         (all.outcomes.iter()).any(|it| matches!(it, Outcome::Deadlock { .. })),
     ];
     for (found, run, way) in &runs {
-        if found.states.keys().collect::<Vec<_>>() != finished {
+        if !found.states.keys().eq(&finished) {
             let (found, expected) = (found.states.len(), finished.len());
             return Err(format!("{way:?}: {found} states, expected {expected}"));
         }
@@ -257,12 +298,38 @@ fn compare(source: &str) -> Result<Option<Compared>, String> {
                 "{way:?}: fails, deadlocks: {found:?}, not {expected:?}"
             ));
         }
-        if !expected[0] && run.keys().ne(classes.keys()) {
+        if !expected[0] && *way != Way::Parts && run.keys().ne(classes.keys()) {
             let (run, all) = (run.len(), classes.len());
             return Err(format!("{way:?}: {run} classes were run of {all}"));
         }
     }
+    if differs(&module, &reduced)? != (finished.len() > 1) {
+        let states = finished.len();
+        return Err(format!("{states} states, and the answer does not say so"));
+    }
     Ok(Some(compared))
+}
+
+/// Whether the answer shows two states that differ.
+fn differs(module: &Module, found: &Exploration) -> Result<bool, String> {
+    let mut question = question(module, None);
+    let options = Options {
+        states: true,
+        ..Options::default()
+    };
+    let answer = answer::answer(&mut question, options, found.clone());
+    let answer = answer.map_err(|error| error.to_string())?;
+    let explored = answer.check().and_then(|check| check.exploration.as_ref());
+    let told = explored.and_then(|explored| explored.determinacy.as_ref());
+    let told = told.ok_or("nothing is said about determinacy")?;
+    let Some(differ) = &told.differ else {
+        return Ok(false);
+    };
+    let [a, b] = &differ.orders;
+    match a.value != b.value || a.value == "an object" {
+        true if differ.decided_by.is_some() => Ok(true),
+        _ => Err(format!("the orders are said to differ so: {differ:?}")),
+    }
 }
 
 /// A small program that still has the fault.

@@ -53,6 +53,7 @@ fn analyzed(bytes: &[u8], detector: Option<Detector>) -> Result<Answer, AnalyzeE
         detector,
         max_races: 50,
         suppressions: None,
+        judged: None,
         progress: &AtomicU64::new(0),
     };
     let trace = Trace::open(Cursor::new(bytes)).map_err(AnalyzeError::Trace)?;
@@ -101,6 +102,7 @@ fn compared(program: &Program, executor: Executor) -> Result<Verdict, String> {
         detector: None,
         max_races: 50,
         suppressions: None,
+        judged: None,
         progress: &AtomicU64::new(0),
     };
     let trace = Trace::open(Cursor::new(&bytes)).map_err(|error| error.to_string())?;

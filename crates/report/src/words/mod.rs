@@ -10,7 +10,10 @@ pub(crate) mod finding;
 pub(crate) mod proof;
 pub(crate) mod task;
 
-use finishline_answer::answer::{About, Answer, Check, Exploration, Failure, Suite};
+use finishline_answer::answer::{
+    About, Answer, Check, Determinacy, Differing, Exploration, Failure, OrderedBlock, StateOfOrder,
+    Suite,
+};
 use finishline_answer::finding::{Names, Rule};
 pub(crate) use finishline_answer::location::counted as count;
 use finishline_answer::place::Place;
@@ -193,6 +196,39 @@ pub(crate) fn reduction(explored: &Exploration) -> &'static str {
     }
 }
 
+/// Whether the order of the isolated blocks decides how the program ends: how many states there
+/// are, then two that differ, as labels and texts.
+pub(crate) fn determinacy(answer: &Answer) -> Option<(String, Vec<(&'static str, String)>)> {
+    let explored = answer.check()?.exploration.as_ref()?;
+    let Determinacy { states, differ } = explored.determinacy.as_ref()?;
+    let told = match (states, &explored.incomplete) {
+        (0, _) => "no order was run to its end".to_owned(),
+        (1, None) => "the same in every order that was run to its end".to_owned(),
+        (1, Some(_)) => "the same in the orders that were run to their end".to_owned(),
+        (states, _) => format!("{states} that differ, so the order decides the result"),
+    };
+    let mut details = Vec::new();
+    if let Some(differ) = differ {
+        for StateOfOrder { value, schedule } in &differ.orders {
+            let ends = format!("{schedule} ends with {} = {value}", differ.what);
+            details.push(("order", ends));
+        }
+        details.extend(decided_by(differ).map(|blocks| ("decided by", blocks)));
+    }
+    Some((told, details))
+}
+
+/// The blocks whose order makes the difference.
+pub(crate) fn decided_by(differ: &Differing) -> Option<String> {
+    let [first, second] = differ.decided_by.as_ref()?;
+    let block = |block: &OrderedBlock| match &block.place {
+        Some(place) => format!("the block at {} of task {}", position(place), block.task),
+        None => format!("a block of task {}", block.task),
+    };
+    let (first, second) = (block(first), block(second));
+    Some(format!("which comes first, {first} or {second}"))
+}
+
 /// Which orders of the isolated blocks were run.
 pub(crate) fn orders(answer: &Answer) -> Option<String> {
     let explored = answer.check()?.exploration.as_ref()?;
@@ -221,6 +257,9 @@ pub(crate) fn orders(answer: &Answer) -> Option<String> {
         parts.push("every other one only exchanges blocks that do not conflict".to_owned());
     } else {
         parts.push("these are all".to_owned());
+    }
+    if let Some(in_all) = explored.in_all.as_ref().filter(|_| explored.reduced) {
+        parts.push(format!("there are {in_all} in all"));
     }
     for (number, what) in [
         (explored.races, "with a race"),
