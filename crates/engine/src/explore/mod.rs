@@ -54,6 +54,8 @@ use tree::Reduction;
 
 /// The most orders that are kept of those with one kind of fault.
 const MOST_KEPT: u64 = 1000;
+/// The most of these in one piece: there are many pieces.
+const MOST_KEPT_OF_A_PIECE: u64 = 100;
 
 /// What is explored, and how far.
 #[derive(Clone, Copy, Debug)]
@@ -119,8 +121,13 @@ pub enum Fault {
 }
 
 impl Fault {
-    fn is_like(self, other: Fault) -> bool {
-        std::mem::discriminant(&self) == std::mem::discriminant(&other)
+    /// The number of its kind.
+    fn kind(self) -> usize {
+        match self {
+            Fault::Race => 0,
+            Fault::Failed(_) => 1,
+            Fault::Deadlock => 2,
+        }
     }
 }
 
@@ -246,9 +253,14 @@ impl Exploration {
             (Some(Incomplete::MaxBlocks) | None, Some(other)) => Some(other),
             (mine, _) => mine,
         };
+        let mut kept = [0; 3];
+        for faulty in &self.faults {
+            kept[faulty.fault.kind()] += 1;
+        }
         for faulty in other.faults {
-            let alike = |it: &&Faulty| it.fault.is_like(faulty.fault);
-            if (self.faults.iter().filter(alike).count() as u64) < MOST_KEPT {
+            let kept = &mut kept[faulty.fault.kind()];
+            if *kept < MOST_KEPT {
+                *kept += 1;
                 self.faults.push(faulty);
             }
         }

@@ -8,7 +8,8 @@ use super::order_script::OrderScript;
 use super::task_names::{TaskName, TaskNames};
 use super::tree::{Guided, Job, Reduction, Reversal, Start, Tree};
 use super::{
-    Exploration, Fault, Faulty, FinalState, Incomplete, MOST_KEPT, Options, Progress, Tell,
+    Exploration, Fault, Faulty, FinalState, Incomplete, MOST_KEPT, MOST_KEPT_OF_A_PIECE, Options,
+    Progress, Tell,
 };
 use crate::interleavings::Outcome;
 use crate::run::Program;
@@ -252,7 +253,11 @@ impl<'a> Explorer<'a> {
                     Fault::Deadlock => &mut found.deadlocks,
                 };
                 *count += 1;
-                if *count <= MOST_KEPT {
+                let most_kept = match tree.is_whole() {
+                    true => MOST_KEPT,
+                    false => MOST_KEPT_OF_A_PIECE,
+                };
+                if *count <= most_kept {
                     found.faults.push(Faulty { script, fault });
                 }
             }

@@ -261,6 +261,11 @@ impl Tree {
         }
     }
 
+    /// Whether it begins at the root of everything.
+    pub fn is_whole(&self) -> bool {
+        self.prefix.is_empty()
+    }
+
     /// The next order to be run. None if nothing is left to do.
     pub fn next_job(&mut self) -> Option<Job> {
         if !std::mem::replace(&mut self.begun, true) {
