@@ -52,7 +52,7 @@ impl Verdict {
     pub const fn meaning(self) -> &'static str {
         match self {
             Verdict::Proved => {
-                "free of races in every schedule of every input; without isolated blocks, the result does not depend on the schedule"
+                "free of races in every schedule of every input; without isolated blocks and locks, the result does not depend on the schedule"
             }
             Verdict::Certified => {
                 "free of races in every schedule of this input, so the result does not depend on the schedule"
@@ -105,7 +105,7 @@ impl Verdict {
     pub const fn ranged_proof_meaning(self) -> &'static str {
         match self {
             Verdict::Proved => {
-                "free of races in every schedule of every input in the stated range; without isolated blocks, the result does not depend on the schedule"
+                "free of races in every schedule of every input in the stated range; without isolated blocks and locks, the result does not depend on the schedule"
             }
             _ => self.proof_meaning(),
         }

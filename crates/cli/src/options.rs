@@ -184,7 +184,7 @@ pub(crate) struct CheckOptions {
     #[arg(long, value_name = "LOCATION")]
     pub(crate) watch: Option<String>,
 
-    /// Run the isolated blocks in this order, as `explore` writes it: the task of each block, main
+    /// Run the isolated and locked blocks in this order, as `explore` writes it: the task of each block, main
     /// or spawn indices as in 0.2, with *3 for three blocks
     #[arg(long, value_name = "TASKS")]
     pub(crate) schedule: Option<OrderScript>,
@@ -253,7 +253,7 @@ pub(crate) struct ExploreOptions {
     )]
     pub(crate) max_orders: u64,
 
-    /// The most isolated blocks of an order
+    /// The most isolated and locked blocks of an order
     #[arg(
         long,
         value_name = "N",

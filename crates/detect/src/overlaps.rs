@@ -108,8 +108,8 @@ impl<O: Order> Overlaps<O> {
             let kept = self.kept.entry(location).or_default();
             let mut found = Vec::new();
             kept.retain(|earlier| {
-                let precedes =
-                    earlier.stamp == now.stamp || !self.order.parallel(strand, earlier.stamp);
+                let precedes = earlier.stamp == now.stamp
+                    || !self.order.structurally_parallel(strand, earlier.stamp);
                 if !precedes
                     && (earlier.writes() || now.writes())
                     && let Some(lock) = locksets.exclusion(earlier.locks, now.locks)

@@ -27,8 +27,19 @@ pub(crate) struct Names<'m> {
     /// The locks to be named, and where those are that have been made; and how many have been.
     wanted_locks: FxHashMap<LockId, Option<Location>>,
     locks_made: usize,
+    /// The latest array. The locks that follow may be its elements.
+    latest_array: Option<LockArray>,
     /// The objects with a location to be named, by their first location.
     objects: BTreeMap<Location, Object>,
+}
+
+/// An array, and how many locks were made since.
+#[derive(Clone)]
+struct LockArray {
+    allocation: AllocationId,
+    earlier: u64,
+    sizes: Box<[u64]>,
+    locks: u64,
 }
 
 /// An object that has a location to be named.
@@ -38,6 +49,8 @@ struct Object {
     earlier: u64,
     count: u64,
     shape: Shape<Box<[u64]>>,
+    /// Of a lock: the array that it is an element of.
+    element_of: Option<LockArray>,
 }
 
 impl<'m> Names<'m> {
@@ -52,6 +65,7 @@ impl<'m> Names<'m> {
             counts: Counts::new(&module.source),
             wanted_locks: FxHashMap::default(),
             locks_made: 0,
+            latest_array: None,
             objects: BTreeMap::new(),
         }
     }
@@ -80,6 +94,7 @@ impl<'m> Names<'m> {
         } = *object;
         let next = self.wanted.partition_point(|wanted| *wanted < first);
         let wanted = self.wanted.get(next).copied();
+        let element_of = self.element_of(object, earlier);
         let mut is_wanted = wanted.is_some_and(|wanted| wanted < first.offset(count));
         if shape == Shape::Lock {
             let lock = LockId::from_index(self.locks_made);
@@ -98,8 +113,32 @@ impl<'m> Names<'m> {
                 earlier,
                 count,
                 shape,
+                element_of,
             };
             self.objects.insert(first, object);
+        }
+    }
+
+    /// Notes an array, or finds the array that a new lock is an element of. The locks of an array are
+    /// made right after it, and their allocation follows that of the array.
+    fn element_of(&mut self, object: &Allocated<'_>, earlier: u64) -> Option<LockArray> {
+        match object.shape {
+            Shape::Array(sizes) => {
+                self.latest_array = Some(LockArray {
+                    allocation: object.allocation,
+                    earlier,
+                    sizes: sizes.into(),
+                    locks: 0,
+                });
+                None
+            }
+            Shape::Lock => {
+                let array = self.latest_array.as_mut()?;
+                let is_element = array.allocation.0 + 1 == object.allocation.0;
+                array.locks += 1;
+                is_element.then(|| array.clone())
+            }
+            _ => None,
         }
     }
 
@@ -139,32 +178,29 @@ impl<'m> Names<'m> {
             },
             Shape::Promise => Told::Promise(self.object(object)),
             Shape::Lock => Told::Lock(self.object(object)),
-            Shape::Array(sizes) => {
-                let mut rest = offset;
-                let mut indices: Vec<String> = sizes
-                    .iter()
-                    .rev()
-                    .map(|size| {
-                        let index = rest % size;
-                        rest /= size;
-                        index.to_string()
-                    })
-                    .collect();
-                indices.reverse();
-                Told::Element {
-                    object: self.object(object),
-                    indices,
-                }
-            }
+            Shape::Array(sizes) => Told::Element {
+                object: self.object(object),
+                indices: indices(sizes, offset),
+            },
         }
     }
 
-    /// `B`, or `B#2`.
+    /// `B`, or `B#2`; of a lock in an array, `locks[3]`.
     fn object(&self, object: &Object) -> String {
-        let name = &self.source().allocation(object.allocation).name;
-        match object.earlier {
-            0 => name.clone(),
-            earlier => format!("{name}#{}", earlier + 1),
+        let named = |allocation, earlier| {
+            let name = &self.source().allocation(allocation).name;
+            match earlier {
+                0 => name.clone(),
+                earlier => format!("{name}#{}", earlier + 1),
+            }
+        };
+        match &object.element_of {
+            Some(array) => {
+                let indices = indices(&array.sizes, array.locks - 1);
+                let array = named(array.allocation, array.earlier);
+                format!("{array}[{}]", indices.join(", "))
+            }
+            None => named(object.allocation, object.earlier),
         }
     }
 
@@ -292,6 +328,20 @@ impl Rest {
             part: part.to_owned(),
         })
     }
+}
+
+/// The indices of an element of an array of these sizes.
+fn indices(sizes: &[u64], offset: u64) -> Vec<String> {
+    let mut rest = offset;
+    let mut indices: Vec<String> = (sizes.iter().rev())
+        .map(|size| {
+            let index = rest % size;
+            rest /= size;
+            index.to_string()
+        })
+        .collect();
+    indices.reverse();
+    indices
 }
 
 fn position<'n>(mut names: impl Iterator<Item = &'n String>, name: &str) -> Option<u64> {

@@ -100,7 +100,7 @@ fn judged<R: Read + Seek, T>(
         module: &module,
         words,
         commutes: trace.ending.as_ref().is_some_and(|ending| ending.commutes),
-        asked: &asked,
+        asked,
         told: Told::new(trace, finishline_trace::Part::Run, asked.progress),
     };
     let mut findings = recorded.judged(detector)?;

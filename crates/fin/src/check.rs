@@ -453,6 +453,7 @@ impl<'s> Checker<'s> {
                 let name = self.signatures[callee.index()].name.text(self.text);
                 let word = match construct {
                     Construct::Promise => "get",
+                    Construct::Lock => at.text(self.text),
                     _ => construct.word(),
                 };
                 let message = format!("`{name}` can't be called inside isolated: it uses `{word}`");

@@ -32,6 +32,8 @@ pub enum Construct {
     Finish,
     Forall,
     Isolated,
+    Locked,
+    Acquire,
     DynamicFinish,
     Spawn,
     Sync,
@@ -43,11 +45,13 @@ pub enum Construct {
 }
 
 impl Construct {
-    pub const ALL: [Construct; 12] = [
+    pub const ALL: [Construct; 14] = [
         Construct::Async,
         Construct::Finish,
         Construct::Forall,
         Construct::Isolated,
+        Construct::Locked,
+        Construct::Acquire,
         Construct::DynamicFinish,
         Construct::Spawn,
         Construct::Sync,
@@ -64,6 +68,8 @@ impl Construct {
             Construct::Finish => "finish",
             Construct::Forall => "forall",
             Construct::Isolated => "isolated",
+            Construct::Locked => "locked",
+            Construct::Acquire => "acquire",
             Construct::DynamicFinish => "begin_finish",
             Construct::Spawn => "spawn",
             Construct::Sync => "sync",
@@ -83,6 +89,8 @@ impl Construct {
                 | Construct::Finish
                 | Construct::Forall
                 | Construct::Isolated
+                | Construct::Locked
+                | Construct::Acquire
                 | Construct::DynamicFinish
                 | Construct::Spawn
                 | Construct::Sync
@@ -108,6 +116,8 @@ impl Source {
             Construct::Finish => format!("finish {{ {body} }}"),
             Construct::Forall => format!("forall i{n} in 0..2 {{ {body} }}"),
             Construct::Isolated => format!("isolated {{ {body} }}"),
+            Construct::Locked => format!("locked (guard) {{ {body} }}"),
+            Construct::Acquire => format!("acquire(guard); {body} release(guard);"),
             Construct::DynamicFinish => format!("begin_finish; {body} end_finish;"),
             Construct::Spawn => format!("spawn f{n}();{}", self.function(n, body)),
             Construct::Sync => {
@@ -131,8 +141,13 @@ impl Source {
     }
 
     fn case(self, name: String, main: &str, expectation: Expectation) -> Case {
+        let uses_lock = main.contains("guard") || self.functions.contains("guard");
+        let (declared, made) = match uses_lock {
+            true => ("var guard: lock;\n", "guard = new lock(); "),
+            false => ("", ""),
+        };
         let source = format!(
-            "var x: int;\nvar y: int;\nlet yes = true;\n{}fn main() {{ {main} }}\n",
+            "var x: int;\nvar y: int;\nlet yes = true;\n{declared}{}fn main() {{ {made}{main} }}\n",
             self.functions
         );
         Case {
@@ -270,9 +285,9 @@ mod tests {
             .into_iter()
             .filter(|c| c.expectation == Expectation::Refused)
             .count();
-        // 7 parallel statements in isolated, and the same behind one and two calls. Three ways to
+        // 9 parallel statements in isolated, and the same behind one and two calls. Three ways to
         // leave async, finish and forall, and two to leave a function's body. A var in async and
         // forall, and any local in two functions.
-        assert_eq!(refused, 7 + 14 + 9 + 4 + 2 + 4);
+        assert_eq!(refused, 9 + 18 + 9 + 4 + 2 + 4);
     }
 }

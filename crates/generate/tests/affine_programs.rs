@@ -56,6 +56,7 @@ fn words(statement: &Statement, found: &mut HashSet<String>) {
             ScopeKind::Async => "async",
             ScopeKind::Finish => "finish",
             ScopeKind::Isolated => "isolated",
+            ScopeKind::Locked(_) => "locked",
         }),
         Statement::For {
             parallel,

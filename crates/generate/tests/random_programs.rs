@@ -126,6 +126,7 @@ fn constructs(statement: &Statement, found: &mut HashSet<String>) {
                     "new array of references".to_string()
                 }
                 Expression::NewArray(..) => "new array".to_string(),
+                Expression::NewLock => "new lock".to_string(),
                 Expression::NewPromise(_) => "new promise".to_string(),
                 Expression::Future(_) => "future".to_string(),
                 Expression::Method(_, name, _) => format!(".{name}"),
@@ -140,7 +141,12 @@ fn every_construct_occurs() {
     let mut found = HashSet::new();
     let with_promises = Settings::promises(0);
     let promises = programs(&with_promises, 300);
-    for program in programs(&Settings::default(), 3000).chain(promises) {
+    let with_locks = Settings::locks(0);
+    let locks = programs(&with_locks, 300);
+    for program in programs(&Settings::default(), 3000)
+        .chain(promises)
+        .chain(locks)
+    {
         for statement in program.statements() {
             constructs(statement, &mut found);
         }
@@ -151,7 +157,7 @@ fn every_construct_occurs() {
         assert with a message|begin_finish|end_finish|sync|spawn|place = spawn|? :|to Int|to Float|to Byte|len/1|\
         len/2|sqrt/1|sin/1|cos/1|tan/1|asin/1|acos/1|atan/1|exp/1|log/1|floor/1|ceil/1|pow/2|atan2/2|abs/1|min/2|\
         max/2|1-d element|2-d element|3-d element|field|new struct|new array|new array of references|\
-        new promise|future|.set|.get";
+        new promise|future|.set|.get|new lock|acquire/1|release/1";
     for word in words.split('|') {
         assert!(found.contains(word), "never: {word}");
     }

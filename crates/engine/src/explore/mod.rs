@@ -187,6 +187,8 @@ pub(crate) fn orders_that_differ(program: Program<'_>) -> Option<(u64, bool)> {
     let options = Options {
         all: true,
         max_orders: 100,
+        // What is known of the conflicts of a run takes the square of its blocks.
+        max_blocks: 300,
         max_steps: 1_000_000,
         ..Options::default()
     };

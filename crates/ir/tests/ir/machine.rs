@@ -28,7 +28,7 @@ fn run_with(
         match machine.step(task, &mut events) {
             Ok(Progress::Created(child)) => stack.push(child),
             Ok(Progress::Ended) => drop(stack.pop()),
-            Ok(Progress::Continue | Progress::Set(_)) => {}
+            Ok(Progress::Continue | Progress::Set(_) | Progress::Released(_)) => {}
             Ok(Progress::Blocked) => panic!("blocked: {:?}", machine.status(task)),
             Err(trap) => return (Err(trap), events),
         }

@@ -473,6 +473,7 @@ impl<'p> Machine<'p> {
             }
             Statement::Scope { kind, body, .. } => match kind {
                 ScopeKind::Block => return self.block(body),
+                ScopeKind::Locked(_) => return Err("a lock".into()),
                 ScopeKind::Async => self.task(|machine| machine.scope(body).map(drop))?,
                 ScopeKind::Finish => {
                     self.finish(|machine| machine.scope(body))?;
@@ -781,6 +782,7 @@ impl<'p> Machine<'p> {
                 true => self.expression(&all.1),
                 false => self.expression(&all.2),
             },
+            Expression::NewLock => Err("a lock".into()),
             Expression::Builtin(name, operands) => {
                 let values = self.all(operands)?;
                 Ok(Value::Int(match (*name, values.as_slice()) {
