@@ -184,8 +184,8 @@ pub(crate) struct CheckOptions {
     #[arg(long, value_name = "LOCATION")]
     pub(crate) watch: Option<String>,
 
-    /// Run the isolated and locked blocks in this order, as `explore` writes it: the task of each block, main
-    /// or spawn indices as in 0.2, with *3 for three blocks
+    /// Run the isolated and locked blocks in this order, as `explore` writes it: the task of each
+    /// block, main or spawn indices as in 0.2, with *3 for three blocks
     #[arg(long, value_name = "TASKS")]
     pub(crate) schedule: Option<OrderScript>,
 

@@ -119,8 +119,8 @@ impl<'m> Names<'m> {
         }
     }
 
-    /// Notes an array, or finds the array that a new lock is an element of. The locks of an array are
-    /// made right after it, and their allocation follows that of the array.
+    /// Notes an array, or finds the array that a new lock is an element of. The locks of an array
+    /// are made right after it, and their allocation follows that of the array.
     fn element_of(&mut self, object: &Allocated<'_>, earlier: u64) -> Option<LockArray> {
         match object.shape {
             Shape::Array(sizes) => {
