@@ -204,19 +204,19 @@ fn orders_that_do_not_fit_are_refused() {
     for (schedule, message) in [
         (
             "0 7",
-            "at block 2 of it, task 7 has no isolated block to run",
+            "at block 2 of it, task 7 has no isolated or locked block to run",
         ),
         (
             "0 0",
-            "at block 2 of it, task 0 has no isolated block to run",
+            "at block 2 of it, task 0 has no isolated or locked block to run",
         ),
         (
             "main",
-            "at block 1 of it, task main has no isolated block to run",
+            "at block 1 of it, task main has no isolated or locked block to run",
         ),
         (
             "0 1 2 main",
-            "at block 4 of it, task main has no isolated block to run",
+            "at block 4 of it, task main has no isolated or locked block to run",
         ),
         ("0 x", "`x` is not a task"),
         ("+1", "`+1` is not a task"),
@@ -250,7 +250,7 @@ fn check_says_what_exploring_would_take() {
     let (_, report) = json(&["check", &file, "4"]);
     let stronger = report["stronger"].as_str().expect("something");
     assert!(
-        stronger.starts_with("24 orders of the isolated blocks differ: "),
+        stronger.starts_with("24 orders of the isolated and locked blocks differ: "),
         "{stronger}"
     );
     assert!(

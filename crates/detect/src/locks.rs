@@ -251,18 +251,21 @@ impl Held {
     /// Follows an event of a run in which tasks take turns.
     #[inline]
     pub fn event_in_turn(&mut self, event: &Event) -> Result<(), TableError> {
-        let begins = matches!(event, Event::Lock { .. });
+        let begins = matches!(event, Event::Lock { .. } | Event::Glimpse { .. });
         if self.holds.len() + self.suspended.len() == 0 && !begins {
             return Ok(());
         }
         self.goes_on(event.task())?;
         match *event {
-            Event::Lock { lock, mode, .. } => {
+            Event::Lock { task, lock, mode } => {
                 let held = self.holds.iter().map(|hold| hold.lock);
-                self.order.taken(held, lock)?;
+                self.order.taken(task, held, lock)?;
                 self.lock(lock, mode)
             }
             Event::Unlock { lock, .. } => self.unlock(lock),
+            Event::Glimpse { .. } if self.glimpses() => Ok(()),
+            Event::Glimpse { .. } => self.lock(LockId::GLIMPSE, LockMode::Shared),
+            Event::GlimpseEnd { .. } => self.unlock(LockId::GLIMPSE),
             _ => Ok(()),
         }
     }

@@ -58,8 +58,8 @@ pub struct Oracle {
     closure: Closure,
     locksets: Vec<Vec<Hold>>,
     accesses: BTreeMap<Location, Vec<Recorded>>,
-    /// By lock: those that were taken while it was held.
-    taken_inside: BTreeMap<LockId, BTreeSet<LockId>>,
+    /// By lock: those that were taken while it was held, and by whom.
+    taken_inside: BTreeMap<LockId, BTreeSet<(LockId, TaskId)>>,
     statistics: Statistics,
 }
 
@@ -140,19 +140,36 @@ impl Oracle {
             .any(|accesses| any_pair(accesses, overlaps))
     }
 
-    /// Whether some lock was taken inside itself, directly or by way of others.
+    /// Whether several tasks took locks that lead to each other: each was taken inside the other,
+    /// directly or by way of others.
     pub fn locks_form_a_cycle(&self) -> bool {
-        self.taken_inside.keys().any(|first| {
+        let leads_to = |first: LockId| {
             let mut reached = BTreeSet::new();
             let mut next = vec![first];
             while let Some(lock) = next.pop() {
-                for inner in self.taken_inside.get(lock).into_iter().flatten() {
-                    if reached.insert(inner) {
-                        next.push(inner);
+                for (inner, _) in self.taken_inside.get(&lock).into_iter().flatten() {
+                    if reached.insert(*inner) {
+                        next.push(*inner);
                     }
                 }
             }
-            reached.contains(first)
+            reached
+        };
+        let locks = self.taken_inside.keys();
+        let reached: BTreeMap<LockId, BTreeSet<LockId>> =
+            locks.map(|lock| (*lock, leads_to(*lock))).collect();
+        let mutual = |a: LockId, b: LockId| {
+            let leads = |from, to| reached.get(&from).is_some_and(|it| it.contains(&to));
+            leads(a, b) && leads(b, a)
+        };
+        reached.keys().any(|&first| {
+            let takings = self.taken_inside.iter().flat_map(|(outer, inside)| {
+                let inner = inside.iter();
+                inner.map(|(inner, task)| (*outer, *inner, *task))
+            });
+            let group = takings.filter(|(a, b, _)| mutual(first, *a) && mutual(first, *b));
+            let takers: BTreeSet<TaskId> = group.map(|(.., task)| task).collect();
+            takers.len() > 1
         })
     }
 
@@ -161,6 +178,23 @@ impl Oracle {
         let mut racing = BTreeSet::new();
         self.each_race(|_, a, b| racing.extend([a.access, b.access]));
         racing
+    }
+
+    /// The accesses of which some instance conflicts with a parallel one, whether or not a lock
+    /// keeps the two apart. Pairs in isolated blocks do not count.
+    pub fn conflicting_accesses(&self) -> BTreeSet<AccessId> {
+        let mut conflicting = BTreeSet::new();
+        for accesses in self.accesses.values() {
+            for (index, b) in accesses.iter().enumerate() {
+                for a in &accesses[..index] {
+                    let may_meet = conflict(a, b) && !(a.isolated && b.isolated);
+                    if may_meet && !self.ordered(Mode::Structure, a, b) {
+                        conflicting.extend([a.access, b.access]);
+                    }
+                }
+            }
+        }
+        conflicting
     }
 
     /// Calls a function for every pair that races by task structure, in the order of the run.
@@ -254,7 +288,8 @@ impl Observer for Oracle {
         self.statistics.event(event);
         if let Event::Lock { task, lock, .. } = *event {
             for hold in &self.steps.now(task).holds {
-                self.taken_inside.entry(hold.lock).or_default().insert(lock);
+                let inside = self.taken_inside.entry(hold.lock).or_default();
+                inside.insert((lock, task));
             }
         }
         self.steps.event(event, &mut self.closure);

@@ -11,7 +11,8 @@ use std::sync::atomic::AtomicU64;
 pub(crate) fn run_for(fuel: u64, program: Program<'_>, listener: &mut impl Listener) -> Outcome {
     let (output, progress) = (&mut std::io::sink(), &AtomicU64::new(0));
     let is_used = |construct| program.module.uses(construct).is_some();
-    if is_used(Construct::Promise) || is_used(Construct::Future) {
+    let waits = [Construct::Promise, Construct::Future, Construct::Lock];
+    if waits.into_iter().any(is_used) {
         let mut schedule = Cooperative::default();
         run::run_for(fuel, program, &mut schedule, listener, output, progress)
     } else {

@@ -76,12 +76,20 @@ fn chunks_that_moved_are_noticed() {
 #[test]
 fn another_version_is_named() {
     let (mut bytes, _) = recorded(10);
-    bytes[8] = 2;
+    bytes[8] = 3;
     assert!(matches!(read(&bytes), Err(Error::Damaged { at: 0 })));
-    let header = [&bytes[..8], &2u32.to_le_bytes()].concat();
-    let sum = crate::damage::checksum(&header).to_le_bytes();
-    bytes[12..16].copy_from_slice(&sum);
-    assert!(matches!(read(&bytes), Err(Error::Newer(2))));
+    let mut with_version = |version: u32| {
+        let header = [&bytes[..8], &version.to_le_bytes()].concat();
+        let sum = crate::damage::checksum(&header).to_le_bytes();
+        bytes[8..12].copy_from_slice(&version.to_le_bytes());
+        bytes[12..16].copy_from_slice(&sum);
+        read(&bytes)
+    };
+    assert!(matches!(with_version(3), Err(Error::Newer(3))));
+    assert!(matches!(with_version(0), Err(Error::Newer(0))));
+    // A file of format 1 is one of format 2 without locks.
+    assert!(with_version(1).is_ok());
+    assert!(with_version(2).is_ok());
 }
 
 #[test]
