@@ -1,8 +1,8 @@
 //! In which orders locks are taken one inside the other.
 //!
-//! If a task takes lock b while it holds lock a, a comes before b. If these relations have no cycle,
-//! no schedule in which tasks do the same has a deadlock of locks: among tasks that wait for each
-//! other's locks, one waits for the lock that comes last, and the holder of that one waits for
+//! If a task takes lock b while it holds lock a, a comes before b. If these relations have no
+//! cycle, no schedule in which tasks do the same has a deadlock of locks: among tasks that wait for
+//! each other's locks, one waits for the lock that comes last, and the holder of that one waits for
 //! none. Nor has it one if each group of locks that come before each other is the affair of one
 //! task. Otherwise there may be a deadlock, or none, because the tasks need not be parallel.
 //!
