@@ -193,7 +193,16 @@ impl Generator {
         };
         let both = [one.guards, other.guards].concat();
         match self.rng.below(10) {
-            0..=4 => Line::with(format!("locked ({})", one.name), self.some(one.guards)),
+            0..=4 => {
+                let mut body = self.some(one.guards);
+                // A task may want the lock that its creator holds.
+                if self.tasks_left > 0 && self.rng.percent(40) {
+                    body.push(self.creation(2));
+                    body.extend(self.some(one.guards));
+                    body.push(Line::new(format!("{} = 3;", self.rng.pick(&PLAIN))));
+                }
+                Line::with(format!("locked ({})", one.name), body)
+            }
             5 => Line::with("isolated", self.some(&["e"])),
             6 | 7 => {
                 let mut body = self.some(one.guards);
