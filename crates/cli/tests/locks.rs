@@ -96,6 +96,33 @@ fn a_deadlock_has_the_cycle_and_can_be_repeated() {
     assert_eq!(again["failure"]["cycle"], failure["cycle"]);
 }
 
+/// The isolated blocks do not conflict. So the locked ones decide.
+const MIXED: &str = "var a = 0;
+var b = 0;
+fn main() {
+    let l = new lock();
+    finish {
+        async { isolated { b = 1; } locked (l) { a = 1; } }
+        async { isolated { b = 1; } locked (l) { a = 2; } }
+    }
+}
+";
+
+#[test]
+fn the_blocks_that_decide_the_result_are_named_by_their_places() {
+    let file = program("mixed.fin", MIXED);
+    let (status, report) = json(&["explore", &file, "--determinacy"]);
+    assert_eq!((status, report["verdict"].as_str()), (66, Some("explored")));
+    let differ = &report["exploration"]["determinacy"]["differ"];
+    assert_eq!(differ["what"], "a");
+    let places = [0, 1].map(|at| {
+        let place = &differ["decided_by"][at]["place"];
+        (place["line"].as_u64(), place["column"].as_u64())
+    });
+    // The two `locked`.
+    assert_eq!(places, [6, 7].map(|line| (Some(line), Some(37))));
+}
+
 #[test]
 fn conflicts_under_a_lock_are_listed_on_demand() {
     let file = program("counter.fin", COUNTER);

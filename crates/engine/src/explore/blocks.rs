@@ -35,7 +35,8 @@ use finishline_ir::updates::updates;
 use finishline_ir::{BinaryOp, Module};
 use finishline_model::event::{Record, replay};
 use finishline_model::{
-    Access, AccessId, AccessKind, Event, FinishId, Location, LockId, ObjectId, Observer, TaskId,
+    Access, AccessId, AccessKind, Event, FinishId, Location, LockId, ObjectId, Observer, SiteId,
+    TaskId,
 };
 use rustc_hash::{FxHashMap, FxHashSet};
 use std::rc::Rc;
@@ -91,6 +92,8 @@ pub struct Block {
     pub task: TaskName,
     /// How many blocks the task had run before.
     pub ordinal: u32,
+    /// Where it begins.
+    pub site: SiteId,
     pub footprint: Arc<Footprint>,
     /// The blocks that happen before it, and those that do by task structure and the conflicts of
     /// earlier blocks.
@@ -207,6 +210,8 @@ pub struct Blocks<'a, D> {
     /// By number of the lock.
     locks: Vec<Location>,
     blocks: Vec<Block>,
+    /// Where the latest block begins.
+    begins_at: SiteId,
     /// Isolated blocks that set promises.
     setters: Vec<usize>,
     /// By block: the locks that its task held when it began.
@@ -232,6 +237,7 @@ impl<'a, D: Listener> Blocks<'a, D> {
             sections: Sections::default(),
             locks: Vec::new(),
             blocks: Vec::new(),
+            begins_at: SiteId(0),
             setters: Vec::new(),
             held: Vec::new(),
             with_repetitions: false,
@@ -250,6 +256,11 @@ impl<'a, D: Listener> Blocks<'a, D> {
 
     pub fn name(&self, task: TaskId) -> TaskName {
         self.tasks[task.index()].name
+    }
+
+    /// The next block begins at this place.
+    pub fn enter(&mut self, site: SiteId) {
+        self.begins_at = site;
     }
 
     /// The blocks that have ended.
@@ -439,6 +450,7 @@ impl<'a, D: Listener> Blocks<'a, D> {
         self.blocks.push(Block {
             task: state.name,
             ordinal: state.blocks - 1,
+            site: self.begins_at,
             footprint: Arc::new(footprint),
             before,
             structural,

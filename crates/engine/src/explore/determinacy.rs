@@ -1,4 +1,5 @@
-//! Whether the order of isolated blocks decides in which state the program ends, and by what.
+//! Whether the order of isolated and locked blocks decides in which state the program ends, and by
+//! what.
 //!
 //! Two orders whose final states differ are run again. The first variable that differs is named, in
 //! the order of the tasks that made the objects; what was printed comes last, its lines in any
@@ -37,8 +38,6 @@ pub(super) fn determinacy(question: &Question<'_>, found: &Exploration) -> Deter
 struct Ended<'m> {
     machine: Box<Machine<'m>>,
     blocks: Vec<Block>,
-    /// By block.
-    sites: Vec<SiteId>,
     location: Option<String>,
 }
 
@@ -51,50 +50,37 @@ fn run<'m>(
     let mut chooser = Follow::new(script, names);
     let roles = Roles::of(question.module);
     let to_name: Vec<Location> = to_name.into_iter().collect();
-    let mut notes = Notes {
-        sites: Vec::new(),
-        names: Names::new(question.module, &to_name, None),
-    };
-    let mut blocks = Blocks::new(names, &roles, &mut notes);
+    let mut named = Named(Names::new(question.module, &to_name, None));
+    let mut blocks = Blocks::new(names, &roles, &mut named);
     let order = OrderRun {
         program: question.program(),
         keep_dead: true,
     };
     let end = order.run(&mut blocks, &mut chooser, |_| false, None);
-    let (blocks, notes) = blocks.into_parts();
+    let (blocks, Named(names)) = blocks.into_parts();
     let OrderEnd::Finished(machine) = end else {
         return None;
     };
-    let location = to_name
-        .first()
-        .map(|it| notes.names.location(*it).to_string());
+    let location = to_name.first().map(|it| names.location(*it).to_string());
     Some(Ended {
         machine,
         blocks,
-        sites: std::mem::take(&mut notes.sites),
         location,
     })
 }
 
-/// Notes where each block is, and names a location.
-struct Notes<'m> {
-    sites: Vec<SiteId>,
-    names: Names<'m>,
-}
+/// Names a location.
+struct Named<'m>(Names<'m>);
 
-impl Observer for Notes<'_> {
-    fn event(&mut self, event: &Event) {
-        if let Event::IsolatedBegin { site, .. } = event {
-            self.sites.push(*site);
-        }
-    }
+impl Observer for Named<'_> {
+    fn event(&mut self, _: &Event) {}
 
     fn access(&mut self, _: &Access) {}
 }
 
-impl Listener for Notes<'_> {
+impl Listener for Named<'_> {
     fn allocated(&mut self, object: &Allocated<'_>) {
-        self.names.allocated(object);
+        self.0.allocated(object);
     }
 }
 
@@ -119,7 +105,7 @@ fn differing(question: &Question<'_>, scripts: [&OrderScript; 2]) -> Option<Diff
     let pair = reversed(&a.blocks, &b.blocks);
     let told = |number: usize| OrderedBlock {
         task: order_script::word(&names.path(a.blocks[number].task)),
-        place: a.sites.get(number).map(|site| place(question, *site)),
+        place: Some(place(question, a.blocks[number].site)),
     };
     let [first, second] = values;
     let order = |script: &OrderScript, value| StateOfOrder {

@@ -137,7 +137,11 @@ impl<'m> OrderRun<'m> {
                     return OrderEnd::Stopped;
                 };
                 place = able[chosen];
-                goes_on = Some(waiting.remove(place));
+                let task = waiting.remove(place);
+                if let Some(site) = machine.next_site(task) {
+                    blocks.enter(site);
+                }
+                goes_on = Some(task);
                 entering = true;
                 continue;
             };

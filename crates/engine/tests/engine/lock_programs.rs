@@ -3,37 +3,17 @@
 //!
 //! `FINISHLINE_SEEDS` and `FINISHLINE_SEED` run more, or others (`cargo xtask soak`).
 
-use crate::common::{Judge, Judged, compile, run};
+use crate::common::{Checked, Judge, check};
 use finishline_engine::interleavings::{Budget, Granularity, Interleavings, Outcome, explore};
 use finishline_generate::campaign::{in_parallel_with, setting};
 use finishline_generate::small::{Small, Vocabulary};
-use finishline_generate::{Program, Settings, program, render, shrink};
-use finishline_ir::Module;
-use finishline_ir::machine::{Limits, Trap};
-use finishline_model::event::Record;
+use finishline_generate::{Settings, program, render, shrink};
+use finishline_ir::machine::Limits;
 use std::collections::BTreeMap;
 use std::sync::Mutex;
 
 const PROGRAMS: u64 = 4_000;
 const FUEL: u64 = 10_000_000;
-
-struct Checked {
-    module: Module,
-    judged: Judged,
-    trap: Option<Trap>,
-}
-
-fn check(judge: &mut Judge, program: &Program) -> Result<Checked, String> {
-    let module = compile(&render(program))?;
-    let mut records: Vec<Record> = Vec::new();
-    let trap = run(&module, FUEL, &mut records)?;
-    let judged = judge.judge(&module, &records)?;
-    Ok(Checked {
-        module,
-        judged,
-        trap,
-    })
-}
 
 /// What became of a program, in one word.
 fn word(checked: &Checked) -> &'static str {
@@ -55,11 +35,11 @@ fn detectors_agree_with_the_oracle() {
     let words: Mutex<BTreeMap<&str, u64>> = Mutex::default();
     in_parallel_with(first..first + count, Judge::new, |judge, seed| {
         let program = program(seed, &Settings::locks(seed));
-        match check(judge, &program) {
+        match check(judge, &program, FUEL) {
             Ok(checked) => *words.lock().unwrap().entry(word(&checked)).or_default() += 1,
             Err(error) => {
                 let refused = error.starts_with("error");
-                let small = shrink(&program, &mut |program| match check(judge, program) {
+                let small = shrink(&program, &mut |program| match check(judge, program, FUEL) {
                     Ok(_) => false,
                     Err(error) => error.starts_with("error") == refused,
                 });
@@ -137,8 +117,8 @@ fn every_schedule_of_small_programs_says_the_same() {
         let numbers = 0..small.count();
         in_parallel_with(numbers, Judge::new, |judge, number| {
             let program = small.program(number);
-            let compared =
-                check(judge, &program).and_then(|checked| compare_with_all_schedules(&checked));
+            let compared = check(judge, &program, FUEL)
+                .and_then(|checked| compare_with_all_schedules(&checked));
             if let Err(error) = compared {
                 panic!(
                     "program {number} of {statements} statements: {error}\n{}",

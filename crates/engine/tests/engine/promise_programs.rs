@@ -3,36 +3,16 @@
 //!
 //! `FINISHLINE_SEEDS` and `FINISHLINE_SEED` run more, or others (`cargo xtask soak`).
 
-use crate::common::{Judge, Judged, compile, run};
+use crate::common::{Checked, Judge, check};
 use finishline_engine::interleavings::{Budget, Granularity, Outcome, explore};
 use finishline_generate::campaign::{in_parallel_with, setting};
 use finishline_generate::small::{Small, Vocabulary};
-use finishline_generate::{Program, Settings, program, render, shrink};
-use finishline_ir::Module;
+use finishline_generate::{Settings, program, render, shrink};
 use finishline_ir::machine::{Limits, Trap, TrapKind};
-use finishline_model::event::Record;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 const PROGRAMS: u64 = 4_000;
 const FUEL: u64 = 10_000_000;
-
-struct Checked {
-    module: Module,
-    judged: Judged,
-    trap: Option<Trap>,
-}
-
-fn check(judge: &mut Judge, program: &Program) -> Result<Checked, String> {
-    let module = compile(&render(program))?;
-    let mut records: Vec<Record> = Vec::new();
-    let trap = run(&module, FUEL, &mut records)?;
-    let judged = judge.judge(&module, &records)?;
-    Ok(Checked {
-        module,
-        judged,
-        trap,
-    })
-}
 
 fn is_deadlock(trap: &Option<Trap>) -> bool {
     let kind = trap.as_ref().map(|trap| &trap.kind);
@@ -46,7 +26,7 @@ fn detectors_agree_with_the_oracle() {
     let (racy, deadlocks) = (AtomicU64::new(0), AtomicU64::new(0));
     in_parallel_with(first..first + count, Judge::new, |judge, seed| {
         let program = program(seed, &Settings::promises(seed));
-        match check(judge, &program) {
+        match check(judge, &program, FUEL) {
             Ok(checked) => {
                 let races = !checked.judged.racing.is_empty();
                 racy.fetch_add(u64::from(races), Ordering::Relaxed);
@@ -55,7 +35,7 @@ fn detectors_agree_with_the_oracle() {
             }
             Err(error) => {
                 let refused = error.starts_with("error");
-                let small = shrink(&program, &mut |program| match check(judge, program) {
+                let small = shrink(&program, &mut |program| match check(judge, program, FUEL) {
                     Ok(_) => false,
                     Err(error) => error.starts_with("error") == refused,
                 });
@@ -120,8 +100,8 @@ fn every_schedule_of_small_programs_says_the_same() {
         let numbers = 0..small.count();
         in_parallel_with(numbers, Judge::new, |judge, number| {
             let program = small.program(number);
-            let compared =
-                check(judge, &program).and_then(|checked| compare_with_all_schedules(&checked));
+            let compared = check(judge, &program, FUEL)
+                .and_then(|checked| compare_with_all_schedules(&checked));
             if let Err(error) = compared {
                 panic!(
                     "program {number} of {statements} statements: {error}\n{}",

@@ -523,6 +523,19 @@ impl<'m> Machine<'m> {
         }
     }
 
+    /// Where the next step of a task is. None if the task has ended.
+    pub fn next_site(&self, task: TaskId) -> Option<SiteId> {
+        self.task(task).map(|task| self.site(task))
+    }
+
+    fn site(&self, task: &Task<'_>) -> SiteId {
+        let frame = task.frame();
+        match frame.code.instructions.get(frame.next) {
+            Some(instruction) => instruction.site,
+            None => self.module.function(frame.function).end,
+        }
+    }
+
     /// What the next step of a task would do.
     pub fn next(&self, task: TaskId) -> Next {
         let Some(task) = self.task(task) else {

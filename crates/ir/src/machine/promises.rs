@@ -86,14 +86,9 @@ impl Machine<'_> {
                 Status::WaitingForLock { lock, holder } => WaitsFor::Lock { lock, holder },
                 Status::Runnable | Status::WaitingForIsolation | Status::Done => return None,
             };
-            let frame = task.frame();
-            let site = match frame.code.instructions.get(frame.next) {
-                Some(instruction) => instruction.site,
-                None => self.module.function(frame.function).end,
-            };
             waiting.push(Waiting {
                 task: task.id,
-                site,
+                site: self.site(task),
                 waits_for,
             });
         }

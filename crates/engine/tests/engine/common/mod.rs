@@ -16,6 +16,7 @@ use finishline_detect::{Failure, LocationSet, RacePairs};
 use finishline_engine::cooperative::Cooperative;
 use finishline_engine::depth_first::DepthFirst;
 use finishline_engine::run::{End, Program, run_for};
+use finishline_generate::{Program as Generated, render};
 use finishline_ir::listener::Listener;
 use finishline_ir::machine::{Limits, Trap};
 use finishline_ir::{Construct, Module};
@@ -71,6 +72,26 @@ pub(crate) fn takes_turns(module: &Module) -> bool {
     [Construct::Promise, Construct::Future, Construct::Lock]
         .iter()
         .any(|construct| module.uses(*construct).is_some())
+}
+
+/// A program, what the detectors say about its run, and its failure.
+pub(crate) struct Checked {
+    pub(crate) module: Module,
+    pub(crate) judged: Judged,
+    pub(crate) trap: Option<Trap>,
+}
+
+/// Compiles and runs a generated program, and judges the run.
+pub(crate) fn check(judge: &mut Judge, program: &Generated, fuel: u64) -> Result<Checked, String> {
+    let module = compile(&render(program))?;
+    let mut records: Vec<Record> = Vec::new();
+    let trap = run(&module, fuel, &mut records)?;
+    let judged = judge.judge(&module, &records)?;
+    Ok(Checked {
+        module,
+        judged,
+        trap,
+    })
 }
 
 /// Detectors and the oracle, kept from program to program.
