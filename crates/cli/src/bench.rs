@@ -18,12 +18,13 @@ pub(crate) mod drdp;
 mod measure;
 mod memory;
 pub(crate) mod one;
+pub(crate) mod options;
 pub(crate) mod prove;
 pub(crate) mod suite;
 mod table;
 pub(crate) mod zipper;
 
-use crate::options::EspBagsOptions;
+use self::options::EspBagsOptions;
 use crate::outcome::{NOTHING_FOUND, PROGRAM_FAILED, Problem, RACE_FOUND, say, shown};
 use finishline_model::{Pass, Passes};
 use finishline_report::bench::table::{BenchFailure, BenchFailureKind};

@@ -28,8 +28,9 @@ mod prove;
 mod record;
 mod run;
 
+use bench::options::BenchTable;
 use clap::Parser;
-use options::{BenchTable, Cli, Command};
+use options::{Cli, Command};
 use outcome::Problem;
 use std::ffi::OsString;
 use std::process::ExitCode;

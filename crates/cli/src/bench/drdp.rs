@@ -16,7 +16,7 @@ mod twin;
 pub(crate) use measure::{one, parse as parse_under};
 
 use super::{Files, exit_status_of};
-use crate::options::DrdpOptions;
+use crate::bench::options::DrdpOptions;
 use crate::outcome::{Problem, say};
 use crate::progress;
 use finishline_report::bench::Format;

@@ -9,8 +9,8 @@
 //! idle machine processor time is wall-clock time, and on a busy machine other work does not count.
 
 use crate::bench::memory::{self, Printed, Resident};
+use crate::bench::options::BenchOneOptions;
 use crate::bench::suite::{self, Benchmark};
-use crate::options::BenchOneOptions;
 use crate::outcome::{NOTHING_FOUND, Problem};
 use crate::proofs;
 use finishline_baseline::Size;

@@ -8,7 +8,7 @@
 //! slow for a while slows down all of them.
 
 use super::{Files, arithmetic, suite};
-use crate::options::BenchProveOptions;
+use crate::bench::options::BenchProveOptions;
 use crate::outcome::{
     NOTHING_ESTABLISHED, NOTHING_FOUND, PROGRAM_FAILED, Problem, RACE_FOUND, say,
 };

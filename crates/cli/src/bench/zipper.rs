@@ -12,7 +12,7 @@
 pub(crate) mod suite;
 
 use super::{Files, arithmetic, bar, exit_status_of};
-use crate::options::ZipperOptions;
+use crate::bench::options::ZipperOptions;
 use crate::outcome::{Problem, say};
 use finishline_engine::executor::{Executor, Forms};
 use finishline_engine::picture;

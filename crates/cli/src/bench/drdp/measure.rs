@@ -4,7 +4,7 @@
 
 use super::suite::{self, Benchmark, Size, traversal_word};
 use crate::bench::one::{self, Answer, FinProgram, Measurement, Under};
-use crate::options::{BenchDrdpOneOptions, DrdpOptions};
+use crate::bench::options::{BenchDrdpOneOptions, DrdpOptions};
 use crate::outcome::Problem;
 use finishline_engine::timing::Traversal;
 use finishline_model::Passes;
