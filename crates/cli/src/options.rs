@@ -17,7 +17,7 @@ pub(crate) const EXIT_STATUSES: &str = "\
 Exit status:
   0   nothing found, or nothing but suppressed races
   66  a race found, apparent ones included, also when the program failed afterwards; a deadlock;
-      with --determinacy also final states that differ
+      with --determinacy also conflicts that blocks keep apart, and final states that differ
   2   bad usage, source or file
   3   the program failed: a run-time error, an assertion, the memory budget
   4   nothing could be established
