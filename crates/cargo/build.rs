@@ -12,7 +12,12 @@ use std::path::{Path, PathBuf};
 use toml::{Table, Value};
 
 /// The packages of the workspace that is built on the user's machine.
-const RUNTIME: [&str; 3] = ["crates/native", "crates/detect", "crates/model"];
+const RUNTIME: [&str; 4] = [
+    "crates/native",
+    "crates/detect",
+    "crates/model",
+    "crates/trace",
+];
 /// The package that programs are linked with.
 const LINKED: &str = "crates/native";
 /// The user's own build compiles this package in place of rayon-core.

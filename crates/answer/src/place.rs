@@ -34,6 +34,15 @@ impl SourceLines {
         known.extend((first..).zip(lines));
     }
 
+    /// All known lines: the file, the number and the text of each.
+    pub fn all(&self) -> impl Iterator<Item = (&str, u32, &str)> {
+        let files = self.files.iter();
+        files.flat_map(|(file, lines)| {
+            let lines = lines.iter();
+            lines.map(move |(line, text)| (file.as_str(), *line, text.as_str()))
+        })
+    }
+
     /// The known lines up to `reach` before and after a line, with their numbers.
     pub fn around(&self, file: &str, line: u32, reach: u32) -> Vec<(u32, &str)> {
         let Some(lines) = self.files.get(file) else {

@@ -7,6 +7,7 @@
 use crate::options::{Options, Request, Subcommand};
 use clap::{ArgAction, Args, Command, CommandFactory, FromArgMatches, Parser};
 use std::ffi::{OsStr, OsString};
+use std::path::PathBuf;
 
 const EXIT_STATUSES: &str = "\
 Exit status:
@@ -34,7 +35,7 @@ struct Cli {
 enum Choice {
     /// Build a program, run it and report its races; takes the arguments of `cargo run`
     #[command(after_help = EXIT_STATUSES)]
-    Run(Everything),
+    Run(RunArguments),
     /// Build the tests, run each in a process of its own and report their races; takes the
     /// arguments of `cargo test`
     #[command(after_help = EXIT_STATUSES)]
@@ -43,6 +44,16 @@ enum Choice {
     Build(Everything),
     /// Remove what was built here, and leave alone what cargo has built without us
     Clean(Everything),
+}
+
+#[derive(Args)]
+struct RunArguments {
+    /// Also write what the program does to this file, for `finishline analyze`
+    #[arg(long, value_name = "FILE")]
+    record: Option<PathBuf>,
+
+    #[command(flatten)]
+    everything: Everything,
 }
 
 #[derive(Args)]
@@ -73,15 +84,22 @@ pub(crate) fn read(mut arguments: Vec<OsString>) -> Request {
     let ours = [OsString::from("cargo finishline")].into_iter().chain(ours);
     let cli = Cli::from_arg_matches(&Cli::command().get_matches_from(ours))
         .unwrap_or_else(|error| error.exit());
+    let mut record = None;
     let (subcommand, everything) = match cli.command {
-        Choice::Run(everything) => (Subcommand::Run, everything),
+        Choice::Run(arguments) => {
+            record = arguments.record;
+            (Subcommand::Run, arguments.everything)
+        }
         Choice::Test(everything) => (Subcommand::Test, everything),
         Choice::Build(everything) => (Subcommand::Build, everything),
         Choice::Clean(everything) => (Subcommand::Clean, everything),
     };
     Request {
         subcommand,
-        options: everything.options,
+        options: Options {
+            record,
+            ..everything.options
+        },
         cargo,
         program,
     }

@@ -6,7 +6,7 @@ use crate::run::Ended;
 use crate::runtime::Runtime;
 use crate::session::{CommandLine, Compiler, Session};
 use crate::toolchain::{Toolchain, WhereCargoReads};
-use crate::{BAD_USAGE, Problem, runner};
+use crate::{BAD_USAGE, Problem, recorded, runner};
 use std::env;
 use std::ffi::{OsStr, OsString};
 use std::fs;
@@ -91,6 +91,9 @@ pub(crate) fn execute(request: &Request) -> Result<u8, Problem> {
     runner::outlive_interrupts()?;
     // Report mistakes in the user's files before the build, not after it.
     Reporter::new(&session)?;
+    if let Some(trace) = &session.options.record {
+        make_room(trace)?;
+    }
     let status = cargo
         .status()
         .map_err(|error| Problem::start(&toolchain.cargo, error))?;
@@ -110,13 +113,35 @@ fn conclude(session: &Session, cargo: ExitStatus) -> Result<u8, Problem> {
             (_, false) => Ok(BAD_USAGE),
         };
     }
-    let status = Reporter::new(session)?.conclude(&runs)?;
+    let reporter = Reporter::new(session)?;
+    let status = reporter.conclude(&runs)?;
+    if let (Some(trace), [run, ..]) = (&session.options.record, &*runs) {
+        recorded::complete(trace, run, &reporter)?;
+    }
     let all_fine = runs.iter().all(|run| run.ended == Ended::Exited(0)) && status == 0;
     Ok(match all_fine && !cargo.success() {
         // Another test program could not be run.
         true => BAD_USAGE,
         false => status,
     })
+}
+
+/// Removes the trace of an earlier run, and makes sure that a new one can be written. The process
+/// creates the file itself.
+fn make_room(trace: &Path) -> Result<(), Problem> {
+    let is_file = match fs::metadata(trace) {
+        Ok(metadata) => metadata.is_file(),
+        Err(_) => true,
+    };
+    if !is_file {
+        let path = trace.display();
+        return Err(Problem::new(format!(
+            "{path} is no file: a trace is read again when it is written"
+        )));
+    }
+    let file = fs::File::create(trace);
+    file.and_then(|_| fs::remove_file(trace))
+        .map_err(|error| Problem::write(trace, error))
 }
 
 fn clean(ours: &Path) -> Result<u8, Problem> {
@@ -152,10 +177,12 @@ fn command_line(request: &Request) -> Result<CommandLine, Problem> {
 /// Makes paths absolute, because not all parts run in the user's directory.
 fn absolute(options: &Options) -> Result<Options, Problem> {
     let mut options = options.clone();
-    for path in [&mut options.output, &mut options.suppressions]
-        .into_iter()
-        .flatten()
-    {
+    let paths = [
+        &mut options.output,
+        &mut options.suppressions,
+        &mut options.record,
+    ];
+    for path in paths.into_iter().flatten() {
         *path = std::path::absolute(&*path).map_err(|error| Problem::read(path, error))?;
     }
     Ok(options)

@@ -11,6 +11,8 @@
 //!    tests, in a process and collects the findings.
 //! 4. [`rustdoc`] is called by cargo instead of rustdoc. It skips doc tests, and says so.
 //!
+//! [`recorded`] is about traces, which `finishline analyze` reads.
+//!
 //! The user's manifest, lock file and configuration are never edited, and builds go to our own
 //! target directories. The parts share the session's directory, which lives as long as the command.
 //! A program is never called free of races just because no findings arrived: the runtime must have
@@ -25,6 +27,7 @@ mod libtest;
 mod options;
 mod problem;
 mod process;
+pub mod recorded;
 mod report;
 mod run;
 mod runner;

@@ -81,6 +81,10 @@ pub(crate) struct Options {
     /// Colour the text
     #[arg(long, value_name = "WHEN", default_value = "auto")]
     pub(crate) color: Color,
+
+    /// The file of the trace. An option of `run` alone.
+    #[arg(skip)]
+    pub(crate) record: Option<PathBuf>,
 }
 
 impl Options {

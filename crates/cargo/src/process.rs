@@ -18,6 +18,7 @@ use std::process::{Command, ExitStatus};
 /// with a longer name.
 const FINDINGS: &str = "findings.json";
 const OPTIONS_VARIABLE: &str = "FINISHLINE_OPTIONS";
+const RECORD_VARIABLE: &str = "FINISHLINE_RECORD";
 
 /// Gives processes that this one starts the same addresses each time.
 pub(crate) fn fix_addresses() {
@@ -67,6 +68,9 @@ impl<'a> Checked<'a> {
         text.push(folder.join(FINDINGS));
         let mut command = unchecked(session, program, arguments);
         command.env(OPTIONS_VARIABLE, text);
+        if let Some(trace) = &options.record {
+            command.env(RECORD_VARIABLE, trace);
+        }
         Ok(Checked {
             program,
             subcommand: session.subcommand,
@@ -106,7 +110,10 @@ pub(crate) fn unchecked(session: &Session, program: &Path, arguments: &[OsString
         }
         None => Command::new(program),
     };
-    command.args(arguments).env_remove(OPTIONS_VARIABLE);
+    command
+        .args(arguments)
+        .env_remove(OPTIONS_VARIABLE)
+        .env_remove(RECORD_VARIABLE);
     session.leave(&mut command);
     command
 }

@@ -14,7 +14,7 @@ use finishline_answer::process::Limit;
 use finishline_answer::suppressions::Suppressions;
 use finishline_answer::{Answer, Suite, Verdict};
 use finishline_report::{Selection, Style};
-use finishline_symbols::{Executables, Question, Unseen};
+use finishline_symbols::{Executables, Findings, Question, Unseen};
 use std::env;
 use std::fs::{self, File};
 use std::io::{self, BufWriter, IsTerminal, Write};
@@ -55,23 +55,47 @@ impl<'a> Reporter<'a> {
         })
     }
 
-    /// Describes a run. `failure` says how it failed, if it did.
-    pub(crate) fn tell(&self, run: &Run, failure: Option<&str>) -> Told {
-        let name = run.program_name();
-        let mut told = Told {
-            processes: Vec::new(),
-            notes: Vec::new(),
-        };
-        let replay = self.session.command.replay(run.test.as_deref());
-        let question = Question {
+    /// Whether conflicts that are no races are listed too, and how many of either kind.
+    pub(crate) fn listed(&self) -> (bool, usize) {
+        let options = &self.session.options;
+        (options.determinacy, options.max_races)
+    }
+
+    /// The operations that the instrumentation left out of a process.
+    pub(crate) fn unseen(&self, findings: &Findings) -> Unseen {
+        let directory = Path::new(&self.session.command.directory);
+        self.executables.unseen(findings, directory)
+    }
+
+    /// Asks about a run. `failure` says how it failed, if it did.
+    pub(crate) fn asking<T>(
+        &self,
+        run: &Run,
+        failure: Option<&str>,
+        ask: impl FnOnce(Question) -> T,
+    ) -> T {
+        ask(Question {
             directory: &self.session.command.directory,
-            program: &name,
+            program: &run.program_name(),
             test: run.test.as_deref(),
-            replay: &replay,
+            replay: &self.session.command.replay(run.test.as_deref()),
             failure,
             status: run.ended.status(),
             suppressions: self.suppressions.as_ref(),
             unseen: Unseen::default(),
+        })
+    }
+
+    /// Describes a run. `failure` says how it failed, if it did.
+    pub(crate) fn tell(&self, run: &Run, failure: Option<&str>) -> Told {
+        self.asking(run, failure, |question| self.told(run, &question))
+    }
+
+    fn told(&self, run: &Run, question: &Question) -> Told {
+        let name = question.program;
+        let mut told = Told {
+            processes: Vec::new(),
+            notes: Vec::new(),
         };
         let mut heard = false;
         for path in &run.findings {
@@ -79,7 +103,7 @@ impl<'a> Reporter<'a> {
                 Ok(findings) => findings,
                 Err(unusable) => {
                     told.notes
-                        .push(format!("{}: {unusable}", run_name(&name, run)));
+                        .push(format!("{}: {unusable}", run_name(name, run)));
                     continue;
                 }
             };
@@ -97,16 +121,15 @@ impl<'a> Reporter<'a> {
                     ..question.clone()
                 },
             };
-            let directory = Path::new(question.directory);
             let question = Question {
-                unseen: self.executables.unseen(&findings, directory),
+                unseen: self.unseen(&findings),
                 ..question
             };
             told.processes
                 .push(finishline_symbols::symbolise(&findings, &question));
         }
         if !heard {
-            told.processes.push(finishline_symbols::unheard(&question));
+            told.processes.push(finishline_symbols::unheard(question));
         }
         told
     }

@@ -1,5 +1,7 @@
 //! `finishline analyze`: the answer of `check` about a run that `record` has written to a file.
 //!
+//! A trace of a native program, by `cargo finishline run --record`, is judged as that program was.
+//!
 //! The source file is not needed: the trace has everything that a report says. A file that can't be
 //! read as a trace is a problem like a source file with errors. A trace whose end is missing,
 //! because the run was killed, is judged up to there. With `--partition` there is no report, but a
@@ -8,15 +10,17 @@
 use crate::check::{agreement, disagreement, note_left_out, note_unmatched, suppressions};
 use crate::destination::Destination;
 use crate::options::{AnalyzeOptions, Choice, MergeOptions};
-use crate::outcome::{DISAGREEMENT, NOTHING_FOUND, Problem, say};
+use crate::outcome::{DISAGREEMENT, NOTHING_FOUND, Problem, say, shown};
 use crate::part::{self, AskedTrace, Opening};
 use crate::progress;
 use finishline_answer::{Answer, exit_status};
+use finishline_cargo::recorded::{self as recorded_process, AskedProcess, NoAnswer};
 use finishline_engine::partition::Part;
 use finishline_engine::recorded::{self, AnalyzeError, Asked, JudgedParts};
 use finishline_model::Detector;
 use finishline_report::Selection;
 use finishline_trace::checksum::checksum;
+use finishline_trace::process::ProcessTrace;
 use finishline_trace::{Error, Trace};
 use serde::{Deserialize, Serialize};
 use std::fs::File;
@@ -25,6 +29,14 @@ use std::path::Path;
 use std::sync::atomic::AtomicU64;
 
 pub(crate) fn analyze(options: &AnalyzeOptions) -> Result<u8, Problem> {
+    if let Some(trace) = open_process(&options.file)? {
+        return analyze_process(trace, options);
+    }
+    if options.determinacy {
+        let why = "the trace of a Fin program does not have what `--determinacy` needs\n\
+                   help: `finishline check --determinacy` runs the program";
+        return Err(Problem::Usage(why.to_owned()));
+    }
     let (terminal, report) = (&options.terminal, &options.report);
     let progress = AtomicU64::new(0);
     let detector = match options.detector {
@@ -74,6 +86,48 @@ pub(crate) fn analyze(options: &AnalyzeOptions) -> Result<u8, Problem> {
     }
     if let Some(comparison) = &comparison {
         say(&agreement(comparison));
+    }
+    Ok(exit_status(&answer))
+}
+
+/// The trace of a native process, if the file is one.
+fn open_process(path: &Path) -> Result<Option<ProcessTrace<BufReader<File>>>, Problem> {
+    let file = File::open(path).map_err(|error| Problem::Read(path.to_owned(), error))?;
+    recorded_process::open_process(file).map_err(|error| unreadable(error, path))
+}
+
+/// The answer of `cargo finishline run`.
+fn analyze_process(
+    mut trace: ProcessTrace<BufReader<File>>,
+    options: &AnalyzeOptions,
+) -> Result<u8, Problem> {
+    let (terminal, report) = (&options.terminal, &options.report);
+    let refuse = |what: &str| {
+        let why = format!("the trace of a native program {what}");
+        Err(Problem::Usage(why))
+    };
+    if options.detector != Choice::Auto {
+        return refuse("is judged by the detector that `cargo finishline` has");
+    }
+    if options.partition.is_some() {
+        return refuse("is judged as a whole, and has no parts");
+    }
+    let suppressions = suppressions(&options.races)?;
+    let destination = Destination::open(report.output.as_deref(), report.format, terminal.color)?;
+    let asked = AskedProcess {
+        determinacy: options.determinacy,
+        max_races: options.races.max_races,
+        suppressions: suppressions.as_ref(),
+    };
+    let answer = recorded_process::analyze(&mut trace, &asked).map_err(|error| match error {
+        NoAnswer::Trace(error) => unreadable(error, &options.file),
+        NoAnswer::Other(why) => Problem::Usage(format!("{}: {why}", shown(&options.file))),
+    })?;
+    let all = Selection::default();
+    destination
+        .write(|style, out| finishline_report::write(&answer, report.format, all, style, out))?;
+    if !terminal.quiet {
+        note_unmatched(&answer);
     }
     Ok(exit_status(&answer))
 }

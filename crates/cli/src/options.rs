@@ -304,7 +304,7 @@ pub(crate) struct RecordOptions {
 
 #[derive(Args)]
 pub(crate) struct AnalyzeOptions {
-    /// The trace, a file that `record` has written
+    /// The trace, a file that `record` or `cargo finishline run --record` has written
     #[arg(value_name = "RUN.trace")]
     pub(crate) file: PathBuf,
 
@@ -317,6 +317,10 @@ pub(crate) struct AnalyzeOptions {
     /// `merge`
     #[arg(long, value_name = "I/N", value_parser = parse_part, requires = "output")]
     pub(crate) partition: Option<Part>,
+
+    /// Also report conflicts that locks or atomics order one way or the other, of a native program
+    #[arg(long)]
+    pub(crate) determinacy: bool,
 
     #[command(flatten)]
     pub(crate) races: RacesOptions,

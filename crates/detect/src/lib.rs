@@ -23,8 +23,8 @@
 //!   the above.
 //! - [`detectors`] makes a detector from its name. The executor is compiled for each of them.
 //!
-//! Underneath: [`table`], memory that never moves; [`hash`], maps keyed by ids; [`locations`], a
-//! set of locations in order of discovery; [`pairs`], races counted by their two accesses.
+//! Underneath: [`table`], memory that never moves; [`locations`], a set of locations in order of
+//! discovery; [`pairs`], races counted by their two accesses.
 //!
 //! The crate sees only ids: it knows nothing of Fin, of source text or of how a program is run. A
 //! detector never stops a run. If it can't go on, it returns a [`Failure`] at the end.
@@ -35,7 +35,6 @@ pub mod any_order;
 pub mod detectors;
 mod failure;
 mod findings;
-pub mod hash;
 pub mod history;
 pub mod inline;
 pub mod listed;

@@ -8,8 +8,8 @@
 //!
 //! Linear in the relations.
 
-use crate::hash::IdMap;
 use crate::table::{TableError, make_room_in};
+use finishline_model::hash::IdMap;
 use finishline_model::{LockId, TaskId};
 
 /// Who took a lock inside another one.

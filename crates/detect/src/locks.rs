@@ -27,9 +27,9 @@
 //! Locks are followed from the first one taken until none is held. At any other time an event costs
 //! one comparison.
 
-use crate::hash::IdMap;
 use crate::lock_order::LockOrder;
 use crate::table::{TableError, make_room};
+use finishline_model::hash::IdMap;
 use finishline_model::{Event, FinishId, LockId, LockMode, TaskId};
 
 /// A set of locks. [`Locksets`] has its members.

@@ -14,13 +14,13 @@
 //! one.
 
 use crate::Failure;
-use crate::hash::IdMap;
 use crate::locations::LocationSet;
 use crate::lock_chains::{self, ISOLATED_CHAIN};
 use crate::locks::{Held, LocksetId, Locksets};
 use crate::order::{Order, Stamp};
 use crate::pairs::RacePairs;
 use crate::table::make_room;
+use finishline_model::hash::IdMap;
 use finishline_model::{
     Access, AccessKind, AccessPoint, Event, Location, LockId, Observer, Race, TaskId,
 };

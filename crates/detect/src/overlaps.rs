@@ -10,11 +10,11 @@
 //! that are parallel to each other, at most [`MOST_KEPT`] a location.
 
 use crate::Failure;
-use crate::hash::IdMap;
 use crate::locks::{Held, LocksetId, Locksets};
 use crate::order::{Order, Stamp};
 use crate::pairs::RacePairs;
 use crate::table::make_room;
+use finishline_model::hash::IdMap;
 use finishline_model::{
     Access, AccessKind, AccessPoint, Event, Location, LockId, Observer, Race, TaskId,
 };

@@ -5,8 +5,8 @@
 //! occurrences and the locations. So memory is bounded by pairs × racing locations, not by the
 //! length of the run.
 
-use crate::hash::{IdMap, IdSet};
 use crate::table::{TableError, make_room};
+use finishline_model::hash::{IdMap, IdSet};
 use finishline_model::{AccessId, Location, LockId, Race};
 
 #[derive(Clone, PartialEq, Eq, Debug)]

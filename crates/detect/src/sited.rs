@@ -19,13 +19,13 @@
 //! of them. The others are ignored.
 
 use crate::Failure;
-use crate::hash::IdMap;
 use crate::history::{History, Now, ObservedOrder};
 use crate::locations::LocationSet;
 use crate::order::isolation::{CurrentStep, IsolationOrder};
 use crate::order::{ESCAPING, LOCKS, NOBODY, Order, Stamp};
 use crate::pairs::RacePairs;
 use crate::table::{TableError, Zeroed, make_room};
+use finishline_model::hash::IdMap;
 use finishline_model::{Access, AccessKind, AccessPoint, Event, Location, Observer, Race};
 
 #[derive(Debug)]

@@ -21,7 +21,7 @@
 //! a graph is made into, its builder decides ([`StepGraph`]): the oracle closes it at once, the
 //! crate `graph` keeps it. Nothing here is shared with the orders, which the oracle checks.
 
-use crate::hash::IdMap;
+use finishline_model::hash::IdMap;
 use finishline_model::{Event, FinishId, Location, LockId, LockMode, ObjectId, TaskId};
 
 /// What a step begins with.

@@ -11,8 +11,8 @@
 //! address space, strict overcommit), smaller ones are tried. A table that then runs out returns a
 //! [`TableError`].
 
-use crate::hash::IdMap;
 use crate::pages;
+use finishline_model::hash::IdMap;
 use std::fmt;
 use std::hash::Hash;
 use std::ops::{Deref, DerefMut};

@@ -21,8 +21,8 @@
 //! group, and nothing worse.
 
 use crate::graph::{Graph, NodeId};
-use finishline_detect::hash::IdHasher;
 use finishline_detect::steps::Begins;
+use finishline_model::hash::IdHasher;
 use finishline_model::{AccessKind, Event};
 use std::hash::Hasher;
 

@@ -20,9 +20,9 @@
 //! acquires.
 
 use finishline_detect::Failure;
-use finishline_detect::hash::IdMap;
 use finishline_detect::steps::{Begins, Observed, STEPS_OF_AN_EVENT, Step, StepGraph, Steps};
 use finishline_detect::table::TableError;
+use finishline_model::hash::IdMap;
 use finishline_model::{Access, AccessId, AccessKind, Event, Location, Observer, TaskId};
 use std::iter::repeat_n;
 use std::mem::take;

@@ -64,10 +64,10 @@
 use crate::check::{Checker, FirstRaces, RacingLocation, refuse_what_is_missing};
 use crate::graph::{Graph, NodeId};
 use finishline_detect::Failure;
-use finishline_detect::hash::IdMap;
 use finishline_detect::order::{ESCAPING, PROMISES};
 use finishline_detect::steps::Begins;
 use finishline_model::TaskId;
+use finishline_model::hash::IdMap;
 use std::ops::Range;
 
 pub struct Zipper;

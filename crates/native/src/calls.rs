@@ -6,8 +6,8 @@
 //! already, so a loop that remembers the same stack over and over looks up one edge.
 
 use finishline_detect::Failure;
-use finishline_detect::hash::IdMap;
 use finishline_detect::table::Table;
+use finishline_model::hash::IdMap;
 
 /// A stack of calls. The empty stack is [`ROOT`].
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
@@ -63,7 +63,7 @@ impl CallStack {
         })
     }
 
-    fn active(&self) -> &[[u64; 2]] {
+    pub(crate) fn active(&self) -> &[[u64; 2]] {
         &self.active[..self.depth.min(self.active.len())]
     }
 
@@ -175,6 +175,11 @@ impl Calls {
             self.places.push(place);
             CallNode(self.parents.len() as u32 - 1)
         })
+    }
+
+    /// Whether a stack has this number.
+    pub fn has(&self, node: CallNode) -> bool {
+        (node.0 as usize) < self.parents.len()
     }
 
     /// The places of the calls of a stack, innermost first.

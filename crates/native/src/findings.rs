@@ -9,12 +9,12 @@ use crate::holding::Taken;
 use crate::races::{ConflictingAccess, ConflictingPair, Manner, Object, OrderedBy};
 use crate::structure::{Position, TaskKind};
 use crate::synchronisation::{Nature, Synchroniser};
-use finishline_detect::hash::IdMap;
 use finishline_detect::history::Meeting;
 use finishline_model::findings::{
     FindingsFile, FindingsStatistics, ListedAccess, ListedFinish, ListedLock, ListedModule,
     ListedObject, ListedOrder, ListedPair, ListedSynchroniser, ListedTask, ListedWait,
 };
+use finishline_model::hash::IdMap;
 use finishline_model::kinds::{
     ConflictClass, FirstHalf, INTERFACE_VERSION, NativeAccessKind, SynchroniserKind,
 };

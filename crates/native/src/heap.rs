@@ -2,8 +2,8 @@
 //! one begins at its address.
 
 use crate::structure::Position;
-use finishline_detect::hash::{IdMap, IdSet};
 use finishline_model::TaskId;
+use finishline_model::hash::{IdMap, IdSet};
 
 #[derive(Clone, Copy, Debug)]
 pub struct HeapBlock {

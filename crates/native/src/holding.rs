@@ -5,8 +5,8 @@
 //! number. There are at most as many holdings as nestings of places, times the locks taken there.
 
 use crate::structure::Position;
-use finishline_detect::hash::IdMap;
 use finishline_model::LockId;
+use finishline_model::hash::IdMap;
 
 /// A lock that was taken, and where.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]

@@ -23,7 +23,8 @@
 //! more instructions. Only the rest goes all the way through `checker`.
 //!
 //! At the end of the process one file is written ([`findings`]). A tool outside gives its addresses
-//! names and makes the report.
+//! names and makes the report. If asked to, the checker also records all that it is told, and
+//! [`replay`] tells it to another checker.
 //!
 //! The runtime is compiled from its sources alone, with its own allocator ([`memory`]), and linked
 //! as one object that shows only the ABI. So the program's allocator, its copy of std and its
@@ -39,6 +40,7 @@ pub mod heap;
 pub mod holding;
 pub mod options;
 pub mod races;
+pub mod replay;
 #[allow(unsafe_code)]
 pub mod shadow;
 pub mod structure;
@@ -67,6 +69,8 @@ mod process;
 #[cfg(feature = "runtime")]
 #[allow(unsafe_code)]
 mod reach;
+#[cfg(feature = "runtime")]
+mod recording;
 #[cfg(feature = "runtime")]
 #[allow(unsafe_code)]
 mod standard;

@@ -30,6 +30,7 @@ use crate::counted;
 use crate::findings::{self, Process};
 use crate::options::Options;
 use crate::reach::{self, Globals};
+use crate::recording;
 use finishline_model::TaskId;
 use finishline_model::findings::ListedModule;
 use finishline_model::kinds::INTERFACE_VERSION;
@@ -266,11 +267,12 @@ pub(crate) fn start() {
     // their thread owns the checker, hence not while a method of the checker runs.
     let glance = unsafe { GlanceHandle::new(NonNull::new_unchecked(GLANCE.0.get())) };
     let (stack, thread_locals) = ranges();
-    match Checker::hosted(options, host, glance, stack, thread_locals) {
-        Ok(checker) => {
+    match Checker::hosted(options, host, glance, stack.clone(), thread_locals.clone()) {
+        Ok(mut checker) => {
             if !claim(NOBODY) {
                 return;
             }
+            recording::begin(&mut checker, stack, thread_locals);
             // SAFETY: `OWNER` is `IN_USE`, by this call.
             unsafe { *CHECKER.0.get() = Some(checker) };
             OWNER.store(NOBODY, Ordering::Release);
@@ -318,7 +320,7 @@ pub(crate) extern "C" fn end() {
         return;
     }
     // SAFETY: `OWNER` is `IN_USE`, by this call, and stays so.
-    let Some(checker) = (unsafe { (*CHECKER.0.get()).as_ref() }) else {
+    let Some(checker) = (unsafe { (*CHECKER.0.get()).as_mut() }) else {
         return;
     };
     if let Some(failure) = checker.failure() {
@@ -329,6 +331,28 @@ pub(crate) extern "C" fn end() {
         eprintln!("finishline: {races} races; run by `cargo finishline` to see them");
     }
     save(checker, false);
+    recording::end(checker, UNFOLLOWED.load(Ordering::Relaxed), drop_in());
+}
+
+/// The version of the drop-in's interface, if the drop-in was used.
+fn drop_in() -> Option<u32> {
+    Some(ATTACHED.load(Ordering::Relaxed)).filter(|version| *version != 0)
+}
+
+/// What the operating system calls the process.
+pub(crate) fn about() -> Process {
+    let text = |path: std::io::Result<PathBuf>| {
+        let path = path.unwrap_or_default();
+        path.to_string_lossy().into_owned()
+    };
+    let arguments = std::env::args_os().skip(1);
+    let arguments = arguments.map(|argument| argument.to_string_lossy().into_owned());
+    Process {
+        executable: text(std::env::current_exe()),
+        arguments: arguments.collect(),
+        directory: text(std::env::current_dir()),
+        ..Process::default()
+    }
 }
 
 /// Writes the findings to their file, if there is to be one.
@@ -336,20 +360,12 @@ fn save(checker: &Checker, goes_on: bool) {
     let Some(output) = &checker.options.output else {
         return;
     };
-    let text = |path: std::io::Result<std::path::PathBuf>| {
-        path.unwrap_or_default().to_string_lossy().into_owned()
-    };
     let process = Process {
-        executable: text(std::env::current_exe()),
-        arguments: std::env::args_os()
-            .skip(1)
-            .map(|argument| argument.to_string_lossy().into_owned())
-            .collect(),
-        directory: text(std::env::current_dir()),
         modules: modules().into_iter().map(|mapped| mapped.module).collect(),
-        drop_in: Some(ATTACHED.load(Ordering::Relaxed)).filter(|version| *version != 0),
+        drop_in: drop_in(),
         threads: UNFOLLOWED.load(Ordering::Relaxed) + checker.other_threads(),
         goes_on,
+        ..about()
     };
     if let Err(error) = replace(output, &findings::findings(checker, &process).text()) {
         eprintln!("finishline: cannot write {}: {error}", output.display());
@@ -417,8 +433,8 @@ const LOAD: u32 = 1;
 const TLS: u32 = 7;
 const WRITABLE: u32 = 2;
 
-struct Mapped {
-    module: ListedModule,
+pub(crate) struct Mapped {
+    pub(crate) module: ListedModule,
     thread_local: Range<u64>,
     writable: Vec<Range<u64>>,
 }
@@ -435,7 +451,7 @@ impl Globals {
 }
 
 /// The files that are mapped into the process.
-fn modules() -> Vec<Mapped> {
+pub(crate) fn modules() -> Vec<Mapped> {
     unsafe extern "C" fn visit(info: *mut Headers, _: usize, modules: *mut c_void) -> c_int {
         // SAFETY: the C library hands over valid structures, and our own vector back.
         let (info, modules) = unsafe { (&*info, &mut *modules.cast::<Vec<Mapped>>()) };

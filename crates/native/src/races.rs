@@ -6,8 +6,8 @@
 use crate::addresses::Addresses;
 use crate::holding::{Holding, Taken};
 use crate::structure::Position;
-use finishline_detect::hash::{IdMap, IdSet};
 use finishline_detect::history::Meeting;
+use finishline_model::hash::{IdMap, IdSet};
 use finishline_model::{AccessKind, LockId, ObjectId, TaskId};
 use std::ops::Range;
 

@@ -19,7 +19,7 @@
 //! The search goes through all memory, so it is made only before a race is reported.
 
 use crate::checker::Checker;
-use finishline_detect::hash::IdSet;
+use finishline_model::hash::IdSet;
 use std::ops::Range;
 
 /// The places where global variables are.

@@ -4,6 +4,7 @@
 //! ```text
 //!  findings file ─ findings ─┬─ modules, function_names, sources   addresses as frames
 //!                            ├─ globals                            addresses as variables
+//!                            ├─ names                              all of these, kept for later
 //!                            ├─ tasks                              tasks, and why parallel
 //!                            └─ answer                             the verdict, its extent
 //!  executable ───── locked ──── unseen                              unseen atomic operations
@@ -22,11 +23,13 @@ mod function_names;
 mod globals;
 mod locked;
 mod modules;
+mod names;
 mod sources;
 mod tasks;
 mod unseen;
 
 pub use findings::{Findings, Unusable, parse, read};
+pub use names::KeptNames;
 pub use unseen::{Executables, Unseen};
 
 use finishline_answer::answer::{About, Answer, Failure};
@@ -71,9 +74,28 @@ pub struct Question<'a> {
 
 /// Describes the result of the run in the user's words.
 pub fn symbolise(findings: &Findings, question: &Question) -> Answer {
+    describe(&mut Teller::new(findings, question))
+}
+
+/// The same, and the names that it took, so that they can be kept.
+pub fn symbolise_and_keep(findings: &Findings, question: &Question) -> (Answer, KeptNames) {
+    let mut teller = Teller::new(findings, question);
+    let answer = describe(&mut teller);
+    let names = teller.modules.names(&answer.lines, &question.unseen);
+    (answer, names)
+}
+
+/// The same by names that were kept.
+pub fn symbolise_by(findings: &Findings, question: &Question, names: &KeptNames) -> Answer {
+    let mut teller = Teller::new(findings, question);
+    teller.modules = Modules::by_names(names);
+    describe(&mut teller)
+}
+
+fn describe(teller: &mut Teller<'_>) -> Answer {
+    let (findings, question) = (teller.findings, teller.question);
     // If the runtime ended the run, the program itself has not failed.
     let failure = question.failure.filter(|_| findings.stopped.is_none());
-    let mut teller = Teller::new(findings, question);
     let mut pairs: Vec<Finding> = Vec::with_capacity(findings.races.len());
     for pair in &findings.races {
         let earlier_race = pairs.iter().any(|earlier| earlier.rule == Rule::Race);
@@ -319,7 +341,7 @@ impl<'f> Teller<'f> {
         let places = places.chain([stopped.and_then(|stopped| stopped.stack.place())]);
         let mut lines = SourceLines::default();
         for place in places.flatten() {
-            self.modules.sources.around(place, &mut lines);
+            self.modules.around(place, &mut lines);
         }
         lines
     }
@@ -361,28 +383,8 @@ impl<'f> Teller<'f> {
                     task: self.tasks.task(task, &mut self.modules),
                 }
             }
-            ListedObject::Global {} => self.global(address),
+            ListedObject::Global {} => self.modules.global(address),
             ListedObject::Unknown {} => Object::Unknown,
-        }
-    }
-
-    fn global(&mut self, address: u64) -> Object {
-        let found = self
-            .modules
-            .module(address)
-            .and_then(|(_, module, in_file)| {
-                let global = globals::find(&module.path, in_file)?;
-                Some((in_file - global.address, global))
-            });
-        let Some((offset, global)) = found else {
-            return Object::Unknown;
-        };
-        let defined = global.defined;
-        Object::Global {
-            name: global.name,
-            size: global.size,
-            offset,
-            defined: defined.map(|(file, line)| self.modules.sources.place(&file, line, 0)),
         }
     }
 }

@@ -5,11 +5,17 @@
 //! innermost first. A module is opened when one of its addresses is needed, and each address is
 //! looked up once. Without debug information, the symbol table still names the function. Without
 //! that, the frame has only an address. Nothing here fails: a file that can't be read, or that has
-//! changed since, gives frames without names.
+//! changed since, gives frames without names. In place of the files there may be what was looked up
+//! in them earlier ([`KeptNames`]).
 
 use crate::function_names::{demangled, origin};
-use crate::sources::Sources;
+use crate::globals;
+use crate::names::KeptNames;
+use crate::sources::{REACH, Sources};
+use crate::unseen::Unseen;
 use addr2line::Loader;
+use finishline_answer::location::Object;
+use finishline_answer::place::{Place, SourceLines};
 use finishline_answer::task::{Frame, Origin, Stack};
 use finishline_model::findings::ListedModule;
 use rustc_hash::FxHashMap;
@@ -20,7 +26,11 @@ pub(crate) struct Modules<'f> {
     /// The opened modules, by number. None for a module that could not be opened.
     opened: FxHashMap<usize, Option<Loader>>,
     looked_up: FxHashMap<u64, Vec<Frame>>,
-    pub(crate) sources: Sources,
+    /// The global variables that were looked up, by an address inside.
+    globals: FxHashMap<u64, Object>,
+    sources: Sources,
+    /// Lines of sources that were kept. None if the sources themselves are read.
+    kept_lines: Option<SourceLines>,
 }
 
 impl<'f> Modules<'f> {
@@ -29,7 +39,65 @@ impl<'f> Modules<'f> {
             modules,
             opened: FxHashMap::default(),
             looked_up: FxHashMap::default(),
+            globals: FxHashMap::default(),
             sources: Sources::new(base),
+            kept_lines: None,
+        }
+    }
+
+    /// No files, but what was looked up in them.
+    pub(crate) fn by_names(names: &KeptNames) -> Modules<'f> {
+        Modules {
+            modules: &[],
+            opened: FxHashMap::default(),
+            looked_up: names.frames(),
+            globals: names.globals(),
+            sources: Sources::new(Path::new("")),
+            kept_lines: Some(names.lines()),
+        }
+    }
+
+    /// What was looked up, and the lines of an answer.
+    pub(crate) fn names(&self, lines: &SourceLines, unseen: &Unseen) -> KeptNames {
+        KeptNames::collect(&self.looked_up, &self.globals, lines, unseen)
+    }
+
+    /// The global variable that an address belongs to.
+    pub(crate) fn global(&mut self, address: u64) -> Object {
+        if let Some(known) = self.globals.get(&address) {
+            return known.clone();
+        }
+        let object = self.look_up_global(address);
+        self.globals.insert(address, object.clone());
+        object
+    }
+
+    fn look_up_global(&mut self, address: u64) -> Object {
+        let found = self.module(address).and_then(|(_, module, in_file)| {
+            let global = globals::find(&module.path, in_file)?;
+            Some((in_file - global.address, global))
+        });
+        let Some((offset, global)) = found else {
+            return Object::Unknown;
+        };
+        let defined = global.defined;
+        Object::Global {
+            name: global.name,
+            size: global.size,
+            offset,
+            defined: defined.map(|(file, line)| self.sources.place(&file, line, 0)),
+        }
+    }
+
+    /// Adds the lines around a place.
+    pub(crate) fn around(&self, place: &Place, lines: &mut SourceLines) {
+        match &self.kept_lines {
+            None => self.sources.around(place, lines),
+            Some(kept) => {
+                for (line, text) in kept.around(&place.file, place.line, REACH) {
+                    lines.add(&place.file, line, [text.to_owned()]);
+                }
+            }
         }
     }
 
@@ -51,7 +119,7 @@ impl<'f> Modules<'f> {
     }
 
     /// The module that contains an address, and the address in its file.
-    pub(crate) fn module(&self, address: u64) -> Option<(usize, &'f ListedModule, u64)> {
+    fn module(&self, address: u64) -> Option<(usize, &'f ListedModule, u64)> {
         let holds = |module: &ListedModule| (module.start..module.end).contains(&address);
         let number = self.modules.iter().position(holds)?;
         let module = &self.modules[number];

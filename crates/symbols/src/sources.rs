@@ -12,7 +12,7 @@ use std::path::{Path, PathBuf};
 const LARGEST: u64 = 16 << 20;
 
 /// Lines kept before and after a place, for reports that show them.
-const REACH: u32 = 4;
+pub(crate) const REACH: u32 = 4;
 
 /// The most characters shown of a source line.
 const LONGEST: usize = 80;

@@ -41,6 +41,11 @@ impl<'a> Bytes<'a> {
         self.rest.is_empty()
     }
 
+    /// The next byte, if there is one, which stays.
+    pub fn peek(&self) -> Option<u8> {
+        self.rest.first().copied()
+    }
+
     #[inline]
     pub fn byte(&mut self) -> Result<u8, Wrong> {
         let (byte, rest) = self.rest.split_first().ok_or(Wrong::EndsEarly)?;

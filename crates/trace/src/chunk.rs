@@ -14,7 +14,7 @@ use std::io::{self, ErrorKind, Read, Write};
 /// The first bytes of a trace. A file that was changed as text does not keep them.
 pub const MAGIC: [u8; 8] = *b"\x89FLTR\r\n\x1a";
 /// The format that is written. Earlier ones are a part of it.
-pub const VERSION: u32 = 2;
+pub const VERSION: u32 = 3;
 pub const HEADER_BYTES: u64 = 16;
 /// Bytes of a chunk besides its contents.
 pub const FRAME_BYTES: u64 = 9;
@@ -23,6 +23,8 @@ pub const FRAME_BYTES: u64 = 9;
 pub const LARGEST: u32 = 1 << 28;
 /// A chunk of events is written at the latest when it has this many bytes.
 pub const FULL: usize = 1 << 16;
+/// The fewest bytes of a chunk of events that is not the last one.
+const FEWEST: u64 = 256;
 
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Kind {
@@ -36,17 +38,25 @@ pub enum Kind {
     CloseUp = 4,
     /// The end of the close-up, with these locations. The last chunk.
     Close = 5,
+    /// What a native process is. The first chunk of its trace.
+    Start = 6,
+    /// A part of what it told its checker.
+    Calls = 7,
+    /// How it ended. Without it the process was cut off.
+    Stop = 8,
+    /// What things are called. The last chunk of a process's trace.
+    Names = 9,
 }
 
 impl Kind {
     fn of(byte: u8) -> Option<Kind> {
-        use Kind::{Close, CloseUp, End, Program, Run};
-        let mut all = [Program, Run, End, CloseUp, Close].into_iter();
-        all.find(|kind| *kind as u8 == byte)
+        use Kind::{Calls, Close, CloseUp, End, Names, Program, Run, Start, Stop};
+        let all = [Program, Run, End, CloseUp, Close, Start, Calls, Stop, Names];
+        all.into_iter().find(|kind| *kind as u8 == byte)
     }
 }
 
-pub(crate) fn write_header(out: &mut impl Write) -> io::Result<()> {
+fn write_header(out: &mut impl Write) -> io::Result<()> {
     let version = VERSION.to_le_bytes();
     let sum = checksum(&[&MAGIC, &version]).to_le_bytes();
     out.write_all(&[&MAGIC[..], &version, &sum].concat())
@@ -70,6 +80,65 @@ pub(crate) fn write_chunk(
     whole.extend(sum.to_le_bytes());
     whole.extend_from_slice(contents);
     out.write_all(&whole)
+}
+
+/// Writes a trace chunk by chunk. An error is remembered, and nothing is written behind it.
+#[derive(Debug)]
+pub(crate) struct ChunkWriter<W> {
+    out: W,
+    /// The number of the next chunk.
+    number: u64,
+    /// The bytes of the file so far.
+    pub(crate) written: u64,
+    pub(crate) failed: Option<io::Error>,
+}
+
+impl<W: Write> ChunkWriter<W> {
+    /// Begins the file.
+    pub(crate) fn new(mut out: W) -> io::Result<Self> {
+        write_header(&mut out)?;
+        Ok(ChunkWriter {
+            out,
+            number: 0,
+            written: HEADER_BYTES,
+            failed: None,
+        })
+    }
+
+    /// At this length a chunk of events should be written: at least as long as the whole file.
+    #[inline]
+    pub(crate) fn enough(&self) -> usize {
+        self.written.clamp(FEWEST, FULL as u64) as usize
+    }
+
+    pub(crate) fn write(&mut self, kind: Kind, contents: &[u8]) {
+        if self.failed.is_some() {
+            return;
+        }
+        self.failed = write_chunk(&mut self.out, self.number, kind, contents).err();
+        self.number += 1;
+        self.written += FRAME_BYTES + contents.len() as u64;
+    }
+
+    /// Writes these bytes, if there are any, and empties them.
+    pub(crate) fn write_all_of(&mut self, kind: Kind, bytes: &mut Vec<u8>) {
+        if !bytes.is_empty() {
+            self.write(kind, bytes);
+            bytes.clear();
+        }
+    }
+
+    /// Whether everything was written so far.
+    pub(crate) fn check(&mut self) -> io::Result<()> {
+        self.failed.take().map_or(Ok(()), Err)
+    }
+
+    /// Whether everything was written.
+    pub(crate) fn finish(mut self) -> io::Result<W> {
+        self.check()?;
+        self.out.flush()?;
+        Ok(self.out)
+    }
 }
 
 /// A chunk as read.

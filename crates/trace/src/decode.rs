@@ -2,23 +2,24 @@
 //!
 //! Everything is checked before it is passed on ([`Validity`]).
 
+use crate::accesses::{self, Predicted};
 use crate::bytes::Bytes;
 use crate::encode::{FINISH_KINDS, TASK_KINDS, tag};
 use crate::error::Wrong;
 use crate::prediction::{Begin, Pattern, Predictions};
-use crate::program::{Program, construct_of, kind_of};
+use crate::program::{Program, construct_of};
 use crate::read::Hear;
 use crate::record::{Creation, Object, Shape};
 use crate::validity::{MOST_TASKS, Validity};
 use finishline_model::{
-    Access, AccessId, AllocationId, Event, FinishId, Location, LockId, LockMode, SiteId, TaskId,
-    TaskKind,
+    Access, AllocationId, Event, FinishId, Location, LockId, LockMode, SiteId, TaskId, TaskKind,
 };
 
 #[derive(Debug)]
 pub(crate) struct Decoder<'p> {
     program: &'p Program,
     predictions: Predictions,
+    accesses: Predicted,
     validity: Validity<'p>,
     /// The task that has just begun, its parent and how. Only then can its creation be told.
     begun: Option<(TaskId, TaskId, Begin)>,
@@ -29,6 +30,7 @@ impl<'p> Decoder<'p> {
         Decoder {
             program,
             predictions: Predictions::new(program),
+            accesses: Predicted::new(program.source.accesses.len()),
             validity: Validity::new(program),
             begun: None,
         }
@@ -39,13 +41,13 @@ impl<'p> Decoder<'p> {
         let mut bytes = Bytes::new(contents);
         while !bytes.is_empty() {
             let first = bytes.byte()?;
-            if first >= tag::PREDICTED {
-                for _ in 0..=first & !tag::PREDICTED {
-                    let access = self.predictions.access(self.predictions.id());
-                    self.heard(access, hear)?;
+            let task = self.predictions.task;
+            if first >= accesses::tag::PREDICTED {
+                for _ in 0..=first & !accesses::tag::PREDICTED {
+                    self.heard(self.accesses.next(task), hear)?;
                 }
-            } else if first >= tag::ACCESS {
-                let access = self.access(first, &mut bytes)?;
+            } else if first >= accesses::tag::ACCESS {
+                let access = self.accesses.read(task, first, &mut bytes)?;
                 self.heard(access, hear)?;
             } else {
                 self.record(first, &mut bytes, hear)?;
@@ -61,33 +63,9 @@ impl<'p> Decoder<'p> {
             return Err(Wrong::NoSuch("access"));
         }
         self.begun = None;
-        self.predictions.learn(&access);
+        self.accesses.learn(&access);
         hear.access(&access);
         Ok(())
-    }
-
-    fn access(&self, flags: u8, bytes: &mut Bytes) -> Result<Access, Wrong> {
-        let flags = flags & !tag::ACCESS;
-        if flags >= tag::IS_WRITE << 1 {
-            return Err(Wrong::NoSuch("record"));
-        }
-        let has = |flag| flags & flag != 0;
-        let mut id = self.predictions.id();
-        if has(tag::HAS_ID) {
-            id = AccessId(bytes.differing_small(id.0)?);
-        }
-        if !self.predictions.knows(id) {
-            return Err(Wrong::NoSuch("access"));
-        }
-        let mut access = self.predictions.access(id);
-        access.kind = kind_of(u8::from(has(tag::IS_WRITE)))?;
-        if has(tag::HAS_LOCATION) {
-            access.first = Location(bytes.differing(access.first.0)?);
-        }
-        if has(tag::HAS_EXTENT) {
-            (access.count, access.stride) = (bytes.number()?, bytes.number()?);
-        }
-        Ok(access)
     }
 
     fn record(&mut self, tag: u8, bytes: &mut Bytes, hear: &mut impl Hear) -> Result<(), Wrong> {

@@ -4,14 +4,15 @@
 //! expect ([`Predictions`]). Tasks and finishes are numbered in the order in which the trace tells
 //! of them. So an id in a file is never greater than the number of records before it.
 
+use crate::accesses::AccessWriter;
 use crate::bytes::{put_difference, put_number};
 use crate::prediction::{Begin, Pattern, Predictions};
-use crate::program::{Program, construct_number, kind_number};
+use crate::program::{Program, construct_number};
 use crate::record::{Creation, Object, Shape};
+use finishline_model::hash::IdMap;
 use finishline_model::{
     Access, Event, FinishId, FinishKind, Location, LockId, LockMode, TaskId, TaskKind,
 };
-use rustc_hash::FxHashMap;
 
 /// The first bytes of records.
 pub(crate) mod tag {
@@ -32,18 +33,7 @@ pub(crate) mod tag {
     pub(crate) const TASK_AGAIN: u8 = 13;
     pub(crate) const LOCK: u8 = 14;
     pub(crate) const UNLOCK: u8 = 15;
-    /// An access. The lower bits are the flags below.
-    pub(crate) const ACCESS: u8 = 0x40;
-    pub(crate) const HAS_ID: u8 = 1;
-    pub(crate) const HAS_LOCATION: u8 = 2;
-    pub(crate) const HAS_EXTENT: u8 = 4;
-    pub(crate) const IS_WRITE: u8 = 8;
-    /// Accesses as predicted, one more than the lower bits say.
-    pub(crate) const PREDICTED: u8 = 0x80;
 }
-
-/// The most accesses of a record of predicted ones.
-const MOST_PREDICTED: u8 = 128;
 
 pub(crate) const TASK_KINDS: [TaskKind; 3] = [TaskKind::Main, TaskKind::Async, TaskKind::Spawn];
 pub(crate) const FINISH_KINDS: [FinishKind; 4] = [
@@ -65,8 +55,7 @@ pub(crate) struct NoRecord;
 #[derive(Debug)]
 pub(crate) struct Encoder {
     predictions: Predictions,
-    /// How many accesses in a row are as predicted and not yet written.
-    predicted: u8,
+    accesses: AccessWriter,
     /// The latest task that has begun. It may not be written yet, because its creation may be as
     /// predicted.
     begun: Option<Begin>,
@@ -74,8 +63,8 @@ pub(crate) struct Encoder {
     /// The running task as the program numbers it.
     running: TaskId,
     /// The numbers in the trace of tasks and finishes under way.
-    tasks: FxHashMap<TaskId, TaskId>,
-    finishes: FxHashMap<FinishId, FinishId>,
+    tasks: IdMap<TaskId, TaskId>,
+    finishes: IdMap<FinishId, FinishId>,
     pub(crate) bytes: Vec<u8>,
 }
 
@@ -83,22 +72,19 @@ impl Encoder {
     pub(crate) fn new(program: &Program) -> Encoder {
         Encoder {
             predictions: Predictions::new(program),
-            predicted: 0,
+            accesses: AccessWriter::new(program.source.accesses.len()),
             begun: None,
             is_unwritten: false,
             running: TaskId::MAIN,
-            tasks: FxHashMap::default(),
-            finishes: FxHashMap::default(),
+            tasks: IdMap::default(),
+            finishes: IdMap::default(),
             bytes: Vec::new(),
         }
     }
 
     /// Writes what is not yet written.
     pub(crate) fn settle(&mut self) {
-        if self.predicted > 0 {
-            self.bytes.push(tag::PREDICTED | (self.predicted - 1));
-            self.predicted = 0;
-        }
+        self.accesses.settle(&mut self.bytes);
         if let Some(begin) = self.begun
             && std::mem::take(&mut self.is_unwritten)
         {
@@ -150,42 +136,7 @@ impl Encoder {
             task: self.predictions.task,
             ..*access
         };
-        let expected = self.predictions.access(self.predictions.id());
-        if now == expected {
-            self.predicted += 1;
-            if self.predicted == MOST_PREDICTED {
-                self.settle();
-            }
-        } else {
-            self.unexpected(&now, expected);
-        }
-        self.predictions.learn(&now);
-    }
-
-    fn unexpected(&mut self, now: &Access, predicted: Access) {
-        let expected = self.predictions.access(now.id);
-        let has_id = now.id != predicted.id;
-        let has_location = now.first != expected.first;
-        let has_extent = (now.count, now.stride) != (expected.count, expected.stride);
-        let flag = |is_set: bool, flag: u8| if is_set { flag } else { 0 };
-        self.record(
-            tag::ACCESS
-                | flag(has_id, tag::HAS_ID)
-                | flag(has_location, tag::HAS_LOCATION)
-                | flag(has_extent, tag::HAS_EXTENT)
-                | flag(kind_number(now.kind) == 1, tag::IS_WRITE),
-        );
-        let out = &mut self.bytes;
-        if has_id {
-            put_difference(out, u64::from(predicted.id.0), u64::from(now.id.0));
-        }
-        if has_location {
-            put_difference(out, expected.first.0, now.first.0);
-        }
-        if has_extent {
-            put_number(out, now.count);
-            put_number(out, now.stride);
-        }
+        self.accesses.write(&now, &mut self.bytes);
     }
 
     pub(crate) fn event(&mut self, event: &Event) -> Result<(), NoRecord> {

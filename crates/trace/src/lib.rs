@@ -9,15 +9,19 @@
 //!
 //! - [`bytes`]: numbers and texts as bytes. `checksum` and [`chunk`]: the frame of the file.
 //! - [`program`]: the tables of names. [`ending`]: how the run ended.
-//! - `prediction`: what the next access probably is; the reason why traces are small.
+//! - `accesses` and `prediction`: what the next access and the next task probably are; the reason
+//!   why traces are small.
 //! - [`write`]: the writer. [`read`]: the reader. `encode` and `decode`: their records.
 //! - `validity`: the rules of a well-formed stream. Nothing in a file is believed.
+//!
+//! [`process`] has the traces of native programs, with the same frame and other chunks.
 //!
 //! A writer flushes whole chunks. So the trace of a run that was killed ends at a chunk's border,
 //! and everything before it can be read.
 
 #![forbid(unsafe_code)]
 
+mod accesses;
 pub mod bytes;
 pub mod checksum;
 pub mod chunk;
@@ -26,6 +30,7 @@ mod encode;
 pub mod ending;
 pub mod error;
 mod prediction;
+pub mod process;
 pub mod program;
 pub mod read;
 pub mod record;

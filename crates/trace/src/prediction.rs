@@ -1,37 +1,16 @@
 //! What writer and reader both know, and what they expect next.
 //!
-//! A program is a few loops. So an access is probably the one that came after the same access last
-//! time, and its location is as far from its last location as that one was from the one before.
-//! The writer counts the accesses that are as predicted, and writes only their number: a loop of
-//! any number of accesses, at any strides, takes a byte for 128 of them. Of any other access only
-//! what differs is written. Likewise a task is probably the next iteration of the loop that created
-//! the task before, with captured values that change as they did last time.
+//! A task is probably the next iteration of the loop that created the task before, with captured
+//! values that change as they did last time. Accesses are in `accesses`.
 //!
 //! Both sides keep the same tables and change them by the same rules. The tables have an entry for
-//! each access and each function of the program. Nothing here grows with the number of accesses or
-//! of ended tasks.
+//! each function of the program. Nothing here grows with the number of ended tasks.
 
 use crate::program::Program;
-use finishline_model::{Access, AccessId, AccessKind, Construct, Location, TaskId, TaskKind};
-
-/// What is expected of the accesses with one id.
-#[derive(Clone, Copy, Debug)]
-struct Expected {
-    kind: AccessKind,
-    /// The last location, and how far it was from the one before.
-    first: u64,
-    step: u64,
-    count: u64,
-    stride: u64,
-    /// The access that came next.
-    next: u32,
-}
+use finishline_model::{Construct, TaskId, TaskKind};
 
 #[derive(Debug)]
 pub(crate) struct Predictions {
-    accesses: Vec<Expected>,
-    /// The id of the latest access.
-    previous: u32,
     /// The running task, and tasks to go on with when it ends: one for each task that has begun and
     /// not ended.
     pub(crate) task: TaskId,
@@ -98,18 +77,8 @@ pub(crate) struct Begin {
 
 impl Predictions {
     pub(crate) fn new(program: &Program) -> Predictions {
-        let expected = Expected {
-            kind: AccessKind::Read,
-            first: 0,
-            step: 0,
-            count: 1,
-            stride: 1,
-            next: 0,
-        };
         let functions = (0..).zip(&program.functions);
         Predictions {
-            accesses: vec![expected; program.source.accesses.len().max(1)],
-            previous: 0,
             task: TaskId::MAIN,
             suspended: Vec::new(),
             tasks: 0,
@@ -131,43 +100,6 @@ impl Predictions {
                 .collect(),
             pattern: None,
         }
-    }
-
-    /// The id that the next access probably has.
-    #[inline]
-    pub(crate) fn id(&self) -> AccessId {
-        AccessId(self.accesses[self.previous as usize].next)
-    }
-
-    /// The next access, if it has this id.
-    #[inline]
-    pub(crate) fn access(&self, id: AccessId) -> Access {
-        let expected = &self.accesses[id.index()];
-        Access {
-            task: self.task,
-            kind: expected.kind,
-            first: Location(expected.first.wrapping_add(expected.step)),
-            count: expected.count,
-            stride: expected.stride,
-            id,
-        }
-    }
-
-    pub(crate) fn knows(&self, id: AccessId) -> bool {
-        id.index() < self.accesses.len()
-    }
-
-    /// Learns from an access. Its id must be a known one.
-    #[inline]
-    pub(crate) fn learn(&mut self, access: &Access) {
-        self.accesses[self.previous as usize].next = access.id.0;
-        self.previous = access.id.0;
-        let expected = &mut self.accesses[access.id.index()];
-        expected.kind = access.kind;
-        expected.step = access.first.0.wrapping_sub(expected.first);
-        expected.first = access.first.0;
-        expected.count = access.count;
-        expected.stride = access.stride;
     }
 
     /// The next task begins, and runs.

@@ -9,10 +9,10 @@
 
 use crate::error::Wrong;
 use crate::program::Program;
+use finishline_model::hash::{IdMap, IdSet};
 use finishline_model::{
     Access, Event, FinishId, FinishKind, Location, LockId, SiteId, TaskId, TaskKind,
 };
-use rustc_hash::{FxHashMap, FxHashSet};
 
 /// No object ends behind this location.
 pub(crate) const MOST_LOCATIONS: u64 = 1 << 36;
@@ -32,9 +32,9 @@ struct Live {
 pub(crate) struct Validity<'p> {
     program: &'p Program,
     depth_first: bool,
-    tasks: FxHashMap<TaskId, Live>,
+    tasks: IdMap<TaskId, Live>,
     /// The open finishes, each with the number of tasks that it has to wait for.
-    finishes: FxHashMap<FinishId, u32>,
+    finishes: IdMap<FinishId, u32>,
     /// Of a depth-first run: the tasks under way, the running one last.
     running: Vec<TaskId>,
     begun: bool,
@@ -42,9 +42,9 @@ pub(crate) struct Validity<'p> {
     end: u64,
     /// The locations of the largest object.
     largest: u64,
-    set: FxHashSet<Location>,
+    set: IdSet<Location>,
     locks_made: u32,
-    held: FxHashMap<LockId, TaskId>,
+    held: IdMap<LockId, TaskId>,
 }
 
 type Checked = Result<(), Wrong>;
@@ -61,15 +61,15 @@ impl<'p> Validity<'p> {
         Validity {
             program,
             depth_first: program.is_depth_first(),
-            tasks: FxHashMap::default(),
-            finishes: FxHashMap::default(),
+            tasks: IdMap::default(),
+            finishes: IdMap::default(),
             running: Vec::new(),
             begun: false,
             end: 0,
             largest: 0,
-            set: FxHashSet::default(),
+            set: IdSet::default(),
             locks_made: 0,
-            held: FxHashMap::default(),
+            held: IdMap::default(),
         }
     }
 

@@ -8,7 +8,7 @@
 //! A writer never stops the program. An error is remembered and returned at the end.
 
 use crate::bytes::put_number;
-use crate::chunk::{FRAME_BYTES, FULL, HEADER_BYTES, Kind, write_chunk, write_header};
+use crate::chunk::{ChunkWriter, Kind};
 use crate::encode::{Encoder, NoRecord};
 use crate::ending::Ending;
 use crate::program::Program;
@@ -16,67 +16,35 @@ use crate::record::{Creation, Object};
 use finishline_model::{Access, Event, Location};
 use std::io::{self, Write};
 
-/// The fewest bytes of a chunk that is not the last one.
-const FEWEST: u64 = 256;
-
 #[derive(Debug)]
 pub struct Writer<W> {
-    out: W,
+    chunks: ChunkWriter<W>,
     kind: Kind,
     encoder: Encoder,
-    /// The number of the next chunk.
-    number: u64,
-    /// The bytes of the file so far.
-    written: u64,
-    /// The length at which a chunk is written.
-    enough: usize,
-    failed: Option<io::Error>,
 }
 
 impl<W: Write> Writer<W> {
     /// Begins the file. The run follows.
-    pub fn new(mut out: W, program: &Program) -> io::Result<Self> {
-        write_header(&mut out)?;
-        let mut writer = Writer {
-            out,
+    pub fn new(out: W, program: &Program) -> io::Result<Self> {
+        let mut chunks = ChunkWriter::new(out)?;
+        chunks.write(Kind::Program, &program.encode());
+        chunks.check()?;
+        Ok(Writer {
+            chunks,
             kind: Kind::Run,
             encoder: Encoder::new(program),
-            number: 0,
-            written: HEADER_BYTES,
-            enough: FEWEST as usize,
-            failed: None,
-        };
-        writer.chunk(Kind::Program, &program.encode());
-        match writer.failed.take() {
-            Some(error) => Err(error),
-            None => Ok(writer),
-        }
-    }
-
-    fn chunk(&mut self, kind: Kind, contents: &[u8]) {
-        if self.failed.is_some() {
-            return;
-        }
-        self.failed = write_chunk(&mut self.out, self.number, kind, contents).err();
-        self.number += 1;
-        self.written += FRAME_BYTES + contents.len() as u64;
+        })
     }
 
     #[cold]
     fn write_events(&mut self) {
         self.encoder.settle();
-        let mut bytes = std::mem::take(&mut self.encoder.bytes);
-        if !bytes.is_empty() {
-            self.chunk(self.kind, &bytes);
-        }
-        bytes.clear();
-        self.encoder.bytes = bytes;
-        self.enough = self.written.clamp(FEWEST, FULL as u64) as usize;
+        self.chunks.write_all_of(self.kind, &mut self.encoder.bytes);
     }
 
     #[inline]
     fn write_if_enough(&mut self) {
-        if self.encoder.bytes.len() >= self.enough {
+        if self.encoder.bytes.len() >= self.chunks.enough() {
             self.write_events();
         }
     }
@@ -89,10 +57,10 @@ impl<W: Write> Writer<W> {
 
     pub fn event(&mut self, event: &Event) {
         if let Err(NoRecord) = self.encoder.event(event)
-            && self.failed.is_none()
+            && self.chunks.failed.is_none()
         {
             let what = "this format has no record for locks, atomics and suspended tasks";
-            self.failed = Some(io::Error::new(io::ErrorKind::Unsupported, what));
+            self.chunks.failed = Some(io::Error::new(io::ErrorKind::Unsupported, what));
         }
         self.write_if_enough();
     }
@@ -112,7 +80,7 @@ impl<W: Write> Writer<W> {
     /// The run has ended.
     pub fn end(&mut self, ending: &Ending) {
         self.write_events();
-        self.chunk(Kind::End, &ending.encode());
+        self.chunks.write(Kind::End, &ending.encode());
     }
 
     /// The same run follows once more, with accesses to some locations alone. After
@@ -143,22 +111,16 @@ impl<W: Write> Writer<W> {
             }
         }
         run.into_iter().for_each(&mut put);
-        self.chunk(Kind::Close, &contents);
+        self.chunks.write(Kind::Close, &contents);
     }
 
     /// The bytes written so far.
     pub fn written(&self) -> u64 {
-        self.written
+        self.chunks.written
     }
 
     /// Whether everything was written.
-    pub fn finish(mut self) -> io::Result<W> {
-        match self.failed.take() {
-            Some(error) => Err(error),
-            None => {
-                self.out.flush()?;
-                Ok(self.out)
-            }
-        }
+    pub fn finish(self) -> io::Result<W> {
+        self.chunks.finish()
     }
 }

@@ -24,11 +24,14 @@ const MAY_USE: [(&str, &[&str]); 20] = [
             "model", "ir", "detect", "graph", "opt", "jit", "answer", "trace",
         ],
     ),
-    ("native", &["model", "detect"]),
+    ("native", &["model", "detect", "trace"]),
     ("rayon-core", &[]),
     ("report", &["model", "answer"]),
     ("symbols", &["model", "answer"]),
-    ("cargo", &["model", "answer", "report", "symbols"]),
+    (
+        "cargo",
+        &["model", "answer", "report", "symbols", "native", "trace"],
+    ),
     ("generate", &[]),
     ("baseline", &[]),
     (

@@ -28,13 +28,13 @@ use preceding::Preceding;
 
 use crate::Failure;
 use crate::findings::{Findings, Found};
-use crate::hash::IdMap;
 use crate::history::{
     ByLockset, Field, Fields, History, Meeting, Now, StampSets, WriteCoversReads,
 };
 use crate::locations::LocationSet;
 use crate::locks::{Held, LocksetId};
 use crate::order::{Contexts, NOBODY, Order, Running, Stamp};
+use finishline_model::hash::IdMap;
 use finishline_model::{AccessKind, Event, Location, Observer, TaskId};
 use std::ptr::NonNull;
 

@@ -32,8 +32,8 @@
 use super::structure_tree::{Node, NodeKind, ROOT, StructureTree};
 use super::{ESCAPING, NOBODY, Order, RELEASES, SUSPENDED, Stamp};
 use crate::Failure;
-use crate::hash::{IdMap, IdSet};
 use crate::table::{make_room, make_room_in};
+use finishline_model::hash::{IdMap, IdSet};
 use finishline_model::{Event, FinishId, Location, TaskId};
 use std::collections::VecDeque;
 

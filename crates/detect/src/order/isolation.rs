@@ -23,9 +23,9 @@
 //! constant time.
 
 use crate::Failure;
-use crate::hash::IdMap;
 use crate::order::RELEASES;
 use crate::table::{TableError, make_room, make_room_in};
+use finishline_model::hash::IdMap;
 use finishline_model::{Event, FinishId, Location, TaskId};
 use std::num::NonZeroU32;
 

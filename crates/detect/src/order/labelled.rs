@@ -53,8 +53,8 @@ use super::mind::{Lesson, Mind, Piece};
 use super::two_lists::{END, Element, FRONT, List, MOST_ELEMENTS as MOST_STEPS, Side, TwoLists};
 use super::{Effort, NOBODY, ORPHANS, OUT_OF_REACH, Order, Stamp};
 use crate::Failure;
-use crate::hash::{IdMap, IdSet};
 use crate::table::{Table, TableError, make_room_in};
+use finishline_model::hash::{IdMap, IdSet};
 use finishline_model::{Event, FinishId, Location, ObjectId, TaskId};
 use releases::{Held, Unseen};
 

@@ -25,8 +25,8 @@
 
 use super::{Effort, Labelled, NOBODY, Order, Running, Stamp};
 use crate::Failure;
-use crate::hash::IdMap;
 use crate::table::{make_room, make_room_in};
+use finishline_model::hash::IdMap;
 use finishline_model::{Event, FinishId, ObjectId, TaskId};
 
 /// A task under way, or a finish that it has open.

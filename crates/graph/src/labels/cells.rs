@@ -5,8 +5,8 @@
 
 use crate::graph::make_room;
 use finishline_detect::Failure;
-use finishline_detect::hash::IdMap;
 use finishline_model::Location;
+use finishline_model::hash::IdMap;
 
 /// The cells of a page.
 const PAGE: usize = 1 << 9;

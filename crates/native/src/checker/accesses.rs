@@ -1,5 +1,6 @@
 //! Accesses: from the program to the detector, and from the detector's conflicts to named pairs.
 
+use super::journal::recorded;
 use super::sites::length;
 use super::{Checker, Detection, GIVEN_BACK, Site, ThreadState};
 use crate::calls::CallStack;
@@ -11,6 +12,7 @@ use finishline_detect::Failure;
 use finishline_detect::history::Meeting;
 use finishline_detect::inline::Conflict;
 use finishline_model::{AccessKind, Event, LockId, ObjectId, TaskId};
+use finishline_trace::process::Call;
 use std::ops::Range;
 
 /// Where an access happens: the place in the program, and the stack pointer.
@@ -40,6 +42,7 @@ impl Checker {
     /// only one, does not stay.
     #[inline(always)]
     pub fn access_variable(&mut self, kind: AccessKind, address: u64, bytes: usize, here: Here) {
+        self.note_access(kind, address, bytes, here, false);
         if !self.begins_anew(kind, address, bytes, here) && !self.stays(kind, address, bytes) {
             self.access_slowly(kind, address, bytes, here, Manner::Plain);
         }
@@ -109,6 +112,7 @@ impl Checker {
         self.glance.count_access();
         let stays = |cell| self.glance.stays(kind, cell);
         if !self.detection.shadow.all(address, bytes, stays) {
+            self.note_access(kind, address, bytes, here, true);
             self.access_slowly(kind, address, bytes, here, Manner::Plain);
         }
     }
@@ -116,6 +120,11 @@ impl Checker {
     /// An atomic operation: atomic accesses don't race with each other, and what they order is
     /// followed.
     pub fn atomic(&mut self, operation: &Operation, bytes: usize, here: Here) {
+        self.note(|| Call::Atomic {
+            operation: recorded(operation),
+            bytes: bytes as u64,
+            place: here.place,
+        });
         self.found.atomic_accesses += 1;
         self.look_around(here.place);
         let kind = match operation.after {
@@ -134,6 +143,7 @@ impl Checker {
 
     /// Code that is not instrumented has made an atomic operation.
     pub fn unseen(&mut self, operation: &Operation) {
+        self.note(|| Call::Unseen(recorded(operation)));
         let at = self.position(0);
         self.look_around(0);
         let mut told = Vec::new();
@@ -144,6 +154,7 @@ impl Checker {
 
     /// Code that is not instrumented relies on the value that it has read there.
     pub fn relied_on(&mut self, address: u64) {
+        self.note(|| Call::ReliedOn(address));
         self.look_around(0);
         let mut told = Vec::new();
         self.synchronisation
@@ -159,6 +170,7 @@ impl Checker {
 
     /// Which round of the barrier it is.
     pub fn arrives_at_barrier(&mut self, address: u64) -> u64 {
+        self.note(|| Call::BarrierArrive(address));
         self.look_around(0);
         let object = self.synchronisation.round_of_barrier(address);
         self.tell(&[Told::Release {
@@ -169,6 +181,11 @@ impl Checker {
     }
 
     pub fn leaves_barrier(&mut self, address: u64, round: u64, last: bool) {
+        self.note(|| Call::BarrierLeave {
+            address,
+            round,
+            last,
+        });
         self.look_around(0);
         if last {
             self.synchronisation.end_round_of_barrier(address);
@@ -178,6 +195,7 @@ impl Checker {
 
     /// Code that is not instrumented has written a value there that later readers rely on.
     pub fn published(&mut self, address: u64) {
+        self.note(|| Call::Published(address));
         self.look_around(0);
         let mut told = Vec::new();
         self.synchronisation
@@ -443,7 +461,7 @@ impl Checker {
             return false;
         };
         let block = block.start..block.start + block.bytes;
-        let private = (self.host.is_private)(self, &block);
+        let private = self.ask(|checker| (checker.host.is_private)(checker, &block));
         if private {
             self.heap.set_private(block.start);
         }

@@ -20,6 +20,7 @@
 use super::Checker;
 use crate::synchronisation::Told;
 use finishline_model::{Event, ObjectId};
+use finishline_trace::process::Call;
 
 /// What a thread knows for a while.
 #[derive(Clone, Copy, Debug, Default)]
@@ -42,6 +43,7 @@ const PATIENCE: u32 = 16;
 
 impl Checker {
     pub fn fence(&mut self, acquires: bool, releases: bool) {
+        self.note(|| Call::Fence { acquires, releases });
         self.look_around(0);
         let mut told = Vec::new();
         self.synchronisation
@@ -102,8 +104,9 @@ impl Checker {
                 let outside = outside.min(stack.left_since());
                 let call = stack.call(outside);
                 let inside = stack.position_in(outside).unwrap_or(place);
+                let is_drop_slow = |checker: &Checker| (checker.host.is_drop_slow)(inside);
                 match call {
-                    Some(call) if (self.host.is_drop_slow)(inside) => {
+                    Some(call) if self.ask(is_drop_slow) => {
                         self.thread.glimpse = Glimpse::Dropping { outside, call };
                     }
                     _ if access && patience > 0 => {

@@ -18,12 +18,14 @@
 //!
 //! **What belongs to what.** [`ThreadState`] is the running thread's, and is exchanged when another
 //! thread runs. [`Host`] asks the process what only the process knows. [`Detection`] is the
-//! detector with its cells and contexts. [`Found`] is what the findings file will list. The other
-//! fields describe the program: its calls, tasks, blocks and locks.
+//! detector with its cells and contexts. [`Found`] is what the findings file will list. [`Journal`]
+//! records what the checker is told. The other fields describe the program: its calls, tasks,
+//! blocks and locks.
 
 mod accesses;
 mod glance;
 mod glimpses;
+mod journal;
 mod sites;
 mod tasks;
 mod threads;
@@ -31,6 +33,7 @@ mod waiting;
 
 pub use accesses::Here;
 pub use glance::{Glance, GlanceHandle};
+pub use journal::Journal;
 use sites::{Site, Sites};
 pub use threads::ThreadState;
 use threads::Threads;
@@ -44,12 +47,13 @@ use crate::shadow::{Elsewhere, Shadow};
 use crate::structure::{Position, Structure, TaskKind};
 use crate::synchronisation::Synchronisation;
 use finishline_detect::Failure;
-use finishline_detect::hash::IdSet;
 use finishline_detect::inline::Inline;
 use finishline_detect::order::{Contexts, OneAtATime, Order, Running};
+use finishline_model::hash::IdSet;
 use finishline_model::{
     Event, FinishId, FinishKind as Scope, Location, SiteId, TaskId, TaskKind as Creation,
 };
+use finishline_trace::process::Call;
 use std::ops::Range;
 
 type Detector = Inline<Contexts<OneAtATime>>;
@@ -129,6 +133,7 @@ pub struct Checker {
     threads: Threads,
     detection: Detection,
     pub found: Found,
+    pub journal: Journal,
 }
 
 const NO_SITE: SiteId = SiteId(0);
@@ -188,6 +193,7 @@ impl Checker {
             threads: Threads::default(),
             detection,
             found,
+            journal: Journal::Off,
         };
         checker.attach_glance();
         checker.detection.detector.keep_conflicts();
@@ -281,6 +287,11 @@ impl Checker {
     }
 
     pub fn allocated(&mut self, start: u64, bytes: u64, place: u64) {
+        self.note(|| Call::Allocated {
+            start,
+            bytes,
+            place,
+        });
         // What is left of its last word is nobody's, unless blocks are packed so that they begin
         // inside words.
         let forgotten = match start % 8 {
@@ -306,6 +317,7 @@ impl Checker {
         let Some(block) = self.heap.live(start) else {
             return;
         };
+        self.note(|| Call::Freed { start, place });
         self.end_of_block(block, place);
         self.heap.free(start);
         if self.glance.is_alone() || block.bytes >= GIVEN_BACK {
@@ -322,6 +334,11 @@ impl Checker {
             self.allocated(to, bytes, place);
             return;
         };
+        self.note(|| Call::Resized {
+            start: to,
+            bytes,
+            place,
+        });
         self.end_of_block(block, place);
         let kept = block.bytes.min(bytes);
         self.forget(to + kept, bytes - kept);

@@ -8,9 +8,9 @@ use crate::holding::Holding;
 use crate::races::Manner;
 use crate::structure::Position;
 use finishline_detect::Failure;
-use finishline_detect::hash::IdMap;
 use finishline_detect::order::{Contexts, Order, Running, Stamp};
 use finishline_model::AccessKind;
+use finishline_model::hash::IdMap;
 
 /// An access as a context remembers it.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]

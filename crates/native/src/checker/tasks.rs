@@ -5,6 +5,7 @@ use super::{Checker, NO_SITE};
 use crate::structure::{FinishKind, TaskKind};
 use crate::synchronisation;
 use finishline_model::{Event, FinishId, FinishKind as Scope, TaskId, TaskKind as Creation};
+use finishline_trace::process::Call;
 
 /// A task on a thread's stack: it runs, or waits for the one above it.
 #[derive(Debug)]
@@ -39,6 +40,12 @@ impl StackedTask {
 impl Checker {
     /// A task begins that a finish waits for; its frames will be below `entry`.
     pub fn begin_task(&mut self, kind: TaskKind, finish: FinishId, place: u64, entry: u64) {
+        self.note(|| Call::TaskBegin {
+            kind,
+            finish,
+            place,
+            entry,
+        });
         self.look_around(place);
         let created = self.position(place);
         let parent = self.structure.running();
@@ -66,6 +73,7 @@ impl Checker {
 
     /// The task that began last ends.
     pub fn end_task(&mut self) {
+        self.note(|| Call::TaskEnd);
         self.look_around(0);
         let used = self.entry() - self.thread.lowest;
         let Some(StackedTask { creator, .. }) = self.thread.tasks.pop() else {
@@ -83,6 +91,7 @@ impl Checker {
     }
 
     pub fn begin_finish(&mut self, kind: FinishKind, place: u64) -> FinishId {
+        self.note(|| Call::FinishBegin { kind, place });
         self.look_around(place);
         let created = self.position(place);
         let finish = self.structure.begin_finish(kind, created);
@@ -96,6 +105,7 @@ impl Checker {
     }
 
     pub fn end_finish(&mut self, finish: FinishId) {
+        self.note(|| Call::FinishEnd(finish));
         self.look_around(0);
         self.structure.end_finish(finish);
         self.event(Event::FinishEnd {

@@ -17,6 +17,7 @@ use crate::calls::CallStack;
 use crate::structure::{TaskKind, Whereabouts};
 use crate::synchronisation::Told;
 use finishline_model::{Event, FinishId, ObjectId, TaskId, TaskKind as Creation};
+use finishline_trace::process::Call;
 use std::ops::Range;
 
 /// What a thread has of its own, whether it runs or not.
@@ -117,6 +118,12 @@ impl Checker {
         stack: Range<u64>,
         thread_locals: Range<u64>,
     ) -> TaskId {
+        self.note(|| Call::ThreadBegin {
+            place,
+            entry,
+            stack: stack.clone(),
+            thread_locals: thread_locals.clone(),
+        });
         self.look_around(place);
         let calls = CallStack::new(stack.end - stack.start);
         let calls = calls.map_err(|failure| self.fail(failure)).ok();
@@ -159,6 +166,7 @@ impl Checker {
         let Some(task) = self.threads.running else {
             return;
         };
+        self.note(|| Call::ThreadEnd(name));
         self.look_around(0);
         let object = self.synchronisation.new_object();
         self.threads.objects.retain(|(other, _)| *other != name);
@@ -179,6 +187,7 @@ impl Checker {
     }
 
     pub fn join_thread(&mut self, name: u64) {
+        self.note(|| Call::ThreadJoin(name));
         self.look_around(0);
         let mut objects = self.threads.objects.iter();
         if let Some(at) = objects.position(|(other, _)| *other == name) {
@@ -196,6 +205,26 @@ impl Checker {
     pub fn other_stacks(&self) -> impl Iterator<Item = Range<u64>> {
         let others = self.threads.others.iter();
         others.map(|other| other.state.lowest..other.state.stack.end)
+    }
+
+    /// Whether some thread is running.
+    pub fn is_running(&self) -> bool {
+        self.threads.running.is_some()
+    }
+
+    pub fn is_waiting(&self, thread: TaskId) -> bool {
+        self.other(thread).is_some()
+    }
+
+    /// Whether the running thread has a task on its stack besides its first.
+    pub fn has_inner_task(&self) -> bool {
+        self.thread.tasks.len() > 1
+    }
+
+    /// Whether the running thread is on top of all others, not the first one, and has nothing open.
+    pub fn can_end_thread(&self) -> bool {
+        let topmost = self.threads.in_place.last().copied();
+        topmost == self.threads.running && topmost.is_some_and(|thread| self.gives_way(thread))
     }
 
     /// Whether a thread that is not running could.
@@ -224,6 +253,7 @@ impl Checker {
         if self.threads.running == Some(thread) {
             return;
         }
+        self.note(|| Call::ThreadRun(thread));
         self.put_away();
         while let Some(&top) = self.threads.in_place.last() {
             if top == thread || !self.gives_way(top) {

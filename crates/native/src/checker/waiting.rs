@@ -4,6 +4,7 @@ use super::Checker;
 use crate::structure::Position;
 use finishline_model::TaskId;
 use finishline_model::kinds::WaitKind;
+use finishline_trace::process::Call;
 
 /// A task waited for something that only another task could do, and none runs beside it.
 #[derive(Clone, Copy, Debug)]
@@ -70,6 +71,7 @@ impl Checker {
 
     /// What is reported if the running task waits for ever.
     pub fn would_stop(&mut self, waits: WaitKind, place: u64) -> Stopped {
+        self.note(|| Call::Waits { what: waits, place });
         Stopped {
             waits,
             at: self.position(place),

@@ -259,6 +259,10 @@ impl Synchronisation {
         ObjectId(self.objects.len() as u32)
     }
 
+    pub fn has_object(&self, object: ObjectId) -> bool {
+        (1..=self.objects.len()).contains(&object.index())
+    }
+
     /// The variable that an object is of.
     pub fn variable_of(&self, object: ObjectId) -> Option<Synchroniser> {
         self.objects[object.index() - 1]

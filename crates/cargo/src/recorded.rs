@@ -1,0 +1,154 @@
+//! Recorded processes: names for the trace that a process has written, and the answer that a trace
+//! gives later, elsewhere.
+//!
+//! The process writes the trace itself, with addresses only. When it has ended, the trace is
+//! checked here once more. That shows whether it repeats the run, and which addresses need names.
+//! With the names added, neither the executable nor the sources are needed for a report.
+
+use crate::Problem;
+use crate::report::Reporter;
+use crate::run::Run;
+use finishline_answer::Answer;
+use finishline_answer::suppressions::Suppressions;
+use finishline_model::findings::FindingsFile;
+use finishline_native::replay::{ReplayError, Replayed, replay};
+use finishline_symbols::{Executables, Findings, KeptNames, Question};
+use finishline_trace::Error;
+use finishline_trace::process::ProcessTrace;
+use serde::{Deserialize, Serialize};
+use std::fs::File;
+use std::io::{BufReader, Read, Seek};
+use std::path::Path;
+
+/// What a report says about a process that the process did not know.
+#[derive(Serialize, Deserialize)]
+struct Kept {
+    program: String,
+    directory: String,
+    replay: String,
+    failure: Option<String>,
+    status: u8,
+    names: KeptNames,
+}
+
+/// Adds names to the trace of a run.
+pub(crate) fn complete(path: &Path, run: &Run, reporter: &Reporter) -> Result<(), Problem> {
+    let unusable = |why: &dyn std::fmt::Display| {
+        Problem::new(format!("the trace {} can't be used: {why}", path.display()))
+    };
+    let file = File::options().read(true).write(true).open(path);
+    let file = file.map_err(|error| Problem::read(path, error))?;
+    let mut trace = ProcessTrace::open(file).map_err(|error| unusable(&error))?;
+    let mut replayed = replay(&mut trace).map_err(|error| unusable(&error))?;
+    if trace.end.is_some() && !repeats(run, &mut replayed, reporter) {
+        let why = "it does not repeat the run, which is a mistake of Finishline";
+        return Err(unusable(&why));
+    }
+    let findings = parsed(&replayed.findings(true, usize::MAX)).map_err(|why| unusable(&why))?;
+    let names = reporter.asking(run, run.failure.as_deref(), |question| {
+        let question = Question {
+            unseen: reporter.unseen(&findings),
+            suppressions: None,
+            ..question
+        };
+        let (_, names) = finishline_symbols::symbolise_and_keep(&findings, &question);
+        Kept {
+            program: question.program.to_owned(),
+            directory: question.directory.to_owned(),
+            replay: question.replay.to_owned(),
+            failure: question.failure.map(str::to_owned),
+            status: question.status,
+            names,
+        }
+    });
+    let text = serde_json::to_string(&names).map_err(|error| unusable(&error))?;
+    trace.add_names(&text).map_err(|error| unusable(&error))
+}
+
+/// Whether the trace gives what the process itself has found.
+fn repeats(run: &Run, replayed: &mut Replayed, reporter: &Reporter) -> bool {
+    let own = run.findings.iter().find_map(|path| {
+        let findings = finishline_symbols::read(path).ok()?;
+        let is_own = Path::new(&findings.executable).file_name() == run.program.file_name();
+        is_own.then_some(findings)
+    });
+    let Some(own) = own else {
+        return true;
+    };
+    let (determinacy, max_races) = reporter.listed();
+    let again = FindingsFile {
+        // The program may have gone elsewhere.
+        directory: own.directory.clone(),
+        ..replayed.findings(determinacy, max_races)
+    };
+    again == *own
+}
+
+fn parsed(file: &FindingsFile) -> Result<Findings, finishline_symbols::Unusable> {
+    finishline_symbols::parse(file.text().as_bytes())
+}
+
+/// What is asked about a recorded process.
+#[derive(Debug)]
+pub struct AskedProcess<'a> {
+    pub determinacy: bool,
+    pub max_races: usize,
+    pub suppressions: Option<&'a Suppressions>,
+}
+
+/// Why there is no answer.
+#[derive(Debug)]
+pub enum NoAnswer {
+    Trace(Error),
+    /// Another reason, in a sentence.
+    Other(String),
+}
+
+/// The trace of a process, if the file is one.
+pub fn open_process(file: File) -> Result<Option<ProcessTrace<BufReader<File>>>, Error> {
+    let mut input = BufReader::new(file);
+    match finishline_trace::process::read::is_of_process(&mut input)? {
+        true => ProcessTrace::open(input).map(Some),
+        false => Ok(None),
+    }
+}
+
+/// The answer of `cargo finishline run` about a recorded process.
+pub fn analyze<R: Read + Seek>(
+    trace: &mut ProcessTrace<R>,
+    asked: &AskedProcess,
+) -> Result<Answer, NoAnswer> {
+    let other = |why: &dyn std::fmt::Display| NoAnswer::Other(why.to_string());
+    let mut replayed = replay(trace).map_err(|error| match error {
+        ReplayError::Trace(error) => NoAnswer::Trace(error),
+        ReplayError::Failure(failure) => other(&failure),
+    })?;
+    let findings = replayed.findings(asked.determinacy, asked.max_races);
+    let findings = parsed(&findings).map_err(|why| other(&why))?;
+    let Some(text) = &trace.names else {
+        // Whoever started the process did not get to add them. Perhaps the files are still there.
+        let question = Question {
+            suppressions: asked.suppressions,
+            unseen: Executables::default().unseen(&findings, Path::new(&findings.directory)),
+            ..Question::default()
+        };
+        return Ok(finishline_symbols::symbolise(&findings, &question));
+    };
+    let wrong = |error| other(&format!("the names in the trace make no sense: {error}"));
+    let kept: Kept = serde_json::from_str(text).map_err(wrong)?;
+    let question = Question {
+        directory: &kept.directory,
+        program: &kept.program,
+        test: None,
+        replay: &kept.replay,
+        failure: kept.failure.as_deref(),
+        status: kept.status,
+        suppressions: asked.suppressions,
+        unseen: kept.names.unseen(),
+    };
+    Ok(finishline_symbols::symbolise_by(
+        &findings,
+        &question,
+        &kept.names,
+    ))
+}
