@@ -15,6 +15,7 @@ use finishline_native::replay::{ReplayError, Replayed, replay};
 use finishline_symbols::{Executables, Findings, KeptNames, Question};
 use finishline_trace::Error;
 use finishline_trace::process::ProcessTrace;
+use nix::sys::sysinfo::sysinfo;
 use serde::{Deserialize, Serialize};
 use std::fs::File;
 use std::io::{BufReader, Read, Seek};
@@ -39,7 +40,7 @@ pub(crate) fn complete(path: &Path, run: &Run, reporter: &Reporter) -> Result<()
     let file = File::options().read(true).write(true).open(path);
     let file = file.map_err(|error| Problem::read(path, error))?;
     let mut trace = ProcessTrace::open(file).map_err(|error| unusable(&error))?;
-    let mut replayed = replay(&mut trace).map_err(|error| unusable(&error))?;
+    let mut replayed = replay(&mut trace, memory()).map_err(|error| unusable(&error))?;
     if trace.end.is_some() && !repeats(run, &mut replayed, reporter) {
         let why = "it does not repeat the run, which is a mistake of Finishline";
         return Err(unusable(&why));
@@ -65,23 +66,30 @@ pub(crate) fn complete(path: &Path, run: &Run, reporter: &Reporter) -> Result<()
     trace.add_names(&text).map_err(|error| unusable(&error))
 }
 
+/// How many bytes the check of a trace may take for what it remembers of the process's memory:
+/// three quarters of what the machine has.
+fn memory() -> usize {
+    let memory = sysinfo().map_or(u64::MAX, |about| about.ram_total() / 4 * 3);
+    usize::try_from(memory).unwrap_or(usize::MAX)
+}
+
 /// Whether the trace gives what the process itself has found.
 fn repeats(run: &Run, replayed: &mut Replayed, reporter: &Reporter) -> bool {
+    let (determinacy, max_races) = reporter.listed();
+    let again = replayed.findings(determinacy, max_races);
+    // The run may have started the same executable again.
     let own = run.findings.iter().find_map(|path| {
         let findings = finishline_symbols::read(path).ok()?;
-        let is_own = Path::new(&findings.executable).file_name() == run.program.file_name();
-        is_own.then_some(findings)
+        (findings.process == again.process).then_some(findings)
     });
-    let Some(own) = own else {
-        return true;
-    };
-    let (determinacy, max_races) = reporter.listed();
-    let again = FindingsFile {
-        // The program may have gone elsewhere.
-        directory: own.directory.clone(),
-        ..replayed.findings(determinacy, max_races)
-    };
-    again == *own
+    own.is_none_or(|own| {
+        let again = FindingsFile {
+            // The program may have gone elsewhere.
+            directory: own.directory.clone(),
+            ..again
+        };
+        again == *own
+    })
 }
 
 fn parsed(file: &FindingsFile) -> Result<Findings, finishline_symbols::Unusable> {
@@ -119,7 +127,7 @@ pub fn analyze<R: Read + Seek>(
     asked: &AskedProcess,
 ) -> Result<Answer, NoAnswer> {
     let other = |why: &dyn std::fmt::Display| NoAnswer::Other(why.to_string());
-    let mut replayed = replay(trace).map_err(|error| match error {
+    let mut replayed = replay(trace, memory()).map_err(|error| match error {
         ReplayError::Trace(error) => NoAnswer::Trace(error),
         ReplayError::Failure(failure) => other(&failure),
     })?;

@@ -28,6 +28,7 @@ const DETECTOR: Detector = Detector::EspBags;
 /// What the operating system knows of the process.
 #[derive(Clone, Default, Debug)]
 pub struct Process {
+    pub number: u32,
     pub executable: String,
     pub arguments: Vec<String>,
     pub directory: String,
@@ -69,6 +70,7 @@ pub fn findings(checker: &Checker, process: &Process) -> FindingsFile {
     };
     FindingsFile {
         complete: checker.failure().is_none() && !process.goes_on && is_understood(process.drop_in),
+        process: u64::from(process.number),
         executable: process.executable.clone(),
         arguments: process.arguments.clone(),
         directory: process.directory.clone(),

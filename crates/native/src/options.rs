@@ -1,6 +1,7 @@
 //! What the environment asks for: `FINISHLINE_OPTIONS`, words `key=value` separated by spaces. The
 //! word `output=…` is the last one and extends to the end, spaces included.
 
+use crate::shadow::MOST_CELLS;
 use std::path::PathBuf;
 
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -15,6 +16,8 @@ pub struct Options {
     pub determinacy: bool,
     /// The first thread that is created is a test's, and the program is that test.
     pub test_thread: bool,
+    /// How many cells the shadow memory may have.
+    pub most_cells: usize,
 }
 
 impl Default for Options {
@@ -26,6 +29,7 @@ impl Default for Options {
             max_races: 100,
             determinacy: false,
             test_thread: false,
+            most_cells: MOST_CELLS,
         }
     }
 }
@@ -92,6 +96,7 @@ mod tests {
             max_races: 7,
             determinacy: true,
             test_thread: true,
+            ..Options::default()
         };
         assert_eq!(options, expected);
         assert_eq!(unknown, ["colour=red", "logical-threads=0", "xoutput=3"]);

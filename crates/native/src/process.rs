@@ -345,14 +345,26 @@ pub(crate) fn about() -> Process {
         let path = path.unwrap_or_default();
         path.to_string_lossy().into_owned()
     };
-    let arguments = std::env::args_os().skip(1);
-    let arguments = arguments.map(|argument| argument.to_string_lossy().into_owned());
     Process {
+        number: std::process::id(),
         executable: text(std::env::current_exe()),
-        arguments: arguments.collect(),
+        arguments: arguments(),
         directory: text(std::env::current_dir()),
         ..Process::default()
     }
+}
+
+/// The arguments of the process. The standard library does not know them yet when the recording
+/// begins.
+fn arguments() -> Vec<String> {
+    let words = std::fs::read("/proc/self/cmdline").unwrap_or_default();
+    let words = words.split_inclusive(|byte| *byte == 0).skip(1);
+    words
+        .map(|word| {
+            let word = word.strip_suffix(&[0]).unwrap_or(word);
+            String::from_utf8_lossy(word).into_owned()
+        })
+        .collect()
 }
 
 /// Writes the findings to their file, if there is to be one.

@@ -39,6 +39,7 @@ pub(crate) fn begin(checker: &mut Checker, stack: Range<u64>, thread_locals: Ran
     };
     let about = crate::process::about();
     let start = Start {
+        process: about.number,
         executable: about.executable,
         arguments: about.arguments,
         directory: about.directory,

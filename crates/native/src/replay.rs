@@ -39,8 +39,12 @@ impl fmt::Display for ReplayError {
 
 impl std::error::Error for ReplayError {}
 
-/// Tells a checker what the process told its own.
-pub fn replay<R: Read + Seek>(trace: &mut ProcessTrace<R>) -> Result<Replayed, ReplayError> {
+/// Tells a checker what the process told its own. Its shadow memory may take this many bytes: a
+/// file can say that a process accessed more than there is.
+pub fn replay<R: Read + Seek>(
+    trace: &mut ProcessTrace<R>,
+    memory: usize,
+) -> Result<Replayed, ReplayError> {
     let start = &trace.start;
     let options = Options {
         output: None,
@@ -49,6 +53,7 @@ pub fn replay<R: Read + Seek>(trace: &mut ProcessTrace<R>) -> Result<Replayed, R
         max_races: usize::try_from(start.max_races).unwrap_or(usize::MAX),
         determinacy: false,
         test_thread: start.is_test,
+        most_cells: memory / size_of::<u64>(),
     };
     let checker = Checker::new(options, start.stack.clone(), start.thread_locals.clone());
     let mut replay = Replay {
@@ -287,6 +292,7 @@ impl Replay {
         });
         let modules = end.map_or(&start.modules, |end| &end.modules);
         let process = Process {
+            number: start.process,
             executable: start.executable.clone(),
             arguments: start.arguments.clone(),
             directory: start.directory.clone(),

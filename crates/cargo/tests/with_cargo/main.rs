@@ -11,6 +11,7 @@ mod installed;
 mod interface;
 mod package;
 mod programs;
+mod recording;
 mod running;
 mod sarif;
 mod testing;
@@ -29,6 +30,7 @@ fn main() -> ExitCode {
     }
     let mut trials = building::trials();
     trials.extend(running::trials());
+    trials.extend(recording::trials());
     trials.extend(testing::trials());
     trials.extend(programs::trials());
     trials.extend(installed::trials());

@@ -48,7 +48,7 @@ pub(crate) fn trials() -> Vec<Trial> {
 }
 
 /// Does what its first argument says, then ends as its second one says.
-const ENDS: &str = "
+pub(crate) const ENDS: &str = "
     use std::process::{Command, abort, exit, id};
     use std::sync::mpsc;
     unsafe extern \"C\" { fn _exit(status: i32) -> !; }

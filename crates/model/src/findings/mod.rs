@@ -31,7 +31,7 @@ use entry::{Entry, member, record, tagged};
 pub const FORMAT: &str = "finishline-findings";
 
 /// The version of the format. It changes with every change of a record or of a kind's word.
-pub const VERSION: u64 = 2;
+pub const VERSION: u64 = 3;
 
 record! {
     /// A findings file.
@@ -44,6 +44,8 @@ record! {
         detector: Detector,
         /// Whether the findings cover the whole run.
         complete: bool,
+        /// The number of the process.
+        process: u64,
         executable: String,
         arguments: Vec<String>,
         directory: String,
@@ -212,6 +214,7 @@ impl FindingsFile {
             version: VERSION,
             detector,
             complete: false,
+            process: 0,
             executable: String::new(),
             arguments: Vec::new(),
             directory: String::new(),

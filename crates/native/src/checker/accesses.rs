@@ -295,8 +295,8 @@ impl Checker {
             sites,
             ..
         } = &mut self.detection;
-        if passes && let Some(page_ends) = shadow.without_cells(range.start) {
-            return Ok(page_ends);
+        if passes && let Some(next) = shadow.without_cells(range.start) {
+            return Ok(next);
         }
         let cells = shadow.cells(range.start, range.end - range.start, detector)?;
         let end = range.start + cells.bytes();
@@ -387,6 +387,7 @@ impl Checker {
         }
         if self.found.races.iter().count() > known {
             (self.host.new_race)(self);
+            self.journal.save();
         }
     }
 

@@ -169,7 +169,7 @@ impl Checker {
         };
         let detection = Detection {
             detector: Detector::new()?,
-            shadow: Shadow::new()?,
+            shadow: Shadow::new(options.most_cells)?,
             sites: Sites::default(),
             tasks: Vec::new(),
             failure: None,

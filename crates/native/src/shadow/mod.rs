@@ -27,6 +27,9 @@ pub const PAGE: usize = 1 << PAGE_BITS;
 pub const PAGE_BITS: u32 = 12;
 const ADDRESS_BITS: u32 = 47;
 pub const PAGES: usize = 1 << (ADDRESS_BITS - PAGE_BITS);
+/// A gigabyte.
+const REGION_BITS: u32 = 30;
+const REGIONS: usize = 1 << (ADDRESS_BITS - REGION_BITS);
 
 /// How many bytes share a cell.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
@@ -131,6 +134,9 @@ pub trait Elsewhere {
 
 pub struct Shadow {
     directory: Table<u64>,
+    /// By region: whether one of its pages has cells. What skips memory that was never accessed
+    /// goes by regions, since programs may own far more than they touch.
+    regions: Vec<bool>,
     /// By page: its number plus one.
     numbers: Table<u32>,
     /// By number: the page, and how many of its words are divided.
@@ -158,12 +164,12 @@ impl Cells<'_> {
 }
 
 /// A terabyte of cells: more than any machine's memory.
-const MOST_CELLS: usize = 1 << 37;
+pub const MOST_CELLS: usize = 1 << 37;
 /// Less than what a cell can refer to.
 const MOST_BLOCKS: usize = 1 << 30;
 
 impl Shadow {
-    pub fn new() -> Result<Shadow, Failure> {
+    pub fn new(most_cells: usize) -> Result<Shadow, Failure> {
         let whole = |table: &Table<u64>| table.capacity() == PAGES;
         let mut directory = Table::reserve("pages", PAGES)?;
         let mut numbers = Table::reserve("numbers of pages", PAGES)?;
@@ -177,9 +183,10 @@ impl Shadow {
         numbers.grow_to(PAGES)?;
         Ok(Shadow {
             directory,
+            regions: vec![false; REGIONS],
             numbers,
             pages: Vec::new(),
-            arena: Table::reserve("cells", MOST_CELLS)?,
+            arena: Table::reserve("cells", most_cells)?,
             spare: Default::default(),
             blocks: Table::reserve("cells of divided words", MOST_BLOCKS)?,
             spare_blocks: Vec::new(),
@@ -349,6 +356,7 @@ impl Shadow {
         self.pages.push((page, 0));
         self.numbers[page as usize] = self.pages.len() as u32;
         self.directory[page as usize] = Entry::new(cells, Grain::WORD).0;
+        self.regions[(page >> (REGION_BITS - PAGE_BITS)) as usize] = true;
         Ok(())
     }
 
@@ -493,10 +501,14 @@ impl Shadow {
         self.spare_blocks.push(divided.block as u32);
     }
 
-    /// Where the page of an address ends, if it has never been accessed.
+    /// If the page of an address has never been accessed: until where nothing was.
     pub fn without_cells(&self, address: u64) -> Option<u64> {
-        let ends = (address | (PAGE as u64 - 1)).saturating_add(1);
-        self.page_of(address).is_none().then_some(ends)
+        let end = |bits: u32| (address | ((1 << bits) - 1)).saturating_add(1);
+        match self.regions.get((address >> REGION_BITS) as usize) {
+            Some(true) => self.page_of(address).is_none().then_some(end(PAGE_BITS)),
+            Some(false) => Some(end(REGION_BITS)),
+            None => Some(u64::MAX),
+        }
     }
 
     /// Forgets what happened at these addresses.
@@ -509,8 +521,8 @@ impl Shadow {
         let end = address.saturating_add(bytes);
         let mut at = address;
         while at < end {
-            if let Some(page_ends) = self.without_cells(at) {
-                at = page_ends;
+            if let Some(next) = self.without_cells(at) {
+                at = next;
                 continue;
             }
             let here = self.cells(at, end - at, elsewhere)?;

@@ -37,7 +37,7 @@ fn seen(shadow: &Shadow, address: u64, bytes: usize) -> Option<Vec<u64>> {
 
 #[test]
 fn a_word_is_divided_for_as_long_as_it_must() {
-    let mut shadow = Shadow::new().unwrap();
+    let mut shadow = Shadow::new(MOST_CELLS).unwrap();
     let none = &mut Histories::default();
     let word = shadow.cells(BASE + 8, 8, none).unwrap();
     assert_eq!((word.cells.len(), word.grain), (1, Grain::WORD));
@@ -75,7 +75,7 @@ fn a_word_is_divided_for_as_long_as_it_must() {
 #[test]
 fn pages_get_as_fine_as_most_of_their_words() {
     for (bytes, grain) in [(4, Grain::HALF), (1, Grain::BYTE)] {
-        let mut shadow = Shadow::new().unwrap();
+        let mut shadow = Shadow::new(MOST_CELLS).unwrap();
         let none = &mut Histories::default();
         for part in 0..2 * u64::from(MOST_DIVIDED) {
             let cells = shadow.cells(BASE + 8 * part, bytes, none).unwrap();
@@ -97,7 +97,7 @@ fn pages_get_as_fine_as_most_of_their_words() {
 
 #[test]
 fn no_two_addresses_share_a_location() {
-    let mut shadow = Shadow::new().unwrap();
+    let mut shadow = Shadow::new(MOST_CELLS).unwrap();
     let none = &mut Histories::default();
     let mut seen = std::collections::HashSet::new();
     for address in [0, 1, 4095, 4096, BASE, BASE + 1, (1 << 47) - 1] {
@@ -122,7 +122,7 @@ fn each_byte_remembers_what_was_its_own() {
         (seed >> 33) % below
     };
     for _ in 0..30 {
-        let mut shadow = Shadow::new().unwrap();
+        let mut shadow = Shadow::new(MOST_CELLS).unwrap();
         let histories = &mut Histories::default();
         let mut expected = [0; WINDOW as usize];
         for step in 1..600 {

@@ -9,6 +9,8 @@ use std::ops::Range;
 /// What is known when the process begins.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Start {
+    /// The number of the process.
+    pub process: u32,
     pub executable: String,
     pub arguments: Vec<String>,
     pub directory: String,
@@ -61,6 +63,7 @@ pub struct Stop {
 impl Start {
     pub(super) fn encode(&self) -> Vec<u8> {
         let mut out = Vec::new();
+        put_number(&mut out, u64::from(self.process));
         put_text(&mut out, &self.executable);
         put_number(&mut out, self.arguments.len() as u64);
         for argument in &self.arguments {
@@ -80,6 +83,7 @@ impl Start {
     pub(super) fn decode(contents: &[u8]) -> Result<Start, Wrong> {
         let mut bytes = Bytes::new(contents);
         let start = Start {
+            process: bytes.small()?,
             executable: bytes.text()?,
             arguments: bytes.list(Bytes::text)?,
             directory: bytes.text()?,

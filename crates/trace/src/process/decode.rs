@@ -13,6 +13,8 @@ use finishline_model::{Access, FinishId, TaskId};
 /// A program has no more places than this. The bound is one on memory.
 const MOST_PLACES: usize = 1 << 26;
 
+const NO_CALL: Wrong = Wrong::NoSuch("call");
+
 #[derive(Debug)]
 pub(super) struct Decoder {
     accesses: Predicted,
@@ -22,7 +24,7 @@ pub(super) struct Decoder {
     place: u64,
     address: u64,
     lower: u64,
-    stack: KnownStack,
+    stack: Option<KnownStack>,
     /// What the next call is told with: how many functions were kept, if something changed, and the
     /// stack pointer.
     kept: Option<usize>,
@@ -39,7 +41,7 @@ impl Decoder {
             place: 0,
             address: 0,
             lower: 0,
-            stack: KnownStack::default(),
+            stack: Some(KnownStack::default()),
             kept: None,
             next_lower: None,
             answers: Vec::new(),
@@ -93,9 +95,11 @@ impl Decoder {
         let stack = match self.kept.take() {
             None => None,
             Some(kept) => {
-                let at = kept.checked_sub(self.stack.outside);
-                let entered = at.and_then(|at| self.stack.calls.get(at..));
-                let entered = entered.ok_or(Wrong::NoSuch("call"))?;
+                let entered = self.stack.as_ref().and_then(|stack| {
+                    let at = kept.checked_sub(stack.outside)?;
+                    stack.calls.get(at..)
+                });
+                let entered = entered.ok_or(NO_CALL)?;
                 Some(StackChange { kept, entered })
             }
         };
@@ -105,7 +109,7 @@ impl Decoder {
             answers: &self.answers,
         })?;
         if let Call::ThreadBegin { .. } | Call::ThreadRun(_) = call {
-            self.stack = KnownStack::default();
+            self.stack = None;
         }
         Ok(())
     }
@@ -145,11 +149,11 @@ impl Decoder {
             }
             tag::OTHER_STACK => {
                 let outside = self.position(bytes)?;
-                self.stack = KnownStack {
+                let stack = KnownStack {
                     outside,
                     calls: Vec::new(),
                 };
-                self.entered(bytes)?;
+                self.entered(stack, bytes)?;
                 self.kept = Some(outside);
                 return Ok(None);
             }
@@ -225,27 +229,29 @@ impl Decoder {
     }
 
     fn changed_stack(&mut self, bytes: &mut Bytes) -> Result<(), Wrong> {
-        let no_call = Wrong::NoSuch("call");
         let (left, common) = (self.position(bytes)?, self.position(bytes)?);
-        let kept = self.stack.depth().checked_sub(left).ok_or(no_call)?;
-        let at = kept.checked_sub(self.stack.outside).ok_or(no_call)?;
-        if common > self.stack.calls.len() - at {
-            return Err(no_call);
+        let mut stack = self.stack.take().ok_or(NO_CALL)?;
+        let kept = stack.depth().checked_sub(left).ok_or(NO_CALL)?;
+        let at = kept.checked_sub(stack.outside).ok_or(NO_CALL)?;
+        if common > stack.calls.len() - at {
+            return Err(NO_CALL);
         }
-        self.stack.calls.truncate(at + common);
-        self.entered(bytes)?;
+        stack.calls.truncate(at + common);
+        self.entered(stack, bytes)?;
         self.kept = Some(kept);
         Ok(())
     }
 
-    fn entered(&mut self, bytes: &mut Bytes) -> Result<(), Wrong> {
-        let mut frame = self.stack.calls.last().map_or(0, |[_, frame]| *frame);
+    /// Reads the calls that are not known yet.
+    fn entered(&mut self, mut stack: KnownStack, bytes: &mut Bytes) -> Result<(), Wrong> {
+        let mut frame = stack.innermost_frame();
         let entered = bytes.list(|bytes| {
             let place = self.place(bytes)?;
             frame = bytes.differing(frame)?;
             Ok([place, frame])
         })?;
-        self.stack.calls.extend(entered);
+        stack.calls.extend(entered);
+        self.stack = Some(stack);
         Ok(())
     }
 

@@ -67,6 +67,10 @@ impl KnownStack {
     pub(super) fn depth(&self) -> usize {
         self.outside + self.calls.len()
     }
+
+    pub(super) fn innermost_frame(&self) -> u64 {
+        self.calls.last().map_or(0, |[_, frame]| *frame)
+    }
 }
 
 #[derive(Debug)]
@@ -78,7 +82,8 @@ pub(super) struct Encoder {
     place: u64,
     address: u64,
     lower: u64,
-    stack: KnownStack,
+    /// None if another thread may have become the running one.
+    stack: Option<KnownStack>,
     pub(super) bytes: Vec<u8>,
 }
 
@@ -91,7 +96,7 @@ impl Encoder {
             place: 0,
             address: 0,
             lower: 0,
-            stack: KnownStack::default(),
+            stack: Some(KnownStack::default()),
             bytes: Vec::new(),
         }
     }
@@ -108,40 +113,48 @@ impl Encoder {
 
     /// The functions in progress: `kept` of them have been so since they were last numbered.
     pub(super) fn stack(&mut self, kept: usize, calls: &[[u64; 2]]) {
-        if kept == calls.len() && self.stack.depth() == kept {
+        let known = self.stack.take();
+        let is_same = |known: &KnownStack| kept == calls.len() && known.depth() == kept;
+        if known.as_ref().is_some_and(is_same) {
+            self.stack = known;
             return;
         }
-        let depth = self.stack.depth();
-        let (mut frame, common) = match kept.checked_sub(self.stack.outside) {
-            Some(at) if kept <= depth => {
-                let before = self.stack.calls[at..].iter();
-                let same = before.zip(&calls[kept..]).take_while(|(a, b)| a == b);
-                let common = same.count();
+        let reaches = |known: &KnownStack| (known.outside..=known.depth()).contains(&kept);
+        let stack = match known.filter(reaches) {
+            Some(mut known) => {
+                let at = kept - known.outside;
+                let same = known.calls[at..].iter().zip(&calls[kept..]);
+                let common = same.take_while(|(before, now)| before == now).count();
                 self.record(tag::STACK);
-                put_number(&mut self.bytes, (depth - kept) as u64);
+                put_number(&mut self.bytes, (known.depth() - kept) as u64);
                 put_number(&mut self.bytes, common as u64);
-                self.stack.calls.truncate(at + common);
-                let innermost = self.stack.calls.last();
-                (innermost.map_or(0, |[_, frame]| *frame), common)
+                known.calls.truncate(at + common);
+                known
             }
-            _ => {
+            None => {
                 self.record(tag::OTHER_STACK);
                 put_number(&mut self.bytes, kept as u64);
-                self.stack = KnownStack {
+                KnownStack {
                     outside: kept,
                     calls: Vec::new(),
-                };
-                (0, 0)
+                }
             }
         };
-        let entered = &calls[kept + common..];
+        self.entered(stack, calls);
+    }
+
+    /// Writes the calls that are not known yet.
+    fn entered(&mut self, mut stack: KnownStack, calls: &[[u64; 2]]) {
+        let entered = &calls[stack.depth()..];
+        let mut frame = stack.innermost_frame();
         put_number(&mut self.bytes, entered.len() as u64);
         for [place, next] in entered {
             self.put_place(*place);
             put_difference(&mut self.bytes, frame, *next);
             frame = *next;
         }
-        self.stack.calls.extend_from_slice(entered);
+        stack.calls.extend_from_slice(entered);
+        self.stack = Some(stack);
     }
 
     pub(super) fn answer(&mut self, answer: bool) {
@@ -271,13 +284,13 @@ impl Encoder {
                 self.put_address(entry);
                 put_range(&mut self.bytes, stack);
                 put_range(&mut self.bytes, thread_locals);
-                self.stack = KnownStack::default();
+                self.stack = None;
             }
             Call::ThreadEnd(name) => self.numbered(tag::THREAD_END, name),
             Call::ThreadJoin(name) => self.numbered(tag::THREAD_JOIN, name),
             Call::ThreadRun(task) => {
                 self.numbered(tag::THREAD_RUN, u64::from(task.0));
-                self.stack = KnownStack::default();
+                self.stack = None;
             }
             Call::Allocated {
                 start,

@@ -31,7 +31,7 @@ impl<W: Write> Recorder<W> {
     /// since they were last numbered.
     pub fn call(&mut self, call: &Call, kept: usize, calls: &[[u64; 2]]) {
         if self.encoder.bytes.len() >= self.chunks.enough() {
-            self.write_calls();
+            self.save();
         }
         self.encoder.stack(kept, calls);
         self.encoder.call(call);
@@ -42,8 +42,9 @@ impl<W: Write> Recorder<W> {
         self.encoder.answer(answer);
     }
 
+    /// Writes what there is, though it may be little.
     #[cold]
-    fn write_calls(&mut self) {
+    pub fn save(&mut self) {
         self.encoder.settle();
         self.chunks
             .write_all_of(Kind::Calls, &mut self.encoder.bytes);
@@ -51,7 +52,7 @@ impl<W: Write> Recorder<W> {
 
     /// The process ends. Whether everything was written.
     pub fn end(mut self, end: &End) -> io::Result<()> {
-        self.write_calls();
+        self.save();
         self.chunks.write(Kind::Stop, &end.encode());
         self.chunks.finish().map(drop)
     }

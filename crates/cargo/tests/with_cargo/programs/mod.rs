@@ -2,14 +2,17 @@
 //!
 //! All are built once in debug and once in release. Each build is run by `cargo finishline run`
 //! twice, with the left and with the right half of each join first. All four runs must agree with
-//! the claims. So must the claim of the Fin twin, which the suite of Fin programs checks.
+//! the claims, and the trace that each of them records must give the same report. The claim of the
+//! Fin twin must agree too, which the suite of Fin programs checks.
 
 mod claims;
 mod comparison;
 mod expected;
 
 use crate::package::{self, Called, shared};
+use crate::recording;
 use claims::{Claims, Marks};
+use finishline_cargo::recorded::AskedProcess;
 use libtest_mimic::{Failed, Trial};
 use serde_json::Value;
 use std::fs;
@@ -145,12 +148,23 @@ impl Program {
         let claims = self.claims()?;
         let mut marks = Marks::default();
         marks.add(&self.source, &self.text()?)?;
+        let folder = tempfile::tempdir().map_err(|error| error.to_string())?;
+        let trace = folder.path().join("trace");
+        let file = trace.to_str().ok_or("a folder without a name")?;
         let options = ["--determinacy", "--first", first, "--format=json"];
-        let (status, report) = self.run(tool, profile, &options)?;
+        let recorded = [&options, &["--record", file][..]].concat();
+        let (status, report) = self.run(tool, profile, &recorded)?;
         let mut complaints = match serde_json::from_str(&report) {
             Ok(report) => comparison::complaints(&claims, &marks, &report),
             Err(error) => vec![format!("no report: {error}")],
         };
+        let asked = AskedProcess {
+            determinacy: true,
+            ..recording::USUAL
+        };
+        if recording::analyzed(&trace, &asked) != (status, report) {
+            complaints.push("the recorded run gives another report".to_owned());
+        }
         let expected = comparison::exit_status(&claims);
         if status != expected {
             complaints.push(format!("exit status {status}, not {expected}"));
