@@ -1,6 +1,9 @@
 //! Every program under `programs/`, recorded and analysed: the report and the exit status must be
 //! those of `check`. And files that are no whole traces, as the command line meets them.
 
+use finishline_model::kinds::{INTERFACE_VERSION, NativeFinishKind, NativeTaskKind};
+use finishline_model::{AccessKind, FinishId};
+use finishline_trace::process::{Call, End, Recorder, Start};
 use libtest_mimic::{Arguments, Failed, Trial};
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -18,6 +21,7 @@ fn main() -> ExitCode {
         Trial::test("a trace that was cut off is judged up to there", cut_off),
         Trial::test("a detector that can't judge a trace is refused", unfit),
         Trial::test("suppressions and all detectors", options),
+        Trial::test("the trace of a native program", native),
         Trial::test("a trace does not take the place of the program", in_place),
     ];
     trials.extend(programs.into_iter().map(|program| {
@@ -215,4 +219,112 @@ fn options() -> Result<(), Failed> {
         suppressed.status.code(),
         Some(0),
     )
+}
+
+/// The trace of a process whose two tasks write to the same word, or to two words.
+fn process(path: &str, words: [u64; 2]) -> Result<(), Failed> {
+    let start = Start {
+        process: 1,
+        executable: "/no/such/program".to_owned(),
+        arguments: Vec::new(),
+        directory: "/".to_owned(),
+        modules: Vec::new(),
+        stack: 0x7000_0000..0x7001_0000,
+        thread_locals: 0..0,
+        logical_threads: 16,
+        right_first: false,
+        max_races: 100,
+        is_test: false,
+    };
+    let mut recorder = Recorder::new(fs::File::create(path)?, &start)?;
+    let (finish, place) = (FinishId(1), 0x1000);
+    let mut calls = vec![Call::FinishBegin {
+        kind: NativeFinishKind::Join,
+        place,
+    }];
+    for (kind, address) in [NativeTaskKind::JoinLeft, NativeTaskKind::JoinRight]
+        .into_iter()
+        .zip(words)
+    {
+        calls.extend([
+            Call::TaskBegin {
+                kind,
+                finish,
+                place,
+                entry: 0x7000_f000,
+            },
+            Call::Access {
+                kind: AccessKind::Write,
+                address,
+                bytes: 8,
+                place,
+                is_range: false,
+                lower: None,
+            },
+            Call::TaskEnd,
+        ]);
+    }
+    calls.push(Call::FinishEnd(finish));
+    for call in &calls {
+        recorder.call(call, 0, &[]);
+    }
+    recorder.end(&End {
+        modules: Vec::new(),
+        accesses: 2,
+        unfollowed: 0,
+        drop_in: Some(INTERFACE_VERSION),
+        failed: false,
+        stopped: None,
+    })?;
+    Ok(())
+}
+
+fn native() -> Result<(), Failed> {
+    let trace = file("native.trace");
+    for (words, status, expected) in [
+        ([0x5000, 0x5000], 66, "race: write and write"),
+        // Nothing is known of the executable, so it may have atomic operations that are not seen.
+        ([0x5000, 0x5008], 0, "observed: "),
+    ] {
+        process(&trace, words)?;
+        let output = finishline(&["analyze", &trace]);
+        equal(expected, output.status.code(), Some(status))?;
+        let said = String::from_utf8_lossy(&output.stderr).into_owned();
+        if !said.contains(expected) {
+            return Err(said.into());
+        }
+    }
+    let native: [(&[&str], &str); 4] = [
+        (
+            &["analyze", &trace, "--detector", "oracle"],
+            "the detector that",
+        ),
+        (
+            &["analyze", &trace, "--detector", "all"],
+            "the detector that",
+        ),
+        (
+            &["analyze", &trace, "--partition", "1/2", "-o", "part"],
+            "has no parts",
+        ),
+        (
+            &["graph", &trace, "-o", "graph.svg"],
+            "the trace of a native program",
+        ),
+    ];
+    for (words, expected) in native {
+        refused_with(words, expected)?;
+    }
+    recorded(&trace);
+    refused_with(&["analyze", &trace, "--determinacy"], "check --determinacy")
+}
+
+fn refused_with(words: &[&str], expected: &str) -> Result<(), Failed> {
+    let output = finishline(words);
+    equal(&words.join(" "), output.status.code(), Some(2))?;
+    let said = String::from_utf8_lossy(&output.stderr).into_owned();
+    match said.starts_with("error: ") && said.contains(expected) {
+        true => Ok(()),
+        false => Err(format!("{words:?}: {said}").into()),
+    }
 }

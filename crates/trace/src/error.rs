@@ -10,6 +10,8 @@ pub enum Error {
     Io(io::Error),
     /// The file is something else.
     NoTrace,
+    /// It is the trace of a native program, not of one in Fin.
+    OfProcess,
     /// It was written by a newer Finishline.
     Newer(u32),
     /// The file ends in the middle of something. Everything before byte `whole` can be read, if
@@ -55,6 +57,9 @@ impl fmt::Display for Error {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Error::Io(error) => error.fmt(f),
+            Error::OfProcess => f.write_str(
+                "this is the trace of a native program, and only that of a Fin program can be used",
+            ),
             Error::NoTrace => f.write_str("this is no trace of Finishline"),
             Error::Newer(version) => write!(
                 f,

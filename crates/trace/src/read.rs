@@ -82,8 +82,10 @@ impl<R: Read + Seek> Trace<R> {
         let mut chunks = Chunks::new(&mut input)?;
         let first = chunks.next()?.ok_or(Error::CutOff { whole: 0 })?;
         let wrong = |at| move |what| Error::Wrong { at, what };
-        if first.kind != Kind::Program {
-            return Err(wrong(first.at)(Wrong::Misplaced));
+        match first.kind {
+            Kind::Program => {}
+            Kind::Start => return Err(Error::OfProcess),
+            _ => return Err(wrong(first.at)(Wrong::Misplaced)),
         }
         let program = Program::decode(&first.contents).map_err(wrong(first.at))?;
         let run = Start {
