@@ -1,8 +1,8 @@
 //! Ids, events and the other terms that detectors need.
 //!
 //! This crate has no algorithms and no dependencies. Only `detect`, `trace`, `native` and this
-//! crate are compiled into users' programs. A detector sees only [`event`]s made of ids. The tables of
-//! [`source`] turn ids back into the user's words.
+//! crate are compiled into users' programs. A detector sees only [`event`]s made of ids. The tables
+//! of [`source`] turn ids back into the user's words.
 
 #![forbid(unsafe_code)]
 
