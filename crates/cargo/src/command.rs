@@ -6,7 +6,8 @@ use crate::run::Ended;
 use crate::runtime::Runtime;
 use crate::session::{CommandLine, Compiler, Session};
 use crate::toolchain::{Toolchain, WhereCargoReads};
-use crate::{BAD_USAGE, Problem, recorded, runner};
+use crate::trace_file::TraceFile;
+use crate::{BAD_USAGE, Problem, RACE, recorded, runner};
 use std::env;
 use std::ffi::{OsStr, OsString};
 use std::fs;
@@ -14,6 +15,7 @@ use std::io;
 use std::os::unix::fs::symlink;
 use std::path::{Path, PathBuf};
 use std::process::{Command, ExitStatus};
+use std::sync::atomic::{AtomicBool, Ordering};
 
 /// Our folder in cargo's target directory.
 const OUR_TARGET: &str = "finishline";
@@ -55,11 +57,14 @@ pub(crate) fn execute(request: &Request) -> Result<u8, Problem> {
         ("CARGO_BUILD_BUILD_DIR", target.as_os_str()),
         (&runner_variable(&toolchain.host), &runner),
     ];
+    let mut options = absolute(&request.options)?;
+    let trace = TraceFile::prepare(&options)?;
+    options.record = trace.as_ref().map(|trace| trace.unfinished().to_owned());
     let session = Session {
         directory: directory.path().to_owned(),
         subcommand: request.subcommand,
         command: command_line(request)?,
-        options: absolute(&request.options)?,
+        options,
         compiler: Compiler {
             stable: !toolchain.is_nightly() && env::var_os("RUSTC_BOOTSTRAP").is_none(),
             users_wrapper: toolchain.users_wrapper(&given.place).map(PathBuf::from),
@@ -88,20 +93,22 @@ pub(crate) fn execute(request: &Request) -> Result<u8, Problem> {
         cargo.arg("--").args(&request.program);
     }
     session.open(&mut cargo)?;
-    runner::outlive_interrupts()?;
+    let is_reported = runner::outlive_interrupts()?;
     // Report mistakes in the user's files before the build, not after it.
     Reporter::new(&session)?;
-    if let Some(trace) = &session.options.record {
-        make_room(trace)?;
-    }
     let status = cargo
         .status()
         .map_err(|error| Problem::start(&toolchain.cargo, error))?;
-    conclude(&session, status)
+    conclude(&session, trace, &is_reported, status)
 }
 
 /// Reports the results of the runners.
-fn conclude(session: &Session, cargo: ExitStatus) -> Result<u8, Problem> {
+fn conclude(
+    session: &Session,
+    trace: Option<TraceFile>,
+    is_reported: &AtomicBool,
+    cargo: ExitStatus,
+) -> Result<u8, Problem> {
     let runs = session.runs()?;
     if runs.is_empty() {
         return match (session.subcommand, cargo.success()) {
@@ -114,34 +121,26 @@ fn conclude(session: &Session, cargo: ExitStatus) -> Result<u8, Problem> {
         };
     }
     let reporter = Reporter::new(session)?;
-    let status = reporter.conclude(&runs)?;
-    if let (Some(trace), [run, ..]) = (&session.options.record, &*runs) {
-        recorded::complete(trace, run, &reporter)?;
-    }
+    let reported = reporter.conclude(&runs);
+    is_reported.store(true, Ordering::Relaxed);
+    let recorded = match (trace, &*runs) {
+        (Some(trace), [run, ..]) => recorded::complete(&trace, run, &reporter),
+        (_, _) => Ok(()),
+    };
+    let status = match (reported?, recorded) {
+        // A race matters more.
+        (RACE, Err(problem)) => {
+            problem.tell();
+            RACE
+        }
+        (status, recorded) => recorded.map(|()| status)?,
+    };
     let all_fine = runs.iter().all(|run| run.ended == Ended::Exited(0)) && status == 0;
     Ok(match all_fine && !cargo.success() {
         // Another test program could not be run.
         true => BAD_USAGE,
         false => status,
     })
-}
-
-/// Removes the trace of an earlier run, and makes sure that a new one can be written. The process
-/// creates the file itself.
-fn make_room(trace: &Path) -> Result<(), Problem> {
-    let is_file = match fs::metadata(trace) {
-        Ok(metadata) => metadata.is_file(),
-        Err(_) => true,
-    };
-    if !is_file {
-        let path = trace.display();
-        return Err(Problem::new(format!(
-            "{path} is no file: a trace is read again when it is written"
-        )));
-    }
-    let file = fs::File::create(trace);
-    file.and_then(|_| fs::remove_file(trace))
-        .map_err(|error| Problem::write(trace, error))
 }
 
 fn clean(ours: &Path) -> Result<u8, Problem> {

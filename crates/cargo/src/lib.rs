@@ -37,6 +37,7 @@ mod session;
 mod sources;
 mod standard_library;
 mod toolchain;
+mod trace_file;
 mod transcript;
 mod wrapper;
 
@@ -44,11 +45,12 @@ use problem::Problem;
 use session::Session;
 use std::env;
 use std::ffi::OsString;
-use std::io::{self, Write};
 use std::process::ExitCode;
 
 /// Bad usage, a program that does not build, or a file that can't be used.
 const BAD_USAGE: u8 = 2;
+/// A race was found.
+const RACE: u8 = 66;
 /// libtest's status for a failed test. Cargo stops at it.
 const CARGO_FAILED: u8 = 101;
 
@@ -62,8 +64,7 @@ pub fn main() -> ExitCode {
     match result {
         Ok(status) => ExitCode::from(status),
         Err(problem) => {
-            // If this can't be written either, there is nothing left to do.
-            let _ = writeln!(io::stderr().lock(), "error: {problem}");
+            problem.tell();
             ExitCode::from(BAD_USAGE)
         }
     }

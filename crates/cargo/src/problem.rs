@@ -1,7 +1,7 @@
 //! A problem that keeps the tool from doing its work, in words for the user.
 
 use std::fmt;
-use std::io;
+use std::io::{self, Write};
 use std::path::Path;
 
 /// A sentence, without a full stop.
@@ -11,6 +11,12 @@ pub(crate) struct Problem(String);
 impl Problem {
     pub(crate) fn new(sentence: impl Into<String>) -> Problem {
         Problem(sentence.into())
+    }
+
+    /// Tells the user.
+    pub(crate) fn tell(&self) {
+        // If this can't be written either, there is nothing left to do.
+        let _ = writeln!(io::stderr().lock(), "error: {self}");
     }
 
     pub(crate) fn read(path: &Path, error: impl fmt::Display) -> Problem {

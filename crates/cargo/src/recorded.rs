@@ -8,6 +8,7 @@
 use crate::Problem;
 use crate::report::Reporter;
 use crate::run::Run;
+use crate::trace_file::TraceFile;
 use finishline_answer::Answer;
 use finishline_answer::suppressions::Suppressions;
 use finishline_model::findings::FindingsFile;
@@ -17,9 +18,10 @@ use finishline_trace::Error;
 use finishline_trace::process::ProcessTrace;
 use nix::sys::sysinfo::sysinfo;
 use serde::{Deserialize, Serialize};
-use std::fs::File;
+use std::fs::{self, File};
 use std::io::{BufReader, Read, Seek};
 use std::path::Path;
+use std::time::{Duration, UNIX_EPOCH};
 
 /// What a report says about a process that the process did not know.
 #[derive(Serialize, Deserialize)]
@@ -32,19 +34,40 @@ struct Kept {
     names: KeptNames,
 }
 
-/// Adds names to the trace of a run.
-pub(crate) fn complete(path: &Path, run: &Run, reporter: &Reporter) -> Result<(), Problem> {
+/// Adds names to the trace of a run, and puts it in its place.
+pub(crate) fn complete(file: &TraceFile, run: &Run, reporter: &Reporter) -> Result<(), Problem> {
+    let path = file.unfinished();
+    if !path.exists() {
+        return Err(Problem::new(
+            "there is no trace: the program did not get to write one",
+        ));
+    }
+    let named = add_names(path, run, reporter);
+    file.finish()?;
+    named?;
+    if run.findings.len() > 1 {
+        reporter.note("the trace is that of the first process alone");
+    }
+    Ok(())
+}
+
+fn add_names(path: &Path, run: &Run, reporter: &Reporter) -> Result<(), Problem> {
     let unusable = |why: &dyn std::fmt::Display| {
-        Problem::new(format!("the trace {} can't be used: {why}", path.display()))
+        Problem::new(format!("the trace is not as it should be: {why}"))
     };
     let file = File::options().read(true).write(true).open(path);
     let file = file.map_err(|error| Problem::read(path, error))?;
-    let mut trace = ProcessTrace::open(file).map_err(|error| unusable(&error))?;
+    let mut trace = ProcessTrace::open(&file).map_err(|error| unusable(&error))?;
     let mut replayed = replay(&mut trace, memory()).map_err(|error| unusable(&error))?;
-    if trace.end.is_some() && !repeats(run, &mut replayed, reporter) {
-        let why = "it does not repeat the run, which is a mistake of Finishline";
-        return Err(unusable(&why));
-    }
+    let is_whole = trace.end.as_ref().is_some_and(|end| !end.goes_on);
+    let repeated = match own_findings(run, trace.start.process) {
+        Some(own) if is_whole => repeats(&own, &mut replayed, reporter),
+        Some(own) if own.complete => Err(
+            "it ends before the run did; either it could not be written, or the program \
+                 became another one",
+        ),
+        _ => Ok(()),
+    };
     let findings = parsed(&replayed.findings(true, usize::MAX)).map_err(|why| unusable(&why))?;
     let names = reporter.asking(run, run.failure.as_deref(), |question| {
         let question = Question {
@@ -63,7 +86,21 @@ pub(crate) fn complete(path: &Path, run: &Run, reporter: &Reporter) -> Result<()
         }
     });
     let text = serde_json::to_string(&names).map_err(|error| unusable(&error))?;
-    trace.add_names(&text).map_err(|error| unusable(&error))
+    let length = trace.length();
+    if let Err(error) = trace.add_names(&text) {
+        // Without names it can still be read.
+        let _ = file.set_len(length);
+        return Err(unusable(&error));
+    }
+    repeated.map_err(|why| unusable(&why))
+}
+
+/// The findings of the process itself. The run may have started the same executable again.
+fn own_findings(run: &Run, process: u32) -> Option<Findings> {
+    run.findings.iter().find_map(|path| {
+        let findings = finishline_symbols::read(path).ok()?;
+        (findings.process == u64::from(process)).then_some(findings)
+    })
 }
 
 /// How many bytes the check of a trace may take for what it remembers of the process's memory:
@@ -74,22 +111,16 @@ fn memory() -> usize {
 }
 
 /// Whether the trace gives what the process itself has found.
-fn repeats(run: &Run, replayed: &mut Replayed, reporter: &Reporter) -> bool {
+fn repeats(
+    own: &Findings,
+    replayed: &mut Replayed,
+    reporter: &Reporter,
+) -> Result<(), &'static str> {
     let (determinacy, max_races) = reporter.listed();
-    let again = replayed.findings(determinacy, max_races);
-    // The run may have started the same executable again.
-    let own = run.findings.iter().find_map(|path| {
-        let findings = finishline_symbols::read(path).ok()?;
-        (findings.process == again.process).then_some(findings)
-    });
-    own.is_none_or(|own| {
-        let again = FindingsFile {
-            // The program may have gone elsewhere.
-            directory: own.directory.clone(),
-            ..again
-        };
-        again == *own
-    })
+    match replayed.findings(determinacy, max_races) == **own {
+        true => Ok(()),
+        false => Err("it does not repeat the run, which is a mistake of Finishline"),
+    }
 }
 
 fn parsed(file: &FindingsFile) -> Result<Findings, finishline_symbols::Unusable> {
@@ -100,7 +131,8 @@ fn parsed(file: &FindingsFile) -> Result<Findings, finishline_symbols::Unusable>
 #[derive(Debug)]
 pub struct AskedProcess<'a> {
     pub determinacy: bool,
-    pub max_races: usize,
+    /// If it is not given, as many as the run was asked for.
+    pub max_races: Option<usize>,
     pub suppressions: Option<&'a Suppressions>,
 }
 
@@ -131,10 +163,16 @@ pub fn analyze<R: Read + Seek>(
         ReplayError::Trace(error) => NoAnswer::Trace(error),
         ReplayError::Failure(failure) => other(&failure),
     })?;
-    let findings = replayed.findings(asked.determinacy, asked.max_races);
-    let findings = parsed(&findings).map_err(|why| other(&why))?;
+    let most = asked.max_races.unwrap_or(usize::MAX);
+    let findings = replayed.findings(asked.determinacy, most);
     let Some(text) = &trace.names else {
         // Whoever started the process did not get to add them. Perhaps the files are still there.
+        let began = trace.start.began;
+        let mut findings = findings;
+        findings
+            .modules
+            .retain(|module| is_older(&module.path, began));
+        let findings = parsed(&findings).map_err(|why| other(&why))?;
         let question = Question {
             suppressions: asked.suppressions,
             unseen: Executables::default().unseen(&findings, Path::new(&findings.directory)),
@@ -144,6 +182,7 @@ pub fn analyze<R: Read + Seek>(
     };
     let wrong = |error| other(&format!("the names in the trace make no sense: {error}"));
     let kept: Kept = serde_json::from_str(text).map_err(wrong)?;
+    let findings = parsed(&findings).map_err(|why| other(&why))?;
     let question = Question {
         directory: &kept.directory,
         program: &kept.program,
@@ -159,4 +198,10 @@ pub fn analyze<R: Read + Seek>(
         &question,
         &kept.names,
     ))
+}
+
+/// Whether a file has not changed since a time, in nanoseconds since 1970.
+fn is_older(path: &str, time: u64) -> bool {
+    let changed = fs::metadata(path).and_then(|metadata| metadata.modified());
+    changed.is_ok_and(|changed| changed <= UNIX_EPOCH + Duration::from_nanos(time))
 }

@@ -61,6 +61,14 @@ impl<'a> Reporter<'a> {
         (options.determinacy, options.max_races)
     }
 
+    /// Notes something that is no part of a report.
+    pub(crate) fn note(&self, sentence: &str) {
+        if !self.session.options.quiet {
+            // If it can't be written, there is nothing left to do.
+            let _ = writeln!(io::stderr().lock(), "note: {sentence}");
+        }
+    }
+
     /// The operations that the instrumentation left out of a process.
     pub(crate) fn unseen(&self, findings: &Findings) -> Unseen {
         let directory = Path::new(&self.session.command.directory);

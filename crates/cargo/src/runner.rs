@@ -52,10 +52,11 @@ fn run_whole(session: &Session, program: &Path, arguments: &[OsString]) -> Resul
 }
 
 /// Ignores interrupts from the terminal. They reach the program too, which may handle them. The run
-/// is reported in any case.
-pub(crate) fn outlive_interrupts() -> Result<(), Problem> {
-    let ignored = flag::register(SIGINT, Arc::new(AtomicBool::new(false)));
+/// is reported in any case. Once what is returned is true, they end this process again.
+pub(crate) fn outlive_interrupts() -> Result<Arc<AtomicBool>, Problem> {
+    let is_over = Arc::new(AtomicBool::new(false));
+    let ignored = flag::register_conditional_default(SIGINT, is_over.clone());
     ignored
-        .map(drop)
+        .map(|_| is_over)
         .map_err(|error| Problem::new(format!("can't listen to interrupts: {error}")))
 }

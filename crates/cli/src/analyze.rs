@@ -23,7 +23,7 @@ use finishline_trace::checksum::checksum;
 use finishline_trace::process::ProcessTrace;
 use finishline_trace::{Error, Trace};
 use serde::{Deserialize, Serialize};
-use std::fs::File;
+use std::fs::{self, File};
 use std::io::{self, BufReader, Read, Seek, SeekFrom, Write};
 use std::path::Path;
 use std::sync::atomic::AtomicU64;
@@ -45,7 +45,7 @@ pub(crate) fn analyze(options: &AnalyzeOptions) -> Result<u8, Problem> {
     };
     let asked = |suppressions| Asked {
         detector,
-        max_races: options.races.max_races,
+        max_races: options.races.max_races(),
         suppressions,
         judged: None,
         progress: &progress,
@@ -56,7 +56,12 @@ pub(crate) fn analyze(options: &AnalyzeOptions) -> Result<u8, Problem> {
     }
     let trace = open(&options.file)?;
     let suppressions = suppressions(&options.races)?;
-    let destination = Destination::open(report.output.as_deref(), report.format, terminal.color)?;
+    let destination = Destination::open(
+        report.output.as_deref(),
+        &options.file,
+        report.format,
+        terminal.color,
+    )?;
     let done_so_far = (&progress, "accesses");
     let answer = progress::shown(
         terminal.quiet,
@@ -82,7 +87,7 @@ pub(crate) fn analyze(options: &AnalyzeOptions) -> Result<u8, Problem> {
         .write(|style, out| finishline_report::write(&answer, report.format, all, style, out))?;
     if !terminal.quiet {
         note_unmatched(&answer);
-        note_left_out(&answer, options.races.max_races);
+        note_left_out(&answer, options.races.max_races());
     }
     if let Some(comparison) = &comparison {
         say(&agreement(comparison));
@@ -92,7 +97,7 @@ pub(crate) fn analyze(options: &AnalyzeOptions) -> Result<u8, Problem> {
 
 /// The trace of a native process, if the file is one.
 fn open_process(path: &Path) -> Result<Option<ProcessTrace<BufReader<File>>>, Problem> {
-    let file = File::open(path).map_err(|error| Problem::Read(path.to_owned(), error))?;
+    let file = open_file(path)?;
     recorded_process::open_process(file).map_err(|error| unreadable(error, path))
 }
 
@@ -113,10 +118,15 @@ fn analyze_process(
         return refuse("is judged as a whole, and has no parts");
     }
     let suppressions = suppressions(&options.races)?;
-    let destination = Destination::open(report.output.as_deref(), report.format, terminal.color)?;
+    let destination = Destination::open(
+        report.output.as_deref(),
+        &options.file,
+        report.format,
+        terminal.color,
+    )?;
     let asked = AskedProcess {
         determinacy: options.determinacy,
-        max_races: options.races.max_races,
+        max_races: options.races.wanted_races(),
         suppressions: suppressions.as_ref(),
     };
     let answer = recorded_process::analyze(&mut trace, &asked).map_err(|error| match error {
@@ -128,6 +138,9 @@ fn analyze_process(
         .write(|style, out| finishline_report::write(&answer, report.format, all, style, out))?;
     if !terminal.quiet {
         note_unmatched(&answer);
+        if trace.names.is_none() {
+            say("note: the trace has no names, because its recording was not completed");
+        }
     }
     Ok(exit_status(&answer))
 }
@@ -214,7 +227,7 @@ pub(crate) fn judged(
 ) -> Result<Answer, Problem> {
     let asked = Asked {
         detector: asked.detector.as_deref().and_then(Detector::from_name),
-        max_races: options.races.max_races,
+        max_races: options.races.max_races(),
         suppressions: suppressions(&options.races)?,
         judged: Some(judged),
         progress: &AtomicU64::new(0),
@@ -223,8 +236,20 @@ pub(crate) fn judged(
 }
 
 pub(crate) fn open(path: &Path) -> Result<Trace<BufReader<File>>, Problem> {
-    let file = File::open(path).map_err(|error| Problem::Read(path.to_owned(), error))?;
+    let file = open_file(path)?;
     Trace::open(BufReader::new(file)).map_err(|error| unreadable(error, path))
+}
+
+/// Opens the file of a trace. It is read several times, so it can't be a pipe.
+fn open_file(path: &Path) -> Result<File, Problem> {
+    let problem = |error| Problem::Read(path.to_owned(), error);
+    match fs::metadata(path).map_err(problem)?.is_file() {
+        true => File::open(path).map_err(problem),
+        false => Err(Problem::Usage(format!(
+            "{} is no file: a trace is read more than once",
+            shown(path)
+        ))),
+    }
 }
 
 fn unreadable(error: Error, path: &Path) -> Problem {

@@ -26,7 +26,7 @@ pub(crate) fn check(options: &CheckOptions) -> Result<u8, Problem> {
     let Program { hir, module } =
         program::compile(&options.program.file, options.program.terminal.color)?;
     let mut question = program::question(&module, hir, &options.program, options.checks.passes)?;
-    question.max_races = options.races.max_races;
+    question.max_races = options.races.max_races();
     question.suppressions = suppressions(&options.races)?;
     question.watch.clone_from(&options.watch);
     question.schedule.clone_from(&options.schedule);
@@ -45,6 +45,7 @@ pub(crate) fn check(options: &CheckOptions) -> Result<u8, Problem> {
     let terminal = &options.program.terminal;
     let report = Destination::open(
         options.report.output.as_deref(),
+        &options.program.file,
         options.report.format,
         terminal.color,
     )?;
@@ -89,7 +90,7 @@ pub(crate) fn check(options: &CheckOptions) -> Result<u8, Problem> {
     if !quiet {
         program::note_interpreted(&question);
         note_unmatched(&answer);
-        note_left_out(&answer, options.races.max_races);
+        note_left_out(&answer, options.races.max_races());
         note_unknown_location(&answer, options.watch.as_deref());
     }
     if let Some(comparison) = &comparison {

@@ -2,7 +2,7 @@
 //! they can be piped, or any form to a file.
 
 use crate::options::When;
-use crate::outcome::Problem;
+use crate::outcome::{Problem, shown};
 use finishline_report::{Format, Style};
 use std::fs::File;
 use std::io::{self, BufWriter, Write};
@@ -17,16 +17,25 @@ pub(crate) enum Destination<'o> {
 }
 
 impl<'o> Destination<'o> {
+    /// Opens it for a report about a file, which the report must not replace.
     pub(crate) fn open(
         file: Option<&'o Path>,
+        about: &Path,
         format: Format,
         color: When,
     ) -> Result<Self, Problem> {
         match (file, format) {
-            (Some(path), _) => match File::create(path) {
-                Ok(file) => Ok(Destination::File(path, file)),
-                Err(error) => Err(Problem::Write(path.to_owned(), error)),
-            },
+            (Some(path), _) => {
+                spare(
+                    about,
+                    path,
+                    "the report is about it, and needs another file",
+                )?;
+                match File::create(path) {
+                    Ok(file) => Ok(Destination::File(path, file)),
+                    Err(error) => Err(Problem::Write(path.to_owned(), error)),
+                }
+            }
             (None, Format::Text) => Ok(Destination::StandardError(color.on_standard_error())),
             (None, _) => Ok(Destination::StandardOutput),
         }
@@ -55,5 +64,15 @@ impl<'o> Destination<'o> {
             Err(error) if error.kind() != io::ErrorKind::BrokenPipe => Err(Problem::Output(error)),
             _ => Ok(()),
         }
+    }
+}
+
+/// Refuses to write to a file that is read.
+pub(crate) fn spare(input: &Path, output: &Path, why: &str) -> Result<(), Problem> {
+    match (input.canonicalize(), output.canonicalize()) {
+        (Ok(input), Ok(same)) if input == same => {
+            Err(Problem::Usage(format!("{}: {why}", shown(output))))
+        }
+        _ => Ok(()),
     }
 }

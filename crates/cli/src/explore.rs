@@ -38,7 +38,7 @@ pub(crate) fn explore(options: &ExploreOptions) -> Result<u8, Problem> {
     let terminal = &options.program.terminal;
     let Program { hir, module } = program::compile(&options.program.file, terminal.color)?;
     let mut question = program::question(&module, hir, &options.program, Passes::NONE)?;
-    question.max_races = options.races.max_races;
+    question.max_races = options.races.max_races();
     question.suppressions = suppressions(&options.races)?;
     let asked = asked(options, &module.source.text);
     let limits = Options {
@@ -67,7 +67,12 @@ pub(crate) fn explore(options: &ExploreOptions) -> Result<u8, Problem> {
         return exploring.write_part(part, &opening, path);
     }
     let format = options.report.format;
-    let report = Destination::open(options.report.output.as_deref(), format, terminal.color)?;
+    let report = Destination::open(
+        options.report.output.as_deref(),
+        &options.program.file,
+        format,
+        terminal.color,
+    )?;
     let found = match checkpoint {
         None => {
             exploring.shown(|progress| explore::explore(question.program(), limits, progress))?

@@ -66,7 +66,7 @@ fn of_program(
     let terminal = &options.program.terminal;
     let Program { hir, module } = program::compile(&options.program.file, terminal.color)?;
     let mut question = program::question(&module, hir, &options.program, Passes::ALL)?;
-    question.max_races = options.races.max_races;
+    question.max_races = options.races.max_races();
     question.suppressions = suppressions;
     let file = create(&options.output)?;
     let mut output = BufWriter::new(io::stdout().lock());
@@ -95,7 +95,7 @@ fn of_trace(options: &GraphOptions, suppressions: Option<Suppressions>) -> Resul
     let progress = AtomicU64::new(0);
     let asked = Asked {
         detector: None,
-        max_races: options.races.max_races,
+        max_races: options.races.max_races(),
         suppressions,
         judged: None,
         progress: &progress,

@@ -34,7 +34,7 @@ pub(crate) fn merge(options: &MergeOptions) -> Result<u8, Problem> {
             "{part} is a part: the report needs another file"
         )));
     }
-    let report = Destination::open(output, format, options.terminal.color)?;
+    let report = Destination::open(output, &options.parts[0], format, options.terminal.color)?;
     let answer = match question {
         Asked::Explore(asked) => explored(asked, &parts, options)?,
         Asked::Analyze(asked) => analyzed(asked, &parts, options)?,
@@ -134,7 +134,7 @@ fn explored(
         terminal: *terminal,
     };
     let mut question = program::question(&module, hir, &program_options, Passes::NONE)?;
-    question.max_races = options.races.max_races;
+    question.max_races = options.races.max_races();
     question.suppressions = suppressions(&options.races)?;
     let limits = explore::limits(asked, options.jobs);
     let progress = Progress::default();

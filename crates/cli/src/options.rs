@@ -23,6 +23,16 @@ Exit status:
   4   nothing could be established
   70  detectors disagree, a bug of Finishline";
 
+const ANALYZE_STATUSES: &str = "\
+Exit status:
+  66  a race found, apparent ones included, also when the program failed afterwards; a deadlock;
+      with --determinacy also conflicts that locks or atomics order
+  2   bad usage, file or trace
+  3   the program failed
+  4   nothing could be established
+  70  detectors disagree, a bug of Finishline
+  Otherwise nothing was found: 0, or of a Rust program its own";
+
 const PROOF_STATUSES: &str = "\
 Exit status:
   0   proved
@@ -60,7 +70,7 @@ pub(crate) enum Command {
     #[command(after_help = EXIT_STATUSES)]
     Record(RecordOptions),
     /// Tell whether any schedule of a recorded run's input has a race
-    #[command(after_help = EXIT_STATUSES)]
+    #[command(after_help = ANALYZE_STATUSES)]
     Analyze(AnalyzeOptions),
     /// Run a program, or take a recorded run, and draw its computation graph with its races
     #[command(after_help = GRAPH_STATUSES)]
@@ -190,20 +200,30 @@ pub(crate) struct CheckOptions {
 /// Which races are reported.
 #[derive(Args)]
 pub(crate) struct RacesOptions {
-    /// The most distinct races to report
+    /// The most distinct races to report [default: 20]
     #[arg(
         long,
         value_name = "N",
-        default_value = "20",
         allow_hyphen_values = true,
         value_parser = parse_count
     )]
-    pub(crate) max_races: usize,
+    max_races: Option<usize>,
 
     /// Leave out the races listed in this file, by race:FUNCTION, FILE:LINE or the name of a
     /// location or object
     #[arg(long, value_name = "FILE")]
     pub(crate) suppressions: Option<PathBuf>,
+}
+
+impl RacesOptions {
+    pub(crate) fn max_races(&self) -> usize {
+        self.max_races.unwrap_or(20)
+    }
+
+    /// The number, if it was given.
+    pub(crate) fn wanted_races(&self) -> Option<usize> {
+        self.max_races
+    }
 }
 
 /// The report, and where it goes.

@@ -23,7 +23,12 @@ pub(crate) fn prove(options: &ProveOptions) -> Result<u8, Problem> {
     }
     let color = options.terminal.color;
     let program = program::compile(&options.file, color)?;
-    let destination = Destination::open(options.output.as_deref(), options.format, color)?;
+    let destination = Destination::open(
+        options.output.as_deref(),
+        &options.file,
+        options.format,
+        color,
+    )?;
     let quiet = options.terminal.quiet;
     let answer = progress::timed(quiet, "proving", || {
         let prover = Options {

@@ -4,6 +4,7 @@
 //! `analyze` does that, whenever and wherever. The exit status tells only whether the program
 //! failed.
 
+use crate::destination::spare;
 use crate::options::RecordOptions;
 use crate::outcome::{NOTHING_FOUND, PROGRAM_FAILED, Problem, shown};
 use crate::{program, progress};
@@ -17,7 +18,8 @@ pub(crate) fn record(options: &RecordOptions) -> Result<u8, Problem> {
     let terminal = &options.program.terminal;
     let Program { hir, module } = program::compile(&options.program.file, terminal.color)?;
     let question = program::question(&module, hir, &options.program, options.checks.passes)?;
-    refuse_the_source(&options.program.file, &options.output)?;
+    let why = "it is the program: the trace needs another file";
+    spare(&options.program.file, &options.output, why)?;
     let file = open(&options.output)?;
     let mut output = BufWriter::new(io::stdout().lock());
     let recording = progress::shown(
@@ -45,21 +47,6 @@ pub(crate) fn record(options: &RecordOptions) -> Result<u8, Problem> {
             .map_err(Problem::Output)?;
             Ok(PROGRAM_FAILED)
         }
-    }
-}
-
-/// A trace must not take the place of the program.
-fn refuse_the_source(source: &Path, trace: &Path) -> Result<(), Problem> {
-    let same = match (source.canonicalize(), trace.canonicalize()) {
-        (Ok(source), Ok(trace)) => source == trace,
-        _ => false,
-    };
-    match same {
-        false => Ok(()),
-        true => Err(Problem::Usage(format!(
-            "{} is the program: the trace needs another file",
-            shown(trace)
-        ))),
     }
 }
 

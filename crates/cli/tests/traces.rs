@@ -225,6 +225,7 @@ fn options() -> Result<(), Failed> {
 fn process(path: &str, words: [u64; 2]) -> Result<(), Failed> {
     let start = Start {
         process: 1,
+        began: 0,
         executable: "/no/such/program".to_owned(),
         arguments: Vec::new(),
         directory: "/".to_owned(),
@@ -269,6 +270,7 @@ fn process(path: &str, words: [u64; 2]) -> Result<(), Failed> {
         recorder.call(call, 0, &[]);
     }
     recorder.end(&End {
+        goes_on: false,
         modules: Vec::new(),
         accesses: 2,
         unfollowed: 0,
@@ -315,6 +317,12 @@ fn native() -> Result<(), Failed> {
     for (words, expected) in native {
         refused_with(words, expected)?;
     }
+    let whole = fs::read(&trace)?;
+    let why = "the report is about it";
+    refused_with(&["analyze", &trace, "-o", &trace], why)?;
+    equal("the trace", fs::read(&trace)?, whole)?;
+    refused_with(&["check", RACY, "3", "-o", RACY], why)?;
+    refused_with(&["analyze", "/dev/null"], "is no file")?;
     recorded(&trace);
     refused_with(&["analyze", &trace, "--determinacy"], "check --determinacy")
 }

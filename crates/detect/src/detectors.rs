@@ -18,7 +18,7 @@ use crate::listed::Listed;
 use crate::locations::LocationSet;
 use crate::named::Named;
 use crate::oracle::Oracle;
-use crate::order::{Drdp, EspBags, Labelled, Order, Running, SpBags};
+use crate::order::{DepthFirst, Drdp, EspBags, Labelled, Order, Running, SpBags};
 use crate::overlaps::Overlaps;
 use crate::pairs::RacePairs;
 use crate::serial::Serial;
@@ -89,6 +89,8 @@ pub trait Make: Sized {
 /// Makes something of a detector.
 pub fn make<M: Make>(detector: Detector, uses: Uses, make: M) -> M::Output {
     match detector {
+        Detector::SpBags if uses.locks => make.any_order::<DepthFirst<SpBags>>(),
+        Detector::EspBags if uses.locks => make.any_order::<DepthFirst<EspBags>>(),
         Detector::SpBags => make.depth_first::<SpBags, WriteCoversReads, LastWriterOneReader>(),
         Detector::EspBags if uses.isolated => make.depth_first::<EspBags, Isolated, Isolated>(),
         Detector::EspBags => make.depth_first::<EspBags, WriteCoversReads, LastWriterOneReader>(),
@@ -140,13 +142,22 @@ impl<D: Drive> Make for FirstPass<D> {
 }
 
 /// Runs the program again and names the accesses that race at the `racing` locations.
+///
+/// The oracle would list every pair, and the bags have no rule for the observed order of locks, so
+/// another detector does it for them.
 pub fn second_pass<D: Drive>(
     detector: Detector,
     uses: Uses,
     racing: &LocationSet,
     run: D,
 ) -> Result<(D::Output, RacePairs), Failure> {
-    make(detector, uses, SecondPass { racing, uses, run })
+    let naming = match detector {
+        Detector::SpBags | Detector::EspBags if uses.locks => Detector::Finishline,
+        Detector::Oracle if uses.turns() => Detector::Finishline,
+        Detector::Oracle => Detector::EspBags,
+        other => other,
+    };
+    make(naming, uses, SecondPass { racing, uses, run })
 }
 
 /// Runs the program again and names the accesses that only locks or isolation keep apart.
@@ -183,12 +194,8 @@ impl<D: Drive> Make for SecondPass<'_, D> {
         self.any_order::<O>()
     }
 
-    /// The oracle would list every pair, so ESP-bags or ours does it.
+    /// Another detector is asked.
     fn oracle(self) -> Self::Output {
-        let other = match self.uses.turns() {
-            true => Detector::Finishline,
-            false => Detector::EspBags,
-        };
-        make(other, self.uses, self)
+        self.any_order::<Labelled>()
     }
 }

@@ -3,9 +3,10 @@
 //! - [`order`] decides whether an earlier access and the current one are parallel, for every
 //!   schedule: [`order::EspBags`] for tasks and finishes, [`order::SpBags`] for spawn and sync. In
 //!   runs that are not depth-first, [`order::Labelled`] and [`order::Drdp`] know promises too. The
-//!   bags keep their tasks in the disjoint-set forest [`order::bags`]. `Labelled` also knows the
-//!   releases and acquires of native programs, which [`order::OneAtATime`] follows, and
-//!   [`order::isolation`] knows the order of isolated blocks.
+//!   bags keep their tasks in the disjoint-set forest [`order::bags`], and [`order::DepthFirst`]
+//!   refuses for them runs in which somebody waits for a lock. `Labelled` also knows the releases
+//!   and acquires of native programs, which [`order::OneAtATime`] follows, and [`order::isolation`]
+//!   knows the order of isolated blocks.
 //! - [`history`] decides what is remembered of a location, and which accesses race, as a pure
 //!   function on a small cell: [`history::LastWriterOneReader`], [`history::Isolated`], and for the
 //!   second pass [`history::ObservedOrder`]. [`history::ByLockset`] is for locations accessed under

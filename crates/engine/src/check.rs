@@ -42,9 +42,12 @@ use std::marker::PhantomData;
 /// a million.
 const MOST_ON_PATHS: usize = 100_000;
 
-/// The cheapest detector that has rules for all constructs of the program.
+/// The cheapest detector that has rules for all constructs of the program, and for every run of it.
 pub fn choose(module: &Module) -> Detector {
-    if !module.constructs.is_empty() && unsupported(Detector::SpBags, module).is_none() {
+    if uses(module).locks {
+        // The others refuse a run in which a task has to wait for a lock.
+        Detector::Finishline
+    } else if !module.constructs.is_empty() && unsupported(Detector::SpBags, module).is_none() {
         Detector::SpBags
     } else if unsupported(Detector::EspBags, module).is_none() {
         Detector::EspBags

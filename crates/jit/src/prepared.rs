@@ -12,7 +12,7 @@ use finishline_detect::detectors::{Make, Uses, make};
 use finishline_detect::history::History;
 use finishline_detect::order::Order;
 use finishline_ir::listener::Listener;
-use finishline_model::Detector;
+use finishline_model::{Construct, Detector};
 use std::io::Write;
 use std::marker::PhantomData;
 
@@ -69,8 +69,12 @@ pub fn prepare_check(
     program: Program,
     detector: Detector,
 ) -> Option<Result<Prepared<Checked>, CompileError>> {
-    // Cells are the same with isolated blocks and without.
-    make(detector, Uses::default(), WithInlineChecks(program))
+    let uses = Uses {
+        locks: program.module.uses(Construct::Lock).is_some(),
+        // Cells are the same with isolated blocks and without.
+        ..Uses::default()
+    };
+    make(detector, uses, WithInlineChecks(program))
 }
 
 struct WithInlineChecks<'a>(Program<'a>);

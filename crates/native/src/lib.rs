@@ -70,6 +70,7 @@ mod process;
 #[allow(unsafe_code)]
 mod reach;
 #[cfg(feature = "runtime")]
+#[allow(unsafe_code)]
 mod recording;
 #[cfg(feature = "runtime")]
 #[allow(unsafe_code)]

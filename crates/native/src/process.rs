@@ -43,7 +43,7 @@ use std::ops::Range;
 use std::path::{Path, PathBuf};
 use std::ptr::NonNull;
 use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, AtomicUsize, Ordering};
-use std::sync::{Mutex, PoisonError};
+use std::sync::{Mutex, OnceLock, PoisonError};
 
 struct CheckerSlot(UnsafeCell<Option<Checker>>);
 
@@ -261,11 +261,15 @@ pub(crate) fn start() {
         read_word: |address| unsafe { (address as *const u64).read() },
         is_drop_slow: counted::is_drop_slow,
         // Saved at once, so that nothing that ends the process can lose the race.
-        new_race: |checker| save(checker, true),
+        new_race: |checker| {
+            save(checker, true);
+            recording::save(checker);
+        },
     };
     // SAFETY: a static is valid for ever, and never null. Accesses of the program use it only while
     // their thread owns the checker, hence not while a method of the checker runs.
     let glance = unsafe { GlanceHandle::new(NonNull::new_unchecked(GLANCE.0.get())) };
+    about();
     let (stack, thread_locals) = ranges();
     match Checker::hosted(options, host, glance, stack.clone(), thread_locals.clone()) {
         Ok(mut checker) => {
@@ -331,26 +335,36 @@ pub(crate) extern "C" fn end() {
         eprintln!("finishline: {races} races; run by `cargo finishline` to see them");
     }
     save(checker, false);
-    recording::end(checker, UNFOLLOWED.load(Ordering::Relaxed), drop_in());
+    recording::end(checker);
 }
 
 /// The version of the drop-in's interface, if the drop-in was used.
-fn drop_in() -> Option<u32> {
+pub(crate) fn drop_in() -> Option<u32> {
     Some(ATTACHED.load(Ordering::Relaxed)).filter(|version| *version != 0)
 }
 
-/// What the operating system calls the process.
+/// How many threads were not followed.
+pub(crate) fn unfollowed() -> u64 {
+    UNFOLLOWED.load(Ordering::Relaxed)
+}
+
+/// What the operating system called the process when it began. A program may change all of that:
+/// its executable, its arguments and its directory.
 pub(crate) fn about() -> Process {
+    static AT_FIRST: OnceLock<Process> = OnceLock::new();
     let text = |path: std::io::Result<PathBuf>| {
         let path = path.unwrap_or_default();
         path.to_string_lossy().into_owned()
     };
-    Process {
-        number: std::process::id(),
+    let at_first = AT_FIRST.get_or_init(|| Process {
         executable: text(std::env::current_exe()),
         arguments: arguments(),
         directory: text(std::env::current_dir()),
         ..Process::default()
+    });
+    Process {
+        number: std::process::id(),
+        ..at_first.clone()
     }
 }
 
@@ -375,7 +389,7 @@ fn save(checker: &Checker, goes_on: bool) {
     let process = Process {
         modules: modules().into_iter().map(|mapped| mapped.module).collect(),
         drop_in: drop_in(),
-        threads: UNFOLLOWED.load(Ordering::Relaxed) + checker.other_threads(),
+        threads: unfollowed() + checker.other_threads(),
         goes_on,
         ..about()
     };
@@ -474,10 +488,7 @@ pub(crate) fn modules() -> Vec<Mapped> {
             .to_string_lossy()
             .into_owned();
         let path = match name.as_str() {
-            "" => std::env::current_exe()
-                .unwrap_or_default()
-                .to_string_lossy()
-                .into_owned(),
+            "" => about().executable,
             _ => name,
         };
         let loads = || headers.iter().filter(|header| header.kind == LOAD);

@@ -162,7 +162,12 @@ impl ConflictingPairs {
     }
 
     pub fn is_empty(&self) -> bool {
-        self.pairs.is_empty()
+        self.distinct() == 0
+    }
+
+    /// Grows with each pair that is kept, and with the first one in any case.
+    pub fn worth_telling(&self) -> usize {
+        self.pairs.len().max(self.distinct().min(1))
     }
 
     /// How many pairs were found, those that were not kept included.

@@ -300,7 +300,7 @@ impl Replay {
             // Without an end it is not known. Then the findings are not complete anyway.
             drop_in: end.and_then(|end| end.drop_in),
             threads: end.map_or(0, |end| end.unfollowed) + checker.other_threads(),
-            goes_on: end.is_none_or(|end| end.failed),
+            goes_on: end.is_none_or(|end| end.failed || end.goes_on),
         };
         Replayed {
             checker: self.checker,

@@ -84,9 +84,21 @@ struct ProcessUnderTest {
     finishes: Vec<FinishId>,
 }
 
+/// What is written when a race is found.
+const END: End = End {
+    goes_on: true,
+    modules: Vec::new(),
+    accesses: 0,
+    unfollowed: 0,
+    drop_in: None,
+    failed: false,
+    stopped: None,
+};
+
 fn start() -> Start {
     Start {
         process: 1234,
+        began: 5,
         executable: "/bin/program".to_owned(),
         arguments: vec!["7".to_owned()],
         directory: "/".to_owned(),
@@ -111,6 +123,11 @@ impl ProcessUnderTest {
             Checker::new(options, start.stack.clone(), start.thread_locals.clone()).unwrap();
         checker.host.is_private = |checker, block| {
             (block.start >> 4 ^ checker.structure.tasks() as u64).is_multiple_of(3)
+        };
+        checker.host.new_race = |checker| {
+            if let Journal::Recording(recorder) = &mut checker.journal {
+                recorder.save(&END);
+            }
         };
         checker.host.is_drop_slow = |address| address.is_multiple_of(2);
         let file = Kept::default();
@@ -391,12 +408,11 @@ impl ProcessUnderTest {
             ..Process::default()
         };
         let end = End {
-            modules: Vec::new(),
+            goes_on: false,
             accesses: self.checker.glance.accesses(),
-            unfollowed: 0,
             drop_in: process.drop_in,
             failed: self.checker.failure().is_some(),
-            stopped: None,
+            ..END
         };
         let Journal::Recording(recorder) = std::mem::take(&mut self.checker.journal) else {
             panic!("it was recording")

@@ -11,7 +11,9 @@ use finishline_model::kinds::{ConflictClass, WaitKind};
 pub(crate) fn facts(findings: &Findings, unseen: &Unseen, failed: bool) -> ProcessFacts {
     let stopped = findings.stopped.as_ref();
     ProcessFacts {
-        racy: (findings.races.iter()).any(|pair| pair.class == ConflictClass::Race),
+        // Not all of them need be listed.
+        racy: findings.distinct_races > 0
+            || (findings.races.iter()).any(|pair| pair.class == ConflictClass::Race),
         stopped: stopped.map(|stop| match stop.what {
             WaitKind::Creator => Limit::Unfollowed,
             WaitKind::Futex | WaitKind::Spin | WaitKind::Join => Limit::Stopped,

@@ -156,6 +156,10 @@ impl AccessWriter {
         }
     }
 
+    pub(crate) fn is_settled(&self) -> bool {
+        self.unwritten == 0
+    }
+
     /// Writes what is not yet written.
     #[inline]
     pub(crate) fn settle(&mut self, out: &mut Vec<u8>) {

@@ -219,6 +219,14 @@ impl<R: Read> Chunks<R> {
         self.at += FRAME_BYTES + u64::from(length);
         Ok(Some(Chunk { kind, contents, at }))
     }
+
+    /// The next chunk that begins before a byte. All up to there have been read once.
+    pub(crate) fn next_before(&mut self, end: u64) -> Result<Option<Chunk>, Error> {
+        match self.at < end {
+            true => self.next()?.ok_or(Error::Changed).map(Some),
+            false => Ok(None),
+        }
+    }
 }
 
 fn word(bytes: &[u8]) -> u32 {

@@ -12,6 +12,8 @@ pub enum Error {
     NoTrace,
     /// It is the trace of a native program, not of one in Fin.
     OfProcess,
+    /// It became shorter while it was read.
+    Changed,
     /// It was written by a newer Finishline.
     Newer(u32),
     /// The file ends in the middle of something. Everything before byte `whole` can be read, if
@@ -60,6 +62,7 @@ impl fmt::Display for Error {
             Error::OfProcess => f.write_str(
                 "this is the trace of a native program, and only that of a Fin program can be used",
             ),
+            Error::Changed => f.write_str("the trace was changed while it was read"),
             Error::NoTrace => f.write_str("this is no trace of Finishline"),
             Error::Newer(version) => write!(
                 f,

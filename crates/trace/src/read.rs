@@ -32,11 +32,13 @@ pub enum Part {
     CloseUp,
 }
 
-/// Where the chunks of a part begin.
+/// Where the chunks of a part are: the number of the first one, its byte, and the byte behind the
+/// last one.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-struct Start {
+struct Span {
     number: u64,
     at: u64,
+    end: u64,
 }
 
 /// A trace, opened and looked through.
@@ -46,8 +48,8 @@ pub struct Trace<R> {
     pub program: Program,
     /// None if the run was cut off.
     pub ending: Option<Ending>,
-    run: Start,
-    close_up: Option<(Start, Followed)>,
+    run: Span,
+    close_up: Option<(Span, Followed)>,
     /// The number of bytes.
     pub length: u64,
 }
@@ -88,32 +90,37 @@ impl<R: Read + Seek> Trace<R> {
             _ => return Err(wrong(first.at)(Wrong::Misplaced)),
         }
         let program = Program::decode(&first.contents).map_err(wrong(first.at))?;
-        let run = Start {
+        let mut run = Span {
             number: chunks.number,
             at: chunks.at,
+            end: chunks.at,
         };
         let mut ending = None;
-        let mut closing = None;
+        let mut closing = run;
         let mut close_up = None;
         let mut previous = Kind::Run;
         loop {
-            let start = Start {
-                number: chunks.number,
-                at: chunks.at,
-            };
+            let number = chunks.number;
             let Some(chunk) = chunks.next()? else {
                 break;
             };
             let wrong = wrong(chunk.at);
             match (previous, chunk.kind) {
-                (Kind::Run, Kind::Run) | (Kind::CloseUp, Kind::CloseUp) => {}
+                (Kind::Run, Kind::Run) => run.end = chunks.at,
+                (Kind::CloseUp, Kind::CloseUp) => closing.end = chunks.at,
                 (Kind::Run, Kind::End) => {
                     ending = Some(Ending::decode(&chunk.contents, &program).map_err(wrong)?);
                 }
-                (Kind::End, Kind::CloseUp) => closing = Some(start),
+                (Kind::End, Kind::CloseUp) => {
+                    closing = Span {
+                        number,
+                        at: chunk.at,
+                        end: chunks.at,
+                    };
+                }
                 (Kind::CloseUp, Kind::Close) => {
                     let followed = Followed::decode(&chunk.contents).map_err(wrong)?;
-                    close_up = closing.map(|start| (start, followed));
+                    close_up = Some((closing, followed));
                 }
                 (_, _) => return Err(wrong(Wrong::Misplaced)),
             }
@@ -138,18 +145,15 @@ impl<R: Read + Seek> Trace<R> {
 
     /// Tells the run. Of a part that is not there nothing is told.
     pub fn tell(&mut self, part: Part, hear: &mut impl Hear) -> Result<(), Error> {
-        let (start, kind) = match (part, &self.close_up) {
-            (Part::Run, _) => (self.run, Kind::Run),
-            (Part::CloseUp, Some((start, _))) => (*start, Kind::CloseUp),
+        let span = match (part, &self.close_up) {
+            (Part::Run, _) => self.run,
+            (Part::CloseUp, Some((span, _))) => *span,
             (Part::CloseUp, None) => return Ok(()),
         };
-        self.input.seek(SeekFrom::Start(start.at))?;
-        let mut chunks = Chunks::at(&mut self.input, start.number, start.at);
+        self.input.seek(SeekFrom::Start(span.at))?;
+        let mut chunks = Chunks::at(&mut self.input, span.number, span.at);
         let mut decoder = Decoder::new(&self.program);
-        while let Some(chunk) = chunks.next()? {
-            if chunk.kind != kind {
-                break;
-            }
+        while let Some(chunk) = chunks.next_before(span.end)? {
             let told = decoder.chunk(&chunk.contents, hear);
             told.map_err(|what| Error::Wrong { at: chunk.at, what })?;
         }

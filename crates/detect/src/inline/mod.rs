@@ -150,8 +150,9 @@ impl<O: Order> Inline<O> {
             return;
         }
         self.isolated = self.isolated_task == Some(task);
-        if let Err(full) = self.held.goes_on(task) {
-            self.found.fail(full.into());
+        let held = self.held.goes_on(task).map_err(Failure::from);
+        if let Err(failure) = held.and_then(|()| self.order.goes_on(task)) {
+            self.found.fail(failure);
         }
         self.strand = self.order.strand(task);
         self.begin_step();

@@ -18,6 +18,7 @@ use finishline_model::{Event, TaskId};
 
 pub mod bags;
 mod contexts;
+mod depth_first;
 mod drdp;
 mod esp_bags;
 pub mod isolation;
@@ -30,6 +31,7 @@ mod structure_tree;
 mod two_lists;
 
 pub use contexts::Contexts;
+pub use depth_first::DepthFirst;
 pub use drdp::{Drdp, Traversal, Visits};
 pub use esp_bags::EspBags;
 pub use labelled::Labelled;
@@ -70,13 +72,19 @@ pub trait Order: Sized {
     /// What the order keeps of a live task until the next event. The default is nobody.
     type Strand: Copy + Default + std::fmt::Debug;
 
-    /// Whether the order follows depth-first runs alone. Its strands say nothing then.
+    /// Whether the order is told of depth-first runs alone. Its strands say nothing then.
     const DEPTH_FIRST: bool = size_of::<Self::Strand>() == 0;
 
     fn new() -> Result<Self, Failure>;
 
     /// Follows one event of the run. Accesses and allocations don't concern it.
     fn event(&mut self, event: &Event) -> Result<(), Failure>;
+
+    /// Another task goes on than the one of the latest event. The orders of other than depth-first
+    /// runs are told.
+    fn goes_on(&mut self, _task: TaskId) -> Result<(), Failure> {
+        Ok(())
+    }
 
     /// The strand of a task that goes on now. It is good until the next event other than an
     /// allocation, and so are all answers about it.

@@ -189,16 +189,19 @@ impl Settings {
         }
     }
 
-    /// Locks besides all else, in some programs with promises. A run may fail or deadlock.
+    /// Locks besides all else, in some programs with promises, in some with `spawn` and `sync`
+    /// alone. A run may fail or deadlock.
     pub fn locks(seed: u64) -> Settings {
+        let is_cilk = seed % 8 == 7;
         Settings {
             locks: true,
-            promises: seed % 6 == 1,
+            promises: seed % 6 == 1 && !is_cilk,
             ownership: Ownership::Ignored,
             focus: 40,
             data_dependent: seed % 8 < 2,
             ..match seed.is_multiple_of(2) {
                 true => Settings::default(),
+                false if is_cilk => Settings::spawn_sync(),
                 false => Settings::async_finish(),
             }
         }

@@ -346,7 +346,7 @@ impl Checker {
         let at = self.position(here.place);
         let task = self.structure.running();
         let conflicts: Vec<_> = self.detection.detector.conflicts().collect();
-        let known = self.found.races.iter().count();
+        let known = self.found.races.worth_telling();
         for conflict in conflicts {
             let contexts = self.detection.detector.contexts();
             let [stamp, number] = contexts.of(conflict.earlier);
@@ -385,9 +385,9 @@ impl Checker {
             });
             *self.pairs(conflict.meeting) = pairs;
         }
-        if self.found.races.iter().count() > known {
+        if self.found.races.worth_telling() > known {
+            // The call asks no more questions.
             (self.host.new_race)(self);
-            self.journal.save();
         }
     }
 

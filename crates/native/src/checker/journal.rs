@@ -31,16 +31,6 @@ pub enum Journal {
     Repeating(VecDeque<bool>),
 }
 
-impl Journal {
-    /// Writes what was recorded so far, so that nothing that ends the process can lose it. There
-    /// must be no more questions during this call.
-    pub(super) fn save(&mut self) {
-        if let Journal::Recording(recorder) = self {
-            recorder.save();
-        }
-    }
-}
-
 impl Checker {
     /// Notes a call of one of the checker's methods, before it changes anything.
     #[inline(always)]

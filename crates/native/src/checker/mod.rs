@@ -78,7 +78,7 @@ pub struct Host {
     /// The word at an address of thread-local variables.
     pub read_word: fn(u64) -> u64,
     /// Called when a pair races for the first time.
-    pub new_race: fn(&Checker),
+    pub new_race: fn(&mut Checker),
     /// Whether an address is inside the function that drops the last reference.
     pub is_drop_slow: fn(u64) -> bool,
 }

@@ -11,6 +11,8 @@ use std::ops::Range;
 pub struct Start {
     /// The number of the process.
     pub process: u32,
+    /// When it began, in nanoseconds since 1970.
+    pub began: u64,
     pub executable: String,
     pub arguments: Vec<String>,
     pub directory: String,
@@ -35,9 +37,11 @@ pub struct Module {
     pub end: u64,
 }
 
-/// What is known when it ends.
+/// What is known when it ends, or when a race is found.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct End {
+    /// It is not the end.
+    pub goes_on: bool,
     pub modules: Vec<Module>,
     /// Those that the process decided by itself included.
     pub accesses: u64,
@@ -64,6 +68,7 @@ impl Start {
     pub(super) fn encode(&self) -> Vec<u8> {
         let mut out = Vec::new();
         put_number(&mut out, u64::from(self.process));
+        put_number(&mut out, self.began);
         put_text(&mut out, &self.executable);
         put_number(&mut out, self.arguments.len() as u64);
         for argument in &self.arguments {
@@ -84,6 +89,7 @@ impl Start {
         let mut bytes = Bytes::new(contents);
         let start = Start {
             process: bytes.small()?,
+            began: bytes.number()?,
             executable: bytes.text()?,
             arguments: bytes.list(Bytes::text)?,
             directory: bytes.text()?,
@@ -102,7 +108,7 @@ impl Start {
 
 impl End {
     pub(super) fn encode(&self) -> Vec<u8> {
-        let mut out = Vec::new();
+        let mut out = vec![u8::from(self.goes_on)];
         put_modules(&mut out, &self.modules);
         put_number(&mut out, self.accesses);
         put_number(&mut out, self.unfollowed);
@@ -124,6 +130,7 @@ impl End {
     pub(super) fn decode(contents: &[u8]) -> Result<End, Wrong> {
         let mut bytes = Bytes::new(contents);
         let end = End {
+            goes_on: bytes.is_there()?,
             modules: bytes.list(module)?,
             accesses: bytes.number()?,
             unfollowed: bytes.number()?,

@@ -101,6 +101,11 @@ impl Encoder {
         }
     }
 
+    /// Whether nothing was told since the last chunk.
+    pub(super) fn is_empty(&self) -> bool {
+        self.bytes.is_empty() && self.accesses.is_settled()
+    }
+
     /// Writes what is not yet written.
     pub(super) fn settle(&mut self) {
         self.accesses.settle(&mut self.bytes);

@@ -19,7 +19,7 @@ pub trait Follow {
 pub struct ProcessTrace<R> {
     input: R,
     pub start: Start,
-    /// None if the process did not get to its end.
+    /// How it ended, or what was known of it when it last told of itself. None if it never did.
     pub end: Option<End>,
     /// What things are called, for the room that wrote it.
     pub names: Option<String>,
@@ -53,20 +53,26 @@ impl<R: Read + Seek> ProcessTrace<R> {
         let start = Start::decode(&first.contents).map_err(wrong(first.at))?;
         let calls = (chunks.number, chunks.at);
         let (mut end, mut names) = (None, None);
-        let mut previous = Kind::Calls;
+        // What a chunk may follow, and whether the process went on behind the latest stop.
+        let (mut previous, mut goes_on) = (Kind::Calls, false);
         while let Some(chunk) = chunks.next()? {
             let wrong = wrong(chunk.at);
             match (previous, chunk.kind) {
                 (Kind::Calls, Kind::Calls) => {}
                 (Kind::Calls, Kind::Stop) => {
-                    end = Some(End::decode(&chunk.contents).map_err(wrong)?);
+                    let so_far = End::decode(&chunk.contents).map_err(wrong)?;
+                    goes_on = so_far.goes_on;
+                    end = Some(so_far);
                 }
                 (Kind::Calls | Kind::Stop, Kind::Names) => {
                     names = Some(text(&chunk.contents).map_err(wrong)?);
                 }
                 (_, _) => return Err(wrong(Wrong::Misplaced)),
             }
-            previous = chunk.kind;
+            previous = match goes_on {
+                true if chunk.kind == Kind::Stop => Kind::Calls,
+                _ => chunk.kind,
+            };
         }
         let behind = (chunks.number, chunks.at);
         Ok(ProcessTrace {
@@ -79,18 +85,22 @@ impl<R: Read + Seek> ProcessTrace<R> {
         })
     }
 
+    /// How many bytes the trace has.
+    pub fn length(&self) -> u64 {
+        self.behind.1
+    }
+
     /// Tells everything that the process told.
     pub fn tell(&mut self, follow: &mut impl Follow) -> Result<(), Error> {
         let (number, at) = self.calls;
         self.input.seek(SeekFrom::Start(at))?;
         let mut chunks = Chunks::at(&mut self.input, number, at);
         let mut decoder = Decoder::new();
-        while let Some(chunk) = chunks.next()? {
-            if chunk.kind != Kind::Calls {
-                break;
+        while let Some(chunk) = chunks.next_before(self.behind.1)? {
+            if chunk.kind == Kind::Calls {
+                let told = decoder.chunk(&chunk.contents, follow);
+                told.map_err(|what| Error::Wrong { at: chunk.at, what })?;
             }
-            let told = decoder.chunk(&chunk.contents, follow);
-            told.map_err(|what| Error::Wrong { at: chunk.at, what })?;
         }
         Ok(())
     }

@@ -31,7 +31,7 @@ impl<W: Write> Recorder<W> {
     /// since they were last numbered.
     pub fn call(&mut self, call: &Call, kept: usize, calls: &[[u64; 2]]) {
         if self.encoder.bytes.len() >= self.chunks.enough() {
-            self.save();
+            self.write_calls();
         }
         self.encoder.stack(kept, calls);
         self.encoder.call(call);
@@ -42,17 +42,24 @@ impl<W: Write> Recorder<W> {
         self.encoder.answer(answer);
     }
 
-    /// Writes what there is, though it may be little.
     #[cold]
-    pub fn save(&mut self) {
+    fn write_calls(&mut self) {
         self.encoder.settle();
         self.chunks
             .write_all_of(Kind::Calls, &mut self.encoder.bytes);
     }
 
+    /// Writes what there is, and what is known of the process so far. The latest call must be over.
+    pub fn save(&mut self, so_far: &End) {
+        if !self.encoder.is_empty() {
+            self.write_calls();
+            self.chunks.write(Kind::Stop, &so_far.encode());
+        }
+    }
+
     /// The process ends. Whether everything was written.
     pub fn end(mut self, end: &End) -> io::Result<()> {
-        self.save();
+        self.write_calls();
         self.chunks.write(Kind::Stop, &end.encode());
         self.chunks.finish().map(drop)
     }

@@ -9,7 +9,7 @@ use finishline_detect::listed::Listed;
 use finishline_detect::lock_chains::LockChains;
 use finishline_detect::named::Named;
 use finishline_detect::oracle::{Mode, Oracle, Recorded};
-use finishline_detect::order::{Drdp, EspBags, Labelled, SpBags};
+use finishline_detect::order::{self, Drdp, EspBags, Labelled, Order, SpBags};
 use finishline_detect::serial::Serial;
 use finishline_detect::sited::Sited;
 use finishline_detect::{Failure, LocationSet, RacePairs};
@@ -21,8 +21,8 @@ use finishline_ir::listener::Listener;
 use finishline_ir::machine::{Limits, Trap};
 use finishline_ir::{Construct, Module};
 use finishline_model::event::{Record, replay};
-use finishline_model::{AccessPoint, Location, Race};
-use std::collections::BTreeSet;
+use finishline_model::{AccessPoint, Detector, Event, Location, Race, TaskId};
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::atomic::AtomicU64;
 
 /// Compiles a program that must be accepted.
@@ -141,8 +141,14 @@ impl Judge {
             conflict,
             lock_cycle: self.oracle.locks_form_a_cycle(),
         };
+        let constructs = || module.constructs.iter().map(|used| used.construct);
         if !takes_turns(module) {
             self.depth_first(module, records, &judged)?;
+        } else if constructs().all(|it| Detector::EspBags.judges(it)) {
+            under_locks::<order::DepthFirst<EspBags>>("esp-bags", records, &judged)?;
+            if constructs().all(|it| Detector::SpBags.judges(it)) {
+                under_locks::<order::DepthFirst<SpBags>>("sp-bags", records, &judged)?;
+            }
         }
         Ok(judged)
     }
@@ -277,6 +283,53 @@ impl Judge {
                 })
         })
     }
+}
+
+/// An order of depth-first runs agrees with the oracle, or refuses because the run is none.
+fn under_locks<O: Order>(who: &str, records: &[Record], judged: &Judged) -> Result<(), String> {
+    let mut detector = AnyOrder::<O>::new().map_err(|failure| failure.to_string())?;
+    replay(records, &mut detector);
+    match (detector.finish(), is_depth_first(records)) {
+        (Err(Failure::Unsupported(_)), false) => Ok(()),
+        (Ok(findings), true) => {
+            same(who, &findings.racing, &judged.racing)?;
+            let conflict = findings.isolated_conflict || findings.overlap;
+            match (conflict, findings.lock_cycle) == (judged.conflict, judged.lock_cycle) {
+                true => Ok(()),
+                false => Err(format!("{who} sees other conflicts or cycles of locks")),
+            }
+        }
+        (Ok(_), false) => Err(format!("{who} judges a run that is not depth-first")),
+        (Err(failure), _) => Err(format!("{who} refuses a run: {failure}")),
+    }
+}
+
+/// Whether a task does nothing while one that began later has not ended.
+fn is_depth_first(records: &[Record]) -> bool {
+    let mut began: BTreeMap<TaskId, usize> = BTreeMap::new();
+    let mut ended: BTreeMap<TaskId, usize> = BTreeMap::new();
+    for (at, record) in records.iter().enumerate() {
+        match record {
+            Record::Event(Event::TaskBegin { task, .. }) => _ = began.insert(*task, at),
+            Record::Event(Event::TaskEnd { task }) => _ = ended.insert(*task, at),
+            _ => {}
+        }
+    }
+    records.iter().enumerate().all(|(at, record)| {
+        let task = match record {
+            Record::Event(Event::Alloc { .. }) => return true,
+            Record::Event(Event::TaskBegin { parent, .. }) => match parent {
+                Some(parent) => *parent,
+                None => return true,
+            },
+            Record::Event(event) => event.task(),
+            Record::Access(access) => access.task,
+        };
+        began.iter().all(|(other, began_at)| {
+            let is_later = (began[&task] + 1..at).contains(began_at);
+            !is_later || ended.get(other).is_some_and(|ended| *ended < at)
+        })
+    })
 }
 
 fn sorted(locations: &LocationSet) -> BTreeSet<Location> {
