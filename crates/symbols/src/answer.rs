@@ -118,6 +118,7 @@ mod tests {
         for (changes, expected) in [
             (json!({}), (Certified, EverySchedule, None)),
             (json!({"races": pair("race")}), (Race, EverySchedule, None)),
+            (json!({"distinct_races": 1}), (Race, EverySchedule, None)),
             (json!({"races": pair("lock-ordered")}), synchronised),
             (json!({"races": pair("atomic-ordered")}), synchronised),
             (json!({"synchronised": true}), synchronised),
