@@ -168,8 +168,8 @@ pub(crate) struct CheckOptions {
     #[command(flatten)]
     pub(crate) program: ProgramOptions,
 
-    /// The detector: sp-bags, esp-bags, drdp, finishline or oracle; auto takes the cheapest with
-    /// the strongest guarantee, all compares them with the oracle
+    /// The detector: sp-bags, esp-bags, drdp, spd3, finishline or oracle; auto takes the cheapest
+    /// with the strongest guarantee, all compares them with the oracle
     #[arg(long, value_name = "D", default_value = "auto", value_parser = parse_choice)]
     pub(crate) detector: Choice,
 
@@ -328,8 +328,8 @@ pub(crate) struct AnalyzeOptions {
     #[arg(value_name = "RUN.trace")]
     pub(crate) file: PathBuf,
 
-    /// The detector: sp-bags, esp-bags, drdp, finishline or oracle; auto takes the one that `check`
-    /// would take, all compares them with the oracle
+    /// The detector: sp-bags, esp-bags, drdp, spd3, finishline or oracle; auto takes the one that
+    /// `check` would take, all compares them with the oracle
     #[arg(long, value_name = "D", default_value = "auto", value_parser = parse_choice)]
     pub(crate) detector: Choice,
 

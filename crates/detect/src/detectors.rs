@@ -21,6 +21,7 @@ use crate::oracle::Oracle;
 use crate::order::{DepthFirst, Drdp, EspBags, Labelled, Order, Running, SpBags};
 use crate::overlaps::Overlaps;
 use crate::pairs::RacePairs;
+use crate::parallel::{InTurn, SharedHistory, SharedOrder, Tree, TwoReaders};
 use crate::serial::Serial;
 use crate::sited::Sited;
 use finishline_model::event::{Record, replay};
@@ -82,6 +83,12 @@ pub trait Make: Sized {
     /// An order for any run, with lists of readers.
     fn listed<O: Order + 'static>(self) -> Self::Output;
 
+    /// An order and a history of parallel runs.
+    fn shared<O, H>(self) -> Self::Output
+    where
+        O: SharedOrder,
+        H: SharedHistory<O>;
+
     /// All accesses are kept and compared.
     fn oracle(self) -> Self::Output;
 }
@@ -95,6 +102,7 @@ pub fn make<M: Make>(detector: Detector, uses: Uses, make: M) -> M::Output {
         Detector::EspBags if uses.isolated => make.depth_first::<EspBags, Isolated, Isolated>(),
         Detector::EspBags => make.depth_first::<EspBags, WriteCoversReads, LastWriterOneReader>(),
         Detector::Drdp => make.listed::<Drdp>(),
+        Detector::Spd3 => make.shared::<Tree, TwoReaders>(),
         Detector::Finishline => make.any_order::<Labelled>(),
         Detector::Oracle => make.oracle(),
     }
@@ -134,6 +142,12 @@ impl<D: Drive> Make for FirstPass<D> {
         Ok((output, detector.finish()?))
     }
 
+    fn shared<O: SharedOrder, H: SharedHistory<O>>(self) -> Self::Output {
+        let mut detector = InTurn::<O, H>::new()?;
+        let output = self.0.drive(&mut detector);
+        Ok((output, detector.finish()?))
+    }
+
     fn oracle(self) -> Self::Output {
         let mut oracle = Oracle::new(ORACLE_STEPS);
         let output = self.0.drive(&mut oracle);
@@ -143,8 +157,8 @@ impl<D: Drive> Make for FirstPass<D> {
 
 /// Runs the program again and names the accesses that race at the `racing` locations.
 ///
-/// The oracle would list every pair, and the bags have no rule for the observed order of locks, so
-/// another detector does it for them.
+/// The oracle would list every pair, the bags have no rule for the observed order of locks, and the
+/// detectors of parallel runs keep no sites, so another detector does it for them.
 pub fn second_pass<D: Drive>(
     detector: Detector,
     uses: Uses,
@@ -153,6 +167,7 @@ pub fn second_pass<D: Drive>(
 ) -> Result<(D::Output, RacePairs), Failure> {
     let naming = match detector {
         Detector::SpBags | Detector::EspBags if uses.locks => Detector::Finishline,
+        Detector::Spd3 => Detector::Finishline,
         Detector::Oracle if uses.turns() => Detector::Finishline,
         Detector::Oracle => Detector::EspBags,
         other => other,
@@ -192,6 +207,11 @@ impl<D: Drive> Make for SecondPass<'_, D> {
 
     fn listed<O: Order + 'static>(self) -> Self::Output {
         self.any_order::<O>()
+    }
+
+    /// Another detector is asked.
+    fn shared<O: SharedOrder, H: SharedHistory<O>>(self) -> Self::Output {
+        self.any_order::<Labelled>()
     }
 
     /// Another detector is asked.

@@ -84,11 +84,21 @@ impl Found {
         order: &impl Order,
         location_bytes: usize,
     ) -> Result<Findings, Failure> {
+        self.finish_with(order.effort(), order.used_bytes(), location_bytes)
+    }
+
+    /// The same by the effort of the order and its memory for tasks.
+    pub(crate) fn finish_with(
+        self,
+        effort: Effort,
+        task_bytes: usize,
+        location_bytes: usize,
+    ) -> Result<Findings, Failure> {
         match self.failure {
             Some(failure) => Err(failure),
             None => Ok(Findings {
-                effort: order.effort(),
-                task_bytes: order.used_bytes(),
+                effort,
+                task_bytes,
                 location_bytes: location_bytes + self.racing.used_bytes(),
                 racing: self.racing,
                 isolated_conflict: self.isolated_conflict,

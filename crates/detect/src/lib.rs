@@ -17,6 +17,7 @@
 //!   over cells, one at a time or in ranges.
 //! - [`any_order`] does it for runs in which tasks take turns, and [`listed`] with the history of
 //!   DRDP.
+//! - [`parallel`] has the orders and histories of parallel runs, which all workers share.
 //! - [`sited`] runs again over the racing locations only and names the two accesses of each race.
 //!   [`named`] does it for runs in which tasks take turns.
 //! - [`steps`] makes the steps of a run and the edges between them.
@@ -50,6 +51,8 @@ pub mod overlaps;
 #[allow(unsafe_code)]
 pub mod pages;
 pub mod pairs;
+#[allow(unsafe_code)]
+pub mod parallel;
 pub mod serial;
 pub mod sited;
 pub mod steps;

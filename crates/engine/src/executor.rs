@@ -237,9 +237,11 @@ impl<'m> Forms<'m> {
             forms: self,
             form: match detector {
                 Detector::Oracle => Form::Whole,
-                Detector::SpBags | Detector::EspBags | Detector::Drdp | Detector::Finishline => {
-                    Form::Reduced
-                }
+                Detector::SpBags
+                | Detector::EspBags
+                | Detector::Drdp
+                | Detector::Spd3
+                | Detector::Finishline => Form::Reduced,
             },
             input,
             output,

@@ -21,7 +21,7 @@ pub fn prepare_check(
     detector: Detector,
 ) -> Option<Result<Prepared<Checked>, CompileError>> {
     match detector {
-        Detector::Drdp | Detector::Oracle => None,
+        Detector::Drdp | Detector::Spd3 | Detector::Oracle => None,
         _ => Some(Err(refusal())),
     }
 }

@@ -11,6 +11,7 @@ use crate::{Checked, CompileError, End, Prepared, Program, Recorded};
 use finishline_detect::detectors::{Make, Uses, make};
 use finishline_detect::history::History;
 use finishline_detect::order::Order;
+use finishline_detect::parallel::{SharedHistory, SharedOrder};
 use finishline_ir::listener::Listener;
 use finishline_model::{Construct, Detector};
 use std::io::Write;
@@ -91,6 +92,10 @@ impl<'a> Make for WithInlineChecks<'a> {
     }
 
     fn listed<O: Order>(self) -> Self::Output {
+        None
+    }
+
+    fn shared<O: SharedOrder, H: SharedHistory<O>>(self) -> Self::Output {
         None
     }
 

@@ -13,6 +13,7 @@ pub enum Detector {
     SpBags,
     EspBags,
     Drdp,
+    Spd3,
     Finishline,
     Oracle,
 }
@@ -31,7 +32,7 @@ struct Row {
 const BY_STRUCTURE: &str = "every schedule with this run's task structure: a location is reported exactly if it races by that structure";
 
 #[rustfmt::skip]
-const TABLE: [Row; 5] = [
+const TABLE: [Row; 6] = [
     Row {
         detector: Detector::SpBags,
         name: "sp-bags",
@@ -57,6 +58,15 @@ const TABLE: [Row; 5] = [
         history: "last writer, list of readers",
         runs: "serial, cooperative",
         judges: |it| !matches!(it, Construct::Isolated | Construct::Lock),
+        guarantee: BY_STRUCTURE,
+    },
+    Row {
+        detector: Detector::Spd3,
+        name: "spd3",
+        order: "structure tree, lowest common ancestors",
+        history: "last writer, two readers",
+        runs: "serial, depth-first",
+        judges: |it| Detector::Drdp.judges(it) && Detector::EspBags.judges(it),
         guarantee: BY_STRUCTURE,
     },
     Row {

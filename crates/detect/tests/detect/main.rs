@@ -6,6 +6,7 @@ mod detectors;
 mod fast_path;
 mod named_programs;
 mod named_unstructured;
+mod parallel;
 mod promises;
 mod random_streams;
 mod ranges;

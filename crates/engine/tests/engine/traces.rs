@@ -96,7 +96,7 @@ fn compared(program: &Program, executor: Executor) -> Result<Verdict, String> {
         }
         verdict = found.verdict;
         // The oracle of a check hears every access.
-        let accesses = !matches!(detector, Detector::Oracle | Detector::Drdp);
+        let accesses = !matches!(detector, Detector::Oracle | Detector::Drdp | Detector::Spd3);
         let of = |answer: &Answer| comparable(answer.clone(), accesses);
         let same = of(&checked) == of(&found);
         if !same {

@@ -10,6 +10,7 @@ use finishline_detect::lock_chains::LockChains;
 use finishline_detect::named::Named;
 use finishline_detect::oracle::{Mode, Oracle, Recorded};
 use finishline_detect::order::{self, Drdp, EspBags, Labelled, Order, SpBags};
+use finishline_detect::parallel::{InTurn, Tree, TwoReaders};
 use finishline_detect::serial::Serial;
 use finishline_detect::sited::Sited;
 use finishline_detect::{Failure, LocationSet, RacePairs};
@@ -134,7 +135,7 @@ impl Judge {
         let used = |construct| module.uses(construct).is_some();
         let excludes = used(Construct::Isolated) || used(Construct::Lock);
         let conflict = !self.oracle.overlapping_locations().is_empty();
-        let real = self.in_any_order(records, excludes, &racing)?;
+        let real = self.in_any_order(module, records, excludes, &racing)?;
         let judged = Judged {
             racing,
             real,
@@ -157,6 +158,7 @@ impl Judge {
     /// with a race that is not apparent.
     fn in_any_order(
         &self,
+        module: &Module,
         records: &[Record],
         excludes: bool,
         racing: &BTreeSet<Location>,
@@ -172,6 +174,13 @@ impl Judge {
         }
         if ours.lock_cycle != self.oracle.locks_form_a_cycle() {
             return Err("finishline denies that locks are taken in a cycle, or not".to_owned());
+        }
+        let mut constructs = module.constructs.iter();
+        if constructs.all(|used| Detector::Spd3.judges(used.construct)) {
+            let mut spd3 = InTurn::<Tree, TwoReaders>::new().map_err(failed)?;
+            replay(records, &mut spd3);
+            let spd3 = spd3.finish().map_err(failed)?;
+            same("spd3", &spd3.racing, racing)?;
         }
         if !excludes {
             let mut drdp = Listed::<Drdp>::new().map_err(failed)?;

@@ -1,0 +1,70 @@
+//! A table that many workers add rows to, and that all of them read.
+//!
+//! A row is a few 32-bit words. It is written once, by the worker that adds it, and never changes.
+//! Rows have numbers from 0 on. Address space is reserved once, so a row never moves.
+//!
+//! **Memory ordering.** Words are written and read with relaxed operations. A worker learns the
+//! number of another worker's row from something that was published with a release and read with
+//! an acquire: a cell of the shadow memory, or a task that was handed over. That orders the words
+//! of the row as well. A number that was made up finds words of a row that may be half written, but
+//! no undefined ones.
+
+use crate::table::{Table, TableError};
+use std::sync::atomic::{AtomicU32, AtomicUsize, Ordering};
+
+pub struct Rows<const N: usize> {
+    name: &'static str,
+    table: Table<[u32; N]>,
+    used: AtomicUsize,
+}
+
+// SAFETY: the words are only touched by atomic operations, and the table neither grows nor moves.
+unsafe impl<const N: usize> Sync for Rows<N> {}
+
+impl<const N: usize> Rows<N> {
+    /// Reserves room for this many rows. Memory is taken as they are added.
+    pub fn reserve(name: &'static str, most: usize) -> Result<Self, TableError> {
+        let mut table = Table::reserve(name, most)?;
+        table.grow_to(table.capacity())?;
+        Ok(Rows {
+            name,
+            table,
+            used: AtomicUsize::new(0),
+        })
+    }
+
+    /// Adds a row and returns its number.
+    pub fn add(&self, words: [u32; N]) -> Result<u32, TableError> {
+        let row = self.used.fetch_add(1, Ordering::Relaxed);
+        if row >= self.table.len() {
+            // The count must not wrap around.
+            self.used.fetch_sub(1, Ordering::Relaxed);
+            return Err(TableError::Exhausted {
+                table: self.name,
+                capacity: self.table.len(),
+            });
+        }
+        for (column, word) in words.into_iter().enumerate() {
+            self.word(row, column).store(word, Ordering::Relaxed);
+        }
+        Ok(row as u32)
+    }
+
+    pub fn get(&self, row: u32) -> [u32; N] {
+        std::array::from_fn(|column| self.word(row as usize, column).load(Ordering::Relaxed))
+    }
+
+    fn word(&self, row: usize, column: usize) -> &AtomicU32 {
+        let words = &self.table[row];
+        let first: *const u32 = words.as_ptr();
+        assert!(column < N);
+        // SAFETY: the word lies in the row, which lives as long as the table. Nothing but these
+        // atomic operations touches it.
+        unsafe { AtomicU32::from_ptr(first.add(column).cast_mut()) }
+    }
+
+    pub fn used_bytes(&self) -> usize {
+        let used = self.used.load(Ordering::Relaxed).min(self.table.len());
+        used * size_of::<[u32; N]>()
+    }
+}
