@@ -10,6 +10,7 @@ use crate::options::{Color, Format, Subcommand};
 use crate::run::Run;
 use crate::session::Session;
 use finishline_answer::exit_status::{has_findings, suite_exit_status};
+use finishline_answer::finding::Suppressed;
 use finishline_answer::process::Limit;
 use finishline_answer::suppressions::Suppressions;
 use finishline_answer::{Answer, Suite, Verdict};
@@ -157,7 +158,28 @@ impl<'a> Reporter<'a> {
             suite.notes.push("doc tests are not checked".to_owned());
         }
         self.write(&suite)?;
+        self.note_unmatched(&suite);
         Ok(suite_exit_status(&suite))
+    }
+
+    /// Notes suppressions that match no race of any process. They may have outlived their race.
+    fn note_unmatched(&self, suite: &Suite) {
+        let suppressed: Vec<&Suppressed> = suite
+            .answers
+            .iter()
+            .filter_map(|answer| answer.suppressed.as_ref())
+            .collect();
+        let Some((first, others)) = suppressed.split_first() else {
+            return;
+        };
+        let unmatched = first.unmatched.iter();
+        for entry in unmatched.filter(|it| others.iter().all(|other| other.unmatched.contains(it)))
+        {
+            let (file, line, text) = (&first.file, entry.line, entry.text.escape_debug());
+            self.note(&format!(
+                "{file}:{line}: `{text}` matches no race of this run"
+            ));
+        }
     }
 
     fn write(&self, suite: &Suite) -> Result<(), Problem> {

@@ -281,6 +281,20 @@ fn reports_go_where_they_are_wanted() {
             .expect(2);
         assert!(called.stdout.is_empty(), "before anything is run");
     }
+    std::fs::write(package.path("known"), "TOTAL\nrace:nobody\n").expect("a file");
+    let called = package
+        .finishline(&["run", "--suppressions", "known"])
+        .expect(0);
+    let notes = called
+        .stderr
+        .matches(" matches no race of this run")
+        .count();
+    assert_eq!(notes, 1, "{}", called.stderr);
+    assert!(
+        called.stderr.contains("known:2: `race:nobody`"),
+        "{}",
+        called.stderr
+    );
 }
 
 /// Calls of std's own functions are seen in every kind of build. Unoptimised builds share generic
