@@ -116,6 +116,9 @@ fn repeats(
     replayed: &mut Replayed,
     reporter: &Reporter,
 ) -> Result<(), &'static str> {
+    if own.complete && replayed.failure().is_some() {
+        return Err("there is not enough memory here to check it again");
+    }
     let (determinacy, max_races) = reporter.listed();
     match replayed.findings(determinacy, max_races) == **own {
         true => Ok(()),

@@ -224,6 +224,12 @@ impl<T: Zeroed> Table<T> {
         done
     }
 
+    /// The first element. Unlike a pointer from a slice it may be written through, by whoever makes
+    /// sure that nobody borrows from the table.
+    pub fn base(&self) -> *mut T {
+        self.base.as_ptr()
+    }
+
     /// The most elements that fit.
     pub fn capacity(&self) -> usize {
         self.capacity

@@ -79,6 +79,11 @@ pub struct Replayed {
 }
 
 impl Replayed {
+    /// Why the checker could not go on here, if it couldn't.
+    pub fn failure(&self) -> Option<Failure> {
+        self.checker.failure().copied()
+    }
+
     /// What the process found, and with `determinacy` what locks and atomics order besides: at most
     /// this many pairs of either kind.
     pub fn findings(&mut self, determinacy: bool, max_races: usize) -> FindingsFile {

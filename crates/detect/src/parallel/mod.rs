@@ -11,7 +11,8 @@
 //! - [`InTurn`] follows a run of one worker, told event by event. It is how these detectors judge
 //!   serial runs and recorded ones, and how they are compared with the oracle on any schedule.
 //!
-//! One file has one order or one history: [`Tree`] and [`TwoReaders`] are SPD3.
+//! One file has one order or one history: [`Tree`] and [`TwoReaders`] are SPD3. So far no executor
+//! runs tasks in parallel, and [`InTurn`] is the only driver.
 
 mod in_turn;
 pub mod rows;

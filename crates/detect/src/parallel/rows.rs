@@ -55,16 +55,54 @@ impl<const N: usize> Rows<N> {
     }
 
     fn word(&self, row: usize, column: usize) -> &AtomicU32 {
-        let words = &self.table[row];
-        let first: *const u32 = words.as_ptr();
-        assert!(column < N);
-        // SAFETY: the word lies in the row, which lives as long as the table. Nothing but these
-        // atomic operations touches it.
-        unsafe { AtomicU32::from_ptr(first.add(column).cast_mut()) }
+        assert!(row < self.table.len() && column < N);
+        let first: *mut u32 = self.table.base().cast();
+        // SAFETY: the word lies in the table, which lives as long as this borrow. Nobody borrows
+        // from the table: these atomic operations alone touch it.
+        unsafe { AtomicU32::from_ptr(first.add(row * N + column)) }
     }
 
     pub fn used_bytes(&self) -> usize {
         let used = self.used.load(Ordering::Relaxed).min(self.table.len());
         used * size_of::<[u32; N]>()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn rows_of_several_workers_are_kept_apart() {
+        const WORKERS: u32 = 4;
+        const EACH: u32 = 5_000;
+        let rows: Rows<2> = Rows::reserve("rows", 1 << 20).unwrap();
+        let add = |worker: u32| {
+            let one = |number| rows.add([worker, number]).unwrap();
+            (0..EACH).map(one).collect::<Vec<u32>>()
+        };
+        let numbers: Vec<Vec<u32>> = std::thread::scope(|scope| {
+            let workers = (0..WORKERS).map(|worker| scope.spawn(move || add(worker)));
+            let workers: Vec<_> = workers.collect();
+            workers.into_iter().map(|it| it.join().unwrap()).collect()
+        });
+        for (worker, numbers) in numbers.iter().enumerate() {
+            for (number, row) in numbers.iter().enumerate() {
+                assert_eq!(rows.get(*row), [worker as u32, number as u32]);
+            }
+        }
+        let mut all = numbers.concat();
+        all.sort_unstable();
+        assert!(all.into_iter().eq(0..WORKERS * EACH));
+    }
+
+    #[test]
+    fn a_full_table_says_so_and_stays_as_it_is() {
+        let rows: Rows<1> = Rows::reserve("rows", 3).unwrap();
+        for word in 5..8 {
+            rows.add([word]).unwrap();
+        }
+        assert!(rows.add([9]).is_err() && rows.add([9]).is_err());
+        assert_eq!([0, 1, 2].map(|row| rows.get(row)), [[5], [6], [7]]);
     }
 }
