@@ -200,7 +200,7 @@ preserving_all!(check_range calls range after "
     imul eax, eax, {scatter}
     shr eax, {shift}
     shl eax, {range_bits}
-    lea rax, [rdi + rax + {seen}]
+    add rax, [rdi + {seen}]
     mov r10, [rdi + {now}]
     cmp r10, [rax + {era}]
     jne 2f
@@ -296,8 +296,8 @@ preserving_all!(check_range calls range after "
     stride = offset_of!(Range, stride),
     kind = offset_of!(Range, kind),
     kind_shift = seen::KIND_SHIFT,
-    found = offset_of!(Context, seen.found),
-    locations = offset_of!(Context, seen.locations),
+    found = offset_of!(Context, spared_checks),
+    locations = offset_of!(Context, spared_locations),
     short = SHORT,
     size = COUNT_OFFSET,
     cells = CELLS_OFFSET,
@@ -452,7 +452,7 @@ unsafe extern "C" fn range<C: Checker, S: Schedule>(
     if covered.count == count {
         let era = runtime.context.fast.limits.era;
         let arguments = (start, count, stride);
-        runtime.context.seen.add(object, arguments, kind, era);
+        runtime.seen.add(object, arguments, kind, era);
     }
 }
 

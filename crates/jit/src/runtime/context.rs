@@ -1,10 +1,13 @@
 //! What compiled code and the runtime share by address.
 //!
-//! Every compiled function gets the address of the [`Context`] as its first argument. The context
-//! is the first field of the runtime, so this is the address of the runtime, too.
+//! Every compiled function gets the address of the [`Context`] as its first argument, and passes it
+//! to the functions of the runtime. The context knows the [runtime](super::Runtime), and the
+//! runtime knows the context of the code that runs.
 
 use super::seen::Seen;
 use finishline_detect::inline::FastPath;
+use std::ops::{Deref, DerefMut};
+use std::ptr::{NonNull, null_mut};
 
 #[repr(C)]
 pub(crate) struct Context {
@@ -18,7 +21,7 @@ pub(crate) struct Context {
     /// Accesses checked so far, but for those the running functions have not yet added.
     pub(crate) accesses: u64,
 
-    // Of cooperative programs, in which every task that may wait has a stack of its own.
+    // Of programs in which tasks may have stacks of their own.
     /// Where the runtime's functions begin on the worker's stack.
     pub(crate) worker_pointer: u64,
     /// Where the running strand left its stack to call the runtime. The strand that is there when
@@ -28,12 +31,16 @@ pub(crate) struct Context {
     /// for more room.
     pub(crate) stack: u64,
 
-    /// Ranges that need no check.
-    pub(crate) seen: Seen,
+    /// Ranges that need no check, and how many checks that spared, of how many locations.
+    pub(super) seen: *mut Seen,
+    pub(super) spared_checks: u64,
+    pub(super) spared_locations: u64,
+    /// The runtime of the worker that runs the code.
+    pub(super) runtime: *mut (),
 }
 
 impl Context {
-    /// Of a run that has not begun.
+    /// Of code that does not run.
     pub(crate) const fn new() -> Context {
         Context {
             fast: FastPath::IDLE,
@@ -43,7 +50,45 @@ impl Context {
             worker_pointer: 0,
             strand_pointer: 0,
             stack: 0,
-            seen: Seen::new(),
+            seen: null_mut(),
+            spared_checks: 0,
+            spared_locations: 0,
+            runtime: null_mut(),
         }
+    }
+}
+
+/// The context of the code that a runtime's worker runs.
+pub(super) struct Current(NonNull<Context>);
+
+impl Current {
+    /// # Safety
+    ///
+    /// The context must live as long as the value, and compiled code alone may use it otherwise,
+    /// while the runtime does not.
+    pub(super) unsafe fn new(context: NonNull<Context>) -> Current {
+        Current(context)
+    }
+
+    pub(super) fn as_ptr(&self) -> *mut Context {
+        self.0.as_ptr()
+    }
+}
+
+impl Deref for Current {
+    type Target = Context;
+
+    #[inline]
+    fn deref(&self) -> &Context {
+        // SAFETY: alive and not in use, as promised.
+        unsafe { self.0.as_ref() }
+    }
+}
+
+impl DerefMut for Current {
+    #[inline]
+    fn deref_mut(&mut self) -> &mut Context {
+        // SAFETY: alive and not in use, as promised.
+        unsafe { self.0.as_mut() }
     }
 }

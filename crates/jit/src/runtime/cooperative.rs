@@ -220,7 +220,7 @@ impl<C: Checker> Runtime<'_, C, Cooperative> {
             unreachable!("a function of a task that may wait has an entry")
         };
         let base = self.schedule.strands.base(strand);
-        let context = (&raw mut *self).cast();
+        let context = self.context.as_ptr();
         // SAFETY: the strand was idle, and its stack has room for the captures. Compiled code
         // passes their address and as many as the function has parameters.
         let pointer = unsafe {
@@ -487,7 +487,7 @@ impl Schedule for Cooperative {
         executable: &Executable,
         arguments: &[u64],
     ) {
-        let context: *mut Context = (&raw mut *runtime).cast();
+        let context = runtime.context.as_ptr();
         let base = runtime.schedule.strands.base(MAIN);
         // SAFETY: the stack of `main` is not used yet, and there are as many arguments as `main`
         // has parameters.
@@ -498,8 +498,8 @@ impl Schedule for Cooperative {
         runtime.context.strand_pointer = pointer as u64;
         runtime.stack_room = runtime.stack_room.min(runtime.schedule.strands[MAIN].room);
         runtime.limit_stack();
-        // SAFETY: the code was compiled for this checker and module; the context is the runtime's
-        // first field; the strand is prepared.
+        // SAFETY: the code was compiled for this checker and module; the context is the runtime's;
+        // the strand is prepared.
         unsafe { switch::enter(context) };
     }
 

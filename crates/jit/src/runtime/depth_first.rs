@@ -183,14 +183,15 @@ impl Schedule for DepthFirst {
             unreachable!("a program runs once")
         };
         let this: *mut Runtime<'_, C, Self> = runtime;
+        let context = runtime.context.as_ptr();
         let (entry, arguments) = (executable.entry, arguments.as_ptr());
         let body = move |yielder: &Yielder<(), ()>, ()| {
             // SAFETY: the runtime outlives the coroutine, and nobody else uses it while the
             // coroutine runs.
             unsafe { (*this).schedule.yielder = yielder };
             // SAFETY: the code was compiled for this checker and module; the context is the
-            // runtime's first field; there are as many arguments as `main` has parameters.
-            unsafe { entry(this.cast(), arguments) };
+            // runtime's; there are as many arguments as `main` has parameters.
+            unsafe { entry(context, arguments) };
             // SAFETY: as above; the code has returned.
             unsafe { (*this).end_main() };
         };

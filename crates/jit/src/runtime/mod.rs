@@ -38,12 +38,13 @@ use crate::End;
 use crate::checker::Checker;
 use crate::heap::Heap;
 use crate::heap::layout::field_offset;
-use context::Context;
+use context::{Context, Current};
 use finishline_ir::listener::Shape;
 use finishline_ir::machine::{Datum, Handle, Limits, Trap, TrapKind};
 use finishline_ir::{Const, Module, Type, cost};
 use finishline_model::{AllocationId, Event, FinishId, FinishKind, SiteId, TaskId, TaskKind};
 use schedule::{Schedule, Start};
+use seen::Seen;
 use stack::ProgramStack;
 use std::io;
 use std::ptr::NonNull;
@@ -69,10 +70,9 @@ pub(crate) struct Executable {
     pub(crate) heard: bool,
 }
 
-#[repr(C)]
 pub(crate) struct Runtime<'a, C, S> {
-    /// First, so that its address is the runtime's.
-    context: Context,
+    context: Current,
+    seen: Box<Seen>,
     module: &'a Module,
     spawns: &'a [SpawnSite],
     /// By function.
@@ -147,8 +147,11 @@ impl<'a, C: Checker> Run<'a, C> {
             }
         };
         let stack_room = (stack.bytes() as u64 - RUNTIME_STACK) / executable.stack_factor;
+        let mut context = Context::new();
         let mut runtime = Runtime {
-            context: Context::new(),
+            // SAFETY: the context outlives the runtime, and compiled code alone uses it besides.
+            context: unsafe { Current::new(NonNull::from(&mut context)) },
+            seen: Box::new(Seen::new()),
             module: self.module,
             spawns: &executable.spawns,
             strand_entries: &executable.strand_entries,
@@ -171,6 +174,8 @@ impl<'a, C: Checker> Run<'a, C> {
             stack_room,
             failed: None,
         };
+        runtime.context.runtime = (&raw mut runtime).cast();
+        runtime.context.seen = &raw mut *runtime.seen;
         runtime
             .checker
             .attach(NonNull::from(&mut runtime.context.fast));
@@ -179,9 +184,14 @@ impl<'a, C: Checker> Run<'a, C> {
         runtime.initialise_globals();
         let arguments: Vec<u64> = self.arguments.iter().copied().map(word).collect();
         S::execute(&mut runtime, executable, &arguments);
-        let seen = &runtime.context.seen;
-        runtime.checker.spared(seen.found, seen.locations);
-        runtime.checker.ended(runtime.context.accesses);
+        let Context {
+            spared_checks,
+            spared_locations,
+            accesses,
+            ..
+        } = *runtime.context;
+        runtime.checker.spared(spared_checks, spared_locations);
+        runtime.checker.ended(accesses);
         let end = runtime.failed.take().unwrap_or(End::Finished);
         // A failure of the program says more than one of the output.
         match (runtime.output.flush(), end) {
@@ -213,15 +223,15 @@ impl<C: Checker, S: Schedule> Runtime<'_, C, S> {
     /// The context must be that of a runtime with this kind of checker, and nothing else may be
     /// using the runtime.
     unsafe fn of<'r>(context: *mut Context) -> &'r mut Self {
-        // SAFETY: the context is the first field of the runtime.
-        unsafe { &mut *context.cast() }
+        // SAFETY: a context knows its runtime while code runs.
+        unsafe { &mut *(*context).runtime.cast() }
     }
 
     /// Ends the run. Never returns.
     fn leave(&mut self, end: End) -> ! {
         self.failed = Some(end);
         // SAFETY: functions of the runtime call this, and they own nothing where they leave.
-        unsafe { S::leave(&raw mut self.context, &self.schedule) }
+        unsafe { S::leave(self.context.as_ptr(), &self.schedule) }
     }
 
     fn running(&self) -> TaskId {

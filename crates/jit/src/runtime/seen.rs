@@ -29,9 +29,6 @@ const PLACES: usize = 1024;
 #[repr(C)]
 pub(crate) struct Seen {
     ranges: [Range; PLACES],
-    /// The number of checks that were spared, and of the locations that they are about.
-    pub(super) found: u64,
-    pub(super) locations: u64,
 }
 
 /// Scatters the places of ranges that lie together.
@@ -56,8 +53,6 @@ impl Seen {
         };
         Seen {
             ranges: [none; PLACES],
-            found: 0,
-            locations: 0,
         }
     }
 
