@@ -20,7 +20,7 @@ use cranelift_module::{
     FuncId, Linkage, Module as _, ModuleError, ModuleReloc, default_libcall_names,
 };
 use finishline_ir::machine::Limits;
-use finishline_ir::{Function, FunctionId, Module, Op, cost};
+use finishline_ir::{Function, FunctionId, Module, Op, Type, cost};
 use std::collections::BTreeSet;
 use std::marker::PhantomData;
 use std::mem::ManuallyDrop;
@@ -120,11 +120,29 @@ pub(crate) fn compile<C: Checker, S: Schedule>(
             stack_factor,
             spawns: program.spawns,
             checking,
+            arrays: arrays(module),
             heard: checking || takes_locks,
         },
         jit: ManuallyDrop::new(jit),
         module: PhantomData,
     })
+}
+
+/// The elements and the number of dimensions of the arrays that a program makes.
+fn arrays(module: &Module) -> Vec<(Type, usize)> {
+    let blocks = module
+        .functions
+        .iter()
+        .flat_map(|function| &function.blocks);
+    let made = blocks.flat_map(|block| &block.instructions);
+    let made = made.filter_map(|instruction| match &instruction.op {
+        Op::NewArray { element, sizes, .. } => Some((*element, sizes.len())),
+        _ => None,
+    });
+    let mut arrays: Vec<(Type, usize)> = made.collect();
+    arrays.sort_unstable_by_key(|(element, dimensions)| (element.index(), *dimensions));
+    arrays.dedup();
+    arrays
 }
 
 /// The functions that can be called: others are left over when all their calls are inlined.

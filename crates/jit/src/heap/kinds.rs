@@ -3,10 +3,10 @@
 //! A struct is a kind, the globals are one, and the promises of a type are one. Arrays are of one
 //! kind if they have the same element type and number of dimensions, and their bytes round up to
 //! the same size. So a span knows where in a slot the data begins, which words are references and
-//! what an object costs; only for the cost of an array the header is needed. Kinds of arrays are
-//! made when they are first needed.
+//! what an object costs; only for the cost of an array the header is needed. All kinds are known
+//! before the program runs.
 
-use super::layout::{Extent, SMALLEST_OBJECT, WORD_BYTES};
+use super::layout::{Extent, SMALLEST_OBJECT, WORD_BYTES, array_prefix};
 use super::spans::SPAN_BYTES;
 use finishline_ir::{StructId, StructLayout, Type, cost};
 use finishline_model::entity;
@@ -121,27 +121,64 @@ pub(super) struct Kinds {
     kinds: Vec<Kind>,
     /// Of the first kinds: promises by the type that they carry, the globals, the structs in order.
     records: Vec<Record>,
-    /// By number of dimensions, type and size class.
-    arrays: Vec<Option<Box<[KindId]>>>,
+    /// The first kind of arrays with a number of dimensions and a type of elements; then they come
+    /// by size class.
+    arrays: Vec<[KindId; Type::ALL.len()]>,
+}
+
+/// The objects of a program.
+#[derive(Clone, Copy)]
+pub(crate) struct Shapes<'a> {
+    pub(crate) structs: &'a [StructLayout],
+    pub(crate) globals: &'a [Type],
+    /// The elements and the number of dimensions.
+    pub(crate) arrays: &'a [(Type, usize)],
 }
 
 impl Kinds {
-    pub(super) fn new(layouts: &[StructLayout], globals: &[Type], shadow: bool) -> Kinds {
-        let structs = layouts
+    pub(super) fn new(shapes: Shapes<'_>, shadow: bool) -> Kinds {
+        let structs = shapes
+            .structs
             .iter()
             .map(|layout| layout.fields.iter().map(|&(_, ty)| ty).collect());
         let promises = Type::ALL.map(|carried| vec![carried, Type::Int]);
         let (kinds, records) = promises
             .into_iter()
-            .chain([globals.to_vec()])
+            .chain([shapes.globals.to_vec()])
             .chain(structs)
             .map(|types: Vec<Type>| record(&types, shadow))
             .unzip();
-        Kinds {
+        let mut kinds = Kinds {
             kinds,
             records,
             arrays: Vec::new(),
+        };
+        for &(element, dimensions) in shapes.arrays {
+            kinds.add_arrays(element, dimensions);
         }
+        kinds
+    }
+
+    fn add_arrays(&mut self, element: Type, dimensions: usize) {
+        if self.arrays.len() <= dimensions {
+            self.arrays
+                .resize(dimensions + 1, [UNKNOWN; Type::ALL.len()]);
+        }
+        let first = &mut self.arrays[dimensions][element.index()];
+        if *first != UNKNOWN {
+            return;
+        }
+        *first = KindId::from_index(self.kinds.len());
+        self.kinds.extend((0..CLASSES).map(|class| Kind {
+            prefix: array_prefix(dimensions),
+            slot: (class != OWN_SPAN).then(|| Slot::new(class_bytes(class))),
+            references: match element {
+                Type::Ref => References::All,
+                _ => References::None,
+            },
+            cost: cost::OBJECT,
+            cost_of_element: element.size(),
+        }));
     }
 
     pub(super) fn of_struct(&self, layout: StructId) -> KindId {
@@ -162,44 +199,18 @@ impl Kinds {
         self.records[kind.index()]
     }
 
-    pub(super) fn of_array(&mut self, element: Type, dimensions: usize, extent: Extent) -> KindId {
+    /// # Panics
+    ///
+    /// If the program has no such arrays.
+    #[inline]
+    pub(super) fn of_array(&self, element: Type, dimensions: usize, extent: Extent) -> KindId {
         let class = match extent.bytes {
             ..=LARGEST_SMALL => size_class(extent.bytes),
             _ => OWN_SPAN,
         };
-        let place = element.index() * CLASSES + class;
-        match self.arrays.get(dimensions) {
-            Some(Some(known)) if known[place] != UNKNOWN => known[place],
-            _ => self.add_array(element, dimensions, extent.prefix, class),
-        }
-    }
-
-    #[cold]
-    fn add_array(
-        &mut self,
-        element: Type,
-        dimensions: usize,
-        prefix: usize,
-        class: usize,
-    ) -> KindId {
-        let id = KindId::from_index(self.kinds.len());
-        self.kinds.push(Kind {
-            prefix,
-            slot: (class != OWN_SPAN).then(|| Slot::new(class_bytes(class))),
-            references: match element {
-                Type::Ref => References::All,
-                _ => References::None,
-            },
-            cost: cost::OBJECT,
-            cost_of_element: element.size(),
-        });
-        if self.arrays.len() <= dimensions {
-            self.arrays.resize_with(dimensions + 1, || None);
-        }
-        let row = self.arrays[dimensions]
-            .get_or_insert_with(|| vec![UNKNOWN; Type::ALL.len() * CLASSES].into_boxed_slice());
-        row[element.index() * CLASSES + class] = id;
-        id
+        let first = self.arrays[dimensions][element.index()];
+        assert!(first != UNKNOWN, "the program makes no such arrays");
+        KindId::from_index(first.index() + class)
     }
 
     pub(super) fn len(&self) -> usize {
@@ -282,7 +293,18 @@ mod tests {
                 .map(|ty| (String::new(), ty))
                 .to_vec(),
         };
-        let mut kinds = Kinds::new(&[layout], &[Type::Float], true);
+        let shapes = Shapes {
+            structs: &[layout],
+            globals: &[Type::Float],
+            arrays: &[
+                (Type::Byte, 2),
+                (Type::Bool, 2),
+                (Type::Byte, 1),
+                (Type::Byte, 2),
+                (Type::Ref, 2),
+            ],
+        };
+        let kinds = Kinds::new(shapes, true);
         let node = &kinds[kinds.of_struct(StructId(0))];
         assert!(matches!(&node.references, References::Fields(fields) if **fields == [1, 3]));
         assert_eq!(node.cost(|| unreachable!()), cost::OBJECT + 4 * cost::FIELD);

@@ -56,6 +56,11 @@ const fn before_header(index: u32) -> i32 {
     -(HEADER_BYTES as i32) - WORD_BYTES as i32 * (index as i32 + 1)
 }
 
+/// Bytes from the start of an array to its elements.
+pub(super) const fn array_prefix(dimensions: usize) -> usize {
+    HEADER_BYTES.saturating_add(dimensions.saturating_mul(WORD_BYTES))
+}
+
 /// The extent of an object.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) struct Extent {
@@ -93,9 +98,7 @@ impl Extent {
         shadow: bool,
     ) -> Option<Extent> {
         let count = usize::try_from(count).ok()?;
-        let prefix = dimensions
-            .checked_mul(WORD_BYTES)?
-            .checked_add(HEADER_BYTES)?;
+        let prefix = array_prefix(dimensions);
         let data = count
             .checked_mul(element.size() as usize)?
             .checked_next_multiple_of(WORD_BYTES)?;

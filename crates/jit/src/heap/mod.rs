@@ -53,16 +53,20 @@ mod spans;
 #[cfg(test)]
 mod tests;
 
-pub(crate) use roots::Roots;
+pub(crate) use kinds::Shapes;
+pub(crate) use roots::{Roots, World};
 
 use finishline_ir::machine::TrapKind;
-use finishline_ir::{StructId, StructLayout, Type, cost};
+use finishline_ir::{StructId, Type, cost};
 use finishline_model::Location;
 use kinds::{KindId, Kinds, Slot};
 use layout::{CELL_BYTES, CELLS_OFFSET, Extent, FIRST_LOCATION_OFFSET, HEADER_BYTES, WORD_BYTES};
-use space::Space;
-use spans::{Room, Spans, own_span_bytes};
+use space::{Area, Space};
+use spans::{Cursor, Room, Spans, own_span_bytes};
 use std::fmt;
+use std::ops::Range;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 
 /// An object: the address of its first byte of data, never null.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -95,36 +99,71 @@ const LEAST_RESERVED: u64 = 64 << 20;
 
 const NO_ROOTS: &[u64] = &[];
 
-/// The objects of one running program. See the module.
+/// How many locations a worker among several numbers at a time.
+const LOCATIONS_AT_ONCE: u64 = 4096;
+/// The least that a worker among several is granted at a time, in bytes.
+const LEAST_GRANT: u64 = 64 << 10;
+/// A worker among several is granted such a part of its share of what is left.
+const GRANTS_PER_SHARE: u64 = 8;
+
+/// The objects of a running program, as one of its workers sees them. See the module.
 pub(crate) struct Heap {
+    common: Arc<Common>,
+    /// Listed in [`Ground::workers`].
+    own: *mut Own,
+}
+
+// SAFETY: what belongs to the worker moves with it. The list that has its address is used only
+// while all workers are stopped, or by the worker itself.
+unsafe impl Send for Heap {}
+
+/// What all workers have in common.
+struct Common {
+    kinds: Kinds,
+    area: Area,
+    shadow: bool,
+    budget: u64,
+    globals: OnceLock<Reference>,
+    /// The number of the next location that no worker has.
+    next_location: AtomicU64,
+    ground: Mutex<Ground>,
+}
+
+/// What one worker uses at a time, rarely: once for many small objects, or for a big one.
+struct Ground {
     space: Space,
     spans: Spans,
-    kinds: Kinds,
-    globals: Reference,
-    shadow: bool,
-    /// The number of the next location.
-    next_location: u64,
-    budget: u64,
-    /// What was alive after the last collection and all that was allocated since: by the budget's
+    /// What was alive after the last collection and all that was granted since: by the budget's
     /// count, and in bytes taken.
     used: u64,
     taken: u64,
     /// A collection comes before `used` or `taken` get past these.
     used_limit: u64,
     taken_limit: u64,
+    workers: Vec<*mut Own>,
+}
+
+// SAFETY: as for `Heap`.
+unsafe impl Send for Ground {}
+
+/// What belongs to one worker.
+#[derive(Default)]
+struct Own {
+    /// By kind.
+    cursors: Vec<Cursor>,
+    /// What it may still allocate: by the budget's count, and in bytes taken.
+    used_left: u64,
+    taken_left: u64,
+    /// The numbers of its next locations.
+    locations: Range<u64>,
 }
 
 impl Heap {
-    /// A heap with nothing in it but the object of globals, all zero.
+    /// A heap with nothing in it but the object of globals, all zero, for one worker.
     ///
     /// `budget` is what objects may cost together, as [`cost`] counts; with `shadow` every location
     /// has a cell.
-    pub(crate) fn new(
-        layouts: &[StructLayout],
-        globals: &[Type],
-        budget: u64,
-        shadow: bool,
-    ) -> Result<Heap, TrapKind> {
+    pub(crate) fn new(shapes: Shapes<'_>, budget: u64, shadow: bool) -> Result<Heap, TrapKind> {
         let per_byte = match shadow {
             true => PER_BUDGET_BYTE_SHADOWED,
             false => PER_BUDGET_BYTE,
@@ -136,60 +175,97 @@ impl Heap {
                     request: refused as u64,
                 }
             })?;
-        Heap::in_space(space, layouts, globals, budget, shadow)
+        Heap::in_space(space, shapes, budget, shadow)
     }
 
     fn in_space(
         space: Space,
-        layouts: &[StructLayout],
-        globals: &[Type],
+        shapes: Shapes<'_>,
         budget: u64,
         shadow: bool,
     ) -> Result<Heap, TrapKind> {
-        let mut heap = Heap {
+        let kinds = Kinds::new(shapes, shadow);
+        let area = space.area();
+        let mut ground = Ground {
             space,
             spans: Spans::default(),
-            kinds: Kinds::new(layouts, globals, shadow),
-            globals: Reference(0),
-            shadow,
-            next_location: 0,
-            budget,
             used: 0,
             taken: 0,
             used_limit: 0,
             taken_limit: 0,
+            workers: Vec::new(),
         };
-        heap.pace(0);
-        heap.globals = heap.new_record(heap.kinds.of_globals(), &NO_ROOTS)?;
+        ground.pace(0, budget);
+        let of_globals = kinds.of_globals();
+        let common = Common {
+            kinds,
+            area,
+            shadow,
+            budget,
+            globals: OnceLock::new(),
+            next_location: AtomicU64::new(0),
+            ground: Mutex::new(ground),
+        };
+        let mut heap = Heap::of_worker(Arc::new(common));
+        // A worker alone numbers all locations in order.
+        heap.own().locations = 0..u64::MAX;
+        let globals = heap.new_record(of_globals, &NO_ROOTS)?;
+        // Nobody else has set it.
+        let _ = heap.common.globals.set(globals);
         Ok(heap)
+    }
+
+    fn of_worker(common: Arc<Common>) -> Heap {
+        let own = Box::into_raw(Box::new(Own {
+            cursors: vec![Cursor::default(); common.kinds.len()],
+            ..Own::default()
+        }));
+        common.ground().workers.push(own);
+        Heap { common, own }
+    }
+
+    /// The same heap as other workers see it. The first one must not have run yet.
+    pub(crate) fn for_more_workers(&mut self, count: usize) -> Vec<Heap> {
+        let common = Arc::clone(&self.common);
+        let own = self.own();
+        let next = own.locations.start;
+        own.locations = next..next;
+        common.next_location.store(next, Ordering::Relaxed);
+        let mut ground = common.ground();
+        ground.used -= std::mem::take(&mut own.used_left);
+        ground.taken -= std::mem::take(&mut own.taken_left);
+        drop(ground);
+        (0..count)
+            .map(|_| Heap::of_worker(Arc::clone(&common)))
+            .collect()
     }
 
     /// The global variables.
     pub(crate) fn globals(&self) -> Reference {
-        self.globals
+        self.common.globals()
     }
 
     /// Makes a struct, all zero.
     pub(crate) fn new_struct(
         &mut self,
         layout: StructId,
-        roots: &dyn Roots,
+        world: &dyn World,
     ) -> Result<Reference, TrapKind> {
-        self.new_record(self.kinds.of_struct(layout), roots)
+        self.new_record(self.common.kinds.of_struct(layout), world)
     }
 
     /// Makes a promise without a value.
     pub(crate) fn new_promise(
         &mut self,
         carried: Type,
-        roots: &dyn Roots,
+        world: &dyn World,
     ) -> Result<Reference, TrapKind> {
-        self.new_record(self.kinds.of_promise(carried), roots)
+        self.new_record(self.common.kinds.of_promise(carried), world)
     }
 
     /// Makes a lock with the number 0.
-    pub(crate) fn new_lock(&mut self, roots: &dyn Roots) -> Result<Reference, TrapKind> {
-        self.new_promise(Type::Int, roots)
+    pub(crate) fn new_lock(&mut self, world: &dyn World) -> Result<Reference, TrapKind> {
+        self.new_promise(Type::Int, world)
     }
 
     /// Makes an array with every element zero. Fails as the interpreter does, with the same values.
@@ -197,26 +273,37 @@ impl Heap {
         &mut self,
         element: Type,
         sizes: &[i64],
-        roots: &dyn Roots,
+        world: &dyn World,
     ) -> Result<Reference, TrapKind> {
         let count = count(sizes)?;
         let cost = |count| cost::elements(element, count)?.checked_add(cost::OBJECT);
+        let common = &self.common;
         let Some((count, cost)) = count.and_then(|count| Some((count, cost(count)?))) else {
-            self.collect(roots)?;
-            return Err(self.over(None));
+            return Err(in_stopped(world, |roots| {
+                let mut ground = common.ground();
+                match ground.collect(common, roots) {
+                    Ok(()) => ground.over(None, common.budget),
+                    Err(kind) => kind,
+                }
+            }));
         };
-        let Some(extent) = Extent::of_array(element, sizes.len(), count, self.shadow) else {
-            self.make_room(cost, roots)?;
-            return Err(TrapKind::SystemMemory { request: cost });
+        let Some(extent) = Extent::of_array(element, sizes.len(), count, common.shadow) else {
+            return Err(in_stopped(world, |roots| {
+                let mut ground = common.ground();
+                match ground.make_room(cost, common, roots) {
+                    Ok(()) => TrapKind::SystemMemory { request: cost },
+                    Err(kind) => kind,
+                }
+            }));
         };
-        let kind = self.kinds.of_array(element, sizes.len(), extent);
+        let kind = common.kinds.of_array(element, sizes.len(), extent);
         let request = Request {
             kind,
             extent,
             count,
             cost,
         };
-        self.allocate(request, sizes, roots)
+        self.allocate(request, sizes, world)
     }
 
     /// The location whose cell is there, in a live object.
@@ -226,10 +313,11 @@ impl Heap {
     /// If there is no object.
     #[cold]
     pub(crate) fn location_of_cell(&self, address: usize) -> Location {
-        let found = self.spans.find(&self.space, address);
+        let Ground { space, spans, .. } = &*self.common.ground();
+        let found = spans.find(space, address);
         let found = found.expect("a cell is part of an object");
-        let data = found.address + self.kinds[found.kind].prefix;
-        let header = |offset: i32| self.space.word(data.wrapping_add_signed(offset as isize));
+        let data = found.address + self.common.kinds[found.kind].prefix;
+        let header = |offset: i32| space.word(data.wrapping_add_signed(offset as isize));
         let cells = header(CELLS_OFFSET) as usize;
         let index = if cells == 0 {
             // Of a struct: from the header downwards.
@@ -240,37 +328,22 @@ impl Heap {
         Location(header(FIRST_LOCATION_OFFSET) + index as u64)
     }
 
-    /// Frees every object that can't be reached from the globals and the roots.
-    pub(crate) fn collect(&mut self, roots: &dyn Roots) -> Result<(), TrapKind> {
-        self.spans.settle(&self.kinds);
-        let marked = mark::mark(
-            &self.space,
-            &mut self.spans,
-            &self.kinds,
-            self.globals,
-            roots,
-        );
-        let live = marked.map_err(|mark::OutOfMemory { request }| {
-            self.spans.unmark();
-            TrapKind::SystemMemory { request }
-        })?;
-        self.used = live.cost;
-        self.taken = live.bytes;
-        let ahead = self.pace(live.root_bytes);
-        self.spans.sweep(&mut self.space);
-        self.space.keep_dirty(ahead as usize);
-        Ok(())
-    }
-
-    fn new_record(&mut self, kind: KindId, roots: &dyn Roots) -> Result<Reference, TrapKind> {
-        let record = self.kinds.record(kind);
+    fn new_record(&mut self, kind: KindId, world: &dyn World) -> Result<Reference, TrapKind> {
+        let record = self.common.kinds.record(kind);
         let request = Request {
             kind,
             extent: record.extent,
             count: record.fields,
             cost: record.cost,
         };
-        self.allocate(request, &[], roots)
+        self.allocate(request, &[], world)
+    }
+
+    #[inline]
+    fn own(&mut self) -> &mut Own {
+        // SAFETY: alive until `self` is dropped. Others use it only while all workers are stopped,
+        // and no borrow of it outlives that.
+        unsafe { &mut *self.own }
     }
 
     /// Makes an object, all zero but for its header and sizes.
@@ -279,88 +352,268 @@ impl Heap {
         &mut self,
         request: Request,
         sizes: &[i64],
-        roots: &dyn Roots,
+        world: &dyn World,
     ) -> Result<Reference, TrapKind> {
-        let Request {
-            kind,
-            extent,
-            count,
-            cost,
-        } = request;
-        let slot = self.kinds[kind].slot;
-        let bytes = match slot {
-            Some(slot) => u64::from(slot.bytes),
-            None => own_span_bytes(extent.bytes),
-        };
-        if self.used.saturating_add(cost) > self.used_limit
-            || self.taken.saturating_add(bytes) > self.taken_limit
-        {
-            self.make_room(cost, roots)?;
-        }
-        let room = match self.room(kind, slot, extent.bytes) {
+        let slot = self.common.kinds[request.kind].slot;
+        let room = match slot.and_then(|slot| self.own().take_slot(request, slot)) {
             Some(room) => room,
-            None => {
-                self.collect(roots)?;
-                self.room(kind, slot, extent.bytes)
-                    .ok_or(TrapKind::SystemMemory { request: cost })?
-            }
+            None => self.find_room(request, slot, world)?,
         };
-        self.used += cost;
-        self.taken += bytes;
-
-        let words = self.space.words_mut(room.address, extent.bytes);
+        let Request { extent, count, .. } = request;
+        // SAFETY: the room is part of the space, and the worker has it for itself.
+        let words = unsafe { self.common.area.words_mut(room.address, extent.bytes) };
         if !room.zeroed {
             words.fill(0);
         }
         let data = room.address + extent.prefix;
         let cells = extent.cells.map_or(0, |cells| data + cells);
+        let first_location = self.number_locations(count);
         let (before, _) = words.split_at_mut(extent.prefix / WORD_BYTES);
         let (before, header) = before.split_at_mut(before.len() - HEADER_BYTES / WORD_BYTES);
-        header.copy_from_slice(&[count, cells as u64, self.next_location]);
+        header.copy_from_slice(&[count, cells as u64, first_location]);
         for (place, &size) in before.iter_mut().rev().zip(sizes) {
             *place = size as u64;
         }
-        self.next_location += count;
         Ok(Reference(data as u64))
     }
 
+    /// The first of as many new numbers.
     #[inline]
-    fn room(&mut self, kind: KindId, slot: Option<Slot>, bytes: usize) -> Option<Room> {
-        match slot {
-            Some(slot) => self.spans.take_slot(&mut self.space, kind, slot),
-            None => self.spans.take_own_span(&mut self.space, kind, bytes),
+    fn number_locations(&mut self, count: u64) -> u64 {
+        let Range { start, end } = self.own().locations;
+        if end - start < count {
+            return self.number_more_locations(count);
         }
+        self.own().locations.start = start + count;
+        start
+    }
+
+    #[cold]
+    fn number_more_locations(&mut self, count: u64) -> u64 {
+        let many = count.max(LOCATIONS_AT_ONCE);
+        // Numbers alone are taken: nothing is ordered by it.
+        let start = self.common.next_location.fetch_add(many, Ordering::Relaxed);
+        self.own().locations = start + count..start + many;
+        start
+    }
+
+    /// Room for an object that does not go where the last one of its kind went.
+    #[cold]
+    fn find_room(
+        &mut self,
+        request: Request,
+        slot: Option<Slot>,
+        world: &dyn World,
+    ) -> Result<Room, TrapKind> {
+        let common = Arc::clone(&self.common);
+        let granted = |heap: &mut Heap, ground: &mut Ground, grant| {
+            ground.room(heap.own(), request, slot, grant)
+        };
+        if let Some(room) = granted(self, &mut common.ground(), Grant::Usual) {
+            return Ok(room);
+        }
+        in_stopped(world, |roots| {
+            let ground = &mut common.ground();
+            // Another worker may have collected before all were stopped.
+            if let Some(room) = granted(self, ground, Grant::Usual) {
+                return Ok(room);
+            }
+            ground.make_room(request.cost, &common, roots)?;
+            let room = granted(self, ground, Grant::Needed);
+            room.ok_or(TrapKind::SystemMemory {
+                request: request.cost,
+            })
+        })
+    }
+}
+
+impl Drop for Heap {
+    fn drop(&mut self) {
+        let own = self.own;
+        self.common.ground().workers.retain(|it| *it != own);
+        // SAFETY: made by `of_worker`, and nobody has its address any more.
+        drop(unsafe { Box::from_raw(own) });
+    }
+}
+
+impl Common {
+    fn ground(&self) -> MutexGuard<'_, Ground> {
+        // What a panic leaves is whole enough to be looked at.
+        self.ground.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn globals(&self) -> Reference {
+        self.globals.get().copied().unwrap_or(Reference(0))
+    }
+}
+
+impl Own {
+    /// Room where the cursor is, if the grants allow it.
+    #[inline]
+    fn take_slot(&mut self, request: Request, slot: Slot) -> Option<Room> {
+        let bytes = u64::from(slot.bytes);
+        if request.cost > self.used_left || bytes > self.taken_left {
+            return None;
+        }
+        let room = self.cursors[request.kind.index()].take(slot)?;
+        self.used_left -= request.cost;
+        self.taken_left -= bytes;
+        Some(room)
+    }
+}
+
+/// How much of what is left a worker gets.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Grant {
+    /// Its part, as long as no collection is due.
+    Usual,
+    /// What it needs, even if a collection is due again.
+    Needed,
+}
+
+impl Ground {
+    /// Room for an object, if the worker gets the grants for it and the range has any.
+    fn room(
+        &mut self,
+        own: &mut Own,
+        request: Request,
+        slot: Option<Slot>,
+        grant: Grant,
+    ) -> Option<Room> {
+        let Request {
+            kind, extent, cost, ..
+        } = request;
+        let bytes = match slot {
+            Some(slot) => u64::from(slot.bytes),
+            None => own_span_bytes(extent.bytes),
+        };
+        let workers = self.workers.len() as u64;
+        let more = |left: u64, needed: u64, available: u64| {
+            let missing = needed.saturating_sub(left);
+            let part = match workers {
+                1 => available,
+                _ => (available / (workers * GRANTS_PER_SHARE)).max(LEAST_GRANT.min(available)),
+            };
+            match missing {
+                0 => Some(0),
+                _ if missing <= available => Some(part.max(missing)),
+                _ => (grant == Grant::Needed).then_some(missing),
+            }
+        };
+        let used = more(
+            own.used_left,
+            cost,
+            self.used_limit.saturating_sub(self.used),
+        )?;
+        let taken = more(
+            own.taken_left,
+            bytes,
+            self.taken_limit.saturating_sub(self.taken),
+        )?;
+        self.used += used;
+        own.used_left += used;
+        self.taken += taken;
+        own.taken_left += taken;
+        let room = match slot {
+            Some(slot) => {
+                let cursor = &mut own.cursors[kind.index()];
+                match cursor.take(slot) {
+                    Some(room) => Some(room),
+                    None => {
+                        self.spans
+                            .find_free_slots(cursor, &mut self.space, kind, slot)?;
+                        cursor.take(slot)
+                    }
+                }
+            }
+            None => self
+                .spans
+                .take_own_span(&mut self.space, kind, extent.bytes),
+        }?;
+        own.used_left -= cost;
+        own.taken_left -= bytes;
+        Some(room)
+    }
+
+    /// Frees every object that can't be reached from the globals and the roots. All workers must be
+    /// stopped.
+    fn collect(&mut self, common: &Common, roots: &dyn Roots) -> Result<(), TrapKind> {
+        for own in &self.workers {
+            // SAFETY: alive, as it is listed, and its worker is stopped or is the caller, who does
+            // not use it meanwhile.
+            let own = unsafe { &mut **own };
+            self.spans.settle(&mut own.cursors);
+            self.used -= std::mem::take(&mut own.used_left);
+            self.taken -= std::mem::take(&mut own.taken_left);
+        }
+        let marked = mark::mark(
+            &self.space,
+            &mut self.spans,
+            &common.kinds,
+            common.globals(),
+            roots,
+        );
+        let live = marked.map_err(|mark::OutOfMemory { request }| {
+            self.spans.unmark();
+            TrapKind::SystemMemory { request }
+        })?;
+        self.used = live.cost;
+        self.taken = live.bytes;
+        let ahead = self.pace(live.root_bytes, common.budget);
+        self.spans.sweep(&mut self.space, &common.kinds);
+        self.space.keep_dirty(ahead as usize);
+        Ok(())
     }
 
     /// Collects, and refuses what then still exceeds the budget.
-    #[cold]
-    fn make_room(&mut self, cost: u64, roots: &dyn Roots) -> Result<(), TrapKind> {
-        self.collect(roots)?;
+    fn make_room(
+        &mut self,
+        cost: u64,
+        common: &Common,
+        roots: &dyn Roots,
+    ) -> Result<(), TrapKind> {
+        self.collect(common, roots)?;
         match self.used.checked_add(cost) {
-            Some(total) if total <= self.budget => Ok(()),
-            _ => Err(self.over(Some(cost))),
+            Some(total) if total <= common.budget => Ok(()),
+            _ => Err(self.over(Some(cost), common.budget)),
         }
     }
 
-    fn over(&self, request: Option<u64>) -> TrapKind {
+    fn over(&self, request: Option<u64>, budget: u64) -> TrapKind {
         TrapKind::Memory {
             request,
             used: self.used,
-            budget: self.budget,
+            budget,
         }
     }
 
     /// Decides when the next collection comes, and returns how many bytes will be taken until then
     /// at most.
-    fn pace(&mut self, root_bytes: u64) -> u64 {
+    fn pace(&mut self, root_bytes: u64, budget: u64) -> u64 {
         let ahead = |live: u64| (live + root_bytes).max(LEAST_BETWEEN_COLLECTIONS);
-        self.used_limit = (self.used + ahead(self.used)).min(self.budget);
+        self.used_limit = (self.used + ahead(self.used)).min(budget);
         self.taken_limit = self.taken + ahead(self.taken);
         ahead(self.taken)
     }
 }
 
+/// Does something while all workers are stopped.
+fn in_stopped<T>(world: &dyn World, work: impl FnOnce(&dyn Roots) -> T) -> T {
+    let mut work = Some(work);
+    let mut result = None;
+    world.stopped(&mut |roots| {
+        if let Some(work) = work.take() {
+            result = Some(work(roots));
+        }
+    });
+    match result {
+        Some(result) => result,
+        None => unreachable!("a world that is stopped does what it was stopped for"),
+    }
+}
+
 /// What an object is to be.
+#[derive(Clone, Copy)]
 struct Request {
     kind: KindId,
     extent: Extent,

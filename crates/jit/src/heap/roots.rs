@@ -17,6 +17,20 @@ pub(crate) unsafe trait Roots {
     fn visit(&self, visit: &mut dyn FnMut(Range<usize>));
 }
 
+/// The workers of a running program.
+pub(crate) trait World {
+    /// Stops all workers but the caller, does something, and lets them go on. The caller may have
+    /// to wait, and others may do the same before.
+    fn stopped(&self, work: &mut dyn FnMut(&dyn Roots));
+}
+
+/// A single worker, which is the caller.
+impl<R: Roots> World for R {
+    fn stopped(&self, work: &mut dyn FnMut(&dyn Roots)) {
+        work(self);
+    }
+}
+
 /// Visits each word of the roots, and returns how many bytes they have.
 pub(super) fn each_word(roots: &dyn Roots, mut visit: impl FnMut(u64)) -> u64 {
     let mut bytes = 0;

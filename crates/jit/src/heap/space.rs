@@ -9,9 +9,8 @@
 //! rest is given back to the system, from the highest address down, so that units in use gather at
 //! the lowest.
 //!
-//! Compiled code reads and writes the same memory by address, while no code of the heap runs. So no
-//! Rust reference into it outlives a borrow of the space, and every access is checked against the
-//! range.
+//! Compiled code reads and writes the same memory by address. So no Rust reference into it is kept,
+//! and every access is checked against the range.
 
 use super::runs::Runs;
 use rustix::mm::{Advice, MapFlags, ProtFlags, madvise, mmap_anonymous, munmap};
@@ -37,9 +36,40 @@ const LONGEST_DIRTY: usize = (16 << 20) / UNIT_BYTES;
 /// The dirty and free memory that is always kept.
 const LEAST_KEPT_BYTES: usize = 32 << 20;
 
-pub(super) struct Space {
+/// The bounds of a space, for those who only touch what they have taken of it.
+#[derive(Clone, Copy)]
+pub(super) struct Area {
     base: usize,
     bytes: usize,
+}
+
+impl Area {
+    /// A stretch of words.
+    ///
+    /// # Safety
+    ///
+    /// The space must be there, and nobody else may use these words for as long as the borrow
+    /// lives.
+    #[inline]
+    pub(super) unsafe fn words_mut<'w>(self, address: usize, bytes: usize) -> &'w mut [u64] {
+        self.check(address, bytes);
+        // SAFETY: aligned words of the mapping, which the system made zeros; as promised, nobody
+        // else uses them.
+        unsafe { std::slice::from_raw_parts_mut(with_exposed_provenance_mut(address), bytes / 8) }
+    }
+
+    #[inline]
+    fn check(self, address: usize, bytes: usize) {
+        let offset = address.wrapping_sub(self.base);
+        assert!(
+            offset <= self.bytes && bytes <= self.bytes - offset && address.is_multiple_of(8),
+            "no words of the heap: {bytes} bytes at {address:#x}"
+        );
+    }
+}
+
+pub(super) struct Space {
+    area: Area,
     runs: Runs,
     /// By unit, up to the last that was ever in use: whether it is free and dirty.
     dirty: Vec<bool>,
@@ -66,8 +96,7 @@ impl Space {
         loop {
             if let Some(base) = map(bytes) {
                 return Ok(Space {
-                    base,
-                    bytes,
+                    area: Area { base, bytes },
                     runs: Runs::new(bytes / UNIT_BYTES),
                     dirty: Vec::new(),
                     dirty_units: 0,
@@ -95,7 +124,7 @@ impl Space {
         } else {
             end - end % HUGE_PAGE_BYTES
         };
-        let wanted = wanted.min(self.base + self.bytes);
+        let wanted = wanted.min(self.area.base + self.area.bytes);
         if wanted > self.huge_until {
             let pages = with_exposed_provenance_mut(self.huge_until);
             // SAFETY: a part of this space's own mapping, and the advice changes no contents.
@@ -104,15 +133,19 @@ impl Space {
         }
     }
 
+    pub(super) fn area(&self) -> Area {
+        self.area
+    }
+
     /// Where the unit begins.
     pub(super) fn address(&self, unit: usize) -> usize {
-        self.base + unit * UNIT_BYTES
+        self.area.base + unit * UNIT_BYTES
     }
 
     /// The unit at an address; some number past the last unit for an address elsewhere.
     #[inline]
     pub(super) fn unit(&self, address: usize) -> usize {
-        address.wrapping_sub(self.base) / UNIT_BYTES
+        address.wrapping_sub(self.area.base) / UNIT_BYTES
     }
 
     /// Hands out units. `None` if there is no room for them.
@@ -185,7 +218,7 @@ impl Space {
 
     fn discard(&mut self, start: usize, units: usize) {
         let (address, bytes) = (self.address(start), units * UNIT_BYTES);
-        self.check(address, bytes);
+        self.area.check(address, bytes);
         let pages = with_exposed_provenance_mut(address);
         // SAFETY: the pages are this space's own and nobody uses them; they read as zeros from now
         // on.
@@ -197,7 +230,7 @@ impl Space {
 
     #[inline]
     pub(super) fn word(&self, address: usize) -> u64 {
-        self.check(address, 8);
+        self.area.check(address, 8);
         // SAFETY: 8 aligned bytes of the mapping, which the system made zeros, and no mutable
         // borrow of the space is there.
         unsafe { with_exposed_provenance::<u64>(address).read() }
@@ -206,20 +239,9 @@ impl Space {
     /// A stretch of words, for as long as the space is borrowed and no compiled code runs.
     #[inline]
     pub(super) fn words_mut(&mut self, address: usize, bytes: usize) -> &mut [u64] {
-        self.check(address, bytes);
-        // SAFETY: aligned words of the mapping, which the system made zeros. This borrow of the
-        // space keeps all other access away: Rust code has no other way to them, and compiled code
-        // does not run.
-        unsafe { std::slice::from_raw_parts_mut(with_exposed_provenance_mut(address), bytes / 8) }
-    }
-
-    #[inline]
-    fn check(&self, address: usize, bytes: usize) {
-        let offset = address.wrapping_sub(self.base);
-        assert!(
-            offset <= self.bytes && bytes <= self.bytes - offset && address.is_multiple_of(8),
-            "no words of the heap: {bytes} bytes at {address:#x}"
-        );
+        // SAFETY: this borrow of the space keeps the collector away, and the words are those of
+        // nobody else: free, or of an object of the caller.
+        unsafe { self.area.words_mut(address, bytes) }
     }
 }
 
@@ -236,7 +258,7 @@ impl Drop for Space {
     fn drop(&mut self) {
         // SAFETY: the space made this mapping and owns it; compiled code does not outlive the heap
         // it runs on.
-        let unmapped = unsafe { munmap(with_exposed_provenance_mut(self.base), self.bytes) };
+        let unmapped = unsafe { munmap(with_exposed_provenance_mut(self.area.base), self.area.bytes) };
         debug_assert!(unmapped.is_ok());
     }
 }
@@ -313,19 +335,19 @@ mod tests {
     fn a_refused_reservation_becomes_a_smaller_one() {
         assert!(map(usize::MAX / 2).is_none(), "more than any address space");
         let mut space = Space::reserve(usize::MAX).unwrap();
-        assert!((LEAST_BYTES..=MOST_BYTES).contains(&space.bytes));
-        assert_eq!(space.take(space.bytes / UNIT_BYTES + 1), None);
+        assert!((LEAST_BYTES..=MOST_BYTES).contains(&space.area.bytes));
+        assert_eq!(space.take(space.area.bytes / UNIT_BYTES + 1), None);
         let small = Space::reserve(0).unwrap();
-        assert_eq!(small.bytes, LEAST_BYTES);
+        assert_eq!(small.area.bytes, LEAST_BYTES);
     }
 
     #[test]
     fn addresses_elsewhere_belong_to_no_unit() {
         let space = Space::reserve(1 << 20).unwrap();
-        let units = space.bytes / UNIT_BYTES;
-        assert_eq!(space.unit(space.base), 0);
-        assert_eq!(space.unit(space.base + space.bytes - 1), units - 1);
-        for address in [0, 1, space.base - 1, space.base + space.bytes, usize::MAX] {
+        let units = space.area.bytes / UNIT_BYTES;
+        assert_eq!(space.unit(space.area.base), 0);
+        assert_eq!(space.unit(space.area.base + space.area.bytes - 1), units - 1);
+        for address in [0, 1, space.area.base - 1, space.area.base + space.area.bytes, usize::MAX] {
             assert!(space.unit(address) >= units);
         }
     }
@@ -334,6 +356,6 @@ mod tests {
     #[should_panic(expected = "no words of the heap")]
     fn what_lies_outside_is_never_touched() {
         let space = Space::reserve(1 << 20).unwrap();
-        space.word(space.base + space.bytes - 4);
+        space.word(space.area.base + space.area.bytes - 4);
     }
 }

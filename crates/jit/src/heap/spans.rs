@@ -6,8 +6,9 @@
 //! bits a slot: whether an object is there, and whether this collection has reached it. Sweeping
 //! makes the second bit the first, and looks at no object. A slot without a bit is free.
 //!
-//! A free slot is found by scanning a word of bits at a time. A word that a cursor has taken is
-//! marked as taken as a whole. Its unused slots go back when a collection begins.
+//! A free slot is found by scanning a word of bits at a time, by a [`Cursor`]. A span belongs to at
+//! most one cursor. A word that a cursor has taken is marked as taken as a whole. Its unused slots
+//! go back when a collection begins.
 
 use super::kinds::{KindId, Kinds, Slot};
 use super::layout::SMALLEST_OBJECT;
@@ -48,7 +49,7 @@ enum Holds {
 
 /// Where the next object of a kind goes.
 #[derive(Clone, Copy, Default)]
-struct Cursor {
+pub(super) struct Cursor {
     /// The span it is in, and the words of its bitmap taken so far.
     span: Option<SpanId>,
     words_taken: usize,
@@ -58,8 +59,22 @@ struct Cursor {
     base: usize,
     /// The memory of all free slots is zero.
     zeroed: bool,
-    /// Spans with free slots, to go on in.
-    next: Option<SpanId>,
+}
+
+impl Cursor {
+    /// Room for an object, if there is any where the cursor is.
+    #[inline]
+    pub(super) fn take(&mut self, slot: Slot) -> Option<Room> {
+        if self.free == 0 {
+            return None;
+        }
+        let index = self.free.trailing_zeros();
+        self.free &= self.free - 1;
+        Some(Room {
+            address: self.base + (index * slot.bytes) as usize,
+            zeroed: self.zeroed,
+        })
+    }
 }
 
 /// Memory for a new object.
@@ -88,8 +103,8 @@ pub(super) struct Spans {
     idle: Vec<SpanId>,
     /// The span of each unit.
     owners: Vec<SpanId>,
-    /// By kind.
-    cursors: Vec<Cursor>,
+    /// By kind: the first span with free slots that no cursor has.
+    free: Vec<Option<SpanId>>,
 }
 
 /// The size of a span for one object.
@@ -98,33 +113,15 @@ pub(super) fn own_span_bytes(bytes: usize) -> u64 {
 }
 
 impl Spans {
-    /// Room for a small object of that kind. `None` if there is no more.
-    #[inline]
-    pub(super) fn take_slot(
+    /// Moves the cursor on to a word with free slots. `None` if there is no more room.
+    pub(super) fn find_free_slots(
         &mut self,
+        cursor: &mut Cursor,
         space: &mut Space,
         kind: KindId,
         slot: Slot,
-    ) -> Option<Room> {
-        if self.cursors.get(kind.index()).is_none_or(|c| c.free == 0) {
-            self.find_free_slots(space, kind, slot)?;
-        }
-        let cursor = &mut self.cursors[kind.index()];
-        let index = cursor.free.trailing_zeros();
-        cursor.free &= cursor.free - 1;
-        Some(Room {
-            address: cursor.base + (index * slot.bytes) as usize,
-            zeroed: cursor.zeroed,
-        })
-    }
-
-    /// Moves the cursor on to a word with free slots.
-    fn find_free_slots(&mut self, space: &mut Space, kind: KindId, slot: Slot) -> Option<()> {
-        if self.cursors.len() <= kind.index() {
-            self.cursors.resize(kind.index() + 1, Cursor::default());
-        }
+    ) -> Option<()> {
         loop {
-            let cursor = &mut self.cursors[kind.index()];
             if let Some(id) = cursor.span {
                 let span = &mut self.spans[id.index()];
                 let slots = slot.per_span as usize;
@@ -140,18 +137,18 @@ impl Spans {
                     }
                 }
             }
-            let (id, zeroed) = match cursor.next {
-                Some(next) => (next, false),
+            let free = self.free.get_mut(kind.index()).and_then(Option::take);
+            let (id, zeroed) = match free {
+                Some(id) => {
+                    self.free[kind.index()] = self.spans[id.index()].next;
+                    (id, false)
+                }
                 None => self.add(space, SPAN_UNITS, Holds::Small(kind, slot))?,
             };
-            let cursor = &mut self.cursors[kind.index()];
             *cursor = Cursor {
                 span: Some(id),
-                words_taken: 0,
-                free: 0,
-                base: 0,
                 zeroed,
-                next: self.spans[id.index()].next,
+                ..Cursor::default()
             };
         }
     }
@@ -239,10 +236,10 @@ impl Spans {
         is_new
     }
 
-    /// Gives back what the cursors hold, so that exactly the slots with objects are taken. A
-    /// collection begins with it.
-    pub(super) fn settle(&mut self, kinds: &Kinds) {
-        for cursor in &mut self.cursors {
+    /// Gives back what cursors hold, so that exactly the slots with objects are taken. A collection
+    /// begins with it.
+    pub(super) fn settle(&mut self, cursors: &mut [Cursor]) {
+        for cursor in cursors {
             if let Some(id) = cursor.span
                 && cursor.words_taken > 0
             {
@@ -250,12 +247,13 @@ impl Spans {
             }
             *cursor = Cursor::default();
         }
-        self.cursors.resize(kinds.len(), Cursor::default());
     }
 
-    /// Frees every object that was not marked.
-    pub(super) fn sweep(&mut self, space: &mut Space) {
+    /// Frees every object that was not marked. No cursor may be anywhere.
+    pub(super) fn sweep(&mut self, space: &mut Space, kinds: &Kinds) {
         self.idle.clear();
+        self.free.clear();
+        self.free.resize(kinds.len(), None);
         // From the last to the first, so that each kind's list of spans begins with its first, and
         // the last idle place is the first to be used again: the table gets shorter when there are
         // fewer spans.
@@ -268,7 +266,7 @@ impl Spans {
                 match span.holds {
                     _ if objects == 0 => self.remove(space, id),
                     Holds::Small(kind, slot) if objects < slot.per_span => {
-                        span.next = self.cursors[kind.index()].next.replace(id);
+                        span.next = self.free[kind.index()].replace(id);
                     }
                     _ => {}
                 }
@@ -322,13 +320,19 @@ fn bit(bitmap: &Bitmap, index: usize) -> bool {
 
 #[cfg(test)]
 mod tests {
+    use super::super::kinds::Shapes;
     use super::*;
     use finishline_ir::Type;
 
     #[test]
     fn the_table_gets_shorter_and_its_holes_are_filled_first() {
         let mut space = Space::reserve(32 << 20).unwrap();
-        let kinds = Kinds::new(&[], &[Type::Int], false);
+        let shapes = Shapes {
+            structs: &[],
+            globals: &[Type::Int],
+            arrays: &[],
+        };
+        let kinds = Kinds::new(shapes, false);
         let kind = kinds.of_globals();
         let mut spans = Spans::default();
         let mut take = |spans: &mut Spans| {
@@ -339,12 +343,11 @@ mod tests {
         };
         let all: Vec<Found> = (0..100).map(|_| take(&mut spans)).collect();
         assert_eq!(spans.bytes(), 100 * 3 * UNIT_BYTES);
-        spans.settle(&kinds);
         for index in [10, 12, 50] {
             assert!(spans.mark(all[index]));
             assert!(!spans.mark(all[index]), "marked already");
         }
-        spans.sweep(&mut space);
+        spans.sweep(&mut space, &kinds);
         assert_eq!((spans.spans.len(), spans.idle.len()), (51, 48));
         assert_eq!(spans.bytes(), 3 * 3 * UNIT_BYTES);
         assert_eq!(spans.find(&space, all[11].address), None);

@@ -36,7 +36,7 @@ mod traps;
 
 use crate::End;
 use crate::checker::Checker;
-use crate::heap::Heap;
+use crate::heap::{Heap, Shapes};
 use crate::heap::layout::field_offset;
 use context::{Context, Current};
 use finishline_ir::listener::Shape;
@@ -66,6 +66,8 @@ pub(crate) struct Executable {
     pub(crate) spawns: Vec<SpawnSite>,
     /// Whether it has any checks: without, no object needs cells.
     pub(crate) checking: bool,
+    /// The elements and the number of dimensions of the arrays that it makes.
+    pub(crate) arrays: Vec<(Type, usize)>,
     /// Whether the checker hears of tasks that it could do without.
     pub(crate) heard: bool,
 }
@@ -136,7 +138,12 @@ impl<'a, C: Checker> Run<'a, C> {
         });
         let globals: Vec<Type> = self.module.globals.iter().map(|g| g.initial.ty()).collect();
         let shadow = C::STYLE.has_cells() && executable.checking;
-        let heap = Heap::new(&self.module.structs, &globals, self.limits.memory, shadow);
+        let shapes = Shapes {
+            structs: &self.module.structs,
+            globals: &globals,
+            arrays: &executable.arrays,
+        };
+        let heap = Heap::new(shapes, self.limits.memory, shadow);
         let (stack, heap) = match stack.and_then(|stack| Ok((stack, heap?))) {
             Ok(both) => both,
             Err(kind) => {

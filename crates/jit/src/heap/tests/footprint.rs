@@ -21,7 +21,8 @@ fn resident(range: Range<usize>) -> usize {
 
 impl Heap {
     fn resident(&self) -> usize {
-        resident(self.space.address(0)..self.space.address(0) + self.spans.end())
+        let start = self.common.ground().space.address(0);
+        resident(start..start + self.end())
     }
 }
 
@@ -39,7 +40,7 @@ fn garbage_in_a_loop_takes_bounded_memory() {
             if round % 1000 == 0 {
                 let big = heap.array_for(Type::Byte, &[i64::from(round % 7000) * 100], &[]);
                 for address in heap.bytes_of_array(big, Type::Byte, 1).step_by(PAGE_BYTES) {
-                    heap.space.set_word(address & !7, 1);
+                    heap.set_word(address & !7, 1);
                 }
             }
             if round % 10_000 == 0 {
@@ -79,7 +80,7 @@ fn a_big_array_takes_no_memory_until_it_is_used_and_none_when_it_is_dropped() {
         assert!(heap.held() >= 400_000_000);
         assert!(heap.resident() <= 4 * MEGABYTE, "{}", heap.resident());
         for address in heap.bytes_of_array(array, Type::Int, 1).step_by(MEGABYTE) {
-            heap.space.set_word(address, 1);
+            heap.set_word(address, 1);
         }
         assert!(heap.resident() >= 100 * PAGE_BYTES);
         heap.collect_for(&[array.address() + 400_000_000]);
@@ -122,14 +123,14 @@ fn holes_between_big_objects_are_filled() {
     for _ in 0..100 {
         alive.push(heap.array_for(Type::Byte, &[100_000], &alive).address());
     }
-    let end = heap.spans.end();
+    let end = heap.end();
     let kept: Vec<u64> = alive.iter().copied().step_by(2).collect();
     heap.collect_for(&kept);
     alive = kept;
     for _ in 0..50 {
         alive.push(heap.array_for(Type::Byte, &[90_000], &alive).address());
     }
-    assert_eq!(heap.spans.end(), end);
+    assert_eq!(heap.end(), end);
 }
 
 #[test]
@@ -144,7 +145,7 @@ fn a_million_objects_take_what_they_need() {
     }
     heap.collect_for(&alive);
     assert_eq!(
-        heap.used,
+        heap.used(),
         cost::OBJECT + count * (cost::OBJECT + 2 * cost::FIELD)
     );
     let bytes = count as usize * 40;
@@ -265,7 +266,12 @@ fn holes_among_small_objects_are_filled() {
 fn an_address_range_that_is_full_is_collected_before_it_is_given_up() {
     let space = Space::reserve(0).unwrap();
     let node: &[Type] = &[Type::Ref, Type::Int];
-    let mut heap = Heap::in_space(space, &layouts(&[node]), &[], 1 << 40, false).unwrap();
+    let shapes = Shapes {
+        structs: &layouts(&[node]),
+        globals: &[],
+        arrays: &arrays(),
+    };
+    let mut heap = Heap::in_space(space, shapes, 1 << 40, false).unwrap();
     // Big objects, dead at once: the range has no room for three of them.
     for _ in 0..10 {
         heap.array_for(Type::Byte, &[400_000], &[]);

@@ -6,6 +6,7 @@ mod reachability;
 
 use super::layout::*;
 use super::*;
+use finishline_ir::StructLayout;
 use std::ops::Range;
 
 /// Structs with fields of these types, and no more to them.
@@ -18,7 +19,7 @@ fn layouts(structs: &[&[Type]]) -> Vec<StructLayout> {
 }
 
 fn heap(structs: &[&[Type]], budget: u64, shadow: bool) -> Heap {
-    Heap::new(&layouts(structs), &[], budget, shadow).unwrap()
+    heap_with(&layouts(structs), &[], budget, shadow)
 }
 
 fn bytes(object: Reference, extent: Extent) -> Range<usize> {
@@ -32,25 +33,73 @@ impl Reference {
     }
 }
 
-impl Space {
-    fn set_word(&mut self, address: usize, word: u64) {
-        self.words_mut(address, 8)[0] = word;
-    }
+
+/// All arrays of up to five dimensions.
+fn arrays() -> Vec<(Type, usize)> {
+    let of = |element| (1..=5).map(move |dimensions| (element, dimensions));
+    Type::ALL.into_iter().flat_map(of).collect()
+}
+
+fn heap_with(structs: &[StructLayout], globals: &[Type], budget: u64, shadow: bool) -> Heap {
+    try_heap_with(structs, globals, budget, shadow).unwrap()
+}
+
+fn try_heap_with(
+    structs: &[StructLayout],
+    globals: &[Type],
+    budget: u64,
+    shadow: bool,
+) -> Result<Heap, TrapKind> {
+    let shapes = Shapes {
+        structs,
+        globals,
+        arrays: &arrays(),
+    };
+    Heap::new(shapes, budget, shadow)
 }
 
 impl Heap {
+    fn word(&self, address: usize) -> u64 {
+        self.common.ground().space.word(address)
+    }
+
+    fn set_word(&mut self, address: usize, word: u64) {
+        self.common.ground().space.words_mut(address, 8)[0] = word;
+    }
+
+    /// By the budget's count.
+    fn used(&self) -> u64 {
+        // SAFETY: no other worker is there.
+        let own = unsafe { &*self.own };
+        self.common.ground().used - own.used_left
+    }
+
+    fn next_location(&self) -> u64 {
+        // SAFETY: as above.
+        unsafe { &*self.own }.locations.start
+    }
+
+    /// Bytes from the start of the address range to the end of all that was ever used of it.
+    fn end(&self) -> usize {
+        self.common.ground().spans.end()
+    }
+
+    fn try_collect(&mut self, roots: &dyn Roots) -> Result<(), TrapKind> {
+        self.common.ground().collect(&self.common, roots)
+    }
+
     fn get(&self, object: Reference, offset: i32) -> u64 {
-        self.space.word(object.at(offset))
+        self.word(object.at(offset))
     }
 
     /// Bytes of the address range that objects are in; what of it was never touched takes no
     /// memory.
     fn held(&self) -> usize {
-        self.spans.bytes()
+        self.common.ground().spans.bytes()
     }
 
     fn put(&mut self, object: Reference, offset: i32, word: u64) {
-        self.space.set_word(object.at(offset), word);
+        self.set_word(object.at(offset), word);
     }
 
     fn struct_for(&mut self, layout: u32, roots: &[u64]) -> Reference {
@@ -62,19 +111,19 @@ impl Heap {
     }
 
     fn collect_for(&mut self, roots: &[u64]) {
-        self.collect(&roots).unwrap();
+        self.try_collect(&roots).unwrap();
     }
 
     /// The whole of a struct, from its first byte to right behind its last.
     fn bytes_of_struct(&self, object: Reference) -> Range<usize> {
         let count = self.get(object, COUNT_OFFSET) as usize;
-        bytes(object, Extent::of_fields(count, self.shadow).unwrap())
+        bytes(object, Extent::of_fields(count, self.common.shadow).unwrap())
     }
 
     /// The whole of an array.
     fn bytes_of_array(&self, array: Reference, element: Type, dimensions: usize) -> Range<usize> {
         let count = self.get(array, COUNT_OFFSET);
-        let extent = Extent::of_array(element, dimensions, count, self.shadow);
+        let extent = Extent::of_array(element, dimensions, count, self.common.shadow);
         bytes(array, extent.unwrap())
     }
 }
@@ -119,12 +168,12 @@ fn arrays_look_as_the_layout_says() {
             (Type::Ref, &[1, 2, 3, 4, 5], 8),
             (Type::Int, &[7, 0], 8),
         ] {
-            let first = heap.next_location;
+            let first = heap.next_location();
             let array = heap.array_for(element, dimensions, &[]);
             let count: i64 = dimensions.iter().product();
             assert_eq!(heap.get(array, FIRST_LOCATION_OFFSET), first);
             assert_eq!(heap.get(array, COUNT_OFFSET), count as u64);
-            assert_eq!(heap.next_location, first + count as u64);
+            assert_eq!(heap.next_location(), first + count as u64);
             for (dimension, &size) in (0..).zip(dimensions) {
                 assert_eq!(heap.get(array, -32 - 8 * dimension), size as u64);
                 assert_eq!(size_offset(dimension as u32), -32 - 8 * dimension);
@@ -145,15 +194,15 @@ fn arrays_look_as_the_layout_says() {
 #[test]
 fn the_globals_are_the_first_object() {
     let types = [Type::Ref, Type::Int];
-    let heap = Heap::new(&[], &types, 1 << 20, true).unwrap();
+    let heap = heap_with(&[], &types, 1 << 20, true);
     let globals = heap.globals();
     assert_eq!(heap.get(globals, FIRST_LOCATION_OFFSET), 0);
     assert_eq!(heap.get(globals, COUNT_OFFSET), 2);
-    assert_eq!(heap.next_location, 2);
-    assert_eq!(heap.used, cost::OBJECT + 2 * cost::FIELD);
+    assert_eq!(heap.next_location(), 2);
+    assert_eq!(heap.used(), cost::OBJECT + 2 * cost::FIELD);
     let budget = cost::OBJECT + 2 * cost::FIELD - 1;
     assert_eq!(
-        Heap::new(&[], &types, budget, true).err(),
+        try_heap_with(&[], &types, budget, true).err(),
         Some(TrapKind::Memory {
             request: Some(budget + 1),
             used: 0,
@@ -168,7 +217,7 @@ fn the_budget_is_exact_and_refuses_only_after_a_collection() {
     let globals = cost::OBJECT;
     let mut heap = heap(&[], globals + 2 * cost::OBJECT + 10 * 8 + 3, false);
     let ints = heap.array_for(Type::Int, &[10], &[]);
-    assert_eq!(heap.used, globals + cost::OBJECT + 80);
+    assert_eq!(heap.used(), globals + cost::OBJECT + 80);
     let roots = [ints.address()];
     let over = |request| TrapKind::Memory {
         request,
@@ -180,7 +229,7 @@ fn the_budget_is_exact_and_refuses_only_after_a_collection() {
     for _ in 0..3 {
         // The one before is garbage.
         heap.array_for(Type::Bool, &[3], &roots);
-        assert_eq!(heap.used, globals + 2 * cost::OBJECT + 83);
+        assert_eq!(heap.used(), globals + 2 * cost::OBJECT + 83);
     }
     let refused = heap.new_array(Type::Byte, &[4], &&roots[..]).unwrap_err();
     assert_eq!(refused, over(Some(cost::OBJECT + 4)));
@@ -212,7 +261,7 @@ fn sizes_are_judged_as_the_interpreter_judges_them() {
         let empty = heap.array_for(Type::Int, &[i64::MAX, i64::MAX, 0], &[]);
         assert_eq!(heap.get(empty, COUNT_OFFSET), 0);
         assert_eq!(heap.get(empty, size_offset(1)), i64::MAX as u64);
-        assert_eq!(heap.used, 2 * cost::OBJECT);
+        assert_eq!(heap.used(), 2 * cost::OBJECT);
     }
 }
 
@@ -223,6 +272,6 @@ fn locations_are_never_used_again() {
         let object = heap.struct_for(0, &[]);
         assert_eq!(heap.get(object, FIRST_LOCATION_OFFSET), 2 * round);
         heap.collect_for(&[]);
-        assert_eq!(heap.used, cost::OBJECT);
+        assert_eq!(heap.used(), cost::OBJECT);
     }
 }

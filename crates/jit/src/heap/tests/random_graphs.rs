@@ -59,7 +59,7 @@ struct World {
 
 impl World {
     fn new(seed: u64, budget: u64, shadow: bool) -> World {
-        let heap = Heap::new(&layouts(&STRUCTS), &GLOBALS, budget, shadow).unwrap();
+        let heap = heap_with(&layouts(&STRUCTS), &GLOBALS, budget, shadow);
         let globals = heap.globals();
         let mut world = World {
             heap,
@@ -82,7 +82,7 @@ impl World {
             first_location: self.next_location,
             cost,
             values: vec![0; count],
-            cells: vec![0; if self.heap.shadow { count } else { 0 }],
+            cells: vec![0; if self.heap.common.shadow { count } else { 0 }],
             sizes: sizes.to_vec(),
         };
         self.next_location += count as u64;
@@ -126,7 +126,7 @@ impl World {
             }
             Err(trap) => {
                 let used = self.reachable_cost();
-                let budget = self.heap.budget;
+                let budget = self.heap.common.budget;
                 assert!(used + cost > budget);
                 let request = Some(cost);
                 assert_eq!(
@@ -173,10 +173,10 @@ impl World {
         let address = object.reference.address() as usize;
         if let Types::Elements(Type::Bool | Type::Byte) = object.types {
             let (word, shift) = (address + index / 8 * 8, index % 8 * 8);
-            let others = self.heap.space.word(word) & !(0xff << shift);
-            self.heap.space.set_word(word, others | value << shift);
+            let others = self.heap.word(word) & !(0xff << shift);
+            self.heap.set_word(word, others | value << shift);
         } else {
-            self.heap.space.set_word(address + 8 * index, value);
+            self.heap.set_word(address + 8 * index, value);
         }
     }
 
@@ -208,11 +208,11 @@ impl World {
             Type::Bool | Type::Byte => u64::from(self.rng.below(256)),
         };
         self.store(id, index, value);
-        if self.heap.shadow {
+        if self.heap.common.shadow {
             let object = self.objects.get_mut(&id).unwrap();
             object.cells[index] = root;
             let address = World::cell_address(&self.heap, object, index);
-            self.heap.space.set_word(address, root);
+            self.heap.set_word(address, root);
         }
     }
 
@@ -256,7 +256,7 @@ impl World {
         }
         for (index, &cell) in object.cells.iter().enumerate() {
             let address = World::cell_address(heap, object, index);
-            assert_eq!(heap.space.word(address), cell);
+            assert_eq!(heap.word(address), cell);
         }
     }
 
@@ -265,7 +265,7 @@ impl World {
         self.heap.collect_for(&roots);
         let reachable = self.reachable();
         let cost: u64 = reachable.values().map(|object| object.cost).sum();
-        assert_eq!(self.heap.used, cost);
+        assert_eq!(self.heap.used(), cost);
         reachable.values().for_each(|object| self.check(object));
         let alive: std::collections::HashSet<Id> = reachable.into_keys().collect();
         self.objects.retain(|id, _| alive.contains(id));
@@ -283,7 +283,7 @@ impl World {
             }
             _ => self.collect(),
         }
-        assert!(self.heap.used <= self.heap.budget);
+        assert!(self.heap.used() <= self.heap.common.budget);
     }
 }
 
