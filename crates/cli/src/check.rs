@@ -160,16 +160,16 @@ pub(crate) fn problem(error: CheckError, question: &Question) -> Problem {
 /// The program's output. If it can't be written, the run goes on: the verdict does not depend on
 /// it.
 struct Lenient {
-    output: Box<dyn Write>,
+    output: Box<dyn Write + Send>,
     failed: Option<io::Error>,
 }
 
 impl Lenient {
     fn new(report: &Destination) -> Self {
-        let output: Box<dyn Write> = match report {
-            Destination::StandardOutput => Box::new(BufWriter::new(io::stderr().lock())),
+        let output: Box<dyn Write + Send> = match report {
+            Destination::StandardOutput => Box::new(BufWriter::new(io::stderr())),
             Destination::File(..) | Destination::StandardError(_) => {
-                Box::new(BufWriter::new(io::stdout().lock()))
+                Box::new(BufWriter::new(io::stdout()))
             }
         };
         Lenient {

@@ -69,7 +69,7 @@ fn of_program(
     question.max_races = options.races.max_races();
     question.suppressions = suppressions;
     let file = create(&options.output)?;
-    let mut output = BufWriter::new(io::stdout().lock());
+    let mut output = BufWriter::new(io::stdout());
     let drawn = progress::shown(
         terminal.quiet,
         "drawing",

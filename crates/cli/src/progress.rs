@@ -17,8 +17,8 @@ pub(crate) fn shown<R>(
     quiet: bool,
     what: &str,
     (done_so_far, unit): (&AtomicU64, &str),
-    output: &mut dyn Write,
-    work: impl FnOnce(&mut dyn Write) -> R,
+    output: &mut (dyn Write + Send),
+    work: impl FnOnce(&mut (dyn Write + Send)) -> R,
 ) -> R {
     if quiet || !io::stderr().is_terminal() {
         return work(output);
@@ -107,7 +107,7 @@ fn watch(message: &(impl Fn() -> String + Sync), done: &AtomicBool) {
 
 /// The program's output. Its first line ends the display.
 struct Noticed<'a> {
-    output: &'a mut dyn Write,
+    output: &'a mut (dyn Write + Send),
     done: &'a AtomicBool,
 }
 

@@ -21,7 +21,7 @@ pub(crate) fn record(options: &RecordOptions) -> Result<u8, Problem> {
     let why = "it is the program: the trace needs another file";
     spare(&options.program.file, &options.output, why)?;
     let file = open(&options.output)?;
-    let mut output = BufWriter::new(io::stdout().lock());
+    let mut output = BufWriter::new(io::stdout());
     let recording = progress::shown(
         terminal.quiet,
         "recording",

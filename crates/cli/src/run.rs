@@ -13,7 +13,7 @@ pub(crate) fn run(options: &RunOptions) -> Result<u8, Problem> {
     let terminal = &options.program.terminal;
     let Program { hir, module } = program::compile(&options.program.file, terminal.color)?;
     let question = program::question(&module, hir, &options.program, Passes::NONE)?;
-    let mut output = BufWriter::new(io::stdout().lock());
+    let mut output = BufWriter::new(io::stdout());
     let result = progress::shown(
         terminal.quiet,
         "running",

@@ -65,7 +65,7 @@ pub fn unsupported(detector: Detector, module: &Module) -> Option<ConstructUse> 
 /// Runs the program without checking. Returns its failure, if it fails.
 pub fn run(
     question: &Question,
-    output: &mut dyn Write,
+    output: &mut (dyn Write + Send),
 ) -> Result<Option<answer::Failure>, CheckError> {
     let outcome = question.forms.run(question.input(), output);
     let trap = match outcome.result {
@@ -82,7 +82,7 @@ pub fn run(
 pub fn check(
     question: &Question,
     detector: Detector,
-    output: &mut dyn Write,
+    output: &mut (dyn Write + Send),
 ) -> Result<Answer, CheckError> {
     check_following(MOST_FOLLOWED, question, detector, output)
 }
@@ -92,7 +92,7 @@ fn check_following(
     most_followed: usize,
     question: &Question,
     detector: Detector,
-    output: &mut dyn Write,
+    output: &mut (dyn Write + Send),
 ) -> Result<Answer, CheckError> {
     Ok(judge(most_followed, question, detector, output)?.answer())
 }
@@ -102,7 +102,7 @@ fn judge<'a, 'm>(
     most_followed: usize,
     question: &'a Question<'m>,
     detector: Detector,
-    output: &mut dyn Write,
+    output: &mut (dyn Write + Send),
 ) -> Result<Judged<'a, Question<'m>>, CheckError> {
     if let Some(used) = unsupported(detector, question.module) {
         return Err(CheckError::Refused { detector, used });
@@ -127,7 +127,7 @@ pub fn draw(
     question: &Question,
     detector: Detector,
     most: usize,
-    output: &mut dyn Write,
+    output: &mut (dyn Write + Send),
 ) -> Result<Result<Picture, NoPicture>, CheckError> {
     let judged = judge(MOST_FOLLOWED, question, detector, output)?;
     Ok(picture::of(&judged, most))
@@ -137,7 +137,7 @@ pub fn draw(
 pub fn first_pass(
     question: &Question,
     detector: Detector,
-    output: &mut dyn Write,
+    output: &mut (dyn Write + Send),
 ) -> Result<(Outcome, Result<Findings, Failure>), CheckError> {
     let (outcome, findings) = match &question.schedule {
         None => (question.forms).first_pass(detector, question.input(), output),
@@ -154,7 +154,7 @@ fn in_order(
     question: &Question,
     script: &OrderScript,
     detector: Detector,
-    output: &mut dyn Write,
+    output: &mut (dyn Write + Send),
 ) -> Result<(Outcome, Result<Findings, Failure>), CheckError> {
     let run = InOrder {
         question,
@@ -181,7 +181,7 @@ fn in_order(
 struct InOrder<'a, 'm> {
     question: &'a Question<'m>,
     script: &'a OrderScript,
-    output: &'a mut dyn Write,
+    output: &'a mut (dyn Write + Send),
 }
 
 impl Drive for InOrder<'_, '_> {

@@ -43,7 +43,7 @@ impl Schedule for DepthFirst {
 pub fn run(
     program: Program<'_>,
     listener: &mut impl Listener,
-    output: &mut dyn Write,
+    output: &mut (dyn Write + Send),
     progress: &AtomicU64,
 ) -> Outcome {
     run_for(u64::MAX, program, listener, output, progress)
@@ -54,7 +54,7 @@ pub fn run_for(
     fuel: u64,
     program: Program<'_>,
     listener: &mut impl Listener,
-    output: &mut dyn Write,
+    output: &mut (dyn Write + Send),
     progress: &AtomicU64,
 ) -> Outcome {
     let mut schedule = DepthFirst::default();

@@ -132,7 +132,7 @@ impl<'m> Forms<'m> {
     }
 
     /// Runs the program without a listener.
-    pub(crate) fn run(&self, input: Input, output: &mut dyn Write) -> Outcome {
+    pub(crate) fn run(&self, input: Input, output: &mut (dyn Write + Send)) -> Outcome {
         if self.executor == Executor::Compiled
             && let Some(end) = self.noted(finishline_jit::run(compiled(self.fast(), input), output))
         {
@@ -146,7 +146,7 @@ impl<'m> Forms<'m> {
         &self,
         input: Input,
         listener: &mut impl Listener,
-        output: &mut dyn Write,
+        output: &mut (dyn Write + Send),
     ) -> Outcome {
         self.tell_form(Form::Whole, input, listener, output)
     }
@@ -159,7 +159,7 @@ impl<'m> Forms<'m> {
         &self,
         input: Input,
         listener: &mut impl Listener,
-        output: &mut dyn Write,
+        output: &mut (dyn Write + Send),
     ) -> (Outcome, Statistics, bool) {
         if self.executor == Executor::Compiled {
             let program = compiled(self.fast_reduced(), input);
@@ -187,7 +187,7 @@ impl<'m> Forms<'m> {
         form: Form,
         input: Input,
         listener: &mut impl Listener,
-        output: &mut dyn Write,
+        output: &mut (dyn Write + Send),
     ) -> Outcome {
         let (plain, fast): (&Module, fn(&Self) -> &Module) = match form {
             Form::Whole => (self.module, Self::fast),
@@ -208,7 +208,7 @@ impl<'m> Forms<'m> {
         &self,
         detector: Detector,
         input: Input,
-        output: &mut dyn Write,
+        output: &mut (dyn Write + Send),
     ) -> (Outcome, Result<Findings, Failure>) {
         let (outcome, findings) = self.only_pass(detector, input, output);
         let again = self.believed();
@@ -223,7 +223,7 @@ impl<'m> Forms<'m> {
         &self,
         detector: Detector,
         input: Input,
-        output: &mut dyn Write,
+        output: &mut (dyn Write + Send),
     ) -> (Outcome, Result<Findings, Failure>) {
         if self.executor == Executor::Compiled {
             let program = compiled(self.fast_reduced(), input);
@@ -271,7 +271,7 @@ struct Heard<'a, 'm> {
     /// check.
     form: Form,
     input: Input<'a>,
-    output: &'a mut dyn Write,
+    output: &'a mut (dyn Write + Send),
     outcome: &'a mut Option<Outcome>,
 }
 
@@ -312,7 +312,7 @@ fn interpret(
     module: &Module,
     input: Input,
     listener: &mut impl Listener,
-    output: &mut dyn Write,
+    output: &mut (dyn Write + Send),
 ) -> Outcome {
     let program = run::Program {
         module,

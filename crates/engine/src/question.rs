@@ -194,7 +194,7 @@ impl Question<'_> {
         &self,
         script: &OrderScript,
         listener: &mut impl Listener,
-        output: &mut dyn Write,
+        output: &mut (dyn Write + Send),
     ) -> Scheduled {
         scheduled::run(self.program(), script, listener, output)
     }

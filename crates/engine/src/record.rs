@@ -54,7 +54,7 @@ pub enum RecordError {
 pub fn record(
     question: &Question,
     file: &File,
-    output: &mut dyn Write,
+    output: &mut (dyn Write + Send),
 ) -> Result<Recording, RecordError> {
     let mut program = tables(question, question.forms.checked());
     let mut first = Recorder::new(question, &question.forms, file, &program)?;
@@ -219,7 +219,7 @@ impl<'f> Recorder<'f, '_> {
         &mut self,
         question: &Question,
         forms: &Forms,
-        output: &mut dyn Write,
+        output: &mut (dyn Write + Send),
     ) -> (Outcome, Statistics, bool) {
         forms.record(question.input(), self, output)
     }

@@ -221,7 +221,7 @@ pub fn replay(
     script: &Script,
     program: Program<'_>,
     listener: &mut impl Listener,
-    output: &mut dyn Write,
+    output: &mut (dyn Write + Send),
     progress: &AtomicU64,
 ) -> Result<Outcome, Departure> {
     let first = script.turns.first();

@@ -72,7 +72,7 @@ pub fn run_for(
     program: Program<'_>,
     schedule: &mut impl Schedule,
     listener: &mut impl Listener,
-    output: &mut dyn Write,
+    output: &mut (dyn Write + Send),
     progress: &AtomicU64,
 ) -> Outcome {
     let Program {
@@ -157,7 +157,7 @@ pub(crate) fn until_all_wait<'m>(
     None
 }
 
-fn drain(printed: &mut Vec<u8>, output: &mut dyn Write) -> io::Result<()> {
+fn drain(printed: &mut Vec<u8>, output: &mut (dyn Write + Send)) -> io::Result<()> {
     output.write_all(printed)?;
     printed.clear();
     Ok(())

@@ -155,7 +155,7 @@ pub fn prepare_drdp<'q>(
 
 impl Ready<'_> {
     /// Runs the program. The program prints to `output`.
-    pub fn run(self, output: &mut dyn Write) -> Ran {
+    pub fn run(self, output: &mut (dyn Write + Send)) -> Ran {
         let mut drdp = None;
         let (end, findings) = match self.0 {
             Kind::Plain(prepared) => (prepared.run(output), None),

@@ -35,7 +35,7 @@ pub fn prepare_told<'a, L: Listener + 'a>(
 }
 
 /// Refuses the program.
-pub fn tell(_: Program, _: &mut impl Listener, _: &mut dyn Write) -> Result<End, CompileError> {
+pub fn tell(_: Program, _: &mut impl Listener, _: &mut (dyn Write + Send)) -> Result<End, CompileError> {
     Err(refusal())
 }
 
@@ -43,7 +43,7 @@ pub fn tell(_: Program, _: &mut impl Listener, _: &mut dyn Write) -> Result<End,
 pub fn record(
     _: Program,
     _: &mut impl Listener,
-    _: &mut dyn Write,
+    _: &mut (dyn Write + Send),
 ) -> Result<Recorded, CompileError> {
     Err(refusal())
 }

@@ -63,7 +63,8 @@ pub(crate) fn compile<C: Checker, S: Schedule>(
         limits,
         style: C::STYLE,
         checking: heard::checking(module),
-        waiting: S::COOPERATIVE.then(|| waiting::may_wait(module)),
+        manner: S::MANNER,
+        waiting: S::MANNER.has_strands().then(|| waiting::may_wait(module)),
         ids,
         addresses: Helper::ALL.map(Helper::address::<C, S>),
         spawns: Vec::new(),
@@ -325,7 +326,7 @@ impl Entries<'_, '_> {
             ..
         } = self;
         let mut signature = Signature::new(CallConv::SystemV);
-        signature.params.extend([I64, I64].map(AbiParam::new));
+        signature.params.extend([I64, I64, I64].map(AbiParam::new));
         let name = format!("entry{}", of.index());
         let id = jit.declare_function(&name, Linkage::Local, &signature)?;
         scratch.func.signature = signature;
@@ -336,10 +337,10 @@ impl Entries<'_, '_> {
         let block = builder.create_block();
         builder.append_block_params_for_function_params(block);
         builder.switch_to_block(block);
-        let [context, words] = std::array::from_fn(|k| builder.block_params(block)[k]);
+        let [context, words, below] = std::array::from_fn(|k| builder.block_params(block)[k]);
         let depth = builder.ins().iconst(I64, 1);
         let bytes = cost::LIVE_TASK + cost::frame(function);
-        let stack = builder.ins().iconst(I64, bytes as i64);
+        let stack = builder.ins().iadd_imm_s(below, bytes as i64);
         let mut arguments: Vec<clif::Value> = vec![context, depth, stack];
         let parameters = &function.block(Function::ENTRY).parameters;
         for (index, parameter) in parameters.iter().enumerate() {

@@ -86,13 +86,13 @@ pub enum End {
     OutputError(io::Error),
 }
 
-type Work<'a, T> = dyn FnOnce(&mut dyn Write) -> T + 'a;
+type Work<'a, T> = dyn FnOnce(&mut (dyn Write + Send)) -> T + 'a;
 
 /// A program compiled, to be run once.
 pub struct Prepared<'a, T>(Box<Work<'a, T>>);
 
 impl<T> Prepared<'_, T> {
-    pub fn run(self, output: &mut dyn Write) -> T {
+    pub fn run(self, output: &mut (dyn Write + Send)) -> T {
         (self.0)(output)
     }
 }
@@ -110,7 +110,7 @@ pub struct Recorded {
 pub type Checked = (End, Result<Findings, Failure>);
 
 /// Runs a program; nobody listens.
-pub fn run(program: Program, output: &mut dyn Write) -> Result<End, CompileError> {
+pub fn run(program: Program, output: &mut (dyn Write + Send)) -> Result<End, CompileError> {
     Ok(prepare(program)?.run(output))
 }
 
@@ -118,7 +118,7 @@ pub fn run(program: Program, output: &mut dyn Write) -> Result<End, CompileError
 pub fn check(
     program: Program,
     detector: Detector,
-    output: &mut dyn Write,
+    output: &mut (dyn Write + Send),
 ) -> Option<Result<Checked, CompileError>> {
     let prepared = prepare_check(program, detector)?;
     Some(prepared.map(|prepared| prepared.run(output)))

@@ -40,7 +40,7 @@ impl<'a, C: Checker> Code<'a, C> {
         })
     }
 
-    pub(crate) fn run(&self, checker: &mut C, output: &mut dyn Write) -> End {
+    pub(crate) fn run(&self, checker: &mut C, output: &mut (dyn Write + Send)) -> End {
         let run = Run {
             module: self.program.module,
             arguments: self.program.arguments,
@@ -139,7 +139,7 @@ pub fn prepare_told<'a, L: Listener + 'a>(
 pub fn tell(
     program: Program,
     listener: &mut impl Listener,
-    output: &mut dyn Write,
+    output: &mut (dyn Write + Send),
 ) -> Result<End, CompileError> {
     Ok(Code::new(program)?.run(&mut Told(listener), output))
 }
@@ -149,7 +149,7 @@ pub fn tell(
 pub fn record(
     program: Program,
     listener: &mut impl Listener,
-    output: &mut dyn Write,
+    output: &mut (dyn Write + Send),
 ) -> Result<Recorded, CompileError> {
     let mut recording = Recording::new(listener);
     let end = Code::new(program)?.run(&mut recording, output);

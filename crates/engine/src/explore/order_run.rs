@@ -81,7 +81,7 @@ impl<'m> OrderRun<'m> {
         blocks: &mut Blocks<'_, D>,
         chooser: &mut impl Chooser,
         ends: impl Fn(&D) -> bool,
-        mut output: Option<&mut dyn Write>,
+        mut output: Option<&mut (dyn Write + Send)>,
     ) -> OrderEnd<'m> {
         let Program {
             module,

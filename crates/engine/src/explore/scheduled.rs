@@ -59,7 +59,7 @@ pub(crate) fn run(
     program: Program<'_>,
     script: &OrderScript,
     listener: &mut impl Listener,
-    output: &mut dyn Write,
+    output: &mut (dyn Write + Send),
 ) -> Scheduled {
     let mut names = TaskNames::default();
     let mut chooser = Follow::new(script, &mut names);

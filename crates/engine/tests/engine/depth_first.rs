@@ -15,7 +15,7 @@ fn run(
     module: &Module,
     arguments: &[i64],
     limits: Limits,
-    output: &mut dyn Write,
+    output: &mut (dyn Write + Send),
     fuel: Option<u64>,
 ) -> Outcome {
     let arguments: Vec<Datum> = arguments.iter().copied().map(Datum::Int).collect();

@@ -25,6 +25,7 @@ use crate::checker::Style;
 use crate::compile::Registers;
 use crate::heard::has_checks;
 use crate::runtime::helpers::Helper;
+use crate::runtime::schedule::Manner;
 use crate::runtime::tasks::SpawnSite;
 use cranelift_codegen::ir::condcodes::IntCC;
 use cranelift_codegen::ir::types::{F64, I8, I32, I64};
@@ -51,7 +52,8 @@ pub(crate) struct Compilation<'m> {
     pub(crate) style: Style,
     /// By function, whether a call of it can make a check.
     pub(crate) checking: Vec<bool>,
-    /// By function, whether a task that runs it may wait. None in a program without promises.
+    pub(crate) manner: Manner,
+    /// By function, whether a task that runs it may wait. None in a depth-first run.
     pub(crate) waiting: Option<Vec<bool>>,
     /// By function.
     pub(crate) ids: Vec<FuncId>,

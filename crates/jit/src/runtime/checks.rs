@@ -35,7 +35,7 @@ macro_rules! preserving_all {
                 from_strand calls on_worker_stack
                 $(after $quick where $($known = $offset),+)?
             );
-            if !S::COOPERATIVE {
+            if !S::MANNER.has_strands() {
                 return direct::<C, S> as *const () as usize;
             }
             $(

@@ -23,7 +23,7 @@ use super::context::Context;
 use super::helpers::Helper;
 use super::locks::{self, Locks};
 use super::promises;
-use super::schedule::{Created, OpenFinish, Schedule, Start};
+use super::schedule::{Created, OpenFinish, Manner, Schedule, Serial, Start};
 use super::strands::{Awaits, Finish, FinishPlace, LiveTask, StrandId, Strands};
 use super::switch::{self, Passed, switching};
 use super::tasks::{FINISH_KINDS, SpawnSite};
@@ -120,7 +120,7 @@ impl<C: Checker> Runtime<'_, C, Cooperative> {
         strand.bytes = self.context.stack;
         strand.task = *task;
         self.budget_left -= strand.bytes;
-        strands.give_back_below(*running);
+        strand.room.suspend(strand.pointer, strand.bytes);
         *running
     }
 
@@ -131,7 +131,7 @@ impl<C: Checker> Runtime<'_, C, Cooperative> {
         strand.pointer = 0;
         strand.awaits = Awaits::Nothing;
         self.budget_left += strand.bytes;
-        self.stack_room = strand.room;
+        self.stack_room = strand.room.bytes;
         self.schedule.task = strand.task;
         self.schedule.running = next;
         self.limit_stack();
@@ -219,7 +219,7 @@ impl<C: Checker> Runtime<'_, C, Cooperative> {
         let Some(entry) = self.strand_entries[spawn.function.index()] else {
             unreachable!("a function of a task that may wait has an entry")
         };
-        let base = self.schedule.strands.base(strand);
+        let base = self.schedule.strands[strand].room.base();
         let context = self.context.as_ptr();
         // SAFETY: the strand was idle, and its stack has room for the captures. Compiled code
         // passes their address and as many as the function has parameters.
@@ -234,7 +234,7 @@ impl<C: Checker> Runtime<'_, C, Cooperative> {
             schedule.ready.push(creator);
             (schedule.running, schedule.task) = (strand, task);
             runtime.context.strand_pointer = pointer as u64;
-            runtime.stack_room = schedule.strands[strand].room;
+            runtime.stack_room = schedule.strands[strand].room.bytes;
             runtime.limit_stack();
             created
         });
@@ -315,9 +315,7 @@ impl<C: Checker> Runtime<'_, C, Cooperative> {
     }
 }
 
-impl Schedule for Cooperative {
-    const COOPERATIVE: bool = true;
-
+impl Serial for Cooperative {
     fn new(start: Start<'_>) -> Self {
         let [begin, end] = start.sites;
         let main = LiveTask {
@@ -345,6 +343,33 @@ impl Schedule for Cooperative {
             heard: start.heard,
         }
     }
+
+    fn execute<C: Checker>(
+        runtime: &mut Runtime<'_, C, Self>,
+        executable: &Executable,
+        arguments: &[u64],
+    ) {
+        let context = runtime.context.as_ptr();
+        let base = runtime.schedule.strands[MAIN].room.base();
+        // SAFETY: the stack of `main` is not used yet, and there are as many arguments as `main`
+        // has parameters.
+        let pointer = unsafe {
+            let end = end_strand_address::<C>();
+            switch::prepare(base, arguments, context, executable.entry, end)
+        };
+        runtime.context.strand_pointer = pointer as u64;
+        runtime.stack_room = runtime
+            .stack_room
+            .min(runtime.schedule.strands[MAIN].room.bytes);
+        runtime.limit_stack();
+        // SAFETY: the code was compiled for this checker and module; the context is the runtime's;
+        // the strand is prepared.
+        unsafe { switch::enter(context) };
+    }
+}
+
+impl Schedule for Cooperative {
+    const MANNER: Manner = Manner::Cooperative;
 
     #[inline]
     fn running(&self) -> TaskId {
@@ -425,8 +450,8 @@ impl Schedule for Cooperative {
         Some(finish.open.id)
     }
 
-    fn isolate(&mut self, inside: bool) {
-        self.isolated = inside;
+    fn isolate<C: Checker>(runtime: &mut Runtime<'_, C, Self>, inside: bool) {
+        runtime.schedule.isolated = inside;
     }
 
     #[cold]
@@ -443,18 +468,18 @@ impl Schedule for Cooperative {
         let real = runtime.context.stack;
         let needed = stack + request - real;
         if stack + request > runtime.budget_left
-            || !schedule.strands.make_room(strand, pointer, real, needed)
+            || !schedule.strands[strand].room.make(pointer, real, needed)
         {
             runtime.over_budget(request, stack, site);
         }
-        runtime.stack_room = schedule.strands[strand].room;
+        runtime.stack_room = schedule.strands[strand].room.bytes;
         runtime.limit_stack();
     }
 
     fn visit_stacks(&self, context: &Context, pointer: usize, visit: &mut dyn FnMut(Range<usize>)) {
         visit(pointer..context.worker_pointer as usize);
-        let running = context.strand_pointer as usize;
-        visit(self.strands.used(self.running, running));
+        let running = &self.strands[self.running].room;
+        visit(running.above(context.strand_pointer as usize));
         for strand in self.strands.suspended() {
             visit(strand.in_use());
         }
@@ -482,27 +507,6 @@ impl Schedule for Cooperative {
         }
     }
 
-    fn execute<C: Checker>(
-        runtime: &mut Runtime<'_, C, Self>,
-        executable: &Executable,
-        arguments: &[u64],
-    ) {
-        let context = runtime.context.as_ptr();
-        let base = runtime.schedule.strands.base(MAIN);
-        // SAFETY: the stack of `main` is not used yet, and there are as many arguments as `main`
-        // has parameters.
-        let pointer = unsafe {
-            let end = end_strand_address::<C>();
-            switch::prepare(base, arguments, context, executable.entry, end)
-        };
-        runtime.context.strand_pointer = pointer as u64;
-        runtime.stack_room = runtime.stack_room.min(runtime.schedule.strands[MAIN].room);
-        runtime.limit_stack();
-        // SAFETY: the code was compiled for this checker and module; the context is the runtime's;
-        // the strand is prepared.
-        unsafe { switch::enter(context) };
-    }
-
     unsafe fn leave(context: *mut Context, _: &Self) -> ! {
         // SAFETY: functions of the runtime run on the worker's stack, above `enter`.
         unsafe { switch::leave(context) }
@@ -518,7 +522,7 @@ unsafe extern "C" fn begin_strand<C: Checker>(
     let runtime = unsafe { Runtime::<C, Cooperative>::of(context) };
     let spawn = runtime.spawns[spawn as usize];
     runtime.begin_strand(spawn, captures);
-    Passed::NOT_YET
+    Passed::not_yet(context)
 }
 
 /// The end of a finish.
@@ -532,10 +536,10 @@ unsafe extern "C" fn pass_finish<C: Checker>(
     let runtime = unsafe { Runtime::<C, Cooperative>::of(context) };
     runtime.may_wait(site);
     if runtime.waits_for_finish(kind, site) {
-        return Passed::NOT_YET;
+        return Passed::not_yet(context);
     }
     runtime.end_finish(kind, site);
-    Passed::YES
+    Passed::yes(context)
 }
 
 /// A `sync`.
@@ -548,26 +552,26 @@ unsafe extern "C" fn pass_sync<C: Checker>(context: *mut Context, site: u32) -> 
         && open.kind != FinishKind::Dynamic
         && runtime.waits_for_finish(open.kind, site)
     {
-        return Passed::NOT_YET;
+        return Passed::not_yet(context);
     }
     runtime.sync(site);
-    Passed::YES
+    Passed::yes(context)
 }
 
 unsafe extern "C" fn leave_isolated<C: Checker>(context: *mut Context, site: u32) -> Passed {
     // SAFETY: compiled code passes its context.
     let runtime = unsafe { Runtime::<C, Cooperative>::of(context) };
     let (task, site) = (runtime.running(), SiteId(site));
-    runtime.schedule.isolate(false);
+    runtime.schedule.isolated = false;
     runtime.tell(&Event::IsolatedEnd { task, site });
     runtime.resume_woken();
-    Passed::NOT_YET
+    Passed::not_yet(context)
 }
 
 unsafe extern "C" fn end_strand<C: Checker>(context: *mut Context) -> Passed {
     // SAFETY: the strand passes the context that it was prepared with.
     unsafe { Runtime::<C, Cooperative>::of(context) }.end_strand();
-    Passed::NOT_YET
+    Passed::not_yet(context)
 }
 
 fn end_strand_address<C: Checker>() -> usize {

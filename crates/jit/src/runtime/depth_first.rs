@@ -5,7 +5,7 @@
 
 use super::context::Context;
 use super::helpers::Helper;
-use super::schedule::{Created, OpenFinish, Schedule, Start};
+use super::schedule::{Created, OpenFinish, Manner, Schedule, Serial, Start};
 use super::stack::ProgramStack;
 use super::{Executable, Runtime};
 use crate::checker::Checker;
@@ -56,9 +56,7 @@ impl DepthFirst {
     }
 }
 
-impl Schedule for DepthFirst {
-    const COOPERATIVE: bool = false;
-
+impl Serial for DepthFirst {
     fn new(start: Start<'_>) -> Self {
         let [begin, _] = start.sites;
         DepthFirst {
@@ -75,6 +73,42 @@ impl Schedule for DepthFirst {
             yielder: std::ptr::null(),
         }
     }
+
+    fn execute<C: Checker>(
+        runtime: &mut Runtime<'_, C, Self>,
+        executable: &Executable,
+        arguments: &[u64],
+    ) {
+        let Some(stack) = runtime.schedule.stack.take() else {
+            unreachable!("a program runs once")
+        };
+        let this: *mut Runtime<'_, C, Self> = runtime;
+        let context = runtime.context.as_ptr();
+        let (entry, arguments) = (executable.entry, arguments.as_ptr());
+        let body = move |yielder: &Yielder<(), ()>, ()| {
+            // SAFETY: the runtime outlives the coroutine, and nobody else uses it while the
+            // coroutine runs.
+            unsafe { (*this).schedule.yielder = yielder };
+            // SAFETY: the code was compiled for this checker and module; the context is the
+            // runtime's; there are as many arguments as `main` has parameters.
+            unsafe { entry(context, arguments, 0) };
+            // SAFETY: as above; the code has returned.
+            unsafe { (*this).end_main() };
+        };
+        // SAFETY: the coroutine does not outlive what the closure borrows: it is gone at the end of
+        // this function.
+        let mut coroutine =
+            unsafe { Coroutine::<(), (), (), _>::with_stack_unchecked(stack, body) };
+        if let CoroutineResult::Yield(()) = coroutine.resume(()) {
+            // SAFETY: the program has failed. Neither its compiled frames nor the runtime's
+            // function that left own anything.
+            unsafe { coroutine.force_reset() };
+        }
+    }
+}
+
+impl Schedule for DepthFirst {
+    const MANNER: Manner = Manner::DepthFirst;
 
     #[inline]
     fn running(&self) -> TaskId {
@@ -153,9 +187,6 @@ impl Schedule for DepthFirst {
         self.finishes.pop().map(|finish| finish.id)
     }
 
-    #[inline]
-    fn isolate(&mut self, _: bool) {}
-
     fn make_room<C: Checker>(
         runtime: &mut Runtime<'_, C, Self>,
         request: u64,
@@ -172,38 +203,6 @@ impl Schedule for DepthFirst {
     fn address<C: Checker>(_: Helper) -> usize {
         // Nothing is at 0, and no program is compiled that calls it.
         0
-    }
-
-    fn execute<C: Checker>(
-        runtime: &mut Runtime<'_, C, Self>,
-        executable: &Executable,
-        arguments: &[u64],
-    ) {
-        let Some(stack) = runtime.schedule.stack.take() else {
-            unreachable!("a program runs once")
-        };
-        let this: *mut Runtime<'_, C, Self> = runtime;
-        let context = runtime.context.as_ptr();
-        let (entry, arguments) = (executable.entry, arguments.as_ptr());
-        let body = move |yielder: &Yielder<(), ()>, ()| {
-            // SAFETY: the runtime outlives the coroutine, and nobody else uses it while the
-            // coroutine runs.
-            unsafe { (*this).schedule.yielder = yielder };
-            // SAFETY: the code was compiled for this checker and module; the context is the
-            // runtime's; there are as many arguments as `main` has parameters.
-            unsafe { entry(context, arguments) };
-            // SAFETY: as above; the code has returned.
-            unsafe { (*this).end_main() };
-        };
-        // SAFETY: the coroutine does not outlive what the closure borrows: it is gone at the end of
-        // this function.
-        let mut coroutine =
-            unsafe { Coroutine::<(), (), (), _>::with_stack_unchecked(stack, body) };
-        if let CoroutineResult::Yield(()) = coroutine.resume(()) {
-            // SAFETY: the program has failed. Neither its compiled frames nor the runtime's
-            // function that left own anything.
-            unsafe { coroutine.force_reset() };
-        }
     }
 
     unsafe fn leave(_: *mut Context, this: &Self) -> ! {

@@ -126,7 +126,7 @@ impl Helper {
         macro_rules! address {
             ($($function:ident)::+) => {{
                 on_worker_stack!(from_strand calls $($function)::+);
-                match S::COOPERATIVE {
+                match S::MANNER.has_strands() {
                     true => from_strand::<C, S> as *const () as usize,
                     false => $($function)::+::<C, S> as *const () as usize,
                 }

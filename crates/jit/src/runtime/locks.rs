@@ -103,7 +103,7 @@ pub(super) unsafe extern "C" fn acquire<C: Checker>(
     if locks.holder(lock).is_some() {
         locks.waiting.entry(lock).or_default().push_back(strand);
         runtime.wait(Awaits::Lock(address), site);
-        return Passed::NOT_YET;
+        return Passed::not_yet(context);
     }
     locks.held.push(Held {
         lock,
@@ -115,7 +115,7 @@ pub(super) unsafe extern "C" fn acquire<C: Checker>(
         lock,
         mode: LockMode::Exclusive,
     });
-    Passed::YES
+    Passed::yes(context)
 }
 
 /// Gives up a lock.
@@ -149,7 +149,7 @@ pub(super) unsafe extern "C" fn release<C: Checker>(
     if let Some(next) = next {
         runtime.give_way_to(next);
     }
-    Passed::NOT_YET
+    Passed::not_yet(context)
 }
 
 /// Before a `get`, which may not be made while a lock is held.

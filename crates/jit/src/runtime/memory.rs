@@ -9,12 +9,13 @@ use super::context::Context;
 use super::schedule::Schedule;
 use crate::checker::Checker;
 use crate::heap::layout::{COUNT_OFFSET, FIRST_LOCATION_OFFSET, LOCK_NUMBER};
-use crate::heap::{Reference, Roots};
+use crate::heap::{Reference, Roots, World};
 use finishline_ir::listener::{Allocated, Shape};
 use finishline_ir::{StructId, Type};
 use finishline_model::{AllocationId, Event, Location, SiteId};
 use std::arch::asm;
 use std::ops::Range;
+use std::sync::atomic::Ordering;
 
 /// The registers that a call preserves, and the lowest address of the stack that is in use.
 #[inline(always)]
@@ -55,6 +56,18 @@ unsafe impl<S: Schedule> Roots for ProgramRoots<'_, S> {
         visit(registers.start.expose_provenance()..registers.end.addr());
         self.schedule
             .visit_stacks(self.context, self.stack_pointer, visit);
+    }
+}
+
+/// The workers of the program, of which this one makes an object.
+struct ProgramWorld<'a, S>(ProgramRoots<'a, S>);
+
+impl<S: Schedule> World for ProgramWorld<'_, S> {
+    fn stopped(&self, work: &mut dyn FnMut(&dyn Roots)) {
+        let roots = &self.0;
+        roots
+            .schedule
+            .stop_others(roots.context, roots.stack_pointer, &mut || work(roots));
     }
 }
 
@@ -111,13 +124,13 @@ pub(super) unsafe extern "C" fn new_struct<C: Checker, S: Schedule>(
     let (preserved, stack_pointer) = preserved_registers();
     // SAFETY: compiled code passes its context.
     let runtime = unsafe { Runtime::<C, S>::of(context) };
-    let roots = ProgramRoots {
+    let world = ProgramWorld(ProgramRoots {
         preserved,
         stack_pointer,
         schedule: &runtime.schedule,
         context: &runtime.context,
-    };
-    match runtime.heap.new_struct(StructId(layout), &roots) {
+    });
+    match runtime.heap.new_struct(StructId(layout), &world) {
         Ok(object) => {
             let shape = Shape::Struct(StructId(layout));
             runtime.tell_alloc(object, AllocationId(allocation), shape);
@@ -144,15 +157,15 @@ pub(super) unsafe extern "C" fn new_array<C: Checker, S: Schedule>(
         let sizes = std::slice::from_raw_parts(sizes.cast::<u64>(), dimensions);
         (Runtime::<C, S>::of(context), requested, sizes)
     };
-    let roots = ProgramRoots {
+    let world = ProgramWorld(ProgramRoots {
         preserved,
         stack_pointer,
         schedule: &runtime.schedule,
         context: &runtime.context,
-    };
+    });
     match runtime
         .heap
-        .new_array(Type::ALL[element as usize], requested, &roots)
+        .new_array(Type::ALL[element as usize], requested, &world)
     {
         Ok(object) => {
             runtime.tell_alloc(object, AllocationId(allocation), Shape::Array(sizes));
@@ -171,18 +184,19 @@ pub(super) unsafe extern "C" fn new_lock<C: Checker, S: Schedule>(
     let (preserved, stack_pointer) = preserved_registers();
     // SAFETY: compiled code passes its context.
     let runtime = unsafe { Runtime::<C, S>::of(context) };
-    let roots = ProgramRoots {
+    let world = ProgramWorld(ProgramRoots {
         preserved,
         stack_pointer,
         schedule: &runtime.schedule,
         context: &runtime.context,
-    };
-    match runtime.heap.new_lock(&roots) {
+    });
+    match runtime.heap.new_lock(&world) {
         Ok(object) => {
+            // A number alone is taken: nothing is ordered by it.
+            let lock = runtime.locks_made.fetch_add(1, Ordering::Relaxed);
             let number = (object.address() as *mut u8).wrapping_offset(LOCK_NUMBER as isize);
             // SAFETY: the lock was just made, and has a word for its number.
-            unsafe { number.cast::<u64>().write(runtime.locks_made) };
-            runtime.locks_made += 1;
+            unsafe { number.cast::<u64>().write(lock) };
             runtime.tell_alloc(object, AllocationId(allocation), Shape::Lock);
             object.address()
         }
@@ -199,15 +213,15 @@ pub(super) unsafe extern "C" fn new_promise<C: Checker, S: Schedule>(
     let (preserved, stack_pointer) = preserved_registers();
     // SAFETY: compiled code passes its context.
     let runtime = unsafe { Runtime::<C, S>::of(context) };
-    let roots = ProgramRoots {
+    let world = ProgramWorld(ProgramRoots {
         preserved,
         stack_pointer,
         schedule: &runtime.schedule,
         context: &runtime.context,
-    };
+    });
     match runtime
         .heap
-        .new_promise(Type::ALL[carried as usize], &roots)
+        .new_promise(Type::ALL[carried as usize], &world)
     {
         Ok(object) => {
             runtime.tell_alloc(object, AllocationId(allocation), Shape::Promise);

@@ -22,12 +22,15 @@ pub(crate) mod depth_first;
 pub(crate) mod helpers;
 mod locks;
 mod memory;
+mod numbering;
 mod numbers;
 mod output;
+pub(crate) mod parallel;
 mod promises;
 pub(crate) mod schedule;
 mod seen;
 mod stack;
+mod stack_room;
 mod stacks;
 mod strands;
 mod switch;
@@ -43,16 +46,18 @@ use finishline_ir::listener::Shape;
 use finishline_ir::machine::{Datum, Handle, Limits, Trap, TrapKind};
 use finishline_ir::{Const, Module, Type, cost};
 use finishline_model::{AllocationId, Event, FinishId, FinishKind, SiteId, TaskId, TaskKind};
-use schedule::{Schedule, Start};
+use numbering::{Numbers, Unused};
+use schedule::{Schedule, Serial, Start};
 use seen::Seen;
 use stack::ProgramStack;
 use std::io;
 use std::ptr::NonNull;
+use std::sync::{Mutex, PoisonError};
 use std::sync::atomic::AtomicU64;
 use tasks::SpawnSite;
 
-/// Calls a function with arguments from memory.
-pub(crate) type Entry = unsafe extern "C" fn(*mut Context, *const u64);
+/// Calls a function with arguments from memory, on top of so many bytes of frames and tasks.
+pub(crate) type Entry = unsafe extern "C" fn(*mut Context, *const u64, u64);
 
 /// Compiled code to run.
 pub(crate) struct Executable {
@@ -84,12 +89,12 @@ pub(crate) struct Runtime<'a, C, S> {
     heap: Heap,
     /// Who runs, and who goes on.
     schedule: S,
-    tasks_created: u32,
-    locks_made: u64,
-    finishes_opened: u32,
+    task_numbers: Numbers<'a>,
+    finish_numbers: Numbers<'a>,
+    locks_made: &'a AtomicU64,
     /// A line in the making, or the message of an assertion.
     line: Vec<u8>,
-    output: &'a mut dyn io::Write,
+    output: &'a Output<'a>,
     progress: &'a AtomicU64,
     /// The budget for frames, tasks and finishes, less what ended tasks and open finishes take.
     budget_left: u64,
@@ -99,36 +104,25 @@ pub(crate) struct Runtime<'a, C, S> {
     failed: Option<End>,
 }
 
+/// Where lines go. One worker at a time prints.
+type Output<'a> = Mutex<&'a mut (dyn io::Write + Send)>;
+
 /// What the runtime needs to be told.
 pub(crate) struct Run<'a, C> {
     pub(crate) module: &'a Module,
     pub(crate) arguments: &'a [Datum],
     pub(crate) limits: Limits,
     pub(crate) checker: &'a mut C,
-    pub(crate) output: &'a mut dyn io::Write,
+    pub(crate) output: &'a mut (dyn io::Write + Send),
     pub(crate) progress: &'a AtomicU64,
 }
 
-impl<'a, C: Checker> Run<'a, C> {
-    /// Runs the code. The accesses checked are told to the checker at the end.
-    pub(crate) fn run<S: Schedule>(self, executable: &'a Executable) -> End {
-        let main = self.module.function(self.module.main);
-        let main_site = main.site;
-        let trapped = |kind| {
-            End::Trapped(Trap {
-                kind,
-                site: main_site,
-                task: TaskId::MAIN,
-            })
-        };
-        let main_cost = cost::TASK_RECORD + cost::LIVE_TASK + cost::frame(main);
-        if main_cost > self.limits.memory {
+impl<C: Checker> Run<'_, C> {
+    /// Runs the code on one worker. The accesses checked are told to the checker at the end.
+    pub(crate) fn run<S: Serial>(self, executable: &Executable) -> End {
+        if let Err(kind) = self.afford_main() {
             // `main` has not begun, so there is nothing to tell.
-            return trapped(TrapKind::Memory {
-                request: Some(main_cost),
-                used: 0,
-                budget: self.limits.memory,
-            });
+            return self.trapped(kind);
         }
         let stack_bytes = self.limits.memory.saturating_mul(executable.stack_factor);
         let stack_bytes = stack_bytes.saturating_add(RUNTIME_STACK);
@@ -136,25 +130,21 @@ impl<'a, C: Checker> Run<'a, C> {
         let stack = stack.ok_or(TrapKind::SystemMemory {
             request: stack_bytes,
         });
-        let globals: Vec<Type> = self.module.globals.iter().map(|g| g.initial.ty()).collect();
-        let shadow = C::STYLE.has_cells() && executable.checking;
-        let shapes = Shapes {
-            structs: &self.module.structs,
-            globals: &globals,
-            arrays: &executable.arrays,
-        };
-        let heap = Heap::new(shapes, self.limits.memory, shadow);
-        let (stack, heap) = match stack.and_then(|stack| Ok((stack, heap?))) {
+        let main = self.module.function(self.module.main);
+        let (stack, heap) = match stack.and_then(|stack| Ok((stack, self.new_heap(executable)?))) {
             Ok(both) => both,
             Err(kind) => {
                 // `main` has begun when its globals are made.
-                tell_main(self.checker, main_site);
+                tell_main(self.checker, main.site);
                 self.checker.ended(0);
-                return trapped(kind);
+                return self.trapped(kind);
             }
         };
         let stack_room = (stack.bytes() as u64 - RUNTIME_STACK) / executable.stack_factor;
         let mut context = Context::new();
+        let tasks = Unused::new(1, self.limits.tasks, 1);
+        let finishes = Unused::new(1, self.limits.finishes, 1);
+        let output: Output = Mutex::new(self.output);
         let mut runtime = Runtime {
             // SAFETY: the context outlives the runtime, and compiled code alone uses it besides.
             context: unsafe { Current::new(NonNull::from(&mut context)) },
@@ -171,11 +161,11 @@ impl<'a, C: Checker> Run<'a, C> {
                 sites: [main.site, main.end],
                 heard: !C::STYLE.counts_idle_tasks() || executable.heard,
             }),
-            tasks_created: 1,
-            locks_made: 0,
-            finishes_opened: 1,
+            task_numbers: Numbers::new(&tasks),
+            finish_numbers: Numbers::new(&finishes),
+            locks_made: &AtomicU64::new(0),
             line: Vec::new(),
-            output: self.output,
+            output: &output,
             progress: self.progress,
             budget_left: self.limits.memory - cost::TASK_RECORD,
             stack_room,
@@ -187,7 +177,7 @@ impl<'a, C: Checker> Run<'a, C> {
             .checker
             .attach(NonNull::from(&mut runtime.context.fast));
         runtime.limit_stack();
-        tell_main(runtime.checker, main_site);
+        tell_main(runtime.checker, main.site);
         runtime.initialise_globals();
         let arguments: Vec<u64> = self.arguments.iter().copied().map(word).collect();
         S::execute(&mut runtime, executable, &arguments);
@@ -199,12 +189,56 @@ impl<'a, C: Checker> Run<'a, C> {
         } = *runtime.context;
         runtime.checker.spared(spared_checks, spared_locations);
         runtime.checker.ended(accesses);
-        let end = runtime.failed.take().unwrap_or(End::Finished);
-        // A failure of the program says more than one of the output.
-        match (runtime.output.flush(), end) {
-            (Err(error), End::Finished) => End::OutputError(error),
-            (_, end) => end,
+        let end = runtime.failed.take();
+        ended(&output, end)
+    }
+
+    /// What `main` costs.
+    fn cost_of_main(&self) -> u64 {
+        let main = self.module.function(self.module.main);
+        cost::TASK_RECORD + cost::LIVE_TASK + cost::frame(main)
+    }
+
+    fn afford_main(&self) -> Result<(), TrapKind> {
+        let (request, budget) = (self.cost_of_main(), self.limits.memory);
+        match request > budget {
+            false => Ok(()),
+            true => Err(TrapKind::Memory {
+                request: Some(request),
+                used: 0,
+                budget,
+            }),
         }
+    }
+
+    fn new_heap(&self, executable: &Executable) -> Result<Heap, TrapKind> {
+        let globals: Vec<Type> = self.module.globals.iter().map(|g| g.initial.ty()).collect();
+        let shadow = C::STYLE.has_cells() && executable.checking;
+        let shapes = Shapes {
+            structs: &self.module.structs,
+            globals: &globals,
+            arrays: &executable.arrays,
+        };
+        Heap::new(shapes, self.limits.memory, shadow)
+    }
+
+    /// `main` fails before it does anything.
+    fn trapped(&self, kind: TrapKind) -> End {
+        End::Trapped(Trap {
+            kind,
+            site: self.module.function(self.module.main).site,
+            task: TaskId::MAIN,
+        })
+    }
+}
+
+/// How a run ended whose output is complete.
+fn ended(output: &Output<'_>, failed: Option<End>) -> End {
+    let mut output = output.lock().unwrap_or_else(PoisonError::into_inner);
+    // A failure of the program says more than one of the output.
+    match (output.flush(), failed.unwrap_or(End::Finished)) {
+        (Err(error), End::Finished) => End::OutputError(error),
+        (_, end) => end,
     }
 }
 

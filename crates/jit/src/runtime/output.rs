@@ -7,6 +7,7 @@ use crate::End;
 use crate::checker::Checker;
 use finishline_ir::Type;
 use std::io::Write;
+use std::sync::PoisonError;
 
 /// Appends a text that lives as long as the code.
 pub(super) unsafe extern "C" fn add_text<C: Checker, S: Schedule>(
@@ -40,7 +41,12 @@ pub(super) unsafe extern "C" fn end_line<C: Checker, S: Schedule>(context: *mut 
     // SAFETY: compiled code passes its context.
     let runtime = unsafe { Runtime::<C, S>::of(context) };
     runtime.line.push(b'\n');
-    let written = runtime.output.write_all(&runtime.line);
+    let mut output = runtime
+        .output
+        .lock()
+        .unwrap_or_else(PoisonError::into_inner);
+    let written = output.write_all(&runtime.line);
+    drop(output);
     runtime.line.clear();
     if let Err(error) = written {
         runtime.leave(End::OutputError(error));

@@ -92,7 +92,7 @@ pub(super) unsafe extern "C" fn set_promise<C: Checker>(
     if let Some(last) = last_waiter(mark) {
         runtime.wake(last);
     }
-    Passed::NOT_YET
+    Passed::not_yet(context)
 }
 
 /// Waits for the value of an empty promise.
@@ -110,7 +110,7 @@ pub(super) unsafe extern "C" fn await_promise<C: Checker>(
         set_mark(promise, mark);
     }
     runtime.wait(Awaits::Promise(promise.expose_provenance()), SiteId(site));
-    Passed::NOT_YET
+    Passed::not_yet(context)
 }
 
 /// Tells that a task gets the value of a promise.

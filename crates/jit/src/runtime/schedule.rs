@@ -1,8 +1,8 @@
-//! Who runs, and who goes on: the difference between a [depth-first](super::depth_first) run and a
-//! [cooperative](super::cooperative) one.
+//! Who runs, and who goes on: the difference between a [depth-first](super::depth_first) run, a
+//! [cooperative](super::cooperative) one and a [parallel](super::parallel) one.
 //!
 //! A schedule knows the live tasks and the finishes that they have open. The rules, the order of
-//! events and the failures are the same for both, in [`super::tasks`].
+//! events and the failures are the same for all, in [`super::tasks`].
 
 use super::context::Context;
 use super::helpers::Helper;
@@ -51,11 +51,35 @@ pub(crate) struct Start<'a> {
     pub(crate) heard: bool,
 }
 
-pub(crate) trait Schedule: Sized {
-    /// Whether tasks that may wait run on stacks of their own, and the runtime on the worker's.
-    const COOPERATIVE: bool;
+/// How the tasks of a program run.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Manner {
+    DepthFirst,
+    Cooperative,
+    Parallel,
+}
 
+impl Manner {
+    /// Whether tasks may run on stacks of their own, and the runtime on the worker's.
+    pub(crate) const fn has_strands(self) -> bool {
+        !matches!(self, Manner::DepthFirst)
+    }
+}
+
+/// A schedule of one worker.
+pub(crate) trait Serial: Schedule {
     fn new(start: Start<'_>) -> Self;
+
+    /// Runs `main` to its end, or until the program fails.
+    fn execute<C: Checker>(
+        runtime: &mut Runtime<'_, C, Self>,
+        executable: &Executable,
+        arguments: &[u64],
+    );
+}
+
+pub(crate) trait Schedule: Sized {
+    const MANNER: Manner;
 
     fn running(&self) -> TaskId;
 
@@ -81,7 +105,13 @@ pub(crate) trait Schedule: Sized {
     fn close_finish(&mut self) -> Option<FinishId>;
 
     /// The running task enters or leaves an isolated block.
-    fn isolate(&mut self, inside: bool);
+    fn isolate<C: Checker>(_: &mut Runtime<'_, C, Self>, _inside: bool) {}
+
+    /// Takes more of the budget for frames, tasks and finishes, if it is shared. False if there is
+    /// no more.
+    fn more_budget<C: Checker>(_: &mut Runtime<'_, C, Self>, _needed: u64) -> bool {
+        false
+    }
 
     /// Where the running task acquired the first of the locks that it holds.
     fn first_held(&self) -> Option<SiteId>;
@@ -98,15 +128,13 @@ pub(crate) trait Schedule: Sized {
     /// Visits the stacks in use, while a function of the runtime runs with this stack pointer.
     fn visit_stacks(&self, context: &Context, pointer: usize, visit: &mut dyn FnMut(Range<usize>));
 
-    /// The address of a function that is called by cooperative programs alone.
-    fn address<C: Checker>(helper: Helper) -> usize;
+    /// Does something while no other worker runs; the stack pointer is as above.
+    fn stop_others(&self, _: &Context, _pointer: usize, work: &mut dyn FnMut()) {
+        work();
+    }
 
-    /// Runs `main` to its end, or until the program fails.
-    fn execute<C: Checker>(
-        runtime: &mut Runtime<'_, C, Self>,
-        executable: &Executable,
-        arguments: &[u64],
-    );
+    /// The address of a function that not all programs call.
+    fn address<C: Checker>(helper: Helper) -> usize;
 
     /// Goes back to where the program was started, from inside it. Never returns.
     ///

@@ -5,7 +5,7 @@
 //! as the budget allows frames to get, later ones smaller, down to 16 MiB: a million stacks fit in
 //! half of the address space. If the system refuses, stacks are smaller and fewer.
 
-use super::strands::RESERVE;
+use super::stack_room::RESERVE;
 use rustix::mm::{Advice, MapFlags, ProtFlags, madvise, mmap_anonymous, munmap};
 use std::ops::Range;
 

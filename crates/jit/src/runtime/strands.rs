@@ -2,21 +2,12 @@
 //!
 //! A strand is a stack with the tasks on it: the task that it was made for, and above it tasks that
 //! can't wait and are called like functions. Strands that have ended are used again.
-//!
-//! **Room.** No guard lies between two stacks. Compiled code compares before each call what the
-//! frames will take with the room, and a part of each stack stays in reserve for what is not
-//! counted.
-//!
-//! **Resident memory.** A task most often waits within the first pages of its stack. The room of a
-//! stack is small at first. A frame that does not fit there asks for more ([`Strands::make_room`]),
-//! so it is known how deep a stack may have been used. What lies far below the stack pointer when
-//! the task waits or ends is given back to the system.
 
 use super::schedule::OpenFinish;
 use super::stack::ProgramStack;
-use super::stacks::{PAGE, Stacks};
+use super::stack_room::StackRoom;
+use super::stacks::Stacks;
 use finishline_model::{SiteId, TaskId, entity};
-use rustix::mm::{Advice, madvise};
 use std::ops::{Index, IndexMut, Range};
 
 entity! {
@@ -62,15 +53,11 @@ pub(super) enum Awaits {
 }
 
 pub(super) struct Strand {
-    stack: Range<usize>,
+    pub(super) room: StackRoom,
     /// The stack pointer while it is suspended, and 0 otherwise.
     pub(super) pointer: usize,
     /// What its frames and tasks take while it is suspended, as the budget counts it.
     pub(super) bytes: u64,
-    /// Up to where frames and tasks may grow now, as the budget counts it.
-    pub(super) room: u64,
-    /// No byte below was ever used, or is still resident.
-    lowest: usize,
     /// The task on top while it is suspended, and the tasks below.
     pub(super) task: LiveTask,
     pub(super) below: Vec<LiveTask>,
@@ -83,18 +70,8 @@ pub(super) struct Strand {
     pub(super) next: StrandId,
 }
 
-/// What a stack keeps for things that are not counted: trampolines, functions like `sin`, signals.
-pub(super) const RESERVE: usize = 64 << 10;
-/// What a trampoline may take below the frames.
-const TRAMPOLINE: usize = 512;
-/// What a stack may use at first, and how much more it may use each time it asks.
-const FIRST_ROOM: usize = (8 << 10) - 2 * TRAMPOLINE;
-const MORE_ROOM: usize = 16 << 10;
-/// Bytes below the stack pointer that a waiting task may keep.
-const KEPT_BELOW: usize = 32 << 10;
-/// How many idle stacks may keep up to so many bytes.
+/// How many idle stacks may keep more than a page or so.
 const KEPT_IDLE: usize = 64;
-const KEPT_IDLE_BYTES: usize = 1 << 20;
 
 /// All strands of a run. The first one is that of `main`.
 pub(super) struct Strands {
@@ -116,12 +93,10 @@ impl Strands {
         let bytes = stack.bytes();
         let factor = usize::try_from(factor).unwrap_or(usize::MAX);
         let strand = Strand {
-            stack: base - bytes..base,
+            // It is the only one that is not given back.
+            room: StackRoom::all_of(base - bytes..base, factor),
             pointer: 0,
             bytes: 0,
-            room: (bytes.saturating_sub(RESERVE) / factor) as u64,
-            // It is the only one that is not given back.
-            lowest: base,
             task: main,
             below: Vec::new(),
             awaits: Awaits::Nothing,
@@ -144,7 +119,7 @@ impl Strands {
     pub(super) fn take(&mut self, task: LiveTask, end: SiteId, bytes: u64) -> Option<StrandId> {
         let id = match self.idle.pop() {
             Some(id) => {
-                self.idle_deep -= usize::from(self[id].is_deep());
+                self.idle_deep -= usize::from(self[id].room.is_deep());
                 id
             }
             None => {
@@ -153,11 +128,9 @@ impl Strands {
                 self.idle.try_reserve(most).ok()?;
                 let stack = self.stacks.make()?;
                 self.strands.push(Strand {
+                    room: StackRoom::new(stack, self.factor),
                     pointer: 0,
                     bytes: 0,
-                    room: 0,
-                    lowest: stack.end,
-                    stack,
                     task,
                     below: Vec::new(),
                     awaits: Awaits::Nothing,
@@ -168,10 +141,9 @@ impl Strands {
                 StrandId::from_index(self.strands.len() - 1)
             }
         };
-        let factor = self.factor;
         let strand = &mut self[id];
         (strand.task, strand.end, strand.awaits) = (task, end, Awaits::Nothing);
-        if !strand.make_room(factor, strand.stack.end, 0, bytes, FIRST_ROOM) {
+        if !strand.room.begin(bytes) {
             self.idle.push(id);
             return None;
         }
@@ -180,64 +152,17 @@ impl Strands {
 
     /// Gives a strand back whose task has ended. Nothing may run on it any more.
     pub(super) fn give_back(&mut self, id: StrandId) {
-        let keeps = self.idle_deep < KEPT_IDLE;
+        let may_keep = self.idle_deep < KEPT_IDLE;
         let strand = &mut self[id];
         strand.pointer = 0;
-        if strand.is_deep() {
-            let few = strand.stack.end - strand.lowest <= KEPT_IDLE_BYTES;
-            if keeps && few {
-                self.idle_deep += 1;
-            } else {
-                strand.trim(strand.stack.end - FIRST_ROOM);
-            }
-        }
+        let keeps = strand.room.end(may_keep);
+        self.idle_deep += usize::from(keeps);
         self.idle.push(id);
-    }
-
-    /// Makes room for `request` bytes, as the budget counts them, on a strand whose frames take
-    /// `bytes` and reach down to `pointer`. False if its stack is too small.
-    pub(super) fn make_room(
-        &mut self,
-        id: StrandId,
-        pointer: usize,
-        bytes: u64,
-        request: u64,
-    ) -> bool {
-        let factor = self.factor;
-        self[id].make_room(factor, pointer, bytes, request, MORE_ROOM)
-    }
-
-    /// Gives back what a strand keeps far below its stack pointer, now that it is suspended.
-    #[inline]
-    pub(super) fn give_back_below(&mut self, id: StrandId) {
-        let strand = &self.strands[id.index()];
-        if strand.lowest.saturating_add(KEPT_BELOW) < strand.pointer {
-            self.trim_suspended(id);
-        }
-    }
-
-    #[cold]
-    fn trim_suspended(&mut self, id: StrandId) {
-        let factor = self.factor;
-        let strand = &mut self[id];
-        strand.trim(strand.pointer);
-        strand.room = strand.bytes;
-        // It may go on in the page where it is.
-        strand.make_room(factor, strand.pointer, strand.bytes, 0, FIRST_ROOM);
-    }
-
-    /// The part of a stack that a suspended strand uses.
-    pub(super) fn used(&self, id: StrandId, pointer: usize) -> Range<usize> {
-        pointer..self[id].stack.end
     }
 
     /// Those that are suspended.
     pub(super) fn suspended(&self) -> impl Iterator<Item = &Strand> {
         self.strands.iter().filter(|strand| strand.pointer != 0)
-    }
-
-    pub(super) fn base(&self, id: StrandId) -> usize {
-        self[id].stack.end
     }
 
     pub(super) fn len(&self) -> usize {
@@ -246,49 +171,9 @@ impl Strands {
 }
 
 impl Strand {
+    /// The part of its stack that a suspended strand uses.
     pub(super) fn in_use(&self) -> Range<usize> {
-        self.pointer..self.stack.end
-    }
-
-    fn is_deep(&self) -> bool {
-        self.lowest < self.stack.end - FIRST_ROOM - 2 * TRAMPOLINE
-    }
-
-    /// Frames take at most `factor` times what is counted for them, and those that are there end at
-    /// `pointer`.
-    fn make_room(
-        &mut self,
-        factor: usize,
-        pointer: usize,
-        bytes: u64,
-        request: u64,
-        at_least: usize,
-    ) -> bool {
-        let request = usize::try_from(request).unwrap_or(usize::MAX);
-        let needed = request.saturating_mul(factor);
-        let left = (pointer - self.stack.start).saturating_sub(RESERVE);
-        if needed > left {
-            return false;
-        }
-        let granted = needed.max(at_least.min(left));
-        self.room = bytes + (granted / factor) as u64;
-        self.lowest = self.lowest.min(pointer - granted - TRAMPOLINE);
-        true
-    }
-
-    /// Gives back all whole pages below an address.
-    fn trim(&mut self, below: usize) {
-        let from = self.lowest & !(PAGE - 1);
-        let to = below & !(PAGE - 1);
-        if from >= to {
-            return;
-        }
-        let pages = std::ptr::with_exposed_provenance_mut(from);
-        // SAFETY: the pages are the stack's own, and below all that is in use on it. What they hold
-        // is needed no more.
-        if unsafe { madvise(pages, to - from, Advice::LinuxDontNeed) }.is_ok() {
-            self.lowest = to;
-        }
+        self.room.above(self.pointer)
     }
 }
 
@@ -310,6 +195,8 @@ impl IndexMut<StrandId> for Strands {
 
 #[cfg(test)]
 mod tests {
+    use super::super::stack_room::RESERVE;
+    use super::super::stacks::PAGE;
     use super::*;
     use std::collections::BTreeMap;
 
@@ -328,6 +215,10 @@ mod tests {
     fn strands(bytes: usize) -> Strands {
         let main = ProgramStack::new(bytes).expect("a stack");
         Strands::new(task(), SITE, main, FACTOR)
+    }
+
+    fn stack_of(strands: &Strands, id: StrandId) -> Range<usize> {
+        strands[id].room.stack()
     }
 
     fn taken(strands: &mut Strands) -> StrandId {
@@ -359,7 +250,7 @@ mod tests {
         let mut by_start = BTreeMap::new();
         for _ in 0..5000 {
             let id = taken(&mut strands);
-            let stack = strands[id].stack.clone();
+            let stack = stack_of(&strands, id);
             assert_eq!(stack.len() % PAGE, 0);
             touch(stack.end - PAGE..stack.end);
             by_start.insert(stack.start, stack.end);
@@ -385,7 +276,7 @@ mod tests {
     fn a_new_strand_has_room_for_its_first_frame() {
         let mut strands = strands(1 << 20);
         let id = strands.take(task(), SITE, 50_000).expect("a stack");
-        assert!(strands[id].room >= 50_000);
+        assert!(strands[id].room.bytes >= 50_000);
         assert!(strands.take(task(), SITE, 1 << 20).is_none());
         assert_eq!(strands.take(task(), SITE, 100).map(|id| id.0), Some(2));
     }
@@ -394,36 +285,34 @@ mod tests {
     fn the_room_grows_until_the_stack_is_full() {
         let mut strands = strands(64 << 20);
         let id = taken(&mut strands);
-        let Strand { stack, room, .. } = &strands[id];
-        let (stack, first) = (stack.clone(), *room);
+        let (stack, first) = (stack_of(&strands, id), strands[id].room.bytes);
         assert!(first * FACTOR <= 8 << 10);
         // The frames so far take all that they may.
         let pointer = stack.end - (first * FACTOR) as usize;
-        assert!(strands.make_room(id, pointer, first, 1000));
-        assert!(strands[id].room >= first + 1000);
+        assert!(strands[id].room.make(pointer, first, 1000));
+        assert!(strands[id].room.bytes >= first + 1000);
         let all = (pointer - stack.start - RESERVE) as u64 / FACTOR;
-        assert!(strands.make_room(id, pointer, first, all));
-        assert!(!strands.make_room(id, pointer, first, all + 1));
-        assert!(!strands.make_room(id, pointer, first, u64::MAX));
+        assert!(strands[id].room.make(pointer, first, all));
+        assert!(!strands[id].room.make(pointer, first, all + 1));
+        assert!(!strands[id].room.make(pointer, first, u64::MAX));
     }
 
     #[test]
     fn what_lies_far_below_a_waiting_task_is_given_back() {
         let mut strands = strands(64 << 20);
         let id = taken(&mut strands);
-        let end = strands[id].stack.end;
+        let end = strands[id].room.base();
         let deep = 1 << 20;
-        assert!(strands.make_room(id, end, 0, deep as u64 / FACTOR));
+        assert!(strands[id].room.make(end, 0, deep as u64 / FACTOR));
         touch(end - deep..end);
         let pointer = end - 100;
-        strands[id].pointer = pointer;
-        strands.give_back_below(id);
+        strands[id].room.suspend(pointer, 0);
         assert_eq!(kept(end - deep..end), 1);
-        assert!(strands[id].room * FACTOR <= 8 << 10);
+        assert!(strands[id].room.bytes * FACTOR <= 8 << 10);
         // Again it may go deep, and again that is known.
-        assert!(strands.make_room(id, pointer, 0, deep as u64 / FACTOR));
+        assert!(strands[id].room.make(pointer, 0, deep as u64 / FACTOR));
         touch(end - deep..end);
-        strands.give_back_below(id);
+        strands[id].room.suspend(pointer, 0);
         assert_eq!(kept(end - deep..end), 1);
     }
 
@@ -433,13 +322,13 @@ mod tests {
         let ids: Vec<StrandId> = (0..200).map(|_| taken(&mut strands)).collect();
         let deep = 256 << 10;
         for &id in &ids {
-            let end = strands[id].stack.end;
-            assert!(strands.make_room(id, end, 0, deep as u64 / FACTOR));
+            let end = strands[id].room.base();
+            assert!(strands[id].room.make(end, 0, deep as u64 / FACTOR));
             touch(end - deep..end);
         }
         let pages = |strands: &Strands| -> usize {
             let kept = |id: &StrandId| {
-                let end = strands[*id].stack.end;
+                let end = strands[*id].room.base();
                 kept(end - deep..end)
             };
             ids.iter().map(kept).sum()

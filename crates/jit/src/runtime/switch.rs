@@ -7,11 +7,12 @@
 //!
 //! ```text
 //! on_worker_stack!   the caller goes on behind the call, as always
-//! switching!         the strand goes on whose address the context has when the function returns
+//! switching!         the strand goes on whose context the function returns
 //! ```
 //!
 //! A function that may switch returns to a strand that has called another one, so all of them
-//! return the same: whether the caller has [`Passed`].
+//! return the same: whether the caller has [`Passed`]. In a cooperative program all strands have
+//! the same context, and take turns in it. In a parallel one each has its own.
 //!
 //! So a switch is an assignment of the runtime. The suspended strand has all registers that a call
 //! preserves on top of its stack, and below them the address where it goes on. Compiled code leaves
@@ -20,17 +21,34 @@
 
 use super::Entry;
 use super::context::Context;
+use super::parallel::Record;
 use std::arch::naked_asm;
 use std::mem::offset_of;
 
-/// Whether the caller got past what it may have to wait for. A strand that goes on has not: it asks
-/// again.
-#[repr(transparent)]
-pub(super) struct Passed(u64);
+/// Whether the caller got past what it may have to wait for, and the context of the strand that
+/// goes on. A strand that goes on after others has not got past: it asks again.
+///
+/// The convention for calls returns both in registers.
+#[repr(C)]
+pub(super) struct Passed {
+    answer: u64,
+    context: *mut Context,
+}
 
 impl Passed {
-    pub(super) const YES: Passed = Passed(1);
-    pub(super) const NOT_YET: Passed = Passed(0);
+    pub(super) fn yes(context: *mut Context) -> Passed {
+        Passed { answer: 1, context }
+    }
+
+    pub(super) fn not_yet(context: *mut Context) -> Passed {
+        Passed { answer: 0, context }
+    }
+
+    /// The caller is to run this task first, and then ask again.
+    pub(super) fn after(task: *mut Record, context: *mut Context) -> Passed {
+        let answer = task.expose_provenance() as u64;
+        Passed { answer, context }
+    }
 }
 
 /// Where the context has the stack pointers.
@@ -76,11 +94,10 @@ macro_rules! switching {
                 "push r13",
                 "push r14",
                 "push r15",
-                "mov rbx, rdi",
                 "mov [rdi + {strand}], rsp",
                 "mov rsp, [rdi + {worker}]",
                 "call {function}",
-                "mov rsp, [rbx + {strand}]",
+                "mov rsp, [rdx + {strand}]",
                 "pop r15",
                 "pop r14",
                 "pop r13",
@@ -144,6 +161,7 @@ unsafe extern "C" fn begin_strand() {
     naked_asm!(
         "mov rdi, rbx",
         "mov rsi, r12",
+        "xor edx, edx",
         "call r13",
         "2:",
         "mov rdi, rbx",

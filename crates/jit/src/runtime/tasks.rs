@@ -91,8 +91,7 @@ impl<C: Checker, S: Schedule> Runtime<'_, C, S> {
 
     /// Fails if there have been too many tasks.
     pub(super) fn admit_task(&mut self, spawn: SpawnSite) {
-        if self.tasks_created >= self.limits.tasks {
-            let limit = self.limits.tasks;
+        if let Err(limit) = self.task_numbers.check() {
             self.fail(TrapKind::TooManyTasks { limit }, spawn.site);
         }
     }
@@ -107,8 +106,7 @@ impl<C: Checker, S: Schedule> Runtime<'_, C, S> {
     ) {
         // The record stays when the task is gone.
         self.charge(cost::TASK_RECORD);
-        let id = TaskId(self.tasks_created);
-        self.tasks_created += 1;
+        let id = TaskId(self.task_numbers.take());
         let Created {
             creator,
             index,
@@ -190,11 +188,10 @@ impl<C: Checker, S: Schedule> Runtime<'_, C, S> {
 
     fn begin_finish(&mut self, kind: FinishKind, site: SiteId, stack: u64) {
         self.may_wait(site);
-        if self.finishes_opened >= self.limits.finishes {
-            let limit = self.limits.finishes;
+        if let Err(limit) = self.finish_numbers.check() {
             self.fail(TrapKind::TooManyFinishes { limit }, site);
         }
-        if stack + cost::FINISH > self.budget_left {
+        if stack + cost::FINISH > self.budget_left && !S::more_budget(self, stack + cost::FINISH) {
             self.over_budget(cost::FINISH, stack, site);
         }
         self.charge(cost::FINISH);
@@ -202,8 +199,7 @@ impl<C: Checker, S: Schedule> Runtime<'_, C, S> {
             let request = cost::FINISH;
             self.fail(TrapKind::SystemMemory { request }, site);
         }
-        let id = FinishId(self.finishes_opened);
-        self.finishes_opened += 1;
+        let id = FinishId(self.finish_numbers.take());
         self.schedule.open_finish(OpenFinish {
             id,
             kind,
@@ -317,7 +313,7 @@ pub(super) unsafe extern "C" fn begin_isolated<C: Checker, S: Schedule>(
     // SAFETY: compiled code passes its context.
     let runtime = unsafe { Runtime::<C, S>::of(context) };
     let (task, site) = (runtime.running(), SiteId(site));
-    runtime.schedule.isolate(true);
+    S::isolate(runtime, true);
     runtime.tell(&Event::IsolatedBegin { task, site });
 }
 
@@ -328,7 +324,7 @@ pub(super) unsafe extern "C" fn end_isolated<C: Checker, S: Schedule>(
     // SAFETY: compiled code passes its context.
     let runtime = unsafe { Runtime::<C, S>::of(context) };
     let (task, site) = (runtime.running(), SiteId(site));
-    runtime.schedule.isolate(false);
+    S::isolate(runtime, false);
     runtime.tell(&Event::IsolatedEnd { task, site });
 }
 
