@@ -130,7 +130,6 @@ fn explored(
         arguments: asked.arguments.clone(),
         memory: asked.memory,
         interpret: false,
-        threads: 1,
         terminal: *terminal,
     };
     let mut question = program::question(&module, hir, &program_options, Passes::NONE)?;

@@ -124,16 +124,6 @@ pub(crate) struct ProgramOptions {
     #[arg(long)]
     pub(crate) interpret: bool,
 
-    /// Threads to run on; programs run on one so far
-    #[arg(
-        long,
-        value_name = "N",
-        default_value = "1",
-        allow_hyphen_values = true,
-        value_parser = parse_threads
-    )]
-    pub(crate) threads: u32,
-
     #[command(flatten)]
     pub(crate) terminal: TerminalOptions,
 }
@@ -161,12 +151,26 @@ pub(crate) enum When {
 pub(crate) struct RunOptions {
     #[command(flatten)]
     pub(crate) program: ProgramOptions,
+
+    /// Run on this many threads; without it there is one for each processor
+    #[arg(long, value_name = "N", allow_hyphen_values = true, value_parser = parse_jobs)]
+    pub(crate) threads: Option<NonZero<usize>>,
 }
 
 #[derive(Args)]
 pub(crate) struct CheckOptions {
     #[command(flatten)]
     pub(crate) program: ProgramOptions,
+
+    /// Threads to run on; programs are checked on one so far
+    #[arg(
+        long,
+        value_name = "N",
+        default_value = "1",
+        allow_hyphen_values = true,
+        value_parser = parse_threads
+    )]
+    pub(crate) threads: u32,
 
     /// The detector: sp-bags, esp-bags, drdp, spd3, finishline or oracle; auto takes the cheapest
     /// with the strongest guarantee, all compares them with the oracle
@@ -544,7 +548,7 @@ pub(crate) fn parse_count(word: &str) -> Result<usize, String> {
     count.map_err(|_| format!("a whole number from 0 to {} is needed", usize::MAX))
 }
 
-/// The most threads that explore.
+/// The most threads that run a program or explore.
 const MOST_JOBS: usize = 1024;
 
 fn parse_jobs(word: &str) -> Result<NonZero<usize>, String> {
@@ -576,7 +580,7 @@ fn parse_part(word: &str) -> Result<Part, String> {
 fn parse_threads(word: &str) -> Result<u32, String> {
     match word.parse() {
         Ok(1) => Ok(1),
-        _ => Err("programs run on 1 thread so far".to_owned()),
+        _ => Err("programs are checked on 1 thread so far".to_owned()),
     }
 }
 

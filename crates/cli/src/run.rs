@@ -8,18 +8,21 @@ use finishline_engine::question::CheckError;
 use finishline_fin::Program;
 use finishline_model::Passes;
 use std::io::{self, BufWriter};
+use std::num::NonZero;
+use std::thread;
 
 pub(crate) fn run(options: &RunOptions) -> Result<u8, Problem> {
     let terminal = &options.program.terminal;
     let Program { hir, module } = program::compile(&options.program.file, terminal.color)?;
     let question = program::question(&module, hir, &options.program, Passes::NONE)?;
+    let threads = options.threads.map_or_else(all_cores, NonZero::get);
     let mut output = BufWriter::new(io::stdout());
     let result = progress::shown(
         terminal.quiet,
         "running",
         (&question.progress, options.program.unit_of_progress()),
         &mut output,
-        |output| check::run(&question, output),
+        |output| check::run(&question, threads, output),
     );
     if !terminal.quiet {
         program::note_interpreted(&question);
@@ -38,4 +41,8 @@ pub(crate) fn run(options: &RunOptions) -> Result<u8, Problem> {
         Err(CheckError::Output(error)) => Err(Problem::Output(error)),
         Err(error) => Err(Problem::Usage(error.to_string())),
     }
+}
+
+fn all_cores() -> usize {
+    thread::available_parallelism().map_or(1, NonZero::get)
 }

@@ -200,7 +200,7 @@ fn what_is_refused_is_refused_with_the_reason() {
         ),
         (
             &["check", "--threads", "-1", FIG2, "3"],
-            "'-1' for '--threads <N>': programs run on 1 thread",
+            "'-1' for '--threads <N>': programs are checked on 1 thread",
         ),
         (&["bench", "esp-bags", "--runs", "-2"], "-2 is not in 1.."),
         (&["bench", "prove", "--runs", "-2"], "-2 is not in 1.."),

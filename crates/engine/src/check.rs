@@ -62,12 +62,13 @@ pub fn unsupported(detector: Detector, module: &Module) -> Option<ConstructUse> 
     used.find(|used| !detector.judges(used.construct))
 }
 
-/// Runs the program without checking. Returns its failure, if it fails.
+/// Runs the program on as many threads without checking. Returns its failure, if it fails.
 pub fn run(
     question: &Question,
+    threads: usize,
     output: &mut (dyn Write + Send),
 ) -> Result<Option<answer::Failure>, CheckError> {
-    let outcome = question.forms.run(question.input(), output);
+    let outcome = question.forms.run(question.input(), threads, output);
     let trap = match outcome.result {
         End::OutputError(error) => return Err(CheckError::Output(error)),
         End::Finished | End::OutOfFuel => return Ok(None),

@@ -131,12 +131,19 @@ impl<'m> Forms<'m> {
         self.fast_reduced.get_or_init(make)
     }
 
-    /// Runs the program without a listener.
-    pub(crate) fn run(&self, input: Input, output: &mut (dyn Write + Send)) -> Outcome {
-        if self.executor == Executor::Compiled
-            && let Some(end) = self.noted(finishline_jit::run(compiled(self.fast(), input), output))
-        {
-            return outcome(end);
+    /// Runs the program on as many threads without a listener. The interpreter has one.
+    pub(crate) fn run(
+        &self,
+        input: Input,
+        threads: usize,
+        output: &mut (dyn Write + Send),
+    ) -> Outcome {
+        if self.executor == Executor::Compiled {
+            let program = compiled(self.fast(), input);
+            let run = finishline_jit::run(program, threads, output);
+            if let Some(end) = self.noted(run) {
+                return outcome(end);
+            }
         }
         interpret(self.module, input, &mut (), output)
     }
@@ -251,7 +258,7 @@ impl<'m> Forms<'m> {
         let findings = findings.map(|((), findings)| findings);
         // A detector that could not start has not run the program. Run it without the detector to
         // know the outcome.
-        let outcome = heard.unwrap_or_else(|| self.run(input, output));
+        let outcome = heard.unwrap_or_else(|| self.run(input, 1, output));
         (outcome, findings)
     }
 }

@@ -15,6 +15,11 @@ pub fn prepare(_: Program) -> Result<Prepared<End>, CompileError> {
     Err(refusal())
 }
 
+/// Refuses the program.
+pub fn prepare_parallel(_: Program, _: usize) -> Result<Prepared<End>, CompileError> {
+    Err(refusal())
+}
+
 /// Refuses the program. None if the detector would have no inline form either.
 pub fn prepare_check(
     _: Program,

@@ -5,7 +5,7 @@ use crate::checker::Checker;
 use crate::code::{self, Compilation, register, signature};
 use crate::heard;
 use crate::runtime::helpers::Helper;
-use crate::runtime::schedule::Schedule;
+use crate::runtime::schedule::{Manner, Schedule};
 use crate::runtime::{Entry, Executable};
 use crate::waiting;
 use cranelift_codegen::control::ControlPlane;
@@ -24,6 +24,7 @@ use finishline_ir::{Function, FunctionId, Module, Op, Type, cost};
 use std::collections::BTreeSet;
 use std::marker::PhantomData;
 use std::mem::ManuallyDrop;
+use std::sync::atomic::AtomicU32;
 
 impl From<ModuleError> for CompileError {
     fn from(error: ModuleError) -> Self {
@@ -58,8 +59,10 @@ pub(crate) fn compile<C: Checker, S: Schedule>(
         let name = format!("fn{index}");
         ids.push(jit.declare_function(&name, Linkage::Local, &signature(function))?);
     }
+    let signals = Box::new(AtomicU32::new(0));
     let mut program = Compilation {
         module,
+        signals: (&raw const *signals).addr(),
         limits,
         style: C::STYLE,
         checking: heard::checking(module),
@@ -123,6 +126,7 @@ pub(crate) fn compile<C: Checker, S: Schedule>(
             checking,
             arrays: arrays(module),
             heard: checking || takes_locks,
+            signals,
         },
         jit: ManuallyDrop::new(jit),
         module: PhantomData,
@@ -306,12 +310,13 @@ struct Entries<'a, 'm> {
 }
 
 impl Entries<'_, '_> {
-    /// The functions of tasks that may wait.
+    /// The functions of tasks that may wait, or may be handed over.
     fn needed_for_strands(&self) -> Vec<FunctionId> {
         let spawned = self.program.spawns.iter().map(|spawn| spawn.function);
         let waits = |id: &FunctionId| {
             let waiting = self.program.waiting.as_ref();
-            waiting.is_some_and(|waiting| waiting[id.index()])
+            self.program.manner == Manner::Parallel
+                || waiting.is_some_and(|waiting| waiting[id.index()])
         };
         let needed: BTreeSet<FunctionId> = spawned.filter(waits).collect();
         needed.into_iter().collect()

@@ -5,8 +5,9 @@
 //!                            runtime ◄─ calls ──────────┴─ checks inline ─► cells in the heap
 //! ```
 //!
-//! - [`run`], [`check`], [`record`], [`tell`]: a program compiled and run on one worker, unchecked,
-//!   under a detector, or told to a listener, without repetitions or in every detail. The reference
+//! - [`run`], [`check`], [`record`], [`tell`]: a program compiled and run, unchecked and on several
+//!   workers, or on one under a detector, or told to a listener, without repetitions or in every
+//!   detail. The reference
 //!   interpreter ([`finishline_ir::machine`]) defines what a program does, tells and fails by. The
 //!   suites compare the two.
 //! - [`prepare`], [`prepare_check`], [`prepare_told`]: compiled now and run later, so that the two
@@ -43,9 +44,9 @@ mod tests;
 mod waiting;
 
 #[cfg(not(target_arch = "x86_64"))]
-pub use absent::{prepare, prepare_check, prepare_told, record, tell};
+pub use absent::{prepare, prepare_check, prepare_parallel, prepare_told, record, tell};
 #[cfg(target_arch = "x86_64")]
-pub use prepared::{prepare, prepare_check, prepare_told, record, tell};
+pub use prepared::{prepare, prepare_check, prepare_parallel, prepare_told, record, tell};
 
 use finishline_detect::{Failure, Findings};
 use finishline_ir::Module;
@@ -109,9 +110,13 @@ pub struct Recorded {
 /// How a run under a detector ended, and what the detector found or why it could not judge.
 pub type Checked = (End, Result<Findings, Failure>);
 
-/// Runs a program; nobody listens.
-pub fn run(program: Program, output: &mut (dyn Write + Send)) -> Result<End, CompileError> {
-    Ok(prepare(program)?.run(output))
+/// Runs a program on as many workers; nobody listens.
+pub fn run(
+    program: Program,
+    workers: usize,
+    output: &mut (dyn Write + Send),
+) -> Result<End, CompileError> {
+    Ok(prepare_parallel(program, workers)?.run(output))
 }
 
 /// Runs a program under a detector, its fast path inline. None if the detector has no such form.

@@ -6,6 +6,8 @@ use crate::recording::Recording;
 use crate::runtime::Run;
 use crate::runtime::cooperative::Cooperative;
 use crate::runtime::depth_first::DepthFirst;
+use crate::runtime::parallel::Parallel;
+use crate::runtime::schedule::Manner;
 use crate::waiting::tasks_may_wait;
 use crate::{Checked, CompileError, End, Prepared, Program, Recorded};
 use finishline_detect::detectors::{Make, Uses, make};
@@ -20,40 +22,69 @@ use std::marker::PhantomData;
 /// A program compiled for one kind of checker.
 pub(crate) struct Code<'a, C> {
     program: Program<'a>,
-    /// Whether it is compiled for a cooperative run, or for a depth-first one.
-    cooperative: bool,
+    manner: Manner,
     compiled: Compiled<'a>,
     checker: PhantomData<fn(C)>,
 }
 
 impl<'a, C: Checker> Code<'a, C> {
+    /// Compiled for one worker.
     pub(crate) fn new(program: Program<'a>) -> Result<Self, CompileError> {
-        let cooperative = tasks_may_wait(program.module);
+        let manner = match tasks_may_wait(program.module) {
+            true => Manner::Cooperative,
+            false => Manner::DepthFirst,
+        };
+        Code::in_manner(program, manner)
+    }
+
+    fn in_manner(program: Program<'a>, manner: Manner) -> Result<Self, CompileError> {
+        let Program { module, limits, .. } = program;
+        let compiled = match manner {
+            Manner::Cooperative => compile::compile::<C, Cooperative>(module, limits)?,
+            Manner::DepthFirst => compile::compile::<C, DepthFirst>(module, limits)?,
+            Manner::Parallel => compile::compile::<C, Parallel>(module, limits)?,
+        };
         Ok(Code {
             program,
-            cooperative,
-            compiled: match cooperative {
-                true => compile::compile::<C, Cooperative>(program.module, program.limits)?,
-                false => compile::compile::<C, DepthFirst>(program.module, program.limits)?,
-            },
+            manner,
+            compiled,
             checker: PhantomData,
         })
     }
 
     pub(crate) fn run(&self, checker: &mut C, output: &mut (dyn Write + Send)) -> End {
-        let run = Run {
+        let (run, code) = (self.start(checker, output), &self.compiled.code);
+        match self.manner {
+            Manner::Cooperative => run.run::<Cooperative>(code),
+            Manner::DepthFirst => run.run::<DepthFirst>(code),
+            Manner::Parallel => unreachable!("a parallel run has a checker for each worker"),
+        }
+    }
+
+    fn start<'r>(&'r self, checker: &'r mut C, output: &'r mut (dyn Write + Send)) -> Run<'r, C> {
+        Run {
             module: self.program.module,
             arguments: self.program.arguments,
             limits: self.program.limits,
             checker,
             output,
             progress: self.program.progress,
-        };
-        match self.cooperative {
-            true => run.run::<Cooperative>(&self.compiled.code),
-            false => run.run::<DepthFirst>(&self.compiled.code),
         }
     }
+}
+
+/// Compiles a program for a run on several workers to which nobody listens.
+pub fn prepare_parallel(program: Program, workers: usize) -> Result<Prepared<End>, CompileError> {
+    if workers <= 1 {
+        return prepare(program);
+    }
+    let code = Code::in_manner(program, Manner::Parallel)?;
+    Ok(Prepared(Box::new(move |output| {
+        let mut others: Vec<Unchecked> = (1..workers).map(|_| Unchecked).collect();
+        let mut first = Unchecked;
+        let run = code.start(&mut first, output);
+        run.run_parallel(&code.compiled.code, &mut others)
+    })))
 }
 
 /// Compiles a program for a run to which nobody listens.

@@ -133,7 +133,7 @@ fn result(source: &str, argument: i64, limits: Limits, checked: bool) -> String 
         assert!(findings.expect("a judgement").racing.is_empty());
         end
     } else {
-        finishline_jit::run(program, &mut output).expect("a compiler")
+        finishline_jit::run(program, 1, &mut output).expect("a compiler")
     };
     match trap(end) {
         Some(trap) => trap.kind.word().to_owned(),

@@ -465,7 +465,7 @@ fn output_that_can_not_be_written_ends_the_run() {
         let arguments = [Datum::Int(n)];
         let program = compiled(&module, &arguments, Limits::default(), &progress);
         let mut output = Closing { room: 9, at_flush };
-        let end = finishline_jit::run(program, &mut output).expect("a compiler");
+        let end = finishline_jit::run(program, 1, &mut output).expect("a compiler");
         (end, progress.load(Ordering::Relaxed))
     };
     // "0\n" to "3\n" fit, and half of the fifth line.

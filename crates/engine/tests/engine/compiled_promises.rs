@@ -133,7 +133,7 @@ fn result(
             assert!(findings.expect("a judgement").racing.is_empty());
             end
         }
-        None => finishline_jit::run(program, &mut output).expect("a compiler"),
+        None => finishline_jit::run(program, 1, &mut output).expect("a compiler"),
     };
     match trap(end) {
         Some(trap) => trap.kind.word().to_owned(),
@@ -331,7 +331,7 @@ fn resident_per_task(before: &str, checked: bool) -> u64 {
         let (end, _) = run.expect("an inline form").expect("a compiler");
         assert!(trap(end).is_none());
     } else {
-        let end = finishline_jit::run(program, &mut resident).expect("a compiler");
+        let end = finishline_jit::run(program, 1, &mut resident).expect("a compiler");
         assert!(trap(end).is_none());
     }
     let [before, blocked] = resident.0[..] else {
@@ -415,7 +415,7 @@ fn an_output_that_fails() {
     let module = compile(source).unwrap_or_else(|errors| panic!("{errors}"));
     let progress = AtomicU64::new(0);
     let program = compiled(&module, &[], Limits::default(), &progress);
-    let end = finishline_jit::run(program, &mut Full).expect("a compiler");
+    let end = finishline_jit::run(program, 1, &mut Full).expect("a compiler");
     let failed =
         matches!(&end, finishline_jit::End::OutputError(error) if error.to_string() == "full");
     assert!(failed, "{end:?}");

@@ -35,7 +35,7 @@ fn checked(source: &str) -> Answer {
     let [interpreted, compiled] = [Executor::Interpreted, Executor::Compiled].map(|executor| {
         let question = question(&module, executor);
         let answer = check(&question, Detector::Finishline, &mut io::sink()).expect("an answer");
-        let failure = check::run(&question, &mut io::sink()).expect("a run");
+        let failure = check::run(&question, 1, &mut io::sink()).expect("a run");
         assert_eq!(failure, answer.failure, "{source}");
         answer
     });

@@ -149,7 +149,7 @@ fn the_task_that_failed_is_told_with_its_ancestors() {
     let expected = ["4#2 i = 1", "6#0 z = 0"];
     for executor in EXECUTORS {
         let question = question(&module, executor);
-        let failure = check::run(&question, &mut io::sink()).expect("a run");
+        let failure = check::run(&question, 1, &mut io::sink()).expect("a run");
         assert_eq!(failed_in(failure), expected);
         let summary = check(&question, Detector::EspBags, &mut io::sink()).expect("an answer");
         assert_eq!(failed_in(summary.failure), expected);

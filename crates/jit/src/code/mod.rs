@@ -55,6 +55,8 @@ pub(crate) struct Compilation<'m> {
     pub(crate) manner: Manner,
     /// By function, whether a task that runs it may wait. None in a depth-first run.
     pub(crate) waiting: Option<Vec<bool>>,
+    /// The address of the signals of a parallel run.
+    pub(crate) signals: usize,
     /// By function.
     pub(crate) ids: Vec<FuncId>,
     /// By helper.
@@ -181,14 +183,49 @@ impl<'m> Code<'_, 'm> {
             let zero = self.int(0);
             self.builder.def_var(accesses, zero);
         }
+        if self.calls() {
+            self.poll();
+        }
         // A value is compiled before its uses if blocks are taken in an order in which dominators
         // come first.
-        for block in self.dominators_first() {
+        let order = self.dominators_first();
+        let mut places = vec![usize::MAX; self.blocks.len()];
+        for (place, block) in order.iter().enumerate() {
+            places[block.index()] = place;
+        }
+        for (place, block) in order.into_iter().enumerate() {
             if block != Function::ENTRY {
                 self.builder.switch_to_block(self.blocks[block.index()]);
             }
-            self.block(self.function.block(block));
+            let block = self.function.block(block);
+            let mut targets = block.terminator.targets();
+            let goes_back = targets.any(|target| places[target.block.index()] <= place);
+            self.block(block, goes_back);
         }
+    }
+
+    /// Whether the function calls any.
+    fn calls(&self) -> bool {
+        let mut instructions = self
+            .function
+            .blocks
+            .iter()
+            .flat_map(|block| &block.instructions);
+        instructions.any(|instruction| matches!(instruction.op, Op::Call { .. }))
+    }
+
+    /// Heeds the signals of other workers, if there are any.
+    fn poll(&mut self) {
+        if self.program.manner != Manner::Parallel {
+            return;
+        }
+        let signals = self.int(self.program.signals as i64);
+        let flags = self.regions.plain();
+        let signals = self.builder.ins().load(I32, flags, signals, 0);
+        let none = self.builder.ins().icmp_imm_u(IntCC::Equal, signals, 0);
+        self.go_on_after(none, |code| {
+            code.call_helper(Helper::Poll, &[code.context]);
+        });
     }
 
     /// The blocks that can be reached, each behind those that dominate it.
@@ -216,12 +253,16 @@ impl<'m> Code<'_, 'm> {
         order
     }
 
-    fn block(&mut self, block: &'m Block) {
+    /// Compiles a block, after which the function may go back to an earlier one.
+    fn block(&mut self, block: &'m Block, goes_back: bool) {
         for instruction in &block.instructions {
             let result = self.instruction(instruction);
             if let Some(value) = instruction.result {
                 self.values[value.index()] = result;
             }
+        }
+        if goes_back {
+            self.poll();
         }
         match &block.terminator {
             Terminator::Jump(target) => {

@@ -8,10 +8,13 @@
 use super::{Code, HIDDEN};
 use crate::runtime::context::Context;
 use crate::runtime::helpers::Helper;
+use crate::runtime::parallel::Record;
+use crate::runtime::schedule::Manner;
 use crate::runtime::tasks::{SpawnSite, finish_number};
 use cranelift_codegen::ir::condcodes::IntCC;
 use cranelift_codegen::ir::types::I64;
-use cranelift_codegen::ir::{self as clif, InstBuilder};
+use cranelift_codegen::ir::{self as clif, AbiParam, InstBuilder, Signature};
+use cranelift_codegen::isa::CallConv;
 use finishline_ir::{FunctionId, Value, cost};
 use finishline_model::{FinishKind, SiteId};
 use std::mem::offset_of;
@@ -119,6 +122,10 @@ impl Code<'_, '_> {
             self.call_helper(Helper::BeginStrand, &[self.context, number, captures]);
             return;
         }
+        if self.program.manner == Manner::Parallel {
+            self.create_task(number, spawn, bytes, arguments);
+            return;
+        }
         self.add_accesses();
         let number = self.number(number);
         // In a cooperative run the listener hears of every task.
@@ -139,6 +146,62 @@ impl Code<'_, '_> {
         self.call_helper(Helper::EndTask, &[self.context, end]);
     }
 
+    /// Creates a task that can't wait, and calls it if it was not handed over.
+    fn create_task(&mut self, number: u32, spawn: SpawnSite, bytes: u64, arguments: &[Value]) {
+        let captured: Vec<_> = arguments.iter().map(|a| self.get(*a)).collect();
+        let captures = self.on_stack(&captured);
+        self.may_switch();
+        let number = self.number(number);
+        let called = self.call_helper(Helper::CreateTask, &[self.context, number, captures]);
+        let called = called.expect("the function says whether it has handed the task over");
+        let [call, done] = std::array::from_fn(|_| self.builder.create_block());
+        self.builder.ins().brif(called, call, &[], done, &[]);
+        self.builder.switch_to_block(call);
+        let depth = self.int(1);
+        let stack = self.builder.ins().iadd_imm_s(self.stack, bytes as i64);
+        self.enter(spawn.function, [self.context, depth, stack], arguments);
+        let end = self.number(spawn.end.0);
+        self.call_helper(Helper::EndTask, &[self.context, end]);
+        self.builder.ins().jump(done, &[]);
+        self.builder.switch_to_block(done);
+    }
+
+    /// Calls a function of the runtime until it says that the task need not wait for others any
+    /// more. In a parallel run it may say that there is a task to run before.
+    fn pass_join(&mut self, helper: Helper, arguments: &[clif::Value]) {
+        if self.program.manner != Manner::Parallel {
+            self.pass(helper, arguments);
+            return;
+        }
+        self.may_switch();
+        let [again, more, run, done] = std::array::from_fn(|_| self.builder.create_block());
+        self.builder.ins().jump(again, &[]);
+        self.builder.switch_to_block(again);
+        let passed = self.call_helper(helper, arguments);
+        let passed = passed.expect("the function says whether it has waited");
+        let is_done = self.builder.ins().icmp_imm_u(IntCC::Equal, passed, 1);
+        self.builder.ins().brif(is_done, done, &[], more, &[]);
+        self.builder.switch_to_block(more);
+        self.builder.ins().brif(passed, run, &[], again, &[]);
+
+        self.builder.switch_to_block(run);
+        let flags = self.regions.plain();
+        let [entry, captures] = [offset_of!(Record, entry), offset_of!(Record, captures)]
+            .map(|offset| self.builder.ins().load(I64, flags, passed, offset as i32));
+        let mut signature = Signature::new(CallConv::SystemV);
+        signature.params.extend([I64; 3].map(AbiParam::new));
+        let signature = self.builder.import_signature(signature);
+        let arguments = [self.context, captures, self.stack];
+        self.builder
+            .ins()
+            .call_indirect(signature, entry, &arguments);
+        self.call_helper(Helper::EndTaken, &[self.context]);
+        // What the task has noted is its own.
+        self.may_switch();
+        self.builder.ins().jump(again, &[]);
+        self.builder.switch_to_block(done);
+    }
+
     pub(super) fn begin_finish(&mut self, kind: FinishKind, site: SiteId) {
         self.add_accesses();
         let (kind, site) = (self.number(finish_number(kind)), self.number(site.0));
@@ -150,7 +213,7 @@ impl Code<'_, '_> {
         let (kind, site) = (self.number(finish_number(kind)), self.number(site.0));
         let arguments = [self.context, kind, site];
         match self.program.waiting {
-            Some(_) => self.pass(Helper::PassFinish, &arguments),
+            Some(_) => self.pass_join(Helper::PassFinish, &arguments),
             None => {
                 self.call_helper(Helper::EndFinish, &arguments);
             }
@@ -160,7 +223,7 @@ impl Code<'_, '_> {
     pub(super) fn sync(&mut self, site: SiteId) {
         if self.program.waiting.is_some() {
             let site = self.number(site.0);
-            self.pass(Helper::PassSync, &[self.context, site]);
+            self.pass_join(Helper::PassSync, &[self.context, site]);
         } else {
             self.task_operation(Helper::Sync, site);
         }

@@ -51,6 +51,8 @@ pub(crate) const PROMISE_VALUE: i32 = field_offset(0);
 pub(crate) const PROMISE_MARK: i32 = field_offset(1);
 /// Where a lock has its number. It is an object like a promise of an int.
 pub(crate) const LOCK_NUMBER: i32 = field_offset(0);
+/// Of a lock in a parallel run: whether it is held.
+pub(crate) const LOCK_STATE: i32 = field_offset(1);
 
 const fn before_header(index: u32) -> i32 {
     -(HEADER_BYTES as i32) - WORD_BYTES as i32 * (index as i32 + 1)

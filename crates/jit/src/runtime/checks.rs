@@ -180,6 +180,8 @@ preserving_all!(
 // With the id of the access where others have the slot of the memo.
 preserving_all!(record_read calls read;);
 preserving_all!(record_write calls write;);
+// In every loop of a parallel run, when there is a signal.
+preserving_all!(poll calls heed;);
 // In front of a loop, whose values would else be kept in memory all along. Of nothing there is
 // nothing to check: rows that are checked together have a count of 0 each. Ranges that the step has
 // checked before are done ([`seen`]). Short ones of neighbours are decided here, cell by cell, by
@@ -311,6 +313,11 @@ preserving_all!(check_range calls range after "
 const SHORT: usize = 16;
 
 const _: () = assert!(size_of::<Change>() == 1 << 4, "as it is shifted above");
+
+unsafe extern "C" fn heed<C: Checker, S: Schedule>(context: *mut Context) {
+    // SAFETY: compiled code passes its context.
+    S::poll(unsafe { Runtime::<C, S>::of(context) });
+}
 
 unsafe extern "C" fn read<C: Checker, S: Schedule>(
     context: *mut Context,

@@ -364,7 +364,7 @@ impl Serial for Cooperative {
         runtime.limit_stack();
         // SAFETY: the code was compiled for this checker and module; the context is the runtime's;
         // the strand is prepared.
-        unsafe { switch::enter(context) };
+        unsafe { switch::enter(context, &raw mut (*context).worker_pointer) };
     }
 }
 
@@ -507,9 +507,10 @@ impl Schedule for Cooperative {
         }
     }
 
-    unsafe fn leave(context: *mut Context, _: &Self) -> ! {
+    fn leave<C: Checker>(runtime: &mut Runtime<'_, C, Self>, end: End) -> ! {
+        runtime.failed = Some(end);
         // SAFETY: functions of the runtime run on the worker's stack, above `enter`.
-        unsafe { switch::leave(context) }
+        unsafe { switch::leave(runtime.context.worker_pointer) }
     }
 }
 

@@ -8,6 +8,7 @@ use super::helpers::Helper;
 use super::schedule::{Created, OpenFinish, Manner, Schedule, Serial, Start};
 use super::stack::ProgramStack;
 use super::{Executable, Runtime};
+use crate::End;
 use crate::checker::Checker;
 use corosensei::{Coroutine, CoroutineResult, Yielder};
 use finishline_model::{FinishId, SiteId, TaskId};
@@ -205,9 +206,10 @@ impl Schedule for DepthFirst {
         0
     }
 
-    unsafe fn leave(_: *mut Context, this: &Self) -> ! {
+    fn leave<C: Checker>(runtime: &mut Runtime<'_, C, Self>, end: End) -> ! {
+        runtime.failed = Some(end);
         // SAFETY: set when the coroutine began; this is called from inside it alone.
-        let yielder = unsafe { &*this.yielder };
+        let yielder = unsafe { &*runtime.schedule.yielder };
         yielder.suspend(());
         unreachable!("a program that has failed is not resumed")
     }

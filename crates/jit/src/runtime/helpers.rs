@@ -1,6 +1,6 @@
 //! The functions of the runtime that compiled code can call: their addresses and signatures.
 
-use super::schedule::Schedule;
+use super::schedule::{Manner, Schedule};
 use super::switch::{self, on_worker_stack};
 use super::{checks, locks, memory, numbers, output, promises, tasks, traps};
 use crate::checker::Checker;
@@ -61,12 +61,15 @@ pub(crate) enum Helper {
     AwaitPromise,
     SetPromise,
     TellGet,
+    CreateTask,
+    EndTaken,
+    Poll,
 }
 
 impl Helper {
     pub(crate) const COUNT: usize = Helper::ALL.len();
 
-    pub(crate) const ALL: [Helper; 51] = [
+    pub(crate) const ALL: [Helper; 54] = [
         Helper::NullUse,
         Helper::OutOfBounds,
         Helper::DivisionByZero,
@@ -118,6 +121,9 @@ impl Helper {
         Helper::AwaitPromise,
         Helper::SetPromise,
         Helper::TellGet,
+        Helper::CreateTask,
+        Helper::EndTaken,
+        Helper::Poll,
     ];
 
     /// Its address in a run with this kind of checker and schedule.
@@ -158,6 +164,7 @@ impl Helper {
             Helper::RecordRead => checks::record_read::<C, S>(),
             Helper::RecordWrite => checks::record_write::<C, S>(),
             Helper::CheckRange => checks::check_range::<C, S>(),
+            Helper::Poll => checks::poll::<C, S>(),
             Helper::NewLock => address!(memory::new_lock),
             Helper::BeforeGet => address!(locks::before_get),
             Helper::NewPromise => address!(memory::new_promise),
@@ -170,6 +177,11 @@ impl Helper {
             | Helper::Release
             | Helper::AwaitPromise
             | Helper::SetPromise => S::address::<C>(self),
+            Helper::CreateTask | Helper::EndTaken => match S::MANNER {
+                Manner::Parallel => S::address::<C>(self),
+                // Nothing is at 0, and no program is compiled that calls it.
+                Manner::DepthFirst | Manner::Cooperative => 0,
+            },
             Helper::TellAccess => address!(checks::tell_access),
             Helper::TellRange => address!(checks::tell_range),
             Helper::RangeCount => numbers::range_count as *const () as usize,
@@ -207,7 +219,8 @@ impl Helper {
             Helper::AddText => (&[I64, I64, I64], None),
             Helper::BeginTask => (&[I64, I32, I64, I64], None),
             Helper::AddValue => (&[I64, I32, I64], None),
-            Helper::EndLine => (&[I64], None),
+            Helper::EndLine | Helper::EndTaken | Helper::Poll => (&[I64], None),
+            Helper::CreateTask => (&[I64, I32, I64], Some(I64)),
             Helper::NewStruct | Helper::NewPromise => (&[I64, I32, I32, I32], Some(I64)),
             Helper::NewLock => (&[I64, I32, I32], Some(I64)),
             Helper::Acquire => (&[I64, I64, I32], Some(I64)),
@@ -241,7 +254,8 @@ impl Helper {
             | Helper::UndecidedWrite
             | Helper::RecordRead
             | Helper::RecordWrite
-            | Helper::CheckRange => CallConv::PreserveAll,
+            | Helper::CheckRange
+            | Helper::Poll => CallConv::PreserveAll,
             _ => CallConv::SystemV,
         });
         signature

@@ -19,7 +19,7 @@ use std::sync::atomic::Ordering;
 
 /// The registers that a call preserves, and the lowest address of the stack that is in use.
 #[inline(always)]
-fn preserved_registers() -> ([usize; 6], usize) {
+pub(super) fn preserved_registers() -> ([usize; 6], usize) {
     let mut registers = [0usize; 6];
     let stack_pointer: usize;
     // SAFETY: stores six registers into an array of six words, and reads the stack pointer.

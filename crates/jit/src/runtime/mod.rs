@@ -53,7 +53,7 @@ use stack::ProgramStack;
 use std::io;
 use std::ptr::NonNull;
 use std::sync::{Mutex, PoisonError};
-use std::sync::atomic::AtomicU64;
+use std::sync::atomic::{AtomicU32, AtomicU64};
 use tasks::SpawnSite;
 
 /// Calls a function with arguments from memory, on top of so many bytes of frames and tasks.
@@ -75,6 +75,8 @@ pub(crate) struct Executable {
     pub(crate) arrays: Vec<(Type, usize)>,
     /// Whether the checker hears of tasks that it could do without.
     pub(crate) heard: bool,
+    /// Of a parallel run: what its code looks at in every loop.
+    pub(crate) signals: Box<AtomicU32>,
 }
 
 pub(crate) struct Runtime<'a, C, S> {
@@ -270,9 +272,7 @@ impl<C: Checker, S: Schedule> Runtime<'_, C, S> {
 
     /// Ends the run. Never returns.
     fn leave(&mut self, end: End) -> ! {
-        self.failed = Some(end);
-        // SAFETY: functions of the runtime call this, and they own nothing where they leave.
-        unsafe { S::leave(self.context.as_ptr(), &self.schedule) }
+        S::leave(self, end)
     }
 
     fn running(&self) -> TaskId {

@@ -8,6 +8,7 @@ use super::context::Context;
 use super::helpers::Helper;
 use super::stack::ProgramStack;
 use super::{Executable, Runtime};
+use crate::End;
 use crate::checker::Checker;
 use finishline_model::{FinishId, FinishKind, SiteId, TaskId};
 use std::ops::Range;
@@ -136,10 +137,15 @@ pub(crate) trait Schedule: Sized {
     /// The address of a function that not all programs call.
     fn address<C: Checker>(helper: Helper) -> usize;
 
-    /// Goes back to where the program was started, from inside it. Never returns.
-    ///
-    /// # Safety
-    ///
-    /// The functions that are left must own nothing.
-    unsafe fn leave(context: *mut Context, this: &Self) -> !;
+    /// What is left of the budget that [`Schedule::more_budget`] takes from.
+    fn shared_budget(&self) -> u64 {
+        0
+    }
+
+    /// Heeds the signals of other workers.
+    fn poll<C: Checker>(_: &mut Runtime<'_, C, Self>) {}
+
+    /// Ends the run from inside the program. Never returns. The functions that are left must own
+    /// nothing.
+    fn leave<C: Checker>(runtime: &mut Runtime<'_, C, Self>, end: End) -> !;
 }

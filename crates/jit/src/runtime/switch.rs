@@ -44,6 +44,10 @@ impl Passed {
         Passed { answer: 0, context }
     }
 
+    pub(super) fn context(&self) -> *mut Context {
+        self.context
+    }
+
     /// The caller is to run this task first, and then ask again.
     pub(super) fn after(task: *mut Record, context: *mut Context) -> Passed {
         let answer = task.expose_provenance() as u64;
@@ -59,10 +63,16 @@ pub(super) const WORKER: usize = offset_of!(Context, worker_pointer);
 /// first one is the context. `Checker`, `Schedule` and `switch` must be in scope, here and below.
 macro_rules! on_worker_stack {
     ($name:ident calls $($function:ident)::+) => {
+        on_worker_stack!($name [C: Checker, S: Schedule] [$($function)::+::<C, S>]);
+    };
+    ($name:ident<C> calls $($function:ident)::+) => {
+        on_worker_stack!($name [C: Checker] [$($function)::+::<C>]);
+    };
+    ($name:ident [$($generics:tt)*] [$($function:tt)*]) => {
         // SAFETY: the body keeps to the convention for calls: the callee preserves `rbp`, and the
         // worker's stack is aligned.
         #[unsafe(naked)]
-        unsafe extern "C" fn $name<C: Checker, S: Schedule>() {
+        unsafe extern "C" fn $name<$($generics)*>() {
             std::arch::naked_asm!(
                 "push rbp",
                 "mov rbp, rsp",
@@ -74,7 +84,7 @@ macro_rules! on_worker_stack {
                 "ret",
                 strand = const switch::STRAND,
                 worker = const switch::WORKER,
-                function = sym $($function)::+::<C, S>,
+                function = sym $($function)*,
             )
         }
     };
@@ -170,10 +180,11 @@ unsafe extern "C" fn begin_strand() {
     )
 }
 
-/// Lets the strand run that the context has. Returns when the program [leaves](leave).
+/// Lets the strand run that the context has. Returns when the worker [leaves](leave), for which it
+/// needs what this writes to `pointer`.
 // SAFETY: the body keeps to the convention for calls: `leave` restores what a call preserves.
 #[unsafe(naked)]
-pub(super) unsafe extern "C" fn enter(context: *mut Context) {
+pub(super) unsafe extern "C" fn enter(context: *mut Context, pointer: *mut u64) {
     naked_asm!(
         "push rbp",
         "push rbx",
@@ -184,6 +195,7 @@ pub(super) unsafe extern "C" fn enter(context: *mut Context) {
         // With the return address 64 bytes: the stack is aligned, as it is at a call.
         "sub rsp, 8",
         "mov [rdi + {worker}], rsp",
+        "mov [rsi], rsp",
         "mov rsp, [rdi + {strand}]",
         "pop r15",
         "pop r14",
@@ -204,9 +216,9 @@ pub(super) unsafe extern "C" fn enter(context: *mut Context) {
 /// It must be called by functions that `enter` led to, and these must own nothing.
 // SAFETY: the body restores what `enter` saved.
 #[unsafe(naked)]
-pub(super) unsafe extern "C" fn leave(context: *mut Context) -> ! {
+pub(super) unsafe extern "C" fn leave(pointer: u64) -> ! {
     naked_asm!(
-        "mov rsp, [rdi + {worker}]",
+        "mov rsp, rdi",
         "add rsp, 8",
         "pop r15",
         "pop r14",
@@ -215,6 +227,5 @@ pub(super) unsafe extern "C" fn leave(context: *mut Context) -> ! {
         "pop rbx",
         "pop rbp",
         "ret",
-        worker = const WORKER,
     )
 }

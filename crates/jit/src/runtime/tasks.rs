@@ -61,20 +61,25 @@ impl<C: Checker, S: Schedule> Runtime<'_, C, S> {
 
     /// There is no room for `request` bytes in the budget, or in the stack that the system gave us.
     pub(super) fn over_budget(&mut self, request: u64, stack: u64, site: SiteId) -> ! {
-        if stack + request <= self.budget_left {
-            self.fail(TrapKind::SystemMemory { request }, site);
-        }
-        let budget = self.limits.memory;
-        let kind = TrapKind::Memory {
-            request: Some(request),
-            used: budget - self.budget_left + stack,
-            budget,
-        };
+        let kind = self.lack_of_budget(request, stack);
         self.fail(kind, site)
     }
 
+    pub(super) fn lack_of_budget(&self, request: u64, stack: u64) -> TrapKind {
+        let left = self.budget_left + self.schedule.shared_budget();
+        if stack + request <= left {
+            return TrapKind::SystemMemory { request };
+        }
+        let budget = self.limits.memory;
+        TrapKind::Memory {
+            request: Some(request),
+            used: budget - left + stack,
+            budget,
+        }
+    }
+
     /// A task begins that its creator calls.
-    fn begin_task(&mut self, spawn: SpawnSite, stack: u64, captures: *const u64) {
+    pub(super) fn begin_task(&mut self, spawn: SpawnSite, stack: u64, captures: *const u64) {
         self.admit_task(spawn);
         if stack + spawn.bytes > self.context.stack_limit {
             self.context.stack = stack;

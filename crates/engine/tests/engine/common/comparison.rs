@@ -148,7 +148,7 @@ fn same_run(
     same_list(what, "details", &heard.details, &expected.heard.details)?;
 
     let mut output = Vec::new();
-    let end = finishline_jit::run(program, &mut output).map_err(|e| e.to_string())?;
+    let end = finishline_jit::run(program, 1, &mut output).map_err(|e| e.to_string())?;
     same(what, "failure, unchecked", &trap(end), &expected.trap)?;
     same(what, "output, unchecked", &output, &expected.output)
 }
