@@ -45,6 +45,16 @@ pub fn tell(_: Program, _: &mut impl Listener, _: &mut (dyn Write + Send)) -> Re
 }
 
 /// Refuses the program.
+pub fn tell_parallel(
+    _: Program,
+    _: usize,
+    _: &mut (impl Listener + Send),
+    _: &mut (dyn Write + Send),
+) -> Result<End, CompileError> {
+    Err(refusal())
+}
+
+/// Refuses the program.
 pub fn record(
     _: Program,
     _: &mut impl Listener,

@@ -5,6 +5,7 @@
 //! Inlined     the fast path inline, cells beside the objects, the detector behind it
 //! Recording   one comparison inline, a call for the first access of a step to a location
 //! Told        a call that tells of every access      second passes, watches, comparisons
+//! Together    the same for several workers, one at a time
 //! ```
 
 use finishline_detect::inline::{FastPath, Inline};
@@ -13,6 +14,7 @@ use finishline_detect::{Failure, Findings};
 use finishline_ir::listener::{Allocated, Creation, Listener};
 use finishline_model::{Access, AccessId, AccessKind, Event, Location, TaskId};
 use std::ptr::NonNull;
+use std::sync::{Mutex, MutexGuard, PoisonError};
 
 /// What a check is compiled to.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -214,6 +216,44 @@ impl<L: Listener> Checker for Told<L> {
     #[inline]
     fn access(&mut self, access: &Access) {
         self.0.access(access);
+    }
+
+    fn undecided(&mut self, _: AccessKind, _: &mut u64, _: usize, _: impl Fn() -> Location) {}
+
+    fn range(&mut self, _: AccessKind, _: &mut [u64], _: isize, _: Location, _: AccessId) {}
+
+    fn ended(&mut self, _: u64) {}
+}
+
+/// A listener that all workers of a parallel run tell what they do. What a task does before it lets
+/// others go on is told before what these do.
+pub(crate) struct Together<'a, L>(pub(crate) &'a Mutex<L>);
+
+impl<L> Together<'_, L> {
+    fn listener(&self) -> MutexGuard<'_, L> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl<L: Listener> Checker for Together<'_, L> {
+    const STYLE: Style = Style::Call;
+
+    fn attach(&mut self, _: NonNull<FastPath>) {}
+
+    fn event(&mut self, event: &Event) {
+        self.listener().event(event);
+    }
+
+    fn created(&mut self, task: TaskId, creation: &Creation<'_>) {
+        self.listener().created(task, creation);
+    }
+
+    fn allocated(&mut self, object: &Allocated<'_>) {
+        self.listener().allocated(object);
+    }
+
+    fn access(&mut self, access: &Access) {
+        self.listener().access(access);
     }
 
     fn undecided(&mut self, _: AccessKind, _: &mut u64, _: usize, _: impl Fn() -> Location) {}

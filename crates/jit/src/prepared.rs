@@ -1,6 +1,6 @@
 //! Programs compiled for this processor, each for one kind of checker.
 
-use crate::checker::{Checker, Inlined, Told, Unchecked};
+use crate::checker::{Checker, Inlined, Together, Told, Unchecked};
 use crate::compile::{self, Compiled};
 use crate::recording::Recording;
 use crate::runtime::Run;
@@ -18,6 +18,7 @@ use finishline_ir::listener::Listener;
 use finishline_model::{Construct, Detector};
 use std::io::Write;
 use std::marker::PhantomData;
+use std::sync::Mutex;
 
 /// A program compiled for one kind of checker.
 pub(crate) struct Code<'a, C> {
@@ -173,6 +174,21 @@ pub fn tell(
     output: &mut (dyn Write + Send),
 ) -> Result<End, CompileError> {
     Ok(Code::new(program)?.run(&mut Told(listener), output))
+}
+
+/// Runs a program on several workers and tells a listener everything.
+pub fn tell_parallel(
+    program: Program,
+    workers: usize,
+    listener: &mut (impl Listener + Send),
+    output: &mut (dyn Write + Send),
+) -> Result<End, CompileError> {
+    let code = Code::in_manner(program, Manner::Parallel)?;
+    let listener = Mutex::new(listener);
+    let mut first = Together(&listener);
+    let mut others: Vec<_> = (1..workers).map(|_| Together(&listener)).collect();
+    let run = code.start(&mut first, output);
+    Ok(run.run_parallel(&code.compiled.code, &mut others))
 }
 
 /// Runs a program and tells a listener of tasks in which something is checked, of objects, and of

@@ -197,6 +197,8 @@ pub(super) unsafe extern "C" fn enter(context: *mut Context, pointer: *mut u64) 
         "mov [rdi + {worker}], rsp",
         "mov [rsi], rsp",
         "mov rsp, [rdi + {strand}]",
+        // A strand that has waited asks again.
+        "xor eax, eax",
         "pop r15",
         "pop r14",
         "pop r13",

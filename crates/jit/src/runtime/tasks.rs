@@ -329,8 +329,8 @@ pub(super) unsafe extern "C" fn end_isolated<C: Checker, S: Schedule>(
     // SAFETY: compiled code passes its context.
     let runtime = unsafe { Runtime::<C, S>::of(context) };
     let (task, site) = (runtime.running(), SiteId(site));
-    S::isolate(runtime, false);
     runtime.tell(&Event::IsolatedEnd { task, site });
+    S::isolate(runtime, false);
 }
 
 #[cfg(test)]

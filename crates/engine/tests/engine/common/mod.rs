@@ -126,22 +126,7 @@ impl Judge {
 
     /// Compares every detector that applies with the oracle; the first disagreement, in words.
     pub(crate) fn judge(&mut self, module: &Module, records: &[Record]) -> Result<Judged, String> {
-        self.oracle.clear();
-        replay(records, &mut LockChains(&mut self.oracle));
-        if self.oracle.gave_up() {
-            return Err("the program is too large for the oracle".to_owned());
-        }
-        let racing = self.oracle.racing_locations(Mode::Structure);
-        let used = |construct| module.uses(construct).is_some();
-        let excludes = used(Construct::Isolated) || used(Construct::Lock);
-        let conflict = !self.oracle.overlapping_locations().is_empty();
-        let real = self.in_any_order(module, records, excludes, &racing)?;
-        let judged = Judged {
-            racing,
-            real,
-            conflict,
-            lock_cycle: self.oracle.locks_form_a_cycle(),
-        };
+        let judged = self.judge_in_any_order(module, records)?;
         let constructs = || module.constructs.iter().map(|used| used.construct);
         if !takes_turns(module) {
             self.depth_first(module, records, &judged)?;
@@ -152,6 +137,30 @@ impl Judge {
             }
         }
         Ok(judged)
+    }
+
+    /// The same for the detectors that can judge a run in any order.
+    pub(crate) fn judge_in_any_order(
+        &mut self,
+        module: &Module,
+        records: &[Record],
+    ) -> Result<Judged, String> {
+        self.oracle.clear();
+        replay(records, &mut LockChains(&mut self.oracle));
+        if self.oracle.gave_up() {
+            return Err("the program is too large for the oracle".to_owned());
+        }
+        let racing = self.oracle.racing_locations(Mode::Structure);
+        let used = |construct| module.uses(construct).is_some();
+        let excludes = used(Construct::Isolated) || used(Construct::Lock);
+        let conflict = !self.oracle.overlapping_locations().is_empty();
+        let real = self.in_any_order(module, records, excludes, &racing)?;
+        Ok(Judged {
+            racing,
+            real,
+            conflict,
+            lock_cycle: self.oracle.locks_form_a_cycle(),
+        })
     }
 
     /// Compares the detectors that can judge any order of execution with the oracle. The locations

@@ -71,6 +71,14 @@ pub(super) unsafe extern "C" fn set_promise<C: Checker>(
     };
     let set = i64::from(site.0) + 1;
     let mut before = mark.load(Ordering::Relaxed);
+    let task = runtime.running();
+    if before <= 0 {
+        runtime.tell(&Event::PromiseSet {
+            task,
+            promise: location,
+            site,
+        });
+    }
     loop {
         if before > 0 {
             let first = SiteId(before as u32 - 1);
@@ -83,12 +91,6 @@ pub(super) unsafe extern "C" fn set_promise<C: Checker>(
             Err(now) => before = now,
         }
     }
-    let task = runtime.running();
-    runtime.tell(&Event::PromiseSet {
-        task,
-        promise: location,
-        site,
-    });
     let mut waiting = front(before);
     while let Some(strand) = NonNull::new(waiting) {
         // SAFETY: the strands of the list belong to the task that has taken it. Once it is ready, a

@@ -1,0 +1,178 @@
+//! Random programs on several threads: the run is recorded, and every detector that can judge its
+//! order agrees with the oracle on it. What the run of one thread establishes, the others confirm.
+//!
+//! `FINISHLINE_SEEDS` and `FINISHLINE_SEED` run more, or others (`cargo xtask soak`).
+
+use crate::common::{Judge, check, compile};
+use finishline_generate::campaign::{in_parallel_with, setting};
+use finishline_generate::rng::Rng;
+use finishline_generate::{Program, Settings, program, render, shrink};
+use finishline_ir::Module;
+use finishline_ir::listener::Listener;
+use finishline_ir::machine::{Limits, Trap, TrapKind};
+use finishline_model::event::Record;
+use finishline_model::{Access, Construct, Event, Observer};
+use std::sync::atomic::AtomicU64;
+use std::thread;
+
+const PROGRAMS: u64 = 2_000;
+const SCHEDULES: u64 = 2;
+const FUEL: u64 = 10_000_000;
+
+/// Records a run, and lets other threads go first now and then.
+struct Shaken {
+    records: Vec<Record>,
+    rng: Rng,
+    /// One in so many times.
+    rarely: u32,
+}
+
+impl Shaken {
+    fn new(seed: u64) -> Shaken {
+        let mut rng = Rng::new(seed);
+        let rarely = rng.pick(&[2, 5, 20, 200]);
+        Shaken {
+            records: Vec::new(),
+            rng,
+            rarely,
+        }
+    }
+
+    fn shake(&mut self) {
+        if self.rng.below(self.rarely) == 0 {
+            thread::yield_now();
+        }
+    }
+}
+
+impl Observer for Shaken {
+    fn event(&mut self, event: &Event) {
+        self.records.push(Record::Event(*event));
+        self.shake();
+    }
+
+    fn access(&mut self, access: &Access) {
+        self.records.push(Record::Access(*access));
+        self.shake();
+    }
+}
+
+impl Listener for Shaken {}
+
+fn input<'a>(module: &'a Module, progress: &'a AtomicU64) -> finishline_jit::Program<'a> {
+    finishline_jit::Program {
+        module,
+        arguments: &[],
+        limits: Limits::default(),
+        progress,
+    }
+}
+
+fn trap(end: finishline_jit::End) -> Option<Trap> {
+    match end {
+        finishline_jit::End::Finished => None,
+        finishline_jit::End::Trapped(trap) => Some(trap),
+        finishline_jit::End::OutputError(error) => panic!("{error}"),
+    }
+}
+
+/// The lines of a run in sorted order.
+fn lines(output: &[u8]) -> Vec<&[u8]> {
+    let mut lines: Vec<&[u8]> = output.split(|byte| *byte == b'\n').collect();
+    lines.sort_unstable();
+    lines
+}
+
+fn word(trap: &Option<Trap>) -> &'static str {
+    trap.as_ref().map_or("finished", |trap| trap.kind.word())
+}
+
+/// Runs a program on several threads, and compares with what one thread established.
+fn compare(judge: &mut Judge, program: &Program, seed: u64) -> Result<(), String> {
+    let serial = check(judge, program, FUEL)?;
+    let module = compile(&render(program))?;
+    let used = |construct| module.uses(construct).is_some();
+    let excludes = used(Construct::Isolated) || used(Construct::Lock);
+    let progress = AtomicU64::new(0);
+    let mut alone = Vec::new();
+    let run = finishline_jit::run(input(&module, &progress), 1, &mut alone);
+    let alone_trap = trap(run.map_err(|error| error.to_string())?);
+    for schedule in 0..SCHEDULES {
+        let workers = [2, 8, 3][((seed + schedule) % 3) as usize];
+        let mut shaken = Shaken::new(seed.wrapping_mul(31).wrapping_add(schedule));
+        let mut output = Vec::new();
+        let told = finishline_jit::tell_parallel(
+            input(&module, &progress),
+            workers,
+            &mut shaken,
+            &mut output,
+        );
+        let told = trap(told.map_err(|error| error.to_string())?);
+        let what = |said: &str| format!("{workers} threads, told: {said}");
+        let judged = judge
+            .judge_in_any_order(&module, &shaken.records)
+            .map_err(|error| what(&error))?;
+        let mut plain_output = Vec::new();
+        let plain = finishline_jit::run(input(&module, &progress), workers, &mut plain_output);
+        let plain = trap(plain.map_err(|error| error.to_string())?);
+        let clean = serial.judged.racing.is_empty();
+        let complete = serial.trap.is_none() && told.is_none();
+        if complete && !excludes && clean != judged.racing.is_empty() {
+            return Err(what("race or clean depends on the schedule"));
+        }
+        // What a program without races and conflicts does, it does in every schedule. A failure may
+        // come before another one.
+        if !clean || serial.judged.conflict || serial.judged.lock_cycle {
+            continue;
+        }
+        for (what, run, output) in [
+            ("told", &told, &output),
+            ("plain", &plain, &plain_output),
+        ] {
+            let (one, several) = (word(&alone_trap), word(run));
+            if (one == "finished") != (several == "finished") {
+                return Err(format!("{what}: one thread: {one}, {workers}: {several}"));
+            }
+            if is_deadlock(&alone_trap) != is_deadlock(run) {
+                return Err(format!("{what}: one thread: {one}, {workers}: {several}"));
+            }
+            if one == "finished" && lines(&alone) != lines(output) {
+                return Err(format!("{what}: {workers} threads print other lines"));
+            }
+        }
+    }
+    Ok(())
+}
+
+fn is_deadlock(trap: &Option<Trap>) -> bool {
+    let kind = trap.as_ref().map(|trap| &trap.kind);
+    matches!(kind, Some(TrapKind::Deadlock { .. }))
+}
+
+fn settings(seed: u64) -> Settings {
+    match seed % 4 {
+        0 | 1 => Settings::of_seed(seed),
+        2 => Settings::promises(seed),
+        _ => Settings::locks(seed),
+    }
+}
+
+#[test]
+fn recorded_runs_are_judged_as_the_oracle_does() {
+    let first = setting("FINISHLINE_SEED", 1);
+    let count = setting("FINISHLINE_SEEDS", PROGRAMS);
+    in_parallel_with(first..first + count, Judge::new, |judge, seed| {
+        let program = program(seed, &settings(seed));
+        let Err(error) = compare(judge, &program, seed) else {
+            return;
+        };
+        // A failure may come and go with the schedule.
+        let small = shrink(&program, &mut |program| {
+            (0..20).any(|again| match compare(judge, program, seed + again) {
+                Ok(()) => false,
+                Err(said) => !said.starts_with("error"),
+            })
+        });
+        panic!("seed {seed}: {error}\n{}", render(&small));
+    });
+}
