@@ -56,6 +56,7 @@ mod tests;
 pub(crate) use kinds::Shapes;
 pub(crate) use roots::{Roots, World};
 
+use crossbeam_utils::CachePadded;
 use finishline_ir::machine::TrapKind;
 use finishline_ir::{StructId, Type, cost};
 use finishline_model::Location;
@@ -125,8 +126,8 @@ struct Common {
     budget: u64,
     globals: OnceLock<Reference>,
     /// The number of the next location that no worker has.
-    next_location: AtomicU64,
-    ground: Mutex<Ground>,
+    next_location: CachePadded<AtomicU64>,
+    ground: CachePadded<Mutex<Ground>>,
 }
 
 /// What one worker uses at a time, rarely: once for many small objects, or for a big one.
@@ -203,8 +204,8 @@ impl Heap {
             shadow,
             budget,
             globals: OnceLock::new(),
-            next_location: AtomicU64::new(0),
-            ground: Mutex::new(ground),
+            next_location: CachePadded::new(AtomicU64::new(0)),
+            ground: CachePadded::new(Mutex::new(ground)),
         };
         let mut heap = Heap::of_worker(Arc::new(common));
         // A worker alone numbers all locations in order.
@@ -217,7 +218,7 @@ impl Heap {
 
     fn of_worker(common: Arc<Common>) -> Heap {
         let own = Box::into_raw(Box::new(Own {
-            cursors: vec![Cursor::default(); common.kinds.len()],
+            cursors: vec![Cursor::NONE; common.kinds.len()],
             ..Own::default()
         }));
         common.ground().workers.push(own);
@@ -405,21 +406,23 @@ impl Heap {
         slot: Option<Slot>,
         world: &dyn World,
     ) -> Result<Room, TrapKind> {
-        let common = Arc::clone(&self.common);
-        let granted = |heap: &mut Heap, ground: &mut Ground, grant| {
-            ground.room(heap.own(), request, slot, grant)
+        let Heap { common, own } = &*self;
+        let granted = |ground: &mut Ground, grant| {
+            // SAFETY: as in `Heap::own`.
+            let own = unsafe { &mut **own };
+            ground.room(own, request, slot, grant)
         };
-        if let Some(room) = granted(self, &mut common.ground(), Grant::Usual) {
+        if let Some(room) = granted(&mut common.ground(), Grant::Usual) {
             return Ok(room);
         }
         in_stopped(world, |roots| {
             let ground = &mut common.ground();
             // Another worker may have collected before all were stopped.
-            if let Some(room) = granted(self, ground, Grant::Usual) {
+            if let Some(room) = granted(ground, Grant::Usual) {
                 return Ok(room);
             }
-            ground.make_room(request.cost, &common, roots)?;
-            let room = granted(self, ground, Grant::Needed);
+            ground.make_room(request.cost, common, roots)?;
+            let room = granted(ground, Grant::Needed);
             room.ok_or(TrapKind::SystemMemory {
                 request: request.cost,
             })

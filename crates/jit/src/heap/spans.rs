@@ -6,9 +6,8 @@
 //! bits a slot: whether an object is there, and whether this collection has reached it. Sweeping
 //! makes the second bit the first, and looks at no object. A slot without a bit is free.
 //!
-//! A free slot is found by scanning a word of bits at a time, by a [`Cursor`]. A span belongs to at
-//! most one cursor. A word that a cursor has taken is marked as taken as a whole. Its unused slots
-//! go back when a collection begins.
+//! A free slot is found by scanning a word of bits at a time, by a [`Cursor`]. A cursor takes all
+//! free slots of a span at once. Those that are unused go back when a collection begins.
 
 use super::kinds::{KindId, Kinds, Slot};
 use super::layout::SMALLEST_OBJECT;
@@ -47,31 +46,43 @@ enum Holds {
     One(KindId),
 }
 
-/// Where the next object of a kind goes.
-#[derive(Clone, Copy, Default)]
+/// Where the next objects of a kind go.
+#[derive(Clone, Copy)]
 pub(super) struct Cursor {
-    /// The span it is in, and the words of its bitmap taken so far.
+    /// The span it is in.
     span: Option<SpanId>,
-    words_taken: usize,
-    /// Slots of the last word that are still free.
-    free: u64,
-    /// Address of the first slot of that word.
     base: usize,
+    /// The slots that are still free, and the word of these that it has come to.
+    free: Bitmap,
+    word: usize,
     /// The memory of all free slots is zero.
     zeroed: bool,
 }
 
 impl Cursor {
+    /// Nowhere.
+    pub(super) const NONE: Cursor = Cursor {
+        span: None,
+        base: 0,
+        free: [0; BITMAP_WORDS],
+        word: BITMAP_WORDS - 1,
+        zeroed: false,
+    };
+
     /// Room for an object, if there is any where the cursor is.
     #[inline]
     pub(super) fn take(&mut self, slot: Slot) -> Option<Room> {
-        if self.free == 0 {
-            return None;
+        while self.free[self.word] == 0 {
+            if self.word + 1 == BITMAP_WORDS {
+                return None;
+            }
+            self.word += 1;
         }
-        let index = self.free.trailing_zeros();
-        self.free &= self.free - 1;
+        let word = &mut self.free[self.word];
+        let index = self.word * 64 + word.trailing_zeros() as usize;
+        *word &= *word - 1;
         Some(Room {
-            address: self.base + (index * slot.bytes) as usize,
+            address: self.base + index * slot.bytes as usize,
             zeroed: self.zeroed,
         })
     }
@@ -113,7 +124,7 @@ pub(super) fn own_span_bytes(bytes: usize) -> u64 {
 }
 
 impl Spans {
-    /// Moves the cursor on to a word with free slots. `None` if there is no more room.
+    /// Moves the cursor on to a span with free slots. `None` if there is no more room.
     pub(super) fn find_free_slots(
         &mut self,
         cursor: &mut Cursor,
@@ -121,36 +132,30 @@ impl Spans {
         kind: KindId,
         slot: Slot,
     ) -> Option<()> {
-        loop {
-            if let Some(id) = cursor.span {
-                let span = &mut self.spans[id.index()];
-                let slots = slot.per_span as usize;
-                while cursor.words_taken * 64 < slots {
-                    let word = cursor.words_taken;
-                    cursor.words_taken += 1;
-                    let valid = u64::MAX >> (64 - (slots - word * 64).min(64));
-                    cursor.free = !span.allocated[word] & valid;
-                    if cursor.free != 0 {
-                        span.allocated[word] = valid;
-                        cursor.base = span.base + word * 64 * slot.bytes as usize;
-                        return Some(());
-                    }
-                }
+        let free = self.free.get_mut(kind.index()).and_then(Option::take);
+        let (id, zeroed) = match free {
+            Some(id) => {
+                self.free[kind.index()] = self.spans[id.index()].next;
+                (id, false)
             }
-            let free = self.free.get_mut(kind.index()).and_then(Option::take);
-            let (id, zeroed) = match free {
-                Some(id) => {
-                    self.free[kind.index()] = self.spans[id.index()].next;
-                    (id, false)
-                }
-                None => self.add(space, SPAN_UNITS, Holds::Small(kind, slot))?,
-            };
-            *cursor = Cursor {
-                span: Some(id),
-                zeroed,
-                ..Cursor::default()
-            };
+            None => self.add(space, SPAN_UNITS, Holds::Small(kind, slot))?,
+        };
+        let span = &mut self.spans[id.index()];
+        let slots = slot.per_span as usize;
+        let mut free = [0; BITMAP_WORDS];
+        for (word, free) in free.iter_mut().enumerate().take(slots.div_ceil(64)) {
+            let valid = u64::MAX >> (64 - (slots - word * 64).min(64));
+            *free = !span.allocated[word] & valid;
+            span.allocated[word] = valid;
         }
+        *cursor = Cursor {
+            span: Some(id),
+            base: span.base,
+            free,
+            word: 0,
+            zeroed,
+        };
+        Some(())
     }
 
     /// A place for one object in a span of its own.
@@ -240,12 +245,13 @@ impl Spans {
     /// begins with it.
     pub(super) fn settle(&mut self, cursors: &mut [Cursor]) {
         for cursor in cursors {
-            if let Some(id) = cursor.span
-                && cursor.words_taken > 0
-            {
-                self.spans[id.index()].allocated[cursor.words_taken - 1] &= !cursor.free;
+            if let Some(id) = cursor.span {
+                let allocated = &mut self.spans[id.index()].allocated;
+                for (allocated, free) in allocated.iter_mut().zip(cursor.free) {
+                    *allocated &= !free;
+                }
+                *cursor = Cursor::NONE;
             }
-            *cursor = Cursor::default();
         }
     }
 

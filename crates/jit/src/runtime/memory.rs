@@ -60,14 +60,26 @@ unsafe impl<S: Schedule> Roots for ProgramRoots<'_, S> {
 }
 
 /// The workers of the program, of which this one makes an object.
-struct ProgramWorld<'a, S>(ProgramRoots<'a, S>);
+struct ProgramWorld<'a, S> {
+    schedule: &'a S,
+    context: &'a Context,
+}
 
 impl<S: Schedule> World for ProgramWorld<'_, S> {
+    /// What the registers of compiled code had is still there, or the functions in between have
+    /// saved it on the stack.
+    #[cold]
+    #[inline(never)]
     fn stopped(&self, work: &mut dyn FnMut(&dyn Roots)) {
-        let roots = &self.0;
-        roots
-            .schedule
-            .stop_others(roots.context, roots.stack_pointer, &mut || work(roots));
+        let (preserved, stack_pointer) = preserved_registers();
+        let ProgramWorld { schedule, context } = *self;
+        let roots = ProgramRoots {
+            preserved,
+            stack_pointer,
+            schedule,
+            context,
+        };
+        schedule.stop_others(context, stack_pointer, &mut || work(&roots));
     }
 }
 
@@ -121,15 +133,12 @@ pub(super) unsafe extern "C" fn new_struct<C: Checker, S: Schedule>(
     allocation: u32,
     site: u32,
 ) -> u64 {
-    let (preserved, stack_pointer) = preserved_registers();
     // SAFETY: compiled code passes its context.
     let runtime = unsafe { Runtime::<C, S>::of(context) };
-    let world = ProgramWorld(ProgramRoots {
-        preserved,
-        stack_pointer,
+    let world = ProgramWorld {
         schedule: &runtime.schedule,
         context: &runtime.context,
-    });
+    };
     match runtime.heap.new_struct(StructId(layout), &world) {
         Ok(object) => {
             let shape = Shape::Struct(StructId(layout));
@@ -148,7 +157,6 @@ pub(super) unsafe extern "C" fn new_array<C: Checker, S: Schedule>(
     allocation: u32,
     site: u32,
 ) -> u64 {
-    let (preserved, stack_pointer) = preserved_registers();
     // SAFETY: compiled code passes its context and the address of `dimensions` sizes on its stack.
     // Sizes are told only of an array that was made, and then they are not negative.
     let (runtime, requested, sizes) = unsafe {
@@ -157,12 +165,10 @@ pub(super) unsafe extern "C" fn new_array<C: Checker, S: Schedule>(
         let sizes = std::slice::from_raw_parts(sizes.cast::<u64>(), dimensions);
         (Runtime::<C, S>::of(context), requested, sizes)
     };
-    let world = ProgramWorld(ProgramRoots {
-        preserved,
-        stack_pointer,
+    let world = ProgramWorld {
         schedule: &runtime.schedule,
         context: &runtime.context,
-    });
+    };
     match runtime
         .heap
         .new_array(Type::ALL[element as usize], requested, &world)
@@ -181,15 +187,12 @@ pub(super) unsafe extern "C" fn new_lock<C: Checker, S: Schedule>(
     allocation: u32,
     site: u32,
 ) -> u64 {
-    let (preserved, stack_pointer) = preserved_registers();
     // SAFETY: compiled code passes its context.
     let runtime = unsafe { Runtime::<C, S>::of(context) };
-    let world = ProgramWorld(ProgramRoots {
-        preserved,
-        stack_pointer,
+    let world = ProgramWorld {
         schedule: &runtime.schedule,
         context: &runtime.context,
-    });
+    };
     match runtime.heap.new_lock(&world) {
         Ok(object) => {
             // A number alone is taken: nothing is ordered by it.
@@ -210,15 +213,12 @@ pub(super) unsafe extern "C" fn new_promise<C: Checker, S: Schedule>(
     allocation: u32,
     site: u32,
 ) -> u64 {
-    let (preserved, stack_pointer) = preserved_registers();
     // SAFETY: compiled code passes its context.
     let runtime = unsafe { Runtime::<C, S>::of(context) };
-    let world = ProgramWorld(ProgramRoots {
-        preserved,
-        stack_pointer,
+    let world = ProgramWorld {
         schedule: &runtime.schedule,
         context: &runtime.context,
-    });
+    };
     match runtime
         .heap
         .new_promise(Type::ALL[carried as usize], &world)

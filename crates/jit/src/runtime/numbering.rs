@@ -3,12 +3,13 @@
 //! A worker among several takes a few at a time, so that no counter is shared by every task. A
 //! worker alone takes all, and numbers in order.
 
+use crossbeam_utils::CachePadded;
 use std::ops::Range;
 use std::sync::atomic::{AtomicU32, Ordering};
 
 /// Numbers that no worker has yet.
 pub(super) struct Unused {
-    next: AtomicU32,
+    next: CachePadded<AtomicU32>,
     limit: u32,
     at_once: u32,
 }
@@ -25,7 +26,7 @@ impl Unused {
             _ => (limit as usize / (workers * TIMES)).clamp(1, MOST) as u32,
         };
         Unused {
-            next: AtomicU32::new(first),
+            next: CachePadded::new(AtomicU32::new(first)),
             limit,
             at_once,
         }
@@ -48,33 +49,45 @@ impl Unused {
 
 /// The numbers that a worker has.
 pub(super) struct Numbers<'a> {
-    own: Range<u32>,
+    next: u64,
+    end: u64,
     unused: &'a Unused,
 }
 
 impl<'a> Numbers<'a> {
     pub(super) fn new(unused: &'a Unused) -> Numbers<'a> {
-        Numbers { own: 0..0, unused }
+        Numbers {
+            next: 0,
+            end: 0,
+            unused,
+        }
     }
 
     /// Whether there is another one. The limit, if not.
     #[inline]
     pub(super) fn check(&mut self) -> Result<(), u32> {
-        if self.own.is_empty() {
-            self.own = self.unused.take();
+        match self.next < self.end {
+            true => Ok(()),
+            false => self.take_more(),
         }
-        match self.own.is_empty() {
-            true => Err(self.unused.limit),
-            false => Ok(()),
+    }
+
+    #[cold]
+    fn take_more(&mut self) -> Result<(), u32> {
+        let Range { start, end } = self.unused.take();
+        (self.next, self.end) = (start.into(), end.into());
+        match start < end {
+            true => Ok(()),
+            false => Err(self.unused.limit),
         }
     }
 
     /// The next one, after a [check](Numbers::check).
     #[inline]
     pub(super) fn take(&mut self) -> u32 {
-        let next = self.own.start;
-        self.own.start += 1;
-        next
+        let next = self.next;
+        self.next += 1;
+        next as u32
     }
 }
 

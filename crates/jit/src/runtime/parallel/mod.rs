@@ -73,6 +73,9 @@ pub(crate) struct Parallel<'a> {
     strands: Pool<'a, Strand>,
     records: Pool<'a, Record>,
     finishes: Pool<'a, Finish>,
+    /// How many tasks for others are enough, and whether it calls new ones until it has few left.
+    enough_tasks: usize,
+    has_enough: bool,
     /// Whom it tried to rob last.
     victim: usize,
     stack_factor: usize,
@@ -80,8 +83,9 @@ pub(crate) struct Parallel<'a> {
     end: SiteId,
 }
 
-/// A worker with so many tasks for others calls new ones.
-const ENOUGH_TASKS: usize = 16;
+/// A worker with so many tasks for each worker calls new ones, until it has half of them left: in
+/// between it makes few changes to its deque.
+const ENOUGH_TASKS_EACH: usize = 2;
 /// The budget that a worker takes at a time, and up to how many times of it it keeps.
 const BUDGET_AT_ONCE: u64 = 1 << 20;
 const BUDGETS_KEPT: u64 = 4;
@@ -108,14 +112,14 @@ impl Parallel<'_> {
     }
 
     fn innermost_finish(&self) -> Option<&Finish> {
-        let place = self.strand().task.innermost?;
+        let place = self.strand().task().innermost?;
         // SAFETY: an open finish is alive, and its plain fields don't change.
         Some(unsafe { place.as_ref() })
     }
 
     /// A task that the running one creates.
     fn create(&mut self, id: TaskId) -> (LiveTask, Created) {
-        let creator = &mut self.strand_mut().task;
+        let creator = self.strand_mut().task_mut();
         let enclosing = creator.innermost.unwrap_or(creator.enclosing);
         let created = Created {
             creator: creator.id,
@@ -138,6 +142,14 @@ impl Parallel<'_> {
     fn ready(&self, strand: NonNull<Strand>) {
         self.deque.push(Item::Strand(strand));
         self.crew.wake();
+    }
+
+    /// Whether it has so many tasks for others that it runs new ones itself.
+    #[inline]
+    fn has_enough(&mut self) -> bool {
+        let (tasks, enough) = (self.deque.len(), self.enough_tasks);
+        self.has_enough = tasks >= enough || self.has_enough && tasks >= enough / 2;
+        self.has_enough
     }
 
     /// Something to go on with from the worker's own deque or that of another one.
@@ -375,7 +387,7 @@ impl<C: Checker> Runtime<'_, C, Parallel<'_>> {
         let mut prepared = strand;
         // SAFETY: the strand was idle.
         let strand_mut = unsafe { prepared.as_mut() };
-        strand_mut.task = task;
+        strand_mut.push(task);
         let context = &raw mut strand_mut.context;
         // SAFETY: nobody uses the stack, which has room for the words. The entry is one for as many.
         let pointer = unsafe {
@@ -390,7 +402,7 @@ impl<C: Checker> Runtime<'_, C, Parallel<'_>> {
     /// Creates a task, hands it over, and says so; or lets it begin, for the creator to call it.
     fn create_task(&mut self, number: u32, captures: *const u64) -> Handed {
         let spawn = self.spawns[number as usize];
-        if self.schedule.deque.len() >= ENOUGH_TASKS {
+        if self.schedule.has_enough() {
             self.begin_task(spawn, self.context.stack, captures);
             return Handed::No;
         }
@@ -404,7 +416,7 @@ impl<C: Checker> Runtime<'_, C, Parallel<'_>> {
     fn create_waiting_task(&mut self, number: u32, captures: *const u64) -> Passed {
         let spawn = self.spawns[number as usize];
         let record = self.new_record(number, spawn, captures);
-        if self.schedule.deque.len() < ENOUGH_TASKS {
+        if !self.schedule.has_enough() {
             self.schedule.deque.push(Item::Task(record));
             self.schedule.crew.wake();
             return Passed::not_yet(self.context.as_ptr());
@@ -465,11 +477,7 @@ impl<C: Checker> Runtime<'_, C, Parallel<'_>> {
         if let Some(owner) = end {
             self.schedule.ready(owner);
         }
-        let strand = self.schedule.strand_mut();
-        match strand.below.pop() {
-            Some(below) => strand.task = below,
-            None => unreachable!("it ran on top of another task"),
-        }
+        self.schedule.strand_mut().pop();
     }
 
     /// The running task, which was handed over, ends. The owner of its finish, if that waited and
@@ -477,7 +485,7 @@ impl<C: Checker> Runtime<'_, C, Parallel<'_>> {
     fn leave_record(&mut self) -> Option<NonNull<Strand>> {
         let LiveTask {
             enclosing, record, ..
-        } = self.schedule.strand().task;
+        } = *self.schedule.strand().task();
         let Some(mut record) = record else {
             unreachable!("the task was handed over")
         };
@@ -494,7 +502,7 @@ impl<C: Checker> Runtime<'_, C, Parallel<'_>> {
     /// The function of the strand's first task has returned.
     fn end_strand(&mut self) -> Passed {
         let strand = self.schedule.strand();
-        if strand.task.record.is_none() {
+        if strand.task().record.is_none() {
             return self.end_main_strand();
         }
         let owner = self.leave_record();
@@ -513,6 +521,7 @@ impl<C: Checker> Runtime<'_, C, Parallel<'_>> {
         // SAFETY: the strand is the worker's own.
         let strand = unsafe { place.as_mut() };
         strand.in_use = false;
+        strand.pop();
         strand.room.end(true);
         self.schedule.strands.give_back(place);
         self.go_home();
@@ -523,7 +532,7 @@ impl<C: Checker> Runtime<'_, C, Parallel<'_>> {
         let main = self.module.function(self.module.main);
         self.context.stack = cost::LIVE_TASK + cost::frame(main);
         let end = self.schedule.end;
-        if let Some(finish) = self.schedule.strand().task.innermost
+        if let Some(finish) = self.schedule.strand().task().innermost
             // SAFETY: an open finish is alive.
             && unsafe { finish.as_ref() }.open.kind == FinishKind::Root
             && !self.wait_for(finish, end)
@@ -551,7 +560,7 @@ impl<C: Checker> Runtime<'_, C, Parallel<'_>> {
 
     /// Looks whether the innermost finish has tasks, if it is of this kind.
     fn at_finish(&mut self, kind: FinishKind, site: SiteId) -> AtFinish {
-        let Some(place) = self.schedule.strand().task.innermost else {
+        let Some(place) = self.schedule.strand().task().innermost else {
             return AtFinish::Quiet;
         };
         // SAFETY: an open finish is alive.
@@ -589,9 +598,7 @@ impl<C: Checker> Runtime<'_, C, Parallel<'_>> {
             created: 0,
             record: Some(place),
         };
-        let strand = self.schedule.strand_mut();
-        let below = std::mem::replace(&mut strand.task, task);
-        strand.below.push(below);
+        self.schedule.strand_mut().push(task);
     }
 
     /// All workers sleep.
@@ -625,7 +632,7 @@ impl<C: Checker> Runtime<'_, C, Parallel<'_>> {
                 }
             };
             waiting.push(Waiting {
-                task: strand.task.id,
+                task: strand.task().id,
                 site: strand.site,
                 waits_for,
             });
@@ -645,11 +652,12 @@ impl Schedule for Parallel<'_> {
     #[inline]
     fn running(&self) -> TaskId {
         match self.strand {
-            Some(_) => self.strand().task.id,
+            Some(_) => self.strand().task().id,
             None => TaskId::MAIN,
         }
     }
 
+    #[inline]
     fn innermost(&self) -> Option<OpenFinish> {
         self.innermost_finish().map(|finish| finish.open)
     }
@@ -657,7 +665,7 @@ impl Schedule for Parallel<'_> {
     fn first_held(&self) -> Option<SiteId> {
         let strand = self.strand();
         let mut held = strand.held.iter();
-        held.find_map(|held| (held.holder == strand.task.id).then_some(held.acquired))
+        held.find_map(|held| (held.holder == strand.task().id).then_some(held.acquired))
     }
 
     #[inline]
@@ -665,46 +673,46 @@ impl Schedule for Parallel<'_> {
         true
     }
 
+    #[inline]
     fn reserve_task(&mut self) -> bool {
-        self.strand_mut().below.try_reserve(1).is_ok()
+        self.strand_mut().reserve_task()
     }
 
     fn reserve_finish(&mut self) -> bool {
         true
     }
 
+    #[inline]
     fn begin_task(&mut self, id: TaskId, _: bool) -> Created {
         let (task, created) = self.create(id);
-        let strand = self.strand_mut();
-        let creator = std::mem::replace(&mut strand.task, task);
-        strand.below.push(creator);
+        self.strand_mut().push(task);
         created
     }
 
+    #[inline]
     fn end_task(&mut self) -> Option<TaskId> {
-        let strand = self.strand_mut();
-        let creator = strand.below.pop()?;
-        strand.task = creator;
-        Some(creator.id)
+        self.strand_mut().pop().map(|below| below.id)
     }
 
+    #[inline]
     fn open_finish(&mut self, open: OpenFinish) {
-        let outer = self.strand().task.innermost;
+        let outer = self.strand().task().innermost;
         let new = || Some(Finish::new(open, outer));
         let Some(mut place) = self.finishes.take(new) else {
             unreachable!("there is memory for the list of finishes")
         };
         // SAFETY: an idle finish is used by nobody.
         unsafe { *place.as_mut() = Finish::new(open, outer) };
-        self.strand_mut().task.innermost = Some(place);
+        self.strand_mut().task_mut().innermost = Some(place);
     }
 
+    #[inline]
     fn close_finish(&mut self) -> Option<FinishId> {
-        let place = self.strand().task.innermost?;
+        let place = self.strand().task().innermost?;
         // SAFETY: an open finish is alive.
         let Finish { open, outer, .. } = unsafe { place.as_ref() };
         let (id, outer) = (open.id, *outer);
-        self.strand_mut().task.innermost = outer;
+        self.strand_mut().task_mut().innermost = outer;
         self.finishes.give_back(place);
         Some(id)
     }
@@ -939,6 +947,8 @@ impl<'a> Shared<'a> {
                 strands: Pool::new(&crew.strands),
                 records: Pool::new(&crew.records),
                 finishes: Pool::new(&crew.finishes),
+                enough_tasks: ENOUGH_TASKS_EACH * (crew.workers() + 1),
+                has_enough: false,
                 victim: number,
                 stack_factor: usize::try_from(self.executable.stack_factor).unwrap_or(usize::MAX),
                 end: self.module.function(self.module.main).end,
@@ -1036,13 +1046,13 @@ impl<C: Checker> Runtime<'_, C, Parallel<'_>> {
         let mut strand = place;
         // SAFETY: the strand was idle.
         let strand = unsafe { strand.as_mut() };
-        strand.task = LiveTask {
+        strand.push(LiveTask {
             id: TaskId::MAIN,
             enclosing: root,
             innermost: Some(root),
             created: 0,
             record: None,
-        };
+        });
         let (base, context) = (strand.room.base(), &raw mut strand.context);
         // SAFETY: nobody uses the stack, and there are as many arguments as `main` has parameters.
         let pointer = unsafe {

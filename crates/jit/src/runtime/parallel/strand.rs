@@ -55,9 +55,8 @@ pub(super) struct Strand {
     pub(super) bytes: u64,
     /// Whether anything is on its stack.
     pub(super) in_use: bool,
-    /// The task on top, and the tasks below.
-    pub(super) task: LiveTask,
-    pub(super) below: Vec<LiveTask>,
+    /// Its tasks, the running one last.
+    tasks: Vec<LiveTask>,
     /// The locks that its tasks hold.
     pub(super) held: Vec<Held>,
     /// Whether the lock that it waited for is its own now.
@@ -80,20 +79,48 @@ impl Strand {
             room,
             bytes: 0,
             in_use: false,
-            task: LiveTask {
-                id: TaskId::MAIN,
-                enclosing: NonNull::dangling(),
-                innermost: None,
-                created: 0,
-                record: None,
-            },
-            below: Vec::new(),
+            tasks: Vec::new(),
             held: Vec::new(),
             granted: false,
             awaits: Awaits::Nothing,
             site: SiteId(0),
             next: null_mut(),
         }
+    }
+
+    /// The task on top.
+    #[inline]
+    pub(super) fn task(&self) -> &LiveTask {
+        match self.tasks.last() {
+            Some(task) => task,
+            None => unreachable!("compiled code runs in a task"),
+        }
+    }
+
+    #[inline]
+    pub(super) fn task_mut(&mut self) -> &mut LiveTask {
+        match self.tasks.last_mut() {
+            Some(task) => task,
+            None => unreachable!("compiled code runs in a task"),
+        }
+    }
+
+    /// Whether there is memory for another task.
+    pub(super) fn reserve_task(&mut self) -> bool {
+        self.tasks.try_reserve(1).is_ok()
+    }
+
+    /// A task begins on top. There must be memory for it.
+    #[inline]
+    pub(super) fn push(&mut self, task: LiveTask) {
+        self.tasks.push(task);
+    }
+
+    /// The task on top has ended. The one below it, if there is any.
+    #[inline]
+    pub(super) fn pop(&mut self) -> Option<&LiveTask> {
+        self.tasks.pop();
+        self.tasks.last()
     }
 
     /// Where its tasks may keep references, while it is suspended or its worker is in the runtime.
