@@ -14,7 +14,8 @@
 //!   can be measured apart.
 //! - `prepared`: all these. `code`: from the IR to Cranelift's. `compile`: the module as a whole.
 //! - `checker`, `recording`: the code of a check for each listener. `heard`: the tasks that a
-//!   detector is told of. `waiting`: the tasks that need stacks of their own.
+//!   detector is told of. `waiting`: the tasks that need stacks of their own. `polls`: where
+//!   the code of a parallel run looks at signals.
 //! - `runtime`: what compiled code calls. `heap`: objects, their shadow cells, and the collector.
 //!
 //! The compiler needs x86-64 and Linux. For another processor none of this is built: `absent` takes
@@ -32,6 +33,8 @@ mod compile;
 mod heap;
 #[cfg(target_arch = "x86_64")]
 mod heard;
+#[cfg(target_arch = "x86_64")]
+mod polls;
 #[cfg(target_arch = "x86_64")]
 mod prepared;
 #[cfg(target_arch = "x86_64")]

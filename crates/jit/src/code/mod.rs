@@ -24,6 +24,7 @@ mod tasks;
 use crate::checker::Style;
 use crate::compile::Registers;
 use crate::heard::has_checks;
+use crate::polls;
 use crate::runtime::helpers::Helper;
 use crate::runtime::schedule::Manner;
 use crate::runtime::tasks::SpawnSite;
@@ -57,6 +58,8 @@ pub(crate) struct Compilation<'m> {
     pub(crate) waiting: Option<Vec<bool>>,
     /// The address of the signals of a parallel run.
     pub(crate) signals: usize,
+    /// By function, whether it looks at them when it begins. None in other runs.
+    pub(crate) polls: Option<Vec<bool>>,
     /// By function.
     pub(crate) ids: Vec<FuncId>,
     /// By helper.
@@ -94,6 +97,7 @@ pub(crate) fn signature(function: &Function) -> Signature {
 pub(crate) struct Code<'a, 'm> {
     program: &'a mut Compilation<'m>,
     jit: &'a mut JITModule,
+    id: FunctionId,
     function: &'m Function,
     builder: FunctionBuilder<'a>,
     regions: Regions,
@@ -141,6 +145,7 @@ pub(crate) fn compile<'m>(
     let accesses = counts.then(|| builder.declare_var(I64));
     let config = jit.target_config();
     let mut code = Code {
+        id,
         function,
         builder,
         regions,
@@ -183,42 +188,40 @@ impl<'m> Code<'_, 'm> {
             let zero = self.int(0);
             self.builder.def_var(accesses, zero);
         }
-        if self.calls() {
-            self.poll();
+        let polls = match self.program.polls {
+            None => vec![false; self.blocks.len()],
+            Some(_) => polls::after_blocks(self.function),
+        };
+        if self.may_recur() {
+            self.poll_now_and_then();
         }
         // A value is compiled before its uses if blocks are taken in an order in which dominators
         // come first.
-        let order = self.dominators_first();
-        let mut places = vec![usize::MAX; self.blocks.len()];
-        for (place, block) in order.iter().enumerate() {
-            places[block.index()] = place;
-        }
-        for (place, block) in order.into_iter().enumerate() {
+        for block in self.dominators_first() {
+            // What comes before the first instruction is in another block by now.
             if block != Function::ENTRY {
                 self.builder.switch_to_block(self.blocks[block.index()]);
             }
-            let block = self.function.block(block);
-            let mut targets = block.terminator.targets();
-            let goes_back = targets.any(|target| places[target.block.index()] <= place);
-            self.block(block, goes_back);
+            self.block(self.function.block(block), polls[block.index()]);
         }
     }
 
-    /// Whether the function calls any.
-    fn calls(&self) -> bool {
-        let mut instructions = self
-            .function
-            .blocks
-            .iter()
-            .flat_map(|block| &block.instructions);
-        instructions.any(|instruction| matches!(instruction.op, Op::Call { .. }))
+    /// Whether the function looks for signals when it begins.
+    fn may_recur(&self) -> bool {
+        let may_recur = self.program.polls.as_ref();
+        may_recur.is_some_and(|may_recur| may_recur[self.id.index()])
+    }
+
+    /// Heeds the signals of other workers at some depths of calls.
+    fn poll_now_and_then(&mut self) {
+        /// A power of two.
+        const EVERY: i64 = 4;
+        let place = self.builder.ins().band_imm_u(self.depth, EVERY - 1);
+        self.go_on_after(place, Self::poll);
     }
 
     /// Heeds the signals of other workers, if there are any.
     fn poll(&mut self) {
-        if self.program.manner != Manner::Parallel {
-            return;
-        }
         let signals = self.int(self.program.signals as i64);
         let flags = self.regions.plain();
         let signals = self.builder.ins().load(I32, flags, signals, 0);
@@ -253,15 +256,15 @@ impl<'m> Code<'_, 'm> {
         order
     }
 
-    /// Compiles a block, after which the function may go back to an earlier one.
-    fn block(&mut self, block: &'m Block, goes_back: bool) {
+    /// Compiles a block. The function may look for signals behind it.
+    fn block(&mut self, block: &'m Block, polls: bool) {
         for instruction in &block.instructions {
             let result = self.instruction(instruction);
             if let Some(value) = instruction.result {
                 self.values[value.index()] = result;
             }
         }
-        if goes_back {
+        if polls {
             self.poll();
         }
         match &block.terminator {
