@@ -4,7 +4,6 @@ use crate::CompileError;
 use crate::checker::Checker;
 use crate::code::{self, Compilation, register, signature};
 use crate::heard;
-use crate::polls;
 use crate::runtime::helpers::Helper;
 use crate::runtime::schedule::{Manner, Schedule};
 use crate::runtime::{Entry, Executable};
@@ -64,7 +63,6 @@ pub(crate) fn compile<C: Checker, S: Schedule>(
     let mut program = Compilation {
         module,
         signals: (&raw const *signals).addr(),
-        polls: (S::MANNER == Manner::Parallel).then(|| polls::may_recur(module)),
         limits,
         style: C::STYLE,
         checking: heard::checking(module),

@@ -3,46 +3,17 @@
 //! A worker that collects the heap waits for all others, so no code may run for long without
 //! looking. Looking costs a load and a branch, and what the compiler knew of memory before.
 //!
-//! - **Loops** look whenever they go around, unless they are short: the innermost loops over a range
-//!   that call nothing. A range ends by itself, whatever other tasks do, and the loops around look.
-//! - **Functions** look when they begin, if they may be part of a recursion, at every fourth depth of
-//!   calls: a recursion without loops passes such a depth again and again.
+//! Loops look whenever they go around, unless they are short: the innermost loops over a range that
+//! call nothing. A range ends by itself, whatever other tasks do, and the loops around look. A
+//! recursion need not look: each call asks for room on the stack.
 //!
 //! Linear in the code.
 
 use finishline_ir::dominators::Dominators;
 use finishline_ir::loops::{Loop, Loops};
 use finishline_ir::{
-    BinaryOp, BlockId, CompareOp, Const, Function, Module, Op, Terminator, Value,
+    BinaryOp, BlockId, CompareOp, Const, Function, Op, Terminator, Value,
 };
-
-/// By function, whether a call of it may lead to another call of it, or of a function that does.
-pub(crate) fn may_recur(module: &Module) -> Vec<bool> {
-    let functions = module.functions.len();
-    let mut callers = vec![Vec::new(); functions];
-    let mut left = vec![0usize; functions];
-    for (caller, function) in module.functions.iter().enumerate() {
-        for instruction in function.blocks.iter().flat_map(|block| &block.instructions) {
-            if let Op::Call { function, .. } = instruction.op {
-                callers[function.index()].push(caller);
-                left[caller] += 1;
-            }
-        }
-    }
-    // Functions that call nothing, then those that call only these, and so on.
-    let mut done: Vec<usize> = (0..functions).filter(|index| left[*index] == 0).collect();
-    let mut recurs = vec![true; functions];
-    while let Some(index) = done.pop() {
-        recurs[index] = false;
-        for &caller in &callers[index] {
-            left[caller] -= 1;
-            if left[caller] == 0 {
-                done.push(caller);
-            }
-        }
-    }
-    recurs
-}
 
 /// By block, whether the function looks at the signals behind it.
 pub(crate) fn after_blocks(function: &Function) -> Vec<bool> {

@@ -58,8 +58,6 @@ pub(crate) struct Compilation<'m> {
     pub(crate) waiting: Option<Vec<bool>>,
     /// The address of the signals of a parallel run.
     pub(crate) signals: usize,
-    /// By function, whether it looks at them when it begins. None in other runs.
-    pub(crate) polls: Option<Vec<bool>>,
     /// By function.
     pub(crate) ids: Vec<FuncId>,
     /// By helper.
@@ -97,7 +95,6 @@ pub(crate) fn signature(function: &Function) -> Signature {
 pub(crate) struct Code<'a, 'm> {
     program: &'a mut Compilation<'m>,
     jit: &'a mut JITModule,
-    id: FunctionId,
     function: &'m Function,
     builder: FunctionBuilder<'a>,
     regions: Regions,
@@ -145,7 +142,6 @@ pub(crate) fn compile<'m>(
     let accesses = counts.then(|| builder.declare_var(I64));
     let config = jit.target_config();
     let mut code = Code {
-        id,
         function,
         builder,
         regions,
@@ -188,36 +184,18 @@ impl<'m> Code<'_, 'm> {
             let zero = self.int(0);
             self.builder.def_var(accesses, zero);
         }
-        let polls = match self.program.polls {
-            None => vec![false; self.blocks.len()],
-            Some(_) => polls::after_blocks(self.function),
+        let polls = match self.program.manner {
+            Manner::Parallel => polls::after_blocks(self.function),
+            Manner::DepthFirst | Manner::Cooperative => vec![false; self.blocks.len()],
         };
-        if self.may_recur() {
-            self.poll_now_and_then();
-        }
         // A value is compiled before its uses if blocks are taken in an order in which dominators
         // come first.
         for block in self.dominators_first() {
-            // What comes before the first instruction is in another block by now.
             if block != Function::ENTRY {
                 self.builder.switch_to_block(self.blocks[block.index()]);
             }
             self.block(self.function.block(block), polls[block.index()]);
         }
-    }
-
-    /// Whether the function looks for signals when it begins.
-    fn may_recur(&self) -> bool {
-        let may_recur = self.program.polls.as_ref();
-        may_recur.is_some_and(|may_recur| may_recur[self.id.index()])
-    }
-
-    /// Heeds the signals of other workers at some depths of calls.
-    fn poll_now_and_then(&mut self) {
-        /// A power of two.
-        const EVERY: i64 = 4;
-        let place = self.builder.ins().band_imm_u(self.depth, EVERY - 1);
-        self.go_on_after(place, Self::poll);
     }
 
     /// Heeds the signals of other workers, if there are any.

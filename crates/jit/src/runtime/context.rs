@@ -8,6 +8,7 @@ use super::seen::Seen;
 use finishline_detect::inline::FastPath;
 use std::ops::{Deref, DerefMut};
 use std::ptr::{NonNull, null_mut};
+use std::sync::atomic::AtomicU64;
 
 #[repr(C)]
 pub(crate) struct Context {
@@ -17,7 +18,9 @@ pub(crate) struct Context {
     pub(crate) globals: u64,
     /// What live frames and tasks may take, by what is left of the budget and by the room on the
     /// stack. Compiled code carries the sum of those in a register.
-    pub(crate) stack_limit: u64,
+    ///
+    /// Another worker that has raised a signal makes it 0, so that the next call asks for room.
+    pub(crate) stack_limit: AtomicU64,
     /// Accesses checked so far, but for those the running functions have not yet added.
     pub(crate) accesses: u64,
 
@@ -45,7 +48,7 @@ impl Context {
         Context {
             fast: FastPath::IDLE,
             globals: 0,
-            stack_limit: 0,
+            stack_limit: AtomicU64::new(0),
             accesses: 0,
             worker_pointer: 0,
             strand_pointer: 0,

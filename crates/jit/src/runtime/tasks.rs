@@ -56,7 +56,8 @@ impl<C: Checker, S: Schedule> Runtime<'_, C, S> {
 
     /// Frames may take what the budget leaves them, and what the stack has room for.
     pub(super) fn limit_stack(&mut self) {
-        self.context.stack_limit = self.budget_left.min(self.stack_room);
+        let limit = self.budget_left.min(self.stack_room);
+        self.context.stack_limit.store(limit, Ordering::Relaxed);
     }
 
     /// There is no room for `request` bytes in the budget, or in the stack that the system gave us.
@@ -81,7 +82,7 @@ impl<C: Checker, S: Schedule> Runtime<'_, C, S> {
     /// A task begins that its creator calls.
     pub(super) fn begin_task(&mut self, spawn: SpawnSite, stack: u64, captures: *const u64) {
         self.admit_task(spawn);
-        if stack + spawn.bytes > self.context.stack_limit {
+        if stack + spawn.bytes > self.context.stack_limit.load(Ordering::Relaxed) {
             self.context.stack = stack;
             S::make_room(self, spawn.bytes, stack, spawn.site);
         }

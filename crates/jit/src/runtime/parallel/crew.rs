@@ -1,8 +1,10 @@
 //! What the workers of a parallel run share: work to steal, stacks, the budget, and when all stop.
 //!
 //! **Stopping.** A worker that collects the heap raises a [signal](STOP) and waits until all others
-//! rest. Compiled code looks at the signals in every loop and recursion, and the runtime wherever
-//! it waits. A worker that finds the signal leaves a note where its references are, and rests until
+//! rest. Compiled code looks at the signals in loops, and the runtime wherever it waits. Calls need
+//! not look: whoever raises a signal takes away the [room](Crew::take_room) on the stacks that run,
+//! and a function without room asks the runtime. The worker may give back the room at the same
+//! moment, so this is repeated until all have heeded the signal. A worker that finds the signal leaves a note where its references are, and rests until
 //! it is lowered. Workers without work and workers that have ended rest, too. The end of a run is
 //! another signal: whoever finds it leaves the program.
 //!
@@ -19,13 +21,15 @@ use super::pool::Depot;
 use super::record::Record;
 use super::strand::Strand;
 use crate::End;
+use crate::runtime::context::Context;
 use crate::runtime::stacks::Stacks;
 use crossbeam_deque::{Steal, Stealer, Worker};
+use crossbeam_utils::CachePadded;
 use rustc_hash::FxHashMap;
 use std::collections::VecDeque;
 use std::ops::Range;
 use std::ptr::NonNull;
-use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicPtr, AtomicU32, AtomicU64, AtomicUsize, Ordering};
 use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
@@ -46,6 +50,8 @@ pub(super) const OVER: u32 = 2;
 
 /// How long a worker sleeps before it looks for work by itself.
 const NAP: Duration = Duration::from_millis(1);
+/// How long a worker waits for others to heed a signal before it takes their room again.
+const PATIENCE: Duration = Duration::from_micros(200);
 
 pub(super) struct Crew<'a> {
     /// Read by compiled code.
@@ -62,6 +68,8 @@ pub(super) struct Crew<'a> {
     /// By the address of a lock, the strands that wait for it in their order.
     pub(super) waiting_for_locks: Mutex<FxHashMap<usize, VecDeque<Parked>>>,
     sleepers: AtomicUsize,
+    /// By worker, the context of the code that it runs, or ran last.
+    running: Vec<CachePadded<AtomicPtr<Context>>>,
     rest: Mutex<Rest>,
     /// A worker has come to rest; the others may go on; there is work.
     rested: Condvar,
@@ -84,6 +92,8 @@ struct Rest {
     resting: usize,
     /// Those among them that sleep.
     asleep: usize,
+    /// Those that have left the program.
+    left: usize,
     /// Whether one worker has stopped the others, or is about to.
     stopping: bool,
 }
@@ -117,6 +127,7 @@ impl<'a> Crew<'a> {
             isolated: AtomicBool::new(false),
             waiting_for_locks: Mutex::default(),
             sleepers: AtomicUsize::new(0),
+            running: (0..workers).map(|_| Default::default()).collect(),
             rest: Mutex::default(),
             rested: Condvar::new(),
             lowered: Condvar::new(),
@@ -244,10 +255,7 @@ impl<'a> Crew<'a> {
         rest.stopping = true;
         self.signals.fetch_or(STOP, Ordering::Release);
         let others = self.workers() - 1;
-        let waited = self
-            .rested
-            .wait_while(rest, |rest| rest.resting < others);
-        let mut rest = waited.unwrap_or_else(PoisonError::into_inner);
+        let mut rest = self.insist(rest, |rest| rest.resting < others);
         work();
         rest.stopping = false;
         self.signals.fetch_and(!STOP, Ordering::Release);
@@ -255,10 +263,47 @@ impl<'a> Crew<'a> {
         self.lowered.notify_all();
     }
 
-    /// The worker has left the program.
+    /// Waits for others to heed a signal.
+    fn insist<'r>(
+        &self,
+        mut rest: MutexGuard<'r, Rest>,
+        is_missing: impl Fn(&mut Rest) -> bool,
+    ) -> MutexGuard<'r, Rest> {
+        loop {
+            self.take_room();
+            let waited = self.rested.wait_timeout_while(rest, PATIENCE, &is_missing);
+            let (now, timeout) = waited.unwrap_or_else(PoisonError::into_inner);
+            if !timeout.timed_out() {
+                return now;
+            }
+            rest = now;
+        }
+    }
+
+    /// Takes away the room on all stacks that run.
+    fn take_room(&self) {
+        for context in &self.running {
+            // SAFETY: a context is null, or that of a strand, which lives as long as the crew. It is
+            // only touched by atomic operations there, and by loads of compiled code.
+            if let Some(context) = unsafe { context.load(Ordering::Acquire).as_ref() } {
+                context.stack_limit.store(0, Ordering::Relaxed);
+            }
+        }
+    }
+
+    /// A worker runs code with this context.
+    #[inline]
+    pub(super) fn runs(&self, worker: usize, context: *mut Context) {
+        self.running[worker].store(context, Ordering::Release);
+    }
+
+    /// The worker has left the program, and waits for all others to do so.
     pub(super) fn retire(&self) {
-        self.rest().resting += 1;
+        let mut rest = self.rest();
+        rest.resting += 1;
+        rest.left += 1;
         self.rested.notify_all();
+        drop(self.insist(rest, |rest| rest.left < self.workers()));
     }
 
     /// The run is over. The first failure counts.

@@ -267,6 +267,7 @@ impl<C: Checker> Runtime<'_, C, Parallel<'_>> {
         context.seen = &raw mut *self.seen;
         context.worker_pointer = self.schedule.pointer;
         let pointer = &raw mut *context;
+        self.schedule.crew.runs(self.schedule.number, pointer);
         self.budget_left += *bytes;
         self.stack_room = room.bytes;
         // SAFETY: the context is the strand's, which belongs to the worker as long as it runs.
@@ -584,7 +585,7 @@ impl<C: Checker> Runtime<'_, C, Parallel<'_>> {
         let record = unsafe { place.as_ref() };
         let spawn = self.spawns[record.spawn as usize];
         let (stack, bytes) = (self.context.stack, spawn.bytes - cost::TASK_RECORD);
-        if stack + bytes > self.context.stack_limit {
+        if stack + bytes > self.context.stack_limit.load(Ordering::Relaxed) {
             Parallel::make_room(self, bytes, stack, spawn.site);
         }
         if !self.schedule.reserve_task() {
@@ -760,6 +761,7 @@ impl Schedule for Parallel<'_> {
         stack: u64,
         site: SiteId,
     ) {
+        runtime.poll();
         let total = stack + request;
         let affordable = total <= runtime.budget_left || Self::more_budget(runtime, total);
         let pointer = runtime.context.strand_pointer as usize;
