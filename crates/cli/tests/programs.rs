@@ -236,11 +236,38 @@ impl<'a> Case<'a> {
             }
         }
         self.check_report(&report, &mut complaints)?;
+        if self.claims.verdict == "certified" && self.claims.options.is_empty() {
+            self.check_threads(&mut complaints)?;
+        }
         if complaints.0.is_empty() {
             Ok(())
         } else {
             Err(complaints.0)
         }
+    }
+
+    /// What is certified prints the same lines on several threads, in some order.
+    fn check_threads(&self, complaints: &mut Complaints) -> Result<(), String> {
+        let run = |threads: &str| -> Result<_, String> {
+            let output = Command::new(env!("CARGO_BIN_EXE_finishline"))
+                .current_dir(self.root)
+                .args(["run", "--quiet", "--threads", threads])
+                .arg(self.program)
+                .arg("--")
+                .args(&self.claims.arguments)
+                .output()
+                .map_err(|error| error.to_string())?;
+            let stdout = String::from_utf8_lossy(&output.stdout);
+            let mut lines: Vec<String> = stdout.lines().map(str::to_owned).collect();
+            lines.sort_unstable();
+            Ok((output.status.code(), lines))
+        };
+        let alone = run("1")?;
+        for threads in ["2", "8"] {
+            let what = format!("a run on {threads} threads");
+            complaints.compare(&what, &alone, &run(threads)?);
+        }
+        Ok(())
     }
 
     /// `finishline check`, as a user in the root of the repository would call it.

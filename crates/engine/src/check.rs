@@ -32,10 +32,11 @@ use finishline_answer::rules::{self, CheckFacts};
 use finishline_detect::detectors::{self, Drive};
 use finishline_detect::{Failure, Findings, LocationSet};
 use finishline_ir::listener::EventsAlone;
+use finishline_ir::machine::Trap;
 use finishline_ir::{ConstructUse, Module};
 use finishline_model::Statistics;
 use finishline_model::{Detector, Observer, Race, TaskId};
-use std::io::Write;
+use std::io::{self, Write};
 use std::marker::PhantomData;
 
 /// No more tasks are admitted once their paths have this many tasks in all. A single path can have
@@ -63,6 +64,9 @@ pub fn unsupported(detector: Detector, module: &Module) -> Option<ConstructUse> 
 }
 
 /// Runs the program on as many threads without checking. Returns its failure, if it fails.
+///
+/// Which task fails first on several threads may change from run to run. So the failure is told as
+/// that of the run on one thread, if that fails, too.
 pub fn run(
     question: &Question,
     threads: usize,
@@ -74,9 +78,36 @@ pub fn run(
         End::Finished | End::OutOfFuel => return Ok(None),
         End::Trapped(trap) => trap,
     };
+    let trap = match threads {
+        1 => trap,
+        _ => {
+            let alone = question.forms.run(question.input(), 1, &mut io::sink());
+            match alone.result {
+                End::Trapped(trap) => trap,
+                _ => return Ok(Some(seen_once(question, &trap))),
+            }
+        }
+    };
     let failed = Failed::of(question, &trap);
     let story = Story::of(question, [], Some(&failed));
     Ok(Some(story.failure(&failed)))
+}
+
+/// A failure that the run on one thread does not have. The task can't be found again.
+fn seen_once(question: &Question, trap: &Trap) -> answer::Failure {
+    let site = question.module.source.site(trap.site);
+    let message = trap.kind.message();
+    answer::Failure {
+        kind: trap.kind.word(),
+        message: format!(
+            "{message}, at {}:{}; a run on one thread does not fail",
+            site.line, site.column
+        ),
+        at: None,
+        waiting: Vec::new(),
+        cycle: None,
+        schedule: None,
+    }
 }
 
 /// Runs the program under the detector. The program prints to `output`.

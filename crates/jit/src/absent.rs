@@ -40,7 +40,11 @@ pub fn prepare_told<'a, L: Listener + 'a>(
 }
 
 /// Refuses the program.
-pub fn tell(_: Program, _: &mut impl Listener, _: &mut (dyn Write + Send)) -> Result<End, CompileError> {
+pub fn tell(
+    _: Program,
+    _: &mut impl Listener,
+    _: &mut (dyn Write + Send),
+) -> Result<End, CompileError> {
     Err(refusal())
 }
 

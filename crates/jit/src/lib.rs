@@ -47,9 +47,13 @@ mod tests;
 mod waiting;
 
 #[cfg(not(target_arch = "x86_64"))]
-pub use absent::{prepare, prepare_check, prepare_parallel, prepare_told, record, tell, tell_parallel};
+pub use absent::{
+    prepare, prepare_check, prepare_parallel, prepare_told, record, tell, tell_parallel,
+};
 #[cfg(target_arch = "x86_64")]
-pub use prepared::{prepare, prepare_check, prepare_parallel, prepare_told, record, tell, tell_parallel};
+pub use prepared::{
+    prepare, prepare_check, prepare_parallel, prepare_told, record, tell, tell_parallel,
+};
 
 use finishline_detect::{Failure, Findings};
 use finishline_ir::Module;

@@ -11,9 +11,7 @@
 
 use finishline_ir::dominators::Dominators;
 use finishline_ir::loops::{Loop, Loops};
-use finishline_ir::{
-    BinaryOp, BlockId, CompareOp, Const, Function, Op, Terminator, Value,
-};
+use finishline_ir::{BinaryOp, BlockId, CompareOp, Const, Function, Op, Terminator, Value};
 
 /// By block, whether the function looks at the signals behind it.
 pub(crate) fn after_blocks(function: &Function) -> Vec<bool> {
@@ -101,7 +99,8 @@ impl<'f> Definitions<'f> {
         counters.any(|(_, counter)| self.ends_at_zero(found, *counter))
     }
 
-    /// Whether a parameter of the header begins as the length of a range, and is one less each time.
+    /// Whether a parameter of the header begins as the length of a range, and gets one less each
+    /// time.
     fn counts_down(&self, found: &Loop, place: usize, counter: Value) -> bool {
         let mut sources = self.sources[found.header.index()].iter();
         sources.all(|source| {

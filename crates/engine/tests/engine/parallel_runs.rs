@@ -125,10 +125,7 @@ fn compare(judge: &mut Judge, program: &Program, seed: u64) -> Result<(), String
         if !clean || serial.judged.conflict || serial.judged.lock_cycle {
             continue;
         }
-        for (what, run, output) in [
-            ("told", &told, &output),
-            ("plain", &plain, &plain_output),
-        ] {
+        for (what, run, output) in [("told", &told, &output), ("plain", &plain, &plain_output)] {
             let (one, several) = (word(&alone_trap), word(run));
             if (one == "finished") != (several == "finished") {
                 return Err(format!("{what}: one thread: {one}, {workers}: {several}"));

@@ -569,12 +569,7 @@ impl Ground {
     }
 
     /// Collects, and refuses what then still exceeds the budget.
-    fn make_room(
-        &mut self,
-        cost: u64,
-        common: &Common,
-        roots: &dyn Roots,
-    ) -> Result<(), TrapKind> {
+    fn make_room(&mut self, cost: u64, common: &Common, roots: &dyn Roots) -> Result<(), TrapKind> {
         self.collect(common, roots)?;
         match self.used.checked_add(cost) {
             Some(total) if total <= common.budget => Ok(()),

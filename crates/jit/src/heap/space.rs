@@ -258,7 +258,8 @@ impl Drop for Space {
     fn drop(&mut self) {
         // SAFETY: the space made this mapping and owns it; compiled code does not outlive the heap
         // it runs on.
-        let unmapped = unsafe { munmap(with_exposed_provenance_mut(self.area.base), self.area.bytes) };
+        let unmapped =
+            unsafe { munmap(with_exposed_provenance_mut(self.area.base), self.area.bytes) };
         debug_assert!(unmapped.is_ok());
     }
 }
@@ -346,8 +347,17 @@ mod tests {
         let space = Space::reserve(1 << 20).unwrap();
         let units = space.area.bytes / UNIT_BYTES;
         assert_eq!(space.unit(space.area.base), 0);
-        assert_eq!(space.unit(space.area.base + space.area.bytes - 1), units - 1);
-        for address in [0, 1, space.area.base - 1, space.area.base + space.area.bytes, usize::MAX] {
+        assert_eq!(
+            space.unit(space.area.base + space.area.bytes - 1),
+            units - 1
+        );
+        for address in [
+            0,
+            1,
+            space.area.base - 1,
+            space.area.base + space.area.bytes,
+            usize::MAX,
+        ] {
             assert!(space.unit(address) >= units);
         }
     }

@@ -23,7 +23,7 @@ use super::context::Context;
 use super::helpers::Helper;
 use super::locks::{self, Locks};
 use super::promises;
-use super::schedule::{Created, OpenFinish, Manner, Schedule, Serial, Start};
+use super::schedule::{Created, Manner, OpenFinish, Schedule, Serial, Start};
 use super::strands::{Awaits, Finish, FinishPlace, LiveTask, StrandId, Strands};
 use super::switch::{self, Passed, switching};
 use super::tasks::{FINISH_KINDS, SpawnSite};

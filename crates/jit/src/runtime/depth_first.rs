@@ -5,7 +5,7 @@
 
 use super::context::Context;
 use super::helpers::Helper;
-use super::schedule::{Created, OpenFinish, Manner, Schedule, Serial, Start};
+use super::schedule::{Created, Manner, OpenFinish, Schedule, Serial, Start};
 use super::stack::ProgramStack;
 use super::{Executable, Runtime};
 use crate::End;

@@ -39,8 +39,8 @@ mod traps;
 
 use crate::End;
 use crate::checker::Checker;
-use crate::heap::{Heap, Shapes};
 use crate::heap::layout::field_offset;
+use crate::heap::{Heap, Shapes};
 use context::{Context, Current};
 use finishline_ir::listener::Shape;
 use finishline_ir::machine::{Datum, Handle, Limits, Trap, TrapKind};
@@ -52,8 +52,8 @@ use seen::Seen;
 use stack::ProgramStack;
 use std::io;
 use std::ptr::NonNull;
-use std::sync::{Mutex, PoisonError};
 use std::sync::atomic::{AtomicU32, AtomicU64};
+use std::sync::{Mutex, PoisonError};
 use tasks::SpawnSite;
 
 /// Calls a function with arguments from memory, on top of so many bytes of frames and tasks.

@@ -33,7 +33,6 @@ impl Reference {
     }
 }
 
-
 /// All arrays of up to five dimensions.
 fn arrays() -> Vec<(Type, usize)> {
     let of = |element| (1..=5).map(move |dimensions| (element, dimensions));
@@ -117,7 +116,10 @@ impl Heap {
     /// The whole of a struct, from its first byte to right behind its last.
     fn bytes_of_struct(&self, object: Reference) -> Range<usize> {
         let count = self.get(object, COUNT_OFFSET) as usize;
-        bytes(object, Extent::of_fields(count, self.common.shadow).unwrap())
+        bytes(
+            object,
+            Extent::of_fields(count, self.common.shadow).unwrap(),
+        )
     }
 
     /// The whole of an array.

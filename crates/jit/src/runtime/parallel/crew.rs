@@ -4,9 +4,10 @@
 //! rest. Compiled code looks at the signals in loops, and the runtime wherever it waits. Calls need
 //! not look: whoever raises a signal takes away the [room](Crew::take_room) on the stacks that run,
 //! and a function without room asks the runtime. The worker may give back the room at the same
-//! moment, so this is repeated until all have heeded the signal. A worker that finds the signal leaves a note where its references are, and rests until
-//! it is lowered. Workers without work and workers that have ended rest, too. The end of a run is
-//! another signal: whoever finds it leaves the program.
+//! moment, so this is repeated until all have heeded the signal. A worker that finds the signal
+//! leaves a note where its references are, and rests until it is lowered. Workers without work and
+//! workers that have ended rest, too. The end of a run is another signal: whoever finds it leaves
+//! the program.
 //!
 //! **Sleeping.** A worker that finds nothing to steal for a while sleeps. Whoever hands over work
 //! wakes one. It looks for sleepers without a fence, so a worker that falls asleep at that moment
@@ -283,8 +284,8 @@ impl<'a> Crew<'a> {
     /// Takes away the room on all stacks that run.
     fn take_room(&self) {
         for context in &self.running {
-            // SAFETY: a context is null, or that of a strand, which lives as long as the crew. It is
-            // only touched by atomic operations there, and by loads of compiled code.
+            // SAFETY: a context is null, or that of a strand, which lives as long as the crew. The
+            // limit is only touched by atomic operations, and by loads of compiled code.
             if let Some(context) = unsafe { context.load(Ordering::Acquire).as_ref() } {
                 context.stack_limit.store(0, Ordering::Relaxed);
             }

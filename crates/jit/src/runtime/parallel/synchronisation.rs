@@ -1,9 +1,9 @@
 //! Promises and locks in a parallel run.
 //!
-//! **Promises.** The mark is 0 while a promise is empty, positive when it is set, and negative while
-//! strands wait: then its lower bits are the address of the latest one. A strand that waits puts
-//! itself in front by a compare-and-swap. `set` takes the whole list by a swap. The value is written
-//! before the mark is released, and compiled code reads the mark before the value.
+//! **Promises.** The mark is 0 while a promise is empty, positive when it is set, and negative
+//! while strands wait: then its lower bits are the address of the latest one. A strand that waits
+//! puts itself in front by a compare-and-swap. `set` takes the whole list by another one. The value
+//! is written before the mark is released, and compiled code reads the mark before the value.
 //!
 //! **Locks.** The second word of a lock says whether it is free, held, or held and waited for. A
 //! lock that nobody waits for is taken and given up by one compare-and-swap. Queues are under a
@@ -202,7 +202,7 @@ impl<C: Checker> Runtime<'_, C, Parallel<'_>> {
             }
             let waited_for =
                 state.compare_exchange(HELD, WAITED_FOR, Ordering::Relaxed, Ordering::Relaxed);
-            if waited_for.is_ok_and(|_| true) || waited_for == Err(WAITED_FOR) {
+            if waited_for.is_ok() || waited_for == Err(WAITED_FOR) {
                 break;
             }
         }

@@ -1,0 +1,200 @@
+//! A parallel run from its beginning to its end: the crew, its threads, and `main`.
+
+use super::super::context::{Context, Current};
+use super::super::numbering::{Numbers, Unused};
+use super::super::schedule::{OpenFinish, Schedule};
+use super::super::seen::Seen;
+use super::super::switch::{self, Passed};
+use super::super::{Executable, Output, Run, Runtime, ended, tell_main, word};
+use super::crew::{Crew, Item};
+use super::finish::Finish;
+use super::pool::Pool;
+use super::strand::LiveTask;
+use super::tasks::end_strand_address;
+use super::{ENOUGH_TASKS_EACH, Parallel};
+use crate::End;
+use crate::checker::Checker;
+use crate::heap::Heap;
+use crossbeam_deque::Worker;
+use finishline_ir::machine::{Limits, Trap, TrapKind};
+use finishline_ir::{Module, cost};
+use finishline_model::TaskId;
+use std::ptr::NonNull;
+use std::sync::Mutex;
+use std::sync::atomic::AtomicU64;
+use std::thread;
+
+/// What the workers of a run have in common besides the crew.
+#[derive(Clone, Copy)]
+struct Shared<'a> {
+    module: &'a Module,
+    executable: &'a Executable,
+    limits: Limits,
+    crew: &'a Crew<'a>,
+    tasks: &'a Unused,
+    finishes: &'a Unused,
+    locks_made: &'a AtomicU64,
+    output: &'a Output<'a>,
+    progress: &'a AtomicU64,
+}
+
+impl<'a> Shared<'a> {
+    fn runtime<C: Checker>(
+        self,
+        number: usize,
+        deque: Worker<Item>,
+        heap: Heap,
+        checker: &'a mut C,
+    ) -> Runtime<'a, C, Parallel<'a>> {
+        let mut home = Box::new(Context::new());
+        let crew = self.crew;
+        Runtime {
+            // SAFETY: it lives as long as the schedule, and no code runs with it.
+            context: unsafe { Current::new(NonNull::from(&mut *home)) },
+            seen: Box::new(Seen::new()),
+            module: self.module,
+            spawns: &self.executable.spawns,
+            strand_entries: &self.executable.strand_entries,
+            limits: self.limits,
+            checker,
+            heap,
+            schedule: Parallel {
+                crew,
+                number,
+                deque,
+                strand: None,
+                home,
+                pointer: 0,
+                strands: Pool::new(&crew.strands),
+                records: Pool::new(&crew.records),
+                finishes: Pool::new(&crew.finishes),
+                enough_tasks: ENOUGH_TASKS_EACH * (crew.workers() + 1),
+                has_enough: false,
+                victim: number,
+                stack_factor: usize::try_from(self.executable.stack_factor).unwrap_or(usize::MAX),
+                end: self.module.function(self.module.main).end,
+            },
+            task_numbers: Numbers::new(self.tasks),
+            finish_numbers: Numbers::new(self.finishes),
+            locks_made: self.locks_made,
+            line: Vec::new(),
+            output: self.output,
+            progress: self.progress,
+            budget_left: 0,
+            stack_room: 0,
+            failed: None,
+        }
+    }
+}
+
+impl<C: Checker + Send> Run<'_, C> {
+    /// Runs the code on several workers: this thread and one for each of the other checkers.
+    pub(crate) fn run_parallel(self, executable: &Executable, others: &mut [C]) -> End {
+        if let Err(kind) = self.afford_main() {
+            return self.trapped(kind);
+        }
+        let mut heap = match self.new_heap(executable) {
+            Ok(heap) => heap,
+            Err(kind) => {
+                tell_main(self.checker, self.module.function(self.module.main).site);
+                self.checker.ended(0);
+                return self.trapped(kind);
+            }
+        };
+        let workers = 1 + others.len();
+        let largest_stack = self.limits.memory.saturating_mul(executable.stack_factor);
+        let largest_stack = usize::try_from(largest_stack).unwrap_or(usize::MAX / 2);
+        let (crew, mut deques) = Crew::new(
+            workers,
+            &executable.signals,
+            self.limits.memory - cost::TASK_RECORD,
+            largest_stack.min(usize::MAX / 2),
+        );
+        let arguments: Vec<u64> = self.arguments.iter().copied().map(word).collect();
+        let output: Output = Mutex::new(self.output);
+        let shared = Shared {
+            module: self.module,
+            executable,
+            limits: self.limits,
+            crew: &crew,
+            tasks: &Unused::new(1, self.limits.tasks, workers),
+            finishes: &Unused::new(1, self.limits.finishes, workers),
+            locks_made: &AtomicU64::new(0),
+            output: &output,
+            progress: self.progress,
+        };
+        let heaps = heap.for_more_workers(others.len());
+        thread::scope(|scope| {
+            let rest = deques.split_off(1).into_iter().zip(heaps).zip(others);
+            for (number, ((deque, heap), checker)) in (1..).zip(rest) {
+                scope.spawn(move || shared.runtime(number, deque, heap, checker).work());
+            }
+            if let Some(deque) = deques.pop() {
+                let mut runtime = shared.runtime(0, deque, heap, self.checker);
+                runtime.begin_main(executable, &arguments);
+            }
+        });
+        ended(&output, crew.failed())
+    }
+}
+
+impl<C: Checker> Runtime<'_, C, Parallel<'_>> {
+    /// A worker that begins with nothing to do.
+    fn work(&mut self) {
+        if let Some(passed) = self.find_work() {
+            self.enter(passed);
+        }
+        self.schedule.crew.retire();
+    }
+
+    fn begin_main(&mut self, executable: &Executable, arguments: &[u64]) {
+        let main = self.module.function(self.module.main);
+        tell_main(self.checker, main.site);
+        self.initialise_globals();
+        let frame = cost::LIVE_TASK + cost::frame(main);
+        let room = Parallel::more_budget(self, frame);
+        let Some(place) = self.take_strand(frame).filter(|_| room) else {
+            let kind = TrapKind::SystemMemory { request: frame };
+            let trap = Trap::new(kind, main.site, TaskId::MAIN);
+            self.schedule.crew.end(Some(End::Trapped(trap)));
+            self.schedule.crew.retire();
+            return;
+        };
+        let root = OpenFinish::root(main.site);
+        let Some(root) = self
+            .schedule
+            .finishes
+            .take(|| Some(Finish::new(root, None)))
+        else {
+            unreachable!("there is memory for the list of finishes")
+        };
+        let mut strand = place;
+        // SAFETY: the strand was idle.
+        let strand = unsafe { strand.as_mut() };
+        strand.push(LiveTask {
+            id: TaskId::MAIN,
+            enclosing: root,
+            innermost: Some(root),
+            created: 0,
+            record: None,
+        });
+        let (base, context) = (strand.room.base(), &raw mut strand.context);
+        // SAFETY: nobody uses the stack, and there are as many arguments as `main` has parameters.
+        let pointer = unsafe {
+            let end = end_strand_address::<C>();
+            switch::prepare(base, arguments, context, executable.entry, end)
+        };
+        strand.context.strand_pointer = pointer as u64;
+        let passed = self.resume(place);
+        self.enter(passed);
+        self.schedule.crew.retire();
+    }
+
+    /// Lets a strand run. Returns when the worker leaves the program.
+    fn enter(&mut self, passed: Passed) {
+        let pointer = &raw mut self.schedule.pointer;
+        // SAFETY: the code was compiled for this checker and module; the context is that of a
+        // strand that can go on.
+        unsafe { switch::enter(passed.context(), pointer) };
+    }
+}
