@@ -14,6 +14,7 @@ use finishline_answer::{Answer, exit_status};
 use finishline_engine::check;
 use finishline_engine::compare::{self, Comparison, Said};
 use finishline_engine::determinacy;
+use finishline_engine::executor::on_threads;
 use finishline_engine::question::{CheckError, Question};
 use finishline_engine::suppressions::Suppressions;
 use finishline_fin::Program;
@@ -40,8 +41,16 @@ pub(crate) fn check(options: &CheckOptions) -> Result<u8, Problem> {
             return Err(Problem::Usage(problem.to_owned()));
         }
         Choice::One(detector) => detector,
+        Choice::Auto if options.threads.get() > 1 => Detector::Spd3,
         Choice::Auto | Choice::All => check::choose(&module),
     };
+    if options.threads.get() > 1 {
+        if !on_threads(detector) || options.detector == Choice::All || options.program.interpret {
+            let problem = "on several threads the detector is spd3, and the program is compiled";
+            return Err(Problem::Usage(problem.to_owned()));
+        }
+        question.forms = question.forms.with_threads(options.threads.get());
+    }
     let terminal = &options.program.terminal;
     let report = Destination::open(
         options.report.output.as_deref(),

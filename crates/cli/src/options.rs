@@ -162,15 +162,15 @@ pub(crate) struct CheckOptions {
     #[command(flatten)]
     pub(crate) program: ProgramOptions,
 
-    /// Threads to run on; programs are checked on one so far
+    /// Check while the program runs on this many threads; with spd3 alone so far
     #[arg(
         long,
         value_name = "N",
         default_value = "1",
         allow_hyphen_values = true,
-        value_parser = parse_threads
+        value_parser = parse_jobs
     )]
-    pub(crate) threads: u32,
+    pub(crate) threads: NonZero<usize>,
 
     /// The detector: sp-bags, esp-bags, drdp, spd3, finishline or oracle; auto takes the cheapest
     /// with the strongest guarantee, all compares them with the oracle
@@ -574,13 +574,6 @@ fn parse_part(word: &str) -> Result<Part, String> {
         None => Err(format!(
             "a part is written as 3/8, the third of eight; there are at most {MOST_PARTS}"
         )),
-    }
-}
-
-fn parse_threads(word: &str) -> Result<u32, String> {
-    match word.parse() {
-        Ok(1) => Ok(1),
-        _ => Err("programs are checked on 1 thread so far".to_owned()),
     }
 }
 

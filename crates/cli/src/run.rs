@@ -15,6 +15,10 @@ pub(crate) fn run(options: &RunOptions) -> Result<u8, Problem> {
     let terminal = &options.program.terminal;
     let Program { hir, module } = program::compile(&options.program.file, terminal.color)?;
     let question = program::question(&module, hir, &options.program, Passes::NONE)?;
+    if options.program.interpret && options.threads.is_some_and(|threads| threads.get() > 1) {
+        let problem = "the interpreter runs on one thread";
+        return Err(Problem::Usage(problem.to_owned()));
+    }
     let threads = options.threads.map_or_else(all_cores, NonZero::get);
     let mut output = BufWriter::new(io::stdout());
     let result = progress::shown(

@@ -18,7 +18,7 @@ use crate::listed::Listed;
 use crate::locations::LocationSet;
 use crate::named::Named;
 use crate::oracle::Oracle;
-use crate::order::{DepthFirst, Drdp, EspBags, Labelled, Order, Running, SpBags};
+use crate::order::{DepthFirst, Drdp, EspBags, Labelled, Order, Running, SpBags, Stamp};
 use crate::overlaps::Overlaps;
 use crate::pairs::RacePairs;
 use crate::parallel::{InTurn, SharedHistory, SharedOrder, Tree, TwoReaders};
@@ -86,8 +86,8 @@ pub trait Make: Sized {
     /// An order and a history of parallel runs.
     fn shared<O, H>(self) -> Self::Output
     where
-        O: SharedOrder,
-        H: SharedHistory<O>;
+        O: SharedOrder + 'static,
+        H: SharedHistory<O, Cell = [Stamp; 3]> + 'static;
 
     /// All accesses are kept and compared.
     fn oracle(self) -> Self::Output;
@@ -142,7 +142,7 @@ impl<D: Drive> Make for FirstPass<D> {
         Ok((output, detector.finish()?))
     }
 
-    fn shared<O: SharedOrder, H: SharedHistory<O>>(self) -> Self::Output {
+    fn shared<O: SharedOrder, H: SharedHistory<O, Cell = [Stamp; 3]>>(self) -> Self::Output {
         let mut detector = InTurn::<O, H>::new()?;
         let output = self.0.drive(&mut detector);
         Ok((output, detector.finish()?))
@@ -210,7 +210,7 @@ impl<D: Drive> Make for SecondPass<'_, D> {
     }
 
     /// Another detector is asked.
-    fn shared<O: SharedOrder, H: SharedHistory<O>>(self) -> Self::Output {
+    fn shared<O: SharedOrder, H: SharedHistory<O, Cell = [Stamp; 3]>>(self) -> Self::Output {
         self.any_order::<Labelled>()
     }
 

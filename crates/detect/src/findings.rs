@@ -30,7 +30,7 @@ pub struct Findings {
 /// The results so far, and whether the detector can go on.
 #[derive(Debug)]
 pub(crate) struct Found {
-    racing: LocationSet,
+    pub(crate) racing: LocationSet,
     pub(crate) isolated_conflict: bool,
     pub(crate) synchronised: bool,
     pub(crate) overlap: bool,

@@ -43,6 +43,8 @@ pub struct Forms<'m> {
     passes: Passes,
     /// The accesses that race with nothing, for the arguments at hand.
     harmless: BTreeSet<AccessId>,
+    /// On how many threads a first pass runs.
+    threads: usize,
     unproved: OnceCell<Module>,
     reduced: OnceCell<Module>,
     fast: OnceCell<Module>,
@@ -65,6 +67,7 @@ impl<'m> Forms<'m> {
             module,
             passes,
             harmless: BTreeSet::new(),
+            threads: 1,
             unproved: OnceCell::new(),
             reduced: OnceCell::new(),
             fast: OnceCell::new(),
@@ -78,6 +81,12 @@ impl<'m> Forms<'m> {
     #[must_use]
     pub fn with_harmless(self, harmless: BTreeSet<AccessId>) -> Self {
         Forms { harmless, ..self }
+    }
+
+    /// Runs first passes on as many threads. The detector must be [one for that](on_threads).
+    #[must_use]
+    pub fn with_threads(self, threads: usize) -> Self {
+        Forms { threads, ..self }
     }
 
     /// Why the program was interpreted instead of compiled, if it was.
@@ -217,6 +226,11 @@ impl<'m> Forms<'m> {
         input: Input,
         output: &mut (dyn Write + Send),
     ) -> (Outcome, Result<Findings, Failure>) {
+        if self.threads > 1
+            && let Some(pass) = self.parallel_pass(detector, input, output)
+        {
+            return pass;
+        }
         let (outcome, findings) = self.only_pass(detector, input, output);
         let again = self.believed();
         if outcome.trap().is_none() || again.passes == self.passes {
@@ -224,6 +238,37 @@ impl<'m> Forms<'m> {
         }
         drop(findings);
         again.only_pass(detector, input, &mut io::sink())
+    }
+
+    /// A first pass on several threads. None if the program could not be compiled.
+    ///
+    /// Locations have other numbers in each such run, and which task fails first may change. So a
+    /// run that finds a race or fails only says that there is something to find: it is repeated on
+    /// one thread, without output.
+    fn parallel_pass(
+        &self,
+        detector: Detector,
+        input: Input,
+        output: &mut (dyn Write + Send),
+    ) -> Option<(Outcome, Result<Findings, Failure>)> {
+        let program = compiled(self.fast_reduced(), input);
+        let prepared = finishline_jit::prepare_parallel_check(program, detector, self.threads)?;
+        let (end, findings) = self.noted(prepared)?.run(output);
+        let outcome = outcome(end);
+        let races = findings
+            .as_ref()
+            .is_ok_and(|found| !found.racing.is_empty());
+        if !races && outcome.trap().is_none() {
+            return Some((outcome, findings));
+        }
+        let alone = Forms::new(self.module, self.executor, self.passes);
+        let alone = alone.with_harmless(self.harmless.clone());
+        let (outcome, findings) = alone.first_pass(detector, input, &mut io::sink());
+        let lost = races && findings.as_ref().is_ok_and(|found| found.racing.is_empty());
+        match lost {
+            true => Some((outcome, Err(Failure::Unsupported(RACE_OF_ONE_SCHEDULE)))),
+            false => Some((outcome, findings)),
+        }
     }
 
     fn only_pass(
@@ -261,6 +306,14 @@ impl<'m> Forms<'m> {
         let outcome = heard.unwrap_or_else(|| self.run(input, 1, output));
         (outcome, findings)
     }
+}
+
+/// What a detector of structure never finds, if it is right.
+const RACE_OF_ONE_SCHEDULE: &str = "a race that a run on several threads has and one alone has not";
+
+/// Whether a detector can check a program while it runs on several threads.
+pub fn on_threads(detector: Detector) -> bool {
+    detector == Detector::Spd3
 }
 
 /// The form of the program that a listener hears: with all checks, or without the removed ones.

@@ -31,6 +31,15 @@ pub fn prepare_check(
     }
 }
 
+/// Refuses the program. None if the detector would have no such form either.
+pub fn prepare_parallel_check(
+    _: Program,
+    detector: Detector,
+    _: usize,
+) -> Option<Result<Prepared<Checked>, CompileError>> {
+    (detector == Detector::Spd3).then(|| Err(refusal()))
+}
+
 /// Refuses the program.
 pub fn prepare_told<'a, L: Listener + 'a>(
     _: Program<'a>,

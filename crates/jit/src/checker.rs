@@ -6,10 +6,16 @@
 //! Recording   one comparison inline, a call for the first access of a step to a location
 //! Told        a call that tells of every access      second passes, watches, comparisons
 //! Together    the same for several workers, one at a time
+//! Concurrent  one comparison inline, and cells that several workers access at once
 //! ```
 
+use crate::heap::layout::Cells;
 use finishline_detect::inline::{FastPath, Inline};
-use finishline_detect::order::Order;
+use finishline_detect::order::{Order, Stamp};
+use finishline_detect::parallel::cell::SharedCell;
+use finishline_detect::parallel::{
+    CarriedByFinish, CarriedByTask, OfWorker, SharedHistory, SharedOrder,
+};
 use finishline_detect::{Failure, Findings};
 use finishline_ir::listener::{Allocated, Creation, Listener};
 use finishline_model::{Access, AccessId, AccessKind, Event, Location, TaskId};
@@ -24,22 +30,65 @@ pub(crate) enum Style {
     /// A comparison of the cell with the step. Only the first access of a step is a call.
     Record,
     Call,
+    /// A comparison of a word of the cell with the step, in a run on several workers.
+    Shared,
 }
 
 impl Style {
     /// Whether objects need cells.
     pub(crate) const fn has_cells(self) -> bool {
-        matches!(self, Style::Inline | Style::Record)
+        !matches!(self.cells(), Cells::None)
+    }
+
+    pub(crate) const fn cells(self) -> Cells {
+        match self {
+            Style::Nothing | Style::Call => Cells::None,
+            Style::Inline | Style::Record => Cells::Word,
+            Style::Shared => Cells::TwoWords,
+        }
     }
 
     /// Whether tasks in which nothing is checked are only counted.
     pub(crate) const fn counts_idle_tasks(self) -> bool {
-        self.has_cells()
+        matches!(self, Style::Inline | Style::Record)
     }
 
     /// Whether the listener wants to know what tasks capture.
     pub(crate) const fn tells_captures(self) -> bool {
         matches!(self, Style::Record | Style::Call)
+    }
+}
+
+/// What a task or a finish of a parallel run carries for its checker, who knows what it is.
+#[derive(Clone, Copy, Default)]
+pub(crate) struct Carried([u64; 3]);
+
+impl Carried {
+    fn new<T>(value: T) -> Carried {
+        const { assert!(size_of::<T>() <= size_of::<Carried>() && align_of::<T>() <= 8) };
+        const { assert!(!std::mem::needs_drop::<T>()) };
+        let mut carried = Carried::default();
+        // SAFETY: there is room for the value, as asserted.
+        unsafe { (&raw mut carried.0).cast::<T>().write(value) };
+        carried
+    }
+
+    /// # Safety
+    ///
+    /// It must have been made of this type, here and below.
+    unsafe fn get<T>(&self) -> &T {
+        // SAFETY: as promised.
+        unsafe { &*(&raw const self.0).cast() }
+    }
+
+    unsafe fn get_mut<T>(&mut self) -> &mut T {
+        // SAFETY: as promised.
+        unsafe { &mut *(&raw mut self.0).cast() }
+    }
+
+    unsafe fn take<T>(self) -> T {
+        // SAFETY: as promised.
+        unsafe { (&raw const self.0).cast::<T>().read() }
     }
 }
 
@@ -85,6 +134,41 @@ pub(crate) trait Checker {
         first: Location,
         id: AccessId,
     );
+
+    // Of runs on several workers: what tasks and finishes carry for the checker, and how it changes.
+
+    fn begin_main(&mut self) -> Carried {
+        Carried::default()
+    }
+
+    /// A task is created.
+    fn create(&mut self, _creator: &mut Carried) -> Carried {
+        Carried::default()
+    }
+
+    /// A task opens a finish, and closes its innermost one.
+    fn open(&mut self, _task: &mut Carried) -> Carried {
+        Carried::default()
+    }
+    fn close(&mut self, _task: &mut Carried, _finish: Carried) {}
+
+    /// What cells have of the running step.
+    fn stamp(&self, _task: &Carried) -> Stamp {
+        Stamp::default()
+    }
+
+    /// An access that the code inline did not decide, with its cell.
+    fn shared(
+        &mut self,
+        _kind: AccessKind,
+        _cell: &SharedCell,
+        _task: &Carried,
+        _location: impl FnOnce() -> Location,
+    ) {
+    }
+
+    /// So many locations are checked by one check.
+    fn count_range(&mut self, _locations: u64) {}
 
     /// So many checks of several locations needed no detector, because the same step had made the
     /// same ones before, or had accessed all their locations. They were about so many locations.
@@ -261,4 +345,80 @@ impl<L: Listener> Checker for Together<'_, L> {
     fn range(&mut self, _: AccessKind, _: &mut [u64], _: isize, _: Location, _: AccessId) {}
 
     fn ended(&mut self, _: u64) {}
+}
+
+/// A detector that several workers are part of.
+pub(crate) struct Concurrent<'a, O: SharedOrder, H>(pub(crate) OfWorker<'a, O, H>);
+
+// What tasks and finishes carry is made by this kind of checker alone.
+impl<O, H> Checker for Concurrent<'_, O, H>
+where
+    O: SharedOrder,
+    H: SharedHistory<O, Cell = [Stamp; 3]>,
+{
+    const STYLE: Style = Style::Shared;
+
+    fn attach(&mut self, _: NonNull<FastPath>) {}
+
+    fn event(&mut self, event: &Event) {
+        self.0.event(event);
+    }
+
+    fn access(&mut self, _: &Access) {}
+
+    fn undecided(&mut self, _: AccessKind, _: &mut u64, _: usize, _: impl Fn() -> Location) {}
+
+    fn range(&mut self, _: AccessKind, _: &mut [u64], _: isize, _: Location, _: AccessId) {}
+
+    fn begin_main(&mut self) -> Carried {
+        Carried::new(self.0.main())
+    }
+
+    fn create(&mut self, creator: &mut Carried) -> Carried {
+        // SAFETY: a task carries this.
+        let creator = unsafe { creator.get_mut::<CarriedByTask<O>>() };
+        Carried::new(self.0.create(creator))
+    }
+
+    fn open(&mut self, task: &mut Carried) -> Carried {
+        // SAFETY: a task carries this.
+        let task = unsafe { task.get_mut::<CarriedByTask<O>>() };
+        Carried::new(self.0.open(task))
+    }
+
+    fn close(&mut self, task: &mut Carried, finish: Carried) {
+        // SAFETY: a task and a finish carry these.
+        let (task, finish) = unsafe {
+            let finish = finish.take::<CarriedByFinish<O>>();
+            (task.get_mut::<CarriedByTask<O>>(), finish)
+        };
+        self.0.close(task, finish);
+    }
+
+    #[inline]
+    fn stamp(&self, task: &Carried) -> Stamp {
+        // SAFETY: a task carries this.
+        self.0.stamp(unsafe { task.get::<CarriedByTask<O>>() })
+    }
+
+    #[inline]
+    fn shared(
+        &mut self,
+        kind: AccessKind,
+        cell: &SharedCell,
+        task: &Carried,
+        location: impl FnOnce() -> Location,
+    ) {
+        // SAFETY: a task carries this.
+        let task = unsafe { task.get::<CarriedByTask<O>>() };
+        self.0.access(kind, cell, task, location);
+    }
+
+    fn count_range(&mut self, locations: u64) {
+        self.0.count_range(locations);
+    }
+
+    fn ended(&mut self, accesses: u64) {
+        self.0.count(accesses);
+    }
 }

@@ -48,11 +48,13 @@ mod waiting;
 
 #[cfg(not(target_arch = "x86_64"))]
 pub use absent::{
-    prepare, prepare_check, prepare_parallel, prepare_told, record, tell, tell_parallel,
+    prepare, prepare_check, prepare_parallel, prepare_parallel_check, prepare_told, record, tell,
+    tell_parallel,
 };
 #[cfg(target_arch = "x86_64")]
 pub use prepared::{
-    prepare, prepare_check, prepare_parallel, prepare_told, record, tell, tell_parallel,
+    prepare, prepare_check, prepare_parallel, prepare_parallel_check, prepare_told, record, tell,
+    tell_parallel,
 };
 
 use finishline_detect::{Failure, Findings};

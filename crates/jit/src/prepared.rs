@@ -1,6 +1,6 @@
 //! Programs compiled for this processor, each for one kind of checker.
 
-use crate::checker::{Checker, Inlined, Together, Told, Unchecked};
+use crate::checker::{Checker, Concurrent, Inlined, Together, Told, Unchecked};
 use crate::compile::{self, Compiled};
 use crate::recording::Recording;
 use crate::runtime::Run;
@@ -12,8 +12,8 @@ use crate::waiting::tasks_may_wait;
 use crate::{Checked, CompileError, End, Prepared, Program, Recorded};
 use finishline_detect::detectors::{Make, Uses, make};
 use finishline_detect::history::History;
-use finishline_detect::order::Order;
-use finishline_detect::parallel::{SharedHistory, SharedOrder};
+use finishline_detect::order::{Order, Stamp};
+use finishline_detect::parallel::{OfWorker, SharedHistory, SharedOrder};
 use finishline_ir::listener::Listener;
 use finishline_model::{Construct, Detector};
 use std::io::Write;
@@ -63,6 +63,15 @@ impl<'a, C: Checker> Code<'a, C> {
     }
 
     fn start<'r>(&'r self, checker: &'r mut C, output: &'r mut (dyn Write + Send)) -> Run<'r, C> {
+        self.start_with(checker, output)
+    }
+
+    /// The same with a checker that differs from the one of the code by a lifetime alone.
+    fn start_with<'r, D>(
+        &'r self,
+        checker: &'r mut D,
+        output: &'r mut (dyn Write + Send),
+    ) -> Run<'r, D> {
         Run {
             module: self.program.module,
             arguments: self.program.arguments,
@@ -127,7 +136,7 @@ impl<'a> Make for WithInlineChecks<'a> {
         None
     }
 
-    fn shared<O: SharedOrder, H: SharedHistory<O>>(self) -> Self::Output {
+    fn shared<O: SharedOrder, H: SharedHistory<O, Cell = [Stamp; 3]>>(self) -> Self::Output {
         None
     }
 
@@ -152,6 +161,82 @@ fn inlined<O: Order + 'static>(program: Program) -> Result<Prepared<Checked>, Co
         let end = code.run(&mut checker, output);
         (end, checker.finish())
     })))
+}
+
+/// Compiles a program for a run on several workers under a detector. None if the detector has no
+/// such form.
+pub fn prepare_parallel_check(
+    program: Program,
+    detector: Detector,
+    workers: usize,
+) -> Option<Result<Prepared<Checked>, CompileError>> {
+    make(detector, Uses::default(), OnWorkers(program, workers))
+}
+
+struct OnWorkers<'a>(Program<'a>, usize);
+
+impl<'a> Make for OnWorkers<'a> {
+    type Output = Option<Result<Prepared<'a, Checked>, CompileError>>;
+
+    fn depth_first<O: Order + 'static, First: History, Second: History>(self) -> Self::Output {
+        None
+    }
+
+    fn any_order<O: Order + 'static>(self) -> Self::Output {
+        None
+    }
+
+    fn listed<O: Order>(self) -> Self::Output {
+        None
+    }
+
+    fn shared<O, H>(self) -> Self::Output
+    where
+        O: SharedOrder + 'static,
+        H: SharedHistory<O, Cell = [Stamp; 3]> + 'static,
+    {
+        let OnWorkers(program, workers) = self;
+        Some(concurrent::<O, H>(program, workers))
+    }
+
+    fn oracle(self) -> Self::Output {
+        None
+    }
+}
+
+fn concurrent<O, H>(program: Program, workers: usize) -> Result<Prepared<Checked>, CompileError>
+where
+    O: SharedOrder + 'static,
+    H: SharedHistory<O, Cell = [Stamp; 3]> + 'static,
+{
+    let code = Code::<Concurrent<'static, O, H>>::in_manner(program, Manner::Parallel)?;
+    Ok(Prepared(Box::new(move |output| {
+        let order = match O::new() {
+            Ok(order) => order,
+            // Without its memory a detector can't judge, but the program can run.
+            Err(failure) => return (run_unchecked(program, workers, output), Err(failure)),
+        };
+        let checkers = (0..workers).map(|_| OfWorker::<O, H>::new(&order).map(Concurrent));
+        let checkers: Result<Vec<_>, _> = checkers.collect();
+        let mut checkers = match checkers {
+            Ok(checkers) => checkers,
+            Err(failure) => return (run_unchecked(program, workers, output), Err(failure)),
+        };
+        let Some((first, others)) = checkers.split_first_mut() else {
+            unreachable!("there is a worker")
+        };
+        let run = code.start_with(first, output);
+        let end = run.run_parallel(&code.compiled.code, others);
+        let checkers = checkers.into_iter().map(|Concurrent(worker)| worker);
+        (end, OfWorker::together(&order, checkers.collect()))
+    })))
+}
+
+fn run_unchecked(program: Program, workers: usize, output: &mut (dyn Write + Send)) -> End {
+    match prepare_parallel(program, workers) {
+        Ok(prepared) => prepared.run(output),
+        Err(_) => unreachable!("it was compiled with checks before"),
+    }
 }
 
 /// Compiles a program for a run that a listener is told of. The listener comes back.

@@ -18,6 +18,17 @@ pub struct Statistics {
 }
 
 impl Statistics {
+    /// Adds what another worker of the same run has counted.
+    pub fn add(&mut self, other: &Statistics) {
+        self.tasks += other.tasks;
+        self.finishes += other.finishes;
+        self.isolated_blocks += other.isolated_blocks;
+        self.accesses += other.accesses;
+        self.locations += other.locations;
+        self.ranges += other.ranges;
+        self.in_ranges += other.in_ranges;
+    }
+
     /// A check of `count` locations.
     #[inline]
     pub fn count_check(&mut self, count: u64) {

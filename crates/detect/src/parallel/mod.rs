@@ -11,17 +11,22 @@
 //! - [`InTurn`] follows a run of one worker, told event by event. It is how these detectors judge
 //!   serial runs and recorded ones, and how they are compared with the oracle on any schedule.
 //!
-//! One file has one order or one history: [`Tree`] and [`TwoReaders`] are SPD3. So far no executor
-//! runs tasks in parallel, and [`InTurn`] is the only driver.
+//! - [`OfWorker`] is what a worker of a parallel run does, with [cells](cell) that all workers access
+//!   without locks.
+//!
+//! One file has one order or one history: [`Tree`] and [`TwoReaders`] are SPD3.
 
+pub mod cell;
 mod in_turn;
 pub mod rows;
 mod tree;
 mod two_readers;
+mod worker;
 
 pub use in_turn::InTurn;
 pub use tree::Tree;
 pub use two_readers::TwoReaders;
+pub use worker::{CarriedByFinish, CarriedByTask, OfWorker};
 
 use crate::Failure;
 use crate::order::Stamp;

@@ -11,7 +11,7 @@ use finishline_ir::Module;
 use finishline_ir::listener::Listener;
 use finishline_ir::machine::{Limits, Trap, TrapKind};
 use finishline_model::event::Record;
-use finishline_model::{Access, Construct, Event, Observer};
+use finishline_model::{Access, Construct, Detector, Event, Observer};
 use std::sync::atomic::AtomicU64;
 use std::thread;
 
@@ -116,6 +116,7 @@ fn compare(judge: &mut Judge, program: &Program, seed: u64) -> Result<(), String
         let plain = finishline_jit::run(input(&module, &progress), workers, &mut plain_output);
         let plain = trap(plain.map_err(|error| error.to_string())?);
         let clean = serial.judged.racing.is_empty();
+        checked_on_threads(&module, workers, clean && serial.trap.is_none(), serial.trap.is_some())?;
         let complete = serial.trap.is_none() && told.is_none();
         if complete && !excludes && clean != judged.racing.is_empty() {
             return Err(what("race or clean depends on the schedule"));
@@ -139,6 +140,36 @@ fn compare(judge: &mut Judge, program: &Program, seed: u64) -> Result<(), String
         }
     }
     Ok(())
+}
+
+/// Detectors of parallel runs say of a complete run whether it races.
+fn checked_on_threads(
+    module: &Module,
+    workers: usize,
+    clean: bool,
+    fails: bool,
+) -> Result<(), String> {
+    let mut constructs = module.constructs.iter();
+    if fails || !constructs.all(|used| Detector::Spd3.judges(used.construct)) {
+        return Ok(());
+    }
+    let progress = AtomicU64::new(0);
+    let program = input(module, &progress);
+    let Some(prepared) = finishline_jit::prepare_parallel_check(program, Detector::Spd3, workers)
+    else {
+        return Err("spd3 runs on several threads".to_owned());
+    };
+    let prepared = prepared.map_err(|error| error.to_string())?;
+    let (end, findings) = prepared.run(&mut std::io::sink());
+    let findings = findings.map_err(|failure| failure.to_string())?;
+    // A race may steer the program into a failure.
+    match (trap(end), findings.racing.is_empty()) {
+        (None, says) if says != clean => {
+            Err(format!("spd3 on {workers} threads: clean {says}, oracle: {clean}"))
+        }
+        (Some(trap), _) if clean => Err(format!("spd3 on {workers} threads fails: {trap:?}")),
+        _ => Ok(()),
+    }
 }
 
 fn is_deadlock(trap: &Option<Trap>) -> bool {

@@ -8,7 +8,7 @@
 
 use super::Code;
 use crate::checker::Style;
-use crate::heap::layout::{CELLS_OFFSET, field_cell_offset};
+use crate::heap::layout::CELLS_OFFSET;
 use crate::runtime::checks::pack;
 use crate::runtime::context::Context;
 use crate::runtime::helpers::Helper;
@@ -16,6 +16,7 @@ use cranelift_codegen::ir::condcodes::IntCC;
 use cranelift_codegen::ir::types::{I32, I64};
 use cranelift_codegen::ir::{self as clif, InstBuilder};
 use finishline_detect::inline::{Limits, SLOTS};
+use finishline_detect::parallel::cell::{READERS_OFFSET, WRITER_SHIFT};
 use finishline_ir::{Operand, Value};
 use finishline_model::{AccessId, AccessKind};
 use std::mem::offset_of;
@@ -49,6 +50,11 @@ impl Code<'_, '_> {
                 self.count_access();
                 self.first_in_step(kind, base, first, access);
             }
+            Style::Shared if count == ONE => {
+                self.count_access();
+                self.shared_fast_path(kind, base, first);
+            }
+            Style::Shared => self.range(Helper::SharedRange, base, range, pack(kind, access)),
             Style::Call => self.range(Helper::TellRange, base, range, pack(kind, access)),
             Style::Inline | Style::Record => {
                 self.range(Helper::CheckRange, base, range, pack(kind, access));
@@ -238,6 +244,51 @@ impl Code<'_, '_> {
         self.builder.switch_to_block(done);
     }
 
+    /// A cell of [`finishline_detect::parallel::cell`]: the step is among the readers, or it is the
+    /// writer, or the detector decides.
+    fn shared_fast_path(&mut self, kind: AccessKind, base: Value, offset: Operand) {
+        let (cells, index, displacement) = self.cell(base, offset);
+        // Of two words each.
+        let words = index.map(|index| self.builder.ins().ishl_imm_u(index, 1));
+        let address = match words {
+            Some(words) => {
+                let bytes = self.builder.ins().ishl_imm_u(words, 3);
+                self.builder.ins().iadd(cells, bytes)
+            }
+            None => cells,
+        };
+        let flags = self.regions.cell();
+        let [done, undecided] = std::array::from_fn(|_| self.builder.create_block());
+        self.builder.set_cold_block(undecided);
+        let me = self.of_context(I32, offset_of!(Limits, me));
+        let helper = match kind {
+            AccessKind::Read => {
+                let place = displacement + READERS_OFFSET as i32;
+                let readers = self.builder.ins().load(I64, flags, address, place);
+                let one = self.builder.ins().ireduce(I32, readers);
+                self.go_if(IntCC::Equal, one, me, done);
+                let other = self.builder.ins().ushr_imm_u(readers, 32);
+                let other = self.builder.ins().ireduce(I32, other);
+                let is_known = self.builder.ins().icmp(IntCC::Equal, other, me);
+                self.builder.ins().brif(is_known, done, &[], undecided, &[]);
+                Helper::SharedRead
+            }
+            AccessKind::Write => {
+                let first = self.builder.ins().load(I64, flags, address, displacement);
+                let shift = i64::from(WRITER_SHIFT);
+                let writer = self.builder.ins().ushr_imm_u(first, shift);
+                let writer = self.builder.ins().ireduce(I32, writer);
+                let is_known = self.builder.ins().icmp(IntCC::Equal, writer, me);
+                self.builder.ins().brif(is_known, done, &[], undecided, &[]);
+                Helper::SharedWrite
+            }
+        };
+        self.builder.switch_to_block(undecided);
+        self.undecided(helper, (cells, words, displacement), 0);
+        self.builder.ins().jump(done, &[]);
+        self.builder.switch_to_block(done);
+    }
+
     /// A word of the fast path's limits.
     fn of_context(&mut self, ty: clif::Type, field: usize) -> clif::Value {
         let flags = self.regions.context();
@@ -258,7 +309,11 @@ impl Code<'_, '_> {
     fn cell(&mut self, base: Value, offset: Operand) -> (clif::Value, Option<clif::Value>, i32) {
         let object = self.get(base);
         match offset {
-            Operand::Constant(field) => (object, None, field_cell_offset(field as u32)),
+            Operand::Constant(field) => (
+                object,
+                None,
+                self.program.style.cells().of_field(field as u32),
+            ),
             Operand::Value(offset) => {
                 let flags = self.regions.header();
                 let cells = self.builder.ins().load(I64, flags, object, CELLS_OFFSET);

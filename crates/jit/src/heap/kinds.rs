@@ -6,7 +6,7 @@
 //! what an object costs; only for the cost of an array the header is needed. All kinds are known
 //! before the program runs.
 
-use super::layout::{Extent, SMALLEST_OBJECT, WORD_BYTES, array_prefix};
+use super::layout::{Cells, Extent, SMALLEST_OBJECT, WORD_BYTES, array_prefix};
 use super::spans::SPAN_BYTES;
 use finishline_ir::{StructId, StructLayout, Type, cost};
 use finishline_model::entity;
@@ -136,7 +136,7 @@ pub(crate) struct Shapes<'a> {
 }
 
 impl Kinds {
-    pub(super) fn new(shapes: Shapes<'_>, shadow: bool) -> Kinds {
+    pub(super) fn new(shapes: Shapes<'_>, cells: Cells) -> Kinds {
         let structs = shapes
             .structs
             .iter()
@@ -146,7 +146,7 @@ impl Kinds {
             .into_iter()
             .chain([shapes.globals.to_vec()])
             .chain(structs)
-            .map(|types: Vec<Type>| record(&types, shadow))
+            .map(|types: Vec<Type>| record(&types, cells))
             .unzip();
         let mut kinds = Kinds {
             kinds,
@@ -227,9 +227,9 @@ impl Index<KindId> for Kinds {
     }
 }
 
-fn record(types: &[Type], shadow: bool) -> (Kind, Record) {
+fn record(types: &[Type], cells: Cells) -> (Kind, Record) {
     // A field takes more in the layout it is read from.
-    let extent = Extent::of_fields(types.len(), shadow).expect("a struct fits in memory");
+    let extent = Extent::of_fields(types.len(), cells).expect("a struct fits in memory");
     let references: Box<[u32]> = (0u32..)
         .zip(types)
         .filter(|&(_, &ty)| ty == Type::Ref)
@@ -304,7 +304,7 @@ mod tests {
                 (Type::Ref, 2),
             ],
         };
-        let kinds = Kinds::new(shapes, true);
+        let kinds = Kinds::new(shapes, Cells::Word);
         let node = &kinds[kinds.of_struct(StructId(0))];
         assert!(matches!(&node.references, References::Fields(fields) if **fields == [1, 3]));
         assert_eq!(node.cost(|| unreachable!()), cost::OBJECT + 4 * cost::FIELD);
@@ -323,7 +323,7 @@ mod tests {
             assert_eq!(promise.cost(|| 0), cost::OBJECT + 2 * cost::FIELD);
         }
 
-        let extent = |element, count| Extent::of_array(element, 2, count, true).unwrap();
+        let extent = |element, count| Extent::of_array(element, 2, count, Cells::Word).unwrap();
         let bytes = kinds.of_array(Type::Byte, 2, extent(Type::Byte, 20));
         assert_eq!(kinds[bytes].cost(|| 20), cost::OBJECT + 20);
         let again = kinds.of_array(Type::Byte, 2, extent(Type::Byte, 19));

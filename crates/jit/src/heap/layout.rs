@@ -4,11 +4,11 @@
 //! there:
 //!
 //! ```text
-//!  array:   [ size of dimension k at −24 − 8(k+1) ] [ header ] [ elements ]  [ cells of 8 bytes ]
-//!  struct:  [ cell of field k at −24 − 8(k+1) ]      [ header ]  [ fields, 8 bytes each ]
+//!  array:   [ size of dimension k at −24 − 8(k+1) ] [ header ] [ elements ]  [ cells of c bytes ]
+//!  struct:  [ cell of field k at −24 − c(k+1) ]      [ header ]  [ fields, 8 bytes each ]
 //! ```
 //!
-//! Cells belong to the race detector; without one there are none. The cells of a struct lie before
+//! Cells belong to the race detector; without one there are none. A cell has c = 8 or 16 bytes. The cells of a struct lie before
 //! it, so their places depend on the field alone. The cells of an array lie behind its elements, of
 //! which there may be any number, and the header says where. Everything is aligned to 8 bytes. A
 //! new object is zero, except for its header and sizes.
@@ -18,8 +18,30 @@ use finishline_ir::Type;
 /// A place of 8 bytes: a field, a size, a part of the header, and an element that is no `bool` or
 /// `byte`.
 pub(crate) const WORD_BYTES: usize = 8;
-/// What the detector remembers of one location.
-pub(crate) const CELL_BYTES: usize = 8;
+/// What the detector remembers of one location: a cell of so many bytes, or none.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Cells {
+    None,
+    /// Of a run on one worker.
+    Word,
+    /// Of a run on several.
+    TwoWords,
+}
+
+impl Cells {
+    pub(crate) const fn bytes(self) -> usize {
+        match self {
+            Cells::None => 0,
+            Cells::Word => WORD_BYTES,
+            Cells::TwoWords => 2 * WORD_BYTES,
+        }
+    }
+
+    /// Where the cell of a field or of a global variable is, from the reference.
+    pub(crate) const fn of_field(self, field: u32) -> i32 {
+        -(HEADER_BYTES as i32) - self.bytes() as i32 * (field as i32 + 1)
+    }
+}
 pub(crate) const HEADER_BYTES: usize = 24;
 
 // The header, from a reference. It does not say what the object is: compiled code knows, and the
@@ -35,14 +57,9 @@ pub(crate) const fn field_offset(field: u32) -> i32 {
     field as i32 * WORD_BYTES as i32
 }
 
-/// Where the cell of a field or of a global variable is, from the reference.
-pub(crate) const fn field_cell_offset(field: u32) -> i32 {
-    before_header(field)
-}
-
 /// Where the size of a dimension of an array is, from the reference.
 pub(crate) const fn size_offset(dimension: u32) -> i32 {
-    before_header(dimension)
+    -(HEADER_BYTES as i32) - WORD_BYTES as i32 * (dimension as i32 + 1)
 }
 
 /// Where a promise has its value, and its mark: 0 while it is empty, the number of the site that
@@ -53,10 +70,6 @@ pub(crate) const PROMISE_MARK: i32 = field_offset(1);
 pub(crate) const LOCK_NUMBER: i32 = field_offset(0);
 /// Of a lock in a parallel run: whether it is held.
 pub(crate) const LOCK_STATE: i32 = field_offset(1);
-
-const fn before_header(index: u32) -> i32 {
-    -(HEADER_BYTES as i32) - WORD_BYTES as i32 * (index as i32 + 1)
-}
 
 /// Bytes from the start of an array to its elements.
 pub(super) const fn array_prefix(dimensions: usize) -> usize {
@@ -82,9 +95,9 @@ pub(super) const SMALLEST_OBJECT: usize = HEADER_BYTES + LEAST_DATA;
 
 impl Extent {
     /// Of a struct or the globals. `None` if it does not fit in the address space, here and below.
-    pub(super) fn of_fields(fields: usize, shadow: bool) -> Option<Extent> {
+    pub(super) fn of_fields(fields: usize, cells: Cells) -> Option<Extent> {
         let data = fields.checked_mul(WORD_BYTES)?;
-        let cells = if shadow { data } else { 0 };
+        let cells = fields.checked_mul(cells.bytes())?;
         let prefix = cells.checked_add(HEADER_BYTES)?;
         Some(Extent {
             prefix,
@@ -97,7 +110,7 @@ impl Extent {
         element: Type,
         dimensions: usize,
         count: u64,
-        shadow: bool,
+        cells: Cells,
     ) -> Option<Extent> {
         let count = usize::try_from(count).ok()?;
         let prefix = array_prefix(dimensions);
@@ -105,15 +118,10 @@ impl Extent {
             .checked_mul(element.size() as usize)?
             .checked_next_multiple_of(WORD_BYTES)?;
         let end = prefix.checked_add(data.max(LEAST_DATA))?;
-        let cells = if shadow {
-            count.checked_mul(CELL_BYTES)?
-        } else {
-            0
-        };
         Some(Extent {
             prefix,
-            cells: shadow.then_some(data.max(LEAST_DATA)),
-            bytes: end.checked_add(cells)?,
+            cells: (cells != Cells::None).then_some(data.max(LEAST_DATA)),
+            bytes: end.checked_add(count.checked_mul(cells.bytes())?)?,
         })
     }
 }
@@ -131,15 +139,29 @@ mod tests {
                 bytes,
             })
         };
-        assert_eq!(Extent::of_fields(3, false), extent(24, None, 48));
-        assert_eq!(Extent::of_fields(3, true), extent(48, None, 72));
-        assert_eq!(Extent::of_fields(0, true), extent(24, None, 32));
+        assert_eq!(Extent::of_fields(3, Cells::None), extent(24, None, 48));
+        assert_eq!(Extent::of_fields(3, Cells::Word), extent(48, None, 72));
+        assert_eq!(Extent::of_fields(0, Cells::Word), extent(24, None, 32));
         let array = Extent::of_array;
-        assert_eq!(array(Type::Int, 1, 5, false), extent(32, None, 72));
-        assert_eq!(array(Type::Ref, 2, 6, true), extent(40, Some(48), 136));
-        assert_eq!(array(Type::Byte, 1, 9, true), extent(32, Some(16), 120));
-        assert_eq!(array(Type::Bool, 1, 9, false), extent(32, None, 48));
-        assert_eq!(array(Type::Float, 1, 0, true), extent(32, Some(8), 40));
+        assert_eq!(array(Type::Int, 1, 5, Cells::None), extent(32, None, 72));
+        assert_eq!(
+            array(Type::Ref, 2, 6, Cells::Word),
+            extent(40, Some(48), 136)
+        );
+        assert_eq!(
+            array(Type::Byte, 1, 9, Cells::Word),
+            extent(32, Some(16), 120)
+        );
+        assert_eq!(array(Type::Bool, 1, 9, Cells::None), extent(32, None, 48));
+        assert_eq!(
+            array(Type::Float, 1, 0, Cells::Word),
+            extent(32, Some(8), 40)
+        );
+        assert_eq!(Extent::of_fields(3, Cells::TwoWords), extent(72, None, 96));
+        assert_eq!(
+            array(Type::Byte, 1, 9, Cells::TwoWords),
+            extent(32, Some(16), 192)
+        );
         assert_eq!(SMALLEST_OBJECT, 32);
     }
 
@@ -151,9 +173,12 @@ mod tests {
             (Type::Byte, u64::MAX),
             (Type::Byte, u64::MAX / 9),
         ] {
-            assert_eq!(Extent::of_array(element, 1, count, true), None);
+            assert_eq!(Extent::of_array(element, 1, count, Cells::Word), None);
         }
-        assert_eq!(Extent::of_array(Type::Int, usize::MAX, 0, false), None);
-        assert_eq!(Extent::of_fields(usize::MAX / 8, true), None);
+        assert_eq!(
+            Extent::of_array(Type::Int, usize::MAX, 0, Cells::None),
+            None
+        );
+        assert_eq!(Extent::of_fields(usize::MAX / 8, Cells::Word), None);
     }
 }

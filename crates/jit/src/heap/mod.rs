@@ -61,7 +61,7 @@ use finishline_ir::machine::TrapKind;
 use finishline_ir::{StructId, Type, cost};
 use finishline_model::Location;
 use kinds::{KindId, Kinds, Slot};
-use layout::{CELL_BYTES, CELLS_OFFSET, Extent, FIRST_LOCATION_OFFSET, HEADER_BYTES, WORD_BYTES};
+use layout::{CELLS_OFFSET, Cells, Extent, FIRST_LOCATION_OFFSET, HEADER_BYTES, WORD_BYTES};
 use space::{Area, Space};
 use spans::{Cursor, Room, Spans, own_span_bytes};
 use std::fmt;
@@ -90,11 +90,10 @@ impl fmt::Debug for Reference {
 /// what is really taken.
 const LEAST_BETWEEN_COLLECTIONS: u64 = 4 << 20;
 
-/// How much address space is reserved for each byte of the budget: an array of bytes takes another
-/// eight a byte for its cells, sizes are rounded up, and the holes between big objects may be too
-/// short for the next.
+/// How much address space is reserved for each byte of the budget, and for each byte of a cell that
+/// an array of bytes has beside each element: sizes are rounded up, and the holes between big
+/// objects may be too short for the next.
 const PER_BUDGET_BYTE: u64 = 4;
-const PER_BUDGET_BYTE_SHADOWED: u64 = 9 * PER_BUDGET_BYTE;
 /// And this much is there for the smallest of budgets.
 const LEAST_RESERVED: u64 = 64 << 20;
 
@@ -122,7 +121,7 @@ unsafe impl Send for Heap {}
 struct Common {
     kinds: Kinds,
     area: Area,
-    shadow: bool,
+    cells: Cells,
     budget: u64,
     globals: OnceLock<Reference>,
     /// The number of the next location that no worker has.
@@ -162,13 +161,10 @@ struct Own {
 impl Heap {
     /// A heap with nothing in it but the object of globals, all zero, for one worker.
     ///
-    /// `budget` is what objects may cost together, as [`cost`] counts; with `shadow` every location
-    /// has a cell.
-    pub(crate) fn new(shapes: Shapes<'_>, budget: u64, shadow: bool) -> Result<Heap, TrapKind> {
-        let per_byte = match shadow {
-            true => PER_BUDGET_BYTE_SHADOWED,
-            false => PER_BUDGET_BYTE,
-        };
+    /// `budget` is what objects may cost together, as [`cost`] counts. Every location
+    /// has such a cell.
+    pub(crate) fn new(shapes: Shapes<'_>, budget: u64, cells: Cells) -> Result<Heap, TrapKind> {
+        let per_byte = PER_BUDGET_BYTE * (1 + cells.bytes() as u64);
         let bytes = budget.saturating_mul(per_byte).max(LEAST_RESERVED);
         let space =
             Space::reserve(usize::try_from(bytes).unwrap_or(usize::MAX)).map_err(|refused| {
@@ -176,16 +172,16 @@ impl Heap {
                     request: refused as u64,
                 }
             })?;
-        Heap::in_space(space, shapes, budget, shadow)
+        Heap::in_space(space, shapes, budget, cells)
     }
 
     fn in_space(
         space: Space,
         shapes: Shapes<'_>,
         budget: u64,
-        shadow: bool,
+        cells: Cells,
     ) -> Result<Heap, TrapKind> {
-        let kinds = Kinds::new(shapes, shadow);
+        let kinds = Kinds::new(shapes, cells);
         let area = space.area();
         let mut ground = Ground {
             space,
@@ -201,7 +197,7 @@ impl Heap {
         let common = Common {
             kinds,
             area,
-            shadow,
+            cells,
             budget,
             globals: OnceLock::new(),
             next_location: CachePadded::new(AtomicU64::new(0)),
@@ -288,7 +284,7 @@ impl Heap {
                 }
             }));
         };
-        let Some(extent) = Extent::of_array(element, sizes.len(), count, common.shadow) else {
+        let Some(extent) = Extent::of_array(element, sizes.len(), count, common.cells) else {
             return Err(in_stopped(world, |roots| {
                 let mut ground = common.ground();
                 match ground.make_room(cost, common, roots) {
@@ -320,11 +316,12 @@ impl Heap {
         let data = found.address + self.common.kinds[found.kind].prefix;
         let header = |offset: i32| space.word(data.wrapping_add_signed(offset as isize));
         let cells = header(CELLS_OFFSET) as usize;
+        let bytes = self.common.cells.bytes();
         let index = if cells == 0 {
             // Of a struct: from the header downwards.
-            (data - HEADER_BYTES - address) / CELL_BYTES - 1
+            (data - HEADER_BYTES - address) / bytes - 1
         } else {
-            (address - cells) / CELL_BYTES
+            (address - cells) / bytes
         };
         Location(header(FIRST_LOCATION_OFFSET) + index as u64)
     }

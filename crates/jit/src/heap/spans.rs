@@ -327,6 +327,7 @@ fn bit(bitmap: &Bitmap, index: usize) -> bool {
 #[cfg(test)]
 mod tests {
     use super::super::kinds::Shapes;
+    use super::super::layout::Cells;
     use super::*;
     use finishline_ir::Type;
 
@@ -338,7 +339,7 @@ mod tests {
             globals: &[Type::Int],
             arrays: &[],
         };
-        let kinds = Kinds::new(shapes, false);
+        let kinds = Kinds::new(shapes, Cells::None);
         let kind = kinds.of_globals();
         let mut spans = Spans::default();
         let mut take = |spans: &mut Spans| {

@@ -12,8 +12,9 @@ use super::schedule::Schedule;
 use super::seen::{self, Range};
 use super::switch::{self, on_worker_stack};
 use crate::checker::Checker;
-use crate::heap::layout::{CELLS_OFFSET, COUNT_OFFSET, FIRST_LOCATION_OFFSET, field_cell_offset};
+use crate::heap::layout::{CELLS_OFFSET, COUNT_OFFSET, Cells, FIRST_LOCATION_OFFSET};
 use finishline_detect::inline::{Change, SLOTS};
+use finishline_detect::parallel::cell::SharedCell;
 use finishline_ir::range::{Covered, covered};
 use finishline_model::{Access, AccessId, AccessKind, Location};
 use std::arch::naked_asm;
@@ -182,6 +183,10 @@ preserving_all!(record_read calls read;);
 preserving_all!(record_write calls write;);
 // In every loop of a parallel run, when there is a signal.
 preserving_all!(poll calls heed;);
+// Cells that several workers access.
+preserving_all!(shared_read calls read_shared;);
+preserving_all!(shared_write calls write_shared;);
+preserving_all!(shared_range calls range_shared;);
 // In front of a loop, whose values would else be kept in memory all along. Of nothing there is
 // nothing to check: rows that are checked together have a count of 0 each. Ranges that the step has
 // checked before are done ([`seen`]). Short ones of neighbours are decided here, cell by cell, by
@@ -360,6 +365,75 @@ unsafe fn undecided<C: Checker, S: Schedule>(
     checker.undecided(kind, cell, slot as usize, || heap.location_of_cell(address));
 }
 
+unsafe extern "C" fn read_shared<C: Checker, S: Schedule>(
+    context: *mut Context,
+    words: *const u64,
+    index: u64,
+) {
+    // SAFETY: as the caller promises.
+    unsafe { access_shared::<C, S>(context, AccessKind::Read, words.add(index as usize)) };
+}
+
+unsafe extern "C" fn write_shared<C: Checker, S: Schedule>(
+    context: *mut Context,
+    words: *const u64,
+    index: u64,
+) {
+    // SAFETY: as the caller promises.
+    unsafe { access_shared::<C, S>(context, AccessKind::Write, words.add(index as usize)) };
+}
+
+#[inline(always)]
+unsafe fn access_shared<C: Checker, S: Schedule>(
+    context: *mut Context,
+    kind: AccessKind,
+    cell: *const u64,
+) {
+    // SAFETY: compiled code passes its context and the address of a cell of a live object.
+    let (runtime, cell) = unsafe { (Runtime::<C, S>::of(context), &*cell.cast::<SharedCell>()) };
+    let address = (&raw const *cell).addr();
+    let task = runtime.schedule.carried();
+    let heap = &runtime.heap;
+    let location = || heap.location_of_cell(address);
+    runtime.checker.shared(kind, cell, &task, location);
+}
+
+/// Checks accesses to those of `count` locations from `first` on, `stride` apart, that the object
+/// has.
+unsafe extern "C" fn range_shared<C: Checker, S: Schedule>(
+    context: *mut Context,
+    object: *const u8,
+    start: i64,
+    count: u64,
+    stride: i64,
+    packed: u64,
+) {
+    // SAFETY: compiled code passes a live object or null.
+    let Some(covered) = (unsafe { covered_of(object, start, count, stride) }) else {
+        return;
+    };
+    // SAFETY: compiled code passes its context, and the object is live.
+    let (runtime, [location, cells]) = unsafe {
+        let header = [FIRST_LOCATION_OFFSET, CELLS_OFFSET];
+        let header = header.map(|offset| header_word(object, offset));
+        (Runtime::<C, S>::of(context), header)
+    };
+    let (kind, _) = unpack(packed);
+    let task = runtime.schedule.carried();
+    runtime.checker.count_range(covered.count);
+    for number in 0..covered.count {
+        let index = covered.first + number * covered.stride;
+        let cell = match cells {
+            0 => object.wrapping_offset(Cells::TwoWords.of_field(index as u32) as isize),
+            _ => (cells as *const u8).wrapping_add(index as usize * Cells::TwoWords.bytes()),
+        };
+        // SAFETY: a cell of the object, which has all locations that are covered.
+        let cell = unsafe { &*cell.cast::<SharedCell>() };
+        let location = || Location(location + index);
+        runtime.checker.shared(kind, cell, &task, location);
+    }
+}
+
 /// Tells of an access to a location of the object. The access and its kind are packed.
 pub(super) unsafe extern "C" fn tell_access<C: Checker, S: Schedule>(
     context: *mut Context,
@@ -440,7 +514,7 @@ unsafe extern "C" fn range<C: Checker, S: Schedule>(
     let (lowest, in_memory) = if cells == 0 {
         // Of a struct: from the header downwards.
         let last = covered.first + extent - 1;
-        let lowest = object.wrapping_offset(field_cell_offset(last as u32) as isize);
+        let lowest = object.wrapping_offset(Cells::Word.of_field(last as u32) as isize);
         (lowest.cast_mut().cast::<u64>(), -rising)
     } else {
         let cells = cells as *mut u64;

@@ -64,12 +64,15 @@ pub(crate) enum Helper {
     CreateTask,
     EndTaken,
     Poll,
+    SharedRead,
+    SharedWrite,
+    SharedRange,
 }
 
 impl Helper {
     pub(crate) const COUNT: usize = Helper::ALL.len();
 
-    pub(crate) const ALL: [Helper; 54] = [
+    pub(crate) const ALL: [Helper; 57] = [
         Helper::NullUse,
         Helper::OutOfBounds,
         Helper::DivisionByZero,
@@ -124,6 +127,9 @@ impl Helper {
         Helper::CreateTask,
         Helper::EndTaken,
         Helper::Poll,
+        Helper::SharedRead,
+        Helper::SharedWrite,
+        Helper::SharedRange,
     ];
 
     /// Its address in a run with this kind of checker and schedule.
@@ -165,6 +171,9 @@ impl Helper {
             Helper::RecordWrite => checks::record_write::<C, S>(),
             Helper::CheckRange => checks::check_range::<C, S>(),
             Helper::Poll => checks::poll::<C, S>(),
+            Helper::SharedRead => checks::shared_read::<C, S>(),
+            Helper::SharedWrite => checks::shared_write::<C, S>(),
+            Helper::SharedRange => checks::shared_range::<C, S>(),
             Helper::NewLock => address!(memory::new_lock),
             Helper::BeforeGet => address!(locks::before_get),
             Helper::NewPromise => address!(memory::new_promise),
@@ -236,8 +245,10 @@ impl Helper {
             | Helper::UndecidedWrite
             | Helper::RecordRead
             | Helper::RecordWrite
+            | Helper::SharedRead
+            | Helper::SharedWrite
             | Helper::TellAccess => (&[I64; 4], None),
-            Helper::CheckRange | Helper::TellRange => (&[I64; 6], None),
+            Helper::CheckRange | Helper::SharedRange | Helper::TellRange => (&[I64; 6], None),
             Helper::RangeCount => (&[I64, I64, I64, I32], Some(I64)),
             Helper::Sin
             | Helper::Cos
@@ -255,6 +266,9 @@ impl Helper {
             | Helper::RecordRead
             | Helper::RecordWrite
             | Helper::CheckRange
+            | Helper::SharedRead
+            | Helper::SharedWrite
+            | Helper::SharedRange
             | Helper::Poll => CallConv::PreserveAll,
             _ => CallConv::SystemV,
         });

@@ -39,7 +39,7 @@ mod traps;
 
 use crate::End;
 use crate::checker::Checker;
-use crate::heap::layout::field_offset;
+use crate::heap::layout::{Cells, field_offset};
 use crate::heap::{Heap, Shapes};
 use context::{Context, Current};
 use finishline_ir::listener::Shape;
@@ -215,13 +215,16 @@ impl<C: Checker> Run<'_, C> {
 
     fn new_heap(&self, executable: &Executable) -> Result<Heap, TrapKind> {
         let globals: Vec<Type> = self.module.globals.iter().map(|g| g.initial.ty()).collect();
-        let shadow = C::STYLE.has_cells() && executable.checking;
+        let cells = match executable.checking {
+            true => C::STYLE.cells(),
+            false => Cells::None,
+        };
         let shapes = Shapes {
             structs: &self.module.structs,
             globals: &globals,
             arrays: &executable.arrays,
         };
-        Heap::new(shapes, self.limits.memory, shadow)
+        Heap::new(shapes, self.limits.memory, cells)
     }
 
     /// `main` fails before it does anything.

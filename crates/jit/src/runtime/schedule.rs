@@ -9,7 +9,7 @@ use super::helpers::Helper;
 use super::stack::ProgramStack;
 use super::{Executable, Runtime};
 use crate::End;
-use crate::checker::Checker;
+use crate::checker::{Carried, Checker};
 use finishline_model::{FinishId, FinishKind, SiteId, TaskId};
 use std::ops::Range;
 
@@ -141,6 +141,23 @@ pub(crate) trait Schedule: Sized {
     fn shared_budget(&self) -> u64 {
         0
     }
+
+    // Of a parallel run: what tasks and finishes carry for the checker changes.
+
+    /// What the running task carries.
+    fn carried(&self) -> Carried {
+        Carried::default()
+    }
+
+    /// The running task was called by its creator.
+    fn was_called<C: Checker>(_: &mut Runtime<'_, C, Self>) {}
+
+    /// The running task has opened its innermost finish, or is about to close it.
+    fn was_opened<C: Checker>(_: &mut Runtime<'_, C, Self>) {}
+    fn will_close<C: Checker>(_: &mut Runtime<'_, C, Self>) {}
+
+    /// Another step runs.
+    fn begin_step<C: Checker>(_: &mut Runtime<'_, C, Self>) {}
 
     /// Heeds the signals of other workers.
     fn poll<C: Checker>(_: &mut Runtime<'_, C, Self>) {}

@@ -93,6 +93,7 @@ impl<C: Checker, S: Schedule> Runtime<'_, C, S> {
         self.start_task(spawn, captures, |runtime, task| {
             runtime.schedule.begin_task(task, spawn.heard)
         });
+        S::was_called(self);
     }
 
     /// Fails if there have been too many tasks.
@@ -169,6 +170,7 @@ impl<C: Checker, S: Schedule> Runtime<'_, C, S> {
         self.tell_end(end);
         if let Some(creator) = self.schedule.end_task() {
             self.checker.resumed(creator);
+            S::begin_step(self);
         }
     }
 
@@ -186,6 +188,7 @@ impl<C: Checker, S: Schedule> Runtime<'_, C, S> {
     }
 
     fn close_finish(&mut self, site: SiteId) {
+        S::will_close(self);
         let task = self.running();
         if let Some(finish) = self.schedule.close_finish() {
             self.tell(&Event::FinishEnd { task, finish, site });
@@ -211,6 +214,7 @@ impl<C: Checker, S: Schedule> Runtime<'_, C, S> {
             kind,
             begin: site,
         });
+        S::was_opened(self);
         let task = self.running();
         self.tell(&Event::FinishBegin {
             task,
@@ -246,6 +250,8 @@ impl<C: Checker, S: Schedule> Runtime<'_, C, S> {
             Some(open) => {
                 let (task, finish) = (self.running(), open.id);
                 self.tell(&Event::FinishJoin { task, finish, site });
+                S::will_close(self);
+                S::was_opened(self);
             }
             None => unreachable!("the verifier demands a scope around sync"),
         }

@@ -103,12 +103,12 @@ fn asking_for_a_location_takes_no_memory() {
         let object = heap.struct_for(0, &alive);
         alive.push(object.address());
         for field in 0..2 {
-            let cell = object.at(field_cell_offset(field));
+            let cell = object.at(Cells::Word.of_field(field));
             let location = Location(2 * number + u64::from(field));
             assert_eq!(heap.location_of_cell(cell), location);
         }
     }
-    let bytes = count as usize * (HEADER_BYTES + 2 * (WORD_BYTES + CELL_BYTES));
+    let bytes = count as usize * (HEADER_BYTES + 2 * (WORD_BYTES + Cells::Word.bytes()));
     assert!(
         heap.held() <= bytes + bytes / 50 + MEGABYTE,
         "{}",
@@ -271,7 +271,7 @@ fn an_address_range_that_is_full_is_collected_before_it_is_given_up() {
         globals: &[],
         arrays: &arrays(),
     };
-    let mut heap = Heap::in_space(space, shapes, 1 << 40, false).unwrap();
+    let mut heap = Heap::in_space(space, shapes, 1 << 40, Cells::None).unwrap();
     // Big objects, dead at once: the range has no room for three of them.
     for _ in 0..10 {
         heap.array_for(Type::Byte, &[400_000], &[]);

@@ -18,6 +18,13 @@ fn layouts(structs: &[&[Type]]) -> Vec<StructLayout> {
     structs.iter().map(layout).collect()
 }
 
+fn cells_if(shadow: bool) -> Cells {
+    match shadow {
+        true => Cells::Word,
+        false => Cells::None,
+    }
+}
+
 fn heap(structs: &[&[Type]], budget: u64, shadow: bool) -> Heap {
     heap_with(&layouts(structs), &[], budget, shadow)
 }
@@ -54,7 +61,7 @@ fn try_heap_with(
         globals,
         arrays: &arrays(),
     };
-    Heap::new(shapes, budget, shadow)
+    Heap::new(shapes, budget, cells_if(shadow))
 }
 
 impl Heap {
@@ -116,16 +123,13 @@ impl Heap {
     /// The whole of a struct, from its first byte to right behind its last.
     fn bytes_of_struct(&self, object: Reference) -> Range<usize> {
         let count = self.get(object, COUNT_OFFSET) as usize;
-        bytes(
-            object,
-            Extent::of_fields(count, self.common.shadow).unwrap(),
-        )
+        bytes(object, Extent::of_fields(count, self.common.cells).unwrap())
     }
 
     /// The whole of an array.
     fn bytes_of_array(&self, array: Reference, element: Type, dimensions: usize) -> Range<usize> {
         let count = self.get(array, COUNT_OFFSET);
-        let extent = Extent::of_array(element, dimensions, count, self.common.shadow);
+        let extent = Extent::of_array(element, dimensions, count, self.common.cells);
         bytes(array, extent.unwrap())
     }
 }
@@ -153,7 +157,11 @@ fn structs_look_as_the_layout_says() {
         assert_eq!(second.address() - first.address(), distance);
     }
     assert_eq!(
-        (field_offset(2), field_cell_offset(0), field_cell_offset(2)),
+        (
+            field_offset(2),
+            Cells::Word.of_field(0),
+            Cells::Word.of_field(2)
+        ),
         (16, -32, -48)
     );
 }

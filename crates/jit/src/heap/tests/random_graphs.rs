@@ -82,7 +82,14 @@ impl World {
             first_location: self.next_location,
             cost,
             values: vec![0; count],
-            cells: vec![0; if self.heap.common.shadow { count } else { 0 }],
+            cells: vec![
+                0;
+                if self.heap.common.cells != Cells::None {
+                    count
+                } else {
+                    0
+                }
+            ],
             sizes: sizes.to_vec(),
         };
         self.next_location += count as u64;
@@ -182,7 +189,7 @@ impl World {
 
     fn cell_address(heap: &Heap, object: &Object, index: usize) -> usize {
         match object.types {
-            Types::Fields(_) => object.reference.at(field_cell_offset(index as u32)),
+            Types::Fields(_) => object.reference.at(Cells::Word.of_field(index as u32)),
             Types::Elements(_) => heap.get(object.reference, CELLS_OFFSET) as usize + 8 * index,
         }
     }
@@ -208,7 +215,7 @@ impl World {
             Type::Bool | Type::Byte => u64::from(self.rng.below(256)),
         };
         self.store(id, index, value);
-        if self.heap.common.shadow {
+        if self.heap.common.cells != Cells::None {
             let object = self.objects.get_mut(&id).unwrap();
             object.cells[index] = root;
             let address = World::cell_address(&self.heap, object, index);

@@ -155,7 +155,7 @@ fn structs_and_arrays_of_references_keep_what_they_refer_to() {
         heap.put(pair, field_offset(0), dead.address());
         heap.put(pair, field_offset(2), dead.address() + 8);
         if shadow {
-            heap.put(pair, field_cell_offset(1), dead.address());
+            heap.put(pair, Cells::Word.of_field(1), dead.address());
             heap.put(array, 4 * 8, dead.address());
         }
         heap.collect_for(&[array.address()]);
@@ -221,7 +221,7 @@ fn freed_memory_is_used_again_and_is_zero() {
                 assert_eq!(heap.word(address), 0, "{which}");
             }
             if which == 0 && shadow {
-                assert_eq!(heap.get(second.object, field_cell_offset(1)), 0);
+                assert_eq!(heap.get(second.object, Cells::Word.of_field(1)), 0);
             }
         }
     }

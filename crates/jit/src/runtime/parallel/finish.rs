@@ -18,6 +18,7 @@
 
 use super::super::schedule::OpenFinish;
 use super::strand::Strand;
+use crate::checker::Carried;
 use std::ptr::{NonNull, null_mut};
 use std::sync::atomic::{AtomicPtr, AtomicU64, Ordering};
 
@@ -28,6 +29,8 @@ pub(super) struct Finish {
     pub(super) open: OpenFinish,
     /// The next outer one of the same task.
     pub(super) outer: Option<NonNull<Finish>>,
+    /// For the checker.
+    pub(super) carried: Carried,
 }
 
 // SAFETY: the plain fields are written while the task that opens it has it for itself. The strand
@@ -44,6 +47,7 @@ impl Finish {
             owner: AtomicPtr::new(null_mut()),
             open,
             outer,
+            carried: Carried::default(),
         }
     }
 

@@ -43,7 +43,7 @@ use super::schedule::{Created, Manner, OpenFinish, Schedule};
 use super::switch::{self, on_worker_stack, switching};
 use super::tasks::end_isolated;
 use crate::End;
-use crate::checker::Checker;
+use crate::checker::{Carried, Checker, Style};
 use crew::{Crew, Item};
 use crossbeam_deque::Worker;
 use finish::Finish;
@@ -131,6 +131,7 @@ impl Parallel<'_> {
             innermost: None,
             created: 0,
             record: None,
+            carried: Carried::default(),
         };
         (task, created)
     }
@@ -318,6 +319,54 @@ impl Schedule for Parallel<'_> {
 
     fn shared_budget(&self) -> u64 {
         self.crew.budget.load(Ordering::Relaxed)
+    }
+
+    #[inline]
+    fn carried(&self) -> Carried {
+        self.strand().task().carried
+    }
+
+    #[inline]
+    fn was_called<C: Checker>(runtime: &mut Runtime<'_, C, Self>) {
+        if C::STYLE == Style::Shared {
+            let [creator, task] = runtime.schedule.strand_mut().two_on_top();
+            task.carried = runtime.checker.create(&mut creator.carried);
+            Self::begin_step(runtime);
+        }
+    }
+
+    #[inline]
+    fn was_opened<C: Checker>(runtime: &mut Runtime<'_, C, Self>) {
+        if C::STYLE == Style::Shared {
+            let task = runtime.schedule.strand_mut().task_mut();
+            let carried = runtime.checker.open(&mut task.carried);
+            if let Some(mut finish) = task.innermost {
+                // SAFETY: an open finish is alive, and its owner alone uses what it carries.
+                unsafe { finish.as_mut() }.carried = carried;
+            }
+            Self::begin_step(runtime);
+        }
+    }
+
+    #[inline]
+    fn will_close<C: Checker>(runtime: &mut Runtime<'_, C, Self>) {
+        if C::STYLE == Style::Shared {
+            let task = runtime.schedule.strand_mut().task_mut();
+            if let Some(finish) = task.innermost {
+                // SAFETY: as above.
+                let carried = unsafe { finish.as_ref() }.carried;
+                runtime.checker.close(&mut task.carried, carried);
+            }
+            Self::begin_step(runtime);
+        }
+    }
+
+    #[inline]
+    fn begin_step<C: Checker>(runtime: &mut Runtime<'_, C, Self>) {
+        if C::STYLE == Style::Shared {
+            let stamp = runtime.checker.stamp(&runtime.schedule.carried());
+            runtime.context.fast.limits.me = stamp;
+        }
     }
 
     fn poll<C: Checker>(runtime: &mut Runtime<'_, C, Self>) {

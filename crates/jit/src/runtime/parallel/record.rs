@@ -3,6 +3,7 @@
 use super::super::Entry;
 use super::super::context::Context;
 use super::finish::Finish;
+use crate::checker::Carried;
 use finishline_model::TaskId;
 use std::ops::Range;
 use std::ptr::{NonNull, null};
@@ -18,6 +19,8 @@ pub(crate) struct Record {
     pub(super) spawn: u32,
     pub(super) task: TaskId,
     pub(super) finish: NonNull<Finish>,
+    /// For the checker.
+    pub(super) carried: Carried,
     live: bool,
 }
 
@@ -35,6 +38,7 @@ impl Record {
             spawn: 0,
             task: TaskId::MAIN,
             finish: NonNull::dangling(),
+            carried: Carried::default(),
             live: false,
         }
     }

@@ -144,7 +144,20 @@ impl<C: Checker> Runtime<'_, C, Parallel<'_>> {
         if let Some(passed) = self.find_work() {
             self.enter(passed);
         }
-        self.schedule.crew.retire();
+        self.leave_crew();
+    }
+
+    /// The worker has done its part. What its strands have counted is the checker's: each strand is
+    /// asked once, by the first worker.
+    fn leave_crew(&mut self) {
+        let crew = self.schedule.crew;
+        crew.retire();
+        if self.schedule.number == 0 {
+            let mut accesses = 0;
+            crew.strands
+                .each(|strand| accesses += strand.context.accesses);
+            self.checker.ended(accesses);
+        }
     }
 
     fn begin_main(&mut self, executable: &Executable, arguments: &[u64]) {
@@ -161,6 +174,7 @@ impl<C: Checker> Runtime<'_, C, Parallel<'_>> {
             return;
         };
         let root = OpenFinish::root(main.site);
+        let carried = self.checker.begin_main();
         let Some(root) = self
             .schedule
             .finishes
@@ -177,6 +191,7 @@ impl<C: Checker> Runtime<'_, C, Parallel<'_>> {
             innermost: Some(root),
             created: 0,
             record: None,
+            carried,
         });
         let (base, context) = (strand.room.base(), &raw mut strand.context);
         // SAFETY: nobody uses the stack, and there are as many arguments as `main` has parameters.
@@ -186,8 +201,9 @@ impl<C: Checker> Runtime<'_, C, Parallel<'_>> {
         };
         strand.context.strand_pointer = pointer as u64;
         let passed = self.resume(place);
+        Parallel::was_opened(self);
         self.enter(passed);
-        self.schedule.crew.retire();
+        self.leave_crew();
     }
 
     /// Lets a strand run. Returns when the worker leaves the program.

@@ -9,6 +9,7 @@ use super::super::context::Context;
 use super::super::stack_room::StackRoom;
 use super::finish::Finish;
 use super::record::Record;
+use crate::checker::Carried;
 use finishline_model::{LockId, SiteId, TaskId};
 use std::ops::Range;
 use std::ptr::{NonNull, null_mut};
@@ -25,6 +26,8 @@ pub(super) struct LiveTask {
     pub(super) created: u32,
     /// If it was handed over.
     pub(super) record: Option<NonNull<Record>>,
+    /// For the checker.
+    pub(super) carried: Carried,
 }
 
 /// A lock that a task holds.
@@ -102,6 +105,14 @@ impl Strand {
         match self.tasks.last_mut() {
             Some(task) => task,
             None => unreachable!("compiled code runs in a task"),
+        }
+    }
+
+    /// A task and the one that it has called.
+    pub(super) fn two_on_top(&mut self) -> [&mut LiveTask; 2] {
+        match &mut self.tasks[..] {
+            [.., caller, called] => [caller, called],
+            _ => unreachable!("a task was called by another one"),
         }
     }
 

@@ -76,6 +76,7 @@ impl<C: Checker> Runtime<'_, C, Parallel<'_>> {
             innermost: None,
             created: 0,
             record: Some(place),
+            carried: record.carried,
         };
         let failed = |kind| Trap::new(kind, spawn.site, task.id);
         if frame > self.budget_left && !Parallel::more_budget(self, frame) {
@@ -96,7 +97,9 @@ impl<C: Checker> Runtime<'_, C, Parallel<'_>> {
             switch::prepare(base, record.words(), context, record.entry, end)
         };
         strand_mut.context.strand_pointer = pointer as u64;
-        Ok(self.resume(strand))
+        let passed = self.resume(strand);
+        Parallel::begin_step(self);
+        Ok(passed)
     }
 
     /// Creates a task, hands it over, and says so; or lets it begin, for the creator to call it.
@@ -164,6 +167,9 @@ impl<C: Checker> Runtime<'_, C, Parallel<'_>> {
             let record = unsafe { taken.as_mut() };
             (record.entry, record.spawn) = (entry, number);
             (record.task, record.finish) = (id, task.enclosing);
+            let creator = runtime.schedule.strand_mut().task_mut();
+            record.carried = runtime.checker.create(&mut creator.carried);
+            Parallel::begin_step(runtime);
             // SAFETY: the finish is open as long as its creator runs.
             unsafe { task.enclosing.as_ref() }.enter();
             created
@@ -178,6 +184,7 @@ impl<C: Checker> Runtime<'_, C, Parallel<'_>> {
             self.schedule.ready(owner);
         }
         self.schedule.strand_mut().pop();
+        Parallel::begin_step(self);
     }
 
     /// The running task, which was handed over, ends. The owner of its finish, if that waited and
@@ -297,8 +304,10 @@ impl<C: Checker> Runtime<'_, C, Parallel<'_>> {
             innermost: None,
             created: 0,
             record: Some(place),
+            carried: record.carried,
         };
         self.schedule.strand_mut().push(task);
+        Parallel::begin_step(self);
     }
 }
 
