@@ -236,7 +236,7 @@ impl<'a> Case<'a> {
             }
         }
         self.check_report(&report, &mut complaints)?;
-        if self.claims.verdict == "certified" && self.claims.options.is_empty() {
+        if self.claims.options.is_empty() {
             self.check_threads(&mut complaints)?;
         }
         if complaints.0.is_empty() {
@@ -246,8 +246,18 @@ impl<'a> Case<'a> {
         }
     }
 
-    /// What is certified prints the same lines on several threads, in some order.
+    /// A check on several threads says the same, if its detector judges the program. What is
+    /// certified prints the same lines on several threads, in some order.
     fn check_threads(&self, complaints: &mut Complaints) -> Result<(), String> {
+        const REFUSED: Option<i32> = Some(2);
+        let checked = self.run(&["--detector", "spd3", "--threads", "8"])?;
+        if checked.status.code() != REFUSED {
+            let what = "the exit status of a check on 8 threads";
+            complaints.compare(what, &Some(self.claims.exit()?), &checked.status.code());
+        }
+        if self.claims.verdict != "certified" {
+            return Ok(());
+        }
         let run = |threads: &str| -> Result<_, String> {
             let output = Command::new(env!("CARGO_BIN_EXE_finishline"))
                 .current_dir(self.root)

@@ -242,9 +242,9 @@ impl<'m> Forms<'m> {
 
     /// A first pass on several threads. None if the program could not be compiled.
     ///
-    /// Locations have other numbers in each such run, and which task fails first may change. So a
-    /// run that finds a race or fails only says that there is something to find: it is repeated on
-    /// one thread, without output.
+    /// Locations have other numbers in each such run, a race may keep it from ending, and which
+    /// task fails first may change. So a run that finds a race or fails only says that there is
+    /// something to find: it is repeated on one thread. What it printed is kept back until then.
     fn parallel_pass(
         &self,
         detector: Detector,
@@ -252,18 +252,22 @@ impl<'m> Forms<'m> {
         output: &mut (dyn Write + Send),
     ) -> Option<(Outcome, Result<Findings, Failure>)> {
         let program = compiled(self.fast_reduced(), input);
-        let prepared = finishline_jit::prepare_parallel_check(program, detector, self.threads)?;
-        let (end, findings) = self.noted(prepared)?.run(output);
-        let outcome = outcome(end);
-        let races = findings
-            .as_ref()
-            .is_ok_and(|found| !found.racing.is_empty());
-        if !races && outcome.trap().is_none() {
-            return Some((outcome, findings));
+        let threads = self.threads;
+        let prepared = finishline_jit::prepare_parallel_check(program, detector, threads, true)?;
+        let mut printed = Vec::new();
+        let (end, findings) = self.noted(prepared)?.run(&mut printed);
+        let races = match &findings {
+            Ok(found) => !found.racing.is_empty(),
+            Err(_) => false,
+        };
+        if !races && matches!(end, finishline_jit::End::Finished) {
+            let written = output.write_all(&printed).and_then(|()| output.flush());
+            let end = written.map_or_else(finishline_jit::End::OutputError, |()| end);
+            return Some((outcome(end), findings));
         }
         let alone = Forms::new(self.module, self.executor, self.passes);
         let alone = alone.with_harmless(self.harmless.clone());
-        let (outcome, findings) = alone.first_pass(detector, input, &mut io::sink());
+        let (outcome, findings) = alone.first_pass(detector, input, output);
         let lost = races && findings.as_ref().is_ok_and(|found| found.racing.is_empty());
         match lost {
             true => Some((outcome, Err(Failure::Unsupported(RACE_OF_ONE_SCHEDULE)))),
@@ -361,6 +365,7 @@ pub(crate) fn outcome(end: finishline_jit::End) -> Outcome {
         finishline_jit::End::Finished => End::Finished,
         finishline_jit::End::Trapped(trap) => End::Trapped(trap),
         finishline_jit::End::OutputError(error) => End::OutputError(error),
+        finishline_jit::End::Stopped => unreachable!("the run is repeated"),
     };
     Outcome {
         result,

@@ -36,6 +36,7 @@ pub fn prepare_parallel_check(
     _: Program,
     detector: Detector,
     _: usize,
+    _: bool,
 ) -> Option<Result<Prepared<Checked>, CompileError>> {
     (detector == Detector::Spd3).then(|| Err(refusal()))
 }

@@ -135,7 +135,8 @@ pub(crate) trait Checker {
         id: AccessId,
     );
 
-    // Of runs on several workers: what tasks and finishes carry for the checker, and how it changes.
+    // Of runs on several workers: what tasks and finishes carry for the checker, and how that
+    // changes.
 
     fn begin_main(&mut self) -> Carried {
         Carried::default()
@@ -157,14 +158,15 @@ pub(crate) trait Checker {
         Stamp::default()
     }
 
-    /// An access that the code inline did not decide, with its cell.
+    /// An access that the code inline did not decide, with its cell. Whether the run can end now.
     fn shared(
         &mut self,
         _kind: AccessKind,
         _cell: &SharedCell,
         _task: &Carried,
         _location: impl FnOnce() -> Location,
-    ) {
+    ) -> bool {
+        false
     }
 
     /// So many locations are checked by one check.
@@ -348,7 +350,11 @@ impl<L: Listener> Checker for Together<'_, L> {
 }
 
 /// A detector that several workers are part of.
-pub(crate) struct Concurrent<'a, O: SharedOrder, H>(pub(crate) OfWorker<'a, O, H>);
+pub(crate) struct Concurrent<'a, O: SharedOrder, H> {
+    pub(crate) detector: OfWorker<'a, O, H>,
+    /// Whether one race is enough.
+    pub(crate) one_race: bool,
+}
 
 // What tasks and finishes carry is made by this kind of checker alone.
 impl<O, H> Checker for Concurrent<'_, O, H>
@@ -361,7 +367,7 @@ where
     fn attach(&mut self, _: NonNull<FastPath>) {}
 
     fn event(&mut self, event: &Event) {
-        self.0.event(event);
+        self.detector.event(event);
     }
 
     fn access(&mut self, _: &Access) {}
@@ -371,19 +377,19 @@ where
     fn range(&mut self, _: AccessKind, _: &mut [u64], _: isize, _: Location, _: AccessId) {}
 
     fn begin_main(&mut self) -> Carried {
-        Carried::new(self.0.main())
+        Carried::new(self.detector.main())
     }
 
     fn create(&mut self, creator: &mut Carried) -> Carried {
         // SAFETY: a task carries this.
         let creator = unsafe { creator.get_mut::<CarriedByTask<O>>() };
-        Carried::new(self.0.create(creator))
+        Carried::new(self.detector.create(creator))
     }
 
     fn open(&mut self, task: &mut Carried) -> Carried {
         // SAFETY: a task carries this.
         let task = unsafe { task.get_mut::<CarriedByTask<O>>() };
-        Carried::new(self.0.open(task))
+        Carried::new(self.detector.open(task))
     }
 
     fn close(&mut self, task: &mut Carried, finish: Carried) {
@@ -392,13 +398,14 @@ where
             let finish = finish.take::<CarriedByFinish<O>>();
             (task.get_mut::<CarriedByTask<O>>(), finish)
         };
-        self.0.close(task, finish);
+        self.detector.close(task, finish);
     }
 
     #[inline]
     fn stamp(&self, task: &Carried) -> Stamp {
         // SAFETY: a task carries this.
-        self.0.stamp(unsafe { task.get::<CarriedByTask<O>>() })
+        self.detector
+            .stamp(unsafe { task.get::<CarriedByTask<O>>() })
     }
 
     #[inline]
@@ -408,17 +415,17 @@ where
         cell: &SharedCell,
         task: &Carried,
         location: impl FnOnce() -> Location,
-    ) {
+    ) -> bool {
         // SAFETY: a task carries this.
         let task = unsafe { task.get::<CarriedByTask<O>>() };
-        self.0.access(kind, cell, task, location);
+        self.detector.access(kind, cell, task, location) && self.one_race
     }
 
     fn count_range(&mut self, locations: u64) {
-        self.0.count_range(locations);
+        self.detector.count_range(locations);
     }
 
     fn ended(&mut self, accesses: u64) {
-        self.0.count(accesses);
+        self.detector.count(accesses);
     }
 }

@@ -94,6 +94,8 @@ pub enum End {
     Trapped(Trap),
     /// What the program printed could not be written.
     OutputError(io::Error),
+    /// The detector has found what it was asked for, and the program was stopped.
+    Stopped,
 }
 
 type Work<'a, T> = dyn FnOnce(&mut (dyn Write + Send)) -> T + 'a;

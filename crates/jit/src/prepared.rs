@@ -163,17 +163,28 @@ fn inlined<O: Order + 'static>(program: Program) -> Result<Prepared<Checked>, Co
     })))
 }
 
-/// Compiles a program for a run on several workers under a detector. None if the detector has no
-/// such form.
+/// Compiles a program for a run on several workers under a detector, which may end with the first
+/// race. None if the detector has no such form.
 pub fn prepare_parallel_check(
     program: Program,
     detector: Detector,
     workers: usize,
+    one_race: bool,
 ) -> Option<Result<Prepared<Checked>, CompileError>> {
-    make(detector, Uses::default(), OnWorkers(program, workers))
+    let run = OnWorkers {
+        program,
+        workers,
+        one_race,
+    };
+    make(detector, Uses::default(), run)
 }
 
-struct OnWorkers<'a>(Program<'a>, usize);
+#[derive(Clone, Copy)]
+struct OnWorkers<'a> {
+    program: Program<'a>,
+    workers: usize,
+    one_race: bool,
+}
 
 impl<'a> Make for OnWorkers<'a> {
     type Output = Option<Result<Prepared<'a, Checked>, CompileError>>;
@@ -195,8 +206,7 @@ impl<'a> Make for OnWorkers<'a> {
         O: SharedOrder + 'static,
         H: SharedHistory<O, Cell = [Stamp; 3]> + 'static,
     {
-        let OnWorkers(program, workers) = self;
-        Some(concurrent::<O, H>(program, workers))
+        Some(concurrent::<O, H>(self))
     }
 
     fn oracle(self) -> Self::Output {
@@ -204,11 +214,16 @@ impl<'a> Make for OnWorkers<'a> {
     }
 }
 
-fn concurrent<O, H>(program: Program, workers: usize) -> Result<Prepared<Checked>, CompileError>
+fn concurrent<O, H>(run: OnWorkers) -> Result<Prepared<Checked>, CompileError>
 where
     O: SharedOrder + 'static,
     H: SharedHistory<O, Cell = [Stamp; 3]> + 'static,
 {
+    let OnWorkers {
+        program,
+        workers,
+        one_race,
+    } = run;
     let code = Code::<Concurrent<'static, O, H>>::in_manner(program, Manner::Parallel)?;
     Ok(Prepared(Box::new(move |output| {
         let order = match O::new() {
@@ -216,7 +231,11 @@ where
             // Without its memory a detector can't judge, but the program can run.
             Err(failure) => return (run_unchecked(program, workers, output), Err(failure)),
         };
-        let checkers = (0..workers).map(|_| OfWorker::<O, H>::new(&order).map(Concurrent));
+        let checker = |_| {
+            let detector = OfWorker::<O, H>::new(&order)?;
+            Ok(Concurrent { detector, one_race })
+        };
+        let checkers = (0..workers).map(checker);
         let checkers: Result<Vec<_>, _> = checkers.collect();
         let mut checkers = match checkers {
             Ok(checkers) => checkers,
@@ -227,7 +246,7 @@ where
         };
         let run = code.start_with(first, output);
         let end = run.run_parallel(&code.compiled.code, others);
-        let checkers = checkers.into_iter().map(|Concurrent(worker)| worker);
+        let checkers = checkers.into_iter().map(|checker| checker.detector);
         (end, OfWorker::together(&order, checkers.collect()))
     })))
 }

@@ -39,8 +39,8 @@ pub struct SharedCell {
     readers: AtomicU64,
 }
 
-/// Where compiled code finds the stamps: the writer in the upper half of the first word, the readers
-/// in the halves of the second.
+/// Where compiled code finds the stamps: the writer in the upper half of the first word, the
+/// readers in the halves of the second.
 pub const READERS_OFFSET: usize = std::mem::offset_of!(SharedCell, readers);
 pub const WRITER_SHIFT: u32 = 32;
 

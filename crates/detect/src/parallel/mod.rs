@@ -11,8 +11,8 @@
 //! - [`InTurn`] follows a run of one worker, told event by event. It is how these detectors judge
 //!   serial runs and recorded ones, and how they are compared with the oracle on any schedule.
 //!
-//! - [`OfWorker`] is what a worker of a parallel run does, with [cells](cell) that all workers access
-//!   without locks.
+//! - [`OfWorker`] is what a worker of a parallel run does, with [cells](cell) that all workers
+//!   access at once.
 //!
 //! One file has one order or one history: [`Tree`] and [`TwoReaders`] are SPD3.
 

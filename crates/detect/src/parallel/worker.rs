@@ -1,8 +1,8 @@
 //! A shared order and its history over a parallel run: what each worker does.
 //!
-//! Tasks and finishes carry what belongs to them through the run ([`Carried`]). Cells lie beside the
-//! locations, and the caller finds them. Each worker keeps what it finds, and at the end all of it
-//! is put together.
+//! Tasks and finishes carry what belongs to them through the run. Cells lie beside the locations,
+//! and the caller finds them. Each worker keeps what it finds, and at the end all of it is put
+//! together.
 
 use super::cell::SharedCell;
 use super::{SharedHistory, SharedOrder};
@@ -83,7 +83,7 @@ where
         self.found.statistics.event(event);
     }
 
-    /// An access to a location, by its cell.
+    /// An access to a location, by its cell. Whether it races.
     #[inline]
     pub fn access(
         &mut self,
@@ -91,12 +91,15 @@ where
         cell: &SharedCell,
         task: &CarriedByTask<O>,
         location: impl FnOnce() -> Location,
-    ) {
-        if let Some(strand) = &task.0
-            && cell.access::<O, H>(kind, self.order, strand)
-        {
+    ) -> bool {
+        let Some(strand) = &task.0 else {
+            return false;
+        };
+        let races = cell.access::<O, H>(kind, self.order, strand);
+        if races {
             self.found.race(location());
         }
+        races
     }
 
     /// Counts a check of several locations.

@@ -3,7 +3,7 @@
 //!
 //! `FINISHLINE_SEEDS` and `FINISHLINE_SEED` run more, or others (`cargo xtask soak`).
 
-use crate::common::{Judge, check, compile};
+use crate::common::{Judge, check, compile, is_depth_first};
 use finishline_generate::campaign::{in_parallel_with, setting};
 use finishline_generate::rng::Rng;
 use finishline_generate::{Program, Settings, program, render, shrink};
@@ -12,7 +12,7 @@ use finishline_ir::listener::Listener;
 use finishline_ir::machine::{Limits, Trap, TrapKind};
 use finishline_model::event::Record;
 use finishline_model::{Access, Construct, Detector, Event, Observer};
-use std::sync::atomic::AtomicU64;
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::thread;
 
 const PROGRAMS: u64 = 2_000;
@@ -73,6 +73,7 @@ fn trap(end: finishline_jit::End) -> Option<Trap> {
         finishline_jit::End::Finished => None,
         finishline_jit::End::Trapped(trap) => Some(trap),
         finishline_jit::End::OutputError(error) => panic!("{error}"),
+        finishline_jit::End::Stopped => panic!("nobody stops it"),
     }
 }
 
@@ -87,8 +88,10 @@ fn word(trap: &Option<Trap>) -> &'static str {
     trap.as_ref().map_or("finished", |trap| trap.kind.word())
 }
 
-/// Runs a program on several threads, and compares with what one thread established.
-fn compare(judge: &mut Judge, program: &Program, seed: u64) -> Result<(), String> {
+/// Runs a program on several threads, and compares with what one thread established. How many of
+/// the runs were not depth-first.
+fn compare(judge: &mut Judge, program: &Program, seed: u64) -> Result<u64, String> {
+    let mut shuffled = 0;
     let serial = check(judge, program, FUEL)?;
     let module = compile(&render(program))?;
     let used = |construct| module.uses(construct).is_some();
@@ -108,6 +111,7 @@ fn compare(judge: &mut Judge, program: &Program, seed: u64) -> Result<(), String
             &mut output,
         );
         let told = trap(told.map_err(|error| error.to_string())?);
+        shuffled += u64::from(!is_depth_first(&shaken.records));
         let what = |said: &str| format!("{workers} threads, told: {said}");
         let judged = judge
             .judge_in_any_order(&module, &shaken.records)
@@ -116,7 +120,12 @@ fn compare(judge: &mut Judge, program: &Program, seed: u64) -> Result<(), String
         let plain = finishline_jit::run(input(&module, &progress), workers, &mut plain_output);
         let plain = trap(plain.map_err(|error| error.to_string())?);
         let clean = serial.judged.racing.is_empty();
-        checked_on_threads(&module, workers, clean && serial.trap.is_none(), serial.trap.is_some())?;
+        checked_on_threads(
+            &module,
+            workers,
+            clean && serial.trap.is_none(),
+            serial.trap.is_some(),
+        )?;
         let complete = serial.trap.is_none() && told.is_none();
         if complete && !excludes && clean != judged.racing.is_empty() {
             return Err(what("race or clean depends on the schedule"));
@@ -139,7 +148,7 @@ fn compare(judge: &mut Judge, program: &Program, seed: u64) -> Result<(), String
             }
         }
     }
-    Ok(())
+    Ok(shuffled)
 }
 
 /// Detectors of parallel runs say of a complete run whether it races.
@@ -155,8 +164,8 @@ fn checked_on_threads(
     }
     let progress = AtomicU64::new(0);
     let program = input(module, &progress);
-    let Some(prepared) = finishline_jit::prepare_parallel_check(program, Detector::Spd3, workers)
-    else {
+    let prepared = finishline_jit::prepare_parallel_check(program, Detector::Spd3, workers, false);
+    let Some(prepared) = prepared else {
         return Err("spd3 runs on several threads".to_owned());
     };
     let prepared = prepared.map_err(|error| error.to_string())?;
@@ -164,9 +173,9 @@ fn checked_on_threads(
     let findings = findings.map_err(|failure| failure.to_string())?;
     // A race may steer the program into a failure.
     match (trap(end), findings.racing.is_empty()) {
-        (None, says) if says != clean => {
-            Err(format!("spd3 on {workers} threads: clean {says}, oracle: {clean}"))
-        }
+        (None, says) if says != clean => Err(format!(
+            "spd3 on {workers} threads: clean {says}, oracle: {clean}"
+        )),
         (Some(trap), _) if clean => Err(format!("spd3 on {workers} threads fails: {trap:?}")),
         _ => Ok(()),
     }
@@ -189,18 +198,31 @@ fn settings(seed: u64) -> Settings {
 fn recorded_runs_are_judged_as_the_oracle_does() {
     let first = setting("FINISHLINE_SEED", 1);
     let count = setting("FINISHLINE_SEEDS", PROGRAMS);
+    let shuffled = AtomicU64::new(0);
     in_parallel_with(first..first + count, Judge::new, |judge, seed| {
         let program = program(seed, &settings(seed));
-        let Err(error) = compare(judge, &program, seed) else {
-            return;
+        let error = match compare(judge, &program, seed) {
+            Ok(runs) => {
+                shuffled.fetch_add(runs, Ordering::Relaxed);
+                return;
+            }
+            Err(error) => error,
         };
         // A failure may come and go with the schedule.
         let small = shrink(&program, &mut |program| {
             (0..20).any(|again| match compare(judge, program, seed + again) {
-                Ok(()) => false,
+                Ok(_) => false,
                 Err(said) => !said.starts_with("error"),
             })
         });
         panic!("seed {seed}: {error}\n{}", render(&small));
     });
+    // Runs in the order of one thread show little.
+    let shuffled = shuffled.into_inner();
+    if count >= 1000 {
+        assert!(
+            shuffled > count * SCHEDULES / 4,
+            "{shuffled} runs are not depth-first"
+        );
+    }
 }

@@ -11,6 +11,7 @@ use super::memory::header_word;
 use super::schedule::Schedule;
 use super::seen::{self, Range};
 use super::switch::{self, on_worker_stack};
+use crate::End;
 use crate::checker::Checker;
 use crate::heap::layout::{CELLS_OFFSET, COUNT_OFFSET, Cells, FIRST_LOCATION_OFFSET};
 use finishline_detect::inline::{Change, SLOTS};
@@ -395,7 +396,9 @@ unsafe fn access_shared<C: Checker, S: Schedule>(
     let task = runtime.schedule.carried();
     let heap = &runtime.heap;
     let location = || heap.location_of_cell(address);
-    runtime.checker.shared(kind, cell, &task, location);
+    if runtime.checker.shared(kind, cell, &task, location) {
+        runtime.leave(End::Stopped);
+    }
 }
 
 /// Checks accesses to those of `count` locations from `first` on, `stride` apart, that the object
@@ -430,7 +433,9 @@ unsafe extern "C" fn range_shared<C: Checker, S: Schedule>(
         // SAFETY: a cell of the object, which has all locations that are covered.
         let cell = unsafe { &*cell.cast::<SharedCell>() };
         let location = || Location(location + index);
-        runtime.checker.shared(kind, cell, &task, location);
+        if runtime.checker.shared(kind, cell, &task, location) {
+            runtime.leave(End::Stopped);
+        }
     }
 }
 

@@ -127,6 +127,7 @@ pub(crate) fn trap(end: finishline_jit::End) -> Option<Trap> {
         finishline_jit::End::Finished => None,
         finishline_jit::End::Trapped(trap) => Some(trap),
         finishline_jit::End::OutputError(error) => panic!("{error}"),
+        finishline_jit::End::Stopped => panic!("nobody stops it"),
     }
 }
 

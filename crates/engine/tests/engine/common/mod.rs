@@ -323,7 +323,7 @@ fn under_locks<O: Order>(who: &str, records: &[Record], judged: &Judged) -> Resu
 }
 
 /// Whether a task does nothing while one that began later has not ended.
-fn is_depth_first(records: &[Record]) -> bool {
+pub(crate) fn is_depth_first(records: &[Record]) -> bool {
     let mut began: BTreeMap<TaskId, usize> = BTreeMap::new();
     let mut ended: BTreeMap<TaskId, usize> = BTreeMap::new();
     for (at, record) in records.iter().enumerate() {
