@@ -25,7 +25,6 @@
 //! is followed by a release fence, and a second look at the first word is preceded by an acquire
 //! fence: whoever sees a part of a change in the second word sees the lock in the first one.
 
-use super::{SharedHistory, SharedOrder};
 use crate::order::Stamp;
 use finishline_model::AccessKind;
 use std::hint::spin_loop;
@@ -65,17 +64,28 @@ impl SharedCell {
         }
     }
 
-    /// An access by the running step. Whether it races with a remembered one.
+    /// Whether one word says that an access by the step with this stamp finds nothing new.
     #[inline]
-    pub fn access<O, H>(&self, kind: AccessKind, order: &O, strand: &O::Strand) -> bool
-    where
-        O: SharedOrder,
-        H: SharedHistory<O, Cell = [Stamp; 3]>,
-    {
+    pub fn is_known(&self, kind: AccessKind, stamp: Stamp) -> bool {
+        match kind {
+            AccessKind::Read => {
+                let readers = self.readers.load(Ordering::Relaxed);
+                readers as Stamp == stamp || (readers >> 32) as Stamp == stamp
+            }
+            AccessKind::Write => {
+                let first = self.first.load(Ordering::Relaxed);
+                (first >> WRITER_SHIFT) as Stamp == stamp
+            }
+        }
+    }
+
+    /// Changes what is remembered by a function of it, which also says whether there is a race.
+    #[inline]
+    pub fn access(&self, mut transition: impl FnMut([Stamp; 3]) -> ([Stamp; 3], bool)) -> bool {
         loop {
-            let (first, cell) = self.moment();
-            let (after, races) = H::access(cell, kind, order, strand);
-            if after == cell || self.change(first, after) {
+            let (first, before) = self.moment();
+            let (after, races) = transition(before);
+            if after == before || self.change(first, after) {
                 return races;
             }
             spin_loop();

@@ -9,9 +9,9 @@
 //! ```
 //!
 //! Cells belong to the race detector; without one there are none. A cell has c = 8 or 16 bytes. The
-//! cells of a struct lie before it, so their places depend on the field alone. The cells of an array
-//! lie behind its elements, of which there may be any number, and the header says where. Everything
-//! is aligned to 8 bytes. A new object is zero, except for its header and sizes.
+//! cells of a struct lie before it, so their places depend on the field alone. The cells of an
+//! array lie behind its elements, of which there may be any number, and the header says where.
+//! Everything is aligned to 8 bytes. A new object is zero, except for its header and sizes.
 
 use finishline_ir::Type;
 
