@@ -36,7 +36,7 @@ use finishline_ir::machine::Trap;
 use finishline_ir::{ConstructUse, Module};
 use finishline_model::Statistics;
 use finishline_model::{Detector, Observer, Race, TaskId};
-use std::io::{self, Write};
+use std::io::Write;
 use std::marker::PhantomData;
 
 /// No more tasks are admitted once their paths have this many tasks in all. A single path can have
@@ -80,13 +80,10 @@ pub fn run(
     };
     let trap = match threads {
         1 => trap,
-        _ => {
-            let alone = question.forms.run(question.input(), 1, &mut io::sink());
-            match alone.result {
-                End::Trapped(trap) => trap,
-                _ => return Ok(Some(seen_once(question, &trap))),
-            }
-        }
+        _ => match question.forms.failure_alone(question.input()) {
+            Ok(trap) => trap,
+            Err(why) => return Ok(Some(seen_once(question, &trap, why))),
+        },
     };
     let failed = Failed::of(question, &trap);
     let story = Story::of(question, [], Some(&failed));
@@ -94,15 +91,12 @@ pub fn run(
 }
 
 /// A failure that the run on one thread does not have. The task can't be found again.
-fn seen_once(question: &Question, trap: &Trap) -> answer::Failure {
+fn seen_once(question: &Question, trap: &Trap, why: &str) -> answer::Failure {
     let site = question.module.source.site(trap.site);
     let message = trap.kind.message();
     answer::Failure {
         kind: trap.kind.word(),
-        message: format!(
-            "{message}, at {}:{}; a run on one thread does not fail",
-            site.line, site.column
-        ),
+        message: format!("{message}, at {}:{}; {why}", site.line, site.column),
         at: None,
         waiting: Vec::new(),
         cycle: None,

@@ -17,7 +17,7 @@ use crate::run::{self, End, Outcome};
 use finishline_detect::detectors::{self, Drive, Uses};
 use finishline_detect::{Failure, Findings};
 use finishline_ir::listener::{EventsAlone, Listener};
-use finishline_ir::machine::{Datum, Limits};
+use finishline_ir::machine::{Datum, Limits, Trap};
 use finishline_ir::{Construct, Module};
 use finishline_jit::CompileError;
 use finishline_model::{AccessId, Detector, Observer, Pass, Passes, Statistics};
@@ -25,6 +25,7 @@ use std::cell::OnceCell;
 use std::collections::BTreeSet;
 use std::io::{self, Write};
 use std::sync::atomic::AtomicU64;
+use std::time::Duration;
 
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub enum Executor {
@@ -155,6 +156,16 @@ impl<'m> Forms<'m> {
             }
         }
         interpret(self.module, input, &mut (), output)
+    }
+
+    /// The failure of a run on one thread. An error if it does not fail, in words.
+    pub(crate) fn failure_alone(&self, input: Input) -> Result<Trap, &'static str> {
+        let program = compiled(self.fast(), input);
+        match finishline_jit::run_for(program, PATIENCE, &mut io::sink()) {
+            Ok(finishline_jit::End::Trapped(trap)) => Ok(trap),
+            Ok(finishline_jit::End::Stopped) => Err("a run on one thread does not end in time"),
+            _ => Err("a run on one thread does not fail"),
+        }
     }
 
     /// Runs the program and tells a listener every event.
@@ -311,6 +322,9 @@ impl<'m> Forms<'m> {
         (outcome, findings)
     }
 }
+
+/// The time for a run on one thread that is to fail as the one on several threads did.
+const PATIENCE: Duration = Duration::from_secs(5);
 
 /// What a detector of structure never finds, if it is right.
 const RACE_OF_ONE_SCHEDULE: &str = "a race that a run on several threads has and one alone has not";

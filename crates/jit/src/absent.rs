@@ -5,6 +5,7 @@ use crate::{Checked, CompileError, End, Prepared, Program, Recorded};
 use finishline_ir::listener::Listener;
 use finishline_model::Detector;
 use std::io::Write;
+use std::time::Duration;
 
 fn refusal() -> CompileError {
     CompileError("code is made for x86-64 alone".to_owned())
@@ -55,6 +56,11 @@ pub fn tell(
     _: &mut impl Listener,
     _: &mut (dyn Write + Send),
 ) -> Result<End, CompileError> {
+    Err(refusal())
+}
+
+/// Refuses the program.
+pub fn run_for(_: Program, _: Duration, _: &mut (dyn Write + Send)) -> Result<End, CompileError> {
     Err(refusal())
 }
 

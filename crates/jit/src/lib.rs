@@ -16,7 +16,8 @@
 //! - `checker`, `recording`: the code of a check for each listener. `heard`: the tasks that a
 //!   detector is told of. `waiting`: the tasks that need stacks of their own. `polls`: where
 //!   the code of a parallel run looks at signals.
-//! - `runtime`: what compiled code calls. `heap`: objects, their shadow cells, and the collector.
+//! - `runtime`: what compiled code calls, on one worker or several. `heap`: objects, their shadow
+//!   cells, and the collector.
 //!
 //! The compiler needs x86-64 and Linux. For another processor none of this is built: `absent` takes
 //! the place of `prepared`, and refuses every program.
@@ -48,13 +49,13 @@ mod waiting;
 
 #[cfg(not(target_arch = "x86_64"))]
 pub use absent::{
-    prepare, prepare_check, prepare_parallel, prepare_parallel_check, prepare_told, record, tell,
-    tell_parallel,
+    prepare, prepare_check, prepare_parallel, prepare_parallel_check, prepare_told, record,
+    run_for, tell, tell_parallel,
 };
 #[cfg(target_arch = "x86_64")]
 pub use prepared::{
-    prepare, prepare_check, prepare_parallel, prepare_parallel_check, prepare_told, record, tell,
-    tell_parallel,
+    prepare, prepare_check, prepare_parallel, prepare_parallel_check, prepare_told, record,
+    run_for, tell, tell_parallel,
 };
 
 use finishline_detect::{Failure, Findings};
@@ -94,7 +95,7 @@ pub enum End {
     Trapped(Trap),
     /// What the program printed could not be written.
     OutputError(io::Error),
-    /// The detector has found what it was asked for, and the program was stopped.
+    /// The program was stopped: the detector has found what it was asked for, or the time is over.
     Stopped,
 }
 

@@ -18,7 +18,9 @@ use finishline_ir::listener::Listener;
 use finishline_model::{Construct, Detector};
 use std::io::Write;
 use std::marker::PhantomData;
-use std::sync::Mutex;
+use std::sync::{Condvar, Mutex, PoisonError};
+use std::thread;
+use std::time::Duration;
 
 /// A program compiled for one kind of checker.
 pub(crate) struct Code<'a, C> {
@@ -103,6 +105,38 @@ pub fn prepare(program: Program) -> Result<Prepared<End>, CompileError> {
     Ok(Prepared(Box::new(move |output| {
         code.run(&mut Unchecked, output)
     })))
+}
+
+/// Runs a program on one worker for at most so long.
+pub fn run_for(
+    program: Program,
+    time: Duration,
+    output: &mut (dyn Write + Send),
+) -> Result<End, CompileError> {
+    let code = Code::in_manner(program, Manner::Parallel)?;
+    let executable = &code.compiled.code;
+    // Holds whether the run has ended.
+    let (state, changed) = (Mutex::new(false), Condvar::new());
+    Ok(thread::scope(|scope| {
+        let watch = scope.spawn(|| {
+            let ended = state.lock().unwrap_or_else(PoisonError::into_inner);
+            let waited = changed.wait_timeout_while(ended, time, |ended| !*ended);
+            let (ended, _) = waited.unwrap_or_else(PoisonError::into_inner);
+            if !*ended {
+                executable.stop();
+            }
+            !*ended
+        });
+        let mut checker = Unchecked;
+        let end = code.start(&mut checker, output);
+        let end = end.run_parallel(executable, &mut []);
+        *state.lock().unwrap_or_else(PoisonError::into_inner) = true;
+        changed.notify_all();
+        match (watch.join(), end) {
+            (Ok(true), End::Finished) => End::Stopped,
+            (_, end) => end,
+        }
+    }))
 }
 
 /// Compiles a program for a run under a detector, its fast path inline. None if the detector has no

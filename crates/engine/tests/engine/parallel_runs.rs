@@ -226,3 +226,78 @@ fn recorded_runs_are_judged_as_the_oracle_does() {
         );
     }
 }
+
+/// How a program ends on so many threads.
+fn ends(source: &str, workers: usize) -> &'static str {
+    let module = compile(source).expect("a program");
+    let progress = AtomicU64::new(0);
+    let run = finishline_jit::run(input(&module, &progress), workers, &mut std::io::sink());
+    word(&trap(run.expect("a compiler")))
+}
+
+/// Many workers without work must not keep each other awake.
+#[test]
+fn a_deadlock_is_found_by_many_threads() {
+    let source = "fn main() { let p = new promise<int>(); print(p.get()); }";
+    for workers in [2, 16, 256] {
+        assert_eq!(ends(source, workers), "deadlock", "{workers} threads");
+    }
+}
+
+/// A task that never ends does not keep the others from failing.
+#[test]
+fn a_failure_ends_tasks_that_loop() {
+    let source = "fn main() { finish {
+        for i in 0..3 { async { var n = 0; while n >= 0 { n = (n + 1) % 7; } } }
+        assert(false, \"over\");
+    } }";
+    for workers in [2, 8] {
+        assert_eq!(ends(source, workers), "assert-failed", "{workers} threads");
+    }
+}
+
+/// No worker may take all of a small budget.
+#[test]
+fn a_small_budget_is_shared() {
+    let source = "fn main() { let a = new int[8]; finish {
+        for i in 0..400 { async { finish { async a[i % 8] = i; } } }
+    } }";
+    let module = compile(source).expect("a program");
+    let progress = AtomicU64::new(0);
+    for workers in [1, 2, 8] {
+        let program = finishline_jit::Program {
+            limits: Limits {
+                memory: 64 << 10,
+                ..Limits::default()
+            },
+            ..input(&module, &progress)
+        };
+        let run = finishline_jit::run(program, workers, &mut std::io::sink());
+        let trap = trap(run.expect("a compiler"));
+        assert_eq!(word(&trap), "finished", "{workers} threads");
+    }
+}
+
+/// A program that does not end is stopped when its time is over.
+#[test]
+fn a_run_for_some_time_ends() {
+    let time = std::time::Duration::from_millis(50);
+    let ends = |source: &str| {
+        let module = compile(source).expect("a program");
+        let progress = AtomicU64::new(0);
+        let program = input(&module, &progress);
+        finishline_jit::run_for(program, time, &mut std::io::sink()).expect("a compiler")
+    };
+    let endless = ends("fn main() { var n = 0; while n >= 0 { n = (n + 1) % 7; } }");
+    assert!(
+        matches!(endless, finishline_jit::End::Stopped),
+        "{endless:?}"
+    );
+    let short = ends("fn main() { print(1); }");
+    assert!(matches!(short, finishline_jit::End::Finished), "{short:?}");
+    let failing = ends("fn main() { assert(false, \"no\"); }");
+    assert!(
+        matches!(failing, finishline_jit::End::Trapped(_)),
+        "{failing:?}"
+    );
+}

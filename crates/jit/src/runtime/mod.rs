@@ -4,7 +4,8 @@
 //! A [`Schedule`] decides how tasks run. A program without promises runs depth-first on a stack of
 //! its own ([`depth_first`], [`stack`]): creating a task is calling its body. In a program with
 //! promises a task that may wait has a stack of its own ([`cooperative`], [`strands`],
-//! [`stacks`], [`switch`]).
+//! [`stacks`], [`switch`]). On several workers every task may have one ([`parallel`]). Then each
+//! worker has a runtime.
 //!
 //! The code of a function calls the runtime by address. [`helpers`] lists the functions that it can
 //! call; each subject has a file. They are compiled for each kind of [`Checker`] and each schedule,

@@ -49,8 +49,11 @@ unsafe impl Send for Item {}
 pub(super) const STOP: u32 = 1;
 pub(super) const OVER: u32 = 2;
 
-/// How long a worker sleeps before it looks for work by itself.
+/// How long a worker sleeps at first before it looks for work by itself. Each time that it finds
+/// none it sleeps twice as long, a few times: among many workers some moment must come at which all
+/// sleep, or a deadlock is not found.
 const NAP: Duration = Duration::from_millis(1);
+const MOST_DOUBLINGS: u32 = 6;
 /// How long a worker waits for others to heed a signal before it takes their room again.
 const PATIENCE: Duration = Duration::from_micros(200);
 
@@ -178,8 +181,9 @@ impl<'a> Crew<'a> {
         self.work.notify_one();
     }
 
-    /// Sleeps for a while, unless there is work. The worker must have nothing left.
-    pub(super) fn sleep(&self) -> Woken {
+    /// Sleeps for a while, unless there is work. The worker must have nothing left, and has slept so
+    /// many times since it had.
+    pub(super) fn sleep(&self, naps: u32) -> Woken {
         let mut rest = self.rest();
         rest.asleep += 1;
         self.sleepers.fetch_add(1, Ordering::Relaxed);
@@ -191,7 +195,8 @@ impl<'a> Crew<'a> {
         if idle && woken == Woken::Look {
             rest.resting += 1;
             self.rested.notify_all();
-            let waited = self.work.wait_timeout(rest, NAP);
+            let nap = NAP * (1 << naps.min(MOST_DOUBLINGS));
+            let waited = self.work.wait_timeout(rest, nap);
             (rest, _) = waited.unwrap_or_else(PoisonError::into_inner);
             rest = self.while_stopping(rest);
             rest.resting -= 1;

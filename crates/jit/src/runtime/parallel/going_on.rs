@@ -7,7 +7,7 @@ use super::super::switch::{self, Passed};
 use super::super::{locks, promises};
 use super::crew::{Item, OVER, STOP, Woken};
 use super::strand::{Awaits, Strand};
-use super::{BUDGET_AT_ONCE, BUDGETS_KEPT, LOOKS, Parallel, YIELDS};
+use super::{BUDGETS_KEPT, LOOKS, Parallel, YIELDS};
 use crate::End;
 use crate::checker::Checker;
 use finishline_ir::machine::{Trap, TrapKind, Waiting, WaitsFor};
@@ -108,7 +108,7 @@ impl<C: Checker> Runtime<'_, C, Parallel<'_>> {
 
     /// Leaves a large budget to others.
     fn return_budget(&mut self) {
-        let kept = BUDGET_AT_ONCE * BUDGETS_KEPT + self.schedule.strand().bytes;
+        let kept = self.schedule.budget_at_once * BUDGETS_KEPT + self.schedule.strand().bytes;
         if self.budget_left > kept {
             let crew = self.schedule.crew;
             // An amount alone: nothing is ordered by it.
@@ -156,7 +156,7 @@ impl<C: Checker> Runtime<'_, C, Parallel<'_>> {
                 thread::yield_now();
                 None
             } else {
-                match self.schedule.crew.sleep() {
+                match self.schedule.crew.sleep(looks - LOOKS - YIELDS) {
                     Woken::Look => None,
                     Woken::Deadlock => Some(self.deadlock()),
                 }

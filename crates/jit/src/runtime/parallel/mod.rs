@@ -76,6 +76,8 @@ pub(crate) struct Parallel<'a> {
     /// Whom it tried to rob last.
     victim: usize,
     stack_factor: usize,
+    /// How much of the budget it takes at a time.
+    budget_at_once: u64,
     /// Where `main` ends.
     end: SiteId,
 }
@@ -83,8 +85,10 @@ pub(crate) struct Parallel<'a> {
 /// A worker with so many tasks for each worker calls new ones, until it has half of them left: in
 /// between it makes few changes to its deque.
 const ENOUGH_TASKS_EACH: usize = 2;
-/// The budget that a worker takes at a time, and up to how many times of it it keeps.
-const BUDGET_AT_ONCE: u64 = 1 << 20;
+/// The most of the budget that a worker takes at a time, in how many times all workers together
+/// take all of it at least, and up to how many times of it a worker keeps.
+const MOST_BUDGET_AT_ONCE: u64 = 1 << 20;
+const TIMES_TO_TAKE_BUDGET: u64 = 64;
 const BUDGETS_KEPT: u64 = 4;
 /// How often a worker looks for work before it lets other threads run, and before it sleeps.
 const LOOKS: u32 = 64;
@@ -264,7 +268,7 @@ impl Schedule for Parallel<'_> {
 
     fn more_budget<C: Checker>(runtime: &mut Runtime<'_, C, Self>, needed: u64) -> bool {
         let missing = needed.saturating_sub(runtime.budget_left);
-        let wanted = missing.max(BUDGET_AT_ONCE);
+        let wanted = missing.max(runtime.schedule.budget_at_once);
         let crew = runtime.schedule.crew;
         // An amount alone: nothing is ordered by it.
         let taken = crew

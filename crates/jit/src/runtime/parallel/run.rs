@@ -6,12 +6,12 @@ use super::super::schedule::{OpenFinish, Schedule};
 use super::super::seen::Seen;
 use super::super::switch::{self, Passed};
 use super::super::{Executable, Output, Run, Runtime, ended, tell_main, word};
-use super::crew::{Crew, Item};
+use super::crew::{Crew, Item, OVER};
 use super::finish::Finish;
 use super::pool::Pool;
 use super::strand::LiveTask;
 use super::tasks::end_strand_address;
-use super::{ENOUGH_TASKS_EACH, Parallel};
+use super::{ENOUGH_TASKS_EACH, MOST_BUDGET_AT_ONCE, Parallel, TIMES_TO_TAKE_BUDGET};
 use crate::End;
 use crate::checker::Checker;
 use crate::heap::Heap;
@@ -21,7 +21,7 @@ use finishline_ir::{Module, cost};
 use finishline_model::TaskId;
 use std::ptr::NonNull;
 use std::sync::Mutex;
-use std::sync::atomic::AtomicU64;
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::thread;
 
 /// What the workers of a run have in common besides the crew.
@@ -36,6 +36,8 @@ struct Shared<'a> {
     locks_made: &'a AtomicU64,
     output: &'a Output<'a>,
     progress: &'a AtomicU64,
+    /// How many tasks for others are enough for a worker.
+    enough_tasks: usize,
 }
 
 impl<'a> Shared<'a> {
@@ -68,9 +70,11 @@ impl<'a> Shared<'a> {
                 strands: Pool::new(&crew.strands),
                 records: Pool::new(&crew.records),
                 finishes: Pool::new(&crew.finishes),
-                enough_tasks: ENOUGH_TASKS_EACH * (crew.workers() + 1),
+                enough_tasks: self.enough_tasks,
                 has_enough: false,
                 victim: number,
+                budget_at_once: MOST_BUDGET_AT_ONCE
+                    .min(self.limits.memory / (TIMES_TO_TAKE_BUDGET * crew.workers() as u64)),
                 stack_factor: usize::try_from(self.executable.stack_factor).unwrap_or(usize::MAX),
                 end: self.module.function(self.module.main).end,
             },
@@ -84,6 +88,13 @@ impl<'a> Shared<'a> {
             stack_room: 0,
             failed: None,
         }
+    }
+}
+
+impl Executable {
+    /// Ends a parallel run under way.
+    pub(crate) fn stop(&self) {
+        self.signals.fetch_or(OVER, Ordering::Release);
     }
 }
 
@@ -122,6 +133,11 @@ impl<C: Checker + Send> Run<'_, C> {
             locks_made: &AtomicU64::new(0),
             output: &output,
             progress: self.progress,
+            // One worker alone calls every task.
+            enough_tasks: match workers {
+                1 => 0,
+                _ => ENOUGH_TASKS_EACH * (workers + 1),
+            },
         };
         let heaps = heap.for_more_workers(others.len());
         thread::scope(|scope| {
