@@ -28,10 +28,10 @@
 //! what can't be reached is given back. A request that does not fit is refused only after a
 //! collection. What that collection could keep for a false root counts as used.
 //!
-//! **Workers.** Each worker of a run has a [`Heap`] of its own on the same ground. It allocates from
-//! spans that it has for itself, within a part of the budget that it was granted. Only for another
-//! span, another grant or a big object it locks the ground, which all share. A collection needs all
-//! workers to be [stopped](World).
+//! **Workers.** Each worker of a run has a [`Heap`] of its own on the same ground. It allocates
+//! from spans that it has for itself, within a part of the budget that it was granted. Only for
+//! another span, another grant or a big object it locks the ground, which all share. A collection
+//! needs all workers to be [stopped](World).
 //!
 //! **Cost.** A small object: two comparisons, the next bit of a word, and clearing the slot; some
 //! 15 ns, collections included, if little is alive. A big one: a search among the free runs, an

@@ -181,8 +181,8 @@ impl<'a> Crew<'a> {
         self.work.notify_one();
     }
 
-    /// Sleeps for a while, unless there is work. The worker must have nothing left, and has slept so
-    /// many times since it had.
+    /// Sleeps for a while, unless there is work. The worker must have nothing left. It has slept so
+    /// many times since then.
     pub(super) fn sleep(&self, naps: u32) -> Woken {
         let mut rest = self.rest();
         rest.asleep += 1;
