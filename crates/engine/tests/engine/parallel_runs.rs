@@ -120,12 +120,9 @@ fn compare(judge: &mut Judge, program: &Program, seed: u64) -> Result<u64, Strin
         let plain = finishline_jit::run(input(&module, &progress), workers, &mut plain_output);
         let plain = trap(plain.map_err(|error| error.to_string())?);
         let clean = serial.judged.racing.is_empty();
-        checked_on_threads(
-            &module,
-            workers,
-            clean && serial.trap.is_none(),
-            serial.trap.is_some(),
-        )?;
+        if serial.trap.is_none() {
+            checked_on_threads(&module, workers, clean)?;
+        }
         let complete = serial.trap.is_none() && told.is_none();
         if complete && !excludes && clean != judged.racing.is_empty() {
             return Err(what("race or clean depends on the schedule"));
@@ -152,14 +149,9 @@ fn compare(judge: &mut Judge, program: &Program, seed: u64) -> Result<u64, Strin
 }
 
 /// Detectors of parallel runs say of a complete run whether it races.
-fn checked_on_threads(
-    module: &Module,
-    workers: usize,
-    clean: bool,
-    fails: bool,
-) -> Result<(), String> {
+fn checked_on_threads(module: &Module, workers: usize, clean: bool) -> Result<(), String> {
     let mut constructs = module.constructs.iter();
-    if fails || !constructs.all(|used| Detector::Spd3.judges(used.construct)) {
+    if !constructs.all(|used| Detector::Spd3.judges(used.construct)) {
         return Ok(());
     }
     let progress = AtomicU64::new(0);

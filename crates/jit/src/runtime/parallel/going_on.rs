@@ -138,32 +138,23 @@ impl<C: Checker> Runtime<'_, C, Parallel<'_>> {
             if signals & STOP != 0 {
                 self.rest();
             }
-            let failed = match self.schedule.find() {
+            match self.schedule.find() {
                 Some(Item::Strand(strand)) => return Some(self.resume(strand)),
                 Some(Item::Task(record)) => match self.begin_on_strand(record) {
                     Ok(passed) => return Some(passed),
-                    Err(trap) => Some(trap),
+                    Err(trap) => self.schedule.crew.end(Some(End::Trapped(trap))),
                 },
-                None => None,
-            };
-            looks += 1;
-            let failed = if failed.is_some() {
-                failed
-            } else if looks < LOOKS {
-                spin_loop();
-                None
-            } else if looks < LOOKS + YIELDS {
-                thread::yield_now();
-                None
-            } else {
-                match self.schedule.crew.sleep(looks - LOOKS - YIELDS) {
-                    Woken::Look => None,
-                    Woken::Deadlock => Some(self.deadlock()),
-                }
-            };
-            if let Some(trap) = failed {
-                self.schedule.crew.end(Some(End::Trapped(trap)));
+                None if looks < LOOKS => spin_loop(),
+                None if looks < LOOKS + YIELDS => thread::yield_now(),
+                None => match self.schedule.crew.sleep(looks - LOOKS - YIELDS) {
+                    Woken::Look => {}
+                    Woken::Deadlock => {
+                        let trap = self.deadlock();
+                        self.schedule.crew.end(Some(End::Trapped(trap)));
+                    }
+                },
             }
+            looks += 1;
         }
     }
 

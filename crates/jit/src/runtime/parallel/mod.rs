@@ -78,8 +78,6 @@ pub(crate) struct Parallel<'a> {
     stack_factor: usize,
     /// How much of the budget it takes at a time.
     budget_at_once: u64,
-    /// Where `main` ends.
-    end: SiteId,
 }
 
 /// A worker with so many tasks for each worker calls new ones, until it has half of them left: in
@@ -208,8 +206,10 @@ impl Schedule for Parallel<'_> {
         self.strand_mut().reserve_task()
     }
 
+    #[inline]
     fn reserve_finish(&mut self) -> bool {
-        true
+        self.finishes
+            .reserve(|| Finish::new(OpenFinish::root(SiteId(0)), None))
     }
 
     #[inline]
@@ -227,9 +227,8 @@ impl Schedule for Parallel<'_> {
     #[inline]
     fn open_finish(&mut self, open: OpenFinish) {
         let outer = self.strand().task().innermost;
-        let new = || Some(Finish::new(open, outer));
-        let Some(mut place) = self.finishes.take(new) else {
-            unreachable!("there is memory for the list of finishes")
+        let Some(mut place) = self.finishes.take(|| None) else {
+            unreachable!("a finish was reserved")
         };
         // SAFETY: an idle finish is used by nobody.
         unsafe { *place.as_mut() = Finish::new(open, outer) };

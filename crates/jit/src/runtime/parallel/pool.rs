@@ -77,6 +77,17 @@ impl<'a, T> Pool<'a, T> {
         }
     }
 
+    /// Sees to it that an idle thing is there. False if there is no memory for it.
+    #[inline]
+    pub(super) fn reserve(&mut self, make: impl FnOnce() -> T) -> bool {
+        if self.idle.is_empty()
+            && let Some(thing) = self.take_from_depot(|| Some(make()))
+        {
+            self.idle.push(thing);
+        }
+        !self.idle.is_empty()
+    }
+
     #[cold]
     fn take_from_depot(&mut self, make: impl FnOnce() -> Option<T>) -> Option<NonNull<T>> {
         let mut left = locked(&self.depot.idle);

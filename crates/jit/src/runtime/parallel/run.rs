@@ -76,7 +76,6 @@ impl<'a> Shared<'a> {
                 budget_at_once: MOST_BUDGET_AT_ONCE
                     .min(self.limits.memory / (TIMES_TO_TAKE_BUDGET * crew.workers() as u64)),
                 stack_factor: usize::try_from(self.executable.stack_factor).unwrap_or(usize::MAX),
-                end: self.module.function(self.module.main).end,
             },
             task_numbers: Numbers::new(self.tasks),
             finish_numbers: Numbers::new(self.finishes),
@@ -181,12 +180,12 @@ impl<C: Checker> Runtime<'_, C, Parallel<'_>> {
         tell_main(self.checker, main.site);
         self.initialise_globals();
         let frame = cost::LIVE_TASK + cost::frame(main);
-        let room = Parallel::more_budget(self, frame);
-        let Some(place) = self.take_strand(frame).filter(|_| room) else {
+        let affordable = Parallel::more_budget(self, frame) && self.schedule.reserve_finish();
+        let Some(place) = self.take_strand(frame).filter(|_| affordable) else {
             let kind = TrapKind::SystemMemory { request: frame };
             let trap = Trap::new(kind, main.site, TaskId::MAIN);
             self.schedule.crew.end(Some(End::Trapped(trap)));
-            self.schedule.crew.retire();
+            self.leave_crew();
             return;
         };
         let root = OpenFinish::root(main.site);

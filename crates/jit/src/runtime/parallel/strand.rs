@@ -30,6 +30,20 @@ pub(super) struct LiveTask {
     pub(super) carried: Carried,
 }
 
+impl LiveTask {
+    /// A task that begins, by its record.
+    pub(super) fn handed_over(place: NonNull<Record>, record: &Record) -> LiveTask {
+        LiveTask {
+            id: record.task,
+            enclosing: record.finish,
+            innermost: None,
+            created: 0,
+            record: Some(place),
+            carried: record.carried,
+        }
+    }
+}
+
 /// A lock that a task holds.
 pub(super) struct Held {
     pub(super) lock: LockId,

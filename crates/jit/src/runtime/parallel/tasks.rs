@@ -70,14 +70,7 @@ impl<C: Checker> Runtime<'_, C, Parallel<'_>> {
         let record = unsafe { place.as_ref() };
         let spawn = self.spawns[record.spawn as usize];
         let frame = spawn.bytes - cost::TASK_RECORD;
-        let task = LiveTask {
-            id: record.task,
-            enclosing: record.finish,
-            innermost: None,
-            created: 0,
-            record: Some(place),
-            carried: record.carried,
-        };
+        let task = LiveTask::handed_over(place, record);
         let failed = |kind| Trap::new(kind, spawn.site, task.id);
         if frame > self.budget_left && !Parallel::more_budget(self, frame) {
             return Err(failed(self.lack_of_budget(frame, 0)));
@@ -238,7 +231,7 @@ impl<C: Checker> Runtime<'_, C, Parallel<'_>> {
         self.may_end();
         let main = self.module.function(self.module.main);
         self.context.stack = cost::LIVE_TASK + cost::frame(main);
-        let end = self.schedule.end;
+        let end = main.end;
         if let Some(finish) = self.schedule.strand().task().innermost
             // SAFETY: an open finish is alive.
             && unsafe { finish.as_ref() }.open.kind == FinishKind::Root
@@ -298,14 +291,7 @@ impl<C: Checker> Runtime<'_, C, Parallel<'_>> {
             let request = bytes;
             self.fail(TrapKind::SystemMemory { request }, spawn.site);
         }
-        let task = LiveTask {
-            id: record.task,
-            enclosing: record.finish,
-            innermost: None,
-            created: 0,
-            record: Some(place),
-            carried: record.carried,
-        };
+        let task = LiveTask::handed_over(place, record);
         self.schedule.strand_mut().push(task);
         Parallel::begin_step(self);
     }
