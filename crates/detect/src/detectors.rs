@@ -18,14 +18,16 @@ use crate::listed::Listed;
 use crate::locations::LocationSet;
 use crate::named::Named;
 use crate::oracle::Oracle;
-use crate::order::{DepthFirst, Drdp, EspBags, Labelled, Order, Running, SpBags, Stamp};
+use crate::order::{DepthFirst, Drdp, EspBags, Labelled, Order, Running, SpBags};
 use crate::overlaps::Overlaps;
 use crate::pairs::RacePairs;
-use crate::parallel::{InTurn, SharedHistory, SharedOrder, Tree, TwoReaders};
+use crate::parallel::history::{ByLockset, TwoReaders};
+use crate::parallel::order::{Labels, Tree};
+use crate::parallel::{InTurn, SharedHistory, SharedOrder};
 use crate::serial::Serial;
 use crate::sited::Sited;
 use finishline_model::event::{Record, replay};
-use finishline_model::{Detector, Observer};
+use finishline_model::{Construct, Detector, Observer};
 
 /// The oracle gives up beyond this many steps. Its graph takes 100 megabytes then.
 pub const ORACLE_STEPS: usize = 20_000;
@@ -58,6 +60,15 @@ pub struct Uses {
 }
 
 impl Uses {
+    /// Of a program that uses these constructs.
+    pub fn of(is_used: impl Fn(Construct) -> bool) -> Uses {
+        Uses {
+            isolated: is_used(Construct::Isolated),
+            promises: is_used(Construct::Promise) || is_used(Construct::Future),
+            locks: is_used(Construct::Lock),
+        }
+    }
+
     /// Whether tasks may wait for each other otherwise than at joins. Then they take turns, and the
     /// run is not depth-first.
     pub const fn turns(self) -> bool {
@@ -87,10 +98,27 @@ pub trait Make: Sized {
     fn shared<O, H>(self) -> Self::Output
     where
         O: SharedOrder + 'static,
-        H: SharedHistory<O, Cell = [Stamp; 3]> + 'static;
+        H: SharedHistory<O> + 'static;
 
     /// All accesses are kept and compared.
     fn oracle(self) -> Self::Output;
+}
+
+/// Makes something of the types of a detector of parallel runs.
+pub trait MakeShared: Sized {
+    type Output;
+
+    fn shared<O: SharedOrder + 'static, H: SharedHistory<O> + 'static>(self) -> Self::Output;
+}
+
+/// Makes something of a detector that can check a program while it runs on several threads. None
+/// if it can't.
+pub fn on_threads<M: MakeShared>(detector: Detector, make: M) -> Option<M::Output> {
+    match detector {
+        Detector::Spd3 => Some(make.shared::<Tree, TwoReaders>()),
+        Detector::Finishline => Some(make.shared::<Labels, ByLockset>()),
+        Detector::SpBags | Detector::EspBags | Detector::Drdp | Detector::Oracle => None,
+    }
 }
 
 /// Makes something of a detector.
@@ -114,10 +142,13 @@ pub fn first_pass<D: Drive>(
     uses: Uses,
     run: D,
 ) -> Result<(D::Output, Findings), Failure> {
-    make(detector, uses, FirstPass(run))
+    make(detector, uses, FirstPass { uses, run })
 }
 
-struct FirstPass<D>(D);
+struct FirstPass<D> {
+    uses: Uses,
+    run: D,
+}
 
 impl<D: Drive> Make for FirstPass<D> {
     type Output = Result<(D::Output, Findings), Failure>;
@@ -126,31 +157,31 @@ impl<D: Drive> Make for FirstPass<D> {
         self,
     ) -> Self::Output {
         let mut detector = Serial::<O, First>::new()?;
-        let output = self.0.drive(&mut detector);
+        let output = self.run.drive(&mut detector);
         Ok((output, detector.finish()?))
     }
 
     fn any_order<O: Order>(self) -> Self::Output {
         let mut detector = AnyOrder::<O>::new()?;
-        let output = self.0.drive(&mut detector);
+        let output = self.run.drive(&mut detector);
         Ok((output, detector.finish()?))
     }
 
     fn listed<O: Order>(self) -> Self::Output {
         let mut detector = Listed::<O>::new()?;
-        let output = self.0.drive(&mut detector);
+        let output = self.run.drive(&mut detector);
         Ok((output, detector.finish()?))
     }
 
-    fn shared<O: SharedOrder, H: SharedHistory<O, Cell = [Stamp; 3]>>(self) -> Self::Output {
-        let mut detector = InTurn::<O, H>::new()?;
-        let output = self.0.drive(&mut detector);
+    fn shared<O: SharedOrder, H: SharedHistory<O>>(self) -> Self::Output {
+        let mut detector = InTurn::<O, H>::new(self.uses)?;
+        let output = self.run.drive(&mut detector);
         Ok((output, detector.finish()?))
     }
 
     fn oracle(self) -> Self::Output {
         let mut oracle = Oracle::new(ORACLE_STEPS);
-        let output = self.0.drive(&mut oracle);
+        let output = self.run.drive(&mut oracle);
         Ok((output, oracle.finish()?))
     }
 }
@@ -210,7 +241,7 @@ impl<D: Drive> Make for SecondPass<'_, D> {
     }
 
     /// Another detector is asked.
-    fn shared<O: SharedOrder, H: SharedHistory<O, Cell = [Stamp; 3]>>(self) -> Self::Output {
+    fn shared<O: SharedOrder, H: SharedHistory<O>>(self) -> Self::Output {
         self.any_order::<Labelled>()
     }
 

@@ -14,11 +14,12 @@
 use crate::cooperative::Cooperative;
 use crate::depth_first::DepthFirst;
 use crate::run::{self, End, Outcome};
-use finishline_detect::detectors::{self, Drive, Uses};
+use finishline_detect::detectors::{self, Drive, MakeShared, Uses};
+use finishline_detect::parallel::{SharedHistory, SharedOrder};
 use finishline_detect::{Failure, Findings};
+use finishline_ir::Module;
 use finishline_ir::listener::{EventsAlone, Listener};
 use finishline_ir::machine::{Datum, Limits, Trap};
-use finishline_ir::{Construct, Module};
 use finishline_jit::CompileError;
 use finishline_model::{AccessId, Detector, Observer, Pass, Passes, Statistics};
 use std::cell::OnceCell;
@@ -331,7 +332,16 @@ const RACE_OF_ONE_SCHEDULE: &str = "a race that a run on several threads has and
 
 /// Whether a detector can check a program while it runs on several threads.
 pub fn on_threads(detector: Detector) -> bool {
-    detector == Detector::Spd3
+    detectors::on_threads(detector, Nothing).is_some()
+}
+
+/// Makes nothing of a detector.
+struct Nothing;
+
+impl MakeShared for Nothing {
+    type Output = ();
+
+    fn shared<O: SharedOrder, H: SharedHistory<O>>(self) {}
 }
 
 /// The form of the program that a listener hears: with all checks, or without the removed ones.
@@ -413,10 +423,5 @@ fn interpret(
 
 /// What a program may do, as far as it decides how it is run and judged.
 pub(crate) fn uses(module: &Module) -> Uses {
-    let is_used = |construct| module.uses(construct).is_some();
-    Uses {
-        isolated: is_used(Construct::Isolated),
-        promises: is_used(Construct::Promise) || is_used(Construct::Future),
-        locks: is_used(Construct::Lock),
-    }
+    Uses::of(|construct| module.uses(construct).is_some())
 }

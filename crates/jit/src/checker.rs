@@ -12,13 +12,13 @@
 use crate::heap::layout::Cells;
 use finishline_detect::inline::{FastPath, Inline};
 use finishline_detect::order::{Order, Stamp};
-use finishline_detect::parallel::cell::SharedCell;
 use finishline_detect::parallel::{
-    CarriedByFinish, CarriedByTask, OfWorker, SharedHistory, SharedOrder,
+    CarriedByFinish, CarriedByTask, Shared, SharedHistory, SharedOrder, Worker,
 };
 use finishline_detect::{Failure, Findings};
 use finishline_ir::listener::{Allocated, Creation, Listener};
 use finishline_model::{Access, AccessId, AccessKind, Event, Location, TaskId};
+use std::mem::MaybeUninit;
 use std::ptr::NonNull;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
@@ -30,8 +30,10 @@ pub(crate) enum Style {
     /// A comparison of the cell with the step. Only the first access of a step is a call.
     Record,
     Call,
-    /// A comparison of a word of the cell with the step, in a run on several workers.
-    Shared,
+    /// A comparison of a word of the cell with the step, in a run on several workers. The cell has
+    /// one word or two.
+    SharedWord,
+    SharedWords,
 }
 
 impl Style {
@@ -43,9 +45,14 @@ impl Style {
     pub(crate) const fn cells(self) -> Cells {
         match self {
             Style::Nothing | Style::Call => Cells::None,
-            Style::Inline | Style::Record => Cells::Word,
-            Style::Shared => Cells::TwoWords,
+            Style::Inline | Style::Record | Style::SharedWord => Cells::Word,
+            Style::SharedWords => Cells::TwoWords,
         }
+    }
+
+    /// Whether tasks and finishes carry something for the checker.
+    pub(crate) const fn is_shared(self) -> bool {
+        matches!(self, Style::SharedWord | Style::SharedWords)
     }
 
     /// Whether tasks in which nothing is checked are only counted.
@@ -60,16 +67,20 @@ impl Style {
 }
 
 /// What a task or a finish of a parallel run carries for its checker, who knows what it is.
-#[derive(Clone, Copy, Default)]
-pub(crate) struct Carried([u64; 3]);
+#[derive(Clone, Copy)]
+pub(crate) struct Carried(MaybeUninit<[u64; 7]>);
 
 impl Carried {
+    /// Nothing, for those who look at nothing.
+    pub(crate) const fn nothing() -> Carried {
+        Carried(MaybeUninit::uninit())
+    }
+
     fn new<T>(value: T) -> Carried {
         const { assert!(size_of::<T>() <= size_of::<Carried>() && align_of::<T>() <= 8) };
-        const { assert!(!std::mem::needs_drop::<T>()) };
-        let mut carried = Carried::default();
+        let mut carried = Carried::nothing();
         // SAFETY: there is room for the value, as asserted.
-        unsafe { (&raw mut carried.0).cast::<T>().write(value) };
+        unsafe { carried.0.as_mut_ptr().cast::<T>().write(value) };
         carried
     }
 
@@ -78,17 +89,18 @@ impl Carried {
     /// It must have been made of this type, here and below.
     unsafe fn get<T>(&self) -> &T {
         // SAFETY: as promised.
-        unsafe { &*(&raw const self.0).cast() }
+        unsafe { &*self.0.as_ptr().cast() }
     }
 
     unsafe fn get_mut<T>(&mut self) -> &mut T {
         // SAFETY: as promised.
-        unsafe { &mut *(&raw mut self.0).cast() }
+        unsafe { &mut *self.0.as_mut_ptr().cast() }
     }
 
+    /// The value itself. Nobody may use what is left.
     unsafe fn take<T>(self) -> T {
         // SAFETY: as promised.
-        unsafe { (&raw const self.0).cast::<T>().read() }
+        unsafe { self.0.as_ptr().cast::<T>().read() }
     }
 }
 
@@ -139,19 +151,29 @@ pub(crate) trait Checker {
     // changes.
 
     fn begin_main(&mut self) -> Carried {
-        Carried::default()
+        Carried::nothing()
     }
 
     /// A task is created.
     fn create(&mut self, _creator: &mut Carried) -> Carried {
-        Carried::default()
+        Carried::nothing()
     }
+
+    /// A task ends that this finish waits for.
+    ///
+    /// # Safety
+    ///
+    /// What the finish carries must be there. Tasks that end at the same time look at it, too.
+    unsafe fn end(&mut self, _task: Carried, _finish: *mut Carried) {}
 
     /// A task opens a finish, and closes its innermost one.
     fn open(&mut self, _task: &mut Carried) -> Carried {
-        Carried::default()
+        Carried::nothing()
     }
     fn close(&mut self, _task: &mut Carried, _finish: Carried) {}
+
+    /// An event of a task that concerns promises, locks or isolated blocks.
+    fn synchronise(&mut self, _task: &mut Carried, _event: &Event) {}
 
     /// What cells have of the running step.
     fn stamp(&self, _task: &Carried) -> Stamp {
@@ -159,11 +181,15 @@ pub(crate) trait Checker {
     }
 
     /// An access that the code inline did not decide, with its cell. Whether the run can end now.
-    fn shared(
+    ///
+    /// # Safety
+    ///
+    /// There must be a cell of the style at the address.
+    unsafe fn shared(
         &mut self,
         _kind: AccessKind,
-        _cell: &SharedCell,
-        _task: &Carried,
+        _cell: *const u64,
+        _task: &mut Carried,
         _location: impl FnOnce() -> Location,
     ) -> bool {
         false
@@ -350,24 +376,25 @@ impl<L: Listener> Checker for Together<'_, L> {
 }
 
 /// A detector that several workers are part of.
-pub(crate) struct Concurrent<'a, O: SharedOrder, H> {
-    pub(crate) detector: OfWorker<'a, O, H>,
+pub(crate) struct Concurrent<'a, O: SharedOrder, H: SharedHistory<O>> {
+    pub(crate) shared: &'a Shared<O, H>,
+    pub(crate) worker: Worker<O, H>,
     /// Whether one race is enough.
     pub(crate) one_race: bool,
 }
 
 // What tasks and finishes carry is made by this kind of checker alone.
-impl<O, H> Checker for Concurrent<'_, O, H>
-where
-    O: SharedOrder,
-    H: SharedHistory<O, Cell = [Stamp; 3]>,
-{
-    const STYLE: Style = Style::Shared;
+impl<O: SharedOrder, H: SharedHistory<O>> Checker for Concurrent<'_, O, H> {
+    const STYLE: Style = match size_of::<H::Cell>() {
+        8 => Style::SharedWord,
+        16 => Style::SharedWords,
+        _ => panic!("a cell has one word or two"),
+    };
 
     fn attach(&mut self, _: NonNull<FastPath>) {}
 
     fn event(&mut self, event: &Event) {
-        self.detector.event(event);
+        self.worker.event(event);
     }
 
     fn access(&mut self, _: &Access) {}
@@ -377,19 +404,29 @@ where
     fn range(&mut self, _: AccessKind, _: &mut [u64], _: isize, _: Location, _: AccessId) {}
 
     fn begin_main(&mut self) -> Carried {
-        Carried::new(self.detector.main())
+        Carried::new(self.worker.main(self.shared))
     }
 
     fn create(&mut self, creator: &mut Carried) -> Carried {
         // SAFETY: a task carries this.
         let creator = unsafe { creator.get_mut::<CarriedByTask<O>>() };
-        Carried::new(self.detector.create(creator))
+        Carried::new(self.worker.create(self.shared, creator))
+    }
+
+    unsafe fn end(&mut self, task: Carried, finish: *mut Carried) {
+        // SAFETY: a task and a finish carry these. Workers share what a finish carries, and the
+        // task is no more.
+        let (task, finish) = unsafe {
+            let finish = &*finish.cast::<CarriedByFinish<O>>();
+            (task.take::<CarriedByTask<O>>(), finish)
+        };
+        self.worker.end(self.shared, task, finish);
     }
 
     fn open(&mut self, task: &mut Carried) -> Carried {
         // SAFETY: a task carries this.
         let task = unsafe { task.get_mut::<CarriedByTask<O>>() };
-        Carried::new(self.detector.open(task))
+        Carried::new(self.worker.open(self.shared, task))
     }
 
     fn close(&mut self, task: &mut Carried, finish: Carried) {
@@ -398,34 +435,44 @@ where
             let finish = finish.take::<CarriedByFinish<O>>();
             (task.get_mut::<CarriedByTask<O>>(), finish)
         };
-        self.detector.close(task, finish);
+        self.worker.close(self.shared, task, finish);
+    }
+
+    fn synchronise(&mut self, task: &mut Carried, event: &Event) {
+        // SAFETY: a task carries this.
+        let task = unsafe { task.get_mut::<CarriedByTask<O>>() };
+        self.worker.synchronise(self.shared, task, event);
     }
 
     #[inline]
     fn stamp(&self, task: &Carried) -> Stamp {
         // SAFETY: a task carries this.
-        self.detector
-            .stamp(unsafe { task.get::<CarriedByTask<O>>() })
+        let task = unsafe { task.get::<CarriedByTask<O>>() };
+        self.worker.stamp(self.shared, task)
     }
 
     #[inline]
-    fn shared(
+    unsafe fn shared(
         &mut self,
         kind: AccessKind,
-        cell: &SharedCell,
-        task: &Carried,
+        cell: *const u64,
+        task: &mut Carried,
         location: impl FnOnce() -> Location,
     ) -> bool {
-        // SAFETY: a task carries this.
-        let task = unsafe { task.get::<CarriedByTask<O>>() };
-        self.detector.access(kind, cell, task, location) && self.one_race
+        // SAFETY: a task carries this, and there is such a cell.
+        let (task, cell) = unsafe {
+            let cell = &*cell.cast::<H::Cell>();
+            (task.get_mut::<CarriedByTask<O>>(), cell)
+        };
+        let races = self.worker.access(self.shared, kind, cell, task, location);
+        races && self.one_race
     }
 
     fn count_range(&mut self, locations: u64) {
-        self.detector.count_range(locations);
+        self.worker.count_range(locations);
     }
 
     fn ended(&mut self, accesses: u64) {
-        self.detector.count(accesses);
+        self.worker.count(accesses);
     }
 }

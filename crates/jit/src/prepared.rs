@@ -10,10 +10,10 @@ use crate::runtime::parallel::Parallel;
 use crate::runtime::schedule::Manner;
 use crate::waiting::tasks_may_wait;
 use crate::{Checked, CompileError, End, Prepared, Program, Recorded};
-use finishline_detect::detectors::{Make, Uses, make};
+use finishline_detect::detectors::{Make, MakeShared, Uses, make, on_threads};
 use finishline_detect::history::History;
-use finishline_detect::order::{Order, Stamp};
-use finishline_detect::parallel::{OfWorker, SharedHistory, SharedOrder};
+use finishline_detect::order::Order;
+use finishline_detect::parallel::{Shared, SharedHistory, SharedOrder, Worker};
 use finishline_ir::listener::Listener;
 use finishline_model::{Construct, Detector};
 use std::io::Write;
@@ -170,7 +170,7 @@ impl<'a> Make for WithInlineChecks<'a> {
         None
     }
 
-    fn shared<O: SharedOrder, H: SharedHistory<O, Cell = [Stamp; 3]>>(self) -> Self::Output {
+    fn shared<O: SharedOrder, H: SharedHistory<O>>(self) -> Self::Output {
         None
     }
 
@@ -210,7 +210,7 @@ pub fn prepare_parallel_check(
         workers,
         one_race,
     };
-    make(detector, Uses::default(), run)
+    on_threads(detector, run)
 }
 
 #[derive(Clone, Copy)]
@@ -220,69 +220,42 @@ struct OnWorkers<'a> {
     one_race: bool,
 }
 
-impl<'a> Make for OnWorkers<'a> {
-    type Output = Option<Result<Prepared<'a, Checked>, CompileError>>;
+impl<'a> MakeShared for OnWorkers<'a> {
+    type Output = Result<Prepared<'a, Checked>, CompileError>;
 
-    fn depth_first<O: Order + 'static, First: History, Second: History>(self) -> Self::Output {
-        None
+    fn shared<O: SharedOrder + 'static, H: SharedHistory<O> + 'static>(self) -> Self::Output {
+        let OnWorkers {
+            program,
+            workers,
+            one_race,
+        } = self;
+        let code = Code::<Concurrent<'static, O, H>>::in_manner(program, Manner::Parallel)?;
+        let uses = Uses::of(|construct| program.module.uses(construct).is_some());
+        Ok(Prepared(Box::new(move |output| {
+            let shared = Shared::<O, H>::new(uses);
+            let of_workers: Result<Vec<_>, _> = (0..workers).map(|_| Worker::new()).collect();
+            let (shared, of_workers) = match (shared, of_workers) {
+                (Ok(shared), Ok(of_workers)) => (shared, of_workers),
+                // Without its memory a detector can't judge, but the program can run.
+                (Err(failure), _) | (_, Err(failure)) => {
+                    return (run_unchecked(program, workers, output), Err(failure));
+                }
+            };
+            let checkers = of_workers.into_iter().map(|worker| Concurrent {
+                shared: &shared,
+                worker,
+                one_race,
+            });
+            let mut checkers: Vec<_> = checkers.collect();
+            let Some((first, others)) = checkers.split_first_mut() else {
+                unreachable!("there is a worker")
+            };
+            let run = code.start_with(first, output);
+            let end = run.run_parallel(&code.compiled.code, others);
+            let of_workers = checkers.into_iter().map(|checker| checker.worker);
+            (end, Worker::together(&shared, of_workers.collect(), 0))
+        })))
     }
-
-    fn any_order<O: Order + 'static>(self) -> Self::Output {
-        None
-    }
-
-    fn listed<O: Order>(self) -> Self::Output {
-        None
-    }
-
-    fn shared<O, H>(self) -> Self::Output
-    where
-        O: SharedOrder + 'static,
-        H: SharedHistory<O, Cell = [Stamp; 3]> + 'static,
-    {
-        Some(concurrent::<O, H>(self))
-    }
-
-    fn oracle(self) -> Self::Output {
-        None
-    }
-}
-
-fn concurrent<O, H>(run: OnWorkers) -> Result<Prepared<Checked>, CompileError>
-where
-    O: SharedOrder + 'static,
-    H: SharedHistory<O, Cell = [Stamp; 3]> + 'static,
-{
-    let OnWorkers {
-        program,
-        workers,
-        one_race,
-    } = run;
-    let code = Code::<Concurrent<'static, O, H>>::in_manner(program, Manner::Parallel)?;
-    Ok(Prepared(Box::new(move |output| {
-        let order = match O::new() {
-            Ok(order) => order,
-            // Without its memory a detector can't judge, but the program can run.
-            Err(failure) => return (run_unchecked(program, workers, output), Err(failure)),
-        };
-        let checker = |_| {
-            let detector = OfWorker::<O, H>::new(&order)?;
-            Ok(Concurrent { detector, one_race })
-        };
-        let checkers = (0..workers).map(checker);
-        let checkers: Result<Vec<_>, _> = checkers.collect();
-        let mut checkers = match checkers {
-            Ok(checkers) => checkers,
-            Err(failure) => return (run_unchecked(program, workers, output), Err(failure)),
-        };
-        let Some((first, others)) = checkers.split_first_mut() else {
-            unreachable!("there is a worker")
-        };
-        let run = code.start_with(first, output);
-        let end = run.run_parallel(&code.compiled.code, others);
-        let checkers = checkers.into_iter().map(|checker| checker.detector);
-        (end, OfWorker::together(&order, checkers.collect()))
-    })))
 }
 
 fn run_unchecked(program: Program, workers: usize, output: &mut (dyn Write + Send)) -> End {

@@ -1,5 +1,27 @@
-//! The shadow cell of a location that all workers access: the last writer and two readers, in two
-//! words.
+//! The shadow cell of a location, which all workers access.
+//!
+//! **Who only reads changes nothing.** An access that leaves the value as it is has looked at it at
+//! one moment, and is done: readers of shared data share its cell without taking it from each
+//! other. An access that changes the value decides on such a moment, too, and replaces the value
+//! only if it is still the same.
+//!
+//! **A hit rests on one word.** If the running step is remembered as a reader, it has read the
+//! location and was compared with the writers of that time. Whoever wrote since then was compared
+//! with it. In the same way, if the step is the writer, nothing it does to the location can find
+//! more. So compiled code looks at one word.
+//!
+//! # One word
+//!
+//! ```text
+//! lower half    the writers
+//! upper half    the readers
+//! ```
+//!
+//! The value is replaced by a compare-and-swap. A value that comes back is the same value: what
+//! halves refer to never changes. **Memory ordering.** The swap releases and a load acquires, so
+//! whoever sees a value sees the rows that it refers to.
+//!
+//! # Three stamps
 //!
 //! ```text
 //! first word    stamp of the writer, version, lock bit
@@ -10,37 +32,98 @@
 //! loads of the first word that are equal and not locked enclose a moment at which the second word
 //! had the value that was read in between.
 //!
-//! **Who only reads changes nothing.** An access that leaves the cell as it is takes such a moment
-//! and is done: readers of shared data share its cell without taking it from each other. An access
-//! that changes the cell decides on a moment, too, and locks only if the first word is still the
-//! same.
-//!
-//! **A hit rests on one word.** If the running step is among the readers, it has read the location
-//! and was compared with the writer of that time. Whoever wrote since then was compared with it. In
-//! the same way, if the step is the writer, nothing it does to the location can find more. So
-//! compiled code looks at one word, without the version.
-//!
 //! **Memory ordering.** The first word is released when a change is complete and acquired before
 //! anything is decided. So the rows of the order that belong to the stamps are there, too. A lock
 //! is followed by a release fence, and a second look at the first word is preceded by an acquire
 //! fence: whoever sees a part of a change in the second word sees the lock in the first one.
 
 use crate::order::Stamp;
+use crate::table::Zeroed;
 use finishline_model::AccessKind;
+use std::fmt::Debug;
 use std::hint::spin_loop;
 use std::sync::atomic::{AtomicU64, Ordering, fence};
 
-/// All zeros if there was no access.
+/// A cell that all workers access. All zeros if there was no access.
+pub trait AtomicCell: Sync {
+    type Value: Zeroed + Eq + Debug + Send;
+
+    /// Whether one word says that an access by the step with this stamp finds nothing new.
+    fn is_known(&self, kind: AccessKind, stamp: Stamp) -> bool;
+
+    /// The value at one moment, to decide on and to [replace](Self::replace).
+    fn look(&self) -> Seen<Self::Value>;
+
+    /// Replaces the value that was seen. False if somebody else has done so.
+    fn replace(&self, seen: Seen<Self::Value>, after: Self::Value) -> bool;
+
+    /// A number by which values are told apart quickly.
+    fn mix(value: Self::Value) -> Stamp;
+}
+
+/// A value at one moment.
+#[derive(Clone, Copy, Debug)]
+pub struct Seen<V> {
+    pub value: V,
+    /// What the cell had beside it.
+    first: u64,
+}
+
+/// Writers and readers in the halves of a word.
+#[repr(transparent)]
+#[derive(Debug, Default)]
+pub struct OneWord(AtomicU64);
+
+/// The word of a location that one step has written, and nobody else accesses.
+pub const fn settled(stamp: Stamp) -> u64 {
+    (stamp as u64) << 32 | stamp as u64
+}
+
+impl AtomicCell for OneWord {
+    type Value = u64;
+
+    #[inline]
+    fn is_known(&self, kind: AccessKind, stamp: Stamp) -> bool {
+        let word = self.0.load(Ordering::Relaxed);
+        match kind {
+            AccessKind::Read => (word >> 32) as Stamp == stamp,
+            AccessKind::Write => word == settled(stamp),
+        }
+    }
+
+    #[inline]
+    fn look(&self) -> Seen<u64> {
+        Seen {
+            value: self.0.load(Ordering::Acquire),
+            first: 0,
+        }
+    }
+
+    #[inline]
+    fn replace(&self, seen: Seen<u64>, after: u64) -> bool {
+        let replaced =
+            self.0
+                .compare_exchange(seen.value, after, Ordering::Release, Ordering::Relaxed);
+        replaced.is_ok()
+    }
+
+    #[inline]
+    fn mix(value: u64) -> Stamp {
+        value as Stamp ^ ((value >> 32) as Stamp).rotate_left(3)
+    }
+}
+
+/// A writer and two readers, in two words.
 #[repr(C)]
 #[derive(Debug, Default)]
-pub struct SharedCell {
+pub struct ThreeStamps {
     first: AtomicU64,
     readers: AtomicU64,
 }
 
 /// Where compiled code finds the stamps: the writer in the upper half of the first word, the
 /// readers in the halves of the second.
-pub const READERS_OFFSET: usize = std::mem::offset_of!(SharedCell, readers);
+pub const READERS_OFFSET: usize = std::mem::offset_of!(ThreeStamps, readers);
 pub const WRITER_SHIFT: u32 = 32;
 
 const LOCKED: u64 = 1;
@@ -48,25 +131,11 @@ const LOCKED: u64 = 1;
 const NEXT_VERSION: u64 = 2;
 const VERSIONS: u64 = (1 << WRITER_SHIFT) - 1;
 
-impl SharedCell {
-    /// What was remembered at one moment, and the first word then.
-    #[inline]
-    fn moment(&self) -> (u64, [Stamp; 3]) {
-        loop {
-            let first = self.first.load(Ordering::Acquire);
-            let readers = self.readers.load(Ordering::Relaxed);
-            fence(Ordering::Acquire);
-            if first & LOCKED == 0 && self.first.load(Ordering::Relaxed) == first {
-                let writer = (first >> WRITER_SHIFT) as Stamp;
-                return (first, [writer, readers as Stamp, (readers >> 32) as Stamp]);
-            }
-            spin_loop();
-        }
-    }
+impl AtomicCell for ThreeStamps {
+    type Value = [Stamp; 3];
 
-    /// Whether one word says that an access by the step with this stamp finds nothing new.
     #[inline]
-    pub fn is_known(&self, kind: AccessKind, stamp: Stamp) -> bool {
+    fn is_known(&self, kind: AccessKind, stamp: Stamp) -> bool {
         match kind {
             AccessKind::Read => {
                 let readers = self.readers.load(Ordering::Relaxed);
@@ -79,22 +148,23 @@ impl SharedCell {
         }
     }
 
-    /// Changes what is remembered by a function of it, which also says whether there is a race.
     #[inline]
-    pub fn access(&self, mut transition: impl FnMut([Stamp; 3]) -> ([Stamp; 3], bool)) -> bool {
+    fn look(&self) -> Seen<[Stamp; 3]> {
         loop {
-            let (first, before) = self.moment();
-            let (after, races) = transition(before);
-            if after == before || self.change(first, after) {
-                return races;
+            let first = self.first.load(Ordering::Acquire);
+            let readers = self.readers.load(Ordering::Relaxed);
+            fence(Ordering::Acquire);
+            if first & LOCKED == 0 && self.first.load(Ordering::Relaxed) == first {
+                let writer = (first >> WRITER_SHIFT) as Stamp;
+                let value = [writer, readers as Stamp, (readers >> 32) as Stamp];
+                return Seen { value, first };
             }
             spin_loop();
         }
     }
 
-    /// Changes the cell. False if somebody else has done so since the first word was read.
-    fn change(&self, first: u64, [writer, one, other]: [Stamp; 3]) -> bool {
-        let locked = first | LOCKED;
+    fn replace(&self, seen: Seen<[Stamp; 3]>, [writer, one, other]: [Stamp; 3]) -> bool {
+        let (first, locked) = (seen.first, seen.first | LOCKED);
         let taken =
             self.first
                 .compare_exchange(first, locked, Ordering::Relaxed, Ordering::Relaxed);
@@ -109,6 +179,11 @@ impl SharedCell {
         self.first.store(unlocked, Ordering::Release);
         true
     }
+
+    #[inline]
+    fn mix([writer, one, other]: [Stamp; 3]) -> Stamp {
+        writer ^ one.rotate_left(3) ^ other.rotate_left(5)
+    }
 }
 
 #[cfg(test)]
@@ -118,14 +193,15 @@ mod tests {
     #[test]
     fn a_change_is_seen_as_a_whole_or_not_at_all() {
         const EACH: u32 = 20_000;
-        let cell = SharedCell::default();
+        let cell = ThreeStamps::default();
         // The three stamps are always equal.
         let work = |worker: u32| {
             for number in 0..EACH {
-                let (first, [writer, one, other]) = cell.moment();
+                let seen = cell.look();
+                let [writer, one, other] = seen.value;
                 assert!(writer == one && one == other, "{writer} {one} {other}");
                 let stamp = worker << 20 | number;
-                cell.change(first, [stamp; 3]);
+                cell.replace(seen, [stamp; 3]);
             }
         };
         std::thread::scope(|scope| {
@@ -137,14 +213,18 @@ mod tests {
 
     #[test]
     fn what_has_changed_meanwhile_is_not_overwritten() {
-        let cell = SharedCell::default();
-        let (first, _) = cell.moment();
-        assert!(cell.change(first, [1, 2, 3]));
-        assert!(!cell.change(first, [4, 5, 6]));
+        let cell = ThreeStamps::default();
+        let seen = cell.look();
+        assert!(cell.replace(seen, [1, 2, 3]));
+        assert!(!cell.replace(seen, [4, 5, 6]));
         // The same stamps again are another version.
-        let (second, stamps) = cell.moment();
-        assert_eq!(stamps, [1, 2, 3]);
-        assert!(cell.change(second, [1, 2, 3]));
-        assert!(!cell.change(second, [1, 2, 3]));
+        let second = cell.look();
+        assert_eq!(second.value, [1, 2, 3]);
+        assert!(cell.replace(second, [1, 2, 3]));
+        assert!(!cell.replace(second, [1, 2, 3]));
+        let word = OneWord::default();
+        let seen = word.look();
+        assert!(word.replace(seen, 1));
+        assert!(!word.replace(seen, 2));
     }
 }

@@ -1,50 +1,51 @@
 //! A shared order and its history over a run that is told event by event.
 //!
-//! The strands of live tasks and what open finishes carry are kept here. In a parallel run the
-//! tasks carry them.
+//! What live tasks and open finishes carry is kept here. In a parallel run it goes with them.
 
-use super::{SharedHistory, SharedOrder};
+use super::{CarriedByFinish, CarriedByTask, Shared, SharedHistory, SharedOrder, Value, Worker};
 use crate::Failure;
-use crate::findings::{Findings, Found};
+use crate::detectors::Uses;
+use crate::findings::Findings;
 use crate::locations::MOST_LOCATIONS;
-use crate::order::{ESCAPING, Effort, LOCKS, PROMISES, RELEASES, SUSPENDED};
+use crate::order::ESCAPING;
 use crate::table::{Table, make_room, make_room_in};
 use finishline_model::hash::IdMap;
 use finishline_model::{Access, Event, FinishId, Location, Observer, TaskId};
 
 struct LiveTask<O: SharedOrder> {
-    strand: O::Strand,
-    /// The finish that waits for it.
+    carried: CarriedByTask<O>,
+    /// The finish that waits for it, and its owner.
     finish: FinishId,
+    owner: TaskId,
     /// The finishes that it has open, innermost last.
-    open: Vec<(FinishId, O::Finish)>,
+    open: Vec<(FinishId, CarriedByFinish<O>)>,
 }
 
 pub struct InTurn<O: SharedOrder, H: SharedHistory<O>> {
-    order: O,
+    shared: Shared<O, H>,
+    worker: Worker<O, H>,
     live: IdMap<TaskId, LiveTask<O>>,
-    cells: Table<H::Cell>,
-    found: Found,
+    cells: Table<Value<O, H>>,
 }
 
 impl<O: SharedOrder, H: SharedHistory<O>> InTurn<O, H> {
-    pub fn new() -> Result<Self, Failure> {
+    /// A detector for programs that use these constructs.
+    pub fn new(uses: Uses) -> Result<Self, Failure> {
         Ok(InTurn {
-            order: O::new()?,
+            shared: Shared::new(uses)?,
+            worker: Worker::new()?,
             live: IdMap::default(),
             cells: Table::reserve("locations", MOST_LOCATIONS)?,
-            found: Found::new()?,
         })
     }
 
     /// The findings of a run that has ended or was cut short.
     pub fn finish(self) -> Result<Findings, Failure> {
-        let (order, cells) = (self.order.used_bytes(), self.cells.used_bytes());
-        self.found.finish_with(Effort::default(), order, cells)
+        let cells = self.cells.used_bytes();
+        Worker::together(&self.shared, vec![self.worker], cells)
     }
 
     fn follow(&mut self, event: &Event) -> Result<(), Failure> {
-        self.found.statistics.event(event);
         match *event {
             Event::TaskBegin {
                 task,
@@ -53,7 +54,7 @@ impl<O: SharedOrder, H: SharedHistory<O>> InTurn<O, H> {
                 ..
             } => self.begin_task(task, parent, finish),
             Event::TaskEnd { task } => {
-                self.live.remove(&task);
+                self.end_task(task);
                 Ok(())
             }
             Event::FinishBegin { task, finish, .. } => self.open(task, finish),
@@ -62,20 +63,13 @@ impl<O: SharedOrder, H: SharedHistory<O>> InTurn<O, H> {
                 let inside = self.close(task, finish)?;
                 inside.into_iter().try_for_each(|it| self.open(task, it))
             }
-            Event::IsolatedBegin { .. } | Event::IsolatedEnd { .. } => {
-                Err(Failure::Unsupported("isolated"))
+            _ => {
+                if let Some(task) = self.live.get_mut(&event.task()) {
+                    self.worker
+                        .synchronise(&self.shared, &mut task.carried, event);
+                }
+                Ok(())
             }
-            Event::Lock { .. } | Event::Unlock { .. } => Err(Failure::Unsupported(LOCKS)),
-            Event::PromiseSet { .. } | Event::PromiseGet { .. } => {
-                Err(Failure::Unsupported(PROMISES))
-            }
-            Event::Release { .. }
-            | Event::Acquire { .. }
-            | Event::Relay { .. }
-            | Event::Glimpse { .. }
-            | Event::GlimpseEnd { .. } => Err(Failure::Unsupported(RELEASES)),
-            Event::Suspend { .. } | Event::Resume { .. } => Err(Failure::Unsupported(SUSPENDED)),
-            Event::Alloc { .. } => Ok(()),
         }
     }
 
@@ -85,34 +79,56 @@ impl<O: SharedOrder, H: SharedHistory<O>> InTurn<O, H> {
         parent: Option<TaskId>,
         finish: FinishId,
     ) -> Result<(), Failure> {
-        let creator = parent.and_then(|parent| self.live.get_mut(&parent));
-        let strand = match creator {
-            None => self.order.main()?,
-            Some(creator) => {
-                let innermost = creator.open.last().map_or(creator.finish, |(id, _)| *id);
-                if innermost != finish {
-                    return Err(Failure::Unsupported(ESCAPING));
-                }
-                self.order.create(&mut creator.strand)?
-            }
-        };
         make_room_in(&mut self.live, "live tasks")?;
-        let open = Vec::new();
+        let Some((parent, creator)) = parent.and_then(|id| Some((id, self.live.get_mut(&id)?)))
+        else {
+            let carried = self.worker.main(&self.shared);
+            let begun = LiveTask {
+                carried,
+                finish,
+                owner: task,
+                open: Vec::new(),
+            };
+            self.live.insert(task, begun);
+            // The finish around `main` has no beginning of its own in every stream.
+            return self.open(task, finish);
+        };
+        let innermost = creator.open.last();
+        let (innermost, owner) = match innermost {
+            Some((id, _)) => (*id, parent),
+            None => (creator.finish, creator.owner),
+        };
+        if innermost != finish {
+            return Err(Failure::Unsupported(ESCAPING));
+        }
+        let carried = self.worker.create(&self.shared, &mut creator.carried);
         let begun = LiveTask {
-            strand,
+            carried,
             finish,
-            open,
+            owner,
+            open: Vec::new(),
         };
         self.live.insert(task, begun);
         Ok(())
     }
 
+    fn end_task(&mut self, task: TaskId) {
+        if let Some(ended) = self.live.remove(&task)
+            && let Some(owner) = self.live.get(&ended.owner)
+            && let Some((_, finish)) = owner.open.iter().find(|(id, _)| *id == ended.finish)
+        {
+            self.worker.end(&self.shared, ended.carried, finish);
+        }
+    }
+
     fn open(&mut self, task: TaskId, finish: FinishId) -> Result<(), Failure> {
         if let Some(owner) = self.live.get_mut(&task) {
+            if owner.open.iter().any(|(id, _)| *id == finish) {
+                return Ok(());
+            }
             make_room(&mut owner.open, 1, "open finishes")?;
-            owner
-                .open
-                .push((finish, self.order.open(&mut owner.strand)?));
+            let carried = self.worker.open(&self.shared, &mut owner.carried);
+            owner.open.push((finish, carried));
         }
         Ok(())
     }
@@ -122,7 +138,7 @@ impl<O: SharedOrder, H: SharedHistory<O>> InTurn<O, H> {
         let mut closed = Vec::new();
         if let Some(owner) = self.live.get_mut(&task) {
             while let Some((id, carried)) = owner.open.pop() {
-                self.order.close(&mut owner.strand, carried)?;
+                self.worker.close(&self.shared, &mut owner.carried, carried);
                 closed.insert(0, id);
                 if id == finish {
                     break;
@@ -135,32 +151,41 @@ impl<O: SharedOrder, H: SharedHistory<O>> InTurn<O, H> {
     fn check(&mut self, access: &Access, location: Location) -> Result<(), Failure> {
         let index = location.0 as usize;
         self.cells.grow_to(index.saturating_add(1))?;
-        if let Some(task) = self.live.get(&access.task) {
-            let cell = &mut self.cells[index];
-            let (after, races) = H::access(*cell, access.kind, &self.order, &task.strand);
-            *cell = after;
-            if races {
-                self.found.race(location);
-            }
+        if let Some(task) = self.live.get_mut(&access.task) {
+            let value = &mut self.cells[index];
+            self.worker.access_alone(
+                &self.shared,
+                access.kind,
+                value,
+                &mut task.carried,
+                location,
+            );
         }
         Ok(())
+    }
+
+    fn noted(&mut self, result: Result<(), Failure>) {
+        if let Err(failure) = result {
+            self.worker.fail(failure);
+        }
     }
 }
 
 impl<O: SharedOrder, H: SharedHistory<O>> Observer for InTurn<O, H> {
     fn event(&mut self, event: &Event) {
-        if self.found.failure.is_none() {
-            self.found.failure = self.follow(event).err();
+        self.worker.event(event);
+        if self.worker.failure().is_none() {
+            let followed = self.follow(event);
+            self.noted(followed);
         }
     }
 
     fn access(&mut self, access: &Access) {
-        self.found.statistics.access(access);
+        self.worker.count_access(access);
         for location in access.locations() {
-            if self.found.failure.is_none()
-                && let Err(failure) = self.check(access, location)
-            {
-                self.found.fail(failure);
+            if self.worker.failure().is_none() {
+                let checked = self.check(access, location);
+                self.noted(checked);
             }
         }
     }

@@ -5,80 +5,171 @@
 //!
 //! - A [`SharedOrder`] gives each live task a *strand*, which only the worker that runs the task
 //!   touches. What strands leave behind for others is written once and never changes ([`rows`]).
-//!   So a question needs no lock.
-//! - A [`SharedHistory`] is a pure transition on a small cell, as in serial runs. Whoever drives it
-//!   decides how a cell is replaced.
-//! - [`InTurn`] follows a run of one worker, told event by event. It is how these detectors judge
-//!   serial runs and recorded ones, and how they are compared with the oracle on any schedule.
-//!
-//! - [`OfWorker`] is what a worker of a parallel run does, with [cells](cell) that all workers
-//!   access at once.
-//!
-//! One file has one order or one history: [`Tree`] and [`TwoReaders`] are SPD3.
+//!   So a question needs no lock. One file of [`order`] has one order.
+//! - A [`SharedHistory`] is a transition on a small value, as in serial runs. One file of
+//!   [`history`] has one history.
+//! - A [cell](cell) has the value of a location, and all workers change it.
+//! - A [`Worker`] follows tasks, and checks accesses, for one thread of a parallel run.
+//! - [`InTurn`] follows a run that is told event by event. It is how these detectors judge serial
+//!   runs and recorded ones, and how they are compared with the oracle on any schedule.
 
 pub mod cell;
+pub mod history;
 mod in_turn;
+mod locksets;
+pub mod order;
 pub mod rows;
-mod tree;
-mod two_readers;
 mod worker;
 
 pub use in_turn::InTurn;
-pub use tree::Tree;
-pub use two_readers::TwoReaders;
-pub use worker::{CarriedByFinish, CarriedByTask, OfWorker};
+pub use locksets::{Lockset, Locksets};
+pub use worker::{CarriedByFinish, CarriedByTask, Shared, Worker};
 
 use crate::Failure;
-use crate::order::Stamp;
-use crate::table::Zeroed;
-use finishline_model::AccessKind;
+use crate::detectors::Uses;
+use crate::order::{LOCKS, PROMISES, Stamp};
+use cell::AtomicCell;
+use finishline_model::{AccessKind, LockId, TaskId};
 
 /// Whether an earlier access may run in parallel with the current one, asked by all workers.
 pub trait SharedOrder: Sized + Sync {
     /// What a live task carries with it.
     type Strand: Send;
-    /// What an open finish carries with it. The task that opened it has it.
-    type Finish: Send;
+    /// What an open finish carries with it. Its owner has it, and tasks that end look at it.
+    type Finish: Send + Sync;
+    /// What a worker keeps for itself.
+    type Memo: Default + Send;
 
-    fn new() -> Result<Self, Failure>;
+    /// An order for programs that use these constructs.
+    fn new(uses: Uses) -> Result<Self, Failure>;
 
     /// The strand of `main`.
     fn main(&self) -> Result<Self::Strand, Failure>;
 
     /// The strand of a task that is created. The innermost finish around its creator waits for it.
-    fn create(&self, creator: &mut Self::Strand) -> Result<Self::Strand, Failure>;
+    fn create(
+        &self,
+        memo: &mut Self::Memo,
+        creator: &mut Self::Strand,
+    ) -> Result<Self::Strand, Failure>;
+
+    /// A task has ended that this finish waits for.
+    fn end(&self, _task: Self::Strand, _finish: &Self::Finish) -> Result<(), Failure> {
+        Ok(())
+    }
 
     /// A finish is opened.
-    fn open(&self, task: &mut Self::Strand) -> Result<Self::Finish, Failure>;
+    fn open(&self, memo: &mut Self::Memo, task: &mut Self::Strand)
+    -> Result<Self::Finish, Failure>;
 
     /// All tasks of the innermost open finish have ended, and so does it.
-    fn close(&self, task: &mut Self::Strand, finish: Self::Finish) -> Result<(), Failure>;
+    fn close(
+        &self,
+        memo: &mut Self::Memo,
+        task: &mut Self::Strand,
+        finish: Self::Finish,
+    ) -> Result<(), Failure>;
+
+    /// A promise is set. Returns a number for those that get it.
+    fn set(&self, _memo: &mut Self::Memo, _task: &mut Self::Strand) -> Result<u32, Failure> {
+        Err(Failure::Unsupported(PROMISES))
+    }
+
+    /// A promise is got.
+    fn get(&self, _task: &mut Self::Strand, _set: u32) -> Result<(), Failure> {
+        Err(Failure::Unsupported(PROMISES))
+    }
+
+    /// A task has taken a lock, or is about to give it up. An isolated block is one, too.
+    fn acquire(&self, _: &mut Self::Strand, _: TaskId, lock: LockId) -> Result<(), Failure> {
+        Err(Failure::Unsupported(lock_name(lock)))
+    }
+    fn release(&self, _: &mut Self::Strand, lock: LockId) -> Result<(), Failure> {
+        Err(Failure::Unsupported(lock_name(lock)))
+    }
 
     /// The stamp of an access made now.
-    fn stamp(&self, strand: &Self::Strand) -> Stamp;
+    fn stamp(&self, memo: &mut Self::Memo, strand: &mut Self::Strand) -> Result<Stamp, Failure>;
 
-    /// Whether the access with this stamp may run in parallel with one made now.
-    fn parallel(&self, strand: &Self::Strand, earlier: Stamp) -> bool;
+    /// The same, if an access was made before in this step, else [`NO_STAMP`].
+    fn stamp_so_far(&self, strand: &Self::Strand) -> Stamp;
+
+    /// Whether the access with this stamp may run in parallel with one made now. `stamp` was asked
+    /// before in this step.
+    fn parallel(&self, memo: &mut Self::Memo, strand: &Self::Strand, earlier: Stamp) -> bool;
+
+    /// The locks under which the access with this stamp was made, if they don't order accesses.
+    fn locks_of(&self, _stamp: Stamp) -> Lockset {
+        Lockset::NONE
+    }
+
+    fn locksets(&self) -> Option<&Locksets> {
+        None
+    }
+
+    /// Of three accesses that are parallel to each other, two that stand for all: whatever comes
+    /// later and is parallel to one of the three is parallel to one of these. None if there need
+    /// not be two.
+    fn two_of_three(&self, _stamps: [Stamp; 3]) -> Option<[Stamp; 2]> {
+        None
+    }
 
     fn used_bytes(&self) -> usize;
 }
 
-/// Of three accesses that are parallel to each other, which two stand for all.
-pub trait TwoOfThree: SharedOrder {
-    /// Whatever comes later and is parallel to one of the three is parallel to one of these two.
-    fn two_of_three(&self, stamps: [Stamp; 3]) -> [Stamp; 2];
+/// No access has this stamp.
+pub const NO_STAMP: Stamp = Stamp::MAX;
+
+fn lock_name(lock: LockId) -> &'static str {
+    match lock {
+        LockId::ISOLATED => "isolated",
+        _ => LOCKS,
+    }
 }
 
-/// What is remembered of the accesses to a location.
-pub trait SharedHistory<O: SharedOrder> {
-    /// All zeros if there were none.
-    type Cell: Zeroed + Eq + std::fmt::Debug;
+/// An access that is made now, and whom to ask about it.
+pub struct Now<'a, O: SharedOrder> {
+    pub order: &'a O,
+    pub memo: &'a mut O::Memo,
+    pub strand: &'a O::Strand,
+    pub stamp: Stamp,
+    pub kind: AccessKind,
+}
 
-    /// The cell after an access, and whether the access races with a remembered one.
+impl<O: SharedOrder> Now<'_, O> {
+    /// Whether the access with this stamp may run in parallel with this one.
+    #[inline]
+    pub fn parallel(&mut self, earlier: Stamp) -> bool {
+        self.order.parallel(self.memo, self.strand, earlier)
+    }
+}
+
+/// What an access meets.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub struct Meets {
+    pub race: bool,
+    /// A conflict that only a lock keeps from being a race, and one that only isolation does.
+    pub overlap: bool,
+    pub isolated: bool,
+}
+
+/// The value of a cell.
+pub type Value<O, H> = <<H as SharedHistory<O>>::Cell as AtomicCell>::Value;
+
+/// What is remembered of the accesses to a location.
+pub trait SharedHistory<O: SharedOrder>: Sized + Sync {
+    type Cell: AtomicCell;
+
+    fn new() -> Result<Self, Failure>;
+
+    /// What is remembered after an access, and what the access meets among what was remembered.
     fn access(
-        cell: Self::Cell,
-        kind: AccessKind,
-        order: &O,
-        strand: &O::Strand,
-    ) -> (Self::Cell, bool);
+        &self,
+        before: Value<O, Self>,
+        now: &mut Now<'_, O>,
+    ) -> Result<(Value<O, Self>, Meets), Failure>;
+
+    fn used_bytes(&self) -> usize {
+        0
+    }
 }

@@ -35,25 +35,49 @@ impl<const N: usize> Rows<N> {
 
     /// Adds a row and returns its number.
     pub fn add(&self, words: [u32; N]) -> Result<u32, TableError> {
-        let row = self.used.fetch_add(1, Ordering::Relaxed);
-        if row >= self.table.len() {
+        let row = self.take(1)?;
+        self.put(row, words);
+        Ok(row)
+    }
+
+    /// Takes so many rows, all zeros, and returns the number of the first. Whoever takes them
+    /// writes them.
+    pub fn take(&self, count: usize) -> Result<u32, TableError> {
+        let row = self.used.fetch_add(count, Ordering::Relaxed);
+        if row + count > self.table.len() {
             // The count must not wrap around.
-            self.used.fetch_sub(1, Ordering::Relaxed);
+            self.used.fetch_sub(count, Ordering::Relaxed);
             return Err(TableError::Exhausted {
                 table: self.name,
                 capacity: self.table.len(),
             });
         }
-        for (column, word) in words.into_iter().enumerate() {
-            self.word(row, column).store(word, Ordering::Relaxed);
-        }
         Ok(row as u32)
     }
 
+    /// Writes a row that was taken, before anybody else knows its number.
+    pub fn put(&self, row: u32, words: [u32; N]) {
+        for (column, word) in words.into_iter().enumerate() {
+            self.word(row as usize, column)
+                .store(word, Ordering::Relaxed);
+        }
+    }
+
+    /// How many rows have been taken.
+    pub fn len(&self) -> usize {
+        self.used.load(Ordering::Relaxed).min(self.table.len())
+    }
+
+    pub fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+
+    #[inline]
     pub fn get(&self, row: u32) -> [u32; N] {
         std::array::from_fn(|column| self.word(row as usize, column).load(Ordering::Relaxed))
     }
 
+    #[inline]
     fn word(&self, row: usize, column: usize) -> &AtomicU32 {
         assert!(row < self.table.len() && column < N);
         let first: *mut u32 = self.table.base().cast();
@@ -63,8 +87,7 @@ impl<const N: usize> Rows<N> {
     }
 
     pub fn used_bytes(&self) -> usize {
-        let used = self.used.load(Ordering::Relaxed).min(self.table.len());
-        used * size_of::<[u32; N]>()
+        self.len() * size_of::<[u32; N]>()
     }
 }
 

@@ -1,18 +1,54 @@
-//! A shared order and its history over a parallel run: what each worker does.
+//! A shared order and its history: what all workers share, and what each of them does.
 //!
 //! Tasks and finishes carry what belongs to them through the run. Cells lie beside the locations,
 //! and the caller finds them. Each worker keeps what it finds, and at the end all of it is put
 //! together.
 
-use super::cell::SharedCell;
-use super::{SharedHistory, SharedOrder};
+use super::cell::AtomicCell;
+use super::{NO_STAMP, Now, SharedHistory, SharedOrder, Value};
 use crate::Failure;
+use crate::detectors::Uses;
 use crate::findings::{Findings, Found};
-use crate::order::{Effort, NOBODY, Stamp};
-use finishline_model::{AccessKind, Event, Location, Observer};
-use std::marker::PhantomData;
+use crate::order::{Effort, NOBODY, RELEASES, SUSPENDED, Stamp};
+use crate::table::{Zeroed, make_room_in};
+use finishline_model::hash::IdMap;
+use finishline_model::{Access, AccessKind, Event, Location, LockId, Observer};
+use std::hint::spin_loop;
+use std::sync::{Mutex, PoisonError};
 
-/// What a task carries for its detector.
+/// What all workers share.
+pub struct Shared<O, H> {
+    order: O,
+    history: H,
+    /// By promise that is set: the number of the set.
+    promises: Mutex<IdMap<Location, u32>>,
+}
+
+impl<O: SharedOrder, H: SharedHistory<O>> Shared<O, H> {
+    pub fn new(uses: Uses) -> Result<Self, Failure> {
+        Ok(Shared {
+            order: O::new(uses)?,
+            history: H::new()?,
+            promises: Mutex::default(),
+        })
+    }
+
+    fn set(&self, promise: Location, set: u32) -> Result<(), Failure> {
+        let promises = self.promises.lock();
+        let mut promises = promises.unwrap_or_else(PoisonError::into_inner);
+        make_room_in(&mut promises, "promises")?;
+        promises.insert(promise, set);
+        Ok(())
+    }
+
+    fn set_of(&self, promise: Location) -> Option<u32> {
+        let promises = self.promises.lock();
+        let promises = promises.unwrap_or_else(PoisonError::into_inner);
+        promises.get(&promise).copied()
+    }
+}
+
+/// What a task carries for its detector. Nothing after a failure.
 #[derive(Debug)]
 pub struct CarriedByTask<O: SharedOrder>(Option<O::Strand>);
 
@@ -20,42 +56,36 @@ pub struct CarriedByTask<O: SharedOrder>(Option<O::Strand>);
 #[derive(Debug)]
 pub struct CarriedByFinish<O: SharedOrder>(Option<O::Finish>);
 
-/// What became of a cell in a step, without a race: the same becomes of every cell like it.
+/// What became of a value in a step, without a race: the same becomes of every value like it.
 #[derive(Clone, Copy, Debug)]
-struct Outcome {
+struct Outcome<V> {
     stamp: Stamp,
     kind: AccessKind,
-    before: [Stamp; 3],
-    after: [Stamp; 3],
+    before: V,
+    after: V,
 }
 
 /// Neighbours most often remember the same accesses, and so do the cells of what many tasks read.
 const OUTCOMES: usize = 16;
 
-pub struct OfWorker<'a, O: SharedOrder, H> {
-    order: &'a O,
+pub struct Worker<O: SharedOrder, H: SharedHistory<O>> {
+    memo: O::Memo,
     found: Found,
     /// The latest outcome by what the cell remembered.
-    outcomes: [Outcome; OUTCOMES],
-    history: PhantomData<fn() -> H>,
+    outcomes: [Outcome<Value<O, H>>; OUTCOMES],
 }
 
-impl<'a, O, H> OfWorker<'a, O, H>
-where
-    O: SharedOrder,
-    H: SharedHistory<O, Cell = [Stamp; 3]>,
-{
-    pub fn new(order: &'a O) -> Result<Self, Failure> {
-        Ok(OfWorker {
-            order,
+impl<O: SharedOrder, H: SharedHistory<O>> Worker<O, H> {
+    pub fn new() -> Result<Self, Failure> {
+        Ok(Worker {
+            memo: O::Memo::default(),
             found: Found::new()?,
             outcomes: [Outcome {
                 stamp: NOBODY,
                 kind: AccessKind::Read,
-                before: [NOBODY; 3],
-                after: [NOBODY; 3],
+                before: Value::<O, H>::ZERO,
+                after: Value::<O, H>::ZERO,
             }; OUTCOMES],
-            history: PhantomData,
         })
     }
 
@@ -65,37 +95,120 @@ where
         result.map_err(|failure| self.found.fail(failure)).ok()
     }
 
-    pub fn main(&mut self) -> CarriedByTask<O> {
-        let main = self.order.main();
+    pub(super) fn failure(&self) -> Option<&Failure> {
+        self.found.failure.as_ref()
+    }
+
+    pub(super) fn fail(&mut self, failure: Failure) {
+        self.found.fail(failure);
+    }
+
+    pub fn main(&mut self, shared: &Shared<O, H>) -> CarriedByTask<O> {
+        let main = shared.order.main();
         CarriedByTask(self.noted(main))
     }
 
     /// A task is created.
-    pub fn create(&mut self, creator: &mut CarriedByTask<O>) -> CarriedByTask<O> {
+    pub fn create(
+        &mut self,
+        shared: &Shared<O, H>,
+        creator: &mut CarriedByTask<O>,
+    ) -> CarriedByTask<O> {
         let creator = creator.0.as_mut();
-        let created = creator.map(|creator| self.order.create(creator));
+        let created = creator.map(|creator| shared.order.create(&mut self.memo, creator));
         CarriedByTask(created.and_then(|created| self.noted(created)))
     }
 
+    /// A task ends, and its finish learns of it.
+    pub fn end(
+        &mut self,
+        shared: &Shared<O, H>,
+        task: CarriedByTask<O>,
+        finish: &CarriedByFinish<O>,
+    ) {
+        if let (Some(task), Some(finish)) = (task.0, &finish.0) {
+            let ended = shared.order.end(task, finish);
+            self.noted(ended);
+        }
+    }
+
     /// A task opens a finish.
-    pub fn open(&mut self, task: &mut CarriedByTask<O>) -> CarriedByFinish<O> {
-        let opened = task.0.as_mut().map(|task| self.order.open(task));
+    pub fn open(
+        &mut self,
+        shared: &Shared<O, H>,
+        task: &mut CarriedByTask<O>,
+    ) -> CarriedByFinish<O> {
+        let task = task.0.as_mut();
+        let opened = task.map(|task| shared.order.open(&mut self.memo, task));
         CarriedByFinish(opened.and_then(|opened| self.noted(opened)))
     }
 
     /// A task closes its innermost finish.
-    pub fn close(&mut self, task: &mut CarriedByTask<O>, finish: CarriedByFinish<O>) {
+    pub fn close(
+        &mut self,
+        shared: &Shared<O, H>,
+        task: &mut CarriedByTask<O>,
+        finish: CarriedByFinish<O>,
+    ) {
         if let (Some(task), Some(finish)) = (&mut task.0, finish.0) {
-            let closed = self.order.close(task, finish);
+            let closed = shared.order.close(&mut self.memo, task, finish);
             self.noted(closed);
         }
     }
 
-    /// The stamp of the running step.
-    pub fn stamp(&self, task: &CarriedByTask<O>) -> Stamp {
-        task.0
-            .as_ref()
-            .map_or(NOBODY, |task| self.order.stamp(task))
+    /// An event of a task that concerns promises, locks or isolated blocks.
+    pub fn synchronise(
+        &mut self,
+        shared: &Shared<O, H>,
+        task: &mut CarriedByTask<O>,
+        event: &Event,
+    ) {
+        if let Some(strand) = &mut task.0 {
+            let done = self.follow(shared, strand, event);
+            self.noted(done);
+        }
+    }
+
+    fn follow(
+        &mut self,
+        shared: &Shared<O, H>,
+        strand: &mut O::Strand,
+        event: &Event,
+    ) -> Result<(), Failure> {
+        let order = &shared.order;
+        match *event {
+            Event::IsolatedBegin { task, .. } => order.acquire(strand, task, LockId::ISOLATED),
+            Event::IsolatedEnd { .. } => order.release(strand, LockId::ISOLATED),
+            Event::Lock { task, lock, .. } => order.acquire(strand, task, lock),
+            Event::Unlock { lock, .. } => order.release(strand, lock),
+            Event::PromiseSet { promise, .. } => {
+                let set = order.set(&mut self.memo, strand)?;
+                shared.set(promise, set)
+            }
+            Event::PromiseGet { promise, .. } => match shared.set_of(promise) {
+                Some(set) => order.get(strand, set),
+                None => Ok(()),
+            },
+            Event::Release { .. }
+            | Event::Acquire { .. }
+            | Event::Relay { .. }
+            | Event::Glimpse { .. }
+            | Event::GlimpseEnd { .. } => Err(Failure::Unsupported(RELEASES)),
+            Event::Suspend { .. } | Event::Resume { .. } => Err(Failure::Unsupported(SUSPENDED)),
+            Event::TaskBegin { .. }
+            | Event::TaskEnd { .. }
+            | Event::FinishBegin { .. }
+            | Event::FinishEnd { .. }
+            | Event::FinishJoin { .. }
+            | Event::Alloc { .. } => Ok(()),
+        }
+    }
+
+    /// The stamp of the running step, if it has one.
+    #[inline]
+    pub fn stamp(&self, shared: &Shared<O, H>, task: &CarriedByTask<O>) -> Stamp {
+        let strand = task.0.as_ref();
+        strand.map_or(NO_STAMP, |strand| shared.order.stamp_so_far(strand))
     }
 
     /// Counts an event. Those that decide the order are told by the functions above.
@@ -107,41 +220,106 @@ where
     #[inline]
     pub fn access(
         &mut self,
+        shared: &Shared<O, H>,
         kind: AccessKind,
-        cell: &SharedCell,
-        task: &CarriedByTask<O>,
+        cell: &H::Cell,
+        task: &mut CarriedByTask<O>,
         location: impl FnOnce() -> Location,
     ) -> bool {
-        let Some(strand) = &task.0 else {
+        let Some(strand) = &mut task.0 else {
             return false;
         };
-        let stamp = self.order.stamp(strand);
+        let stamp = match shared.order.stamp(&mut self.memo, strand) {
+            Ok(stamp) => stamp,
+            Err(failure) => {
+                self.found.fail(failure);
+                return false;
+            }
+        };
         if cell.is_known(kind, stamp) {
             return false;
         }
-        let (order, outcomes) = (self.order, &mut self.outcomes);
-        let races = cell.access(|before| {
-            let [writer, one, other] = before;
-            let mixed = writer ^ one.rotate_left(3) ^ other.rotate_left(5) ^ kind as Stamp;
-            let place = &mut outcomes[mixed as usize % OUTCOMES];
-            if place.stamp == stamp && place.kind == kind && place.before == before {
-                return (place.after, false);
+        loop {
+            let seen = cell.look();
+            let (after, race) = self.decide(shared, kind, stamp, strand, seen.value);
+            if after == seen.value || cell.replace(seen, after) {
+                if race {
+                    self.found.race(location());
+                }
+                return race;
             }
-            let (after, races) = H::access(before, kind, order, strand);
-            if !races {
-                *place = Outcome {
-                    stamp,
-                    kind,
-                    before,
-                    after,
-                };
-            }
-            (after, races)
-        });
-        if races {
-            self.found.race(location());
+            spin_loop();
         }
-        races
+    }
+
+    /// What becomes of a value, and whether the access races.
+    #[inline]
+    pub(super) fn decide(
+        &mut self,
+        shared: &Shared<O, H>,
+        kind: AccessKind,
+        stamp: Stamp,
+        strand: &O::Strand,
+        before: Value<O, H>,
+    ) -> (Value<O, H>, bool) {
+        let mixed = H::Cell::mix(before) ^ kind as Stamp;
+        let place = &self.outcomes[mixed as usize % OUTCOMES];
+        if place.stamp == stamp && place.kind == kind && place.before == before {
+            return (place.after, false);
+        }
+        let mut now = Now {
+            order: &shared.order,
+            memo: &mut self.memo,
+            strand,
+            stamp,
+            kind,
+        };
+        match shared.history.access(before, &mut now) {
+            Err(failure) => {
+                self.found.fail(failure);
+                (before, false)
+            }
+            Ok((after, meets)) => {
+                self.found.overlap |= meets.overlap;
+                self.found.isolated_conflict |= meets.isolated;
+                if !meets.race {
+                    self.outcomes[mixed as usize % OUTCOMES] = Outcome {
+                        stamp,
+                        kind,
+                        before,
+                        after,
+                    };
+                }
+                (after, meets.race)
+            }
+        }
+    }
+
+    /// The same for a cell that nobody else accesses.
+    pub(super) fn access_alone(
+        &mut self,
+        shared: &Shared<O, H>,
+        kind: AccessKind,
+        value: &mut Value<O, H>,
+        task: &mut CarriedByTask<O>,
+        location: Location,
+    ) {
+        let Some(strand) = &mut task.0 else {
+            return;
+        };
+        let stamp = shared.order.stamp(&mut self.memo, strand);
+        if let Some(stamp) = self.noted(stamp) {
+            let (after, race) = self.decide(shared, kind, stamp, strand, *value);
+            *value = after;
+            if race {
+                self.found.race(location);
+            }
+        }
+    }
+
+    /// Counts the locations of an access that is told.
+    pub(super) fn count_access(&mut self, access: &Access) {
+        self.found.statistics.access(access);
     }
 
     /// Counts a check of several locations.
@@ -154,20 +332,35 @@ where
         self.found.statistics.accesses += accesses;
     }
 
-    /// What all workers have found together.
-    pub fn together(order: &O, workers: Vec<Self>) -> Result<Findings, Failure> {
+    /// What all workers have found together. The cells took so many bytes.
+    pub fn together(
+        shared: &Shared<O, H>,
+        workers: Vec<Self>,
+        cell_bytes: usize,
+    ) -> Result<Findings, Failure> {
         let mut all = Found::new()?;
         for worker in workers {
             let Found {
                 racing,
+                isolated_conflict,
+                overlap,
                 statistics,
                 failure,
                 ..
             } = worker.found;
             racing.in_order().iter().for_each(|race| all.race(*race));
+            all.isolated_conflict |= isolated_conflict;
+            all.overlap |= overlap;
             all.statistics.add(&statistics);
             failure.into_iter().for_each(|failure| all.fail(failure));
         }
-        all.finish_with(Effort::default(), order.used_bytes(), 0)
+        let locksets = shared.order.locksets();
+        all.lock_cycle = locksets.is_some_and(|locksets| locksets.have_cycle());
+        let order = shared.order.used_bytes();
+        all.finish_with(
+            Effort::default(),
+            order,
+            shared.history.used_bytes() + cell_bytes,
+        )
     }
 }

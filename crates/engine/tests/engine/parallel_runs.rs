@@ -121,7 +121,8 @@ fn compare(judge: &mut Judge, program: &Program, seed: u64) -> Result<u64, Strin
         let plain = trap(plain.map_err(|error| error.to_string())?);
         let clean = serial.judged.racing.is_empty();
         if serial.trap.is_none() {
-            checked_on_threads(&module, workers, clean)?;
+            let depends = excludes && (serial.judged.conflict || serial.judged.lock_cycle);
+            checked_on_threads(&module, workers, clean, depends)?;
         }
         let complete = serial.trap.is_none() && told.is_none();
         if complete && !excludes && clean != judged.racing.is_empty() {
@@ -148,29 +149,42 @@ fn compare(judge: &mut Judge, program: &Program, seed: u64) -> Result<u64, Strin
     Ok(shuffled)
 }
 
-/// Detectors of parallel runs say of a complete run whether it races.
-fn checked_on_threads(module: &Module, workers: usize, clean: bool) -> Result<(), String> {
-    let mut constructs = module.constructs.iter();
-    if !constructs.all(|used| Detector::Spd3.judges(used.construct)) {
-        return Ok(());
+/// Detectors of parallel runs say of a complete run whether it races. `depends` if what the program
+/// does may depend on the schedule even without races.
+fn checked_on_threads(
+    module: &Module,
+    workers: usize,
+    clean: bool,
+    depends: bool,
+) -> Result<(), String> {
+    for detector in Detector::ALL {
+        let mut constructs = module.constructs.iter();
+        if !constructs.all(|used| detector.judges(used.construct)) {
+            continue;
+        }
+        let progress = AtomicU64::new(0);
+        let program = input(module, &progress);
+        let prepared = finishline_jit::prepare_parallel_check(program, detector, workers, false);
+        let Some(prepared) = prepared else {
+            continue;
+        };
+        let prepared = prepared.map_err(|error| error.to_string())?;
+        let (end, findings) = prepared.run(&mut std::io::sink());
+        let findings = findings.map_err(|failure| failure.to_string())?;
+        // A race may steer the program into a failure.
+        match (trap(end), findings.racing.is_empty()) {
+            (None, says) if says != clean && !depends => {
+                return Err(format!(
+                    "{detector} on {workers} threads: clean {says}, oracle: {clean}"
+                ));
+            }
+            (Some(trap), _) if clean && !depends => {
+                return Err(format!("{detector} on {workers} threads fails: {trap:?}"));
+            }
+            _ => {}
+        }
     }
-    let progress = AtomicU64::new(0);
-    let program = input(module, &progress);
-    let prepared = finishline_jit::prepare_parallel_check(program, Detector::Spd3, workers, false);
-    let Some(prepared) = prepared else {
-        return Err("spd3 runs on several threads".to_owned());
-    };
-    let prepared = prepared.map_err(|error| error.to_string())?;
-    let (end, findings) = prepared.run(&mut std::io::sink());
-    let findings = findings.map_err(|failure| failure.to_string())?;
-    // A race may steer the program into a failure.
-    match (trap(end), findings.racing.is_empty()) {
-        (None, says) if says != clean => Err(format!(
-            "spd3 on {workers} threads: clean {says}, oracle: {clean}"
-        )),
-        (Some(trap), _) if clean => Err(format!("spd3 on {workers} threads fails: {trap:?}")),
-        _ => Ok(()),
-    }
+    Ok(())
 }
 
 fn is_deadlock(trap: &Option<Trap>) -> bool {

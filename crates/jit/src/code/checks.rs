@@ -48,13 +48,21 @@ impl Code<'_, '_> {
             }
             Style::Record if count == ONE => {
                 self.count_access();
-                self.first_in_step(kind, base, first, access);
+                let helpers = [Helper::RecordRead, Helper::RecordWrite];
+                self.first_in_step(kind, base, first, helpers, access);
             }
-            Style::Shared if count == ONE => {
+            Style::SharedWord if count == ONE => {
+                self.count_access();
+                let helpers = [Helper::SharedRead, Helper::SharedWrite];
+                self.first_in_step(kind, base, first, helpers, access);
+            }
+            Style::SharedWords if count == ONE => {
                 self.count_access();
                 self.shared_fast_path(kind, base, first);
             }
-            Style::Shared => self.range(Helper::SharedRange, base, range, pack(kind, access)),
+            Style::SharedWord | Style::SharedWords => {
+                self.range(Helper::SharedRange, base, range, pack(kind, access))
+            }
             Style::Call => self.range(Helper::TellRange, base, range, pack(kind, access)),
             Style::Inline | Style::Record => {
                 self.range(Helper::CheckRange, base, range, pack(kind, access));
@@ -94,8 +102,15 @@ impl Code<'_, '_> {
         }
     }
 
-    /// Calls the recorder, unless the step has made such an access before.
-    fn first_in_step(&mut self, kind: AccessKind, base: Value, offset: Operand, access: AccessId) {
+    /// Calls the checker, unless the step has made such an access before.
+    fn first_in_step(
+        &mut self,
+        kind: AccessKind,
+        base: Value,
+        offset: Operand,
+        [read, write]: [Helper; 2],
+        access: AccessId,
+    ) {
         let (cells, index, displacement) = self.cell(base, offset);
         let address = match index {
             Some(index) => {
@@ -124,8 +139,8 @@ impl Code<'_, '_> {
 
         self.builder.switch_to_block(first);
         let helper = match kind {
-            AccessKind::Read => Helper::RecordRead,
-            AccessKind::Write => Helper::RecordWrite,
+            AccessKind::Read => read,
+            AccessKind::Write => write,
         };
         self.undecided(helper, (cells, index, displacement), i64::from(access.0));
         self.builder.ins().jump(done, &[]);

@@ -15,7 +15,7 @@ use crate::End;
 use crate::checker::Checker;
 use crate::heap::layout::{CELLS_OFFSET, COUNT_OFFSET, Cells, FIRST_LOCATION_OFFSET};
 use finishline_detect::inline::{Change, SLOTS};
-use finishline_detect::parallel::cell::SharedCell;
+use finishline_detect::parallel::NO_STAMP;
 use finishline_ir::range::{Covered, covered};
 use finishline_model::{Access, AccessId, AccessKind, Location};
 use std::arch::naked_asm;
@@ -390,14 +390,22 @@ unsafe fn access_shared<C: Checker, S: Schedule>(
     kind: AccessKind,
     cell: *const u64,
 ) {
-    // SAFETY: compiled code passes its context and the address of a cell of a live object.
-    let (runtime, cell) = unsafe { (Runtime::<C, S>::of(context), &*cell.cast::<SharedCell>()) };
-    let address = (&raw const *cell).addr();
-    let task = runtime.schedule.carried();
-    let heap = &runtime.heap;
-    let location = || heap.location_of_cell(address);
-    if runtime.checker.shared(kind, cell, &task, location) {
+    // SAFETY: compiled code passes its context.
+    let runtime = unsafe { Runtime::<C, S>::of(context) };
+    let Runtime {
+        checker,
+        heap,
+        schedule,
+        ..
+    } = runtime;
+    let location = || heap.location_of_cell(cell.addr());
+    // SAFETY: compiled code passes the address of a cell of a live object.
+    if unsafe { checker.shared(kind, cell, schedule.carried(), location) } {
         runtime.leave(End::Stopped);
+    }
+    // The step has a stamp from its first access on.
+    if runtime.context.fast.limits.me == NO_STAMP {
+        S::begin_step(runtime);
     }
 }
 
@@ -422,20 +430,23 @@ unsafe extern "C" fn range_shared<C: Checker, S: Schedule>(
         (Runtime::<C, S>::of(context), header)
     };
     let (kind, _) = unpack(packed);
-    let task = runtime.schedule.carried();
+    let kinds = const { C::STYLE.cells() };
     runtime.checker.count_range(covered.count);
     for number in 0..covered.count {
         let index = covered.first + number * covered.stride;
         let cell = match cells {
-            0 => object.wrapping_offset(Cells::TwoWords.of_field(index as u32) as isize),
-            _ => (cells as *const u8).wrapping_add(index as usize * Cells::TwoWords.bytes()),
+            0 => object.wrapping_offset(kinds.of_field(index as u32) as isize),
+            _ => (cells as *const u8).wrapping_add(index as usize * kinds.bytes()),
         };
-        // SAFETY: a cell of the object, which has all locations that are covered.
-        let cell = unsafe { &*cell.cast::<SharedCell>() };
         let location = || Location(location + index);
-        if runtime.checker.shared(kind, cell, &task, location) {
+        let task = runtime.schedule.carried();
+        // SAFETY: a cell of the object, which has all locations that are covered.
+        if unsafe { runtime.checker.shared(kind, cell.cast(), task, location) } {
             runtime.leave(End::Stopped);
         }
+    }
+    if runtime.context.fast.limits.me == NO_STAMP {
+        S::begin_step(runtime);
     }
 }
 

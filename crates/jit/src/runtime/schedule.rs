@@ -10,7 +10,7 @@ use super::stack::ProgramStack;
 use super::{Executable, Runtime};
 use crate::End;
 use crate::checker::{Carried, Checker};
-use finishline_model::{FinishId, FinishKind, SiteId, TaskId};
+use finishline_model::{Event, FinishId, FinishKind, SiteId, TaskId};
 use std::ops::Range;
 
 /// A finish that a task has open.
@@ -145,8 +145,8 @@ pub(crate) trait Schedule: Sized {
     // Of a parallel run: what tasks and finishes carry for the checker changes.
 
     /// What the running task carries.
-    fn carried(&self) -> Carried {
-        Carried::default()
+    fn carried(&mut self) -> &mut Carried {
+        unreachable!("there is one worker")
     }
 
     /// The running task was called by its creator.
@@ -155,6 +155,9 @@ pub(crate) trait Schedule: Sized {
     /// The running task has opened its innermost finish, or is about to close it.
     fn was_opened<C: Checker>(_: &mut Runtime<'_, C, Self>) {}
     fn will_close<C: Checker>(_: &mut Runtime<'_, C, Self>) {}
+
+    /// The checker was told of an event of the running task.
+    fn was_told<C: Checker>(_: &mut Runtime<'_, C, Self>, _: &Event) {}
 
     /// Another step runs.
     fn begin_step<C: Checker>(_: &mut Runtime<'_, C, Self>) {}

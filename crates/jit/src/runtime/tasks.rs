@@ -40,6 +40,7 @@ impl<C: Checker, S: Schedule> Runtime<'_, C, S> {
         } else {
             self.checker.unheard(event);
         }
+        S::was_told(self, event);
     }
 
     /// Counts bytes that are not on the stack, for good or while something is open, against the

@@ -4,16 +4,17 @@
 pub(crate) mod comparison;
 
 use finishline_detect::any_order::AnyOrder;
+use finishline_detect::detectors::{MakeShared, Uses, on_threads};
 use finishline_detect::history::{Isolated, LastWriterOneReader};
 use finishline_detect::listed::Listed;
 use finishline_detect::lock_chains::LockChains;
 use finishline_detect::named::Named;
 use finishline_detect::oracle::{Mode, Oracle, Recorded};
 use finishline_detect::order::{self, Drdp, EspBags, Labelled, Order, SpBags};
-use finishline_detect::parallel::{InTurn, Tree, TwoReaders};
+use finishline_detect::parallel::{InTurn, SharedHistory, SharedOrder};
 use finishline_detect::serial::Serial;
 use finishline_detect::sited::Sited;
-use finishline_detect::{Failure, LocationSet, RacePairs};
+use finishline_detect::{Failure, Findings, LocationSet, RacePairs};
 use finishline_engine::cooperative::Cooperative;
 use finishline_engine::depth_first::DepthFirst;
 use finishline_engine::run::{End, Program, run_for};
@@ -184,12 +185,23 @@ impl Judge {
         if ours.lock_cycle != self.oracle.locks_form_a_cycle() {
             return Err("finishline denies that locks are taken in a cycle, or not".to_owned());
         }
-        let mut constructs = module.constructs.iter();
-        if constructs.all(|used| Detector::Spd3.judges(used.construct)) {
-            let mut spd3 = InTurn::<Tree, TwoReaders>::new().map_err(failed)?;
-            replay(records, &mut spd3);
-            let spd3 = spd3.finish().map_err(failed)?;
-            same("spd3", &spd3.racing, racing)?;
+        for detector in Detector::ALL {
+            let mut constructs = module.constructs.iter();
+            if !constructs.all(|used| detector.judges(used.construct)) {
+                continue;
+            }
+            let uses = Uses::of(|construct| module.uses(construct).is_some());
+            if let Some(found) = on_threads(detector, InAnyOrder(uses, records)) {
+                let found = found.map_err(failed)?;
+                same(detector.name(), &found.racing, racing)?;
+                let overlaps = found.isolated_conflict || found.overlap;
+                if racing.is_empty() && overlaps != conflict {
+                    return Err(format!("{detector} denies that blocks conflict, or not"));
+                }
+                if found.lock_cycle != ours.lock_cycle {
+                    return Err(format!("{detector} denies that locks form a cycle, or not"));
+                }
+            }
         }
         if !excludes {
             let mut drdp = Listed::<Drdp>::new().map_err(failed)?;
@@ -360,4 +372,18 @@ fn same(who: &str, found: &LocationSet, expected: &BTreeSet<Location>) -> Result
         return Ok(());
     }
     Err(format!("{who} finds {found:?}, the oracle {expected:?}"))
+}
+
+/// What a detector of parallel runs finds in a recorded run.
+struct InAnyOrder<'a>(Uses, &'a [Record]);
+
+impl MakeShared for InAnyOrder<'_> {
+    type Output = Result<Findings, Failure>;
+
+    fn shared<O: SharedOrder, H: SharedHistory<O>>(self) -> Self::Output {
+        let InAnyOrder(uses, records) = self;
+        let mut detector = InTurn::<O, H>::new(uses)?;
+        replay(records, &mut detector);
+        detector.finish()
+    }
 }

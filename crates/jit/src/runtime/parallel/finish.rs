@@ -19,6 +19,7 @@
 use super::super::schedule::OpenFinish;
 use super::strand::Strand;
 use crate::checker::Carried;
+use std::cell::UnsafeCell;
 use std::ptr::{NonNull, null_mut};
 use std::sync::atomic::{AtomicPtr, AtomicU64, Ordering};
 
@@ -29,8 +30,8 @@ pub(super) struct Finish {
     pub(super) open: OpenFinish,
     /// The next outer one of the same task.
     pub(super) outer: Option<NonNull<Finish>>,
-    /// For the checker.
-    pub(super) carried: Carried,
+    /// For the checker. Tasks that end look at it.
+    pub(super) carried: UnsafeCell<Carried>,
 }
 
 // SAFETY: the plain fields are written while the task that opens it has it for itself. The strand
@@ -47,7 +48,7 @@ impl Finish {
             owner: AtomicPtr::new(null_mut()),
             open,
             outer,
-            carried: Carried::default(),
+            carried: UnsafeCell::new(Carried::nothing()),
         }
     }
 

@@ -43,11 +43,12 @@ use super::schedule::{Created, Manner, OpenFinish, Schedule};
 use super::switch::{self, on_worker_stack, switching};
 use super::tasks::end_isolated;
 use crate::End;
-use crate::checker::{Carried, Checker, Style};
+use crate::checker::{Carried, Checker};
 use crew::{Crew, Item};
 use crossbeam_deque::Worker;
 use finish::Finish;
-use finishline_model::{FinishId, SiteId, TaskId};
+use finishline_detect::parallel::cell::settled;
+use finishline_model::{Event, FinishId, SiteId, TaskId};
 use pool::Pool;
 use std::hint::spin_loop;
 use std::ops::Range;
@@ -133,7 +134,7 @@ impl Parallel<'_> {
             innermost: None,
             created: 0,
             record: None,
-            carried: Carried::default(),
+            carried: Carried::nothing(),
         };
         (task, created)
     }
@@ -325,13 +326,13 @@ impl Schedule for Parallel<'_> {
     }
 
     #[inline]
-    fn carried(&self) -> Carried {
-        self.strand().task().carried
+    fn carried(&mut self) -> &mut Carried {
+        &mut self.strand_mut().task_mut().carried
     }
 
     #[inline]
     fn was_called<C: Checker>(runtime: &mut Runtime<'_, C, Self>) {
-        if C::STYLE == Style::Shared {
+        if C::STYLE.is_shared() {
             let [creator, task] = runtime.schedule.strand_mut().two_on_top();
             task.carried = runtime.checker.create(&mut creator.carried);
             Self::begin_step(runtime);
@@ -340,12 +341,12 @@ impl Schedule for Parallel<'_> {
 
     #[inline]
     fn was_opened<C: Checker>(runtime: &mut Runtime<'_, C, Self>) {
-        if C::STYLE == Style::Shared {
+        if C::STYLE.is_shared() {
             let task = runtime.schedule.strand_mut().task_mut();
             let carried = runtime.checker.open(&mut task.carried);
             if let Some(mut finish) = task.innermost {
-                // SAFETY: an open finish is alive, and its owner alone uses what it carries.
-                unsafe { finish.as_mut() }.carried = carried;
+                // SAFETY: an open finish is alive, and has no tasks yet, or none any more.
+                *unsafe { finish.as_mut() }.carried.get_mut() = carried;
             }
             Self::begin_step(runtime);
         }
@@ -353,11 +354,11 @@ impl Schedule for Parallel<'_> {
 
     #[inline]
     fn will_close<C: Checker>(runtime: &mut Runtime<'_, C, Self>) {
-        if C::STYLE == Style::Shared {
+        if C::STYLE.is_shared() {
             let task = runtime.schedule.strand_mut().task_mut();
             if let Some(finish) = task.innermost {
-                // SAFETY: as above.
-                let carried = unsafe { finish.as_ref() }.carried;
+                // SAFETY: an open finish is alive, and its tasks have ended.
+                let carried = unsafe { *finish.as_ref().carried.get() };
                 runtime.checker.close(&mut task.carried, carried);
             }
             Self::begin_step(runtime);
@@ -365,10 +366,38 @@ impl Schedule for Parallel<'_> {
     }
 
     #[inline]
+    fn was_told<C: Checker>(runtime: &mut Runtime<'_, C, Self>, event: &Event) {
+        if !C::STYLE.is_shared() {
+            return;
+        }
+        match event {
+            Event::TaskEnd { task: id } if *id != TaskId::MAIN => {
+                let task = runtime.schedule.strand().task();
+                // SAFETY: the finish of a live task is open.
+                let finish = unsafe { task.enclosing.as_ref() }.carried.get();
+                // SAFETY: its owner has opened it.
+                unsafe { runtime.checker.end(task.carried, finish) };
+            }
+            Event::IsolatedBegin { .. }
+            | Event::IsolatedEnd { .. }
+            | Event::Lock { .. }
+            | Event::Unlock { .. }
+            | Event::PromiseSet { .. }
+            | Event::PromiseGet { .. } => {
+                let task = runtime.schedule.carried();
+                runtime.checker.synchronise(task, event);
+                Self::begin_step(runtime);
+            }
+            _ => {}
+        }
+    }
+
+    #[inline]
     fn begin_step<C: Checker>(runtime: &mut Runtime<'_, C, Self>) {
-        if C::STYLE == Style::Shared {
-            let stamp = runtime.checker.stamp(&runtime.schedule.carried());
-            runtime.context.fast.limits.me = stamp;
+        if C::STYLE.is_shared() {
+            let stamp = runtime.checker.stamp(runtime.schedule.carried());
+            let limits = &mut runtime.context.fast.limits;
+            (limits.me, limits.settled) = (stamp, settled(stamp));
         }
     }
 

@@ -38,7 +38,7 @@ impl Record {
             spawn: 0,
             task: TaskId::MAIN,
             finish: NonNull::dangling(),
-            carried: Carried::default(),
+            carried: Carried::nothing(),
             live: false,
         }
     }

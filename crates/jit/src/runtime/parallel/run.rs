@@ -90,6 +90,17 @@ impl<'a> Shared<'a> {
     }
 }
 
+/// Ends the run if its thread panics: the others must not wait for it.
+struct EndsByPanic<'a, 'b>(&'a Crew<'b>);
+
+impl Drop for EndsByPanic<'_, '_> {
+    fn drop(&mut self) {
+        if thread::panicking() {
+            self.0.end(Some(End::Stopped));
+        }
+    }
+}
+
 impl Executable {
     /// Ends a parallel run under way.
     pub(crate) fn stop(&self) {
@@ -142,9 +153,13 @@ impl<C: Checker + Send> Run<'_, C> {
         thread::scope(|scope| {
             let rest = deques.split_off(1).into_iter().zip(heaps).zip(others);
             for (number, ((deque, heap), checker)) in (1..).zip(rest) {
-                scope.spawn(move || shared.runtime(number, deque, heap, checker).work());
+                scope.spawn(move || {
+                    let _ends = EndsByPanic(shared.crew);
+                    shared.runtime(number, deque, heap, checker).work();
+                });
             }
             if let Some(deque) = deques.pop() {
+                let _ends = EndsByPanic(&crew);
                 let mut runtime = shared.runtime(0, deque, heap, self.checker);
                 runtime.begin_main(executable, &arguments);
             }

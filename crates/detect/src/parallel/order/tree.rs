@@ -16,11 +16,13 @@
 //! branch further right is parallel to the left one of the two. What comes later in a branch
 //! further left is in a task, or it would precede the two.
 
-use super::rows::Rows;
-use super::{SharedOrder, TwoOfThree};
+use super::super::rows::Rows;
+use super::super::{Lockset, Locksets, SharedOrder, lock_name};
 use crate::Failure;
+use crate::detectors::Uses;
 use crate::order::{NOBODY, Stamp};
 use crate::table::TableError;
+use finishline_model::{LockId, TaskId};
 
 /// The number of a row. Row 0 is the root, a finish, and is never a step.
 type Node = u32;
@@ -28,7 +30,7 @@ type Node = u32;
 const ROOT: Node = 0;
 
 /// A node: its parent, its depth, and its place among its siblings times two, plus one if it is a
-/// task.
+/// task. A step has its locks in a fourth word.
 #[derive(Clone, Copy)]
 struct TreeNode {
     parent: Node,
@@ -38,7 +40,8 @@ struct TreeNode {
 }
 
 pub struct Tree {
-    nodes: Rows<3>,
+    nodes: Rows<4>,
+    locksets: Option<Locksets>,
 }
 
 /// A live task.
@@ -50,6 +53,7 @@ pub struct TaskInTree {
     /// How many children that node has.
     children: u32,
     step: Node,
+    locks: Lockset,
 }
 
 /// The node around a finish, its depth, and how many children it has.
@@ -67,7 +71,7 @@ const MOST_CHILDREN: u32 = 1 << 31;
 
 impl Tree {
     fn node(&self, node: Node) -> TreeNode {
-        let [parent, depth, place] = self.nodes.get(node);
+        let [parent, depth, place, _] = self.nodes.get(node);
         TreeNode {
             parent,
             depth,
@@ -86,7 +90,8 @@ impl Tree {
         }
         let place = task.children << 1 | u32::from(is_task);
         task.children += 1;
-        Ok(self.nodes.add([task.inside, task.depth + 1, place])?)
+        let row = [task.inside, task.depth + 1, place, task.locks.0];
+        Ok(self.nodes.add(row)?)
     }
 
     fn next_step(&self, task: &mut TaskInTree) -> Result<(), Failure> {
@@ -119,11 +124,16 @@ impl Tree {
 impl SharedOrder for Tree {
     type Strand = TaskInTree;
     type Finish = Around;
+    type Memo = ();
 
-    fn new() -> Result<Self, Failure> {
+    fn new(uses: Uses) -> Result<Self, Failure> {
         let nodes = Rows::reserve("the structure tree", MOST_NODES)?;
-        nodes.add([ROOT, 0, 0])?;
-        Ok(Tree { nodes })
+        nodes.add([ROOT, 0, 0, 0])?;
+        let locksets = match uses.locks || uses.isolated {
+            true => Some(Locksets::new()?),
+            false => None,
+        };
+        Ok(Tree { nodes, locksets })
     }
 
     fn main(&self) -> Result<TaskInTree, Failure> {
@@ -132,12 +142,13 @@ impl SharedOrder for Tree {
             depth: 0,
             children: 0,
             step: ROOT,
+            locks: Lockset::NONE,
         };
         self.next_step(&mut main)?;
         Ok(main)
     }
 
-    fn create(&self, creator: &mut TaskInTree) -> Result<TaskInTree, Failure> {
+    fn create(&self, _: &mut (), creator: &mut TaskInTree) -> Result<TaskInTree, Failure> {
         let inside = self.add(creator, true)?;
         self.next_step(creator)?;
         let mut task = TaskInTree {
@@ -145,12 +156,13 @@ impl SharedOrder for Tree {
             depth: creator.depth + 1,
             children: 0,
             step: ROOT,
+            locks: Lockset::NONE,
         };
         self.next_step(&mut task)?;
         Ok(task)
     }
 
-    fn open(&self, task: &mut TaskInTree) -> Result<Around, Failure> {
+    fn open(&self, _: &mut (), task: &mut TaskInTree) -> Result<Around, Failure> {
         let finish = self.add(task, false)?;
         let around = Around {
             inside: task.inside,
@@ -162,16 +174,42 @@ impl SharedOrder for Tree {
         Ok(around)
     }
 
-    fn close(&self, task: &mut TaskInTree, around: Around) -> Result<(), Failure> {
+    fn close(&self, _: &mut (), task: &mut TaskInTree, around: Around) -> Result<(), Failure> {
         (task.inside, task.depth, task.children) = (around.inside, around.depth, around.children);
         self.next_step(task)
     }
 
-    fn stamp(&self, strand: &TaskInTree) -> Stamp {
+    fn acquire(&self, task: &mut TaskInTree, id: TaskId, lock: LockId) -> Result<(), Failure> {
+        match &self.locksets {
+            Some(locksets) => {
+                task.locks = locksets.with(task.locks, id, lock)?;
+                self.next_step(task)
+            }
+            None => Err(Failure::Unsupported(lock_name(lock))),
+        }
+    }
+
+    fn release(&self, task: &mut TaskInTree, lock: LockId) -> Result<(), Failure> {
+        match &self.locksets {
+            Some(locksets) => {
+                task.locks = locksets.without(task.locks, lock)?;
+                self.next_step(task)
+            }
+            None => Err(Failure::Unsupported(lock_name(lock))),
+        }
+    }
+
+    #[inline]
+    fn stamp(&self, _: &mut (), strand: &mut TaskInTree) -> Result<Stamp, Failure> {
+        Ok(strand.step)
+    }
+
+    #[inline]
+    fn stamp_so_far(&self, strand: &TaskInTree) -> Stamp {
         strand.step
     }
 
-    fn parallel(&self, strand: &TaskInTree, earlier: Stamp) -> bool {
+    fn parallel(&self, _: &mut (), strand: &TaskInTree, earlier: Stamp) -> bool {
         if earlier == NOBODY || earlier == strand.step {
             return false;
         }
@@ -182,16 +220,23 @@ impl SharedOrder for Tree {
         }
     }
 
+    fn locks_of(&self, stamp: Stamp) -> Lockset {
+        let [.., locks] = self.nodes.get(stamp);
+        Lockset(locks)
+    }
+
+    fn locksets(&self) -> Option<&Locksets> {
+        self.locksets.as_ref()
+    }
+
+    fn two_of_three(&self, [a, b, c]: [Stamp; 3]) -> Option<[Stamp; 2]> {
+        match self.meet(a, b) > self.meet(a, c) {
+            true => Some([a, c]),
+            false => Some([a, b]),
+        }
+    }
+
     fn used_bytes(&self) -> usize {
         self.nodes.used_bytes()
-    }
-}
-
-impl TwoOfThree for Tree {
-    fn two_of_three(&self, [a, b, c]: [Stamp; 3]) -> [Stamp; 2] {
-        match self.meet(a, b) > self.meet(a, c) {
-            true => [a, c],
-            false => [a, b],
-        }
     }
 }

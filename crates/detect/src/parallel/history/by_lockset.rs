@@ -1,0 +1,215 @@
+//! What may still race, by lockset: the history of PTRacer [FastRacer §2.2], repaired, and ours.
+//!
+//! The value is a word: the steps that have written, and those that have read. A step is made under
+//! the same locks throughout, so its stamp tells the locks.
+//!
+//! ```text
+//! an access   races with a parallel conflicting one, if no lock is held at both; if one is held,
+//!             they overlap
+//!             is remembered, unless its step is already
+//! an entry    is dropped for a later access that it precedes, that is made under some of its
+//!             locks and no others, and that writes if the entry does
+//!             of three with the same locks that are parallel to each other, two stand for all
+//! ```
+//!
+//! **Why entries may be dropped.** Let e precede a, and let b come later and be parallel to e. Then b
+//! is parallel to a, or e would precede b. A lock of a that b holds is a lock of e. So b meets a if
+//! it meets e.
+//!
+//! Without locks and promises a value has at most one writer and two readers. A write that leaves
+//! nobody else is the reader, too: so one comparison of the word tells that the step has written.
+//! Once a location races, nothing more is to be found there, and only the last access is remembered.
+
+use super::super::cell::{OneWord, settled};
+use super::super::{Meets, Now, SharedHistory, SharedOrder};
+use super::stamps::{Half, Stamps};
+use crate::Failure;
+use crate::order::{NOBODY, Stamp};
+use finishline_model::{AccessKind, LockId};
+
+pub struct ByLockset {
+    stamps: Stamps,
+}
+
+/// What one remembered access is to the present one.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Relation {
+    /// It is of the same step.
+    Same,
+    /// It is parallel to it, and a lock is held at both, or none.
+    Parallel(Option<LockId>),
+    /// It precedes it, and need not be remembered beside it, or must.
+    Covered,
+    Precedes,
+}
+
+impl ByLockset {
+    fn relation<O: SharedOrder>(&self, earlier: Stamp, now: &mut Now<'_, O>) -> Relation {
+        if earlier == now.stamp {
+            return Relation::Same;
+        }
+        let parallel = now.parallel(earlier);
+        let Some(locksets) = now.order.locksets() else {
+            return match parallel {
+                true => Relation::Parallel(None),
+                false => Relation::Covered,
+            };
+        };
+        let [before, locks] = [earlier, now.stamp].map(|stamp| now.order.locks_of(stamp));
+        match parallel {
+            true => Relation::Parallel(locksets.common(before, locks)),
+            false if locksets.is_subset(locks, before) => Relation::Covered,
+            false => Relation::Precedes,
+        }
+    }
+
+    /// Compares with the entries of a half. Those that are still to be remembered, if the access is
+    /// remembered in this half or stands for its entries; and whether its step is among them.
+    fn compare<O: SharedOrder>(
+        &self,
+        half: Half,
+        conflicts: bool,
+        now: &mut Now<'_, O>,
+        meets: &mut Meets,
+    ) -> Result<Compared, Failure> {
+        let mut compared = Compared {
+            half,
+            has_step: false,
+            beside: 0,
+        };
+        if half == NOBODY {
+            return Ok(compared);
+        }
+        if Stamps::is_small(half) {
+            match self.relation(half, now) {
+                Relation::Same => compared.has_step = true,
+                Relation::Parallel(lock) => {
+                    compared.beside = 1;
+                    meets.note(conflicts, lock);
+                }
+                Relation::Covered => compared.half = NOBODY,
+                Relation::Precedes => {}
+            }
+            return Ok(compared);
+        }
+        let mut kept: Vec<Stamp> = Vec::new();
+        let mut all = true;
+        for earlier in self.stamps.of(half) {
+            match self.relation(earlier, now) {
+                Relation::Same => compared.has_step = true,
+                Relation::Parallel(lock) => {
+                    compared.beside += 1;
+                    meets.note(conflicts, lock);
+                }
+                Relation::Covered => {
+                    all = false;
+                    continue;
+                }
+                Relation::Precedes => {}
+            }
+            kept.push(earlier);
+        }
+        if !all {
+            compared.half = self.stamps.collect(&kept)?;
+        }
+        Ok(compared)
+    }
+
+    /// A half with the present step. Of three with the same locks two stand for all.
+    fn with_step<O: SharedOrder>(
+        &self,
+        compared: Compared,
+        now: &mut Now<'_, O>,
+    ) -> Result<Half, Failure> {
+        let Compared {
+            half,
+            has_step,
+            beside,
+        } = compared;
+        if has_step {
+            return Ok(half);
+        }
+        if beside < 2 {
+            return Ok(self.stamps.with(half, now.stamp)?);
+        }
+        // If it precedes, it was dropped. So these are parallel to each other and to the step.
+        let locks = now.order.locks_of(now.stamp);
+        let alike = |stamp: &Stamp| now.order.locks_of(*stamp) == locks;
+        let mut same = self.stamps.of(half).filter(alike);
+        let three = same.next().zip(same.next());
+        let two = three.and_then(|(one, other)| {
+            let two = now.order.two_of_three([other, one, now.stamp])?;
+            Some((two, if two.contains(&one) { other } else { one }))
+        });
+        let Some((two, dropped)) = two else {
+            return Ok(self.stamps.with(half, now.stamp)?);
+        };
+        if !two.contains(&now.stamp) {
+            return Ok(half);
+        }
+        let left = self.stamps.of(half).filter(|stamp| *stamp != dropped);
+        let stamps: Vec<Stamp> = std::iter::once(now.stamp).chain(left).collect();
+        Ok(self.stamps.collect(&stamps)?)
+    }
+}
+
+impl Meets {
+    fn note(&mut self, conflicts: bool, lock: Option<LockId>) {
+        if conflicts {
+            match lock {
+                None => self.race = true,
+                Some(LockId::ISOLATED) => self.isolated = true,
+                Some(_) => self.overlap = true,
+            }
+        }
+    }
+}
+
+/// What is left of a half.
+#[derive(Clone, Copy)]
+struct Compared {
+    half: Half,
+    has_step: bool,
+    /// How many of its entries are parallel to the present access.
+    beside: u32,
+}
+
+impl<O: SharedOrder> SharedHistory<O> for ByLockset {
+    type Cell = OneWord;
+
+    fn new() -> Result<Self, Failure> {
+        let stamps = Stamps::new()?;
+        Ok(ByLockset { stamps })
+    }
+
+    fn access(&self, word: u64, now: &mut Now<'_, O>) -> Result<(u64, Meets), Failure> {
+        let [writers, readers] = [word as Half, (word >> 32) as Half];
+        let writes = now.kind == AccessKind::Write;
+        let mut meets = Meets::default();
+        let written = self.compare(writers, true, now, &mut meets)?;
+        // The writer of a settled word is its reader, too.
+        let read = match readers == writers {
+            true => written,
+            false => self.compare(readers, writes, now, &mut meets)?,
+        };
+        if meets.race {
+            return Ok((settled(now.stamp), meets));
+        }
+        let (writers, readers) = match now.kind {
+            AccessKind::Read if written.has_step || read.has_step => (writers, readers),
+            AccessKind::Read => (writers, self.with_step(read, now)?),
+            AccessKind::Write => {
+                let readers = match read.half {
+                    NOBODY => now.stamp,
+                    half => half,
+                };
+                (self.with_step(written, now)?, readers)
+            }
+        };
+        Ok((u64::from(readers) << 32 | u64::from(writers), meets))
+    }
+
+    fn used_bytes(&self) -> usize {
+        self.stamps.used_bytes()
+    }
+}

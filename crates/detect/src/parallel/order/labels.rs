@@ -1,0 +1,570 @@
+//! Ours, for parallel runs: the path of each step in the structure tree, packed into words.
+//!
+//! **Structure.** Inner nodes of the tree are tasks and finishes, leaves are steps, and the children
+//! of a node are in the order in which its task made them. Let a be to the left of b, and let v be
+//! the child of their lowest common ancestor on a's side. a precedes b iff v is not a task. Two
+//! paths that are words of bits are compared by one exclusive or: the first bit in which they
+//! differ belongs to v, and to its sibling [Westrick et al. 2022, DePa, for fork and join].
+//!
+//! **Values.** The child of a node has a value that says its place, and whether it is a task:
+//!
+//! ```text
+//! step         2k        finish   2k, behind the step before it
+//! task         2k + 1    between the steps 2k and 2k + 2
+//! ```
+//!
+//! **Codes.** A value is one to four *units* of four bits. Codes are in the order of the values, and
+//! no code begins with another one. The lowest bit of a code tells a task.
+//!
+//! ```text
+//! 0vvv                   below 8
+//! 10vv vvvv              below 64
+//! 110v vvvv vvvv         below 512
+//! 1110 vvvv vvvv vvvv    below 4096
+//! 1111                   others: the value itself comes first in the next word
+//! ```
+//!
+//! **Words.** A path is cut into words of 16 units. A node with less than four units left begins a
+//! new word for its children, so every code but the last kind lies in one word. Full words are
+//! shared: each row has a word and the row of the word above. Paths that differ in a word have the
+//! same row above it, because a node has its row once. So a comparison goes up both paths, 16 units
+//! at a time, to the rows with the same row above.
+//!
+//! **Stamps** are rows. A step gets one when it is first asked for, so steps without accesses, and
+//! tasks without steps, leave nothing behind. Rows are numbered as they are taken.
+//!
+//! **The floor.** If no other task is live when a finish ends, everything so far precedes whatever
+//! follows. Then rows so far have smaller numbers than all that follow, and need no look-up.
+//!
+//! **Promises** are no part of the structure: [`Learnt`]. **Locks** don't order steps, but a step
+//! is made under the same locks from its first access to its last one.
+
+use super::super::rows::Rows;
+use super::super::{Lockset, Locksets, NO_STAMP, SharedOrder, lock_name};
+use super::learnt::{Knowledge, Learnt, NOTHING, Searches};
+use crate::Failure;
+use crate::detectors::Uses;
+use crate::order::{NOBODY, PROMISES, Stamp};
+use crate::table::TableError;
+use finishline_model::{LockId, TaskId};
+use std::sync::atomic::{AtomicU32, Ordering};
+
+/// The number of a row. Row 0 is none.
+type Row = u32;
+const NO_ROW: Row = 0;
+
+/// The units of a word.
+const UNITS: u32 = 16;
+const UNIT_BITS: u32 = 4;
+/// Units that every code but the last kind fits into.
+const LONGEST: u32 = 4;
+/// Values from here on have a word of their own.
+const LONG_FROM: u32 = 1 << 12;
+/// The units of a long value in its word.
+const UNITS_OF_LONG: u32 = 8;
+const LONG_MARK: u64 = 0b1111;
+/// Steps that are numbered by a node.
+const MOST_STEPS: u32 = 1 << 30;
+
+/// Stamps below this one. The others are left for histories.
+const MOST_ROWS: usize = 1 << 31;
+/// So many rows a worker takes at a time.
+const ROWS_AT_ONCE: u32 = 64;
+
+/// A part of a path that lies in one word.
+#[derive(Clone, Copy, Debug, Default)]
+struct Word {
+    bits: u64,
+    /// A bit for each unit, the first one highest: whether a code begins there.
+    starts: u16,
+    used: u8,
+    /// Whether it begins with a long value.
+    is_long: bool,
+}
+
+impl Word {
+    fn with_code(self, code: u64, units: u32) -> Word {
+        let used = u32::from(self.used) + units;
+        debug_assert!(used <= UNITS);
+        Word {
+            bits: self.bits | code << ((UNITS - used) * UNIT_BITS),
+            starts: self.starts | 1 << (UNITS - 1 - u32::from(self.used)),
+            used: used as u8,
+            ..self
+        }
+    }
+
+    /// The word with a value at its end. The value is not a long one.
+    fn with(self, value: u32) -> Word {
+        let bits = u64::from(value);
+        match value {
+            0..8 => self.with_code(bits, 1),
+            8..64 => self.with_code(0b10 << 6 | bits, 2),
+            64..512 => self.with_code(0b110 << 9 | bits, 3),
+            _ => self.with_code(0b1110 << 12 | bits, LONGEST),
+        }
+    }
+
+    /// A word that begins with a long value.
+    fn of_long(value: u32) -> Word {
+        let word = Word {
+            is_long: true,
+            ..Word::default()
+        };
+        word.with_code(value.into(), UNITS_OF_LONG)
+    }
+
+    /// Whether the code that begins at this unit is that of a task.
+    #[inline]
+    fn is_task(self, start: u32) -> bool {
+        let unit = |place: u32| self.bits >> ((UNITS - 1 - place) * UNIT_BITS);
+        if self.is_long && start == 0 {
+            return unit(UNITS_OF_LONG - 1) & 1 == 1;
+        }
+        let longer = ((unit(start) as u8) << 4).leading_ones();
+        unit(start + longer) & 1 == 1
+    }
+}
+
+/// A row: a word, the row above it, and how many rows are above.
+#[derive(Clone, Copy)]
+struct Path {
+    word: Word,
+    above: Row,
+    depth: u32,
+}
+
+impl Path {
+    #[inline]
+    fn to_words(self) -> [u32; 5] {
+        let Word { bits, starts, .. } = self.word;
+        let starts = u32::from(starts) | u32::from(self.word.is_long) << 16;
+        let [low, high] = [bits as u32, (bits >> 32) as u32];
+        [low, high, self.above, self.depth, starts]
+    }
+
+    #[inline]
+    fn from_words([low, high, above, depth, starts]: [u32; 5]) -> Path {
+        let word = Word {
+            bits: u64::from(high) << 32 | u64::from(low),
+            starts: starts as u16,
+            used: 0,
+            is_long: starts >> 16 != 0,
+        };
+        Path { word, above, depth }
+    }
+}
+
+/// Where two paths part.
+struct Fork {
+    /// Above it are so many rows, and so many units of the last one.
+    depth: (u32, u32),
+    /// Whether the left one of the two children is a task.
+    left_is_task: bool,
+}
+
+/// A node that a task is inside of: the task's own one, or that of a finish which it has open.
+#[derive(Clone, Copy, Debug)]
+struct Node {
+    word: Word,
+    above: Row,
+    depth: u32,
+    /// The row above the words of its long values, if there are any.
+    long: Row,
+    /// The present step.
+    step: u32,
+}
+
+impl Node {
+    const ROOT: Node = Node {
+        word: Word {
+            bits: 0,
+            starts: 0,
+            used: 0,
+            is_long: false,
+        },
+        above: NO_ROW,
+        depth: 0,
+        long: NO_ROW,
+        step: 0,
+    };
+}
+
+/// A live task.
+#[derive(Debug)]
+pub struct LabelledTask {
+    node: Node,
+    /// The stamp of the present step, if it has one.
+    stamp: Stamp,
+    locks: Lockset,
+    /// All smaller stamps precede it.
+    floor: Stamp,
+    knows: Knowledge,
+    /// Whether it has learnt anything since it was created.
+    learnt: bool,
+    /// Whether no other task is live.
+    is_alone: bool,
+}
+
+/// What was around a finish.
+#[derive(Debug)]
+pub struct AroundFinish {
+    node: Node,
+    was_alone: bool,
+    /// What the ended tasks have learnt.
+    knows: AtomicU32,
+}
+
+/// What a worker keeps for itself.
+#[derive(Default)]
+pub struct OwnRows {
+    /// The rows that it has taken and not used.
+    next: Row,
+    end: Row,
+    searches: Searches,
+}
+
+pub struct Labels {
+    rows: Rows<5>,
+    /// By stamp, if the program has locks or promises: the locks, and the next set when the step
+    /// began.
+    more: Option<Rows<2>>,
+    locksets: Option<Locksets>,
+    learnt: Option<Learnt>,
+}
+
+impl Labels {
+    /// A new row, not below the floor.
+    fn row(&self, memo: &mut OwnRows, floor: Stamp, path: Path) -> Result<Row, TableError> {
+        if memo.next == memo.end || memo.next < floor {
+            memo.next = self.rows.take(ROWS_AT_ONCE as usize)?;
+            memo.end = memo.next + ROWS_AT_ONCE;
+        }
+        let row = memo.next;
+        memo.next += 1;
+        self.rows.put(row, path.to_words());
+        Ok(row)
+    }
+
+    /// The child of a node with this value: its word, the row above and the depth.
+    fn child(
+        &self,
+        memo: &mut OwnRows,
+        floor: Stamp,
+        node: &mut Node,
+        value: u32,
+    ) -> Result<Path, TableError> {
+        let Node {
+            word, above, depth, ..
+        } = *node;
+        if value < LONG_FROM {
+            let word = word.with(value);
+            return Ok(Path { word, above, depth });
+        }
+        if node.long == NO_ROW {
+            let word = word.with_code(LONG_MARK, 1);
+            node.long = self.row(memo, floor, Path { word, above, depth })?;
+        }
+        Ok(Path {
+            word: Word::of_long(value),
+            above: node.long,
+            depth: depth + 1,
+        })
+    }
+
+    /// A child that has children.
+    fn inner(
+        &self,
+        memo: &mut OwnRows,
+        floor: Stamp,
+        node: &mut Node,
+        value: u32,
+    ) -> Result<Node, TableError> {
+        let path = self.child(memo, floor, node, value)?;
+        let mut child = Node {
+            word: path.word,
+            above: path.above,
+            depth: path.depth,
+            ..Node::ROOT
+        };
+        if u32::from(path.word.used) + LONGEST > UNITS {
+            child.above = self.row(memo, floor, path)?;
+            child.word = Word::default();
+            child.depth += 1;
+        }
+        Ok(child)
+    }
+
+    fn next_step(&self, task: &mut LabelledTask) -> Result<(), Failure> {
+        if task.node.step >= MOST_STEPS {
+            return Err(Failure::from(TableError::Exhausted {
+                table: "steps of a task",
+                capacity: MOST_STEPS as usize,
+            }));
+        }
+        task.node.step += 1;
+        task.stamp = NO_STAMP;
+        Ok(())
+    }
+
+    #[inline]
+    fn path(&self, row: Row) -> Path {
+        Path::from_words(self.rows.get(row))
+    }
+
+    /// Where the paths of two steps part. None if they are at the same place.
+    #[inline]
+    fn fork(&self, a: Stamp, b: Stamp) -> Option<Fork> {
+        let (mut a, mut b) = (self.path(a), self.path(b));
+        while a.depth > b.depth {
+            a = self.path(a.above);
+        }
+        while b.depth > a.depth {
+            b = self.path(b.above);
+        }
+        while a.above != b.above {
+            (a, b) = (self.path(a.above), self.path(b.above));
+        }
+        let differ = a.word.bits ^ b.word.bits;
+        if differ == 0 {
+            return None;
+        }
+        // Up to here both paths have the same codes.
+        let unit = differ.leading_zeros() / UNIT_BITS;
+        let starts = a.word.starts >> (UNITS - 1 - unit);
+        let start = unit - starts.trailing_zeros();
+        let left = match a.word.bits < b.word.bits {
+            true => a.word,
+            false => b.word,
+        };
+        Some(Fork {
+            depth: (a.depth, start),
+            left_is_task: left.is_task(start),
+        })
+    }
+
+    /// Whether the first step precedes the second one by structure, or is at the same place, if the
+    /// second one does not precede the first.
+    fn precedes(&self, earlier: Stamp, later: Stamp) -> bool {
+        let fork = self.fork(earlier, later);
+        fork.is_none_or(|fork| !fork.left_is_task)
+    }
+
+    fn meet(&self, a: Stamp, b: Stamp) -> Option<(u32, u32)> {
+        self.fork(a, b).map(|fork| fork.depth)
+    }
+}
+
+impl SharedOrder for Labels {
+    type Strand = LabelledTask;
+    type Finish = AroundFinish;
+    type Memo = OwnRows;
+
+    fn new(uses: Uses) -> Result<Self, Failure> {
+        let rows = Rows::reserve("steps", MOST_ROWS)?;
+        // Row 0 is none.
+        rows.take(1)?;
+        let has_locks = uses.locks || uses.isolated;
+        Ok(Labels {
+            rows,
+            more: match uses.promises || has_locks {
+                true => Some(Rows::reserve("steps with locks or promises", MOST_ROWS)?),
+                false => None,
+            },
+            locksets: match has_locks {
+                true => Some(Locksets::new()?),
+                false => None,
+            },
+            learnt: match uses.promises {
+                true => Some(Learnt::new()?),
+                false => None,
+            },
+        })
+    }
+
+    fn main(&self) -> Result<LabelledTask, Failure> {
+        Ok(LabelledTask {
+            node: Node::ROOT,
+            stamp: NO_STAMP,
+            locks: Lockset::NONE,
+            floor: NOBODY + 1,
+            knows: NOTHING,
+            learnt: false,
+            is_alone: true,
+        })
+    }
+
+    #[inline]
+    fn create(
+        &self,
+        memo: &mut OwnRows,
+        creator: &mut LabelledTask,
+    ) -> Result<LabelledTask, Failure> {
+        let value = creator.node.step << 1 | 1;
+        let node = self.inner(memo, creator.floor, &mut creator.node, value)?;
+        self.next_step(creator)?;
+        creator.is_alone = false;
+        Ok(LabelledTask {
+            node,
+            stamp: NO_STAMP,
+            locks: Lockset::NONE,
+            floor: creator.floor,
+            knows: creator.knows,
+            learnt: false,
+            is_alone: false,
+        })
+    }
+
+    fn end(&self, task: LabelledTask, finish: &AroundFinish) -> Result<(), Failure> {
+        let Some(learnt) = self.learnt.as_ref().filter(|_| task.learnt) else {
+            return Ok(());
+        };
+        let mut before = finish.knows.load(Ordering::Acquire);
+        loop {
+            let after = learnt.join(before, task.knows)?;
+            match finish
+                .knows
+                .compare_exchange(before, after, Ordering::AcqRel, Ordering::Acquire)
+            {
+                Ok(_) => return Ok(()),
+                Err(now) => before = now,
+            }
+        }
+    }
+
+    #[inline]
+    fn open(&self, memo: &mut OwnRows, task: &mut LabelledTask) -> Result<AroundFinish, Failure> {
+        self.next_step(task)?;
+        let value = task.node.step << 1;
+        let finish = self.inner(memo, task.floor, &mut task.node, value)?;
+        Ok(AroundFinish {
+            node: std::mem::replace(&mut task.node, finish),
+            was_alone: task.is_alone,
+            knows: AtomicU32::new(NOTHING),
+        })
+    }
+
+    #[inline]
+    fn close(
+        &self,
+        memo: &mut OwnRows,
+        task: &mut LabelledTask,
+        finish: AroundFinish,
+    ) -> Result<(), Failure> {
+        task.node = finish.node;
+        self.next_step(task)?;
+        task.is_alone = finish.was_alone;
+        if task.is_alone {
+            task.floor = self.rows.len() as Stamp;
+            memo.end = memo.next;
+            // What it has learnt is about what lies below.
+            task.knows = NOTHING;
+        } else if let Some(learnt) = &self.learnt {
+            let joined = finish.knows.load(Ordering::Acquire);
+            task.learnt |= joined != NOTHING;
+            task.knows = learnt.join(task.knows, joined)?;
+        }
+        Ok(())
+    }
+
+    fn set(&self, memo: &mut OwnRows, task: &mut LabelledTask) -> Result<u32, Failure> {
+        let stamp = self.stamp(memo, task)?;
+        self.next_step(task)?;
+        match &self.learnt {
+            Some(learnt) => Ok(learnt.set(stamp, task.knows)?),
+            None => Err(Failure::Unsupported(PROMISES)),
+        }
+    }
+
+    fn get(&self, task: &mut LabelledTask, set: u32) -> Result<(), Failure> {
+        let Some(learnt) = &self.learnt else {
+            return Err(Failure::Unsupported(PROMISES));
+        };
+        task.knows = learnt.get(task.knows, set)?;
+        task.learnt = true;
+        Ok(())
+    }
+
+    fn acquire(&self, task: &mut LabelledTask, id: TaskId, lock: LockId) -> Result<(), Failure> {
+        let Some(locksets) = &self.locksets else {
+            return Err(Failure::Unsupported(lock_name(lock)));
+        };
+        task.locks = locksets.with(task.locks, id, lock)?;
+        task.stamp = NO_STAMP;
+        Ok(())
+    }
+
+    fn release(&self, task: &mut LabelledTask, lock: LockId) -> Result<(), Failure> {
+        let Some(locksets) = &self.locksets else {
+            return Err(Failure::Unsupported(lock_name(lock)));
+        };
+        task.locks = locksets.without(task.locks, lock)?;
+        task.stamp = NO_STAMP;
+        Ok(())
+    }
+
+    #[inline]
+    fn stamp(&self, memo: &mut OwnRows, task: &mut LabelledTask) -> Result<Stamp, Failure> {
+        if task.stamp != NO_STAMP {
+            return Ok(task.stamp);
+        }
+        let value = task.node.step << 1;
+        let path = self.child(memo, task.floor, &mut task.node, value)?;
+        let row = self.row(memo, task.floor, path)?;
+        if let Some(more) = &self.more {
+            let next_set = self.learnt.as_ref().map_or(0, Learnt::next_set);
+            more.put(row, [task.locks.0, next_set]);
+        }
+        task.stamp = row;
+        Ok(row)
+    }
+
+    #[inline]
+    fn stamp_so_far(&self, task: &LabelledTask) -> Stamp {
+        task.stamp
+    }
+
+    #[inline]
+    fn parallel(&self, memo: &mut OwnRows, task: &LabelledTask, earlier: Stamp) -> bool {
+        if earlier < task.floor || earlier == task.stamp || self.precedes(earlier, task.stamp) {
+            return false;
+        }
+        let (Some(learnt), Some(more)) = (&self.learnt, &self.more) else {
+            return true;
+        };
+        // Sets that precede the earlier step have smaller numbers.
+        let [_, since] = more.get(earlier);
+        let reaches = |step| self.precedes(earlier, step);
+        !learnt.leads_to(&mut memo.searches, task.knows, (earlier, since), reaches)
+    }
+
+    #[inline]
+    fn locks_of(&self, stamp: Stamp) -> Lockset {
+        match &self.more {
+            Some(more) => Lockset(more.get(stamp)[0]),
+            None => Lockset::NONE,
+        }
+    }
+
+    fn locksets(&self) -> Option<&Locksets> {
+        self.locksets.as_ref()
+    }
+
+    fn two_of_three(&self, [a, b, c]: [Stamp; 3]) -> Option<[Stamp; 2]> {
+        if self.learnt.is_some() {
+            return None;
+        }
+        // Where two meet further down, one of them stands for both.
+        match self.meet(a, b) > self.meet(a, c) {
+            true => Some([a, c]),
+            false => Some([a, b]),
+        }
+    }
+
+    fn used_bytes(&self) -> usize {
+        let more = self.more.as_ref().map_or(0, Rows::used_bytes);
+        let learnt = self.learnt.as_ref().map_or(0, Learnt::used_bytes);
+        let locksets = self.locksets.as_ref().map_or(0, Locksets::used_bytes);
+        self.rows.used_bytes() + more + learnt + locksets
+    }
+}
