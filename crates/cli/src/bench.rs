@@ -1,4 +1,4 @@
-//! `finishline bench`: the tables of four papers, measured on this machine.
+//! `finishline bench`: the tables of five papers, measured on this machine.
 //!
 //! `esp-bags` is the ESP-bags paper's Table 3, and with `--breakdown` its Fig. 14:
 //!
@@ -8,20 +8,25 @@
 //! - `table`: from rounds to the figures of the table and its targets, by `arithmetic`.
 //!
 //! `prove` is a table of the times that proofs take. `drdp` has the tables of programs with
-//! promises. `zipper` compares the checkers of computation graphs.
+//! promises. `zipper` compares the checkers of computation graphs. `fastracer` compares detectors on
+//! several threads. `process` runs the measurements of `drdp` and `fastracer` within limits, and
+//! `under` says what such a measurement runs under.
 //!
 //! `finishline_report::bench` has the formats. A program that fails has no row. The others are
 //! still measured, and the exit status reports the failure.
 
 mod arithmetic;
 pub(crate) mod drdp;
+pub(crate) mod fastracer;
 mod measure;
 mod memory;
 pub(crate) mod one;
 pub(crate) mod options;
+mod process;
 pub(crate) mod prove;
 pub(crate) mod suite;
 mod table;
+mod under;
 pub(crate) mod zipper;
 
 use self::options::EspBagsOptions;
@@ -120,11 +125,7 @@ pub(crate) fn esp_bags(options: &EspBagsOptions) -> Result<u8, Problem> {
 
     let table = table::table(options.size, options.runs as usize, &columns, measured);
     files.write(|format, out| report::write(&table, format, out))?;
-    for failure in &table.failures {
-        let (program, kind, message) = (failure.program, failure.kind.word(), &failure.message);
-        say(&format!("error: {program}: {kind}: {message}"));
-    }
-    Ok(exit_status_of(&table.failures))
+    Ok(told(&table.failures))
 }
 
 fn rounds(
@@ -181,6 +182,15 @@ fn bar(total: u64, quiet: bool) -> ProgressBar {
     // Drawn seldom, so that it does not disturb the measurement.
     bar.enable_steady_tick(Duration::from_secs(1));
     bar
+}
+
+/// Tells of the failures, and returns the exit status for them.
+fn told(failures: &[BenchFailure]) -> u8 {
+    for failure in failures {
+        let (program, kind, message) = (failure.program, failure.kind.word(), &failure.message);
+        say(&format!("error: {program}: {kind}: {message}"));
+    }
+    exit_status_of(failures)
 }
 
 /// A race in a program without races is worse than a failed program.

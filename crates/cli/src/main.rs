@@ -52,9 +52,10 @@ fn main() -> ExitCode {
             BenchTable::Prove(options) => bench::prove::prove(&options),
             BenchTable::Drdp(options) => bench::drdp::drdp(&options),
             BenchTable::Zipper(options) => bench::zipper::zipper(&options),
+            BenchTable::FastRacer(options) => bench::fastracer::fastracer(&options),
         },
         Command::BenchOne(options) => bench::one::one(&options),
-        Command::BenchDrdpOne(options) => bench::drdp::one(&options),
+        Command::BenchFin(options) => bench::one::one_of_fin(&options),
         Command::Detectors(options) => detectors::detectors(&options),
         Command::Explain(options) => explain::explain(&options),
     };

@@ -1,6 +1,6 @@
 //! The command line: commands, options, their help.
 
-use crate::bench::options::{BenchDrdpOneOptions, BenchOneOptions, BenchOptions};
+use crate::bench::options::{BenchFinOptions, BenchOneOptions, BenchOptions};
 use clap::{Args, Parser, Subcommand, ValueEnum};
 use finishline_engine::executor::Executor;
 use finishline_engine::explore::order_script::OrderScript;
@@ -90,9 +90,9 @@ pub(crate) enum Command {
     /// One measurement of `bench`, as JSON
     #[command(hide = true)]
     BenchOne(BenchOneOptions),
-    /// One measurement of `bench drdp`, as JSON
+    /// One measurement of `bench drdp` or `bench fastracer`, as JSON
     #[command(hide = true)]
-    BenchDrdpOne(BenchDrdpOneOptions),
+    BenchFin(BenchFinOptions),
     /// List the detectors and their guarantees
     Detectors(DetectorsOptions),
     /// Explain an error code or a verdict
@@ -551,7 +551,7 @@ pub(crate) fn parse_count(word: &str) -> Result<usize, String> {
 /// The most threads that run a program or explore.
 const MOST_JOBS: usize = 1024;
 
-fn parse_jobs(word: &str) -> Result<NonZero<usize>, String> {
+pub(crate) fn parse_jobs(word: &str) -> Result<NonZero<usize>, String> {
     let jobs: Option<NonZero<usize>> = word.parse().ok();
     (jobs.filter(|jobs| jobs.get() <= MOST_JOBS))
         .ok_or_else(|| format!("a whole number from 1 to {MOST_JOBS} is needed"))

@@ -47,6 +47,7 @@ pub(crate) fn run(options: &RunOptions) -> Result<u8, Problem> {
     }
 }
 
-fn all_cores() -> usize {
+/// The number of processors.
+pub(crate) fn all_cores() -> usize {
     thread::available_parallelism().map_or(1, NonZero::get)
 }

@@ -7,10 +7,11 @@
 use crate::depth_first::End;
 use crate::executor::{compiled, outcome};
 use crate::question::Question;
+pub use finishline_detect::Failure;
+use finishline_detect::Findings;
 use finishline_detect::listed::Listed;
 pub use finishline_detect::order::Traversal;
 use finishline_detect::order::{Drdp, Visits};
-use finishline_detect::{Failure, Findings};
 use finishline_ir::listener::Listener;
 use finishline_jit::{Checked, CompileError, Prepared};
 use finishline_model::{Access, AccessKind, Detector, Event, Observer};
@@ -127,6 +128,30 @@ pub fn prepare<'q>(
         Some(detector) => {
             let program = compiled(forms.fast_reduced(), input);
             let prepared = finishline_jit::prepare_check(program, detector);
+            let prepared = prepared.ok_or(NotReady::Detector(detector))?;
+            prepared.map(Kind::Checked)
+        }
+    };
+    kind.map(Ready).map_err(NotReady::Compile)
+}
+
+/// Compiles the program for a run on as many threads, plain or under a detector
+/// [for that](crate::executor::on_threads). A race does not end the run.
+pub fn prepare_on_threads<'q>(
+    question: &'q Question,
+    detector: Option<Detector>,
+    threads: usize,
+) -> Result<Ready<'q>, NotReady> {
+    let (forms, input) = (&question.forms, question.input());
+    let kind = match detector {
+        None => {
+            let program = compiled(forms.fast(), input);
+            finishline_jit::prepare_parallel(program, threads).map(Kind::Plain)
+        }
+        Some(detector) => {
+            let program = compiled(forms.fast_reduced(), input);
+            let prepared =
+                finishline_jit::prepare_parallel_check(program, detector, threads, false);
             let prepared = prepared.ok_or(NotReady::Detector(detector))?;
             prepared.map(Kind::Checked)
         }

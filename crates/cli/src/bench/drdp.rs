@@ -1,7 +1,7 @@
 //! `finishline bench drdp`: Tables 2 to 5 of the DRDP paper, measured on this machine.
 //!
 //! - `suite`: the seven programs, their inputs, and the paper's figures for each.
-//! - `measure`: one measurement in its own process, and the rounds of a program.
+//! - `measure`: the rounds of a program.
 //! - `table`: from rounds to the figures of the tables and their targets.
 //! - `twin`: matmul in Rust, plain and under ThreadSanitizer.
 //!
@@ -13,15 +13,13 @@ pub(crate) mod suite;
 mod table;
 mod twin;
 
-pub(crate) use measure::{one, parse as parse_under};
-
-use super::{Files, exit_status_of};
+use super::{Files, told};
 use crate::bench::options::DrdpOptions;
-use crate::outcome::{Problem, say};
+use crate::bench::process::Limits;
+use crate::outcome::Problem;
 use crate::progress;
 use finishline_report::bench::Format;
 use finishline_report::bench::drdp as report;
-use measure::Limits;
 use suite::{Benchmark, SUITE};
 
 pub(crate) fn drdp(options: &DrdpOptions) -> Result<u8, Problem> {
@@ -64,9 +62,5 @@ pub(crate) fn drdp(options: &DrdpOptions) -> Result<u8, Problem> {
         )
     });
     files.write(|format, out| report::write(&table, format, out))?;
-    for failure in &table.failures {
-        let (program, kind, message) = (failure.program, failure.kind.word(), &failure.message);
-        say(&format!("error: {program}: {kind}: {message}"));
-    }
-    Ok(exit_status_of(&table.failures))
+    Ok(told(&table.failures))
 }

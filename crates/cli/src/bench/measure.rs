@@ -100,8 +100,8 @@ fn measure(
     };
     match answer(&output) {
         Some(Answer::Measured(measurement)) => Ok(measurement),
-        Some(Answer::Race { message }) => Err((BenchFailureKind::Race, message)),
-        Some(Answer::Failed { message }) => failed(message),
+        Some(Answer::Race { message, .. }) => Err((BenchFailureKind::Race, message)),
+        Some(Answer::Failed { message, .. }) => failed(message),
         None => failed(format!(
             "its process ended with {}: {}",
             output.status,

@@ -1,4 +1,5 @@
-//! `finishline bench-one`: one measurement in its own process, printed as one line of JSON.
+//! `finishline bench-one` and `finishline bench-fin`: one measurement in its own process, printed as
+//! one line of JSON.
 //!
 //! A new process has clean memory: nothing is resident yet, no allocator has pages to spare, and
 //! the peak is that of this run. Only the run itself is timed, and its output is kept in memory.
@@ -7,10 +8,13 @@
 //!
 //! Times are processor times of this process. One thread does all work and never waits. So on an
 //! idle machine processor time is wall-clock time, and on a busy machine other work does not count.
+//! A run on a given number of threads is measured by the clock on the wall, because there threads
+//! work at the same time, and some wait.
 
 use crate::bench::memory::{self, Printed, Resident};
-use crate::bench::options::BenchOneOptions;
+use crate::bench::options::{BenchFinOptions, BenchOneOptions};
 use crate::bench::suite::{self, Benchmark};
+use crate::bench::under::Under;
 use crate::outcome::{NOTHING_FOUND, Problem};
 use crate::proofs;
 use finishline_baseline::Size;
@@ -18,7 +22,7 @@ use finishline_engine::check;
 use finishline_engine::depth_first::End;
 use finishline_engine::executor::{Executor, Forms};
 use finishline_engine::question::Question;
-use finishline_engine::timing::{self, DrdpFigures, Traversal};
+use finishline_engine::timing::{self, DrdpFigures, Failure};
 use finishline_fin::Program;
 use finishline_ir::machine::{Datum, Limits};
 use finishline_model::Statistics;
@@ -71,13 +75,38 @@ const CHECK: &str = "check:";
 #[serde(tag = "end", rename_all = "snake_case")]
 pub(crate) enum Answer {
     Measured(Measurement),
-    /// A race was found.
+    /// Races were found.
     Race {
         message: String,
+        /// How many locations race.
+        locations: u64,
+        /// How many pairs of places in the source race, if that was counted.
+        distinct: Option<u64>,
     },
     Failed {
+        why: WhyFailed,
         message: String,
     },
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub(crate) enum WhyFailed {
+    /// The program or its process.
+    Broken,
+    /// The detector has too little memory.
+    Memory,
+    /// The detector has no rule for something.
+    Unsupported,
+}
+
+impl From<&Failure> for WhyFailed {
+    fn from(failure: &Failure) -> WhyFailed {
+        match failure {
+            Failure::Memory(_) | Failure::TooMany { .. } => WhyFailed::Memory,
+            Failure::Unsupported(_) => WhyFailed::Unsupported,
+        }
+    }
 }
 
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
@@ -176,7 +205,11 @@ pub(crate) fn print(answer: &Answer) -> Result<u8, Problem> {
 
 /// The processor time that this process has used.
 fn processor_seconds() -> f64 {
-    let time = clock_gettime(ClockId::ProcessCPUTime);
+    seconds_of(ClockId::ProcessCPUTime)
+}
+
+fn seconds_of(clock: ClockId) -> f64 {
+    let time = clock_gettime(clock);
     time.tv_sec as f64 + time.tv_nsec as f64 * 1e-9
 }
 
@@ -202,6 +235,13 @@ fn rust(benchmark: &Benchmark, size: Size) -> Result<Answer, Problem> {
     }))
 }
 
+/// A program in Fin that is part of the tool.
+#[derive(Clone, Copy)]
+pub(crate) struct FinSource {
+    pub(crate) name: &'static str,
+    pub(crate) source: &'static str,
+}
+
 /// A program in Fin and its input.
 pub(crate) struct FinProgram<'a> {
     pub(crate) name: &'a str,
@@ -209,19 +249,23 @@ pub(crate) struct FinProgram<'a> {
     pub(crate) arguments: &'a [i64],
 }
 
-/// What a program in Fin runs under.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Under {
-    Nothing,
-    /// The detector that `finishline check` would choose, with the checks that these passes leave.
-    Check(Passes),
-    /// DRDP, with the checks that these passes leave.
-    Drdp(Passes, Traversal),
+/// `finishline bench-fin`.
+pub(crate) fn one_of_fin(options: &BenchFinOptions) -> Result<u8, Problem> {
+    let FinSource { name, source } = options.program;
+    let program = FinProgram {
+        name,
+        source,
+        arguments: &options.arguments,
+    };
+    print(&fin(&program, options.under)?)
 }
 
 /// Measures a program in Fin.
 pub(crate) fn fin(program: &FinProgram, under: Under) -> Result<Answer, Problem> {
-    let failed = |message: String| Ok(Answer::Failed { message });
+    let failed = |message: String| {
+        let why = WhyFailed::Broken;
+        Ok(Answer::Failed { why, message })
+    };
     let start = processor_seconds();
     let file = format!("{}.fin", program.name);
     let Program { hir, module } = match finishline_fin::compile(&file, program.source.as_bytes()) {
@@ -229,8 +273,11 @@ pub(crate) fn fin(program: &FinProgram, under: Under) -> Result<Answer, Problem>
         Err(diagnostics) => return Err(Problem::Source(diagnostics.render(false))),
     };
     let passes = match under {
-        Under::Nothing => Passes::NONE,
-        Under::Check(passes) | Under::Drdp(passes, _) => passes,
+        Under::Nothing | Under::Threads(_, None) => Passes::NONE,
+        Under::Check(passes) | Under::Drdp(passes, _) | Under::Threads(_, Some((_, passes))) => {
+            passes
+        }
+        Under::Races => Passes::ALL,
     };
     let arguments: Vec<Datum> = program.arguments.iter().copied().map(Datum::Int).collect();
     let harmless = proofs::harmless(hir, &arguments, passes).accesses;
@@ -250,13 +297,18 @@ pub(crate) fn fin(program: &FinProgram, under: Under) -> Result<Answer, Problem>
         Under::Nothing => None,
         Under::Check(_) => Some(check::choose(&module)),
         Under::Drdp(..) => Some(Detector::Drdp),
+        Under::Threads(_, checked) => checked.map(|(detector, _)| detector),
+        Under::Races => return races(&question),
     };
     let optimise = processor_seconds();
     timing::optimise(&question, detector);
     let optimise_seconds = processor_seconds() - optimise;
     let ready = match under {
-        Under::Nothing | Under::Check(_) => timing::prepare(&question, detector),
+        Under::Nothing | Under::Check(_) | Under::Races => timing::prepare(&question, detector),
         Under::Drdp(_, traversal) => timing::prepare_drdp(&question, traversal),
+        Under::Threads(threads, _) => {
+            timing::prepare_on_threads(&question, detector, threads.get())
+        }
     };
     let ready = match ready {
         Ok(ready) => ready,
@@ -266,9 +318,13 @@ pub(crate) fn fin(program: &FinProgram, under: Under) -> Result<Answer, Problem>
 
     let resident = Resident::before().map_err(memory::problem)?;
     let mut printed = Printed::nothing(&resident);
-    let start = processor_seconds();
+    let clock = match under {
+        Under::Threads(..) => ClockId::Monotonic,
+        _ => ClockId::ProcessCPUTime,
+    };
+    let start = seconds_of(clock);
     let ran = ready.run(&mut printed);
-    let run_seconds = processor_seconds() - start;
+    let run_seconds = seconds_of(clock) - start;
     let peak_bytes = printed.peak().map_err(memory::problem)?;
 
     match ran.end {
@@ -282,13 +338,16 @@ pub(crate) fn fin(program: &FinProgram, under: Under) -> Result<Answer, Problem>
     let findings = match ran.findings {
         None => None,
         Some(Ok(findings)) => Some(findings),
-        Some(Err(failure)) => return failed(format!("the detector gave up: {failure}")),
+        Some(Err(failure)) => {
+            let message = format!("the detector gave up: {failure}");
+            let why = WhyFailed::from(&failure);
+            return Ok(Answer::Failed { why, message });
+        }
     };
     if let Some(findings) = &findings
         && !findings.racing.is_empty()
     {
-        let message = format!("{} racing locations", findings.racing.len());
-        return Ok(Answer::Race { message });
+        return Ok(racing(findings.racing.len() as u64, None));
     }
     let statistics = findings.as_ref().map(|found| found.statistics);
     let made = statistics.map_or(ChecksMade::default(), checks_made);
@@ -313,6 +372,29 @@ pub(crate) fn fin(program: &FinProgram, under: Under) -> Result<Answer, Problem>
         drdp: ran.drdp.map(Counted::from),
         printed: String::from_utf8_lossy(&printed.text).into_owned(),
     }))
+}
+
+/// The answer of a run with races.
+fn racing(locations: u64, distinct: Option<u64>) -> Answer {
+    Answer::Race {
+        message: format!("{locations} racing locations"),
+        locations,
+        distinct,
+    }
+}
+
+/// Checks a program as `finishline check` does, and counts its races.
+fn races(question: &Question) -> Result<Answer, Problem> {
+    let detector = check::choose(question.module);
+    let answer = check::check(question, detector, &mut io::sink());
+    let answer = answer.map_err(|error| crate::check::problem(error, question))?;
+    Ok(match answer.check() {
+        Some(check) => racing(check.racing_locations.count, Some(answer.distinct)),
+        None => Answer::Failed {
+            why: WhyFailed::Broken,
+            message: "the check has no answer".to_owned(),
+        },
+    })
 }
 
 /// The checks of a run. Its accesses are the checked ones, one by one or in ranges.

@@ -1,14 +1,16 @@
 //! The options of `finishline bench`, and of the processes that it starts for one measurement.
 
-use super::drdp::parse_under;
 use super::drdp::suite as drdp;
-use super::one::{Configuration, Under};
+use super::fastracer::suite as fastracer;
+use super::one::{Configuration, FinSource};
 use super::prove::{BLOCKS, Block};
 use super::suite::{self, Benchmark};
+use super::under::Under;
 use super::zipper::suite as zipper;
-use crate::options::{EXIT_STATUSES, parse_count, parse_seconds};
+use crate::options::{EXIT_STATUSES, parse_count, parse_jobs, parse_seconds};
 use clap::{Args, Subcommand};
 use finishline_baseline::Size;
+use std::num::NonZero;
 use std::path::PathBuf;
 use std::time::Duration;
 
@@ -36,6 +38,10 @@ pub(crate) enum BenchTable {
     /// 27 programs, and for graphs that grow
     #[command(after_help = EXIT_STATUSES)]
     Zipper(ZipperOptions),
+    /// Figures 5 and 6 and Tables 1 and 2 of the FastRacer paper: its twelve programs on one thread
+    /// and on several, under every detector that can check there, and the races of their twins
+    #[command(name = "fastracer", after_help = EXIT_STATUSES)]
+    FastRacer(FastRacerOptions),
 }
 
 #[derive(Args)]
@@ -149,12 +155,70 @@ pub(crate) struct DrdpOptions {
 }
 
 #[derive(Args)]
-pub(crate) struct BenchDrdpOneOptions {
-    #[arg(value_name = "NAME", value_parser = parse_drdp_benchmark)]
-    pub(crate) program: &'static drdp::Benchmark,
+pub(crate) struct FastRacerOptions {
+    /// The size of the programs' input: small (only to try it out), A, B or C
+    #[arg(long, value_name = "SIZE", default_value = "A", value_parser = parse_bench_size)]
+    pub(crate) size: Size,
 
-    /// run, check: or drdp: and what --checks takes, and for drdp a colon and an order of walking
-    #[arg(value_parser = parse_under)]
+    /// Measure these programs alone
+    #[arg(
+        long,
+        value_name = "NAME,...",
+        value_delimiter = ',',
+        value_parser = parse_fastracer_benchmark
+    )]
+    pub(crate) only: Vec<&'static fastracer::Benchmark>,
+
+    /// Measure on this many threads, besides one; without it there is one for each processor
+    #[arg(long, value_name = "N", allow_hyphen_values = true, value_parser = parse_jobs)]
+    pub(crate) threads: Option<NonZero<usize>>,
+
+    /// How often everything is measured
+    #[arg(
+        long,
+        value_name = "N",
+        default_value_t = 5,
+        allow_hyphen_values = true,
+        value_parser = clap::value_parser!(u32).range(1..)
+    )]
+    pub(crate) runs: u32,
+
+    /// The time for each run; one that takes longer is stopped
+    #[arg(
+        long,
+        value_name = "SECONDS",
+        default_value = "60",
+        allow_hyphen_values = true,
+        value_parser = parse_seconds
+    )]
+    pub(crate) timeout: Duration,
+
+    /// Write the figures to this file, as a table for spreadsheets
+    #[arg(long, value_name = "FILE")]
+    pub(crate) csv: Option<PathBuf>,
+
+    /// Write the figures to this file, for scripts
+    #[arg(long, value_name = "FILE")]
+    pub(crate) json: Option<PathBuf>,
+
+    /// Write a chart of the slowdowns to this file, for browsers
+    #[arg(long, value_name = "FILE")]
+    pub(crate) svg: Option<PathBuf>,
+
+    /// Show no progress
+    #[arg(long, short)]
+    pub(crate) quiet: bool,
+}
+
+#[derive(Args)]
+pub(crate) struct BenchFinOptions {
+    /// drdp/ or fastracer/, and a program
+    #[arg(value_name = "NAME", value_parser = parse_fin_program)]
+    pub(crate) program: FinSource,
+
+    /// What it runs under: run, races, check:CHECKS, drdp:CHECKS:ORDER, threads:N or
+    /// threads:N:DETECTOR:CHECKS
+    #[arg(value_parser = Under::parse)]
     pub(crate) under: Under,
 
     #[arg(value_name = "ARGS")]
@@ -261,6 +325,24 @@ fn parse_benchmark(word: &str) -> Result<&'static Benchmark, String> {
 
 fn parse_drdp_benchmark(word: &str) -> Result<&'static drdp::Benchmark, String> {
     drdp::find(word).ok_or_else(|| format!("the programs are {}", drdp::names()))
+}
+
+fn parse_fastracer_benchmark(word: &str) -> Result<&'static fastracer::Benchmark, String> {
+    fastracer::find(word).ok_or_else(|| format!("the programs are {}", fastracer::names()))
+}
+
+fn parse_fin_program(word: &str) -> Result<FinSource, String> {
+    match word.split_once('/') {
+        Some(("drdp", name)) => {
+            let drdp::Benchmark { name, source, .. } = parse_drdp_benchmark(name)?;
+            Ok(FinSource { name, source })
+        }
+        Some(("fastracer", name)) => {
+            let fastracer::Benchmark { name, source, .. } = parse_fastracer_benchmark(name)?;
+            Ok(FinSource { name, source })
+        }
+        _ => Err("drdp/ or fastracer/, and a program".to_owned()),
+    }
 }
 
 fn parse_zipper_benchmark(word: &str) -> Result<&'static zipper::Benchmark, String> {

@@ -126,8 +126,8 @@ fn seconds(measured: &[&Measurement]) -> Vec<f64> {
         .collect()
 }
 
-/// The ratios, round by round.
-fn ratios(these: &[&Measurement], those: &[&Measurement]) -> Vec<f64> {
+/// The ratios of times, round by round.
+pub(super) fn ratios(these: &[&Measurement], those: &[&Measurement]) -> Vec<f64> {
     let pairs = seconds(these).into_iter().zip(seconds(those));
     pairs.map(|(this, that)| this / that).collect()
 }
@@ -154,7 +154,7 @@ fn check_column(column: &Column, index: usize, programs: &[ProgramRow]) -> Optio
     })
 }
 
-fn overall(values: &[Worst]) -> Option<Overall> {
+pub(super) fn overall(values: &[Worst]) -> Option<Overall> {
     let numbers: Vec<f64> = values.iter().map(|one| one.value).collect();
     Some(Overall {
         worst: worst(values.iter().copied())?,

@@ -11,9 +11,9 @@
 
 pub(crate) mod suite;
 
-use super::{Files, arithmetic, bar, exit_status_of};
+use super::{Files, arithmetic, bar, told};
 use crate::bench::options::ZipperOptions;
-use crate::outcome::{Problem, say};
+use crate::outcome::Problem;
 use finishline_engine::executor::{Executor, Forms};
 use finishline_engine::picture;
 use finishline_engine::question::Question;
@@ -80,11 +80,7 @@ pub(crate) fn zipper(options: &ZipperOptions) -> Result<u8, Problem> {
         failures,
     };
     files.write(|format, out| report::write(&table, format, out))?;
-    for failure in &table.failures {
-        let (program, kind, message) = (failure.program, failure.kind.word(), &failure.message);
-        say(&format!("error: {program}: {kind}: {message}"));
-    }
-    Ok(exit_status_of(&table.failures))
+    Ok(told(&table.failures))
 }
 
 /// The computation graph of a program.

@@ -20,6 +20,16 @@ impl Default for Grid {
 }
 
 impl Grid {
+    /// A grid with a row of headings and a line below it.
+    pub(super) fn headed<S: AsRef<str>>(heading: &[S], flush_left: &'static [usize]) -> Grid {
+        let heading = heading.iter().map(|cell| cell.as_ref().to_owned());
+        Grid {
+            rows: vec![heading.collect()],
+            rules: vec![1],
+            flush_left,
+        }
+    }
+
     /// Draws a line below the rows so far.
     pub(super) fn rule(&mut self) {
         self.rules.push(self.rows.len());

@@ -94,7 +94,7 @@ struct Overall<'a> {
 }
 
 #[derive(Serialize)]
-struct Extreme<'a> {
+pub(super) struct Extreme<'a> {
     program: &'a str,
     slowdown: f64,
 }
@@ -206,17 +206,22 @@ impl<'a> Program<'a> {
 
 impl<'a> Overall<'a> {
     fn new(column: &'a CheckColumn) -> Self {
-        let extreme = |worst: Worst| Extreme {
-            program: worst.program,
-            slowdown: worst.value,
-        };
         Overall {
             checks: &column.key,
             passes: column.passes.to_string(),
             geometric_mean: column.overall.geometric_mean,
-            worst: extreme(column.overall.worst),
+            worst: Extreme::new(column.overall.worst),
             paper_geometric_mean: column.paper.map(|paper| paper.geometric_mean),
-            paper_worst: column.paper.map(|paper| extreme(paper.worst)),
+            paper_worst: column.paper.map(|paper| Extreme::new(paper.worst)),
+        }
+    }
+}
+
+impl Extreme<'_> {
+    pub(super) fn new(worst: Worst) -> Self {
+        Extreme {
+            program: worst.program,
+            slowdown: worst.value,
         }
     }
 }

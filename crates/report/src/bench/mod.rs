@@ -1,10 +1,11 @@
 //! A [`BenchTable`] as text, CSV, JSON or an SVG chart, with one file for each format; a
-//! [`ProverTable`]; the tables of promises, [`drdp`]; and that of checkers of graphs, [`zipper`].
-//! This file formats numbers for people.
+//! [`ProverTable`]; the tables of promises, [`drdp`]; that of checkers of graphs, [`zipper`]; and
+//! those of detectors on several threads, [`fastracer`]. This file formats numbers for people.
 
 mod breakdown;
 mod csv;
 pub mod drdp;
+pub mod fastracer;
 mod grid;
 mod json;
 mod prover;

@@ -29,16 +29,18 @@ pub(super) struct Chart<'a> {
     pub(super) title: String,
     /// The kinds of checks.
     pub(super) columns: Vec<Column>,
-    pub(super) programs: Vec<(&'a str, Vec<Bar>)>,
-    /// The paper with the other figures.
-    pub(super) paper: &'static str,
+    /// By column a bar, or a word for why there is none.
+    pub(super) programs: Vec<(&'a str, Vec<Result<Bar, &'static str>>)>,
+    /// The paper with the other figures, if there are such.
+    pub(super) paper: Option<&'static str>,
 }
 
 pub(super) struct Column {
     /// The class of its bars.
     pub(super) color: String,
     pub(super) title: String,
-    pub(super) geometric_mean: f64,
+    /// None if no program has figures.
+    pub(super) geometric_mean: Option<f64>,
 }
 
 /// The slowdown by one kind of checks, and the paper's.
@@ -51,20 +53,22 @@ pub(super) fn render(table: &BenchTable) -> String {
     let columns = table.columns.iter().map(|column| Column {
         color: color(column),
         title: column.title.clone(),
-        geometric_mean: column.overall.geometric_mean,
+        geometric_mean: Some(column.overall.geometric_mean),
     });
     let programs = table.programs.iter().map(|row| {
-        let bars = row.checked.iter().map(|checked| Bar {
-            slowdown: checked.slowdown,
-            paper: checked.paper_slowdown,
+        let bars = row.checked.iter().map(|checked| {
+            Ok(Bar {
+                slowdown: checked.slowdown,
+                paper: checked.paper_slowdown,
+            })
         });
         (row.program, bars.collect())
     });
     draw(&Chart {
-        title: title(table),
+        title: format!("What checking costs: slowdowns at size {}", table.size),
         columns: columns.collect(),
         programs: programs.collect(),
-        paper: "the ESP-bags paper, at its own size",
+        paper: Some("the ESP-bags paper, at its own size"),
     })
 }
 
@@ -100,7 +104,15 @@ pub(super) fn draw(chart: &Chart) -> String {
         );
         for (index, (column, one)) in chart.columns.iter().zip(bars).enumerate() {
             let y = y + thick * index as f64;
-            body += &bar(&scale, program, &column.color, one, (y, thick));
+            body += &match one {
+                Ok(one) => bar(&scale, program, &column.color, one, (y, thick)),
+                Err(why) => format!(
+                    "<text class=\"soft small\" x=\"{:.1}\" y=\"{:.1}\">{}</text>\n",
+                    scale.x(1.0) + 4.0,
+                    y + thick / 2.0,
+                    escape(&format!("{}: {why}", column.title)),
+                ),
+            };
         }
     }
     format!(
@@ -109,17 +121,17 @@ pub(super) fn draw(chart: &Chart) -> String {
          <title>{title}</title>\n<style>\n{STYLE}</style>\n\
          <rect class=\"page\" width=\"{WIDTH}\" height=\"{height:.1}\"/>\n\
          <text class=\"title\" x=\"20\" y=\"32\">{title}</text>\n{legend}{body}</svg>\n",
-        title = escape(&chart.title),
+        title = escape(&title(chart)),
     )
 }
 
-fn title(table: &BenchTable) -> String {
-    let legend = match table.columns.len() {
+/// The title, and what the numbers of a long legend are.
+fn title(chart: &Chart) -> String {
+    let legend = match chart.columns.len() {
         0..=PLAIN => "",
         _ => ", in the legend their geometric means",
     };
-    let size = table.size;
-    format!("What checking costs: slowdowns at size {size}{legend}")
+    format!("{}{legend}", chart.title)
 }
 
 /// The class of a column. The same passes always have the same class, whatever else is measured.
@@ -179,17 +191,19 @@ fn bar(
 /// The legend of colours with the geometric means, and its number of lines.
 fn legend(chart: &Chart) -> (String, usize) {
     let labels = chart.columns.iter().map(|column| {
-        let mean = times(column.geometric_mean);
-        let label = match chart.columns.len() {
-            0..=PLAIN => format!("{}, geometric mean {mean}", column.title),
-            _ => format!("{} {mean}", column.title),
+        let title = &column.title;
+        let mean = column.geometric_mean.map(times);
+        let label = match (mean, chart.columns.len()) {
+            (None, _) => format!("{title}, no figures"),
+            (Some(mean), 0..=PLAIN) => format!("{title}, geometric mean {mean}"),
+            (Some(mean), _) => format!("{title} {mean}"),
         };
         (Some(&column.color), label)
     });
-    let paper = (None, chart.paper.to_owned());
+    let paper = chart.paper.map(|paper| (None, paper.to_owned()));
     let mut text = String::new();
     let (mut x, mut y, mut lines) = (20.0, LEGEND, 1);
-    for (color, label) in labels.chain([paper]) {
+    for (color, label) in labels.chain(paper) {
         // Letters are about 7 pixels wide.
         let width = 50.0 + 7.0 * label.len() as f64;
         if x > 20.0 && x + width > WIDTH {
@@ -228,7 +242,8 @@ impl Scale {
             least: 0.95,
             greatest: 2.0,
         };
-        for bar in chart.programs.iter().flat_map(|(_, bars)| bars) {
+        let bars = chart.programs.iter().flat_map(|(_, bars)| bars);
+        for bar in bars.flatten() {
             scale.least = scale.least.min(bar.slowdown.least);
             let paper = bar.paper.unwrap_or(1.0);
             let most = bar.slowdown.greatest.max(paper);

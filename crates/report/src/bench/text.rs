@@ -2,24 +2,17 @@
 
 use super::grid::Grid;
 use super::{breakdown, bytes, grouped, judgement, quantity, seconds, times};
-use crate::bench::table::{BenchTable, CheckColumn, Checked, Cost, ProgramRow, Spread, Target};
+use crate::bench::table::{
+    BenchFailure, BenchTable, CheckColumn, Checked, Cost, ProgramRow, Spread, Target,
+};
 
 pub(super) fn render(table: &BenchTable) -> String {
-    let mut text = format!(
-        "Table 3 of the ESP-bags paper, for finishline {}\nsize {}, {}\n",
-        env!("CARGO_PKG_VERSION"),
+    let mut text = heading(
+        "Table 3 of the ESP-bags paper",
         table.size,
-        match table.rounds {
-            1 => "1 round".to_owned(),
-            rounds => format!("medians of {rounds} rounds"),
-        },
+        table.rounds,
+        table.optimised,
     );
-    if !table.optimised {
-        text += "finishline itself was built without optimisation: these times are not those of a release\n";
-    }
-    if table.size == "small" {
-        text += "at size small the programs end before a time means anything; no target is for their times\n";
-    }
     if !table.programs.is_empty() {
         text += &format!("\n{}", slowdowns(table).render());
         text += "\npaper is the paper's slowdown, at its own size\n";
@@ -42,12 +35,38 @@ pub(super) fn render(table: &BenchTable) -> String {
         };
         text += &format!("\nTargets{of}\n\n{}", targets(&table.targets).render());
     }
-    if !table.failures.is_empty() {
-        text += "\nNot measured\n\n";
-        for failure in &table.failures {
-            let kind = failure.kind.word();
-            text += &format!("{}: {kind}: {}\n", failure.program, failure.message);
-        }
+    text += &not_measured(&table.failures);
+    text
+}
+
+/// What a table is, and what its times are worth.
+pub(super) fn heading(what: &str, size: &str, rounds: usize, optimised: bool) -> String {
+    let mut text = format!(
+        "{what}, for finishline {}\nsize {size}, {}\n",
+        env!("CARGO_PKG_VERSION"),
+        match rounds {
+            1 => "1 round".to_owned(),
+            rounds => format!("medians of {rounds} rounds"),
+        },
+    );
+    if !optimised {
+        text += "finishline itself was built without optimisation: these times are not those of a release\n";
+    }
+    if size == "small" {
+        text += "at size small the programs end before a time means anything; no target is for their times\n";
+    }
+    text
+}
+
+/// The programs that have no row, and why.
+pub(super) fn not_measured(failures: &[BenchFailure]) -> String {
+    if failures.is_empty() {
+        return String::new();
+    }
+    let mut text = String::from("\nNot measured\n\n");
+    for failure in failures {
+        let kind = failure.kind.word();
+        text += &format!("{}: {kind}: {}\n", failure.program, failure.message);
     }
     text
 }
@@ -117,7 +136,7 @@ fn costs(table: &BenchTable) -> Grid {
         let mut cells = vec![row.program.to_owned(), memory(&row.baseline)];
         cells.extend(compiled(&row.baseline));
         for checked in plain(table, row) {
-            cells.extend([memory(&checked.cost), maybe(checked.memory_ratio)]);
+            cells.extend([memory(&checked.cost), maybe(checked.memory_ratio, times)]);
             cells.extend(compiled(&checked.cost));
         }
         cells
@@ -125,8 +144,9 @@ fn costs(table: &BenchTable) -> Grid {
     grid
 }
 
-fn maybe(ratio: Option<f64>) -> String {
-    ratio.map_or("-".to_owned(), times)
+/// A value that may be missing.
+pub(super) fn maybe<T>(value: Option<T>, form: impl Fn(T) -> String) -> String {
+    value.map_or("-".to_owned(), form)
 }
 
 fn rust(table: &BenchTable) -> Grid {

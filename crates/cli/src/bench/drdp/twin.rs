@@ -4,10 +4,12 @@
 //! ThreadSanitizer finds nothing here, and its reports are off, as in the paper. It is part of the
 //! Rust compiler, which must be installed.
 
-use super::measure::{Limits, measure as measure_fin, output_within, shown};
+use super::measure::{measure as measure_fin, shown};
 use super::suite::{self, Size};
 use crate::bench::arithmetic::{median, spread};
-use crate::bench::one::{Measurement, Under};
+use crate::bench::one::Measurement;
+use crate::bench::process::{Limits, output_within};
+use crate::bench::under::Under;
 use finishline_model::Passes;
 use finishline_report::bench::drdp::{Twin, TwinRow};
 use std::fs;

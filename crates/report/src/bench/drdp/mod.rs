@@ -142,16 +142,18 @@ fn chart(table: &DrdpTable) -> String {
     let columns = columns.map(|(color, title, overall)| Column {
         color: color.to_owned(),
         title: title.to_owned(),
-        geometric_mean: overall.geometric_mean,
+        geometric_mean: Some(overall.geometric_mean),
     });
     let programs = table.programs.iter().map(|row| {
         let bars = [
             (&row.all_checks, Some(row.paper_slowdown)),
             (&row.default, None),
         ];
-        let bars = bars.map(|(ours, paper)| Bar {
-            slowdown: ours.checked.slowdown,
-            paper,
+        let bars = bars.map(|(ours, paper)| {
+            Ok(Bar {
+                slowdown: ours.checked.slowdown,
+                paper,
+            })
         });
         (row.program, bars.into())
     });
@@ -162,6 +164,6 @@ fn chart(table: &DrdpTable) -> String {
         ),
         columns: columns.collect(),
         programs: programs.collect(),
-        paper: "the DRDP paper, at its own size",
+        paper: Some("the DRDP paper, at its own size"),
     })
 }

@@ -2,25 +2,16 @@
 
 use super::{DrdpTable, Ours, Twin};
 use crate::bench::grid::Grid;
-use crate::bench::text::{spread, targets};
+use crate::bench::text::{heading, maybe, not_measured, spread, targets};
 use crate::bench::{bytes, grouped, seconds, times};
 
 pub(super) fn render(table: &DrdpTable) -> String {
-    let mut text = format!(
-        "Tables 2 to 5 of the DRDP paper, for finishline {}\nsize {}, {}\n",
-        env!("CARGO_PKG_VERSION"),
+    let mut text = heading(
+        "Tables 2 to 5 of the DRDP paper",
         table.size,
-        match table.rounds {
-            1 => "1 round".to_owned(),
-            rounds => format!("medians of {rounds} rounds"),
-        },
+        table.rounds,
+        table.optimised,
     );
-    if !table.optimised {
-        text += "finishline itself was built without optimisation: these times are not those of a release\n";
-    }
-    if table.size == "small" {
-        text += "at size small the programs end before a time means anything; no target is for their times\n";
-    }
     if !table.programs.is_empty() {
         text += &format!("\nTable 2: slowdowns\n\n{}", slowdowns(table).render());
         text += "\nunder drdp the default checks are made; paper is the paper's slowdown, at its own size\n";
@@ -59,31 +50,8 @@ pub(super) fn render(table: &DrdpTable) -> String {
         };
         text += &format!("\nTargets{of}\n\n{}", targets(&table.targets).render());
     }
-    if !table.failures.is_empty() {
-        text += "\nNot measured\n\n";
-        for failure in &table.failures {
-            let kind = failure.kind.word();
-            text += &format!("{}: {kind}: {}\n", failure.program, failure.message);
-        }
-    }
+    text += &not_measured(&table.failures);
     text
-}
-
-fn grid(heading: &[&str], flush_left: &'static [usize]) -> Grid {
-    let mut grid = Grid {
-        flush_left,
-        ..Grid::default()
-    };
-    grid.rows
-        .push(heading.iter().map(|&cell| cell.to_owned()).collect());
-    grid.rule();
-    grid
-}
-
-const MISSING: &str = "-";
-
-fn maybe<T>(value: Option<T>, form: impl Fn(T) -> String) -> String {
-    value.map_or(MISSING.to_owned(), form)
 }
 
 fn slowdowns(table: &DrdpTable) -> Grid {
@@ -99,7 +67,7 @@ fn slowdowns(table: &DrdpTable) -> Grid {
         "drdp",
         "paper",
     ];
-    let mut grid = grid(&heading, &[0, 1]);
+    let mut grid = Grid::headed(&heading, &[0, 1]);
     for row in &table.programs {
         let mut cells = vec![
             row.program.to_owned(),
@@ -140,7 +108,7 @@ fn memory(table: &DrdpTable) -> Grid {
         "ratio",
         "paper",
     ];
-    let mut grid = grid(&heading, &[0]);
+    let mut grid = Grid::headed(&heading, &[0]);
     for row in &table.programs {
         let mut cells = vec![
             row.program.to_owned(),
@@ -170,7 +138,7 @@ fn counts(table: &DrdpTable) -> Grid {
         "tree joins",
         "non-tree joins",
     ];
-    let mut grid = grid(&heading, &[0]);
+    let mut grid = Grid::headed(&heading, &[0]);
     for row in &table.programs {
         let drdp = row.drdp.as_ref().ok();
         let mut cells = vec![row.program.to_owned()];
@@ -203,7 +171,7 @@ fn redundant(table: &DrdpTable) -> Grid {
         "questions",
         "comparisons each",
     ];
-    let mut grid = grid(&heading, &[0, 1]);
+    let mut grid = Grid::headed(&heading, &[0, 1]);
     for row in &table.programs {
         for (which, ours) in [("all", &row.all_checks), ("default", &row.default)] {
             let made = ours.checked.made;
@@ -234,7 +202,7 @@ fn traversals(table: &DrdpTable) -> Grid {
         "average",
         "paper",
     ];
-    let mut grid = grid(&heading, &[0, 1, 2]);
+    let mut grid = Grid::headed(&heading, &[0, 1, 2]);
     for row in &table.traversals {
         grid.rows.push(vec![
             row.program.to_owned(),
@@ -259,7 +227,7 @@ fn twin(table: &DrdpTable) -> Grid {
         "spread",
         "memory ratio",
     ];
-    let mut grid = grid(&heading, &[0]);
+    let mut grid = Grid::headed(&heading, &[0]);
     let Twin::Measured { rows, .. } = &table.twin else {
         return grid;
     };
