@@ -185,6 +185,7 @@ fn every_option_is_documented() {
         &["bench", "prove"],
         &["bench", "drdp"],
         &["bench", "zipper"],
+        &["bench", "fastracer"],
     ] {
         let help = std::process::Command::new(env!("CARGO_BIN_EXE_finishline"))
             .args(command)
