@@ -8,8 +8,8 @@
 //! - `table`: from rounds to the figures of the table and its targets, by `arithmetic`.
 //!
 //! `prove` is a table of the times that proofs take. `drdp` has the tables of programs with
-//! promises. `zipper` compares the checkers of computation graphs. `fastracer` compares detectors on
-//! several threads. `process` runs the measurements of `drdp` and `fastracer` within limits, and
+//! promises. `zipper` compares the checkers of computation graphs. `fastracer` compares detectors
+//! on several threads. `process` runs the measurements of `drdp` and `fastracer` within limits, and
 //! `under` says what such a measurement runs under.
 //!
 //! `finishline_report::bench` has the formats. A program that fails has no row. The others are

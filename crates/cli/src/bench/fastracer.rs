@@ -1,5 +1,5 @@
-//! `finishline bench fastracer`: Figures 5 and 6 and Tables 1 and 2 of the FastRacer paper, measured
-//! on this machine.
+//! `finishline bench fastracer`: Figures 5 and 6 and Tables 1 and 2 of the FastRacer paper,
+//! measured on this machine.
 //!
 //! - `suite`: the twelve programs, their racy twins, and the paper's figures.
 //! - `measure`: the rounds of a program, and the races of a twin.

@@ -1,5 +1,5 @@
-//! `finishline bench-one` and `finishline bench-fin`: one measurement in its own process, printed as
-//! one line of JSON.
+//! `finishline bench-one` and `finishline bench-fin`: one measurement in its own process, printed
+//! as one line of JSON.
 //!
 //! A new process has clean memory: nothing is resident yet, no allocator has pages to spare, and
 //! the peak is that of this run. Only the run itself is timed, and its output is kept in memory.

@@ -1,5 +1,5 @@
-//! What a program in Fin runs under when it is measured, and the words for it on the command line of
-//! the process that measures.
+//! What a program in Fin runs under when it is measured, and the words for it on the command line
+//! of the process that measures.
 
 use super::drdp::suite::{TRAVERSALS, traversal, traversal_word};
 use finishline_engine::timing::Traversal;

@@ -507,7 +507,7 @@ fn more_checked_than_accessed_is_shown_as_it_is() {
     );
 }
 
-fn names(value: &serde_json::Value, found: &mut impl FnMut(&str)) {
+pub(crate) fn names(value: &serde_json::Value, found: &mut impl FnMut(&str)) {
     match value {
         serde_json::Value::Object(fields) => {
             for (name, value) in fields {
@@ -542,7 +542,7 @@ fn the_chart_is_well_formed() {
     }
 }
 
-fn well_formed(svg: &str) {
+pub(crate) fn well_formed(svg: &str) {
     let mut open = Vec::new();
     for tag in svg.split('<').skip(1) {
         let tag = tag.split('>').next().unwrap_or_default();

@@ -2,6 +2,7 @@
 
 mod bench;
 mod bench_drdp;
+mod bench_fastracer;
 mod bench_zipper;
 mod exit_status;
 mod explain;

@@ -27,7 +27,10 @@ pub(super) fn render(table: &FastRacerTable) -> String {
             text += &format!("\nSlowdowns on {threads}\n\n{grid}");
         }
         text += "\na slowdown is over the run without checks on as many threads; a mean is over the programs that\n\
-                 have figures; paper is the paper's mean, on 16 threads\n";
+                 have figures\n";
+        if has_paper_slowdown(table) {
+            text += "paper is the paper's mean, on 16 threads\n";
+        }
         if let [_, .., threads] = table.threads[..] {
             let grid = speedups(table).render();
             text += &format!("\nSpeedups of {threads} threads over 1, with checks\n\n{grid}");
@@ -118,6 +121,11 @@ fn line(
     grid.rows.push(line);
 }
 
+fn has_paper_slowdown(table: &FastRacerTable) -> bool {
+    let mut columns = table.columns.iter();
+    columns.any(|column| column.paper_slowdown.is_some())
+}
+
 fn slowdowns(table: &FastRacerTable, threads: usize) -> Grid {
     let mut grid = by_column(table, "spread", |row, column| {
         let one = &row.on[threads].checked[column];
@@ -144,7 +152,7 @@ fn slowdowns(table: &FastRacerTable, threads: usize) -> Grid {
     });
     // The paper has figures for many threads only.
     let all = threads + 1 == table.threads.len();
-    if all && table.columns.iter().any(|one| one.paper_slowdown.is_some()) {
+    if all && has_paper_slowdown(table) {
         line(&mut grid, table, "paper", |column| {
             [maybe(column.paper_slowdown, times), String::new()]
         });
@@ -177,7 +185,11 @@ fn memory(table: &FastRacerTable, threads: usize) -> Grid {
         let paper = under.paper_memory_ratio;
         paper.map_or(String::new(), |paper| format!(" ({})", times(paper)))
     };
-    let mut grid = by_column(table, "ratio (paper)", |row, column| {
+    let on = table.programs.iter().map(|row| &row.on[threads]);
+    let mut known = on.flat_map(|on| on.checked.iter().flatten());
+    let any_paper = known.any(|under| under.paper_memory_ratio.is_some());
+    let ratio_heading = if any_paper { "ratio (paper)" } else { "ratio" };
+    let mut grid = by_column(table, ratio_heading, |row, column| {
         let one = &row.on[threads].checked[column];
         [
             cell(one, |under| bytes(under.checked.cost.memory_bytes as f64)),
