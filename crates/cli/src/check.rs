@@ -41,13 +41,20 @@ pub(crate) fn check(options: &CheckOptions) -> Result<u8, Problem> {
             return Err(Problem::Usage(problem.to_owned()));
         }
         Choice::One(detector) => detector,
-        Choice::Auto if options.threads.get() > 1 => Detector::Spd3,
+        Choice::Auto if options.threads.get() > 1 => Detector::Finishline,
         Choice::Auto | Choice::All => check::choose(&module),
     };
     if options.threads.get() > 1 {
-        if !on_threads(detector) || options.detector == Choice::All || options.program.interpret {
-            let problem = "on several threads the detector is spd3, and the program is compiled";
+        if options.detector == Choice::All || options.program.interpret {
+            let problem = "on several threads there is one detector, and the program is compiled";
             return Err(Problem::Usage(problem.to_owned()));
+        }
+        if !on_threads(detector) {
+            let all = Detector::ALL.into_iter().filter(|it| on_threads(*it));
+            let all: Vec<&str> = all.map(Detector::name).collect();
+            let all = all.join(", ");
+            let problem = format!("{detector} follows runs on one thread; on several: {all}");
+            return Err(Problem::Usage(problem));
         }
         question.forms = question.forms.with_threads(options.threads.get());
     }

@@ -37,7 +37,7 @@ fn as_text() -> String {
         text.push('\n');
     }
     text.push_str(
-        "auto takes sp-bags for programs of spawn and sync alone, finishline for programs with promises or futures, and esp-bags for all others.\n",
+        "auto takes sp-bags for programs of spawn and sync alone, finishline for programs with promises, futures or locks and for checks on several threads, and esp-bags for all others.\n",
     );
     text
 }

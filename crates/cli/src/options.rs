@@ -162,7 +162,7 @@ pub(crate) struct CheckOptions {
     #[command(flatten)]
     pub(crate) program: ProgramOptions,
 
-    /// Check while the program runs on this many threads; with spd3 alone so far
+    /// Check while the program runs on this many threads; auto takes finishline then
     #[arg(
         long,
         value_name = "N",
@@ -172,8 +172,9 @@ pub(crate) struct CheckOptions {
     )]
     pub(crate) threads: NonZero<usize>,
 
-    /// The detector: sp-bags, esp-bags, drdp, spd3, finishline or oracle; auto takes the cheapest
-    /// with the strongest guarantee, all compares them with the oracle
+    /// The detector: sp-bags, esp-bags, drdp, spd3, ptracer, c-racer, fasttrack, fastracer,
+    /// finishline or oracle; auto takes the cheapest with the strongest guarantee, all compares them
+    /// with the oracle
     #[arg(long, value_name = "D", default_value = "auto", value_parser = parse_choice)]
     pub(crate) detector: Choice,
 
@@ -332,8 +333,9 @@ pub(crate) struct AnalyzeOptions {
     #[arg(value_name = "RUN.trace")]
     pub(crate) file: PathBuf,
 
-    /// The detector: sp-bags, esp-bags, drdp, spd3, finishline or oracle; auto takes the one that
-    /// `check` would take, all compares them with the oracle
+    /// The detector: sp-bags, esp-bags, drdp, spd3, ptracer, c-racer, fasttrack, fastracer,
+    /// finishline or oracle; auto takes the one that `check` would take, all compares them with the
+    /// oracle
     #[arg(long, value_name = "D", default_value = "auto", value_parser = parse_choice)]
     pub(crate) detector: Choice,
 

@@ -21,8 +21,8 @@ use crate::oracle::Oracle;
 use crate::order::{DepthFirst, Drdp, EspBags, Labelled, Order, Running, SpBags};
 use crate::overlaps::Overlaps;
 use crate::pairs::RacePairs;
-use crate::parallel::history::{ByLockset, TwoReaders};
-use crate::parallel::order::{Labels, Tree};
+use crate::parallel::history::{ByLockset, OutermostReaders, TwoReaders};
+use crate::parallel::order::{Clocks, Labels, Lists, SplitClocks, Tree};
 use crate::parallel::{InTurn, SharedHistory, SharedOrder};
 use crate::serial::Serial;
 use crate::sited::Sited;
@@ -116,9 +116,26 @@ pub trait MakeShared: Sized {
 pub fn on_threads<M: MakeShared>(detector: Detector, make: M) -> Option<M::Output> {
     match detector {
         Detector::Spd3 => Some(make.shared::<Tree, TwoReaders>()),
+        Detector::Ptracer => Some(make.shared::<Tree, ByLockset>()),
+        Detector::CRacer => Some(make.shared::<Lists, OutermostReaders>()),
+        Detector::FastTrack => Some(make.shared::<Clocks, ByLockset>()),
+        Detector::FastRacer => Some(make.shared::<SplitClocks, ByLockset>()),
         Detector::Finishline => Some(make.shared::<Labels, ByLockset>()),
         Detector::SpBags | Detector::EspBags | Detector::Drdp | Detector::Oracle => None,
     }
+}
+
+/// Whether a detector can check a program while it runs on several threads.
+pub fn runs_on_threads(detector: Detector) -> bool {
+    struct Nothing;
+
+    impl MakeShared for Nothing {
+        type Output = ();
+
+        fn shared<O: SharedOrder, H: SharedHistory<O>>(self) {}
+    }
+
+    on_threads(detector, Nothing).is_some()
 }
 
 /// Makes something of a detector.
@@ -131,6 +148,10 @@ pub fn make<M: Make>(detector: Detector, uses: Uses, make: M) -> M::Output {
         Detector::EspBags => make.depth_first::<EspBags, WriteCoversReads, LastWriterOneReader>(),
         Detector::Drdp => make.listed::<Drdp>(),
         Detector::Spd3 => make.shared::<Tree, TwoReaders>(),
+        Detector::Ptracer => make.shared::<Tree, ByLockset>(),
+        Detector::CRacer => make.shared::<Lists, OutermostReaders>(),
+        Detector::FastTrack => make.shared::<Clocks, ByLockset>(),
+        Detector::FastRacer => make.shared::<SplitClocks, ByLockset>(),
         Detector::Finishline => make.any_order::<Labelled>(),
         Detector::Oracle => make.oracle(),
     }
@@ -198,7 +219,11 @@ pub fn second_pass<D: Drive>(
 ) -> Result<(D::Output, RacePairs), Failure> {
     let naming = match detector {
         Detector::SpBags | Detector::EspBags if uses.locks => Detector::Finishline,
-        Detector::Spd3 => Detector::Finishline,
+        Detector::Spd3
+        | Detector::Ptracer
+        | Detector::CRacer
+        | Detector::FastTrack
+        | Detector::FastRacer => Detector::Finishline,
         Detector::Oracle if uses.turns() => Detector::Finishline,
         Detector::Oracle => Detector::EspBags,
         other => other,

@@ -14,8 +14,7 @@
 use crate::cooperative::Cooperative;
 use crate::depth_first::DepthFirst;
 use crate::run::{self, End, Outcome};
-use finishline_detect::detectors::{self, Drive, MakeShared, Uses};
-use finishline_detect::parallel::{SharedHistory, SharedOrder};
+use finishline_detect::detectors::{self, Drive, Uses};
 use finishline_detect::{Failure, Findings};
 use finishline_ir::Module;
 use finishline_ir::listener::{EventsAlone, Listener};
@@ -309,6 +308,10 @@ impl<'m> Forms<'m> {
                 | Detector::EspBags
                 | Detector::Drdp
                 | Detector::Spd3
+                | Detector::Ptracer
+                | Detector::CRacer
+                | Detector::FastTrack
+                | Detector::FastRacer
                 | Detector::Finishline => Form::Reduced,
             },
             input,
@@ -332,16 +335,7 @@ const RACE_OF_ONE_SCHEDULE: &str = "a race that a run on several threads has and
 
 /// Whether a detector can check a program while it runs on several threads.
 pub fn on_threads(detector: Detector) -> bool {
-    detectors::on_threads(detector, Nothing).is_some()
-}
-
-/// Makes nothing of a detector.
-struct Nothing;
-
-impl MakeShared for Nothing {
-    type Output = ();
-
-    fn shared<O: SharedOrder, H: SharedHistory<O>>(self) {}
+    detectors::runs_on_threads(detector)
 }
 
 /// The form of the program that a listener hears: with all checks, or without the removed ones.

@@ -2,6 +2,7 @@
 //! interprets it.
 
 use crate::{Checked, CompileError, End, Prepared, Program, Recorded};
+use finishline_detect::detectors::runs_on_threads;
 use finishline_ir::listener::Listener;
 use finishline_model::Detector;
 use std::io::Write;
@@ -27,7 +28,13 @@ pub fn prepare_check(
     detector: Detector,
 ) -> Option<Result<Prepared<Checked>, CompileError>> {
     match detector {
-        Detector::Drdp | Detector::Spd3 | Detector::Oracle => None,
+        Detector::Drdp
+        | Detector::Spd3
+        | Detector::Ptracer
+        | Detector::CRacer
+        | Detector::FastTrack
+        | Detector::FastRacer
+        | Detector::Oracle => None,
         _ => Some(Err(refusal())),
     }
 }
@@ -39,7 +46,7 @@ pub fn prepare_parallel_check(
     _: usize,
     _: bool,
 ) -> Option<Result<Prepared<Checked>, CompileError>> {
-    (detector == Detector::Spd3).then(|| Err(refusal()))
+    runs_on_threads(detector).then(|| Err(refusal()))
 }
 
 /// Refuses the program.

@@ -14,6 +14,10 @@ pub enum Detector {
     EspBags,
     Drdp,
     Spd3,
+    Ptracer,
+    CRacer,
+    FastTrack,
+    FastRacer,
     Finishline,
     Oracle,
 }
@@ -32,7 +36,7 @@ struct Row {
 const BY_STRUCTURE: &str = "every schedule with this run's task structure: a location is reported exactly if it races by that structure";
 
 #[rustfmt::skip]
-const TABLE: [Row; 6] = [
+const TABLE: [Row; 10] = [
     Row {
         detector: Detector::SpBags,
         name: "sp-bags",
@@ -65,16 +69,52 @@ const TABLE: [Row; 6] = [
         name: "spd3",
         order: "structure tree, lowest common ancestors",
         history: "last writer, two readers",
-        runs: "serial, depth-first",
+        runs: "parallel",
         judges: |it| Detector::Drdp.judges(it) && Detector::EspBags.judges(it),
+        guarantee: BY_STRUCTURE,
+    },
+    Row {
+        detector: Detector::Ptracer,
+        name: "ptracer",
+        order: "structure tree, lowest common ancestors",
+        history: "two writers and two readers by lockset",
+        runs: "parallel",
+        judges: |it| Detector::EspBags.judges(it),
+        guarantee: BY_STRUCTURE,
+    },
+    Row {
+        detector: Detector::CRacer,
+        name: "c-racer",
+        order: "two lists of steps with labels",
+        history: "last writer, outermost readers",
+        runs: "parallel",
+        judges: |it| Detector::Spd3.judges(it),
+        guarantee: BY_STRUCTURE,
+    },
+    Row {
+        detector: Detector::FastTrack,
+        name: "fasttrack",
+        order: "a vector clock for each task and lock",
+        history: "last writer, one reader or all that are parallel",
+        runs: "parallel",
+        judges: |_| true,
+        guarantee: "this run: a location is reported exactly if it races by the task structure and the order in which locks were taken; with neither isolated nor locks every schedule with this structure",
+    },
+    Row {
+        detector: Detector::FastRacer,
+        name: "fastracer",
+        order: "vector clocks that tasks share parts of, sets of joined tasks",
+        history: "two writers and two readers by lockset",
+        runs: "parallel",
+        judges: |it| Detector::EspBags.judges(it),
         guarantee: BY_STRUCTURE,
     },
     Row {
         detector: Detector::Finishline,
         name: "finishline",
-        order: "two lists of steps with labels, chains of joins",
+        order: "two lists of steps with labels, chains of joins; in parallel paths packed into words",
         history: "last writer, set of readers; by lockset under locks and in isolated blocks",
-        runs: "serial, cooperative",
+        runs: "serial, cooperative; parallel",
         judges: |_| true,
         guarantee: BY_STRUCTURE,
     },
@@ -127,6 +167,12 @@ impl Detector {
     /// Whether the detector has a rule for the construct.
     pub fn judges(self, construct: Construct) -> bool {
         (self.row().judges)(construct)
+    }
+
+    /// Whether locks order accesses for it as they did in the run. Then it says nothing of other
+    /// orders of critical sections.
+    pub fn orders_by_locks(self) -> bool {
+        self == Detector::FastTrack
     }
 
     /// The constructs that the detector has rules for, as a list in words.

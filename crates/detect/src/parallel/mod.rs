@@ -114,7 +114,19 @@ pub trait SharedOrder: Sized + Sync {
         None
     }
 
+    /// Whether the order in which locks were taken has ordered accesses. Then nothing is known of
+    /// other orders.
+    fn orders_by_locks(&self) -> bool {
+        false
+    }
+
     fn used_bytes(&self) -> usize;
+}
+
+/// An order that is the intersection of two total ones.
+pub trait InTwoLists: SharedOrder {
+    /// The later one of two steps in a list. The first may be nobody.
+    fn last(&self, list: usize, a: Stamp, b: Stamp) -> Stamp;
 }
 
 /// No access has this stamp.

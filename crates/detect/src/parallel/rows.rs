@@ -63,6 +63,12 @@ impl<const N: usize> Rows<N> {
         }
     }
 
+    /// Changes a word of a row that others know, as its owner.
+    pub fn put_word(&self, row: u32, column: usize, word: u32) {
+        self.word(row as usize, column)
+            .store(word, Ordering::Relaxed);
+    }
+
     /// How many rows have been taken.
     pub fn len(&self) -> usize {
         self.used.load(Ordering::Relaxed).min(self.table.len())

@@ -354,6 +354,8 @@ impl<O: SharedOrder, H: SharedHistory<O>> Worker<O, H> {
             all.statistics.add(&statistics);
             failure.into_iter().for_each(|failure| all.fail(failure));
         }
+        // Critical sections in another order may conflict.
+        all.overlap |= shared.order.orders_by_locks();
         let locksets = shared.order.locksets();
         all.lock_cycle = locksets.is_some_and(|locksets| locksets.have_cycle());
         let order = shared.order.used_bytes();

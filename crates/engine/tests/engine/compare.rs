@@ -54,6 +54,10 @@ fn a_disagreement_names_the_location() {
             "esp-bags finds 1 racing location, the oracle 3: by the oracle B[1] races, by esp-bags not",
             "drdp finds 1 racing location, the oracle 3: by the oracle B[1] races, by drdp not",
             "spd3 finds 1 racing location, the oracle 3: by the oracle B[1] races, by spd3 not",
+            "ptracer finds 1 racing location, the oracle 3: by the oracle B[1] races, by ptracer not",
+            "c-racer finds 1 racing location, the oracle 3: by the oracle B[1] races, by c-racer not",
+            "fasttrack finds 1 racing location, the oracle 3: by the oracle B[1] races, by fasttrack not",
+            "fastracer finds 1 racing location, the oracle 3: by the oracle B[1] races, by fastracer not",
             "finishline finds 1 racing location, the oracle 3: by the oracle B[1] races, by finishline not",
         ]
     );

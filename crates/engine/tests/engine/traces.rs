@@ -6,7 +6,7 @@ use crate::common::{compile, takes_turns};
 use crate::damage::{Random, Taken};
 use finishline_answer::{About, Answer, Verdict};
 use finishline_engine::check::{check, unsupported};
-use finishline_engine::executor::{Executor, Forms};
+use finishline_engine::executor::{Executor, Forms, on_threads};
 use finishline_engine::question::Question;
 use finishline_engine::record::record;
 use finishline_engine::recorded::{AnalyzeError, Asked, analyze, compare};
@@ -96,7 +96,11 @@ fn compared(program: &Program, executor: Executor) -> Result<Verdict, String> {
         }
         verdict = found.verdict;
         // The oracle of a check hears every access.
-        let accesses = !matches!(detector, Detector::Oracle | Detector::Drdp | Detector::Spd3);
+        let accesses = match detector {
+            Detector::Oracle | Detector::Drdp => false,
+            Detector::Finishline => true,
+            other => !on_threads(other),
+        };
         let of = |answer: &Answer| comparable(answer.clone(), accesses);
         let same = of(&checked) == of(&found);
         if !same {

@@ -568,3 +568,88 @@ impl SharedOrder for Labels {
         self.rows.used_bytes() + more + learnt + locksets
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::super::Tree;
+    use super::*;
+
+    #[test]
+    fn codes_are_in_the_order_of_their_values_and_tell_tasks() {
+        let values = [0, 1, 6, 7, 8, 9, 62, 63, 64, 65, 511, 512, 513, 4094, 4095];
+        for pair in values.windows(2) {
+            let [small, large] = [pair[0], pair[1]].map(|value| Word::default().with(value));
+            assert!(small.bits < large.bits, "{pair:?}");
+        }
+        for value in values {
+            let word = Word::default().with(3).with(value);
+            assert_eq!(word.is_task(1), value & 1 == 1, "{value}");
+        }
+        for value in [LONG_FROM, LONG_FROM + 1, u32::MAX - 1, u32::MAX] {
+            assert_eq!(Word::of_long(value).is_task(0), value & 1 == 1, "{value}");
+        }
+    }
+
+    /// Paths of trees that are deep and wide part where the nodes do.
+    #[test]
+    fn paths_part_where_the_nodes_of_the_tree_do() {
+        for seed in 1..60 {
+            let mut state: u64 = seed;
+            let mut random = |limit: u32| {
+                state = state.wrapping_mul(6364136223846793005).wrapping_add(1);
+                ((state >> 33) as u32) % limit
+            };
+            let labels = Labels::new(Uses::default()).unwrap();
+            let tree = Tree::new(Uses::default()).unwrap();
+            let (mut own, mut last) = (OwnRows::default(), Default::default());
+            let mut live = vec![(labels.main().unwrap(), tree.main().unwrap())];
+            let mut steps = Vec::new();
+            let deep = random(4) == 0;
+            for _ in 0..120 {
+                let at = match deep {
+                    true => live.len() - 1,
+                    false => random(live.len() as u32) as usize,
+                };
+                let (labelled, in_tree) = &mut live[at];
+                match random(4) {
+                    0 => {
+                        let child = labels.create(&mut own, labelled).unwrap();
+                        let beside = tree.create(&mut last, in_tree).unwrap();
+                        live.push((child, beside));
+                    }
+                    1 => {
+                        // It stays open.
+                        labels.open(&mut own, labelled).unwrap();
+                        tree.open(&mut last, in_tree).unwrap();
+                    }
+                    2 => {
+                        // As if there had been many tasks.
+                        labelled.node.step += 1 << random(14);
+                        labels.next_step(labelled).unwrap();
+                        tree.next_step(in_tree).unwrap();
+                    }
+                    _ => {
+                        let stamp = labels.stamp(&mut own, labelled).unwrap();
+                        steps.push((stamp, tree.stamp_so_far(in_tree)));
+                    }
+                }
+            }
+            for &(a, a_in_tree) in &steps {
+                for &(b, b_in_tree) in &steps {
+                    let Some(fork) = labels.fork(a, b) else {
+                        assert_eq!(a_in_tree, b_in_tree);
+                        continue;
+                    };
+                    let left_is_task = tree.left_is_task(a_in_tree, b_in_tree);
+                    assert_eq!(fork.left_is_task, left_is_task, "seed {seed}");
+                    for &(c, c_in_tree) in &steps {
+                        let [near, far] = [b_in_tree, c_in_tree].map(|it| tree.meet(a_in_tree, it));
+                        if near > far && c_in_tree != a_in_tree {
+                            assert!(labels.meet(a, b) > labels.meet(a, c), "seed {seed}");
+                        }
+                    }
+                }
+            }
+        }
+    }
+}

@@ -2,12 +2,25 @@
 //!
 //! ```text
 //! Tree          the structure tree, lowest common ancestors    spd3, ptracer
-//! Labels        its paths packed into words                    finishline
+//! Lists         two order-maintenance lists                    c-racer
+//! Clocks        a vector clock for each task                   fasttrack
+//! SplitClocks   vector clocks that tasks share parts of        fastracer
+//! Labels        paths in the tree, packed into words           finishline
 //! ```
+//!
+//! [`Layers`](layers) are vector clocks that share what they have in common. [`Learnt`](learnt) is
+//! what promises tell.
 
+mod clocks;
 mod labels;
+mod layers;
 mod learnt;
+mod lists;
+mod split_clocks;
 mod tree;
 
+pub use clocks::Clocks;
 pub use labels::Labels;
+pub use lists::Lists;
+pub use split_clocks::SplitClocks;
 pub use tree::Tree;

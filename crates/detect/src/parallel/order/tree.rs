@@ -6,7 +6,8 @@
 //! common ancestor on a's side. **a precedes b iff v is not a task.** An access made later in time
 //! never precedes an earlier one, so one comparison decides.
 //!
-//! A stamp is the node of a step. Nodes are never given back: that is the price of this tree.
+//! A stamp is the node of a step. Nodes are never given back: that is the price of this tree. A
+//! worker remembers the answers that it got last, because walks to the ancestor are long.
 //!
 //! **Two of three.** Let a, b and c be parallel to each other, and let a and c meet further down
 //! than both meet b, in v. Then a and b stand for c: whatever is in v's subtree has the same
@@ -64,6 +65,17 @@ pub struct Around {
     children: u32,
 }
 
+const MEMO: usize = 64;
+
+/// Whether two steps are parallel, as a worker found last.
+pub struct LastAnswers([(Node, Node, bool); MEMO]);
+
+impl Default for LastAnswers {
+    fn default() -> Self {
+        LastAnswers([(ROOT, ROOT, false); MEMO])
+    }
+}
+
 /// Stamps below this one. The others are left for histories.
 const MOST_NODES: usize = 1 << 31;
 /// A place is half of a word.
@@ -94,7 +106,7 @@ impl Tree {
         Ok(self.nodes.add(row)?)
     }
 
-    fn next_step(&self, task: &mut TaskInTree) -> Result<(), Failure> {
+    pub(super) fn next_step(&self, task: &mut TaskInTree) -> Result<(), Failure> {
         task.step = self.add(task, false)?;
         Ok(())
     }
@@ -114,8 +126,17 @@ impl Tree {
         [left, right]
     }
 
+    /// Whether the left one of the branches that two steps are in is a task.
+    pub(super) fn left_is_task(&self, a: Node, b: Node) -> bool {
+        let [one, other] = self.branches(a, b);
+        match one.place < other.place {
+            true => one.is_task,
+            false => other.is_task,
+        }
+    }
+
     /// The depth at which two steps meet.
-    fn meet(&self, a: Node, b: Node) -> u32 {
+    pub(super) fn meet(&self, a: Node, b: Node) -> u32 {
         let [branch, _] = self.branches(a, b);
         branch.depth
     }
@@ -124,7 +145,7 @@ impl Tree {
 impl SharedOrder for Tree {
     type Strand = TaskInTree;
     type Finish = Around;
-    type Memo = ();
+    type Memo = LastAnswers;
 
     fn new(uses: Uses) -> Result<Self, Failure> {
         let nodes = Rows::reserve("the structure tree", MOST_NODES)?;
@@ -148,7 +169,7 @@ impl SharedOrder for Tree {
         Ok(main)
     }
 
-    fn create(&self, _: &mut (), creator: &mut TaskInTree) -> Result<TaskInTree, Failure> {
+    fn create(&self, _: &mut LastAnswers, creator: &mut TaskInTree) -> Result<TaskInTree, Failure> {
         let inside = self.add(creator, true)?;
         self.next_step(creator)?;
         let mut task = TaskInTree {
@@ -162,7 +183,7 @@ impl SharedOrder for Tree {
         Ok(task)
     }
 
-    fn open(&self, _: &mut (), task: &mut TaskInTree) -> Result<Around, Failure> {
+    fn open(&self, _: &mut LastAnswers, task: &mut TaskInTree) -> Result<Around, Failure> {
         let finish = self.add(task, false)?;
         let around = Around {
             inside: task.inside,
@@ -174,7 +195,12 @@ impl SharedOrder for Tree {
         Ok(around)
     }
 
-    fn close(&self, _: &mut (), task: &mut TaskInTree, around: Around) -> Result<(), Failure> {
+    fn close(
+        &self,
+        _: &mut LastAnswers,
+        task: &mut TaskInTree,
+        around: Around,
+    ) -> Result<(), Failure> {
         (task.inside, task.depth, task.children) = (around.inside, around.depth, around.children);
         self.next_step(task)
     }
@@ -200,7 +226,7 @@ impl SharedOrder for Tree {
     }
 
     #[inline]
-    fn stamp(&self, _: &mut (), strand: &mut TaskInTree) -> Result<Stamp, Failure> {
+    fn stamp(&self, _: &mut LastAnswers, strand: &mut TaskInTree) -> Result<Stamp, Failure> {
         Ok(strand.step)
     }
 
@@ -209,15 +235,20 @@ impl SharedOrder for Tree {
         strand.step
     }
 
-    fn parallel(&self, _: &mut (), strand: &TaskInTree, earlier: Stamp) -> bool {
-        if earlier == NOBODY || earlier == strand.step {
+    fn parallel(&self, memo: &mut LastAnswers, strand: &TaskInTree, earlier: Stamp) -> bool {
+        let now = strand.step;
+        if earlier == NOBODY || earlier == now {
             return false;
         }
-        let [earlier, now] = self.branches(earlier, strand.step);
-        match earlier.place < now.place {
-            true => earlier.is_task,
-            false => now.is_task,
+        let last = &mut memo.0[(earlier ^ now.rotate_left(4)) as usize % MEMO];
+        if let &mut (a, b, parallel) = last
+            && (a, b) == (earlier, now)
+        {
+            return parallel;
         }
+        let parallel = self.left_is_task(earlier, now);
+        *last = (earlier, now, parallel);
+        parallel
     }
 
     fn locks_of(&self, stamp: Stamp) -> Lockset {
