@@ -20,6 +20,9 @@ pub struct Findings {
     /// Locks were taken one inside the other in orders that form a cycle.
     pub lock_cycle: bool,
     pub statistics: Statistics,
+    /// Of a run on several threads with a race: the tasks that were in isolated and locked blocks,
+    /// by their paths of spawn indices, in the order of the blocks. None if it is not known.
+    pub blocks: Option<Vec<Vec<u32>>>,
     /// The work of the order's answers, if it counts it.
     pub effort: Effort,
     /// Memory the detector used for tasks, and for locations.
@@ -106,6 +109,7 @@ impl Found {
                 overlap: self.overlap,
                 lock_cycle: self.lock_cycle,
                 statistics: self.statistics,
+                blocks: None,
             }),
         }
     }

@@ -235,6 +235,7 @@ impl Oracle {
             overlap: self.steps.has_locks() && !self.overlapping_locations().is_empty(),
             lock_cycle: self.locks_form_a_cycle(),
             statistics: self.statistics,
+            blocks: None,
             effort: Effort::default(),
             task_bytes: self.closure.structure.bytes() + self.closure.observed.bytes(),
             location_bytes: self.recorded * size_of::<Recorded>(),

@@ -13,6 +13,7 @@
 
 use crate::cooperative::Cooperative;
 use crate::depth_first::DepthFirst;
+use crate::explore::order_script::OrderScript;
 use crate::run::{self, End, Outcome};
 use finishline_detect::detectors::{self, Drive, Uses};
 use finishline_detect::{Failure, Findings};
@@ -51,6 +52,9 @@ pub struct Forms<'m> {
     fast: OnceCell<Module>,
     fast_reduced: OnceCell<Module>,
     not_compiled: OnceCell<CompileError>,
+    /// The order of isolated and locked blocks in which a run on several threads had a race that
+    /// the run on one thread has not.
+    other_order: OnceCell<OrderScript>,
 }
 
 /// The input of a run, and the counter of its progress.
@@ -74,6 +78,7 @@ impl<'m> Forms<'m> {
             fast: OnceCell::new(),
             fast_reduced: OnceCell::new(),
             not_compiled: OnceCell::new(),
+            other_order: OnceCell::new(),
         }
     }
 
@@ -93,6 +98,18 @@ impl<'m> Forms<'m> {
     /// Why the program was interpreted instead of compiled, if it was.
     pub fn not_compiled(&self) -> Option<&CompileError> {
         self.not_compiled.get()
+    }
+
+    /// The order of isolated and locked blocks in which a run on several threads had a race, if the
+    /// run on one thread has none.
+    pub(crate) fn other_order(&self) -> Option<&OrderScript> {
+        self.other_order.get()
+    }
+
+    /// The same forms for runs on one thread.
+    pub(crate) fn alone(&self) -> Forms<'m> {
+        let alone = Forms::new(self.module, self.executor, self.passes);
+        alone.with_harmless(self.harmless.clone())
     }
 
     /// The result of a compiled run. None if the program could not be compiled.
@@ -267,23 +284,24 @@ impl<'m> Forms<'m> {
         let prepared = finishline_jit::prepare_parallel_check(program, detector, threads, true)?;
         let mut printed = Vec::new();
         let (end, findings) = self.noted(prepared)?.run(&mut printed);
-        let races = match &findings {
-            Ok(found) => !found.racing.is_empty(),
-            Err(_) => false,
-        };
+        let found = findings.as_ref().ok();
+        let races = found.is_some_and(|found| !found.racing.is_empty());
         if !races && matches!(end, finishline_jit::End::Finished) {
             let written = output.write_all(&printed).and_then(|()| output.flush());
             let end = written.map_or_else(finishline_jit::End::OutputError, |()| end);
             return Some((outcome(end), findings));
         }
-        let alone = Forms::new(self.module, self.executor, self.passes);
-        let alone = alone.with_harmless(self.harmless.clone());
-        let (outcome, findings) = alone.first_pass(detector, input, output);
+        let blocks = findings.ok().and_then(|found| found.blocks);
+        let (outcome, findings) = self.alone().first_pass(detector, input, output);
         let lost = races && findings.as_ref().is_ok_and(|found| found.racing.is_empty());
-        match lost {
-            true => Some((outcome, Err(Failure::Unsupported(RACE_OF_ONE_SCHEDULE)))),
-            false => Some((outcome, findings)),
+        if !lost {
+            return Some((outcome, findings));
         }
+        if let Some(blocks) = blocks {
+            let script = OrderScript::new(blocks.into_iter());
+            self.other_order.get_or_init(|| script);
+        }
+        Some((outcome, Err(Failure::Unsupported(RACE_OF_ONE_SCHEDULE))))
     }
 
     fn only_pass(
@@ -330,7 +348,7 @@ impl<'m> Forms<'m> {
 /// The time for a run on one thread that is to fail as the one on several threads did.
 const PATIENCE: Duration = Duration::from_secs(5);
 
-/// What a detector of structure never finds, if it is right.
+/// Another order of isolated or locked blocks leads to it.
 const RACE_OF_ONE_SCHEDULE: &str = "a race that a run on several threads has and one alone has not";
 
 /// Whether a detector can check a program while it runs on several threads.

@@ -181,6 +181,24 @@ impl<'m> Subject<'m> for Question<'m> {
     }
 }
 
+impl<'m> Question<'m> {
+    /// The same question about the run in this order of isolated and locked blocks.
+    pub(crate) fn in_this_order(&self, order: OrderScript) -> Question<'m> {
+        Question {
+            module: self.module,
+            forms: self.forms.alone(),
+            words: self.words.clone(),
+            arguments: self.arguments.clone(),
+            limits: self.limits,
+            max_races: self.max_races,
+            suppressions: self.suppressions.clone(),
+            watch: self.watch.clone(),
+            schedule: Some(order),
+            progress: AtomicU64::new(0),
+        }
+    }
+}
+
 impl Question<'_> {
     pub(crate) fn input(&self) -> Input<'_> {
         Input {

@@ -394,7 +394,7 @@ impl<O: SharedOrder, H: SharedHistory<O>> Checker for Concurrent<'_, O, H> {
     fn attach(&mut self, _: NonNull<FastPath>) {}
 
     fn event(&mut self, event: &Event) {
-        self.worker.event(event);
+        self.worker.event(self.shared, event);
     }
 
     fn access(&mut self, _: &Access) {}

@@ -19,6 +19,7 @@ mod in_turn;
 mod locksets;
 pub mod order;
 pub mod rows;
+mod sections;
 mod worker;
 
 pub use in_turn::InTurn;

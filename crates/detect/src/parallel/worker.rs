@@ -5,6 +5,7 @@
 //! together.
 
 use super::cell::AtomicCell;
+use super::sections::{self, Notes};
 use super::{NO_STAMP, Now, SharedHistory, SharedOrder, Value};
 use crate::Failure;
 use crate::detectors::Uses;
@@ -14,6 +15,7 @@ use crate::table::{Zeroed, make_room_in};
 use finishline_model::hash::IdMap;
 use finishline_model::{Access, AccessKind, Event, Location, LockId, Observer};
 use std::hint::spin_loop;
+use std::sync::atomic::AtomicU64;
 use std::sync::{Mutex, PoisonError};
 
 /// What all workers share.
@@ -22,6 +24,8 @@ pub struct Shared<O, H> {
     history: H,
     /// By promise that is set: the number of the set.
     promises: Mutex<IdMap<Location, u32>>,
+    /// For the [order](super::sections) of isolated and locked blocks, if there are any.
+    tickets: Option<AtomicU64>,
 }
 
 impl<O: SharedOrder, H: SharedHistory<O>> Shared<O, H> {
@@ -30,6 +34,7 @@ impl<O: SharedOrder, H: SharedHistory<O>> Shared<O, H> {
             order: O::new(uses)?,
             history: H::new()?,
             promises: Mutex::default(),
+            tickets: (uses.isolated || uses.locks).then(AtomicU64::default),
         })
     }
 
@@ -71,6 +76,7 @@ const OUTCOMES: usize = 16;
 pub struct Worker<O: SharedOrder, H: SharedHistory<O>> {
     memo: O::Memo,
     found: Found,
+    notes: Notes,
     /// The latest outcome by what the cell remembered.
     outcomes: [Outcome<Value<O, H>>; OUTCOMES],
 }
@@ -80,6 +86,7 @@ impl<O: SharedOrder, H: SharedHistory<O>> Worker<O, H> {
         Ok(Worker {
             memo: O::Memo::default(),
             found: Found::new()?,
+            notes: Notes::default(),
             outcomes: [Outcome {
                 stamp: NOBODY,
                 kind: AccessKind::Read,
@@ -211,9 +218,14 @@ impl<O: SharedOrder, H: SharedHistory<O>> Worker<O, H> {
         strand.map_or(NO_STAMP, |strand| shared.order.stamp_so_far(strand))
     }
 
-    /// Counts an event. Those that decide the order are told by the functions above.
-    pub fn event(&mut self, event: &Event) {
+    /// Counts an event, and notes its place in the run. Those that decide the order are told by the
+    /// functions above.
+    #[inline]
+    pub fn event(&mut self, shared: &Shared<O, H>, event: &Event) {
         self.found.statistics.event(event);
+        if let Some(tickets) = &shared.tickets {
+            self.notes.event(tickets, event);
+        }
     }
 
     /// An access to a location, by its cell. Whether it races.
@@ -339,7 +351,9 @@ impl<O: SharedOrder, H: SharedHistory<O>> Worker<O, H> {
         cell_bytes: usize,
     ) -> Result<Findings, Failure> {
         let mut all = Found::new()?;
+        let mut notes = Vec::new();
         for worker in workers {
+            notes.push(worker.notes);
             let Found {
                 racing,
                 isolated_conflict,
@@ -359,10 +373,11 @@ impl<O: SharedOrder, H: SharedHistory<O>> Worker<O, H> {
         let locksets = shared.order.locksets();
         all.lock_cycle = locksets.is_some_and(|locksets| locksets.have_cycle());
         let order = shared.order.used_bytes();
-        all.finish_with(
-            Effort::default(),
-            order,
-            shared.history.used_bytes() + cell_bytes,
-        )
+        let locations = shared.history.used_bytes() + cell_bytes;
+        let mut findings = all.finish_with(Effort::default(), order, locations)?;
+        if !findings.racing.is_empty() && shared.tickets.is_some() {
+            findings.blocks = sections::order(notes);
+        }
+        Ok(findings)
     }
 }
