@@ -26,7 +26,8 @@
 //! - [`detectors`] makes a detector from its name. The executor is compiled for each of them.
 //!
 //! Underneath: [`table`], memory that never moves; [`locations`], a set of locations in order of
-//! discovery; [`pairs`], races counted by their two accesses.
+//! discovery; [`pairs`], races counted by their two accesses; `atomics`, the operations of
+//! lock-free files.
 //!
 //! The crate sees only ids: it knows nothing of Fin, of source text or of how a program is run. A
 //! detector never stops a run. If it can't go on, it returns a [`Failure`] at the end.
@@ -34,6 +35,7 @@
 #![deny(unsafe_code)]
 
 pub mod any_order;
+mod atomics;
 pub mod detectors;
 mod failure;
 mod findings;

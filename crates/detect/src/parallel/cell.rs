@@ -37,12 +37,11 @@
 //! is followed by a release fence, and a second look at the first word is preceded by an acquire
 //! fence: whoever sees a part of a change in the second word sees the lock in the first one.
 
+use crate::atomics::{AtomicU64, Ordering, fence, spin_loop};
 use crate::order::Stamp;
 use crate::table::Zeroed;
 use finishline_model::AccessKind;
 use std::fmt::Debug;
-use std::hint::spin_loop;
-use std::sync::atomic::{AtomicU64, Ordering, fence};
 
 /// A cell that all workers access. All zeros if there was no access.
 pub trait AtomicCell: Sync {
@@ -183,48 +182,5 @@ impl AtomicCell for ThreeStamps {
     #[inline]
     fn mix([writer, one, other]: [Stamp; 3]) -> Stamp {
         writer ^ one.rotate_left(3) ^ other.rotate_left(5)
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_change_is_seen_as_a_whole_or_not_at_all() {
-        const EACH: u32 = 20_000;
-        let cell = ThreeStamps::default();
-        // The three stamps are always equal.
-        let work = |worker: u32| {
-            for number in 0..EACH {
-                let seen = cell.look();
-                let [writer, one, other] = seen.value;
-                assert!(writer == one && one == other, "{writer} {one} {other}");
-                let stamp = worker << 20 | number;
-                cell.replace(seen, [stamp; 3]);
-            }
-        };
-        std::thread::scope(|scope| {
-            for worker in 1..4 {
-                scope.spawn(move || work(worker));
-            }
-        });
-    }
-
-    #[test]
-    fn what_has_changed_meanwhile_is_not_overwritten() {
-        let cell = ThreeStamps::default();
-        let seen = cell.look();
-        assert!(cell.replace(seen, [1, 2, 3]));
-        assert!(!cell.replace(seen, [4, 5, 6]));
-        // The same stamps again are another version.
-        let second = cell.look();
-        assert_eq!(second.value, [1, 2, 3]);
-        assert!(cell.replace(second, [1, 2, 3]));
-        assert!(!cell.replace(second, [1, 2, 3]));
-        let word = OneWord::default();
-        let seen = word.look();
-        assert!(word.replace(seen, 1));
-        assert!(!word.replace(seen, 2));
     }
 }

@@ -20,6 +20,7 @@ mod locksets;
 pub mod order;
 pub mod rows;
 mod sections;
+mod words;
 mod worker;
 
 pub use in_turn::InTurn;

@@ -9,26 +9,22 @@
 //! of the row as well. A number that was made up finds words of a row that may be half written, but
 //! no undefined ones.
 
-use crate::table::{Table, TableError};
-use std::sync::atomic::{AtomicU32, AtomicUsize, Ordering};
+use super::words::Words;
+use crate::atomics::{AtomicUsize, Ordering};
+use crate::table::TableError;
 
 pub struct Rows<const N: usize> {
     name: &'static str,
-    table: Table<[u32; N]>,
+    words: Words<N>,
     used: AtomicUsize,
 }
-
-// SAFETY: the words are only touched by atomic operations, and the table neither grows nor moves.
-unsafe impl<const N: usize> Sync for Rows<N> {}
 
 impl<const N: usize> Rows<N> {
     /// Reserves room for this many rows. Memory is taken as they are added.
     pub fn reserve(name: &'static str, most: usize) -> Result<Self, TableError> {
-        let mut table = Table::reserve(name, most)?;
-        table.grow_to(table.capacity())?;
         Ok(Rows {
             name,
-            table,
+            words: Words::reserve(name, most)?,
             used: AtomicUsize::new(0),
         })
     }
@@ -44,12 +40,12 @@ impl<const N: usize> Rows<N> {
     /// writes them.
     pub fn take(&self, count: usize) -> Result<u32, TableError> {
         let row = self.used.fetch_add(count, Ordering::Relaxed);
-        if row + count > self.table.len() {
+        if row + count > self.words.rows() {
             // The count must not wrap around.
             self.used.fetch_sub(count, Ordering::Relaxed);
             return Err(TableError::Exhausted {
                 table: self.name,
-                capacity: self.table.len(),
+                capacity: self.words.rows(),
             });
         }
         Ok(row as u32)
@@ -58,20 +54,20 @@ impl<const N: usize> Rows<N> {
     /// Writes a row that was taken, before anybody else knows its number.
     pub fn put(&self, row: u32, words: [u32; N]) {
         for (column, word) in words.into_iter().enumerate() {
-            self.word(row as usize, column)
-                .store(word, Ordering::Relaxed);
+            let place = self.words.word(row as usize, column);
+            place.store(word, Ordering::Relaxed);
         }
     }
 
     /// Changes a word of a row that others know, as its owner.
     pub fn put_word(&self, row: u32, column: usize, word: u32) {
-        self.word(row as usize, column)
-            .store(word, Ordering::Relaxed);
+        let place = self.words.word(row as usize, column);
+        place.store(word, Ordering::Relaxed);
     }
 
     /// How many rows have been taken.
     pub fn len(&self) -> usize {
-        self.used.load(Ordering::Relaxed).min(self.table.len())
+        self.used.load(Ordering::Relaxed).min(self.words.rows())
     }
 
     pub fn is_empty(&self) -> bool {
@@ -80,58 +76,11 @@ impl<const N: usize> Rows<N> {
 
     #[inline]
     pub fn get(&self, row: u32) -> [u32; N] {
-        std::array::from_fn(|column| self.word(row as usize, column).load(Ordering::Relaxed))
-    }
-
-    #[inline]
-    fn word(&self, row: usize, column: usize) -> &AtomicU32 {
-        assert!(row < self.table.len() && column < N);
-        let first: *mut u32 = self.table.base().cast();
-        // SAFETY: the word lies in the table, which lives as long as this borrow. Nobody borrows
-        // from the table: these atomic operations alone touch it.
-        unsafe { AtomicU32::from_ptr(first.add(row * N + column)) }
+        let word = |column| self.words.word(row as usize, column);
+        std::array::from_fn(|column| word(column).load(Ordering::Relaxed))
     }
 
     pub fn used_bytes(&self) -> usize {
         self.len() * size_of::<[u32; N]>()
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn rows_of_several_workers_are_kept_apart() {
-        const WORKERS: u32 = 4;
-        const EACH: u32 = 5_000;
-        let rows: Rows<2> = Rows::reserve("rows", 1 << 20).unwrap();
-        let add = |worker: u32| {
-            let one = |number| rows.add([worker, number]).unwrap();
-            (0..EACH).map(one).collect::<Vec<u32>>()
-        };
-        let numbers: Vec<Vec<u32>> = std::thread::scope(|scope| {
-            let workers = (0..WORKERS).map(|worker| scope.spawn(move || add(worker)));
-            let workers: Vec<_> = workers.collect();
-            workers.into_iter().map(|it| it.join().unwrap()).collect()
-        });
-        for (worker, numbers) in numbers.iter().enumerate() {
-            for (number, row) in numbers.iter().enumerate() {
-                assert_eq!(rows.get(*row), [worker as u32, number as u32]);
-            }
-        }
-        let mut all = numbers.concat();
-        all.sort_unstable();
-        assert!(all.into_iter().eq(0..WORKERS * EACH));
-    }
-
-    #[test]
-    fn a_full_table_says_so_and_stays_as_it_is() {
-        let rows: Rows<1> = Rows::reserve("rows", 3).unwrap();
-        for word in 5..8 {
-            rows.add([word]).unwrap();
-        }
-        assert!(rows.add([9]).is_err() && rows.add([9]).is_err());
-        assert_eq!([0, 1, 2].map(|row| rows.get(row)), [[5], [6], [7]]);
     }
 }

@@ -1,6 +1,7 @@
 //! The tests of orders, histories and detectors. They are one binary, so that what they share is
 //! compiled once.
 
+mod cells_and_rows;
 mod common;
 mod detectors;
 mod fast_path;

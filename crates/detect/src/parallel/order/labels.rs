@@ -41,13 +41,12 @@
 
 use super::super::rows::Rows;
 use super::super::{Lockset, Locksets, NO_STAMP, SharedOrder, lock_name};
-use super::learnt::{Knowledge, Learnt, NOTHING, Searches};
+use super::learnt::{Joined, Knowledge, Learnt, NOTHING, Searches};
 use crate::Failure;
 use crate::detectors::Uses;
 use crate::order::{NOBODY, PROMISES, Stamp};
 use crate::table::TableError;
 use finishline_model::{LockId, TaskId};
-use std::sync::atomic::{AtomicU32, Ordering};
 
 /// The number of a row. Row 0 is none.
 type Row = u32;
@@ -212,7 +211,7 @@ pub struct AroundFinish {
     node: Node,
     was_alone: bool,
     /// What the ended tasks have learnt.
-    knows: AtomicU32,
+    knows: Joined,
 }
 
 /// What a worker keeps for itself.
@@ -419,17 +418,7 @@ impl SharedOrder for Labels {
         let Some(learnt) = self.learnt.as_ref().filter(|_| task.learnt) else {
             return Ok(());
         };
-        let mut before = finish.knows.load(Ordering::Acquire);
-        loop {
-            let after = learnt.join(before, task.knows)?;
-            match finish
-                .knows
-                .compare_exchange(before, after, Ordering::AcqRel, Ordering::Acquire)
-            {
-                Ok(_) => return Ok(()),
-                Err(now) => before = now,
-            }
-        }
+        Ok(finish.knows.add(learnt, task.knows)?)
     }
 
     #[inline]
@@ -440,7 +429,7 @@ impl SharedOrder for Labels {
         Ok(AroundFinish {
             node: std::mem::replace(&mut task.node, finish),
             was_alone: task.is_alone,
-            knows: AtomicU32::new(NOTHING),
+            knows: Joined::nothing(),
         })
     }
 
@@ -460,7 +449,7 @@ impl SharedOrder for Labels {
             // What it has learnt is about what lies below.
             task.knows = NOTHING;
         } else if let Some(learnt) = &self.learnt {
-            let joined = finish.knows.load(Ordering::Acquire);
+            let joined = finish.knows.all();
             task.learnt |= joined != NOTHING;
             task.knows = learnt.join(task.knows, joined)?;
         }

@@ -19,6 +19,7 @@
 //! numbers alone are left out. The answer for a step is remembered by the worker that asked.
 
 use super::super::rows::Rows;
+use crate::atomics::{AtomicU32, Ordering};
 use crate::order::Stamp;
 use crate::table::TableError;
 use finishline_model::hash::IdSet;
@@ -39,6 +40,41 @@ pub(super) struct Learnt {
     /// By knowledge: a set or 0, what somebody else has learnt, what was known before, and the
     /// greatest set that it leads to.
     known: Rows<4>,
+}
+
+/// What the tasks of a finish have learnt that have ended.
+///
+/// **Memory ordering.** A task that ends looks at the rows of those that ended before it, so it
+/// acquires what they released. The swap itself need not acquire: the task has acquired the same
+/// knowledge before, and its rows never change.
+#[derive(Debug)]
+pub(super) struct Joined(AtomicU32);
+
+impl Joined {
+    pub(super) fn nothing() -> Joined {
+        Joined(AtomicU32::new(NOTHING))
+    }
+
+    /// A task ends with this knowledge.
+    pub(super) fn add(&self, learnt: &Learnt, knows: Knowledge) -> Result<(), TableError> {
+        let mut before = self.0.load(Ordering::Acquire);
+        loop {
+            let after = learnt.join(before, knows)?;
+            let added =
+                self.0
+                    .compare_exchange(before, after, Ordering::Release, Ordering::Acquire);
+            match added {
+                Ok(_) => return Ok(()),
+                Err(now) => before = now,
+            }
+        }
+    }
+
+    /// What all have learnt. The end of the finish is between their ends and this look, and orders
+    /// them.
+    pub(super) fn all(&self) -> Knowledge {
+        self.0.load(Ordering::Relaxed)
+    }
 }
 
 /// What a worker remembers of its searches.

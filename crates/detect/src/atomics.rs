@@ -1,0 +1,5 @@
+//! The atomic operations of the lock-free files, in one place: `tests/orderings` compiles these
+//! files in a crate whose `atomics` are those of loom, which tries every interleaving.
+
+pub(crate) use std::hint::spin_loop;
+pub(crate) use std::sync::atomic::{AtomicU32, AtomicU64, AtomicUsize, Ordering, fence};

@@ -1,0 +1,8 @@
+//! The lock-free files of `finishline_detect::parallel`.
+
+#[path = "../../../src/parallel/cell.rs"]
+pub(crate) mod cell;
+mod order;
+#[path = "../../../src/parallel/rows.rs"]
+pub(crate) mod rows;
+mod words;
