@@ -17,13 +17,15 @@
 //!   detector is told of. `waiting`: the tasks that need stacks of their own. `polls`: where
 //!   the code of a parallel run looks at signals.
 //! - `runtime`: what compiled code calls, on one worker or several. `heap`: objects, their shadow
-//!   cells, and the collector.
+//!   cells, and the collector. `atomics`: the operations of lock-free files.
 //!
 //! The compiler needs x86-64 and Linux. For another processor none of this is built: `absent` takes
 //! the place of `prepared`, and refuses every program.
 
 #[cfg(not(target_arch = "x86_64"))]
 mod absent;
+#[cfg(target_arch = "x86_64")]
+mod atomics;
 #[cfg(target_arch = "x86_64")]
 mod checker;
 #[cfg(target_arch = "x86_64")]

@@ -18,6 +18,7 @@
 //! it sees what the others have left.
 
 use super::finish::Finish;
+use super::lock::Isolation;
 use super::pool::Depot;
 use super::record::Record;
 use super::strand::Strand;
@@ -30,7 +31,7 @@ use rustc_hash::FxHashMap;
 use std::collections::VecDeque;
 use std::ops::Range;
 use std::ptr::NonNull;
-use std::sync::atomic::{AtomicBool, AtomicPtr, AtomicU32, AtomicU64, AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicPtr, AtomicU32, AtomicU64, AtomicUsize, Ordering};
 use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
@@ -67,8 +68,7 @@ pub(super) struct Crew<'a> {
     pub(super) stacks: Mutex<Stacks>,
     /// What no worker has yet of the budget for frames, tasks and finishes.
     pub(super) budget: AtomicU64,
-    /// Whether an isolated block is under way.
-    pub(super) isolated: AtomicBool,
+    pub(super) isolated: Isolation,
     /// By the address of a lock, the strands that wait for it in their order.
     pub(super) waiting_for_locks: Mutex<FxHashMap<usize, VecDeque<Parked>>>,
     sleepers: AtomicUsize,
@@ -128,7 +128,7 @@ impl<'a> Crew<'a> {
             finishes: Depot::new(),
             stacks: Mutex::new(Stacks::new(largest_stack)),
             budget: AtomicU64::new(budget),
-            isolated: AtomicBool::new(false),
+            isolated: Isolation::new(),
             waiting_for_locks: Mutex::default(),
             sleepers: AtomicUsize::new(0),
             running: (0..workers).map(|_| Default::default()).collect(),

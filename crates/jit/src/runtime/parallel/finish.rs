@@ -18,10 +18,10 @@
 
 use super::super::schedule::OpenFinish;
 use super::strand::Strand;
+use crate::atomics::{AtomicPtr, AtomicU64, Ordering};
 use crate::checker::Carried;
 use std::cell::UnsafeCell;
 use std::ptr::{NonNull, null_mut};
-use std::sync::atomic::{AtomicPtr, AtomicU64, Ordering};
 
 pub(super) struct Finish {
     state: AtomicU64,

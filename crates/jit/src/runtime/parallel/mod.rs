@@ -21,13 +21,15 @@
 //!
 //! The files: [`crew`] what workers share, and how they stop, sleep and end. [`run`] how a run
 //! begins and ends. [`tasks`] tasks and joins. [`going_on`] from one strand to another.
-//! [`synchronisation`] promises and locks. [`finish`], [`record`] and [`strand`] what there is of
-//! each, [`pool`] where they are kept.
+//! [`synchronisation`] promises and locks, [`promise`] and [`lock`] their words. [`finish`],
+//! [`record`] and [`strand`] what there is of each, [`pool`] where they are kept.
 
 mod crew;
 mod finish;
 mod going_on;
+mod lock;
 mod pool;
+mod promise;
 mod record;
 mod run;
 mod strand;
@@ -250,12 +252,12 @@ impl Schedule for Parallel<'_> {
     fn isolate<C: Checker>(runtime: &mut Runtime<'_, C, Self>, inside: bool) {
         let isolated = &runtime.schedule.crew.isolated;
         if !inside {
-            isolated.store(false, Ordering::Release);
+            isolated.end();
             return;
         }
         let mut looks = 0;
-        while isolated.swap(true, Ordering::Acquire) {
-            while isolated.load(Ordering::Relaxed) {
+        while !isolated.begin() {
+            while isolated.is_under_way() {
                 runtime.poll();
                 looks += 1;
                 match looks < LOOKS {
