@@ -20,6 +20,7 @@ mod locksets;
 pub mod order;
 pub mod rows;
 mod sections;
+mod version;
 mod words;
 mod worker;
 

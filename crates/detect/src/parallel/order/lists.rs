@@ -21,19 +21,17 @@
 //! found, and its elements are distributed evenly over it. A range of 2ⁱ labels is too full from
 //! 1.4ⁱ elements on, so an insertion relabels O(log n) elements on average.
 //!
-//! **Comparison.** Whoever compares labels looks at a version before and after. It is odd while
-//! labels are spread. **Memory ordering.** As that of a [cell](super::super::cell) with three
-//! stamps: the odd version is followed by a release fence, the second look is preceded by an
-//! acquire fence. The labels of an element that was just inserted are known by what made it known.
+//! **Comparison.** Labels are compared at a moment at which they are not spread
+//! ([`super::super::version`]). The labels of an element that was just inserted are known by what
+//! made it known.
 
 use super::super::rows::Rows;
+use super::super::version::Version;
 use super::super::{InTwoLists, SharedOrder};
 use crate::Failure;
 use crate::detectors::Uses;
 use crate::order::{NOBODY, Stamp};
 use crate::table::TableError;
-use std::hint::spin_loop;
-use std::sync::atomic::{AtomicU64, Ordering, fence};
 use std::sync::{PoisonError, RwLock};
 
 /// An element of both lists. Element 0 is none.
@@ -150,8 +148,8 @@ impl List {
 
 pub struct Lists {
     lists: [List; 2],
-    /// Odd while labels are spread.
-    version: AtomicU64,
+    /// Changes when labels are spread.
+    version: Version,
     spreading: RwLock<()>,
 }
 
@@ -181,24 +179,7 @@ impl Lists {
         if list.gap(at) >= 2 {
             return;
         }
-        let version = self.version.load(Ordering::Relaxed);
-        self.version.store(version + 1, Ordering::Relaxed);
-        fence(Ordering::Release);
-        list.spread(at);
-        self.version.store(version + 2, Ordering::Release);
-    }
-
-    /// Something about labels, at a moment at which they don't change.
-    fn steadily<T>(&self, look: impl Fn() -> T) -> T {
-        loop {
-            let version = self.version.load(Ordering::Acquire);
-            let seen = look();
-            fence(Ordering::Acquire);
-            if version & 1 == 0 && self.version.load(Ordering::Relaxed) == version {
-                return seen;
-            }
-            spin_loop();
-        }
+        self.version.change(|| list.spread(at));
     }
 }
 
@@ -236,7 +217,7 @@ impl SharedOrder for Lists {
         };
         Ok(Lists {
             lists: [list()?, list()?],
-            version: AtomicU64::new(0),
+            version: Version::new(),
             spreading: RwLock::new(()),
         })
     }
@@ -285,7 +266,7 @@ impl SharedOrder for Lists {
             return false;
         }
         let before = |list: &List| list.link(earlier).label < list.link(strand.0).label;
-        !self.steadily(|| self.lists.iter().all(before))
+        !self.version.steadily(|| self.lists.iter().all(before))
     }
 
     fn used_bytes(&self) -> usize {
@@ -299,7 +280,8 @@ impl InTwoLists for Lists {
             return b;
         }
         let list = &self.lists[list];
-        match self.steadily(|| list.link(a).label < list.link(b).label) {
+        let in_order = || list.link(a).label < list.link(b).label;
+        match self.version.steadily(in_order) {
             true => b,
             false => a,
         }

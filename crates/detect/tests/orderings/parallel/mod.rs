@@ -5,4 +5,7 @@ pub(crate) mod cell;
 mod order;
 #[path = "../../../src/parallel/rows.rs"]
 pub(crate) mod rows;
+#[path = "../../../src/parallel/version.rs"]
+mod version;
+mod versions;
 mod words;
