@@ -173,8 +173,8 @@ pub(crate) struct CheckOptions {
     pub(crate) threads: NonZero<usize>,
 
     /// The detector: sp-bags, esp-bags, drdp, spd3, ptracer, c-racer, fasttrack, fastracer,
-    /// finishline or oracle; auto takes the cheapest with the strongest guarantee, all compares them
-    /// with the oracle
+    /// finishline or oracle; auto takes the cheapest with the strongest guarantee, all compares
+    /// them with the oracle
     #[arg(long, value_name = "D", default_value = "auto", value_parser = parse_choice)]
     pub(crate) detector: Choice,
 

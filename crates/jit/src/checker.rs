@@ -12,6 +12,7 @@
 use crate::heap::layout::Cells;
 use finishline_detect::inline::{FastPath, Inline};
 use finishline_detect::order::{Order, Stamp};
+use finishline_detect::parallel::cell::AtomicCell;
 use finishline_detect::parallel::{
     CarriedByFinish, CarriedByTask, Shared, SharedHistory, SharedOrder, Worker,
 };
@@ -104,6 +105,15 @@ impl Carried {
     }
 }
 
+/// What became of an access in a parallel run.
+#[derive(Clone, Copy, Default)]
+pub(crate) struct SharedAccess {
+    /// The run can end now.
+    pub(crate) ends: bool,
+    /// A word of a cell, and what becomes of it by such an access of the same step.
+    pub(crate) outcome: Option<[u64; 2]>,
+}
+
 /// A listener of a compiled run.
 pub(crate) trait Checker {
     const STYLE: Style;
@@ -180,7 +190,7 @@ pub(crate) trait Checker {
         Stamp::default()
     }
 
-    /// An access that the code inline did not decide, with its cell. Whether the run can end now.
+    /// An access that the code inline did not decide, with its cell.
     ///
     /// # Safety
     ///
@@ -191,8 +201,8 @@ pub(crate) trait Checker {
         _cell: *const u64,
         _task: &mut Carried,
         _location: impl FnOnce() -> Location,
-    ) -> bool {
-        false
+    ) -> SharedAccess {
+        SharedAccess::default()
     }
 
     /// So many locations are checked by one check.
@@ -458,14 +468,19 @@ impl<O: SharedOrder, H: SharedHistory<O>> Checker for Concurrent<'_, O, H> {
         cell: *const u64,
         task: &mut Carried,
         location: impl FnOnce() -> Location,
-    ) -> bool {
+    ) -> SharedAccess {
         // SAFETY: a task carries this, and there is such a cell.
         let (task, cell) = unsafe {
             let cell = &*cell.cast::<H::Cell>();
             (task.get_mut::<CarriedByTask<O>>(), cell)
         };
-        let races = self.worker.access(self.shared, kind, cell, task, location);
-        races && self.one_race
+        let done = self.worker.access(self.shared, kind, cell, task, location);
+        SharedAccess {
+            ends: done.race && self.one_race,
+            outcome: done
+                .outcome
+                .and_then(|[before, after]| Some([H::Cell::word(before)?, H::Cell::word(after)?])),
+        }
     }
 
     fn count_range(&mut self, locations: u64) {

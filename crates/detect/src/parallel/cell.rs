@@ -58,6 +58,11 @@ pub trait AtomicCell: Sync {
 
     /// A number by which values are told apart quickly.
     fn mix(value: Self::Value) -> Stamp;
+
+    /// The word of a cell with this value, if the cell is one word.
+    fn word(_: Self::Value) -> Option<u64> {
+        None
+    }
 }
 
 /// A value at one moment.
@@ -109,6 +114,11 @@ impl AtomicCell for OneWord {
     #[inline]
     fn mix(value: u64) -> Stamp {
         value as Stamp ^ ((value >> 32) as Stamp).rotate_left(3)
+    }
+
+    #[inline]
+    fn word(value: u64) -> Option<u64> {
+        Some(value)
     }
 }
 

@@ -26,7 +26,7 @@ mod worker;
 
 pub use in_turn::InTurn;
 pub use locksets::{Lockset, Locksets};
-pub use worker::{CarriedByFinish, CarriedByTask, Shared, Worker};
+pub use worker::{Accessed, CarriedByFinish, CarriedByTask, Shared, Worker};
 
 use crate::Failure;
 use crate::detectors::Uses;
@@ -42,6 +42,10 @@ pub trait SharedOrder: Sized + Sync {
     type Finish: Send + Sync;
     /// What a worker keeps for itself.
     type Memo: Default + Send;
+
+    /// Whether workers remember what became of values in a step. This is ours: detectors of papers
+    /// remember what their papers say.
+    const REMEMBERS_OUTCOMES: bool = false;
 
     /// An order for programs that use these constructs.
     fn new(uses: Uses) -> Result<Self, Failure>;

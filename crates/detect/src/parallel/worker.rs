@@ -70,6 +70,15 @@ struct Outcome<V> {
     after: V,
 }
 
+/// What became of an access.
+#[derive(Clone, Copy, Debug)]
+pub struct Accessed<V> {
+    pub race: bool,
+    /// The value and what became of it, if the access finds nothing. The same becomes of every cell
+    /// with this value by the same access of the same step.
+    pub outcome: Option<[V; 2]>,
+}
+
 /// Neighbours most often remember the same accesses, and so do the cells of what many tasks read.
 const OUTCOMES: usize = 16;
 
@@ -228,7 +237,7 @@ impl<O: SharedOrder, H: SharedHistory<O>> Worker<O, H> {
         }
     }
 
-    /// An access to a location, by its cell. Whether it races.
+    /// An access to a location, by its cell.
     #[inline]
     pub fn access(
         &mut self,
@@ -237,19 +246,23 @@ impl<O: SharedOrder, H: SharedHistory<O>> Worker<O, H> {
         cell: &H::Cell,
         task: &mut CarriedByTask<O>,
         location: impl FnOnce() -> Location,
-    ) -> bool {
+    ) -> Accessed<Value<O, H>> {
+        let mut accessed = Accessed {
+            race: false,
+            outcome: None,
+        };
         let Some(strand) = &mut task.0 else {
-            return false;
+            return accessed;
         };
         let stamp = match shared.order.stamp(&mut self.memo, strand) {
             Ok(stamp) => stamp,
             Err(failure) => {
                 self.found.fail(failure);
-                return false;
+                return accessed;
             }
         };
         if cell.is_known(kind, stamp) {
-            return false;
+            return accessed;
         }
         loop {
             let seen = cell.look();
@@ -258,7 +271,10 @@ impl<O: SharedOrder, H: SharedHistory<O>> Worker<O, H> {
                 if race {
                     self.found.race(location());
                 }
-                return race;
+                accessed.race = race;
+                let told = O::REMEMBERS_OUTCOMES && !race;
+                accessed.outcome = told.then_some([seen.value, after]);
+                return accessed;
             }
             spin_loop();
         }
@@ -276,7 +292,8 @@ impl<O: SharedOrder, H: SharedHistory<O>> Worker<O, H> {
     ) -> (Value<O, H>, bool) {
         let mixed = H::Cell::mix(before) ^ kind as Stamp;
         let place = &self.outcomes[mixed as usize % OUTCOMES];
-        if place.stamp == stamp && place.kind == kind && place.before == before {
+        let known = O::REMEMBERS_OUTCOMES && place.stamp == stamp && place.kind == kind;
+        if known && place.before == before {
             return (place.after, false);
         }
         let mut now = Now {
@@ -294,7 +311,7 @@ impl<O: SharedOrder, H: SharedHistory<O>> Worker<O, H> {
             Ok((after, meets)) => {
                 self.found.overlap |= meets.overlap;
                 self.found.isolated_conflict |= meets.isolated;
-                if !meets.race {
+                if O::REMEMBERS_OUTCOMES && !meets.race {
                     self.outcomes[mixed as usize % OUTCOMES] = Outcome {
                         stamp,
                         kind,

@@ -117,12 +117,11 @@ impl Run {
             return;
         }
         let mode = LockMode::Exclusive;
+        let may_isolate = held.is_empty() && !self.live.iter().any(|task| task.isolated);
         match self.random.below(3) {
-            0 if self.uses.isolated => {
-                if held.is_empty() && !self.live.iter().any(|task| task.isolated) {
-                    self.live[at].isolated = true;
-                    self.event(Event::IsolatedBegin { task, site });
-                }
+            0 if self.uses.isolated && may_isolate => {
+                self.live[at].isolated = true;
+                self.event(Event::IsolatedBegin { task, site });
             }
             1 if self.uses.locks => {
                 let lock = LockId(self.random.below(LOCKS) as u32);

@@ -4,6 +4,7 @@
 //! `FINISHLINE_SEEDS` and `FINISHLINE_SEED` run more, or others (`cargo xtask soak`).
 
 use crate::common::{Judge, check, compile, is_depth_first};
+use finishline_engine::executor::on_threads;
 use finishline_generate::campaign::{in_parallel_with, setting};
 use finishline_generate::rng::Rng;
 use finishline_generate::{Program, Settings, program, render, shrink};
@@ -15,8 +16,14 @@ use finishline_model::{Access, Construct, Detector, Event, Observer};
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::thread;
 
-const PROGRAMS: u64 = 2_000;
+/// Programs, and schedules of each: many programs with few schedules, and few with many. A campaign
+/// has one program with many schedules for as many with few.
+const PROGRAMS: u64 = 10_000;
 const SCHEDULES: u64 = 2;
+const PROGRAMS_FOR_ONE: u64 = 20;
+const MANY_SCHEDULES: u64 = 20;
+/// On how many threads, one after the other.
+const WORKERS: [usize; 4] = [2, 8, 1, 8];
 const FUEL: u64 = 10_000_000;
 
 /// Records a run, and lets other threads go first now and then.
@@ -90,7 +97,7 @@ fn word(trap: &Option<Trap>) -> &'static str {
 
 /// Runs a program on several threads, and compares with what one thread established. How many of
 /// the runs were not depth-first.
-fn compare(judge: &mut Judge, program: &Program, seed: u64) -> Result<u64, String> {
+fn compare(judge: &mut Judge, program: &Program, seed: u64, schedules: u64) -> Result<u64, String> {
     let mut shuffled = 0;
     let serial = check(judge, program, FUEL)?;
     let module = compile(&render(program))?;
@@ -100,8 +107,8 @@ fn compare(judge: &mut Judge, program: &Program, seed: u64) -> Result<u64, Strin
     let mut alone = Vec::new();
     let run = finishline_jit::run(input(&module, &progress), 1, &mut alone);
     let alone_trap = trap(run.map_err(|error| error.to_string())?);
-    for schedule in 0..SCHEDULES {
-        let workers = [2, 8, 3][((seed + schedule) % 3) as usize];
+    for schedule in 0..schedules {
+        let workers = WORKERS[((seed + schedule) % WORKERS.len() as u64) as usize];
         let mut shaken = Shaken::new(seed.wrapping_mul(31).wrapping_add(schedule));
         let mut output = Vec::new();
         let told = finishline_jit::tell_parallel(
@@ -122,7 +129,7 @@ fn compare(judge: &mut Judge, program: &Program, seed: u64) -> Result<u64, Strin
         let clean = serial.judged.racing.is_empty();
         if serial.trap.is_none() {
             let depends = excludes && (serial.judged.conflict || serial.judged.lock_cycle);
-            checked_on_threads(&module, workers, clean, depends)?;
+            checked_on_threads(&module, workers, clean, depends, seed + schedule)?;
         }
         let complete = serial.trap.is_none() && told.is_none();
         if complete && !excludes && clean != judged.racing.is_empty() {
@@ -149,26 +156,30 @@ fn compare(judge: &mut Judge, program: &Program, seed: u64) -> Result<u64, Strin
     Ok(shuffled)
 }
 
-/// Detectors of parallel runs say of a complete run whether it races. `depends` if what the program
-/// does may depend on the schedule even without races.
+/// Detectors of parallel runs say of a complete run whether it races: `finishline`, and one of the
+/// others. `depends` if what the program does may depend on the schedule even without races.
 fn checked_on_threads(
     module: &Module,
     workers: usize,
     clean: bool,
     depends: bool,
+    turn: u64,
 ) -> Result<(), String> {
     let used = |construct| module.uses(construct).is_some();
     let excludes = used(Construct::Isolated) || used(Construct::Lock);
-    for detector in Detector::ALL {
+    let judges = |detector: &Detector| {
         let mut constructs = module.constructs.iter();
-        if !constructs.all(|used| detector.judges(used.construct)) {
-            continue;
-        }
+        on_threads(*detector) && constructs.all(|used| detector.judges(used.construct))
+    };
+    let others = |detector: &Detector| *detector != Detector::Finishline && judges(detector);
+    let others: Vec<Detector> = Detector::ALL.into_iter().filter(others).collect();
+    let other = others[turn as usize % others.len()];
+    for detector in [Detector::Finishline, other] {
         let progress = AtomicU64::new(0);
         let program = input(module, &progress);
         let prepared = finishline_jit::prepare_parallel_check(program, detector, workers, false);
         let Some(prepared) = prepared else {
-            continue;
+            return Err(format!("{detector} does not run on threads"));
         };
         let prepared = prepared.map_err(|error| error.to_string())?;
         let (end, findings) = prepared.run(&mut std::io::sink());
@@ -204,14 +215,13 @@ fn settings(seed: u64) -> Settings {
     }
 }
 
-#[test]
-fn recorded_runs_are_judged_as_the_oracle_does() {
+/// Compares so many programs, each with so many schedules.
+fn campaign(count: u64, schedules: u64) {
     let first = setting("FINISHLINE_SEED", 1);
-    let count = setting("FINISHLINE_SEEDS", PROGRAMS);
     let shuffled = AtomicU64::new(0);
     in_parallel_with(first..first + count, Judge::new, |judge, seed| {
         let program = program(seed, &settings(seed));
-        let error = match compare(judge, &program, seed) {
+        let error = match compare(judge, &program, seed, schedules) {
             Ok(runs) => {
                 shuffled.fetch_add(runs, Ordering::Relaxed);
                 return;
@@ -220,10 +230,12 @@ fn recorded_runs_are_judged_as_the_oracle_does() {
         };
         // A failure may come and go with the schedule.
         let small = shrink(&program, &mut |program| {
-            (0..20).any(|again| match compare(judge, program, seed + again) {
-                Ok(_) => false,
-                Err(said) => !said.starts_with("error"),
-            })
+            (0..20).any(
+                |again| match compare(judge, program, seed + again, schedules) {
+                    Ok(_) => false,
+                    Err(said) => !said.starts_with("error"),
+                },
+            )
         });
         panic!("seed {seed}: {error}\n{}", render(&small));
     });
@@ -231,10 +243,21 @@ fn recorded_runs_are_judged_as_the_oracle_does() {
     let shuffled = shuffled.into_inner();
     if count >= 1000 {
         assert!(
-            shuffled > count * SCHEDULES / 4,
+            shuffled > count * schedules / 5,
             "{shuffled} runs are not depth-first"
         );
     }
+}
+
+#[test]
+fn recorded_runs_are_judged_as_the_oracle_does() {
+    campaign(setting("FINISHLINE_SEEDS", PROGRAMS), SCHEDULES);
+}
+
+#[test]
+fn many_schedules_of_a_program_are_judged_as_the_oracle_does() {
+    let programs = setting("FINISHLINE_SEEDS", PROGRAMS).div_ceil(PROGRAMS_FOR_ONE);
+    campaign(programs, MANY_SCHEDULES);
 }
 
 /// How a program ends on so many threads.

@@ -9,7 +9,7 @@
 use super::Code;
 use crate::checker::Style;
 use crate::heap::layout::CELLS_OFFSET;
-use crate::runtime::checks::pack;
+use crate::runtime::checks::{known_place, pack};
 use crate::runtime::context::Context;
 use crate::runtime::helpers::Helper;
 use cranelift_codegen::ir::condcodes::IntCC;
@@ -135,7 +135,20 @@ impl Code<'_, '_> {
                 self.builder.ins().icmp(IntCC::Equal, cell, settled)
             }
         };
-        self.builder.ins().brif(is_known, done, &[], first, &[]);
+        if self.program.style == Style::SharedWord && kind == AccessKind::Read {
+            // Others may stand for the step, for good.
+            let other = self.builder.create_block();
+            self.builder.ins().brif(is_known, done, &[], other, &[]);
+            self.builder.switch_to_block(other);
+            let place = offset_of!(Context, known) + size_of::<u64>() * known_place(access);
+            let flags = self.regions.context();
+            let context = self.context;
+            let known = self.builder.ins().load(I64, flags, context, place as i32);
+            let is_known = self.builder.ins().icmp(IntCC::Equal, cell, known);
+            self.builder.ins().brif(is_known, done, &[], first, &[]);
+        } else {
+            self.builder.ins().brif(is_known, done, &[], first, &[]);
+        }
 
         self.builder.switch_to_block(first);
         let helper = match kind {

@@ -10,10 +10,21 @@ use std::ops::{Deref, DerefMut};
 use std::ptr::{NonNull, null_mut};
 use std::sync::atomic::AtomicU64;
 
+/// So many cells are known, each for some of the sites.
+pub(crate) const KNOWN: usize = 8;
+/// No cell is like that.
+const NONE_KNOWN: [u64; KNOWN] = [u64::MAX; KNOWN];
+
 #[repr(C)]
 pub(crate) struct Context {
     /// What checks compare cells with.
     pub(crate) fast: FastPath,
+    /// Of cells of one word in a parallel run, by site: one that a read by the running step leaves
+    /// as it is.
+    pub(crate) known: [u64; KNOWN],
+    /// The same for reads and for writes: a cell, and what becomes of it.
+    pub(super) before: [[u64; KNOWN]; 2],
+    pub(super) after: [[u64; KNOWN]; 2],
     /// The object of global variables.
     pub(crate) globals: u64,
     /// What live frames and tasks may take, by what is left of the budget and by the room on the
@@ -43,10 +54,19 @@ pub(crate) struct Context {
 }
 
 impl Context {
+    /// Another step runs: what becomes of cells is not known.
+    #[inline]
+    pub(super) fn forget_known(&mut self) {
+        (self.known, self.before) = (NONE_KNOWN, [NONE_KNOWN; 2]);
+    }
+
     /// Of code that does not run.
     pub(crate) const fn new() -> Context {
         Context {
             fast: FastPath::IDLE,
+            known: NONE_KNOWN,
+            before: [NONE_KNOWN; 2],
+            after: [NONE_KNOWN; 2],
             globals: 0,
             stack_limit: AtomicU64::new(0),
             accesses: 0,

@@ -12,13 +12,14 @@
 //!             of three with the same locks that are parallel to each other, two stand for all
 //! ```
 //!
-//! **Why entries may be dropped.** Let e precede a, and let b come later and be parallel to e. Then b
-//! is parallel to a, or e would precede b. A lock of a that b holds is a lock of e. So b meets a if
-//! it meets e.
+//! **Why entries may be dropped.** Let e precede a, and let b come later and be parallel to e. Then
+//! b is parallel to a, or e would precede b. A lock of a that b holds is a lock of e. So b meets a
+//! if it meets e.
 //!
 //! Without locks and promises a value has at most one writer and two readers. A write that leaves
 //! nobody else is the reader, too: so one comparison of the word tells that the step has written.
-//! Once a location races, nothing more is to be found there, and only the last access is remembered.
+//! Once a location races, nothing more is to be found there, and only the last access is
+//! remembered.
 
 use super::super::cell::{OneWord, settled};
 use super::super::{Meets, Now, SharedHistory, SharedOrder};

@@ -7,7 +7,7 @@
 //! ```text
 //! T creates U         U knows what T knows, and T's epoch; T's next one begins
 //! a finish ends       its owner knows what its tasks know, and their epochs
-//! T releases          whoever acquires later knows what T knows, and T's epoch; T's next one begins
+//! T releases          who acquires later knows what T knows, and T's epoch; T's next one begins
 //! ```
 //!
 //! A promise is released by its set and acquired by each get. A lock is released and acquired, too,

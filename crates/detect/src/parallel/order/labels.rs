@@ -1,6 +1,6 @@
 //! Ours, for parallel runs: the path of each step in the structure tree, packed into words.
 //!
-//! **Structure.** Inner nodes of the tree are tasks and finishes, leaves are steps, and the children
+//! **Structure.** Inner nodes of the tree are tasks and finishes, leaves are steps, and children
 //! of a node are in the order in which its task made them. Let a be to the left of b, and let v be
 //! the child of their lowest common ancestor on a's side. a precedes b iff v is not a task. Two
 //! paths that are words of bits are compared by one exclusive or: the first bit in which they
@@ -13,8 +13,8 @@
 //! task         2k + 1    between the steps 2k and 2k + 2
 //! ```
 //!
-//! **Codes.** A value is one to four *units* of four bits. Codes are in the order of the values, and
-//! no code begins with another one. The lowest bit of a code tells a task.
+//! **Codes.** A value is one to four *units* of four bits. Codes are in the order of the values,
+//! and no code begins with another one. The lowest bit of a code tells a task.
 //!
 //! ```text
 //! 0vvv                   below 8
@@ -358,6 +358,8 @@ impl SharedOrder for Labels {
     type Strand = LabelledTask;
     type Finish = AroundFinish;
     type Memo = OwnRows;
+
+    const REMEMBERS_OUTCOMES: bool = true;
 
     fn new(uses: Uses) -> Result<Self, Failure> {
         let rows = Rows::reserve("steps", MOST_ROWS)?;

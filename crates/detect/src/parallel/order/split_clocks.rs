@@ -12,7 +12,8 @@
 //! ```
 //!
 //! At the end of a finish its owner gains all tasks of the finish, and all that they have joined.
-//! `joined` is [shared](Layers) by tasks as far as it is the same. A worker remembers the clocks that it looked up last.
+//! `joined` is [shared](Layers) by tasks as far as it is the same. A worker remembers the clocks
+//! that it looked up last.
 //!
 //! **Inheritance clocks** choose two of three parallel accesses: the path of each task in the tree
 //! of tasks and finishes, as the epochs in which its ancestors made them. Paths without finishes

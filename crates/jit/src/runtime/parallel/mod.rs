@@ -45,7 +45,7 @@ use super::schedule::{Created, Manner, OpenFinish, Schedule};
 use super::switch::{self, on_worker_stack, switching};
 use super::tasks::end_isolated;
 use crate::End;
-use crate::checker::{Carried, Checker};
+use crate::checker::{Carried, Checker, Style};
 use crew::{Crew, Item};
 use crossbeam_deque::Worker;
 use finish::Finish;
@@ -400,6 +400,9 @@ impl Schedule for Parallel<'_> {
             let stamp = runtime.checker.stamp(runtime.schedule.carried());
             let limits = &mut runtime.context.fast.limits;
             (limits.me, limits.settled) = (stamp, settled(stamp));
+            if C::STYLE == Style::SharedWord {
+                runtime.context.forget_known();
+            }
         }
     }
 
