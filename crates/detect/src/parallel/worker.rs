@@ -80,7 +80,7 @@ pub struct Accessed<V> {
 }
 
 /// Neighbours most often remember the same accesses, and so do the cells of what many tasks read.
-const OUTCOMES: usize = 16;
+const OUTCOMES: usize = 128;
 
 pub struct Worker<O: SharedOrder, H: SharedHistory<O>> {
     memo: O::Memo,

@@ -193,8 +193,9 @@ impl Node {
 #[derive(Debug)]
 pub struct LabelledTask {
     node: Node,
-    /// The stamp of the present step, if it has one.
+    /// The stamp of the present step under the present locks, if it has one, and without locks.
     stamp: Stamp,
+    unlocked: Stamp,
     locks: Lockset,
     /// All smaller stamps precede it.
     floor: Stamp,
@@ -214,13 +215,28 @@ pub struct AroundFinish {
     knows: Joined,
 }
 
+/// So many steps under locks a worker remembers.
+const LOCKED_STEPS: usize = 64;
+
 /// What a worker keeps for itself.
-#[derive(Default)]
 pub struct OwnRows {
     /// The rows that it has taken and not used.
     next: Row,
     end: Row,
+    /// The stamp of a step without locks, locks, and its stamp under these.
+    locked: [(Stamp, Lockset, Stamp); LOCKED_STEPS],
     searches: Searches,
+}
+
+impl Default for OwnRows {
+    fn default() -> Self {
+        OwnRows {
+            next: NO_ROW,
+            end: NO_ROW,
+            locked: [(NO_STAMP, Lockset::NONE, NO_STAMP); LOCKED_STEPS],
+            searches: Searches::default(),
+        }
+    }
 }
 
 pub struct Labels {
@@ -294,6 +310,23 @@ impl Labels {
         Ok(child)
     }
 
+    /// A row for the present step under these locks.
+    fn row_of_step(
+        &self,
+        memo: &mut OwnRows,
+        task: &mut LabelledTask,
+        locks: Lockset,
+    ) -> Result<Row, TableError> {
+        let value = task.node.step << 1;
+        let path = self.child(memo, task.floor, &mut task.node, value)?;
+        let row = self.row(memo, task.floor, path)?;
+        if let Some(more) = &self.more {
+            let next_set = self.learnt.as_ref().map_or(0, Learnt::next_set);
+            more.put(row, [locks.0, next_set]);
+        }
+        Ok(row)
+    }
+
     fn next_step(&self, task: &mut LabelledTask) -> Result<(), Failure> {
         if task.node.step >= MOST_STEPS {
             return Err(Failure::from(TableError::Exhausted {
@@ -302,7 +335,7 @@ impl Labels {
             }));
         }
         task.node.step += 1;
-        task.stamp = NO_STAMP;
+        (task.stamp, task.unlocked) = (NO_STAMP, NO_STAMP);
         Ok(())
     }
 
@@ -387,6 +420,7 @@ impl SharedOrder for Labels {
         Ok(LabelledTask {
             node: Node::ROOT,
             stamp: NO_STAMP,
+            unlocked: NO_STAMP,
             locks: Lockset::NONE,
             floor: NOBODY + 1,
             knows: NOTHING,
@@ -408,6 +442,7 @@ impl SharedOrder for Labels {
         Ok(LabelledTask {
             node,
             stamp: NO_STAMP,
+            unlocked: NO_STAMP,
             locks: Lockset::NONE,
             floor: creator.floor,
             knows: creator.knows,
@@ -490,7 +525,10 @@ impl SharedOrder for Labels {
             return Err(Failure::Unsupported(lock_name(lock)));
         };
         task.locks = locksets.without(task.locks, lock)?;
-        task.stamp = NO_STAMP;
+        task.stamp = match task.locks {
+            Lockset::NONE => task.unlocked,
+            _ => NO_STAMP,
+        };
         Ok(())
     }
 
@@ -499,15 +537,26 @@ impl SharedOrder for Labels {
         if task.stamp != NO_STAMP {
             return Ok(task.stamp);
         }
-        let value = task.node.step << 1;
-        let path = self.child(memo, task.floor, &mut task.node, value)?;
-        let row = self.row(memo, task.floor, path)?;
-        if let Some(more) = &self.more {
-            let next_set = self.learnt.as_ref().map_or(0, Learnt::next_set);
-            more.put(row, [task.locks.0, next_set]);
+        if task.unlocked == NO_STAMP {
+            task.unlocked = self.row_of_step(memo, task, Lockset::NONE)?;
         }
-        task.stamp = row;
-        Ok(row)
+        task.stamp = match task.locks {
+            Lockset::NONE => task.unlocked,
+            locks => {
+                // A step that takes the same lock again is the same under it.
+                let place = (task.unlocked ^ locks.0.rotate_left(3)) as usize % LOCKED_STEPS;
+                let (unlocked, under, stamp) = memo.locked[place];
+                match (unlocked, under) == (task.unlocked, locks) {
+                    true => stamp,
+                    false => {
+                        let row = self.row_of_step(memo, task, locks)?;
+                        memo.locked[place] = (task.unlocked, locks, row);
+                        row
+                    }
+                }
+            }
+        };
+        Ok(task.stamp)
     }
 
     #[inline]
