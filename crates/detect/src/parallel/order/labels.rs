@@ -13,16 +13,8 @@
 //! task         2k + 1    between the steps 2k and 2k + 2
 //! ```
 //!
-//! **Codes.** A value is one to four *units* of four bits. Codes are in the order of the values,
-//! and no code begins with another one. The lowest bit of a code tells a task.
-//!
-//! ```text
-//! 0vvv                   below 8
-//! 10vv vvvv              below 64
-//! 110v vvvv vvvv         below 512
-//! 1110 vvvv vvvv vvvv    below 4096
-//! 1111                   others: the value itself comes first in the next word
-//! ```
+//! A value is a [code](super::path_words) of one to four *units* of four bits. Codes are in the
+//! order of the values, and no code begins with another one.
 //!
 //! **Words.** A path is cut into words of 16 units. A node with less than four units left begins a
 //! new word for its children, so every code but the last kind lies in one word. Full words are
@@ -42,26 +34,16 @@
 use super::super::rows::Rows;
 use super::super::{Lockset, Locksets, NO_STAMP, SharedOrder, lock_name};
 use super::learnt::{Joined, Knowledge, Learnt, NOTHING, Searches};
+use super::path_words::{LONG_FROM, LONG_MARK, LONGEST, Path, Row, UNITS, Word};
 use crate::Failure;
 use crate::detectors::Uses;
 use crate::order::{NOBODY, PROMISES, Stamp};
 use crate::table::TableError;
 use finishline_model::{LockId, TaskId};
 
-/// The number of a row. Row 0 is none.
-type Row = u32;
+/// Row 0 is none.
 const NO_ROW: Row = 0;
 
-/// The units of a word.
-const UNITS: u32 = 16;
-const UNIT_BITS: u32 = 4;
-/// Units that every code but the last kind fits into.
-const LONGEST: u32 = 4;
-/// Values from here on have a word of their own.
-const LONG_FROM: u32 = 1 << 12;
-/// The units of a long value in its word.
-const UNITS_OF_LONG: u32 = 8;
-const LONG_MARK: u64 = 0b1111;
 /// Steps that are numbered by a node.
 const MOST_STEPS: u32 = 1 << 30;
 
@@ -69,90 +51,6 @@ const MOST_STEPS: u32 = 1 << 30;
 const MOST_ROWS: usize = 1 << 31;
 /// So many rows a worker takes at a time.
 const ROWS_AT_ONCE: u32 = 64;
-
-/// A part of a path that lies in one word.
-#[derive(Clone, Copy, Debug, Default)]
-struct Word {
-    bits: u64,
-    /// A bit for each unit, the first one highest: whether a code begins there.
-    starts: u16,
-    used: u8,
-    /// Whether it begins with a long value.
-    is_long: bool,
-}
-
-impl Word {
-    fn with_code(self, code: u64, units: u32) -> Word {
-        let used = u32::from(self.used) + units;
-        debug_assert!(used <= UNITS);
-        Word {
-            bits: self.bits | code << ((UNITS - used) * UNIT_BITS),
-            starts: self.starts | 1 << (UNITS - 1 - u32::from(self.used)),
-            used: used as u8,
-            ..self
-        }
-    }
-
-    /// The word with a value at its end. The value is not a long one.
-    fn with(self, value: u32) -> Word {
-        let bits = u64::from(value);
-        match value {
-            0..8 => self.with_code(bits, 1),
-            8..64 => self.with_code(0b10 << 6 | bits, 2),
-            64..512 => self.with_code(0b110 << 9 | bits, 3),
-            _ => self.with_code(0b1110 << 12 | bits, LONGEST),
-        }
-    }
-
-    /// A word that begins with a long value.
-    fn of_long(value: u32) -> Word {
-        let word = Word {
-            is_long: true,
-            ..Word::default()
-        };
-        word.with_code(value.into(), UNITS_OF_LONG)
-    }
-
-    /// Whether the code that begins at this unit is that of a task.
-    #[inline]
-    fn is_task(self, start: u32) -> bool {
-        let unit = |place: u32| self.bits >> ((UNITS - 1 - place) * UNIT_BITS);
-        if self.is_long && start == 0 {
-            return unit(UNITS_OF_LONG - 1) & 1 == 1;
-        }
-        let longer = ((unit(start) as u8) << 4).leading_ones();
-        unit(start + longer) & 1 == 1
-    }
-}
-
-/// A row: a word, the row above it, and how many rows are above.
-#[derive(Clone, Copy)]
-struct Path {
-    word: Word,
-    above: Row,
-    depth: u32,
-}
-
-impl Path {
-    #[inline]
-    fn to_words(self) -> [u32; 5] {
-        let Word { bits, starts, .. } = self.word;
-        let starts = u32::from(starts) | u32::from(self.word.is_long) << 16;
-        let [low, high] = [bits as u32, (bits >> 32) as u32];
-        [low, high, self.above, self.depth, starts]
-    }
-
-    #[inline]
-    fn from_words([low, high, above, depth, starts]: [u32; 5]) -> Path {
-        let word = Word {
-            bits: u64::from(high) << 32 | u64::from(low),
-            starts: starts as u16,
-            used: 0,
-            is_long: starts >> 16 != 0,
-        };
-        Path { word, above, depth }
-    }
-}
 
 /// Where two paths part.
 struct Fork {
@@ -176,12 +74,7 @@ struct Node {
 
 impl Node {
     const ROOT: Node = Node {
-        word: Word {
-            bits: 0,
-            starts: 0,
-            used: 0,
-            is_long: false,
-        },
+        word: Word::EMPTY,
         above: NO_ROW,
         depth: 0,
         long: NO_ROW,
@@ -302,9 +195,9 @@ impl Labels {
             depth: path.depth,
             ..Node::ROOT
         };
-        if u32::from(path.word.used) + LONGEST > UNITS {
+        if path.word.used() + LONGEST > UNITS {
             child.above = self.row(memo, floor, path)?;
-            child.word = Word::default();
+            child.word = Word::EMPTY;
             child.depth += 1;
         }
         Ok(child)
@@ -357,21 +250,10 @@ impl Labels {
         while a.above != b.above {
             (a, b) = (self.path(a.above), self.path(b.above));
         }
-        let differ = a.word.bits ^ b.word.bits;
-        if differ == 0 {
-            return None;
-        }
-        // Up to here both paths have the same codes.
-        let unit = differ.leading_zeros() / UNIT_BITS;
-        let starts = a.word.starts >> (UNITS - 1 - unit);
-        let start = unit - starts.trailing_zeros();
-        let left = match a.word.bits < b.word.bits {
-            true => a.word,
-            false => b.word,
-        };
+        let (start, left_is_task) = a.word.parts_from(b.word)?;
         Some(Fork {
             depth: (a.depth, start),
-            left_is_task: left.is_task(start),
+            left_is_task,
         })
     }
 
@@ -613,22 +495,6 @@ impl SharedOrder for Labels {
 mod tests {
     use super::super::Tree;
     use super::*;
-
-    #[test]
-    fn codes_are_in_the_order_of_their_values_and_tell_tasks() {
-        let values = [0, 1, 6, 7, 8, 9, 62, 63, 64, 65, 511, 512, 513, 4094, 4095];
-        for pair in values.windows(2) {
-            let [small, large] = [pair[0], pair[1]].map(|value| Word::default().with(value));
-            assert!(small.bits < large.bits, "{pair:?}");
-        }
-        for value in values {
-            let word = Word::default().with(3).with(value);
-            assert_eq!(word.is_task(1), value & 1 == 1, "{value}");
-        }
-        for value in [LONG_FROM, LONG_FROM + 1, u32::MAX - 1, u32::MAX] {
-            assert_eq!(Word::of_long(value).is_task(0), value & 1 == 1, "{value}");
-        }
-    }
 
     /// Paths of trees that are deep and wide part where the nodes do.
     #[test]

@@ -8,7 +8,7 @@
 //! Labels        paths in the tree, packed into words           finishline
 //! ```
 //!
-//! [`Layers`](layers) are vector clocks that share what they have in common. [`Learnt`](learnt) is
+//! [`path_words`] has the words of such paths. [`Layers`](layers) are vector clocks that share what they have in common. [`Learnt`](learnt) is
 //! what promises tell.
 
 mod clocks;
@@ -16,6 +16,7 @@ mod labels;
 mod layers;
 mod learnt;
 mod lists;
+mod path_words;
 mod split_clocks;
 mod tree;
 
