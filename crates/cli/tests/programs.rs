@@ -253,7 +253,7 @@ impl<'a> Case<'a> {
         // `fasttrack` may miss what other orders of critical sections have.
         for detector in ["auto", "spd3", "ptracer", "c-racer", "fastracer"] {
             let checked = self.run(&["--detector", detector, "--threads", "8"])?;
-            // The threads may run isolated and locked blocks in another order, and the report says so.
+            // The threads may run isolated and locked blocks in another order. The report says so.
             let report = String::from_utf8_lossy(&checked.stderr);
             let mut words = ["certified-order: ", "--schedule "].iter();
             let in_other_order = words.any(|word| report.contains(word));

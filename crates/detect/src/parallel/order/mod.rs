@@ -8,8 +8,8 @@
 //! Labels        paths in the tree, packed into words           finishline
 //! ```
 //!
-//! [`path_words`] has the words of such paths. [`Layers`](layers) are vector clocks that share what they have in common. [`Learnt`](learnt) is
-//! what promises tell.
+//! [`path_words`] has the words of such paths. [`Layers`](layers) are vector clocks that share what
+//! they have in common. [`Learnt`](learnt) is what promises tell.
 
 mod clocks;
 mod labels;
