@@ -14,7 +14,7 @@ use finishline_generate::campaign::{in_parallel, setting};
 use finishline_generate::{Program, Settings, program, render, shrink};
 use finishline_ir::Module;
 use finishline_ir::machine::Limits;
-use finishline_model::{Detector, Passes};
+use finishline_model::{Construct, Detector, Passes};
 use finishline_trace::Trace;
 use std::fs::File;
 use std::io::{Cursor, Read, Seek, SeekFrom};
@@ -92,6 +92,13 @@ fn compared(program: &Program, executor: Executor) -> Result<Verdict, String> {
         // The bags refuse a run in which a task has waited for a lock. A trace need not tell of it.
         let bags = matches!(detector, Detector::SpBags | Detector::EspBags);
         if bags && takes_turns(&module) && checked.verdict == Verdict::Unknown {
+            continue;
+        }
+        // A trace does not tell of blocks in which nothing is checked, which might have ordered
+        // something.
+        let used = |construct| module.uses(construct).is_some();
+        let excludes = used(Construct::Isolated) || used(Construct::Lock);
+        if detector.orders_by_locks() && excludes {
             continue;
         }
         verdict = found.verdict;
