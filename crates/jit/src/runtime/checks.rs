@@ -6,22 +6,18 @@
 //! Compiled code has no vectors, so it suffices to preserve the low half of a vector register.
 
 use super::Runtime;
-use super::context::{Context, KNOWN};
+use super::context::Context;
 use super::memory::header_word;
 use super::schedule::Schedule;
 use super::seen::{self, Range};
 use super::switch::{self, on_worker_stack};
-use crate::End;
-use crate::checker::{Checker, Style};
+use crate::checker::Checker;
 use crate::heap::layout::{CELLS_OFFSET, COUNT_OFFSET, Cells, FIRST_LOCATION_OFFSET};
-use finishline_detect::inline::{Change, Limits, SLOTS};
-use finishline_detect::order::Stamp;
-use finishline_detect::parallel::NO_STAMP;
+use finishline_detect::inline::{Change, SLOTS};
 use finishline_ir::range::{Covered, covered};
 use finishline_model::{Access, AccessId, AccessKind, Location};
 use std::arch::naked_asm;
 use std::mem::offset_of;
-use std::sync::atomic::{AtomicU64, Ordering};
 
 /// The address of a function that saves every register that a call may change, calls `$function`
 /// with the same arguments, and restores them. In a cooperative program the function is called on
@@ -32,7 +28,7 @@ macro_rules! preserving_all {
         $(after $quick:literal where $($known:ident = $offset:expr),+)?;
         $(changes at $changes:expr)?
     ) => {
-        pub(super) fn $name<C: Checker, S: Schedule>() -> usize {
+        pub(in crate::runtime) fn $name<C: Checker, S: Schedule>() -> usize {
             on_worker_stack!(on_worker_stack calls $function);
             saving_registers!(direct calls $function $(after $quick where $($known = $offset),+)?);
             saving_registers!(
@@ -157,6 +153,11 @@ macro_rules! saving_registers {
     };
 }
 
+mod shared;
+
+pub(crate) use shared::known_place;
+pub(super) use shared::{shared_range, shared_read, shared_write};
+
 // The lines in the table of `finishline_detect::inline` that use the memo. The memo knows the
 // reader, and the writer is serial: programs whose tasks nest come here often; the others have no
 // use for it in every check. The memo knows what becomes of the cell: this happens in cooperative
@@ -186,49 +187,6 @@ preserving_all!(record_read calls read;);
 preserving_all!(record_write calls write;);
 // In every loop of a parallel run, when there is a signal.
 preserving_all!(poll calls heed;);
-// Cells that several workers access. What becomes of a cell may be known at the site. Cells of two
-// words are never like what is known.
-preserving_all!(shared_read calls read_shared after "
-    push rax
-    push r10
-    mov r10d, ecx
-    and r10d, {mask}
-    mov rax, [rsi + 8 * rdx]
-    cmp rax, [rdi + 8 * r10 + {before}]
-    jne 2f
-    mov r10, [rdi + 8 * r10 + {after}]
-    lock cmpxchg [rsi + 8 * rdx], r10
-    jne 2f
-    pop r10
-    pop rax
-    ret
- 2: pop r10
-    pop rax" where
-    mask = KNOWN - 1,
-    before = offset_of!(Context, before),
-    after = offset_of!(Context, after);
-);
-preserving_all!(shared_write calls write_shared after "
-    push rax
-    push r10
-    mov r10d, ecx
-    and r10d, {mask}
-    mov rax, [rsi + 8 * rdx]
-    cmp rax, [rdi + 8 * r10 + {before}]
-    jne 2f
-    mov r10, [rdi + 8 * r10 + {after}]
-    lock cmpxchg [rsi + 8 * rdx], r10
-    jne 2f
-    pop r10
-    pop rax
-    ret
- 2: pop r10
-    pop rax" where
-    mask = KNOWN - 1,
-    before = offset_of!(Context, before) + size_of::<[u64; KNOWN]>(),
-    after = offset_of!(Context, after) + size_of::<[u64; KNOWN]>();
-);
-preserving_all!(shared_range calls range_shared;);
 // In front of a loop, whose values would else be kept in memory all along. Of nothing there is
 // nothing to check: rows that are checked together have a count of 0 each. Ranges that the step has
 // checked before are done ([`seen`]). Short ones of neighbours are decided here, cell by cell, by
@@ -359,7 +317,6 @@ preserving_all!(check_range calls range after "
 /// The longest range that is compared cell by cell.
 const SHORT: usize = 16;
 
-const _: () = assert!(KNOWN.is_power_of_two() && AccessKind::Write as usize == 1);
 const _: () = assert!(size_of::<Change>() == 1 << 4, "as it is shifted above");
 
 unsafe extern "C" fn heed<C: Checker, S: Schedule>(context: *mut Context) {
@@ -406,159 +363,6 @@ unsafe fn undecided<C: Checker, S: Schedule>(
     let address = (&raw const *cell).addr();
     let Runtime { checker, heap, .. } = runtime;
     checker.undecided(kind, cell, slot as usize, || heap.location_of_cell(address));
-}
-
-unsafe extern "C" fn read_shared<C: Checker, S: Schedule>(
-    context: *mut Context,
-    words: *const u64,
-    index: u64,
-    access: u64,
-) {
-    // SAFETY: as the caller promises.
-    unsafe { access_shared::<C, S>(context, AccessKind::Read, words.add(index as usize), access) };
-}
-
-unsafe extern "C" fn write_shared<C: Checker, S: Schedule>(
-    context: *mut Context,
-    words: *const u64,
-    index: u64,
-    access: u64,
-) {
-    // SAFETY: as the caller promises.
-    unsafe {
-        access_shared::<C, S>(
-            context,
-            AccessKind::Write,
-            words.add(index as usize),
-            access,
-        )
-    };
-}
-
-#[inline(always)]
-unsafe fn access_shared<C: Checker, S: Schedule>(
-    context: *mut Context,
-    kind: AccessKind,
-    cell: *const u64,
-    access: u64,
-) {
-    // SAFETY: compiled code passes its context.
-    let runtime = unsafe { Runtime::<C, S>::of(context) };
-    let Runtime {
-        checker,
-        heap,
-        schedule,
-        ..
-    } = runtime;
-    let location = || heap.location_of_cell(cell.addr());
-    // SAFETY: compiled code passes the address of a cell of a live object.
-    let done = unsafe { checker.shared(kind, cell, schedule.carried(), location) };
-    if done.ends {
-        runtime.leave(End::Stopped);
-    }
-    // The step has a stamp from its first access on.
-    if runtime.context.fast.limits.me == NO_STAMP {
-        S::begin_step(runtime);
-    }
-    if C::STYLE == Style::SharedWord
-        && let Some([before, after]) = done.outcome
-    {
-        let place = known_place(AccessId(access as u32));
-        let context = &mut *runtime.context;
-        match kind {
-            AccessKind::Read if before == after => context.known[place] = before,
-            kind => {
-                let kind = kind as usize;
-                context.before[kind][place] = before;
-                context.after[kind][place] = after;
-            }
-        }
-    }
-}
-
-/// Where the context has what is known at the site of an access.
-pub(crate) const fn known_place(access: AccessId) -> usize {
-    access.0 as usize % KNOWN
-}
-
-/// Checks accesses to those of `count` locations from `first` on, `stride` apart, that the object
-/// has.
-unsafe extern "C" fn range_shared<C: Checker, S: Schedule>(
-    context: *mut Context,
-    object: *const u8,
-    start: i64,
-    count: u64,
-    stride: i64,
-    packed: u64,
-) {
-    // SAFETY: compiled code passes a live object or null.
-    let Some(covered) = (unsafe { covered_of(object, start, count, stride) }) else {
-        return;
-    };
-    // SAFETY: compiled code passes its context, and the object is live.
-    let (runtime, [location, cells]) = unsafe {
-        let header = [FIRST_LOCATION_OFFSET, CELLS_OFFSET];
-        let header = header.map(|offset| header_word(object, offset));
-        (Runtime::<C, S>::of(context), header)
-    };
-    let (kind, _) = unpack(packed);
-    let kinds = const { C::STYLE.cells() };
-    runtime.checker.count_range(covered.count);
-    // Neighbours are most often alike.
-    let mut outcome = NO_OUTCOME;
-    for number in 0..covered.count {
-        let index = covered.first + number * covered.stride;
-        let cell = match cells {
-            0 => object.wrapping_offset(kinds.of_field(index as u32) as isize),
-            _ => (cells as *const u8).wrapping_add(index as usize * kinds.bytes()),
-        };
-        let cell = cell.cast_mut().cast::<u64>();
-        if C::STYLE == Style::SharedWord {
-            // SAFETY: a cell of the object, which has all locations that are covered. It is only
-            // touched by atomic operations or loads of compiled code.
-            let cell = unsafe { AtomicU64::from_ptr(cell) };
-            if become_like(cell, kind, &runtime.context.fast.limits, outcome) {
-                continue;
-            }
-        }
-        let location = || Location(location + index);
-        let task = runtime.schedule.carried();
-        // SAFETY: as above.
-        let done = unsafe { runtime.checker.shared(kind, cell, task, location) };
-        if done.ends {
-            runtime.leave(End::Stopped);
-        }
-        outcome = done.outcome.unwrap_or(NO_OUTCOME);
-        if runtime.context.fast.limits.me == NO_STAMP {
-            S::begin_step(runtime);
-        }
-    }
-}
-
-/// No cell is like that.
-const NO_OUTCOME: [u64; 2] = [u64::MAX; 2];
-
-/// Whether an access to a cell of one word is done: the step has made one like it before, or the
-/// word is one of which is known what becomes of it.
-#[inline]
-fn become_like(
-    cell: &AtomicU64,
-    kind: AccessKind,
-    limits: &Limits,
-    [before, after]: [u64; 2],
-) -> bool {
-    let word = cell.load(Ordering::Relaxed);
-    let is_known = match kind {
-        AccessKind::Read => (word >> 32) as Stamp == limits.me,
-        AccessKind::Write => word == limits.settled,
-    };
-    // The worker knows what the word refers to, because it has decided on it.
-    is_known
-        || word == before
-            && (before == after
-                || cell
-                    .compare_exchange(before, after, Ordering::Release, Ordering::Relaxed)
-                    .is_ok())
 }
 
 /// Tells of an access to a location of the object. The access and its kind are packed.

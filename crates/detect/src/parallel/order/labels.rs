@@ -35,6 +35,7 @@ use super::super::rows::Rows;
 use super::super::{Lockset, Locksets, NO_STAMP, SharedOrder, lock_name};
 use super::learnt::{Joined, Knowledge, Learnt, NOTHING, Searches};
 use super::path_words::{LONG_FROM, LONG_MARK, LONGEST, Path, Row, UNITS, Word};
+use super::two_that_part_first;
 use crate::Failure;
 use crate::detectors::Uses;
 use crate::order::{NOBODY, PROMISES, Stamp};
@@ -472,15 +473,11 @@ impl SharedOrder for Labels {
         self.locksets.as_ref()
     }
 
-    fn two_of_three(&self, [a, b, c]: [Stamp; 3]) -> Option<[Stamp; 2]> {
+    fn two_of_three(&self, stamps: [Stamp; 3]) -> Option<[Stamp; 2]> {
         if self.learnt.is_some() {
             return None;
         }
-        // Where two meet further down, one of them stands for both.
-        match self.meet(a, b) > self.meet(a, c) {
-            true => Some([a, c]),
-            false => Some([a, b]),
-        }
+        Some(two_that_part_first(stamps, |a, b| self.meet(a, b)))
     }
 
     fn used_bytes(&self) -> usize {

@@ -25,3 +25,17 @@ pub use labels::Labels;
 pub use lists::Lists;
 pub use split_clocks::SplitClocks;
 pub use tree::Tree;
+
+use crate::order::Stamp;
+
+/// Of three steps that are parallel to each other, two that stand for all, by how far down any two
+/// of them meet: where two meet further down, one of them stands for both. [`tree`] has the proof.
+fn two_that_part_first<D: Ord>(
+    [a, b, c]: [Stamp; 3],
+    meet: impl Fn(Stamp, Stamp) -> D,
+) -> [Stamp; 2] {
+    match meet(a, b) > meet(a, c) {
+        true => [a, c],
+        false => [a, b],
+    }
+}

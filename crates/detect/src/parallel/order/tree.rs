@@ -19,6 +19,7 @@
 
 use super::super::rows::Rows;
 use super::super::{Lockset, Locksets, SharedOrder, lock_name};
+use super::two_that_part_first;
 use crate::Failure;
 use crate::detectors::Uses;
 use crate::order::{NOBODY, Stamp};
@@ -260,11 +261,8 @@ impl SharedOrder for Tree {
         self.locksets.as_ref()
     }
 
-    fn two_of_three(&self, [a, b, c]: [Stamp; 3]) -> Option<[Stamp; 2]> {
-        match self.meet(a, b) > self.meet(a, c) {
-            true => Some([a, c]),
-            false => Some([a, b]),
-        }
+    fn two_of_three(&self, stamps: [Stamp; 3]) -> Option<[Stamp; 2]> {
+        Some(two_that_part_first(stamps, |a, b| self.meet(a, b)))
     }
 
     fn used_bytes(&self) -> usize {

@@ -1,0 +1,209 @@
+//! Checks of cells that several workers access.
+//!
+//! What becomes of a cell by an access depends on its value, the step and the kind of the access
+//! alone. So a step remembers outcomes, by site: compiled code finds out itself that a read leaves a
+//! cell as it is, and the entry points below replace a value that they know, before they save any
+//! register.
+
+use super::super::Runtime;
+use super::super::context::{Context, KNOWN};
+use super::super::memory::header_word;
+use super::super::schedule::Schedule;
+use super::super::switch::{self, on_worker_stack};
+use super::{covered_of, unpack};
+use crate::End;
+use crate::checker::{Checker, Style};
+use crate::heap::layout::{CELLS_OFFSET, FIRST_LOCATION_OFFSET};
+use finishline_detect::inline::Limits;
+use finishline_detect::order::Stamp;
+use finishline_detect::parallel::NO_STAMP;
+use finishline_model::{AccessId, AccessKind, Location};
+use std::arch::naked_asm;
+use std::mem::offset_of;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+/// An entry point that replaces the cell itself, if its outcome is known at the site. Cells of two
+/// words are never like what is known.
+macro_rules! after_known_outcome {
+    ($name:ident calls $function:ident by $kind:expr) => {
+        preserving_all!($name calls $function after "
+            push rax
+            push r10
+            mov r10d, ecx
+            and r10d, {mask}
+            mov rax, [rsi + 8 * rdx]
+            cmp rax, [rdi + 8 * r10 + {before}]
+            jne 2f
+            mov r10, [rdi + 8 * r10 + {after}]
+            lock cmpxchg [rsi + 8 * rdx], r10
+            jne 2f
+            pop r10
+            pop rax
+            ret
+         2: pop r10
+            pop rax" where
+            mask = KNOWN - 1,
+            before = offset_of!(Context, before) + $kind as usize * size_of::<[u64; KNOWN]>(),
+            after = offset_of!(Context, after) + $kind as usize * size_of::<[u64; KNOWN]>();
+        );
+    };
+}
+
+const _: () = assert!(KNOWN.is_power_of_two(), "as it is masked above");
+
+after_known_outcome!(shared_read calls read_shared by AccessKind::Read);
+after_known_outcome!(shared_write calls write_shared by AccessKind::Write);
+preserving_all!(shared_range calls range_shared;);
+
+unsafe extern "C" fn read_shared<C: Checker, S: Schedule>(
+    context: *mut Context,
+    words: *const u64,
+    index: u64,
+    access: u64,
+) {
+    // SAFETY: as the caller promises.
+    unsafe { access_shared::<C, S>(context, AccessKind::Read, words.add(index as usize), access) };
+}
+
+unsafe extern "C" fn write_shared<C: Checker, S: Schedule>(
+    context: *mut Context,
+    words: *const u64,
+    index: u64,
+    access: u64,
+) {
+    // SAFETY: as the caller promises.
+    unsafe {
+        access_shared::<C, S>(
+            context,
+            AccessKind::Write,
+            words.add(index as usize),
+            access,
+        )
+    };
+}
+
+#[inline(always)]
+unsafe fn access_shared<C: Checker, S: Schedule>(
+    context: *mut Context,
+    kind: AccessKind,
+    cell: *const u64,
+    access: u64,
+) {
+    // SAFETY: compiled code passes its context.
+    let runtime = unsafe { Runtime::<C, S>::of(context) };
+    let Runtime {
+        checker,
+        heap,
+        schedule,
+        ..
+    } = runtime;
+    let location = || heap.location_of_cell(cell.addr());
+    // SAFETY: compiled code passes the address of a cell of a live object.
+    let done = unsafe { checker.shared(kind, cell, schedule.carried(), location) };
+    if done.ends {
+        runtime.leave(End::Stopped);
+    }
+    // The step has a stamp from its first access on.
+    if runtime.context.fast.limits.me == NO_STAMP {
+        S::begin_step(runtime);
+    }
+    if C::STYLE == Style::SharedWord
+        && let Some([before, after]) = done.outcome
+    {
+        let place = known_place(AccessId(access as u32));
+        let context = &mut *runtime.context;
+        match kind {
+            AccessKind::Read if before == after => context.known[place] = before,
+            kind => {
+                let kind = kind as usize;
+                context.before[kind][place] = before;
+                context.after[kind][place] = after;
+            }
+        }
+    }
+}
+
+/// Where the context has what is known at the site of an access.
+pub(crate) const fn known_place(access: AccessId) -> usize {
+    access.0 as usize % KNOWN
+}
+
+/// Checks accesses to those of `count` locations from `first` on, `stride` apart, that the object
+/// has.
+unsafe extern "C" fn range_shared<C: Checker, S: Schedule>(
+    context: *mut Context,
+    object: *const u8,
+    start: i64,
+    count: u64,
+    stride: i64,
+    packed: u64,
+) {
+    // SAFETY: compiled code passes a live object or null.
+    let Some(covered) = (unsafe { covered_of(object, start, count, stride) }) else {
+        return;
+    };
+    // SAFETY: compiled code passes its context, and the object is live.
+    let (runtime, [location, cells]) = unsafe {
+        let header = [FIRST_LOCATION_OFFSET, CELLS_OFFSET];
+        let header = header.map(|offset| header_word(object, offset));
+        (Runtime::<C, S>::of(context), header)
+    };
+    let (kind, _) = unpack(packed);
+    let kinds = const { C::STYLE.cells() };
+    runtime.checker.count_range(covered.count);
+    // Neighbours are most often alike.
+    let mut outcome = NO_OUTCOME;
+    for number in 0..covered.count {
+        let index = covered.first + number * covered.stride;
+        let cell = match cells {
+            0 => object.wrapping_offset(kinds.of_field(index as u32) as isize),
+            _ => (cells as *const u8).wrapping_add(index as usize * kinds.bytes()),
+        };
+        let cell = cell.cast_mut().cast::<u64>();
+        if C::STYLE == Style::SharedWord {
+            // SAFETY: a cell of the object, which has all locations that are covered. It is only
+            // touched by atomic operations or loads of compiled code.
+            let cell = unsafe { AtomicU64::from_ptr(cell) };
+            if become_like(cell, kind, &runtime.context.fast.limits, outcome) {
+                continue;
+            }
+        }
+        let location = || Location(location + index);
+        let task = runtime.schedule.carried();
+        // SAFETY: as above.
+        let done = unsafe { runtime.checker.shared(kind, cell, task, location) };
+        if done.ends {
+            runtime.leave(End::Stopped);
+        }
+        outcome = done.outcome.unwrap_or(NO_OUTCOME);
+        if runtime.context.fast.limits.me == NO_STAMP {
+            S::begin_step(runtime);
+        }
+    }
+}
+
+/// No cell is like that.
+const NO_OUTCOME: [u64; 2] = [u64::MAX; 2];
+
+/// Whether an access to a cell of one word is done: the step has made one like it before, or the
+/// word is one of which is known what becomes of it.
+#[inline]
+fn become_like(
+    cell: &AtomicU64,
+    kind: AccessKind,
+    limits: &Limits,
+    [before, after]: [u64; 2],
+) -> bool {
+    let word = cell.load(Ordering::Relaxed);
+    let is_known = match kind {
+        AccessKind::Read => (word >> 32) as Stamp == limits.me,
+        AccessKind::Write => word == limits.settled,
+    };
+    // The worker knows what the word refers to, because it has decided on it.
+    is_known
+        || word == before
+            && (before == after
+                || cell
+                    .compare_exchange(before, after, Ordering::Release, Ordering::Relaxed)
+                    .is_ok())
+}
