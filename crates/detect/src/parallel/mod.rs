@@ -114,6 +114,28 @@ pub trait SharedOrder: Sized + Sync {
         None
     }
 
+    /// Whether the access with this stamp precedes whatever follows in any task, for all one knows.
+    fn is_past(&self, _strand: &Self::Strand, _earlier: Stamp) -> bool {
+        false
+    }
+
+    /// What stands for an earlier access and for one made now that is parallel to it: later ones
+    /// are parallel to it iff they are parallel to one of the two. The earlier one itself, if it
+    /// stands for both. None if there need not be anything.
+    fn both(
+        &self,
+        _memo: &mut Self::Memo,
+        _strand: &Self::Strand,
+        _earlier: Stamp,
+    ) -> Result<Option<Stamp>, Failure> {
+        Ok(None)
+    }
+
+    /// Whether the earlier stamp stands for an access made now, as far as order is concerned.
+    fn is_around(&self, _strand: &Self::Strand, _earlier: Stamp) -> bool {
+        false
+    }
+
     /// Of three accesses that are parallel to each other, two that stand for all: whatever comes
     /// later and is parallel to one of the three is parallel to one of these. None if there need
     /// not be two.

@@ -9,7 +9,10 @@
 //!             is remembered, unless its step is already
 //! an entry    is dropped for a later access that it precedes, that is made under some of its
 //!             locks and no others, and that writes if the entry does
-//!             of three with the same locks that are parallel to each other, two stand for all
+//!             of three with the same locks that are parallel to each other, two stand for all;
+//!             or one stands for any two of them, if the order has inner nodes
+//!             that stands for the step, under some of its locks and no others, is enough
+//!             that precedes all that follows is dropped
 //! ```
 //!
 //! **Why entries may be dropped.** Let e precede a, and let b come later and be parallel to e. Then
@@ -49,6 +52,9 @@ impl ByLockset {
         if earlier == now.stamp {
             return Relation::Same;
         }
+        if now.order.is_past(now.strand, earlier) {
+            return Relation::Covered;
+        }
         let parallel = now.parallel(earlier);
         let Some(locksets) = now.order.locksets() else {
             return match parallel {
@@ -77,6 +83,7 @@ impl ByLockset {
             half,
             has_step: false,
             beside: 0,
+            is_past: false,
         };
         if half == NOBODY {
             return Ok(compared);
@@ -88,7 +95,10 @@ impl ByLockset {
                     compared.beside = 1;
                     meets.note(conflicts, lock);
                 }
-                Relation::Covered => compared.half = NOBODY,
+                Relation::Covered => {
+                    compared.half = NOBODY;
+                    compared.is_past = now.order.is_past(now.strand, half);
+                }
                 Relation::Precedes => {}
             }
             return Ok(compared);
@@ -116,40 +126,61 @@ impl ByLockset {
         Ok(compared)
     }
 
-    /// A half with the present step. Of three with the same locks two stand for all.
+    /// A half with the present step.
     fn with_step<O: SharedOrder>(
         &self,
         compared: Compared,
         now: &mut Now<'_, O>,
     ) -> Result<Half, Failure> {
-        let Compared {
-            half,
-            has_step,
-            beside,
-        } = compared;
+        let Compared { half, has_step, .. } = compared;
         if has_step {
             return Ok(half);
         }
-        if beside < 2 {
+        if compared.beside == 0 {
             return Ok(self.stamps.with(half, now.stamp)?);
         }
-        // If it precedes, it was dropped. So these are parallel to each other and to the step.
         let locks = now.order.locks_of(now.stamp);
-        let alike = |stamp: &Stamp| now.order.locks_of(*stamp) == locks;
-        let mut same = self.stamps.of(half).filter(alike);
-        let three = same.next().zip(same.next());
-        let two = three.and_then(|(one, other)| {
-            let two = now.order.two_of_three([other, one, now.stamp])?;
-            Some((two, if two.contains(&one) { other } else { one }))
-        });
-        let Some((two, dropped)) = two else {
-            return Ok(self.stamps.with(half, now.stamp)?);
-        };
-        if !two.contains(&now.stamp) {
-            return Ok(half);
+        let mut same = [NOBODY; 2];
+        for earlier in self.stamps.of(half) {
+            let before = now.order.locks_of(earlier);
+            if before == locks {
+                // If it precedes, it was dropped. So it is parallel to the step, as all of these
+                // are to each other.
+                same = [earlier, same[0]];
+            } else if let Some(locksets) = now.order.locksets()
+                && locksets.is_subset(before, locks)
+                && now.order.is_around(now.strand, earlier)
+            {
+                return Ok(half);
+            }
         }
-        let left = self.stamps.of(half).filter(|stamp| *stamp != dropped);
-        let stamps: Vec<Stamp> = std::iter::once(now.stamp).chain(left).collect();
+        if same[0] == NOBODY {
+            return Ok(self.stamps.with(half, now.stamp)?);
+        }
+        if let Some(both) = now.order.both(now.memo, now.strand, same[0])? {
+            return match both == same[0] {
+                true => Ok(half),
+                false => self.replace(half, same[0], both),
+            };
+        }
+        let two = match same[1] {
+            NOBODY => None,
+            one => now.order.two_of_three([same[0], one, now.stamp]),
+        };
+        match two {
+            None => Ok(self.stamps.with(half, now.stamp)?),
+            Some(two) if !two.contains(&now.stamp) => Ok(half),
+            Some(two) => {
+                let dropped = same.iter().find(|stamp| !two.contains(stamp));
+                self.replace(half, dropped.copied().unwrap_or(NOBODY), now.stamp)
+            }
+        }
+    }
+
+    /// A half with another stamp in place of one.
+    fn replace(&self, half: Half, dropped: Stamp, stamp: Stamp) -> Result<Half, Failure> {
+        let left = self.stamps.of(half).filter(|earlier| *earlier != dropped);
+        let stamps: Vec<Stamp> = std::iter::once(stamp).chain(left).collect();
         Ok(self.stamps.collect(&stamps)?)
     }
 }
@@ -173,6 +204,8 @@ struct Compared {
     has_step: bool,
     /// How many of its entries are parallel to the present access.
     beside: u32,
+    /// Whether it has one entry, and that precedes all that follows.
+    is_past: bool,
 }
 
 impl<O: SharedOrder> SharedHistory<O> for ByLockset {
@@ -198,7 +231,12 @@ impl<O: SharedOrder> SharedHistory<O> for ByLockset {
         }
         let (writers, readers) = match now.kind {
             AccessKind::Read if written.has_step || read.has_step => (writers, readers),
-            AccessKind::Read => (writers, self.with_step(read, now)?),
+            AccessKind::Read => match self.with_step(read, now)? {
+                same if same == readers => (writers, readers),
+                // As the word changes anyway, what is past goes.
+                readers if written.is_past => (NOBODY, readers),
+                readers => (writers, readers),
+            },
             AccessKind::Write => {
                 let readers = match read.half {
                     NOBODY => now.stamp,

@@ -22,6 +22,13 @@
 //! same row above it, because a node has its row once. So a comparison goes up both paths, 16 units
 //! at a time, to the rows with the same row above.
 //!
+//! **Inner nodes.** Let two parallel steps part at v. Whatever comes later below v is parallel to
+//! one of them: of their branches the left one is a task, so it is parallel to what comes later in
+//! the other one, and to what is further right. What comes later further left is in a task, or it
+//! would precede the two. Whatever is not below v has the same relation to both, and to v. So v
+//! stands for both of them, and for any other step below it: one stamp is enough for all that have
+//! read a location.
+//!
 //! **Stamps** are rows. A step gets one when it is first asked for, so steps without accesses, and
 //! tasks without steps, leave nothing behind. Rows are numbered as they are taken.
 //!
@@ -34,8 +41,7 @@
 use super::super::rows::Rows;
 use super::super::{Lockset, Locksets, NO_STAMP, SharedOrder, lock_name};
 use super::learnt::{Joined, Knowledge, Learnt, NOTHING, Searches};
-use super::path_words::{LONG_FROM, LONG_MARK, LONGEST, Path, Row, UNITS, Word};
-use super::two_that_part_first;
+use super::path_words::{Fork, LONG_FROM, LONG_MARK, LONGEST, Path, Row, UNITS, Word};
 use crate::Failure;
 use crate::detectors::Uses;
 use crate::order::{NOBODY, PROMISES, Stamp};
@@ -52,14 +58,6 @@ const MOST_STEPS: u32 = 1 << 30;
 const MOST_ROWS: usize = 1 << 31;
 /// So many rows a worker takes at a time.
 const ROWS_AT_ONCE: u32 = 64;
-
-/// Where two paths part.
-struct Fork {
-    /// Above it are so many rows, and so many units of the last one.
-    depth: (u32, u32),
-    /// Whether the left one of the two children is a task.
-    left_is_task: bool,
-}
 
 /// A node that a task is inside of: the task's own one, or that of a finish which it has open.
 #[derive(Clone, Copy, Debug)]
@@ -111,6 +109,8 @@ pub struct AroundFinish {
 
 /// So many steps under locks a worker remembers.
 const LOCKED_STEPS: usize = 64;
+/// And so many inner nodes.
+const INNER_NODES: usize = 64;
 
 /// What a worker keeps for itself.
 pub struct OwnRows {
@@ -119,6 +119,8 @@ pub struct OwnRows {
     end: Row,
     /// The stamp of a step without locks, locks, and its stamp under these.
     locked: [(Stamp, Lockset, Stamp); LOCKED_STEPS],
+    /// The rows of inner nodes that were used last, with their locks.
+    inner: [(Row, Lockset); INNER_NODES],
     searches: Searches,
 }
 
@@ -128,6 +130,7 @@ impl Default for OwnRows {
             next: NO_ROW,
             end: NO_ROW,
             locked: [(NO_STAMP, Lockset::NONE, NO_STAMP); LOCKED_STEPS],
+            inner: [(NO_ROW, Lockset::NONE); INNER_NODES],
             searches: Searches::default(),
         }
     }
@@ -168,17 +171,13 @@ impl Labels {
         } = *node;
         if value < LONG_FROM {
             let word = word.with(value);
-            return Ok(Path { word, above, depth });
+            return Ok(Path::new(word, above, depth));
         }
         if node.long == NO_ROW {
             let word = word.with_code(LONG_MARK, 1);
-            node.long = self.row(memo, floor, Path { word, above, depth })?;
+            node.long = self.row(memo, floor, Path::new(word, above, depth))?;
         }
-        Ok(Path {
-            word: Word::of_long(value),
-            above: node.long,
-            depth: depth + 1,
-        })
+        Ok(Path::new(Word::of_long(value), node.long, depth + 1))
     }
 
     /// A child that has children.
@@ -238,10 +237,9 @@ impl Labels {
         Path::from_words(self.rows.get(row))
     }
 
-    /// Where the paths of two steps part. None if they are at the same place.
+    /// Where the paths of two rows part. None if one goes through the other.
     #[inline]
-    fn fork(&self, a: Stamp, b: Stamp) -> Option<Fork> {
-        let (mut a, mut b) = (self.path(a), self.path(b));
+    fn fork(&self, mut a: Path, mut b: Path) -> Option<Fork> {
         while a.depth > b.depth {
             a = self.path(a.above);
         }
@@ -251,22 +249,39 @@ impl Labels {
         while a.above != b.above {
             (a, b) = (self.path(a.above), self.path(b.above));
         }
-        let (start, left_is_task) = a.word.parts_from(b.word)?;
-        Some(Fork {
-            depth: (a.depth, start),
-            left_is_task,
-        })
+        a.parts_from(b)
     }
 
     /// Whether the first step precedes the second one by structure, or is at the same place, if the
-    /// second one does not precede the first.
+    /// second one does not precede the first. An inner node around a step does not precede it.
+    #[inline]
     fn precedes(&self, earlier: Stamp, later: Stamp) -> bool {
-        let fork = self.fork(earlier, later);
-        fork.is_none_or(|fork| !fork.left_is_task)
+        let earlier = self.path(earlier);
+        match self.fork(earlier, self.path(later)) {
+            Some(fork) => !fork.left_is_task,
+            None => !earlier.is_inner,
+        }
     }
 
-    fn meet(&self, a: Stamp, b: Stamp) -> Option<(u32, u32)> {
-        self.fork(a, b).map(|fork| fork.depth)
+    /// A row of an inner node, not below the floor, for accesses under these locks.
+    fn row_of_inner(
+        &self,
+        memo: &mut OwnRows,
+        floor: Stamp,
+        node: Path,
+        locks: Lockset,
+    ) -> Result<Row, TableError> {
+        let place = node.mix().wrapping_add(locks.0) as usize % INNER_NODES;
+        let (row, under) = memo.inner[place];
+        if row >= floor && under == locks && self.path(row) == node {
+            return Ok(row);
+        }
+        let row = self.row(memo, floor, node)?;
+        if let Some(more) = &self.more {
+            more.put(row, [locks.0, 0]);
+        }
+        memo.inner[place] = (row, locks);
+        Ok(row)
     }
 }
 
@@ -473,11 +488,30 @@ impl SharedOrder for Labels {
         self.locksets.as_ref()
     }
 
-    fn two_of_three(&self, stamps: [Stamp; 3]) -> Option<[Stamp; 2]> {
+    #[inline]
+    fn is_past(&self, task: &LabelledTask, earlier: Stamp) -> bool {
+        earlier < task.floor
+    }
+
+    fn is_around(&self, task: &LabelledTask, earlier: Stamp) -> bool {
+        let earlier = self.path(earlier);
+        earlier.is_inner && self.fork(earlier, self.path(task.stamp)).is_none()
+    }
+
+    fn both(
+        &self,
+        memo: &mut OwnRows,
+        task: &LabelledTask,
+        earlier: Stamp,
+    ) -> Result<Option<Stamp>, Failure> {
         if self.learnt.is_some() {
-            return None;
+            return Ok(None);
         }
-        Some(two_that_part_first(stamps, |a, b| self.meet(a, b)))
+        let Some(fork) = self.fork(self.path(earlier), self.path(task.stamp)) else {
+            return Ok(Some(earlier));
+        };
+        let row = self.row_of_inner(memo, task.floor, fork.node, task.locks)?;
+        Ok(Some(row))
     }
 
     fn used_bytes(&self) -> usize {
@@ -539,7 +573,8 @@ mod tests {
             }
             for &(a, a_in_tree) in &steps {
                 for &(b, b_in_tree) in &steps {
-                    let Some(fork) = labels.fork(a, b) else {
+                    let [path_of_a, path_of_b] = [a, b].map(|stamp| labels.path(stamp));
+                    let Some(fork) = labels.fork(path_of_a, path_of_b) else {
                         assert_eq!(a_in_tree, b_in_tree);
                         continue;
                     };
@@ -547,8 +582,9 @@ mod tests {
                     assert_eq!(fork.left_is_task, left_is_task, "seed {seed}");
                     for &(c, c_in_tree) in &steps {
                         let [near, far] = [b_in_tree, c_in_tree].map(|it| tree.meet(a_in_tree, it));
-                        if near > far && c_in_tree != a_in_tree {
-                            assert!(labels.meet(a, b) > labels.meet(a, c), "seed {seed}");
+                        let is_around = labels.fork(fork.node, labels.path(c)).is_none();
+                        if far != near {
+                            assert_eq!(is_around, far > near, "seed {seed}");
                         }
                     }
                 }

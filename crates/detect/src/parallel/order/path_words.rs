@@ -29,7 +29,7 @@ pub(super) const LONG_FROM: u32 = 1 << 12;
 const UNITS_OF_LONG: u32 = 8;
 pub(super) const LONG_MARK: u64 = 0b1111;
 /// A part of a path that lies in one word.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) struct Word {
     bits: u64,
     /// A bit for each unit, the first one highest: whether a code begins there.
@@ -93,11 +93,27 @@ impl Word {
         unit(start + longer) & 1 == 1
     }
 
-    /// Where two words part that have the same codes up to there: the unit at which the codes
-    /// begin that differ, and whether the left one is that of a task. None if they are the same.
+    /// The codes before this unit.
+    fn before(self, unit: u32) -> Word {
+        let rest = u64::MAX.checked_shr(unit * UNIT_BITS).unwrap_or(0);
+        let starts = u16::MAX.checked_shr(unit).unwrap_or(0);
+        Word {
+            bits: self.bits & !rest,
+            starts: self.starts & !starts,
+            used: unit as u8,
+            is_long: self.is_long && unit > 0,
+        }
+    }
+
+    /// Where two words part: the unit at which the codes begin that differ, and whether the left
+    /// one is that of a task. None if they are the same, or one begins with the other.
     #[inline]
-    pub(super) fn parts_from(self, other: Word) -> Option<(u32, bool)> {
-        let differ = self.bits ^ other.bits;
+    fn parts_from(self, other: Word) -> Option<(u32, bool)> {
+        let used = self.used.min(other.used);
+        let both = !u64::MAX
+            .checked_shr(u32::from(used) * UNIT_BITS)
+            .unwrap_or(0);
+        let differ = (self.bits ^ other.bits) & both;
         if differ == 0 {
             return None;
         }
@@ -113,31 +129,76 @@ impl Word {
 }
 
 /// A row: a word, the row above it, and how many rows are above.
-#[derive(Clone, Copy)]
+#[derive(Clone, Copy, PartialEq, Eq)]
 pub(super) struct Path {
     pub(super) word: Word,
     pub(super) above: Row,
     pub(super) depth: u32,
+    /// Whether it is that of an inner node which stands for several steps below it.
+    pub(super) is_inner: bool,
+}
+
+/// Where two paths part.
+pub(super) struct Fork {
+    /// The node at which they part.
+    pub(super) node: Path,
+    /// Whether the left one of the two children is a task.
+    pub(super) left_is_task: bool,
 }
 
 impl Path {
-    #[inline]
-    pub(super) fn to_words(self) -> [u32; 5] {
-        let Word { bits, starts, .. } = self.word;
-        let starts = u32::from(starts) | u32::from(self.word.is_long) << 16;
-        let [low, high] = [bits as u32, (bits >> 32) as u32];
-        [low, high, self.above, self.depth, starts]
+    pub(super) fn new(word: Word, above: Row, depth: u32) -> Path {
+        Path {
+            word,
+            above,
+            depth,
+            is_inner: false,
+        }
     }
 
     #[inline]
-    pub(super) fn from_words([low, high, above, depth, starts]: [u32; 5]) -> Path {
+    pub(super) fn to_words(self) -> [u32; 5] {
+        let Word { bits, starts, .. } = self.word;
+        let flags = u32::from(self.word.is_long) | u32::from(self.is_inner) << 1;
+        let rest = u32::from(starts) | flags << 16 | u32::from(self.word.used) << 24;
+        let [low, high] = [bits as u32, (bits >> 32) as u32];
+        [low, high, self.above, self.depth, rest]
+    }
+
+    #[inline]
+    pub(super) fn from_words([low, high, above, depth, rest]: [u32; 5]) -> Path {
         let word = Word {
             bits: u64::from(high) << 32 | u64::from(low),
-            starts: starts as u16,
-            used: 0,
-            is_long: starts >> 16 != 0,
+            starts: rest as u16,
+            used: (rest >> 24) as u8,
+            is_long: rest >> 16 & 1 != 0,
         };
-        Path { word, above, depth }
+        Path {
+            word,
+            above,
+            depth,
+            is_inner: rest >> 16 & 2 != 0,
+        }
+    }
+
+    /// A number by which paths are told apart quickly.
+    pub(super) fn mix(self) -> u32 {
+        let bits = self.word.bits ^ u64::from(self.above) << 7;
+        (bits ^ bits >> 32).wrapping_mul(0x9E37_79B9_7F4A_7C15) as u32 >> 20
+    }
+
+    /// Where two paths part that have the same row above. None if they are the same, or one goes
+    /// through the other.
+    #[inline]
+    pub(super) fn parts_from(self, other: Path) -> Option<Fork> {
+        debug_assert_eq!(self.above, other.above);
+        let (start, left_is_task) = self.word.parts_from(other.word)?;
+        let node = Path {
+            word: self.word.before(start),
+            is_inner: true,
+            ..self
+        };
+        Some(Fork { node, left_is_task })
     }
 }
 
