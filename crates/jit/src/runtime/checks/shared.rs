@@ -20,6 +20,7 @@ use finishline_detect::parallel::NO_STAMP;
 use finishline_model::{AccessId, AccessKind, Location};
 use std::arch::naked_asm;
 use std::mem::offset_of;
+use std::slice::from_raw_parts;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 /// An entry point that replaces the cell itself, if its outcome is known at the site. Cells of two
@@ -153,7 +154,8 @@ unsafe extern "C" fn range_shared<C: Checker, S: Schedule>(
     runtime.checker.count_range(covered.count);
     // Neighbours are most often alike.
     let mut outcome = NO_OUTCOME;
-    for number in 0..covered.count {
+    let mut number = 0;
+    while number < covered.count {
         let index = covered.first + number * covered.stride;
         let cell = match cells {
             0 => object.wrapping_offset(kinds.of_field(index as u32) as isize),
@@ -161,10 +163,16 @@ unsafe extern "C" fn range_shared<C: Checker, S: Schedule>(
         };
         let cell = cell.cast_mut().cast::<u64>();
         if C::STYLE == Style::SharedWord {
-            // SAFETY: a cell of the object, which has all locations that are covered. It is only
+            let in_a_row = match (cells, covered.stride) {
+                (0, _) | (_, 2..) => 1,
+                _ => covered.count - number,
+            };
+            // SAFETY: cells of the object, which has all locations that are covered. They are only
             // touched by atomic operations or loads of compiled code.
-            let cell = unsafe { AtomicU64::from_ptr(cell) };
-            if become_like(cell, kind, &runtime.context.fast.limits, outcome) {
+            let words = unsafe { from_raw_parts(cell.cast::<AtomicU64>(), in_a_row as usize) };
+            let done = become_like(words, kind, &runtime.context.fast.limits, outcome);
+            if done > 0 {
+                number += done as u64;
                 continue;
             }
         }
@@ -179,31 +187,66 @@ unsafe extern "C" fn range_shared<C: Checker, S: Schedule>(
         if runtime.context.fast.limits.me == NO_STAMP {
             S::begin_step(runtime);
         }
+        number += 1;
     }
 }
 
 /// No cell is like that.
 const NO_OUTCOME: [u64; 2] = [u64::MAX; 2];
 
-/// Whether an access to a cell of one word is done: the step has made one like it before, or the
-/// word is one of which is known what becomes of it.
+/// So many cells are looked at together.
+const TOGETHER: usize = 16;
+
+/// The number of cells of one word, from the first on, for which the access is done: the step has
+/// made one like it before, or the word is one of which is known what becomes of it.
+///
+/// The worker knows what such a word refers to, because it has decided on it.
 #[inline]
 fn become_like(
-    cell: &AtomicU64,
+    cells: &[AtomicU64],
     kind: AccessKind,
     limits: &Limits,
     [before, after]: [u64; 2],
-) -> bool {
-    let word = cell.load(Ordering::Relaxed);
-    let is_known = match kind {
-        AccessKind::Read => (word >> 32) as Stamp == limits.me,
-        AccessKind::Write => word == limits.settled,
+) -> usize {
+    let (mask, mine) = match kind {
+        AccessKind::Read => (u64::from(Stamp::MAX) << 32, u64::from(limits.me) << 32),
+        AccessKind::Write => (u64::MAX, limits.settled),
     };
-    // The worker knows what the word refers to, because it has decided on it.
-    is_known
-        || word == before
-            && (before == after
-                || cell
-                    .compare_exchange(before, after, Ordering::Release, Ordering::Relaxed)
-                    .is_ok())
+    let mut done = 0;
+    for together in cells.chunks(TOGETHER) {
+        let first = together[0].load(Ordering::Relaxed);
+        let alike = if first & mask == mine {
+            length_of_prefix(together, |word| (word & mask) ^ mine)
+        } else if first != before {
+            0
+        } else if before == after {
+            length_of_prefix(together, |word| word ^ before)
+        } else {
+            let replace = |cell: &&AtomicU64| {
+                cell.compare_exchange(before, after, Ordering::Release, Ordering::Relaxed)
+                    .is_ok()
+            };
+            together.iter().take_while(replace).count()
+        };
+        done += alike;
+        if alike < together.len() {
+            break;
+        }
+    }
+    done
+}
+
+/// How many cells there are before the first whose word differs. Whether one does is found out
+/// without branches.
+#[inline]
+fn length_of_prefix(cells: &[AtomicU64], differs: impl Fn(u64) -> u64) -> usize {
+    let difference = |cell: &AtomicU64| differs(cell.load(Ordering::Relaxed));
+    let any = cells.iter().fold(0, |any, cell| any | difference(cell));
+    match any {
+        0 => cells.len(),
+        _ => cells
+            .iter()
+            .take_while(|cell| difference(cell) == 0)
+            .count(),
+    }
 }
