@@ -88,10 +88,21 @@ pub trait SharedOrder: Sized + Sync {
     }
 
     /// A task has taken a lock, or is about to give it up. An isolated block is one, too.
-    fn acquire(&self, _: &mut Self::Strand, _: TaskId, lock: LockId) -> Result<(), Failure> {
+    fn acquire(
+        &self,
+        _memo: &mut Self::Memo,
+        _task: &mut Self::Strand,
+        _id: TaskId,
+        lock: LockId,
+    ) -> Result<(), Failure> {
         Err(Failure::Unsupported(lock_name(lock)))
     }
-    fn release(&self, _: &mut Self::Strand, lock: LockId) -> Result<(), Failure> {
+    fn release(
+        &self,
+        _memo: &mut Self::Memo,
+        _task: &mut Self::Strand,
+        lock: LockId,
+    ) -> Result<(), Failure> {
         Err(Failure::Unsupported(lock_name(lock)))
     }
 
@@ -131,8 +142,9 @@ pub trait SharedOrder: Sized + Sync {
         Ok(None)
     }
 
-    /// Whether the earlier stamp stands for an access made now, as far as order is concerned.
-    fn is_around(&self, _strand: &Self::Strand, _earlier: Stamp) -> bool {
+    /// Whether the first stamp stands for the second one, as far as order is concerned: whatever
+    /// follows and is parallel to the second is parallel to the first.
+    fn stands_for(&self, _one: Stamp, _other: Stamp) -> bool {
         false
     }
 

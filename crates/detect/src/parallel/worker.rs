@@ -193,10 +193,12 @@ impl<O: SharedOrder, H: SharedHistory<O>> Worker<O, H> {
     ) -> Result<(), Failure> {
         let order = &shared.order;
         match *event {
-            Event::IsolatedBegin { task, .. } => order.acquire(strand, task, LockId::ISOLATED),
-            Event::IsolatedEnd { .. } => order.release(strand, LockId::ISOLATED),
-            Event::Lock { task, lock, .. } => order.acquire(strand, task, lock),
-            Event::Unlock { lock, .. } => order.release(strand, lock),
+            Event::IsolatedBegin { task, .. } => {
+                order.acquire(&mut self.memo, strand, task, LockId::ISOLATED)
+            }
+            Event::IsolatedEnd { .. } => order.release(&mut self.memo, strand, LockId::ISOLATED),
+            Event::Lock { task, lock, .. } => order.acquire(&mut self.memo, strand, task, lock),
+            Event::Unlock { lock, .. } => order.release(&mut self.memo, strand, lock),
             Event::PromiseSet { promise, .. } => {
                 let set = order.set(&mut self.memo, strand)?;
                 shared.set(promise, set)

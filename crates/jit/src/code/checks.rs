@@ -140,7 +140,7 @@ impl Code<'_, '_> {
             let other = self.builder.create_block();
             self.builder.ins().brif(is_known, done, &[], other, &[]);
             self.builder.switch_to_block(other);
-            let place = offset_of!(Context, known) + size_of::<u64>() * known_place(access);
+            let place = offset_of!(Context, known.left) + size_of::<u64>() * known_place(access);
             let flags = self.regions.context();
             let context = self.context;
             let known = self.builder.ins().load(I64, flags, context, place as i32);

@@ -6,6 +6,8 @@
 
 use super::seen::Seen;
 use finishline_detect::inline::FastPath;
+use finishline_detect::order::Stamp;
+use finishline_detect::parallel::NO_STAMP;
 use std::ops::{Deref, DerefMut};
 use std::ptr::{NonNull, null_mut};
 use std::sync::atomic::AtomicU64;
@@ -15,16 +17,35 @@ pub(crate) const KNOWN: usize = 8;
 /// No cell is like that.
 const NONE_KNOWN: [u64; KNOWN] = [u64::MAX; KNOWN];
 
+/// What becomes of cells by accesses of a step, by site.
+#[repr(C)]
+#[derive(Clone, Copy)]
+pub(crate) struct Known {
+    step: Stamp,
+    /// A cell that a read leaves as it is.
+    pub(crate) left: [u64; KNOWN],
+    /// For reads and for writes: a cell, and what becomes of it.
+    pub(super) before: [[u64; KNOWN]; 2],
+    pub(super) after: [[u64; KNOWN]; 2],
+}
+
+impl Known {
+    const NOTHING: Known = Known {
+        step: NO_STAMP,
+        left: NONE_KNOWN,
+        before: [NONE_KNOWN; 2],
+        after: [NONE_KNOWN; 2],
+    };
+}
+
 #[repr(C)]
 pub(crate) struct Context {
     /// What checks compare cells with.
     pub(crate) fast: FastPath,
-    /// Of cells of one word in a parallel run, by site: one that a read by the running step leaves
-    /// as it is.
-    pub(crate) known: [u64; KNOWN],
-    /// The same for reads and for writes: a cell, and what becomes of it.
-    pub(super) before: [[u64; KNOWN]; 2],
-    pub(super) after: [[u64; KNOWN]; 2],
+    /// Of cells of one word in a parallel run.
+    pub(crate) known: Known,
+    /// The same of the step that ran before under other locks.
+    aside: Known,
     /// The object of global variables.
     pub(crate) globals: u64,
     /// What live frames and tasks may take, by what is left of the budget and by the room on the
@@ -57,16 +78,27 @@ impl Context {
     /// Another step runs: what becomes of cells is not known.
     #[inline]
     pub(super) fn forget_known(&mut self) {
-        (self.known, self.before) = (NONE_KNOWN, [NONE_KNOWN; 2]);
+        self.known.step = NO_STAMP;
+        (self.known.left, self.known.before) = (NONE_KNOWN, [NONE_KNOWN; 2]);
+        self.aside.step = NO_STAMP;
+    }
+
+    /// The running step goes on under other locks, with this stamp or with none yet. What is known
+    /// without them is used again when they are given up, and the other way round.
+    pub(super) fn set_known_aside(&mut self, before: Stamp, now: Stamp) {
+        self.known.step = before;
+        std::mem::swap(&mut self.known, &mut self.aside);
+        if now == NO_STAMP || self.known.step != now {
+            (self.known.left, self.known.before) = (NONE_KNOWN, [NONE_KNOWN; 2]);
+        }
     }
 
     /// Of code that does not run.
     pub(crate) const fn new() -> Context {
         Context {
             fast: FastPath::IDLE,
-            known: NONE_KNOWN,
-            before: [NONE_KNOWN; 2],
-            after: [NONE_KNOWN; 2],
+            known: Known::NOTHING,
+            aside: Known::NOTHING,
             globals: 0,
             stack_limit: AtomicU64::new(0),
             accesses: 0,

@@ -162,6 +162,9 @@ pub(crate) trait Schedule: Sized {
     /// Another step runs.
     fn begin_step<C: Checker>(_: &mut Runtime<'_, C, Self>) {}
 
+    /// The running step has a stamp now, or another one.
+    fn name_step<C: Checker>(_: &mut Runtime<'_, C, Self>) {}
+
     /// Heeds the signals of other workers.
     fn poll<C: Checker>(_: &mut Runtime<'_, C, Self>) {}
 

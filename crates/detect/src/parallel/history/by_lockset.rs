@@ -11,7 +11,7 @@
 //!             locks and no others, and that writes if the entry does
 //!             of three with the same locks that are parallel to each other, two stand for all;
 //!             or one stands for any two of them, if the order has inner nodes
-//!             that stands for the step, under some of its locks and no others, is enough
+//!             that stands for another access, under some of its locks and no others, is enough
 //!             that precedes all that follows is dropped
 //! ```
 //!
@@ -82,7 +82,6 @@ impl ByLockset {
         let mut compared = Compared {
             half,
             has_step: false,
-            beside: 0,
             is_past: false,
         };
         if half == NOBODY {
@@ -91,10 +90,7 @@ impl ByLockset {
         if Stamps::is_small(half) {
             match self.relation(half, now) {
                 Relation::Same => compared.has_step = true,
-                Relation::Parallel(lock) => {
-                    compared.beside = 1;
-                    meets.note(conflicts, lock);
-                }
+                Relation::Parallel(lock) => meets.note(conflicts, lock),
                 Relation::Covered => {
                     compared.half = NOBODY;
                     compared.is_past = now.order.is_past(now.strand, half);
@@ -108,10 +104,7 @@ impl ByLockset {
         for earlier in self.stamps.of(half) {
             match self.relation(earlier, now) {
                 Relation::Same => compared.has_step = true,
-                Relation::Parallel(lock) => {
-                    compared.beside += 1;
-                    meets.note(conflicts, lock);
-                }
+                Relation::Parallel(lock) => meets.note(conflicts, lock),
                 Relation::Covered => {
                     all = false;
                     continue;
@@ -126,6 +119,20 @@ impl ByLockset {
         Ok(compared)
     }
 
+    /// Whether an entry stands for the present access in every respect, if it writes when the
+    /// access does.
+    #[inline]
+    fn has_enough<O: SharedOrder>(&self, half: Half, now: &Now<'_, O>) -> bool {
+        let order = now.order;
+        self.stamps.of(half).any(|earlier| {
+            earlier == now.stamp
+                || order.stands_for(earlier, now.stamp) && {
+                    let [few, many] = [earlier, now.stamp].map(|stamp| order.locks_of(stamp));
+                    (order.locksets()).is_none_or(|locksets| locksets.is_subset(few, many))
+                }
+        })
+    }
+
     /// A half with the present step.
     fn with_step<O: SharedOrder>(
         &self,
@@ -133,55 +140,54 @@ impl ByLockset {
         now: &mut Now<'_, O>,
     ) -> Result<Half, Failure> {
         let Compared { half, has_step, .. } = compared;
-        if has_step {
+        if has_step || self.has_enough(half, now) {
             return Ok(half);
         }
-        if compared.beside == 0 {
-            return Ok(self.stamps.with(half, now.stamp)?);
-        }
+        // If one with the same locks precedes, it was dropped. So these are parallel to the step
+        // and to each other.
         let locks = now.order.locks_of(now.stamp);
-        let mut same = [NOBODY; 2];
-        for earlier in self.stamps.of(half) {
-            let before = now.order.locks_of(earlier);
-            if before == locks {
-                // If it precedes, it was dropped. So it is parallel to the step, as all of these
-                // are to each other.
-                same = [earlier, same[0]];
-            } else if let Some(locksets) = now.order.locksets()
-                && locksets.is_subset(before, locks)
-                && now.order.is_around(now.strand, earlier)
-            {
-                return Ok(half);
-            }
-        }
-        if same[0] == NOBODY {
-            return Ok(self.stamps.with(half, now.stamp)?);
-        }
-        if let Some(both) = now.order.both(now.memo, now.strand, same[0])? {
-            return match both == same[0] {
-                true => Ok(half),
-                false => self.replace(half, same[0], both),
-            };
-        }
-        let two = match same[1] {
-            NOBODY => None,
-            one => now.order.two_of_three([same[0], one, now.stamp]),
+        let alike = |stamp: &Stamp| now.order.locks_of(*stamp) == locks;
+        let mut same = self.stamps.of(half).filter(alike);
+        let Some(one) = same.next() else {
+            return self.put(half, NOBODY, now.stamp, now.order);
         };
+        if let Some(both) = now.order.both(now.memo, now.strand, one)? {
+            return self.put(half, one, both, now.order);
+        }
+        let two = (same.next()).and_then(|other| {
+            let two = now.order.two_of_three([one, other, now.stamp])?;
+            Some((two, if two.contains(&one) { other } else { one }))
+        });
         match two {
-            None => Ok(self.stamps.with(half, now.stamp)?),
-            Some(two) if !two.contains(&now.stamp) => Ok(half),
-            Some(two) => {
-                let dropped = same.iter().find(|stamp| !two.contains(stamp));
-                self.replace(half, dropped.copied().unwrap_or(NOBODY), now.stamp)
-            }
+            None => self.put(half, NOBODY, now.stamp, now.order),
+            Some((two, _)) if !two.contains(&now.stamp) => Ok(half),
+            Some((_, dropped)) => self.put(half, dropped, now.stamp, now.order),
         }
     }
 
-    /// A half with another stamp in place of one.
-    fn replace(&self, half: Half, dropped: Stamp, stamp: Stamp) -> Result<Half, Failure> {
-        let left = self.stamps.of(half).filter(|earlier| *earlier != dropped);
-        let stamps: Vec<Stamp> = std::iter::once(stamp).chain(left).collect();
-        Ok(self.stamps.collect(&stamps)?)
+    /// A half with another stamp, without one that it stands for, and without those that it stands
+    /// for in every respect.
+    fn put<O: SharedOrder>(
+        &self,
+        half: Half,
+        dropped: Stamp,
+        stamp: Stamp,
+        order: &O,
+    ) -> Result<Half, Failure> {
+        let locks = order.locks_of(stamp);
+        let is_left = |earlier: &Stamp| {
+            *earlier != dropped
+                && !order.locksets().is_some_and(|locksets| {
+                    locksets.is_subset(locks, order.locks_of(*earlier))
+                        && order.stands_for(stamp, *earlier)
+                })
+        };
+        let left: Vec<Stamp> = self.stamps.of(half).filter(is_left).collect();
+        if left.len() == self.stamps.of(half).count() {
+            return Ok(self.stamps.with(half, stamp)?);
+        }
+        let left = self.stamps.collect(&left)?;
+        Ok(self.stamps.with(left, stamp)?)
     }
 }
 
@@ -202,8 +208,6 @@ impl Meets {
 struct Compared {
     half: Half,
     has_step: bool,
-    /// How many of its entries are parallel to the present access.
-    beside: u32,
     /// Whether it has one entry, and that precedes all that follows.
     is_past: bool,
 }
@@ -221,6 +225,9 @@ impl<O: SharedOrder> SharedHistory<O> for ByLockset {
         let writes = now.kind == AccessKind::Write;
         let mut meets = Meets::default();
         let written = self.compare(writers, true, now, &mut meets)?;
+        if !writes && !meets.race && (written.has_step || self.has_enough(readers, now)) {
+            return Ok((word, meets));
+        }
         // The writer of a settled word is its reader, too.
         let read = match readers == writers {
             true => written,
@@ -230,13 +237,9 @@ impl<O: SharedOrder> SharedHistory<O> for ByLockset {
             return Ok((settled(now.stamp), meets));
         }
         let (writers, readers) = match now.kind {
-            AccessKind::Read if written.has_step || read.has_step => (writers, readers),
-            AccessKind::Read => match self.with_step(read, now)? {
-                same if same == readers => (writers, readers),
-                // As the word changes anyway, what is past goes.
-                readers if written.is_past => (NOBODY, readers),
-                readers => (writers, readers),
-            },
+            // As the word changes, what is past goes.
+            AccessKind::Read if written.is_past => (NOBODY, self.with_step(read, now)?),
+            AccessKind::Read => (writers, self.with_step(read, now)?),
             AccessKind::Write => {
                 let readers = match read.half {
                     NOBODY => now.stamp,

@@ -145,13 +145,24 @@ impl SharedOrder for Clocks {
         Ok(())
     }
 
-    fn acquire(&self, task: &mut Box<TaskClock>, _: TaskId, lock: LockId) -> Result<(), Failure> {
+    fn acquire(
+        &self,
+        _: &mut Self::Memo,
+        task: &mut Box<TaskClock>,
+        _: TaskId,
+        lock: LockId,
+    ) -> Result<(), Failure> {
         let clock = held(&self.locks).get(&lock).cloned();
         clock.iter().for_each(|clock| task.knows.join(clock));
         Ok(())
     }
 
-    fn release(&self, task: &mut Box<TaskClock>, lock: LockId) -> Result<(), Failure> {
+    fn release(
+        &self,
+        _: &mut Self::Memo,
+        task: &mut Box<TaskClock>,
+        lock: LockId,
+    ) -> Result<(), Failure> {
         self.used_locks.store(true, Ordering::Relaxed);
         let mut locks = held(&self.locks);
         let refused = |_| TableError::refused::<(LockId, Layers)>("locks", 1);

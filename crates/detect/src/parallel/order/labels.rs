@@ -136,6 +136,25 @@ impl Default for OwnRows {
     }
 }
 
+impl OwnRows {
+    fn place_under_locks(task: &LabelledTask) -> usize {
+        (task.unlocked ^ task.locks.0.rotate_left(3)) as usize % LOCKED_STEPS
+    }
+
+    /// The stamp of the present step under the present locks, if it is known. A step that takes
+    /// the same lock again is the same under it.
+    fn stamp_under_locks(&self, task: &LabelledTask) -> Stamp {
+        if task.locks == Lockset::NONE {
+            return task.unlocked;
+        }
+        let (unlocked, locks, stamp) = self.locked[OwnRows::place_under_locks(task)];
+        match (unlocked, locks) == (task.unlocked, task.locks) {
+            true => stamp,
+            false => NO_STAMP,
+        }
+    }
+}
+
 pub struct Labels {
     rows: Rows<5>,
     /// By stamp, if the program has locks or promises: the locks, and the next set when the step
@@ -409,24 +428,32 @@ impl SharedOrder for Labels {
         Ok(())
     }
 
-    fn acquire(&self, task: &mut LabelledTask, id: TaskId, lock: LockId) -> Result<(), Failure> {
+    fn acquire(
+        &self,
+        memo: &mut OwnRows,
+        task: &mut LabelledTask,
+        id: TaskId,
+        lock: LockId,
+    ) -> Result<(), Failure> {
         let Some(locksets) = &self.locksets else {
             return Err(Failure::Unsupported(lock_name(lock)));
         };
         task.locks = locksets.with(task.locks, id, lock)?;
-        task.stamp = NO_STAMP;
+        task.stamp = memo.stamp_under_locks(task);
         Ok(())
     }
 
-    fn release(&self, task: &mut LabelledTask, lock: LockId) -> Result<(), Failure> {
+    fn release(
+        &self,
+        memo: &mut OwnRows,
+        task: &mut LabelledTask,
+        lock: LockId,
+    ) -> Result<(), Failure> {
         let Some(locksets) = &self.locksets else {
             return Err(Failure::Unsupported(lock_name(lock)));
         };
         task.locks = locksets.without(task.locks, lock)?;
-        task.stamp = match task.locks {
-            Lockset::NONE => task.unlocked,
-            _ => NO_STAMP,
-        };
+        task.stamp = memo.stamp_under_locks(task);
         Ok(())
     }
 
@@ -438,22 +465,12 @@ impl SharedOrder for Labels {
         if task.unlocked == NO_STAMP {
             task.unlocked = self.row_of_step(memo, task, Lockset::NONE)?;
         }
-        task.stamp = match task.locks {
-            Lockset::NONE => task.unlocked,
-            locks => {
-                // A step that takes the same lock again is the same under it.
-                let place = (task.unlocked ^ locks.0.rotate_left(3)) as usize % LOCKED_STEPS;
-                let (unlocked, under, stamp) = memo.locked[place];
-                match (unlocked, under) == (task.unlocked, locks) {
-                    true => stamp,
-                    false => {
-                        let row = self.row_of_step(memo, task, locks)?;
-                        memo.locked[place] = (task.unlocked, locks, row);
-                        row
-                    }
-                }
-            }
-        };
+        task.stamp = task.unlocked;
+        if task.locks != Lockset::NONE {
+            task.stamp = self.row_of_step(memo, task, task.locks)?;
+            let place = OwnRows::place_under_locks(task);
+            memo.locked[place] = (task.unlocked, task.locks, task.stamp);
+        }
         Ok(task.stamp)
     }
 
@@ -493,9 +510,12 @@ impl SharedOrder for Labels {
         earlier < task.floor
     }
 
-    fn is_around(&self, task: &LabelledTask, earlier: Stamp) -> bool {
-        let earlier = self.path(earlier);
-        earlier.is_inner && self.fork(earlier, self.path(task.stamp)).is_none()
+    fn stands_for(&self, one: Stamp, other: Stamp) -> bool {
+        if self.learnt.is_some() {
+            return false;
+        }
+        let [one, other] = [one, other].map(|stamp| self.path(stamp));
+        one.goes_no_deeper_than(other) && self.fork(one, other).is_none()
     }
 
     fn both(

@@ -181,6 +181,12 @@ impl Path {
         }
     }
 
+    /// Whether the path ends no further down than another one, if one goes through the other.
+    #[inline]
+    pub(super) fn goes_no_deeper_than(self, other: Path) -> bool {
+        (self.depth, self.word.used) <= (other.depth, other.word.used)
+    }
+
     /// A number by which paths are told apart quickly.
     pub(super) fn mix(self) -> u32 {
         let bits = self.word.bits ^ u64::from(self.above) << 7;

@@ -242,13 +242,24 @@ impl SharedOrder for SplitClocks {
         Ok(())
     }
 
-    fn acquire(&self, task: &mut Box<SplitClock>, id: TaskId, lock: LockId) -> Result<(), Failure> {
+    fn acquire(
+        &self,
+        _: &mut Self::Memo,
+        task: &mut Box<SplitClock>,
+        id: TaskId,
+        lock: LockId,
+    ) -> Result<(), Failure> {
         task.locks = self.locksets(lock)?.with(task.locks, id, lock)?;
         task.stamp = NO_STAMP;
         Ok(())
     }
 
-    fn release(&self, task: &mut Box<SplitClock>, lock: LockId) -> Result<(), Failure> {
+    fn release(
+        &self,
+        _: &mut Self::Memo,
+        task: &mut Box<SplitClock>,
+        lock: LockId,
+    ) -> Result<(), Failure> {
         task.locks = self.locksets(lock)?.without(task.locks, lock)?;
         task.stamp = NO_STAMP;
         Ok(())

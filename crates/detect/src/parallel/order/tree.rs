@@ -206,7 +206,13 @@ impl SharedOrder for Tree {
         self.next_step(task)
     }
 
-    fn acquire(&self, task: &mut TaskInTree, id: TaskId, lock: LockId) -> Result<(), Failure> {
+    fn acquire(
+        &self,
+        _: &mut Self::Memo,
+        task: &mut TaskInTree,
+        id: TaskId,
+        lock: LockId,
+    ) -> Result<(), Failure> {
         match &self.locksets {
             Some(locksets) => {
                 task.locks = locksets.with(task.locks, id, lock)?;
@@ -216,7 +222,12 @@ impl SharedOrder for Tree {
         }
     }
 
-    fn release(&self, task: &mut TaskInTree, lock: LockId) -> Result<(), Failure> {
+    fn release(
+        &self,
+        _: &mut Self::Memo,
+        task: &mut TaskInTree,
+        lock: LockId,
+    ) -> Result<(), Failure> {
         match &self.locksets {
             Some(locksets) => {
                 task.locks = locksets.without(task.locks, lock)?;

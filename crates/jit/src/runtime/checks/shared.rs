@@ -44,8 +44,8 @@ macro_rules! after_known_outcome {
          2: pop r10
             pop rax" where
             mask = KNOWN - 1,
-            before = offset_of!(Context, before) + $kind as usize * size_of::<[u64; KNOWN]>(),
-            after = offset_of!(Context, after) + $kind as usize * size_of::<[u64; KNOWN]>();
+            before = offset_of!(Context, known.before) + $kind as usize * size_of::<[u64; KNOWN]>(),
+            after = offset_of!(Context, known.after) + $kind as usize * size_of::<[u64; KNOWN]>();
         );
     };
 }
@@ -106,19 +106,19 @@ unsafe fn access_shared<C: Checker, S: Schedule>(
     }
     // The step has a stamp from its first access on.
     if runtime.context.fast.limits.me == NO_STAMP {
-        S::begin_step(runtime);
+        S::name_step(runtime);
     }
     if C::STYLE == Style::SharedWord
         && let Some([before, after]) = done.outcome
     {
         let place = known_place(AccessId(access as u32));
-        let context = &mut *runtime.context;
+        let known = &mut runtime.context.known;
         match kind {
-            AccessKind::Read if before == after => context.known[place] = before,
+            AccessKind::Read if before == after => known.left[place] = before,
             kind => {
                 let kind = kind as usize;
-                context.before[kind][place] = before;
-                context.after[kind][place] = after;
+                known.before[kind][place] = before;
+                known.after[kind][place] = after;
             }
         }
     }
@@ -185,7 +185,7 @@ unsafe extern "C" fn range_shared<C: Checker, S: Schedule>(
         }
         outcome = done.outcome.unwrap_or(NO_OUTCOME);
         if runtime.context.fast.limits.me == NO_STAMP {
-            S::begin_step(runtime);
+            S::name_step(runtime);
         }
         number += 1;
     }

@@ -383,9 +383,17 @@ impl Schedule for Parallel<'_> {
             Event::IsolatedBegin { .. }
             | Event::IsolatedEnd { .. }
             | Event::Lock { .. }
-            | Event::Unlock { .. }
-            | Event::PromiseSet { .. }
-            | Event::PromiseGet { .. } => {
+            | Event::Unlock { .. } => {
+                let task = runtime.schedule.carried();
+                runtime.checker.synchronise(task, event);
+                let before = runtime.context.fast.limits.me;
+                Self::name_step(runtime);
+                if C::STYLE == Style::SharedWord {
+                    let now = runtime.context.fast.limits.me;
+                    runtime.context.set_known_aside(before, now);
+                }
+            }
+            Event::PromiseSet { .. } | Event::PromiseGet { .. } => {
                 let task = runtime.schedule.carried();
                 runtime.checker.synchronise(task, event);
                 Self::begin_step(runtime);
@@ -397,13 +405,18 @@ impl Schedule for Parallel<'_> {
     #[inline]
     fn begin_step<C: Checker>(runtime: &mut Runtime<'_, C, Self>) {
         if C::STYLE.is_shared() {
-            let stamp = runtime.checker.stamp(runtime.schedule.carried());
-            let limits = &mut runtime.context.fast.limits;
-            (limits.me, limits.settled) = (stamp, settled(stamp));
+            Self::name_step(runtime);
             if C::STYLE == Style::SharedWord {
                 runtime.context.forget_known();
             }
         }
+    }
+
+    #[inline]
+    fn name_step<C: Checker>(runtime: &mut Runtime<'_, C, Self>) {
+        let stamp = runtime.checker.stamp(runtime.schedule.carried());
+        let limits = &mut runtime.context.fast.limits;
+        (limits.me, limits.settled) = (stamp, settled(stamp));
     }
 
     fn poll<C: Checker>(runtime: &mut Runtime<'_, C, Self>) {
