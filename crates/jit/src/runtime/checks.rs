@@ -153,6 +153,7 @@ macro_rules! saving_registers {
     };
 }
 
+mod alike;
 mod shared;
 
 pub(crate) use shared::known_place;

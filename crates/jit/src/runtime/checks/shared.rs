@@ -10,7 +10,7 @@ use super::super::context::{Context, KNOWN};
 use super::super::memory::header_word;
 use super::super::schedule::Schedule;
 use super::super::switch::{self, on_worker_stack};
-use super::{covered_of, unpack};
+use super::{alike, covered_of, unpack};
 use crate::End;
 use crate::checker::{Checker, Style};
 use crate::heap::layout::{CELLS_OFFSET, FIRST_LOCATION_OFFSET};
@@ -194,9 +194,6 @@ unsafe extern "C" fn range_shared<C: Checker, S: Schedule>(
 /// No cell is like that.
 const NO_OUTCOME: [u64; 2] = [u64::MAX; 2];
 
-/// So many cells are looked at together.
-const TOGETHER: usize = 16;
-
 /// The number of cells of one word, from the first on, for which the access is done: the step has
 /// made one like it before, or the word is one of which is known what becomes of it.
 ///
@@ -213,40 +210,25 @@ fn become_like(
         AccessKind::Write => (u64::MAX, limits.settled),
     };
     let mut done = 0;
-    for together in cells.chunks(TOGETHER) {
-        let first = together[0].load(Ordering::Relaxed);
-        let alike = if first & mask == mine {
-            length_of_prefix(together, |word| (word & mask) ^ mine)
-        } else if first != before {
-            0
+    while let Some(first) = cells.get(done) {
+        let left = &cells[done..];
+        let word = first.load(Ordering::Relaxed);
+        done += if word & mask == mine {
+            alike::prefix(left, mask, mine)
+        } else if word != before {
+            break;
         } else if before == after {
-            length_of_prefix(together, |word| word ^ before)
+            alike::prefix(left, u64::MAX, before)
         } else {
             let replace = |cell: &&AtomicU64| {
                 cell.compare_exchange(before, after, Ordering::Release, Ordering::Relaxed)
                     .is_ok()
             };
-            together.iter().take_while(replace).count()
+            match left.iter().take_while(replace).count() {
+                0 => break,
+                replaced => replaced,
+            }
         };
-        done += alike;
-        if alike < together.len() {
-            break;
-        }
     }
     done
-}
-
-/// How many cells there are before the first whose word differs. Whether one does is found out
-/// without branches.
-#[inline]
-fn length_of_prefix(cells: &[AtomicU64], differs: impl Fn(u64) -> u64) -> usize {
-    let difference = |cell: &AtomicU64| differs(cell.load(Ordering::Relaxed));
-    let any = cells.iter().fold(0, |any, cell| any | difference(cell));
-    match any {
-        0 => cells.len(),
-        _ => cells
-            .iter()
-            .take_while(|cell| difference(cell) == 0)
-            .count(),
-    }
 }
