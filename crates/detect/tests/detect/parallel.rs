@@ -49,11 +49,15 @@ struct Run {
     /// Few locations, so that accesses meet.
     locations: usize,
     writes: usize,
+    /// How much rarer writes are without locks than under them, if tasks take locks often. So one
+    /// entry of a history decides about a race, and not any of many.
+    careful: Option<usize>,
 }
 
 const SITE: SiteId = SiteId(0);
 const PROMISES: u64 = 10;
-const LOCKS: usize = 3;
+/// Two of them have the same place in tables of 64.
+const LOCKS: [LockId; 3] = [LockId(0), LockId(1), LockId(64)];
 
 impl Run {
     fn new(seed: u64) -> Run {
@@ -64,6 +68,8 @@ impl Run {
             promises: random.below(3) == 0,
             locks: random.below(3) == 0,
         };
+        let may_be_careful = uses.isolated || uses.locks;
+        let careful = (may_be_careful && random.below(3) > 0).then(|| [3, 20][random.below(2)]);
         let mut run = Run {
             uses,
             promises: 0,
@@ -74,6 +80,7 @@ impl Run {
             records: Vec::new(),
             locations,
             writes,
+            careful,
         };
         run.begin(None, FinishId::ROOT, TaskKind::Main);
         run
@@ -124,7 +131,7 @@ impl Run {
                 self.event(Event::IsolatedBegin { task, site });
             }
             1 if self.uses.locks => {
-                let lock = LockId(self.random.below(LOCKS) as u32);
+                let lock = LOCKS[self.random.below(LOCKS.len())];
                 let holds = |task: &LiveTask| task.held.contains(&lock);
                 if holds(&self.live[at]) {
                     self.live[at].held.retain(|held| *held != lock);
@@ -156,8 +163,12 @@ impl Run {
         }
     }
 
-    fn access(&mut self, task: TaskId) {
-        let kind = match self.random.below(self.writes) {
+    fn access(&mut self, task: TaskId, is_locked: bool) {
+        let writes = match self.careful {
+            Some(rarer) if !is_locked => rarer * self.writes,
+            _ => self.writes,
+        };
+        let kind = match self.random.below(writes) {
             0 => AccessKind::Write,
             _ => AccessKind::Read,
         };
@@ -175,7 +186,8 @@ impl Run {
     fn step(&mut self, grows: bool) -> bool {
         let at = self.random.below(self.live.len());
         let is_last = self.live.len() == 1;
-        if self.random.below(4) == 0 {
+        let seldom = if self.careful.is_some() { 2 } else { 4 };
+        if self.random.below(seldom) == 0 {
             self.synchronise(at);
             return true;
         }
@@ -186,7 +198,7 @@ impl Run {
         let (task, innermost) = (own.id, own.open.last().copied());
         let finish = innermost.unwrap_or(own.finish);
         match self.random.below(10) {
-            0..=3 => self.access(task),
+            0..=3 => self.access(task, !may_wait),
             4..=5 if grows && may_create => {
                 self.waiting[finish.index()] += 1;
                 self.begin(Some(task), finish, TaskKind::Async);

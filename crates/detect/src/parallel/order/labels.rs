@@ -292,7 +292,9 @@ impl Labels {
     ) -> Result<Row, TableError> {
         let place = node.mix().wrapping_add(locks.0) as usize % INNER_NODES;
         let (row, under) = memo.inner[place];
-        if row >= floor && under == locks && self.path(row) == node {
+        // It is not below the floor: a node is left before the floor rises.
+        if under == locks && self.path(row) == node {
+            debug_assert!(row >= floor);
             return Ok(row);
         }
         let row = self.row(memo, floor, node)?;
@@ -511,9 +513,6 @@ impl SharedOrder for Labels {
     }
 
     fn stands_for(&self, one: Stamp, other: Stamp) -> bool {
-        if self.learnt.is_some() {
-            return false;
-        }
         let [one, other] = [one, other].map(|stamp| self.path(stamp));
         one.goes_no_deeper_than(other) && self.fork(one, other).is_none()
     }
