@@ -13,6 +13,9 @@ use finishline_ir::{Construct, Function, FunctionId, cost};
 use finishline_model::{Event, FinishId, FinishKind, SiteId, TaskId, TaskKind};
 use std::sync::atomic::Ordering;
 
+/// Progress is told for one of so many tasks.
+const TASKS_OF_PROGRESS: u32 = 64;
+
 /// What the tasks that are created at one place of the program have in common.
 #[derive(Clone, Copy)]
 pub(crate) struct SpawnSite {
@@ -127,8 +130,10 @@ impl<C: Checker, S: Schedule> Runtime<'_, C, S> {
             finish: enclosing,
             site: spawn.site,
         };
-        // A statistic: nothing is ordered by it.
-        self.progress.store(u64::from(id.0), Ordering::Relaxed);
+        // All workers share it, so it is seldom told. A statistic: nothing is ordered by it.
+        if id.0.is_multiple_of(TASKS_OF_PROGRESS) {
+            self.progress.store(u64::from(id.0), Ordering::Relaxed);
+        }
         self.tell(&event);
         if C::STYLE.tells_captures() && self.schedule.is_heard() {
             let function = self.module.function(spawn.function);

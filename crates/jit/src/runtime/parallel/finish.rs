@@ -23,6 +23,8 @@ use crate::checker::Carried;
 use std::cell::UnsafeCell;
 use std::ptr::{NonNull, null_mut};
 
+/// Alone on its cache lines, here and below: workers must not disturb each other.
+#[repr(align(128))]
 pub(super) struct Finish {
     state: AtomicU64,
     /// Who waits.
@@ -50,6 +52,13 @@ impl Finish {
             outer,
             carried: UnsafeCell::new(Carried::nothing()),
         }
+    }
+
+    /// Opens one that was closed, and has no tasks.
+    #[inline]
+    pub(super) fn open_again(&mut self, open: OpenFinish, outer: Option<NonNull<Finish>>) {
+        debug_assert!(self.is_quiet());
+        (self.open, self.outer) = (open, outer);
     }
 
     #[inline]

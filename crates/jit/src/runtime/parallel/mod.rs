@@ -234,7 +234,7 @@ impl Schedule for Parallel<'_> {
             unreachable!("a finish was reserved")
         };
         // SAFETY: an idle finish is used by nobody.
-        unsafe { *place.as_mut() = Finish::new(open, outer) };
+        unsafe { place.as_mut() }.open_again(open, outer);
         self.strand_mut().task_mut().innermost = Some(place);
     }
 

@@ -9,7 +9,7 @@ use std::ops::Range;
 use std::ptr::{NonNull, null};
 
 /// What is known of such a task until it has ended. Compiled code reads the first two fields.
-#[repr(C)]
+#[repr(C, align(128))]
 pub(crate) struct Record {
     pub(crate) entry: Entry,
     pub(crate) captures: *const u64,

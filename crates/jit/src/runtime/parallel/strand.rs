@@ -63,7 +63,7 @@ pub(super) enum Awaits {
     Finish(NonNull<Finish>),
 }
 
-#[repr(C)]
+#[repr(C, align(128))]
 pub(super) struct Strand {
     /// First, so that its address is the strand's.
     pub(super) context: Context,
