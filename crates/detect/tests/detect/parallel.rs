@@ -56,8 +56,8 @@ struct Run {
 
 const SITE: SiteId = SiteId(0);
 const PROMISES: u64 = 10;
-/// Two of them have the same place in tables of 64.
-const LOCKS: [LockId; 3] = [LockId(0), LockId(1), LockId(64)];
+/// Two of them have the same place in tables of 256.
+const LOCKS: [LockId; 3] = [LockId(0), LockId(1), LockId(256)];
 
 impl Run {
     fn new(seed: u64) -> Run {

@@ -43,6 +43,7 @@ use super::super::{Lockset, Locksets, NO_STAMP, SharedOrder, lock_name};
 use super::learnt::{Joined, Knowledge, Learnt, NOTHING, Searches};
 use super::path_words::{Fork, LONG_FROM, LONG_MARK, LONGEST, Path, Row, UNITS, Word};
 use crate::Failure;
+use crate::atomics::{AtomicU32, Ordering};
 use crate::detectors::Uses;
 use crate::order::{NOBODY, PROMISES, Stamp};
 use crate::table::TableError;
@@ -109,8 +110,8 @@ pub struct AroundFinish {
 
 /// So many steps under locks a worker remembers.
 const LOCKED_STEPS: usize = 64;
-/// And so many inner nodes.
-const INNER_NODES: usize = 64;
+/// And all workers together remember so many inner nodes.
+const INNER_NODES: usize = 256;
 
 /// What a worker keeps for itself.
 pub struct OwnRows {
@@ -119,8 +120,6 @@ pub struct OwnRows {
     end: Row,
     /// The stamp of a step without locks, locks, and its stamp under these.
     locked: [(Stamp, Lockset, Stamp); LOCKED_STEPS],
-    /// The rows of inner nodes that were used last, with their locks.
-    inner: [(Row, Lockset); INNER_NODES],
     searches: Searches,
 }
 
@@ -130,7 +129,6 @@ impl Default for OwnRows {
             next: NO_ROW,
             end: NO_ROW,
             locked: [(NO_STAMP, Lockset::NONE, NO_STAMP); LOCKED_STEPS],
-            inner: [(NO_ROW, Lockset::NONE); INNER_NODES],
             searches: Searches::default(),
         }
     }
@@ -162,6 +160,9 @@ pub struct Labels {
     more: Option<Rows<2>>,
     locksets: Option<Locksets>,
     learnt: Option<Learnt>,
+    /// Rows of inner nodes. Whoever wants the row of a node most often finds that of another
+    /// worker, so that cells which the same tasks have read are alike.
+    inner_nodes: [AtomicU32; INNER_NODES],
 }
 
 impl Labels {
@@ -291,9 +292,9 @@ impl Labels {
         locks: Lockset,
     ) -> Result<Row, TableError> {
         let place = node.mix().wrapping_add(locks.0) as usize % INNER_NODES;
-        let (row, under) = memo.inner[place];
+        let row = self.inner_nodes[place].load(Ordering::Acquire);
         // It is not below the floor: a node is left before the floor rises.
-        if under == locks && self.path(row) == node {
+        if self.path(row) == node && self.locks_of(row) == locks {
             debug_assert!(row >= floor);
             return Ok(row);
         }
@@ -301,7 +302,7 @@ impl Labels {
         if let Some(more) = &self.more {
             more.put(row, [locks.0, 0]);
         }
-        memo.inner[place] = (row, locks);
+        self.inner_nodes[place].store(row, Ordering::Release);
         Ok(row)
     }
 }
@@ -332,6 +333,7 @@ impl SharedOrder for Labels {
                 true => Some(Learnt::new()?),
                 false => None,
             },
+            inner_nodes: [const { AtomicU32::new(NO_ROW) }; INNER_NODES],
         })
     }
 
