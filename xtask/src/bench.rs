@@ -9,7 +9,7 @@ pub(crate) struct Bench {
     pub(crate) shows: &'static str,
 }
 
-pub(crate) const BENCHES: [Bench; 5] = [
+pub(crate) const BENCHES: [Bench; 6] = [
     Bench {
         name: "accesses",
         command: "cargo bench --package finishline-detect --bench accesses",
@@ -19,6 +19,11 @@ pub(crate) const BENCHES: [Bench; 5] = [
         name: "ranges",
         command: "cargo bench --package finishline-detect --bench ranges",
         shows: "picoseconds per location of a range check, and how much faster it is than a check for each",
+    },
+    Bench {
+        name: "tasks",
+        command: "cargo bench --package finishline-engine --bench tasks",
+        shows: "nanoseconds for a task of Fin, and for rayon's join, on one thread and on two",
     },
     Bench {
         name: "parse",

@@ -1,8 +1,8 @@
 //! Checks of cells that several workers access.
 //!
 //! What becomes of a cell by an access depends on its value, the step and the kind of the access
-//! alone. So a step remembers outcomes, by site: compiled code finds out itself that a read leaves a
-//! cell as it is, and the entry points below replace a value that they know, before they save any
+//! alone. So a step remembers outcomes, by site: compiled code finds out itself that a read leaves
+//! a cell as it is, and the entry points below replace a value that they know, before they save any
 //! register.
 
 use super::super::Runtime;
