@@ -4,7 +4,7 @@
 //! [schedule](super::schedule) knows the live tasks and the open finishes.
 
 use super::context::Context;
-use super::schedule::{Created, OpenFinish, Schedule};
+use super::schedule::{Created, Manner, OpenFinish, Schedule};
 use super::{Runtime, datum};
 use crate::checker::Checker;
 use finishline_ir::listener::Creation;
@@ -13,7 +13,7 @@ use finishline_ir::{Construct, Function, FunctionId, cost};
 use finishline_model::{Event, FinishId, FinishKind, SiteId, TaskId, TaskKind};
 use std::sync::atomic::Ordering;
 
-/// Progress is told for one of so many tasks.
+/// Workers share what tells the progress. So each of several tells it for one of so many tasks.
 const TASKS_OF_PROGRESS: u32 = 64;
 
 /// What the tasks that are created at one place of the program have in common.
@@ -130,8 +130,8 @@ impl<C: Checker, S: Schedule> Runtime<'_, C, S> {
             finish: enclosing,
             site: spawn.site,
         };
-        // All workers share it, so it is seldom told. A statistic: nothing is ordered by it.
-        if id.0.is_multiple_of(TASKS_OF_PROGRESS) {
+        // A statistic: nothing is ordered by it.
+        if S::MANNER != Manner::Parallel || id.0.is_multiple_of(TASKS_OF_PROGRESS) {
             self.progress.store(u64::from(id.0), Ordering::Relaxed);
         }
         self.tell(&event);
