@@ -125,7 +125,8 @@ pub trait SharedOrder: Sized + Sync {
         None
     }
 
-    /// Whether the access with this stamp precedes whatever follows in any task, for all one knows.
+    /// Whether the access with this stamp precedes whatever follows in any task. False if that is
+    /// not known.
     fn is_past(&self, _strand: &Self::Strand, _earlier: Stamp) -> bool {
         false
     }

@@ -147,3 +147,38 @@ impl DerefMut for Current {
         unsafe { self.0.as_mut() }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A word that the context knows is used by the step that has noted it, and by no other one.
+    #[test]
+    fn what_is_known_belongs_to_one_step() {
+        const UNLOCKED: Stamp = 5;
+        const LOCKED: Stamp = 6;
+        const LOCKED_OTHERWISE: Stamp = 7;
+        const NOTHING: u64 = u64::MAX;
+        let mut context = Context::new();
+        context.known.left[0] = 50;
+        context.known.before[1][0] = 51;
+        let is_known = |context: &Context, left: u64, before: u64| {
+            assert_eq!(context.known.left[0], left);
+            assert_eq!(context.known.before[1][0], before);
+        };
+        context.set_known_aside(UNLOCKED, NO_STAMP);
+        is_known(&context, NOTHING, NOTHING);
+        context.known.left[0] = 60;
+        context.set_known_aside(LOCKED, UNLOCKED);
+        is_known(&context, 50, 51);
+        context.set_known_aside(UNLOCKED, LOCKED);
+        is_known(&context, 60, NOTHING);
+        context.set_known_aside(LOCKED, UNLOCKED);
+        // The other bank is that of another lock.
+        context.set_known_aside(UNLOCKED, LOCKED_OTHERWISE);
+        is_known(&context, NOTHING, NOTHING);
+        context.forget_known();
+        context.set_known_aside(NO_STAMP, UNLOCKED);
+        is_known(&context, NOTHING, NOTHING);
+    }
+}

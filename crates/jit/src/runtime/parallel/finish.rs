@@ -23,7 +23,7 @@ use crate::checker::Carried;
 use std::cell::UnsafeCell;
 use std::ptr::{NonNull, null_mut};
 
-/// Alone on its cache lines, here and below: workers must not disturb each other.
+/// Alone on its cache lines, as strands and records are: workers must not disturb each other.
 #[repr(align(128))]
 pub(super) struct Finish {
     state: AtomicU64,
