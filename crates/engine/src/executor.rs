@@ -16,6 +16,7 @@ use crate::depth_first::DepthFirst;
 use crate::explore::order_script::OrderScript;
 use crate::run::{self, End, Outcome};
 use finishline_detect::detectors::{self, Drive, Uses};
+use finishline_detect::parallel::Trust;
 use finishline_detect::{Failure, Findings};
 use finishline_ir::Module;
 use finishline_ir::listener::{EventsAlone, Listener};
@@ -280,8 +281,12 @@ impl<'m> Forms<'m> {
         output: &mut (dyn Write + Send),
     ) -> Option<(Outcome, Result<Findings, Failure>)> {
         let program = compiled(self.fast_reduced(), input);
-        let threads = self.threads;
-        let prepared = finishline_jit::prepare_parallel_check(program, detector, threads, true)?;
+        let crew = finishline_jit::CheckingCrew {
+            workers: self.threads,
+            one_race: true,
+            trust: Trust::Earned,
+        };
+        let prepared = finishline_jit::prepare_parallel_check(program, detector, crew)?;
         let mut printed = Vec::new();
         let (end, findings) = self.noted(prepared)?.run(&mut printed);
         let found = findings.as_ref().ok();

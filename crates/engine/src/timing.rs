@@ -12,6 +12,7 @@ use finishline_detect::Findings;
 use finishline_detect::listed::Listed;
 pub use finishline_detect::order::Traversal;
 use finishline_detect::order::{Drdp, Visits};
+use finishline_detect::parallel::Trust;
 use finishline_ir::listener::Listener;
 use finishline_jit::{Checked, CompileError, Prepared};
 use finishline_model::{Access, AccessKind, Detector, Event, Observer};
@@ -150,8 +151,12 @@ pub fn prepare_on_threads<'q>(
         }
         Some(detector) => {
             let program = compiled(forms.fast_reduced(), input);
-            let prepared =
-                finishline_jit::prepare_parallel_check(program, detector, threads, false);
+            let crew = finishline_jit::CheckingCrew {
+                workers: threads,
+                one_race: false,
+                trust: Trust::Earned,
+            };
+            let prepared = finishline_jit::prepare_parallel_check(program, detector, crew);
             let prepared = prepared.ok_or(NotReady::Detector(detector))?;
             prepared.map(Kind::Checked)
         }

@@ -1,7 +1,7 @@
 //! In the place of a compiler, for processors without one. Every program is refused, and the caller
 //! interprets it.
 
-use crate::{Checked, CompileError, End, Prepared, Program, Recorded};
+use crate::{Checked, CheckingCrew, CompileError, End, Prepared, Program, Recorded};
 use finishline_detect::detectors::runs_on_threads;
 use finishline_ir::listener::Listener;
 use finishline_model::Detector;
@@ -43,8 +43,7 @@ pub fn prepare_check(
 pub fn prepare_parallel_check(
     _: Program,
     detector: Detector,
-    _: usize,
-    _: bool,
+    _: CheckingCrew,
 ) -> Option<Result<Prepared<Checked>, CompileError>> {
     runs_on_threads(detector).then(|| Err(refusal()))
 }

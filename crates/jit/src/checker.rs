@@ -13,12 +13,13 @@ use crate::heap::layout::Cells;
 use finishline_detect::inline::{FastPath, Inline};
 use finishline_detect::order::{Order, Stamp};
 use finishline_detect::parallel::cell::AtomicCell;
+use finishline_detect::parallel::phases::{AtObject, ObjectPhase, PhaseWords};
 use finishline_detect::parallel::{
     CarriedByFinish, CarriedByTask, Shared, SharedHistory, SharedOrder, Worker,
 };
 use finishline_detect::{Failure, Findings};
 use finishline_ir::listener::{Allocated, Creation, Listener};
-use finishline_model::{Access, AccessId, AccessKind, Event, Location, TaskId};
+use finishline_model::{Access, AccessId, AccessKind, Event, Location, SiteId, TaskId};
 use std::mem::MaybeUninit;
 use std::ptr::NonNull;
 use std::sync::{Mutex, MutexGuard, PoisonError};
@@ -46,7 +47,8 @@ impl Style {
     pub(crate) const fn cells(self) -> Cells {
         match self {
             Style::Nothing | Style::Call => Cells::None,
-            Style::Inline | Style::Record | Style::SharedWord => Cells::Word,
+            Style::Inline | Style::Record => Cells::Word,
+            Style::SharedWord => Cells::WordInPhases,
             Style::SharedWords => Cells::TwoWords,
         }
     }
@@ -69,7 +71,7 @@ impl Style {
 
 /// What a task or a finish of a parallel run carries for its checker, who knows what it is.
 #[derive(Clone, Copy)]
-pub(crate) struct Carried(MaybeUninit<[u64; 7]>);
+pub(crate) struct Carried(MaybeUninit<[u64; 8]>);
 
 impl Carried {
     /// Nothing, for those who look at nothing.
@@ -164,8 +166,8 @@ pub(crate) trait Checker {
         Carried::nothing()
     }
 
-    /// A task is created.
-    fn create(&mut self, _creator: &mut Carried) -> Carried {
+    /// A task is created at such a place.
+    fn create(&mut self, _creator: &mut Carried, _: SiteId) -> Carried {
         Carried::nothing()
     }
 
@@ -188,6 +190,16 @@ pub(crate) trait Checker {
     /// What cells have of the running step.
     fn stamp(&self, _task: &Carried) -> Stamp {
         Stamp::default()
+    }
+
+    /// The words of objects that matter to the running task.
+    fn phase_words(&self, _task: &Carried) -> PhaseWords {
+        PhaseWords::NONE
+    }
+
+    /// An access to an object, before its cell: whether that decides.
+    fn access_object(&mut self, _: AccessKind, _object: &ObjectPhase, _task: &Carried) -> AtObject {
+        AtObject::Recorded
     }
 
     /// An access that the code inline did not decide, with its cell.
@@ -417,10 +429,10 @@ impl<O: SharedOrder, H: SharedHistory<O>> Checker for Concurrent<'_, O, H> {
         Carried::new(self.worker.main(self.shared))
     }
 
-    fn create(&mut self, creator: &mut Carried) -> Carried {
+    fn create(&mut self, creator: &mut Carried, site: SiteId) -> Carried {
         // SAFETY: a task carries this.
         let creator = unsafe { creator.get_mut::<CarriedByTask<O>>() };
-        Carried::new(self.worker.create(self.shared, creator))
+        Carried::new(self.worker.create(self.shared, creator, site))
     }
 
     unsafe fn end(&mut self, task: Carried, finish: *mut Carried) {
@@ -459,6 +471,25 @@ impl<O: SharedOrder, H: SharedHistory<O>> Checker for Concurrent<'_, O, H> {
         // SAFETY: a task carries this.
         let task = unsafe { task.get::<CarriedByTask<O>>() };
         self.worker.stamp(self.shared, task)
+    }
+
+    #[inline]
+    fn phase_words(&self, task: &Carried) -> PhaseWords {
+        // SAFETY: a task carries this.
+        let task = unsafe { task.get::<CarriedByTask<O>>() };
+        self.worker.phase_words(self.shared, task)
+    }
+
+    #[inline]
+    fn access_object(
+        &mut self,
+        kind: AccessKind,
+        object: &ObjectPhase,
+        task: &Carried,
+    ) -> AtObject {
+        // SAFETY: a task carries this.
+        let task = unsafe { task.get::<CarriedByTask<O>>() };
+        self.worker.access_object(self.shared, kind, object, task)
     }
 
     #[inline]

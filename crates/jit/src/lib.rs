@@ -60,6 +60,7 @@ pub use prepared::{
     run_for, tell, tell_parallel,
 };
 
+use finishline_detect::parallel::Trust;
 use finishline_detect::{Failure, Findings};
 use finishline_ir::Module;
 use finishline_ir::machine::{Datum, Limits, Trap};
@@ -119,6 +120,15 @@ pub struct Recorded {
     pub statistics: Statistics,
     /// Whether two steps may have accessed the same location. If not, nothing races.
     pub shares: bool,
+}
+
+/// How a program is checked while it runs on several workers.
+#[derive(Clone, Debug)]
+pub struct CheckingCrew {
+    pub workers: usize,
+    /// Whether the run may end with the first race.
+    pub one_race: bool,
+    pub trust: Trust,
 }
 
 /// How a run under a detector ended, and what the detector found or why it could not judge.

@@ -9,7 +9,8 @@ use crate::runtime::depth_first::DepthFirst;
 use crate::runtime::parallel::Parallel;
 use crate::runtime::schedule::Manner;
 use crate::waiting::tasks_may_wait;
-use crate::{Checked, CompileError, End, Prepared, Program, Recorded};
+use crate::{Checked, CheckingCrew, CompileError, End, Prepared, Program, Recorded};
+use finishline_detect::Findings;
 use finishline_detect::detectors::{Make, MakeShared, Uses, make, on_threads};
 use finishline_detect::history::History;
 use finishline_detect::order::Order;
@@ -18,6 +19,7 @@ use finishline_ir::listener::Listener;
 use finishline_model::{Construct, Detector};
 use std::io::Write;
 use std::marker::PhantomData;
+use std::sync::atomic::Ordering;
 use std::sync::{Condvar, Mutex, PoisonError};
 use std::thread;
 use std::time::Duration;
@@ -202,58 +204,70 @@ fn inlined<O: Order + 'static>(program: Program) -> Result<Prepared<Checked>, Co
 pub fn prepare_parallel_check(
     program: Program,
     detector: Detector,
-    workers: usize,
-    one_race: bool,
+    crew: CheckingCrew,
 ) -> Option<Result<Prepared<Checked>, CompileError>> {
-    let run = OnWorkers {
-        program,
-        workers,
-        one_race,
-    };
-    on_threads(detector, run)
+    on_threads(detector, OnWorkers { program, crew })
 }
 
-#[derive(Clone, Copy)]
 struct OnWorkers<'a> {
     program: Program<'a>,
-    workers: usize,
-    one_race: bool,
+    crew: CheckingCrew,
 }
 
 impl<'a> MakeShared for OnWorkers<'a> {
     type Output = Result<Prepared<'a, Checked>, CompileError>;
 
     fn shared<O: SharedOrder + 'static, H: SharedHistory<O> + 'static>(self) -> Self::Output {
-        let OnWorkers {
-            program,
+        let OnWorkers { program, crew } = self;
+        let CheckingCrew {
             workers,
             one_race,
-        } = self;
+            mut trust,
+        } = crew;
         let code = Code::<Concurrent<'static, O, H>>::in_manner(program, Manner::Parallel)?;
         let uses = Uses::of(|construct| program.module.uses(construct).is_some());
         Ok(Prepared(Box::new(move |output| {
-            let shared = Shared::<O, H>::new(uses);
-            let of_workers: Result<Vec<_>, _> = (0..workers).map(|_| Worker::new()).collect();
-            let (shared, of_workers) = match (shared, of_workers) {
-                (Ok(shared), Ok(of_workers)) => (shared, of_workers),
-                // Without its memory a detector can't judge, but the program can run.
-                (Err(failure), _) | (_, Err(failure)) => {
-                    return (run_unchecked(program, workers, output), Err(failure));
+            let counted = program.progress.load(Ordering::Relaxed);
+            loop {
+                let shared = Shared::<O, H>::new(uses);
+                let shared = shared.map(|shared| shared.with_trust(trust.clone()));
+                let of_workers: Result<Vec<_>, _> = (0..workers).map(|_| Worker::new()).collect();
+                let (shared, of_workers) = match (shared, of_workers) {
+                    (Ok(shared), Ok(of_workers)) => (shared, of_workers),
+                    // Without its memory a detector can't judge, but the program can run.
+                    (Err(failure), _) | (_, Err(failure)) => {
+                        return (run_unchecked(program, workers, output), Err(failure));
+                    }
+                };
+                let checkers = of_workers.into_iter().map(|worker| Concurrent {
+                    shared: &shared,
+                    worker,
+                    one_race,
+                });
+                let mut checkers: Vec<_> = checkers.collect();
+                let Some((first, others)) = checkers.split_first_mut() else {
+                    unreachable!("there is a worker")
+                };
+                // What it prints is kept back until it is known to count.
+                let mut printed = Vec::new();
+                let run = code.start_with(first, &mut printed);
+                let end = run.run_parallel(&code.compiled.code, others);
+                let of_workers = checkers.into_iter().map(|checker| checker.worker);
+                let findings = Worker::together(&shared, of_workers.collect(), 0);
+                let races = |found: &Findings| !found.racing.is_empty();
+                let is_enough = one_race && findings.as_ref().is_ok_and(races);
+                if let Some(less) = shared.after_deceit().filter(|_| !is_enough) {
+                    trust = less;
+                    program.progress.store(counted, Ordering::Relaxed);
+                    continue;
                 }
-            };
-            let checkers = of_workers.into_iter().map(|worker| Concurrent {
-                shared: &shared,
-                worker,
-                one_race,
-            });
-            let mut checkers: Vec<_> = checkers.collect();
-            let Some((first, others)) = checkers.split_first_mut() else {
-                unreachable!("there is a worker")
-            };
-            let run = code.start_with(first, output);
-            let end = run.run_parallel(&code.compiled.code, others);
-            let of_workers = checkers.into_iter().map(|checker| checker.worker);
-            (end, Worker::together(&shared, of_workers.collect(), 0))
+                let written = output.write_all(&printed).and_then(|()| output.flush());
+                let end = match (end, written) {
+                    (End::Finished, Err(error)) => End::OutputError(error),
+                    (end, _) => end,
+                };
+                return (end, findings);
+            }
         })))
     }
 }

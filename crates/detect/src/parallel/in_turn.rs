@@ -10,7 +10,7 @@ use crate::locations::MOST_LOCATIONS;
 use crate::order::ESCAPING;
 use crate::table::{Table, make_room, make_room_in};
 use finishline_model::hash::IdMap;
-use finishline_model::{Access, Event, FinishId, Location, Observer, TaskId};
+use finishline_model::{Access, Event, FinishId, Location, Observer, SiteId, TaskId};
 
 struct LiveTask<O: SharedOrder> {
     carried: CarriedByTask<O>,
@@ -51,8 +51,9 @@ impl<O: SharedOrder, H: SharedHistory<O>> InTurn<O, H> {
                 task,
                 parent,
                 finish,
+                site,
                 ..
-            } => self.begin_task(task, parent, finish),
+            } => self.begin_task(task, parent, finish, site),
             Event::TaskEnd { task } => {
                 self.end_task(task);
                 Ok(())
@@ -78,6 +79,7 @@ impl<O: SharedOrder, H: SharedHistory<O>> InTurn<O, H> {
         task: TaskId,
         parent: Option<TaskId>,
         finish: FinishId,
+        site: SiteId,
     ) -> Result<(), Failure> {
         make_room_in(&mut self.live, "live tasks")?;
         let Some((parent, creator)) = parent.and_then(|id| Some((id, self.live.get_mut(&id)?)))
@@ -101,7 +103,7 @@ impl<O: SharedOrder, H: SharedHistory<O>> InTurn<O, H> {
         if innermost != finish {
             return Err(Failure::Unsupported(ESCAPING));
         }
-        let carried = self.worker.create(&self.shared, &mut creator.carried);
+        let carried = self.worker.create(&self.shared, &mut creator.carried, site);
         let begun = LiveTask {
             carried,
             finish,

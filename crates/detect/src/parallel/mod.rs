@@ -9,6 +9,7 @@
 //! - A [`SharedHistory`] is a transition on a small value, as in serial runs. One file of
 //!   [`history`] has one history.
 //! - A [cell](cell) has the value of a location, and all workers change it.
+//! - An object that is only read for a while needs no cells meanwhile: [`phases`].
 //! - A [`Worker`] follows tasks, and checks accesses, for one thread of a parallel run.
 //! - [`InTurn`] follows a run that is told event by event. It is how these detectors judge serial
 //!   runs and recorded ones, and how they are compared with the oracle on any schedule.
@@ -18,14 +19,17 @@ pub mod history;
 mod in_turn;
 mod locksets;
 pub mod order;
+pub mod phases;
 pub mod rows;
 mod sections;
+mod trust;
 mod version;
 mod words;
 mod worker;
 
 pub use in_turn::InTurn;
 pub use locksets::{Lockset, Locksets};
+pub use trust::Trust;
 pub use worker::{Accessed, CarriedByFinish, CarriedByTask, Shared, Worker};
 
 use crate::Failure;
@@ -33,6 +37,7 @@ use crate::detectors::Uses;
 use crate::order::{LOCKS, PROMISES, Stamp};
 use cell::AtomicCell;
 use finishline_model::{AccessKind, LockId, TaskId};
+use phases::Phase;
 
 /// Whether an earlier access may run in parallel with the current one, asked by all workers.
 pub trait SharedOrder: Sized + Sync {
@@ -123,6 +128,16 @@ pub trait SharedOrder: Sized + Sync {
 
     fn locksets(&self) -> Option<&Locksets> {
         None
+    }
+
+    /// The [phase](phases) that the task is in.
+    fn phase(&self, _strand: &Self::Strand) -> Phase {
+        Phase::RECORDED
+    }
+
+    /// Whether the task is `main`, as far as phases ask.
+    fn is_main(&self, _strand: &Self::Strand) -> bool {
+        true
     }
 
     /// Whether the access with this stamp precedes whatever follows in any task. False if that is

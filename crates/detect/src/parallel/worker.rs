@@ -5,7 +5,9 @@
 //! together.
 
 use super::cell::AtomicCell;
+use super::phases::{AtObject, ObjectPhase, Phase, PhaseWords};
 use super::sections::{self, Notes};
+use super::trust::{Place, Trust, Trusting};
 use super::{NO_STAMP, Now, SharedHistory, SharedOrder, Value};
 use crate::Failure;
 use crate::detectors::Uses;
@@ -13,7 +15,7 @@ use crate::findings::{Findings, Found};
 use crate::order::{Effort, NOBODY, RELEASES, SUSPENDED, Stamp};
 use crate::table::{Zeroed, make_room_in};
 use finishline_model::hash::IdMap;
-use finishline_model::{Access, AccessKind, Event, Location, LockId, Observer};
+use finishline_model::{Access, AccessKind, Event, Location, LockId, Observer, SiteId};
 use std::hint::spin_loop;
 use std::sync::atomic::AtomicU64;
 use std::sync::{Mutex, PoisonError};
@@ -26,6 +28,7 @@ pub struct Shared<O, H> {
     promises: Mutex<IdMap<Location, u32>>,
     /// For the [order](super::sections) of isolated and locked blocks, if there are any.
     tickets: Option<AtomicU64>,
+    trusting: Trusting,
 }
 
 impl<O: SharedOrder, H: SharedHistory<O>> Shared<O, H> {
@@ -35,7 +38,23 @@ impl<O: SharedOrder, H: SharedHistory<O>> Shared<O, H> {
             history: H::new()?,
             promises: Mutex::default(),
             tickets: (uses.isolated || uses.locks).then(AtomicU64::default),
+            trusting: Trusting::new(Trust::Earned),
         })
+    }
+
+    /// The same with other trust in phases.
+    #[must_use]
+    pub fn with_trust(self, trust: Trust) -> Self {
+        Shared {
+            trusting: Trusting::new(trust),
+            ..self
+        }
+    }
+
+    /// If the run has trusted a [phase](super::phases) that deceived it, it has not seen all, and
+    /// is to be repeated with such trust.
+    pub fn after_deceit(&self) -> Option<Trust> {
+        self.trusting.after_deceit()
     }
 
     fn set(&self, promise: Location, set: u32) -> Result<(), Failure> {
@@ -79,6 +98,9 @@ pub struct Accessed<V> {
     pub outcome: Option<[V; 2]>,
 }
 
+/// A worker looks at the clock for one of so many objects that it looks at.
+const LOOKS_AT_THE_CLOCK: u32 = 32;
+
 /// Neighbours most often remember the same accesses, and so do the cells of what many tasks read.
 const OUTCOMES: usize = 128;
 
@@ -86,6 +108,9 @@ pub struct Worker<O: SharedOrder, H: SharedHistory<O>> {
     memo: O::Memo,
     found: Found,
     notes: Notes,
+    /// How often it has looked at objects, and the phase of the latest task that has ended.
+    looks: u32,
+    ended_in: Phase,
     /// The latest outcome by what the cell remembered.
     outcomes: [Outcome<Value<O, H>>; OUTCOMES],
 }
@@ -96,6 +121,8 @@ impl<O: SharedOrder, H: SharedHistory<O>> Worker<O, H> {
             memo: O::Memo::default(),
             found: Found::new()?,
             notes: Notes::default(),
+            looks: 0,
+            ended_in: Phase::FIRST,
             outcomes: [Outcome {
                 stamp: NOBODY,
                 kind: AccessKind::Read,
@@ -124,15 +151,23 @@ impl<O: SharedOrder, H: SharedHistory<O>> Worker<O, H> {
         CarriedByTask(self.noted(main))
     }
 
-    /// A task is created.
+    /// A task is created at such a place.
     pub fn create(
         &mut self,
         shared: &Shared<O, H>,
         creator: &mut CarriedByTask<O>,
+        site: SiteId,
     ) -> CarriedByTask<O> {
-        let creator = creator.0.as_mut();
-        let created = creator.map(|creator| shared.order.create(&mut self.memo, creator));
-        CarriedByTask(created.and_then(|created| self.noted(created)))
+        let Some(creator) = &mut creator.0 else {
+            return CarriedByTask(None);
+        };
+        if shared.order.phase(creator).is_alone() {
+            shared.trusting.begin(Place(site.0));
+        } else if !shared.order.is_main(creator) {
+            shared.trusting.nest(shared.order.phase(creator));
+        }
+        let created = shared.order.create(&mut self.memo, creator);
+        CarriedByTask(self.noted(created))
     }
 
     /// A task ends, and its finish learns of it.
@@ -143,6 +178,7 @@ impl<O: SharedOrder, H: SharedHistory<O>> Worker<O, H> {
         finish: &CarriedByFinish<O>,
     ) {
         if let (Some(task), Some(finish)) = (task.0, &finish.0) {
+            self.ended_in = shared.order.phase(&task);
             let ended = shared.order.end(task, finish);
             self.noted(ended);
         }
@@ -167,7 +203,11 @@ impl<O: SharedOrder, H: SharedHistory<O>> Worker<O, H> {
         finish: CarriedByFinish<O>,
     ) {
         if let (Some(task), Some(finish)) = (&mut task.0, finish.0) {
+            let was_alone = shared.order.phase(task).is_alone();
             let closed = shared.order.close(&mut self.memo, task, finish);
+            if !was_alone && shared.order.phase(task).is_alone() {
+                shared.trusting.end();
+            }
             self.noted(closed);
         }
     }
@@ -236,6 +276,35 @@ impl<O: SharedOrder, H: SharedHistory<O>> Worker<O, H> {
         self.found.statistics.event(event);
         if let Some(tickets) = &shared.tickets {
             self.notes.event(tickets, event);
+        }
+    }
+
+    /// The words of objects that matter to a task now.
+    #[inline]
+    pub fn phase_words(&self, shared: &Shared<O, H>, task: &CarriedByTask<O>) -> PhaseWords {
+        let strand = task.0.as_ref();
+        let phase = strand.map_or(Phase::RECORDED, |strand| shared.order.phase(strand));
+        phase.words()
+    }
+
+    /// An access to a location of an object: whether its cell decides.
+    pub fn access_object(
+        &mut self,
+        shared: &Shared<O, H>,
+        kind: AccessKind,
+        object: &ObjectPhase,
+        task: &CarriedByTask<O>,
+    ) -> AtObject {
+        match &task.0 {
+            Some(strand) => {
+                let phase = shared.order.phase(strand);
+                self.looks = self.looks.wrapping_add(1);
+                if self.looks.is_multiple_of(LOOKS_AT_THE_CLOCK) {
+                    shared.trusting.consider(phase, self.ended_in == phase);
+                }
+                shared.trusting.access(kind, object, phase)
+            }
+            None => AtObject::Done,
         }
     }
 

@@ -4,6 +4,7 @@
 //! `FINISHLINE_SEEDS` and `FINISHLINE_SEED` run more, or others (`cargo xtask soak`).
 
 use crate::common::{Judge, check, compile, is_depth_first};
+use finishline_detect::parallel::Trust;
 use finishline_engine::executor::on_threads;
 use finishline_generate::campaign::{in_parallel_with, setting};
 use finishline_generate::rng::Rng;
@@ -11,6 +12,7 @@ use finishline_generate::{Program, Settings, program, render, shrink};
 use finishline_ir::Module;
 use finishline_ir::listener::Listener;
 use finishline_ir::machine::{Limits, Trap, TrapKind};
+use finishline_jit::CheckingCrew;
 use finishline_model::event::Record;
 use finishline_model::{Access, Construct, Detector, Event, Observer};
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -174,10 +176,20 @@ fn checked_on_threads(
     let others = |detector: &Detector| *detector != Detector::Finishline && judges(detector);
     let others: Vec<Detector> = Detector::ALL.into_iter().filter(others).collect();
     let other = others[turn as usize % others.len()];
-    for detector in [Detector::Finishline, other] {
+    let ours = Detector::Finishline;
+    for (detector, trust) in [
+        (ours, Trust::Earned),
+        (ours, Trust::Blind),
+        (other, Trust::Never),
+    ] {
         let progress = AtomicU64::new(0);
         let program = input(module, &progress);
-        let prepared = finishline_jit::prepare_parallel_check(program, detector, workers, false);
+        let crew = CheckingCrew {
+            workers,
+            one_race: false,
+            trust,
+        };
+        let prepared = finishline_jit::prepare_parallel_check(program, detector, crew);
         let Some(prepared) = prepared else {
             return Err(format!("{detector} does not run on threads"));
         };
@@ -261,6 +273,37 @@ fn many_schedules_of_a_program_are_judged_as_the_oracle_does() {
 }
 
 /// How a program ends on so many threads.
+/// A phase that writes what it was trusted to read is judged by another run.
+#[test]
+fn a_run_that_was_deceived_is_repeated() {
+    let source = |written: u32| {
+        format!(
+            "fn main() {{ let a = new int[2]; let seen = new int[2]; finish {{
+                 async {{ seen[0] = a[0]; }}
+                 async {{ for i in 0..100 {{ seen[1] = i; }} a[{written}] = 1; }}
+             }} print(a[1]); }}"
+        )
+    };
+    for (written, races) in [(0, 1), (1, 0)] {
+        let module = compile(&source(written)).unwrap();
+        for workers in [1, 2, 8] {
+            let progress = AtomicU64::new(0);
+            let crew = CheckingCrew {
+                workers,
+                one_race: false,
+                trust: Trust::Blind,
+            };
+            let (program, detector) = (input(&module, &progress), Detector::Finishline);
+            let prepared = finishline_jit::prepare_parallel_check(program, detector, crew);
+            let mut output = Vec::new();
+            let (end, findings) = prepared.unwrap().unwrap().run(&mut output);
+            assert_eq!(trap(end), None);
+            assert_eq!(findings.unwrap().racing.len(), races);
+            assert_eq!(output, format!("{written}\n").into_bytes(), "printed once");
+        }
+    }
+}
+
 fn ends(source: &str, workers: usize) -> &'static str {
     let module = compile(source).expect("a program");
     let progress = AtomicU64::new(0);

@@ -8,7 +8,7 @@
 
 use super::Code;
 use crate::checker::Style;
-use crate::heap::layout::CELLS_OFFSET;
+use crate::heap::layout::{CELLS_OFFSET, PHASE_OF_ARRAY, PHASE_OF_STRUCT};
 use crate::runtime::checks::{known_place, pack};
 use crate::runtime::context::Context;
 use crate::runtime::helpers::Helper;
@@ -24,6 +24,17 @@ use std::mem::offset_of;
 /// The count of a check of the one location behind it, which is there: null and bounds have been
 /// checked.
 const ONE: Operand = Operand::Constant(1);
+
+/// Where the cell of a location is: an address, an index of cells from there, and a number of
+/// bytes. Fields have no index: the address is that of their object.
+type Place = (clif::Value, Option<clif::Value>, i32);
+
+fn shared_helper(kind: AccessKind) -> Helper {
+    match kind {
+        AccessKind::Read => Helper::SharedRead,
+        AccessKind::Write => Helper::SharedWrite,
+    }
+}
 
 impl Code<'_, '_> {
     pub(super) fn check(
@@ -48,13 +59,20 @@ impl Code<'_, '_> {
             }
             Style::Record if count == ONE => {
                 self.count_access();
-                let helpers = [Helper::RecordRead, Helper::RecordWrite];
-                self.first_in_step(kind, base, first, helpers, access);
+                let place = self.cell(base, first);
+                let done = self.builder.create_block();
+                let is_known = self.is_known(kind, place).1;
+                self.call_unless(is_known, done, |code| {
+                    let helper = match kind {
+                        AccessKind::Read => Helper::RecordRead,
+                        AccessKind::Write => Helper::RecordWrite,
+                    };
+                    code.undecided(helper, place, i64::from(access.0), None);
+                });
             }
             Style::SharedWord if count == ONE => {
                 self.count_access();
-                let helpers = [Helper::SharedRead, Helper::SharedWrite];
-                self.first_in_step(kind, base, first, helpers, access);
+                self.first_in_phase(kind, base, first, access);
             }
             Style::SharedWords if count == ONE => {
                 self.count_access();
@@ -102,16 +120,9 @@ impl Code<'_, '_> {
         }
     }
 
-    /// Calls the checker, unless the step has made such an access before.
-    fn first_in_step(
-        &mut self,
-        kind: AccessKind,
-        base: Value,
-        offset: Operand,
-        [read, write]: [Helper; 2],
-        access: AccessId,
-    ) {
-        let (cells, index, displacement) = self.cell(base, offset);
+    /// The cell, and whether the step has made such an access before.
+    fn is_known(&mut self, kind: AccessKind, place: Place) -> (clif::Value, clif::Value) {
+        let (cells, index, displacement) = place;
         let address = match index {
             Some(index) => {
                 let bytes = self.builder.ins().ishl_imm_u(index, 3);
@@ -121,8 +132,6 @@ impl Code<'_, '_> {
         };
         let flags = self.regions.cell();
         let cell = self.builder.ins().load(I64, flags, address, displacement);
-        let [done, first] = std::array::from_fn(|_| self.builder.create_block());
-        self.builder.set_cold_block(first);
         let is_known = match kind {
             AccessKind::Read => {
                 let reader = self.builder.ins().ushr_imm_u(cell, 32);
@@ -135,38 +144,66 @@ impl Code<'_, '_> {
                 self.builder.ins().icmp(IntCC::Equal, cell, settled)
             }
         };
-        if self.program.style == Style::SharedWord && kind == AccessKind::Read {
-            // Others may stand for the step, for good.
+        (cell, is_known)
+    }
+
+    /// Goes to `done`, unless a condition does not hold: then makes a call before.
+    fn call_unless(
+        &mut self,
+        condition: clif::Value,
+        done: clif::Block,
+        call: impl FnOnce(&mut Self),
+    ) {
+        let otherwise = self.builder.create_block();
+        self.builder.set_cold_block(otherwise);
+        self.builder
+            .ins()
+            .brif(condition, done, &[], otherwise, &[]);
+        self.builder.switch_to_block(otherwise);
+        call(self);
+        self.builder.ins().jump(done, &[]);
+        self.builder.switch_to_block(done);
+    }
+
+    /// Calls the checker, unless the phase does not record such an access, or the step has made one
+    /// before, or the site knows that others stand for the step, for good.
+    fn first_in_phase(&mut self, kind: AccessKind, base: Value, offset: Operand, access: AccessId) {
+        let place = self.cell(base, offset);
+        let (cells, index, _) = place;
+        let of_object = match index {
+            Some(_) => PHASE_OF_ARRAY,
+            None => PHASE_OF_STRUCT,
+        };
+        let done = self.builder.create_block();
+        let flags = self.regions.cell();
+        let phase = self.builder.ins().load(I32, flags, cells, of_object);
+        let words = offset_of!(Context, phase.done) + kind as usize * size_of::<u32>();
+        let words = self.context_word(I32, words);
+        self.go_if(IntCC::Equal, phase, words, done);
+
+        let (cell, mut is_known) = self.is_known(kind, place);
+        if kind == AccessKind::Read {
             let other = self.builder.create_block();
             self.builder.ins().brif(is_known, done, &[], other, &[]);
             self.builder.switch_to_block(other);
-            let place = offset_of!(Context, known.left) + size_of::<u64>() * known_place(access);
-            let flags = self.regions.context();
-            let context = self.context;
-            let known = self.builder.ins().load(I64, flags, context, place as i32);
-            let is_known = self.builder.ins().icmp(IntCC::Equal, cell, known);
-            self.builder.ins().brif(is_known, done, &[], first, &[]);
-        } else {
-            self.builder.ins().brif(is_known, done, &[], first, &[]);
+            let left = offset_of!(Context, known.left) + size_of::<u64>() * known_place(access);
+            let left = self.context_word(I64, left);
+            is_known = self.builder.ins().icmp(IntCC::Equal, cell, left);
         }
-
-        self.builder.switch_to_block(first);
-        let helper = match kind {
-            AccessKind::Read => read,
-            AccessKind::Write => write,
-        };
-        self.undecided(helper, (cells, index, displacement), i64::from(access.0));
-        self.builder.ins().jump(done, &[]);
-
-        self.builder.switch_to_block(done);
+        self.call_unless(is_known, done, |code| {
+            let object = code.builder.ins().iadd_imm_s(cells, i64::from(of_object));
+            let helper = shared_helper(kind);
+            code.undecided(helper, place, i64::from(access.0), Some(object));
+        });
     }
 
     /// Calls the slow half of a check for this cell.
     fn undecided(
         &mut self,
         helper: Helper,
-        (cells, index, displacement): (clif::Value, Option<clif::Value>, i32),
+        (cells, index, displacement): Place,
         slot: i64,
+        object: Option<clif::Value>,
     ) {
         // The address is computed by the callee: if it were here, it would be in the way there.
         let cells = self
@@ -178,7 +215,14 @@ impl Code<'_, '_> {
             None => self.int(0),
         };
         let slot = self.int(slot);
-        self.call_helper(helper, &[self.context, cells, index, slot]);
+        match object {
+            Some(object) => {
+                self.call_helper(helper, &[self.context, cells, index, slot, object]);
+            }
+            None => {
+                self.call_helper(helper, &[self.context, cells, index, slot]);
+            }
+        }
     }
 
     fn fast_path(&mut self, kind: AccessKind, base: Value, offset: Operand) {
@@ -266,7 +310,7 @@ impl Code<'_, '_> {
             AccessKind::Read => Helper::UndecidedRead,
             AccessKind::Write => Helper::UndecidedWrite,
         };
-        self.undecided(helper, (cells, index, displacement), slot as i64);
+        self.undecided(helper, (cells, index, displacement), slot as i64, None);
         self.builder.ins().jump(done, &[]);
 
         self.builder.switch_to_block(done);
@@ -289,7 +333,7 @@ impl Code<'_, '_> {
         let [done, undecided] = std::array::from_fn(|_| self.builder.create_block());
         self.builder.set_cold_block(undecided);
         let me = self.of_context(I32, offset_of!(Limits, me));
-        let helper = match kind {
+        match kind {
             AccessKind::Read => {
                 let place = displacement + READERS_OFFSET as i32;
                 let readers = self.builder.ins().load(I64, flags, address, place);
@@ -299,7 +343,6 @@ impl Code<'_, '_> {
                 let other = self.builder.ins().ireduce(I32, other);
                 let is_known = self.builder.ins().icmp(IntCC::Equal, other, me);
                 self.builder.ins().brif(is_known, done, &[], undecided, &[]);
-                Helper::SharedRead
             }
             AccessKind::Write => {
                 let first = self.builder.ins().load(I64, flags, address, displacement);
@@ -308,20 +351,26 @@ impl Code<'_, '_> {
                 let writer = self.builder.ins().ireduce(I32, writer);
                 let is_known = self.builder.ins().icmp(IntCC::Equal, writer, me);
                 self.builder.ins().brif(is_known, done, &[], undecided, &[]);
-                Helper::SharedWrite
             }
-        };
+        }
         self.builder.switch_to_block(undecided);
-        self.undecided(helper, (cells, words, displacement), 0);
+        let nothing = self.int(0);
+        let place = (cells, words, displacement);
+        self.undecided(shared_helper(kind), place, 0, Some(nothing));
         self.builder.ins().jump(done, &[]);
         self.builder.switch_to_block(done);
     }
 
     /// A word of the fast path's limits.
     fn of_context(&mut self, ty: clif::Type, field: usize) -> clif::Value {
+        self.context_word(ty, offset_of!(Context, fast.limits) + field)
+    }
+
+    fn context_word(&mut self, ty: clif::Type, offset: usize) -> clif::Value {
         let flags = self.regions.context();
-        let offset = (offset_of!(Context, fast.limits) + field) as i32;
-        self.builder.ins().load(ty, flags, self.context, offset)
+        self.builder
+            .ins()
+            .load(ty, flags, self.context, offset as i32)
     }
 
     /// Goes to `target` if the condition holds, and else on.
@@ -332,9 +381,7 @@ impl Code<'_, '_> {
         self.builder.switch_to_block(next);
     }
 
-    /// Where the cell of a location is: an address, an index of cells from there, and a number of
-    /// bytes.
-    fn cell(&mut self, base: Value, offset: Operand) -> (clif::Value, Option<clif::Value>, i32) {
+    fn cell(&mut self, base: Value, offset: Operand) -> Place {
         let object = self.get(base);
         match offset {
             Operand::Constant(field) => (

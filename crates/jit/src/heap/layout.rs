@@ -11,7 +11,9 @@
 //! Cells belong to the race detector; without one there are none. A cell has c = 8 or 16 bytes. The
 //! cells of a struct lie before it, so their places depend on the field alone. The cells of an
 //! array lie behind its elements, of which there may be any number, and the header says where.
-//! Everything is aligned to 8 bytes. A new object is zero, except for its header and sizes.
+//! Some detectors have a word for the whole object, too: right before the cells of an array, and
+//! between the cells and the header of a struct. Everything is aligned to 8 bytes. A new object is
+//! zero, except for its header and sizes.
 
 use finishline_ir::Type;
 
@@ -24,6 +26,8 @@ pub(crate) enum Cells {
     None,
     /// Of a run on one worker.
     Word,
+    /// Of a run on several, with a word for the object.
+    WordInPhases,
     /// Of a run on several.
     TwoWords,
 }
@@ -32,16 +36,28 @@ impl Cells {
     pub(crate) const fn bytes(self) -> usize {
         match self {
             Cells::None => 0,
-            Cells::Word => WORD_BYTES,
+            Cells::Word | Cells::WordInPhases => WORD_BYTES,
             Cells::TwoWords => 2 * WORD_BYTES,
+        }
+    }
+
+    /// What the word for the whole object takes.
+    pub(super) const fn phase_bytes(self) -> usize {
+        match self {
+            Cells::WordInPhases => WORD_BYTES,
+            Cells::None | Cells::Word | Cells::TwoWords => 0,
         }
     }
 
     /// Where the cell of a field or of a global variable is, from the reference.
     pub(crate) const fn of_field(self, field: u32) -> i32 {
-        -(HEADER_BYTES as i32) - self.bytes() as i32 * (field as i32 + 1)
+        let before = HEADER_BYTES + self.phase_bytes();
+        -(before as i32) - self.bytes() as i32 * (field as i32 + 1)
     }
 }
+/// Where the word for a whole struct is, from the reference, and that for an array, from its cells.
+pub(crate) const PHASE_OF_STRUCT: i32 = -(HEADER_BYTES as i32) - WORD_BYTES as i32;
+pub(crate) const PHASE_OF_ARRAY: i32 = -(WORD_BYTES as i32);
 pub(crate) const HEADER_BYTES: usize = 24;
 
 // The header, from a reference. It does not say what the object is: compiled code knows, and the
@@ -97,8 +113,8 @@ impl Extent {
     /// Of a struct or the globals. `None` if it does not fit in the address space, here and below.
     pub(super) fn of_fields(fields: usize, cells: Cells) -> Option<Extent> {
         let data = fields.checked_mul(WORD_BYTES)?;
-        let cells = fields.checked_mul(cells.bytes())?;
-        let prefix = cells.checked_add(HEADER_BYTES)?;
+        let header = HEADER_BYTES + cells.phase_bytes();
+        let prefix = fields.checked_mul(cells.bytes())?.checked_add(header)?;
         Some(Extent {
             prefix,
             cells: None,
@@ -116,11 +132,13 @@ impl Extent {
         let prefix = array_prefix(dimensions);
         let data = count
             .checked_mul(element.size() as usize)?
-            .checked_next_multiple_of(WORD_BYTES)?;
-        let end = prefix.checked_add(data.max(LEAST_DATA))?;
+            .checked_next_multiple_of(WORD_BYTES)?
+            .max(LEAST_DATA)
+            .checked_add(cells.phase_bytes())?;
+        let end = prefix.checked_add(data)?;
         Some(Extent {
             prefix,
-            cells: (cells != Cells::None).then_some(data.max(LEAST_DATA)),
+            cells: (cells != Cells::None).then_some(data),
             bytes: end.checked_add(count.checked_mul(cells.bytes())?)?,
         })
     }
@@ -162,6 +180,10 @@ mod tests {
             array(Type::Byte, 1, 9, Cells::TwoWords),
             extent(32, Some(16), 192)
         );
+        let phased = Cells::WordInPhases;
+        assert_eq!(Extent::of_fields(3, phased), extent(56, None, 80));
+        assert_eq!(array(Type::Byte, 1, 9, phased), extent(32, Some(24), 128));
+        assert_eq!(phased.of_field(0), PHASE_OF_STRUCT - 8);
         assert_eq!(SMALLEST_OBJECT, 32);
     }
 

@@ -242,6 +242,11 @@ impl Heap {
             .collect()
     }
 
+    /// Whether objects have a word for all of them.
+    pub(crate) fn has_phases(&self) -> bool {
+        self.common.cells == Cells::WordInPhases
+    }
+
     /// The global variables.
     pub(crate) fn globals(&self) -> Reference {
         self.common.globals()
@@ -323,8 +328,10 @@ impl Heap {
         let cells = header(CELLS_OFFSET) as usize;
         let bytes = self.common.cells.bytes();
         let index = if cells == 0 {
-            // Of a struct: from the header downwards.
-            (data - HEADER_BYTES - address) / bytes - 1
+            // Of a struct: from the first one downwards.
+            data.wrapping_add_signed(self.common.cells.of_field(0) as isize)
+                .wrapping_sub(address)
+                / bytes
         } else {
             (address - cells) / bytes
         };

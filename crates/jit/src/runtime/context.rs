@@ -8,6 +8,7 @@ use super::seen::Seen;
 use finishline_detect::inline::FastPath;
 use finishline_detect::order::Stamp;
 use finishline_detect::parallel::NO_STAMP;
+use finishline_detect::parallel::phases::PhaseWords;
 use std::ops::{Deref, DerefMut};
 use std::ptr::{NonNull, null_mut};
 use std::sync::atomic::AtomicU64;
@@ -42,6 +43,8 @@ impl Known {
 pub(crate) struct Context {
     /// What checks compare cells with.
     pub(crate) fast: FastPath,
+    /// What they compare objects with before.
+    pub(crate) phase: PhaseWords,
     /// Of cells of one word in a parallel run.
     pub(crate) known: Known,
     /// The same of the step that ran before under other locks.
@@ -97,6 +100,7 @@ impl Context {
     pub(crate) const fn new() -> Context {
         Context {
             fast: FastPath::IDLE,
+            phase: PhaseWords::NONE,
             known: Known::NOTHING,
             aside: Known::NOTHING,
             globals: 0,

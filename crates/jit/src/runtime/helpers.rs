@@ -245,9 +245,8 @@ impl Helper {
             | Helper::UndecidedWrite
             | Helper::RecordRead
             | Helper::RecordWrite
-            | Helper::SharedRead
-            | Helper::SharedWrite
             | Helper::TellAccess => (&[I64; 4], None),
+            Helper::SharedRead | Helper::SharedWrite => (&[I64; 5], None),
             Helper::CheckRange | Helper::SharedRange | Helper::TellRange => (&[I64; 6], None),
             Helper::RangeCount => (&[I64, I64, I64, I32], Some(I64)),
             Helper::Sin

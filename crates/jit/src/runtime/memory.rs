@@ -7,9 +7,12 @@
 use super::Runtime;
 use super::context::Context;
 use super::schedule::Schedule;
-use crate::checker::Checker;
-use crate::heap::layout::{COUNT_OFFSET, FIRST_LOCATION_OFFSET, LOCK_NUMBER};
+use crate::checker::{Checker, Style};
+use crate::heap::layout::{
+    CELLS_OFFSET, COUNT_OFFSET, FIRST_LOCATION_OFFSET, LOCK_NUMBER, PHASE_OF_ARRAY, PHASE_OF_STRUCT,
+};
 use crate::heap::{Reference, Roots, World};
+use finishline_detect::parallel::phases::{Maker, ObjectPhase};
 use finishline_ir::listener::{Allocated, Shape};
 use finishline_ir::{StructId, Type};
 use finishline_model::{AllocationId, Event, Location, SiteId};
@@ -93,6 +96,25 @@ pub(super) unsafe fn header_word(object: *const u8, offset: i32) -> u64 {
     unsafe { object.offset(offset as isize).cast::<u64>().read() }
 }
 
+/// Where an object has its [phase](finishline_detect::parallel::phases).
+///
+/// # Safety
+///
+/// The address must be that of a live object with such a word.
+pub(super) unsafe fn phase_of(object: *mut u8) -> *mut ObjectPhase {
+    // SAFETY: as promised.
+    let place = match unsafe { header_word(object, CELLS_OFFSET) } {
+        0 => object.wrapping_offset(PHASE_OF_STRUCT as isize),
+        cells => (cells as *mut u8).wrapping_offset(PHASE_OF_ARRAY as isize),
+    };
+    place.cast()
+}
+
+/// The first number is that of the global variables.
+fn maker_of(allocation: AllocationId) -> Maker {
+    Maker(allocation.0.wrapping_add(1))
+}
+
 fn locations(object: Reference) -> (Location, u64) {
     let address = object.address() as *const u8;
     // SAFETY: the object was just made.
@@ -109,6 +131,11 @@ impl<C: Checker, S: Schedule> Runtime<'_, C, S> {
         shape: Shape<&[u64]>,
     ) {
         let (first, count) = locations(object);
+        if C::STYLE == Style::SharedWord && self.heap.has_phases() {
+            let made = ObjectPhase::new(self.context.phase, maker_of(allocation));
+            // SAFETY: the object was just made, and nobody else has it.
+            unsafe { phase_of(object.address() as *mut u8).write(made) };
+        }
         self.context.fast.limits.era += 1;
         let event = Event::Alloc {
             task: self.running(),

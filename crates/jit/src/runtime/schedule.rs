@@ -149,8 +149,8 @@ pub(crate) trait Schedule: Sized {
         unreachable!("there is one worker")
     }
 
-    /// The running task was called by its creator.
-    fn was_called<C: Checker>(_: &mut Runtime<'_, C, Self>) {}
+    /// The running task was called by its creator, from such a place.
+    fn was_called<C: Checker>(_: &mut Runtime<'_, C, Self>, _: SiteId) {}
 
     /// The running task has opened its innermost finish, or is about to close it.
     fn was_opened<C: Checker>(_: &mut Runtime<'_, C, Self>) {}

@@ -97,7 +97,7 @@ impl<C: Checker, S: Schedule> Runtime<'_, C, S> {
         self.start_task(spawn, captures, |runtime, task| {
             runtime.schedule.begin_task(task, spawn.heard)
         });
-        S::was_called(self);
+        S::was_called(self, spawn.site);
     }
 
     /// Fails if there have been too many tasks.

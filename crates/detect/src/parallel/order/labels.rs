@@ -38,6 +38,7 @@
 //! **Promises** are no part of the structure: [`Learnt`]. **Locks** don't order steps, but a step
 //! is made under the same locks from its first access to its last one.
 
+use super::super::phases::Phase;
 use super::super::rows::Rows;
 use super::super::{Lockset, Locksets, NO_STAMP, SharedOrder, lock_name};
 use super::learnt::{Joined, Knowledge, Learnt, NOTHING, Searches};
@@ -95,8 +96,8 @@ pub struct LabelledTask {
     knows: Knowledge,
     /// Whether it has learnt anything since it was created.
     learnt: bool,
-    /// Whether no other task is live.
-    is_alone: bool,
+    phase: Phase,
+    is_main: bool,
 }
 
 /// What was around a finish.
@@ -346,7 +347,8 @@ impl SharedOrder for Labels {
             floor: NOBODY + 1,
             knows: NOTHING,
             learnt: false,
-            is_alone: true,
+            phase: Phase::FIRST,
+            is_main: true,
         })
     }
 
@@ -359,7 +361,7 @@ impl SharedOrder for Labels {
         let value = creator.node.step << 1 | 1;
         let node = self.inner(memo, creator.floor, &mut creator.node, value)?;
         self.next_step(creator)?;
-        creator.is_alone = false;
+        creator.phase = creator.phase.beside_others();
         Ok(LabelledTask {
             node,
             stamp: NO_STAMP,
@@ -368,7 +370,8 @@ impl SharedOrder for Labels {
             floor: creator.floor,
             knows: creator.knows,
             learnt: false,
-            is_alone: false,
+            phase: creator.phase,
+            is_main: false,
         })
     }
 
@@ -386,7 +389,7 @@ impl SharedOrder for Labels {
         let finish = self.inner(memo, task.floor, &mut task.node, value)?;
         Ok(AroundFinish {
             node: std::mem::replace(&mut task.node, finish),
-            was_alone: task.is_alone,
+            was_alone: task.phase.is_alone(),
             knows: Joined::nothing(),
         })
     }
@@ -400,8 +403,8 @@ impl SharedOrder for Labels {
     ) -> Result<(), Failure> {
         task.node = finish.node;
         self.next_step(task)?;
-        task.is_alone = finish.was_alone;
-        if task.is_alone {
+        if finish.was_alone {
+            task.phase = task.phase.alone_again();
             task.floor = self.rows.len() as Stamp;
             memo.end = memo.next;
             // What it has learnt is about what lies below.
@@ -507,6 +510,16 @@ impl SharedOrder for Labels {
 
     fn locksets(&self) -> Option<&Locksets> {
         self.locksets.as_ref()
+    }
+
+    #[inline]
+    fn phase(&self, task: &LabelledTask) -> Phase {
+        task.phase
+    }
+
+    #[inline]
+    fn is_main(&self, task: &LabelledTask) -> bool {
+        task.is_main
     }
 
     #[inline]

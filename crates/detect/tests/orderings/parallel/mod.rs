@@ -2,7 +2,10 @@
 
 #[path = "../../../src/parallel/cell.rs"]
 pub(crate) mod cell;
+mod objects;
 mod order;
+#[path = "../../../src/parallel/phases.rs"]
+mod phases;
 #[path = "../../../src/parallel/rows.rs"]
 pub(crate) mod rows;
 #[path = "../../../src/parallel/version.rs"]

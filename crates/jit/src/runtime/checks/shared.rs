@@ -1,5 +1,8 @@
 //! Checks of cells that several workers access.
 //!
+//! An object that the phase only reads needs no cells: compiled code finds that out itself
+//! ([`finishline_detect::parallel::phases`]).
+//!
 //! What becomes of a cell by an access depends on its value, the step and the kind of the access
 //! alone. So a step remembers outcomes, by site: compiled code finds out itself that a read leaves
 //! a cell as it is, and the entry points below replace a value that they know, before they save any
@@ -7,7 +10,7 @@
 
 use super::super::Runtime;
 use super::super::context::{Context, KNOWN};
-use super::super::memory::header_word;
+use super::super::memory::{header_word, phase_of};
 use super::super::schedule::Schedule;
 use super::super::switch::{self, on_worker_stack};
 use super::{alike, covered_of, unpack};
@@ -17,19 +20,23 @@ use crate::heap::layout::{CELLS_OFFSET, FIRST_LOCATION_OFFSET};
 use finishline_detect::inline::Limits;
 use finishline_detect::order::Stamp;
 use finishline_detect::parallel::NO_STAMP;
+use finishline_detect::parallel::phases::{AtObject, ObjectPhase};
 use finishline_model::{AccessId, AccessKind, Location};
 use std::arch::naked_asm;
 use std::mem::offset_of;
 use std::slice::from_raw_parts;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-/// An entry point that replaces the cell itself, if its outcome is known at the site. Cells of two
-/// words are never like what is known.
+/// An entry point that replaces the cell itself, if its object is recorded and its outcome is known
+/// at the site.
 macro_rules! after_known_outcome {
     ($name:ident calls $function:ident by $kind:expr) => {
         preserving_all!($name calls $function after "
             push rax
             push r10
+            mov r10d, [r8]
+            cmp r10d, [rdi + {recorded}]
+            jb 2f
             mov r10d, ecx
             and r10d, {mask}
             mov rax, [rsi + 8 * rdx]
@@ -43,6 +50,7 @@ macro_rules! after_known_outcome {
             ret
          2: pop r10
             pop rax" where
+            recorded = offset_of!(Context, phase.recorded) + $kind as usize * size_of::<u32>(),
             mask = KNOWN - 1,
             before = offset_of!(Context, known.before) + $kind as usize * size_of::<[u64; KNOWN]>(),
             after = offset_of!(Context, known.after) + $kind as usize * size_of::<[u64; KNOWN]>();
@@ -52,18 +60,38 @@ macro_rules! after_known_outcome {
 
 const _: () = assert!(KNOWN.is_power_of_two(), "as it is masked above");
 
-after_known_outcome!(shared_read calls read_shared by AccessKind::Read);
-after_known_outcome!(shared_write calls write_shared by AccessKind::Write);
+after_known_outcome!(word_read calls read_shared by AccessKind::Read);
+after_known_outcome!(word_write calls write_shared by AccessKind::Write);
+preserving_all!(words_read calls read_shared;);
+preserving_all!(words_write calls write_shared;);
 preserving_all!(shared_range calls range_shared;);
+
+pub(in crate::runtime) fn shared_read<C: Checker, S: Schedule>() -> usize {
+    match C::STYLE {
+        Style::SharedWord => word_read::<C, S>(),
+        _ => words_read::<C, S>(),
+    }
+}
+
+pub(in crate::runtime) fn shared_write<C: Checker, S: Schedule>() -> usize {
+    match C::STYLE {
+        Style::SharedWord => word_write::<C, S>(),
+        _ => words_write::<C, S>(),
+    }
+}
 
 unsafe extern "C" fn read_shared<C: Checker, S: Schedule>(
     context: *mut Context,
     words: *const u64,
     index: u64,
     access: u64,
+    object: *const ObjectPhase,
 ) {
     // SAFETY: as the caller promises.
-    unsafe { access_shared::<C, S>(context, AccessKind::Read, words.add(index as usize), access) };
+    unsafe {
+        let cell = words.add(index as usize);
+        access_shared::<C, S>(context, AccessKind::Read, cell, access, object)
+    };
 }
 
 unsafe extern "C" fn write_shared<C: Checker, S: Schedule>(
@@ -71,15 +99,12 @@ unsafe extern "C" fn write_shared<C: Checker, S: Schedule>(
     words: *const u64,
     index: u64,
     access: u64,
+    object: *const ObjectPhase,
 ) {
     // SAFETY: as the caller promises.
     unsafe {
-        access_shared::<C, S>(
-            context,
-            AccessKind::Write,
-            words.add(index as usize),
-            access,
-        )
+        let cell = words.add(index as usize);
+        access_shared::<C, S>(context, AccessKind::Write, cell, access, object)
     };
 }
 
@@ -89,9 +114,14 @@ unsafe fn access_shared<C: Checker, S: Schedule>(
     kind: AccessKind,
     cell: *const u64,
     access: u64,
+    object: *const ObjectPhase,
 ) {
     // SAFETY: compiled code passes its context.
     let runtime = unsafe { Runtime::<C, S>::of(context) };
+    // SAFETY: compiled code passes the phase of a live object.
+    if C::STYLE == Style::SharedWord && !unsafe { is_recorded(runtime, kind, object) } {
+        return;
+    }
     let Runtime {
         checker,
         heap,
@@ -124,6 +154,28 @@ unsafe fn access_shared<C: Checker, S: Schedule>(
     }
 }
 
+/// Whether an access needs its cell. It does not if the object is not recorded. Ends the run if
+/// that was a mistake.
+///
+/// # Safety
+///
+/// There must be the phase of a live object.
+#[inline]
+unsafe fn is_recorded<C: Checker, S: Schedule>(
+    runtime: &mut Runtime<'_, C, S>,
+    kind: AccessKind,
+    object: *const ObjectPhase,
+) -> bool {
+    // SAFETY: as promised.
+    let object = unsafe { &*object };
+    let task = runtime.schedule.carried();
+    match runtime.checker.access_object(kind, object, task) {
+        AtObject::Recorded => true,
+        AtObject::Done => false,
+        AtObject::Lost => runtime.leave(End::Stopped),
+    }
+}
+
 /// Where the context has what is known at the site of an access.
 pub(crate) const fn known_place(access: AccessId) -> usize {
     access.0 as usize % KNOWN
@@ -152,6 +204,12 @@ unsafe extern "C" fn range_shared<C: Checker, S: Schedule>(
     let (kind, _) = unpack(packed);
     let kinds = const { C::STYLE.cells() };
     runtime.checker.count_range(covered.count);
+    // SAFETY: the object is live.
+    let of_object = unsafe { phase_of(object.cast_mut()) };
+    // SAFETY: it has a phase in this style.
+    if C::STYLE == Style::SharedWord && !unsafe { is_recorded(runtime, kind, of_object) } {
+        return;
+    }
     // Neighbours are most often alike.
     let mut outcome = NO_OUTCOME;
     let mut number = 0;

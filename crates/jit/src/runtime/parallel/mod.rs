@@ -333,10 +333,10 @@ impl Schedule for Parallel<'_> {
     }
 
     #[inline]
-    fn was_called<C: Checker>(runtime: &mut Runtime<'_, C, Self>) {
+    fn was_called<C: Checker>(runtime: &mut Runtime<'_, C, Self>, site: SiteId) {
         if C::STYLE.is_shared() {
             let [creator, task] = runtime.schedule.strand_mut().two_on_top();
-            task.carried = runtime.checker.create(&mut creator.carried);
+            task.carried = runtime.checker.create(&mut creator.carried, site);
             Self::begin_step(runtime);
         }
     }
@@ -407,6 +407,8 @@ impl Schedule for Parallel<'_> {
         if C::STYLE.is_shared() {
             Self::name_step(runtime);
             if C::STYLE == Style::SharedWord {
+                let words = runtime.checker.phase_words(runtime.schedule.carried());
+                runtime.context.phase = words;
                 runtime.context.forget_known();
             }
         }

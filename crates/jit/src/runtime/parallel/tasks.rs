@@ -161,7 +161,7 @@ impl<C: Checker> Runtime<'_, C, Parallel<'_>> {
             (record.entry, record.spawn) = (entry, number);
             (record.task, record.finish) = (id, task.enclosing);
             let creator = runtime.schedule.strand_mut().task_mut();
-            record.carried = runtime.checker.create(&mut creator.carried);
+            record.carried = runtime.checker.create(&mut creator.carried, spawn.site);
             Parallel::begin_step(runtime);
             // SAFETY: the finish is open as long as its creator runs.
             unsafe { task.enclosing.as_ref() }.enter();

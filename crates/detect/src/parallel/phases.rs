@@ -1,0 +1,197 @@
+//! Objects that a phase only reads.
+//!
+//! **Phases.** A task is *alone* while no other one is live: whatever it does then is ordered with
+//! all the rest. A phase ends when a task that is alone creates another one, and when a task is
+//! alone again. So all that happens in a phase precedes all that happens in a later one, and
+//! accesses that race are in the same phase.
+//!
+//! **The rule.** Accesses race only if one of them writes. So nothing need be remembered of an
+//! object as long as a phase only reads it, nor while a task is alone. Each object has a word: the
+//! latest phase that has accessed it, and what its cells know of the accesses of that phase. They
+//! know of all, and the object was *only read* or *written*; or it was only read, and the cells
+//! need not know (*unrecorded*).
+//!
+//! ```text
+//! the word           a read              a write                 a task that is alone
+//! of another phase   makes it only read  makes it written        makes it unrecorded
+//! only read          the cell decides    makes it written        –
+//! written            the cell decides    the cell decides        –
+//! unrecorded         is done             readers are *lost*      is done
+//! ```
+//!
+//! If the phase is [*trusted*](super::trust) with the object, a read makes it unrecorded instead of
+//! only read. If it writes the object all the same, it can't tell who has read what: the run does
+//! not judge then, and is repeated.
+//!
+//! **Memory ordering.** All operations are relaxed: the word decides by itself. In its phase it
+//! goes from only read to written or unrecorded, and stays. Who finds one of these in its own phase
+//! finds it for good, and changes are made by compare-and-swap. The end of a task orders its phase
+//! before the next one.
+
+use crate::atomics::{AtomicU32, Ordering};
+use finishline_model::AccessKind;
+
+/// The number of a phase. In odd ones a task is alone.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Phase(u32);
+
+/// All phases from this one on are one: everything is recorded in it.
+const LAST: u32 = (1 << 30) - 2;
+
+/// No object has this word.
+const NEVER: u32 = u32::MAX;
+
+impl Phase {
+    /// In which everything is recorded.
+    pub const RECORDED: Phase = Phase(LAST);
+    /// That of `main` at its beginning. Objects that nobody has accessed have the word 0.
+    pub const FIRST: Phase = Phase(1);
+
+    pub const fn is_alone(self) -> bool {
+        self.0 % 2 == 1
+    }
+
+    /// The task creates another one.
+    #[must_use]
+    pub fn beside_others(self) -> Phase {
+        Phase(self.0 + u32::from(self.is_alone()))
+    }
+
+    /// All other tasks have ended.
+    #[must_use]
+    pub fn alone_again(self) -> Phase {
+        Phase(LAST.min(self.0 + 1 + u32::from(self.is_alone())))
+    }
+
+    pub(super) const fn number(self) -> u32 {
+        self.0
+    }
+
+    const fn unrecorded(self) -> u32 {
+        match self.0 {
+            LAST => NEVER,
+            number => 4 * number,
+        }
+    }
+
+    const fn only_read(self) -> u32 {
+        4 * self.0 + 1
+    }
+
+    const fn written(self) -> u32 {
+        4 * self.0 + 2
+    }
+
+    #[inline]
+    pub fn words(self) -> PhaseWords {
+        let (unrecorded, written) = (self.unrecorded(), self.written());
+        let recorded = [self.only_read(), written];
+        match self.is_alone() {
+            true => PhaseWords {
+                done: [unrecorded; 2],
+                recorded,
+                made: unrecorded,
+            },
+            false => PhaseWords {
+                done: [unrecorded, NEVER],
+                recorded,
+                made: written,
+            },
+        }
+    }
+}
+
+/// The words of objects that matter in a phase. Compiled code compares objects with it.
+#[repr(C)]
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct PhaseWords {
+    /// By kind of access: if an object has this word, the access is done.
+    pub done: [u32; 2],
+    /// If it has this one or a greater one, the cell decides.
+    pub recorded: [u32; 2],
+    /// What an object has that is made now. Most are written next.
+    pub made: u32,
+}
+
+impl PhaseWords {
+    /// Of code that does not run.
+    pub const NONE: PhaseWords = PhaseWords {
+        done: [NEVER; 2],
+        recorded: [NEVER; 2],
+        made: 0,
+    };
+}
+
+/// What an access finds at its object.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum AtObject {
+    /// The access is done.
+    Done,
+    /// The cell decides.
+    Recorded,
+    /// The phase has read the object without a record, and writes it now.
+    Lost,
+}
+
+/// A place of the program that makes objects.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
+#[repr(transparent)]
+pub struct Maker(pub u32);
+
+/// What is known of an object in the latest phase that has accessed it.
+#[repr(C)]
+#[derive(Debug)]
+pub struct ObjectPhase {
+    word: AtomicU32,
+    maker: Maker,
+}
+
+impl ObjectPhase {
+    /// Of an object that is made in a phase with these words.
+    pub fn new(words: PhaseWords, maker: Maker) -> ObjectPhase {
+        ObjectPhase {
+            word: AtomicU32::new(words.made),
+            maker,
+        }
+    }
+
+    /// Changes the word from one to another. Returns what is there.
+    fn change(&self, found: u32, now: u32) -> u32 {
+        let changed = self
+            .word
+            .compare_exchange(found, now, Ordering::Relaxed, Ordering::Relaxed);
+        changed.map_or_else(|other| other, |_| now)
+    }
+
+    /// What an access finds, after it has changed the word. The phase may be trusted with it.
+    pub(super) fn access(&self, kind: AccessKind, phase: Phase, is_trusted: bool) -> AtObject {
+        let [only_read, written] = [phase.only_read(), phase.written()];
+        let unrecorded = phase.unrecorded();
+        let mut found = self.word.load(Ordering::Relaxed);
+        loop {
+            let now = match kind {
+                _ if phase.is_alone() => unrecorded,
+                AccessKind::Read if is_trusted && unrecorded != NEVER => unrecorded,
+                AccessKind::Read => only_read,
+                AccessKind::Write => written,
+            };
+            if found == written || found == now && now == only_read {
+                return AtObject::Recorded;
+            } else if found == unrecorded && (kind == AccessKind::Read || phase.is_alone()) {
+                return AtObject::Done;
+            } else if found == unrecorded {
+                return AtObject::Lost;
+            }
+            found = self.change(found, now);
+        }
+    }
+
+    /// The readers are lost. The cells know what follows.
+    pub(super) fn record(&self, phase: Phase) {
+        self.word.store(phase.written(), Ordering::Relaxed);
+    }
+
+    pub(super) fn maker(&self) -> Maker {
+        self.maker
+    }
+}

@@ -1,0 +1,47 @@
+//! Objects in phases: a phase that writes what it has read without a record learns of it.
+
+use super::phases::{AtObject, Maker, ObjectPhase, Phase};
+use crate::atomics::explore;
+use finishline_model::AccessKind::{Read, Write};
+use loom::sync::Arc;
+use loom::thread;
+
+/// An object that was made while `main` was alone.
+fn old_object() -> Arc<ObjectPhase> {
+    Arc::new(ObjectPhase::new(Phase::FIRST.words(), Maker(0)))
+}
+
+#[test]
+fn a_reader_is_recorded_or_lost() {
+    for is_trusted in [false, true] {
+        explore(move || {
+            let object = old_object();
+            let phase = Phase::FIRST.beside_others();
+            let reader = {
+                let object = object.clone();
+                thread::spawn(move || object.access(Read, phase, is_trusted))
+            };
+            let wrote = object.access(Write, phase, false);
+            let read = reader.join().unwrap();
+            assert_ne!(read, AtObject::Lost);
+            assert_eq!(wrote == AtObject::Lost, read == AtObject::Done);
+        });
+    }
+}
+
+/// One reader trusts, and one does not yet: what the second one recorded does not hide the first.
+#[test]
+fn trust_that_comes_while_others_record_is_seen_by_a_writer() {
+    explore(|| {
+        let object = old_object();
+        let phase = Phase::FIRST.beside_others();
+        let readers = [false, true].map(|is_trusted| {
+            let object = object.clone();
+            thread::spawn(move || object.access(Read, phase, is_trusted))
+        });
+        let wrote = object.access(Write, phase, false);
+        let read = readers.map(|reader| reader.join().unwrap());
+        let unrecorded = read.contains(&AtObject::Done);
+        assert_eq!(wrote == AtObject::Lost, unrecorded);
+    });
+}
