@@ -43,10 +43,10 @@ pub(super) struct Trusting {
     /// Whether objects of a maker were written in a phase of a place, by both. If two share a bit,
     /// one is trusted less than it might be.
     written: [AtomicU64; WRITTEN_WORDS],
-    /// How long phases of a place have taken, in microseconds.
+    /// How long phases of other places have taken, in nanoseconds.
     spent: Mutex<BTreeMap<Place, u64>>,
     /// What was lost. The run goes on for a little while to see what else it would lose: until so
-    /// many microseconds after it has begun.
+    /// many nanoseconds after it has begun.
     lost: Mutex<BTreeSet<(Maker, Place)>>,
     ends: AtomicU64,
 }
@@ -55,7 +55,7 @@ pub(super) struct Trusting {
 #[derive(Default)]
 struct Present {
     place: AtomicU32,
-    /// When it began, and how long others at its place had taken before.
+    /// When it began, and how long those of its place that have ended have taken.
     begun: AtomicU64,
     spent: AtomicU64,
     /// The latest phase that is trusted, and the latest one in which tasks have created tasks.
@@ -89,7 +89,7 @@ impl Trusting {
     }
 
     fn now(&self) -> u64 {
-        self.begun.elapsed().as_micros() as u64
+        self.begun.elapsed().as_nanos() as u64
     }
 
     fn place(&self) -> Place {
@@ -98,10 +98,15 @@ impl Trusting {
 
     /// A task that was alone creates another one.
     pub(super) fn begin(&self, place: Place) {
-        let spent = locked(&self.spent).get(&place).copied().unwrap_or(0);
-        self.present.place.store(place.0, Ordering::Relaxed);
+        let before = self.place();
+        if place != before {
+            let mut spent = locked(&self.spent);
+            spent.insert(before, self.present.spent.load(Ordering::Relaxed));
+            let spent = spent.get(&place).copied().unwrap_or(0);
+            self.present.spent.store(spent, Ordering::Relaxed);
+            self.present.place.store(place.0, Ordering::Relaxed);
+        }
         self.present.begun.store(self.now(), Ordering::Relaxed);
-        self.present.spent.store(spent, Ordering::Relaxed);
     }
 
     fn spent(&self, now: u64) -> u64 {
@@ -113,7 +118,7 @@ impl Trusting {
     /// A task is alone again.
     pub(super) fn end(&self) {
         let spent = self.spent(self.now());
-        locked(&self.spent).insert(self.place(), spent);
+        self.present.spent.store(spent, Ordering::Relaxed);
     }
 
     /// Another task than `main` creates one.
