@@ -1,7 +1,8 @@
 //! A table that many workers add rows to, and that all of them read.
 //!
 //! A row is a few 32-bit words. It is written once, by the worker that adds it, and never changes.
-//! Rows have numbers from 0 on. Address space is reserved once, so a row never moves.
+//! Rows have numbers from 0 on. Address space is reserved once, so a row never moves. Rows that
+//! nobody will read any more can be forgotten: their memory is given back, their numbers are not.
 //!
 //! **Memory ordering.** Words are written and read with relaxed operations. A worker learns the
 //! number of another worker's row from something that was published with a release and read with
@@ -17,6 +18,8 @@ pub struct Rows<const N: usize> {
     name: &'static str,
     words: Words<N>,
     used: AtomicUsize,
+    /// How many at the beginning are forgotten.
+    forgotten: AtomicUsize,
 }
 
 impl<const N: usize> Rows<N> {
@@ -26,6 +29,7 @@ impl<const N: usize> Rows<N> {
             name,
             words: Words::reserve(name, most)?,
             used: AtomicUsize::new(0),
+            forgotten: AtomicUsize::new(0),
         })
     }
 
@@ -74,13 +78,21 @@ impl<const N: usize> Rows<N> {
         self.len() == 0
     }
 
+    /// Forgets the rows before this one. No worker may read one of them again.
+    pub fn forget_before(&self, row: u32) {
+        let before = self.forgotten.swap(row as usize, Ordering::Relaxed);
+        self.words.forget(before, row as usize);
+    }
+
     #[inline]
     pub fn get(&self, row: u32) -> [u32; N] {
+        debug_assert!(row as usize >= self.forgotten.load(Ordering::Relaxed));
         let word = |column| self.words.word(row as usize, column);
         std::array::from_fn(|column| word(column).load(Ordering::Relaxed))
     }
 
     pub fn used_bytes(&self) -> usize {
-        self.len() * size_of::<[u32; N]>()
+        let forgotten = self.forgotten.load(Ordering::Relaxed);
+        self.len().saturating_sub(forgotten) * size_of::<[u32; N]>()
     }
 }

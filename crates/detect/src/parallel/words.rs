@@ -3,7 +3,9 @@
 //! The tests of memory orderings put words of their own in the place of this file.
 
 use crate::atomics::AtomicU32;
-use crate::table::{Table, TableError};
+use crate::pages;
+use crate::table::{FORGOTTEN_PIECE, Table, TableError};
+use std::ptr::NonNull;
 
 pub(super) struct Words<const N: usize>(Table<[u32; N]>);
 
@@ -16,6 +18,19 @@ impl<const N: usize> Words<N> {
         let mut table = Table::reserve(name, rows)?;
         table.grow_to(table.capacity())?;
         Ok(Words(table))
+    }
+
+    /// Gives back the memory of rows up to `end`, in whole pieces. Those up to `from` were
+    /// forgotten before.
+    pub(super) fn forget(&self, from: usize, end: usize) {
+        let piece = |row: usize| row * size_of::<[u32; N]>() / FORGOTTEN_PIECE * FORGOTTEN_PIECE;
+        let (from, end) = (piece(from), piece(end.min(self.rows())));
+        if let Some(base) = NonNull::new(self.0.base().cast::<u8>())
+            && from < end
+        {
+            // SAFETY: whole pages of the table, from which nobody borrows.
+            unsafe { pages::make_zero(base.add(from), end - from) };
+        }
     }
 
     #[inline]

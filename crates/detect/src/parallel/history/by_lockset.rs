@@ -126,7 +126,7 @@ impl ByLockset {
         let order = now.order;
         self.stamps.of(half).any(|earlier| {
             earlier == now.stamp
-                || order.stands_for(earlier, now.stamp) && {
+                || !order.is_past(now.strand, earlier) && order.stands_for(earlier, now.stamp) && {
                     let [few, many] = [earlier, now.stamp].map(|stamp| order.locks_of(stamp));
                     (order.locksets()).is_none_or(|locksets| locksets.is_subset(few, many))
                 }

@@ -58,8 +58,10 @@ const MOST_STEPS: u32 = 1 << 30;
 
 /// Stamps below this one. The others are left for histories.
 const MOST_ROWS: usize = 1 << 31;
-/// So many rows a worker takes at a time.
-const ROWS_AT_ONCE: u32 = 64;
+/// So many rows a worker takes at first after the floor has risen, and at most at a time: those
+/// that are left then are lost.
+const FIRST_ROWS: u32 = 4;
+const MOST_ROWS_AT_ONCE: u32 = 64;
 
 /// A node that a task is inside of: the task's own one, or that of a finish which it has open.
 #[derive(Clone, Copy, Debug)]
@@ -119,6 +121,7 @@ pub struct OwnRows {
     /// The rows that it has taken and not used.
     next: Row,
     end: Row,
+    at_once: u32,
     /// The stamp of a step without locks, locks, and its stamp under these.
     locked: [(Stamp, Lockset, Stamp); LOCKED_STEPS],
     searches: Searches,
@@ -129,6 +132,7 @@ impl Default for OwnRows {
         OwnRows {
             next: NO_ROW,
             end: NO_ROW,
+            at_once: 0,
             locked: [(NO_STAMP, Lockset::NONE, NO_STAMP); LOCKED_STEPS],
             searches: Searches::default(),
         }
@@ -170,13 +174,28 @@ impl Labels {
     /// A new row, not below the floor.
     fn row(&self, memo: &mut OwnRows, floor: Stamp, path: Path) -> Result<Row, TableError> {
         if memo.next == memo.end || memo.next < floor {
-            memo.next = self.rows.take(ROWS_AT_ONCE as usize)?;
-            memo.end = memo.next + ROWS_AT_ONCE;
+            memo.at_once = match memo.next < floor {
+                true => FIRST_ROWS,
+                false => (2 * memo.at_once).clamp(FIRST_ROWS, MOST_ROWS_AT_ONCE),
+            };
+            memo.next = self.rows.take(memo.at_once as usize)?;
+            memo.end = memo.next + memo.at_once;
         }
         let row = memo.next;
         memo.next += 1;
         self.rows.put(row, path.to_words());
         Ok(row)
+    }
+
+    /// Gives back the rows below the floor, if they are neither part of the task's own path nor
+    /// that of a step that has set a promise.
+    fn forget_below(&self, task: &LabelledTask) {
+        if task.node.above == NO_ROW && self.learnt.is_none() {
+            self.rows.forget_before(task.floor);
+            if let Some(more) = &self.more {
+                more.forget_before(task.floor);
+            }
+        }
     }
 
     /// The child of a node with this value: its word, the row above and the depth.
@@ -294,9 +313,8 @@ impl Labels {
     ) -> Result<Row, TableError> {
         let place = node.mix().wrapping_add(locks.0) as usize % INNER_NODES;
         let row = self.inner_nodes[place].load(Ordering::Acquire);
-        // It is not below the floor: a node is left before the floor rises.
-        if self.path(row) == node && self.locks_of(row) == locks {
-            debug_assert!(row >= floor);
+        // A node is left before the floor rises.
+        if row >= floor && self.path(row) == node && self.locks_of(row) == locks {
             return Ok(row);
         }
         let row = self.row(memo, floor, node)?;
@@ -409,6 +427,9 @@ impl SharedOrder for Labels {
             memo.end = memo.next;
             // What it has learnt is about what lies below.
             task.knows = NOTHING;
+            // The next row above long values is not below the floor.
+            task.node.long = NO_ROW;
+            self.forget_below(task);
         } else if let Some(learnt) = &self.learnt {
             let joined = finish.knows.all();
             task.learnt |= joined != NOTHING;
