@@ -9,7 +9,7 @@ pub(crate) struct Bench {
     pub(crate) shows: &'static str,
 }
 
-pub(crate) const BENCHES: [Bench; 6] = [
+pub(crate) const BENCHES: [Bench; 7] = [
     Bench {
         name: "accesses",
         command: "cargo bench --package finishline-detect --bench accesses",
@@ -24,6 +24,11 @@ pub(crate) const BENCHES: [Bench; 6] = [
         name: "tasks",
         command: "cargo bench --package finishline-engine --bench tasks",
         shows: "nanoseconds for a task of Fin, and for rayon's join, on one thread and on two",
+    },
+    Bench {
+        name: "kernels",
+        command: "cargo bench --package finishline-engine --bench kernels",
+        shows: "what two threads gain over one, in Fin and in Rust with rayon",
     },
     Bench {
         name: "parse",

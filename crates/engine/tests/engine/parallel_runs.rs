@@ -176,12 +176,12 @@ fn checked_on_threads(
     let others = |detector: &Detector| *detector != Detector::Finishline && judges(detector);
     let others: Vec<Detector> = Detector::ALL.into_iter().filter(others).collect();
     let other = others[turn as usize % others.len()];
-    let ours = Detector::Finishline;
-    for (detector, trust) in [
-        (ours, Trust::Earned),
-        (ours, Trust::Blind),
-        (other, Trust::Never),
-    ] {
+    // Programs that are over so soon earn no trust.
+    let trust = match turn % 4 {
+        0 => Trust::Earned,
+        _ => Trust::Blind,
+    };
+    for (detector, trust) in [(Detector::Finishline, trust), (other, Trust::Never)] {
         let progress = AtomicU64::new(0);
         let program = input(module, &progress);
         let crew = CheckingCrew {
