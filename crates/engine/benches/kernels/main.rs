@@ -1,10 +1,10 @@
 //! What two threads gain over one: programs of `programs/fastracer`, and the same kernels in Rust
 //! with rayon.
 //!
-//! `cargo bench -p finishline-engine --bench kernels`. The kernels are those of the programs at size
-//! A, with the same cut-offs, and with the same work before and after that one thread does. A gain
-//! is the time on one thread by that on two, of medians over rounds in which all runs take turns.
-//! Rayon shows what this machine, and the serial part of a program, let anybody gain.
+//! `cargo bench -p finishline-engine --bench kernels`. The kernels are those of the programs at
+//! size A, with the same cut-offs, and with the same work before and after that one thread does. A
+//! gain is the time on one thread by that on two, of medians over rounds in which all runs take
+//! turns. Rayon shows what this machine, and the serial part of a program, let anybody gain.
 
 mod blackscholes;
 mod karatsuba;

@@ -120,7 +120,8 @@ impl ByLockset {
     }
 
     /// Whether an entry stands for the present access in every respect, if it writes when the
-    /// access does.
+    /// access does. What is past never does: so a word that a read leaves as it is was changed in
+    /// this [phase](super::super::phases), and its object is recorded.
     #[inline]
     fn has_enough<O: SharedOrder>(&self, half: Half, now: &Now<'_, O>) -> bool {
         let order = now.order;

@@ -19,8 +19,9 @@
 //! **Words.** A path is cut into words of 16 units. A node with less than four units left begins a
 //! new word for its children, so every code but the last kind lies in one word. Full words are
 //! shared: each row has a word and the row of the word above. Paths that differ in a word have the
-//! same row above it, because a node has its row once. So a comparison goes up both paths, 16 units
-//! at a time, to the rows with the same row above.
+//! same row above it, because a node has its row once between two rises of the floor, and rows on
+//! both sides of the floor are never compared. So a comparison goes up both paths, 16 units at a
+//! time, to the rows with the same row above.
 //!
 //! **Inner nodes.** Let two parallel steps part at v. Whatever comes later below v is parallel to
 //! one of them: of their branches the left one is a task, so it is parallel to what comes later in
