@@ -132,13 +132,16 @@ impl Trusting {
 
     /// Whether to trust this phase from now on. It may have shown a task from beginning to end.
     pub(super) fn consider(&self, phase: Phase, has_shown_task: bool) {
+        let trusted = &self.present.trusted;
+        // All workers read it: it is written once.
+        if trusted.load(Ordering::Relaxed) == phase.number() {
+            return;
+        }
         let has_shown_phase = self.present.spent.load(Ordering::Relaxed) > 0;
         let is_flat = self.present.nested.load(Ordering::Relaxed) != phase.number();
         let now = self.now();
         if (has_shown_phase || has_shown_task && is_flat) && self.spent(now) > now / PROBATION {
-            self.present
-                .trusted
-                .store(phase.number(), Ordering::Relaxed);
+            trusted.store(phase.number(), Ordering::Relaxed);
         }
     }
 
