@@ -15,13 +15,13 @@ use finishline_detect::order::{Order, Stamp};
 use finishline_detect::parallel::cell::AtomicCell;
 use finishline_detect::parallel::phases::{AtObject, ObjectPhase, PhaseWords};
 use finishline_detect::parallel::{
-    CarriedByFinish, CarriedByTask, Shared, SharedHistory, SharedOrder, Worker,
+    CarriedByFinish, CarriedByTask, Outcomes, Shared, SharedHistory, SharedOrder, Worker,
 };
 use finishline_detect::{Failure, Findings};
 use finishline_ir::listener::{Allocated, Creation, Listener};
 use finishline_model::{Access, AccessId, AccessKind, Event, Location, SiteId, TaskId};
 use std::mem::MaybeUninit;
-use std::ptr::NonNull;
+use std::ptr::{NonNull, null};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 /// What a check is compiled to.
@@ -119,6 +119,8 @@ pub(crate) struct SharedAccess {
 /// A listener of a compiled run.
 pub(crate) trait Checker {
     const STYLE: Style;
+    /// Whether a range that the running step has checked on several workers is not checked again.
+    const REMEMBERS_RANGES: bool = false;
 
     /// The run is about to begin. Compiled code compares cells with `fast`, which stays valid until
     /// [`Checker::ended`].
@@ -190,6 +192,16 @@ pub(crate) trait Checker {
     /// What cells have of the running step.
     fn stamp(&self, _task: &Carried) -> Stamp {
         Stamp::default()
+    }
+
+    /// Accesses with smaller stamps precede whatever follows in any task.
+    fn past(&self, _task: &Carried) -> Stamp {
+        Stamp::default()
+    }
+
+    /// What becomes of cells of one word, as the worker knows. Stays there as long as the worker.
+    fn outcomes(&self) -> *const Outcomes<u64> {
+        null()
     }
 
     /// The words of objects that matter to the running task.
@@ -412,6 +424,7 @@ impl<O: SharedOrder, H: SharedHistory<O>> Checker for Concurrent<'_, O, H> {
         16 => Style::SharedWords,
         _ => panic!("a cell has one word or two"),
     };
+    const REMEMBERS_RANGES: bool = O::REMEMBERS_OUTCOMES;
 
     fn attach(&mut self, _: NonNull<FastPath>) {}
 
@@ -474,6 +487,20 @@ impl<O: SharedOrder, H: SharedHistory<O>> Checker for Concurrent<'_, O, H> {
     }
 
     #[inline]
+    fn past(&self, task: &Carried) -> Stamp {
+        // SAFETY: a task carries this.
+        let task = unsafe { task.get::<CarriedByTask<O>>() };
+        self.worker.past(self.shared, task)
+    }
+
+    fn outcomes(&self) -> *const Outcomes<u64> {
+        match Self::STYLE {
+            Style::SharedWord => (&raw const *self.worker.outcomes()).cast(),
+            _ => null(),
+        }
+    }
+
+    #[inline]
     fn phase_words(&self, task: &Carried) -> PhaseWords {
         // SAFETY: a task carries this.
         let task = unsafe { task.get::<CarriedByTask<O>>() };
@@ -516,6 +543,10 @@ impl<O: SharedOrder, H: SharedHistory<O>> Checker for Concurrent<'_, O, H> {
 
     fn count_range(&mut self, locations: u64) {
         self.worker.count_range(locations);
+    }
+
+    fn spared(&mut self, checks: u64, locations: u64) {
+        self.worker.count_ranges(checks, locations);
     }
 
     fn ended(&mut self, accesses: u64) {

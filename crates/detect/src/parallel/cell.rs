@@ -78,6 +78,11 @@ pub struct Seen<V> {
 #[derive(Debug, Default)]
 pub struct OneWord(AtomicU64);
 
+impl OneWord {
+    /// By so many bits the upper half is turned where values are mixed.
+    pub const TURN: u32 = 3;
+}
+
 /// The word of a location that one step has written, and nobody else accesses.
 pub const fn settled(stamp: Stamp) -> u64 {
     (stamp as u64) << 32 | stamp as u64
@@ -113,7 +118,7 @@ impl AtomicCell for OneWord {
 
     #[inline]
     fn mix(value: u64) -> Stamp {
-        value as Stamp ^ ((value >> 32) as Stamp).rotate_left(3)
+        value as Stamp ^ ((value >> 32) as Stamp).rotate_left(Self::TURN)
     }
 
     #[inline]

@@ -30,11 +30,14 @@ mod worker;
 pub use in_turn::InTurn;
 pub use locksets::{Lockset, Locksets};
 pub use trust::Trust;
-pub use worker::{Accessed, CarriedByFinish, CarriedByTask, Shared, Worker};
+pub use worker::{
+    Accessed, CarriedByFinish, CarriedByTask, OUTCOMES, Outcome, Outcomes, SCATTER, SCATTER_SHIFT,
+    Shared, Worker,
+};
 
 use crate::Failure;
 use crate::detectors::Uses;
-use crate::order::{LOCKS, PROMISES, Stamp};
+use crate::order::{LOCKS, NOBODY, PROMISES, Stamp};
 use cell::AtomicCell;
 use finishline_model::{AccessKind, LockId, TaskId};
 use phases::Phase;
@@ -140,10 +143,9 @@ pub trait SharedOrder: Sized + Sync {
         true
     }
 
-    /// Whether the access with this stamp precedes whatever follows in any task. False if that is
-    /// not known.
-    fn is_past(&self, _strand: &Self::Strand, _earlier: Stamp) -> bool {
-        false
+    /// Accesses with smaller stamps precede whatever follows in any task.
+    fn past(&self, _strand: &Self::Strand) -> Stamp {
+        NOBODY
     }
 
     /// What stands for an earlier access and for one made now that is parallel to it: later ones
@@ -210,6 +212,12 @@ impl<O: SharedOrder> Now<'_, O> {
     #[inline]
     pub fn parallel(&mut self, earlier: Stamp) -> bool {
         self.order.parallel(self.memo, self.strand, earlier)
+    }
+
+    /// Whether the access with this stamp precedes whatever follows in any task.
+    #[inline]
+    pub fn is_past(&self, earlier: Stamp) -> bool {
+        earlier < self.order.past(self.strand)
     }
 }
 

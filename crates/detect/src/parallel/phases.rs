@@ -19,17 +19,19 @@
 //! unrecorded         is done             readers are *lost*      is done
 //! ```
 //!
-//! If the phase is [*trusted*](super::trust) with the object, a read makes it unrecorded instead of
-//! only read. If it writes the object all the same, it can't tell who has read what: the run does
-//! not judge then, and is repeated.
+//! The phase may be [*trusted*](super::trust), from the beginning or after a while. If it is
+//! trusted with the object, a read makes it unrecorded instead of only read. If it writes the object
+//! all the same, it can't tell who has read what: the run does not judge then, and is repeated. If
+//! it is trusted with other objects, a read makes this one written, so that nobody looks again.
 //!
 //! **Memory ordering.** All operations are relaxed: the word decides by itself. In its phase it
-//! goes from only read to written or unrecorded, and stays. Who finds one of these in its own phase
+//! goes from only read to written or unrecorded, and stays there. Who finds one of these in its own phase
 //! finds it for good, and changes are made by compare-and-swap. The end of a task orders its phase
 //! before the next one.
 
 use crate::atomics::{AtomicU32, Ordering};
 use finishline_model::AccessKind;
+use std::mem::offset_of;
 
 /// The number of a phase. In odd ones a task is alone.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -82,10 +84,14 @@ impl Phase {
         4 * self.0 + 2
     }
 
+    /// A phase that is trusted looks again at what it only read before.
     #[inline]
-    pub fn words(self) -> PhaseWords {
+    pub fn words(self, is_trusted: bool) -> PhaseWords {
         let (unrecorded, written) = (self.unrecorded(), self.written());
-        let recorded = [self.only_read(), written];
+        let recorded = match is_trusted {
+            true => [written; 2],
+            false => [self.only_read(), written],
+        };
         match self.is_alone() {
             true => PhaseWords {
                 done: [unrecorded; 2],
@@ -122,6 +128,15 @@ impl PhaseWords {
     };
 }
 
+/// Whether a phase is trusted to only read an object.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Trusted {
+    No,
+    /// But with others.
+    WithOthers,
+    Yes,
+}
+
 /// What an access finds at its object.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum AtObject {
@@ -138,6 +153,23 @@ pub enum AtObject {
 #[repr(transparent)]
 pub struct Maker(pub u32);
 
+/// What the first access of a phase makes of an object's word. It may make the same of others of its
+/// maker that the phase has not accessed.
+#[repr(C)]
+#[derive(Clone, Copy, Debug)]
+pub struct FirstAccess {
+    pub makes: u32,
+    pub maker: Maker,
+}
+
+impl FirstAccess {
+    /// No access makes such a word.
+    pub const NONE: FirstAccess = FirstAccess {
+        makes: 0,
+        maker: Maker(0),
+    };
+}
+
 /// What is known of an object in the latest phase that has accessed it.
 #[repr(C)]
 #[derive(Debug)]
@@ -147,11 +179,27 @@ pub struct ObjectPhase {
 }
 
 impl ObjectPhase {
+    /// Where compiled code finds the maker. The word is at the beginning.
+    pub const MAKER_OFFSET: usize = offset_of!(ObjectPhase, maker);
+
     /// Of an object that is made in a phase with these words.
     pub fn new(words: PhaseWords, maker: Maker) -> ObjectPhase {
         ObjectPhase {
             word: AtomicU32::new(words.made),
             maker,
+        }
+    }
+
+    /// What an access finds, if the word need not change.
+    #[inline]
+    pub fn find(&self, kind: AccessKind, words: &PhaseWords) -> Option<AtObject> {
+        let word = self.word.load(Ordering::Relaxed);
+        if word == words.done[kind as usize] {
+            Some(AtObject::Done)
+        } else if word >= words.recorded[kind as usize] {
+            Some(AtObject::Recorded)
+        } else {
+            None
         }
     }
 
@@ -163,17 +211,17 @@ impl ObjectPhase {
         changed.map_or_else(|other| other, |_| now)
     }
 
-    /// What an access finds, after it has changed the word. The phase may be trusted with it.
-    pub(super) fn access(&self, kind: AccessKind, phase: Phase, is_trusted: bool) -> AtObject {
+    /// What an access finds, after it has changed the word.
+    pub(super) fn access(&self, kind: AccessKind, phase: Phase, trusted: Trusted) -> AtObject {
         let [only_read, written] = [phase.only_read(), phase.written()];
         let unrecorded = phase.unrecorded();
         let mut found = self.word.load(Ordering::Relaxed);
         loop {
-            let now = match kind {
+            let now = match (kind, trusted) {
                 _ if phase.is_alone() => unrecorded,
-                AccessKind::Read if is_trusted && unrecorded != NEVER => unrecorded,
-                AccessKind::Read => only_read,
-                AccessKind::Write => written,
+                (AccessKind::Read, Trusted::Yes) if unrecorded != NEVER => unrecorded,
+                (AccessKind::Read, Trusted::No) => only_read,
+                _ => written,
             };
             if found == written || found == now && now == only_read {
                 return AtObject::Recorded;
@@ -191,7 +239,7 @@ impl ObjectPhase {
         self.word.store(phase.written(), Ordering::Relaxed);
     }
 
-    pub(super) fn maker(&self) -> Maker {
+    pub fn maker(&self) -> Maker {
         self.maker
     }
 }

@@ -12,7 +12,7 @@
 //!
 //! [phases]: super::phases
 
-use super::phases::{AtObject, Maker, ObjectPhase, Phase};
+use super::phases::{AtObject, Maker, ObjectPhase, Phase, Trusted};
 use crate::atomics::{AtomicU32, AtomicU64, Ordering};
 use finishline_model::AccessKind;
 use std::collections::{BTreeMap, BTreeSet};
@@ -139,22 +139,37 @@ impl Trusting {
         }
         let has_shown_phase = self.present.spent.load(Ordering::Relaxed) > 0;
         let is_flat = self.present.nested.load(Ordering::Relaxed) != phase.number();
-        let now = self.now();
-        if (has_shown_phase || has_shown_task && is_flat) && self.spent(now) > now / PROBATION {
-            trusted.store(phase.number(), Ordering::Relaxed);
+        if has_shown_phase || has_shown_task && is_flat {
+            let now = self.now();
+            if self.spent(now) > now / PROBATION {
+                trusted.store(phase.number(), Ordering::Relaxed);
+            }
         }
     }
 
-    fn trusts(&self, phase: Phase, maker: Maker) -> bool {
-        let earned = || {
-            let trusted = self.present.trusted.load(Ordering::Relaxed);
-            trusted == phase.number() && !self.is_written(maker)
-        };
-        match &self.trust {
-            Trust::Earned => earned(),
+    /// Whether the phase is trusted with some objects.
+    #[inline]
+    pub(super) fn trusts(&self, phase: Phase) -> bool {
+        match self.trust {
+            Trust::Earned | Trust::NotWith(_) => {
+                self.present.trusted.load(Ordering::Relaxed) == phase.number()
+            }
             Trust::Blind => true,
-            Trust::NotWith(some) => earned() && !some.contains(&(maker, self.place())),
             Trust::Never => false,
+        }
+    }
+
+    fn trusts_with(&self, phase: Phase, maker: Maker) -> Trusted {
+        if !self.trusts(phase) {
+            return Trusted::No;
+        }
+        let is_excepted = match &self.trust {
+            Trust::NotWith(some) => some.contains(&(maker, self.place())),
+            _ => false,
+        };
+        match is_excepted || self.trust != Trust::Blind && self.is_written(maker) {
+            true => Trusted::WithOthers,
+            false => Trusted::Yes,
         }
     }
 
@@ -180,15 +195,15 @@ impl Trusting {
 
     /// An access to an object. If the phase has lost its readers, the run may go on for a while.
     pub(super) fn access(&self, kind: AccessKind, object: &ObjectPhase, phase: Phase) -> AtObject {
-        let is_trusted = match kind {
-            _ if phase.is_alone() => false,
-            AccessKind::Read => self.trusts(phase, object.maker()),
+        let trusted = match kind {
+            _ if phase.is_alone() => Trusted::No,
+            AccessKind::Read => self.trusts_with(phase, object.maker()),
             AccessKind::Write => {
                 self.note_written(object.maker());
-                false
+                Trusted::No
             }
         };
-        let found = object.access(kind, phase, is_trusted);
+        let found = object.access(kind, phase, trusted);
         let ends = self.ends.load(Ordering::Relaxed);
         if found != AtObject::Lost && ends == NO_END {
             return found;
@@ -231,7 +246,7 @@ mod tests {
     fn begun(trust: Trust) -> (Trusting, Phase, ObjectPhase) {
         let trusting = Trusting::new(trust);
         trusting.begin(PLACE);
-        let object = ObjectPhase::new(Phase::FIRST.words(), Maker(7));
+        let object = ObjectPhase::new(Phase::FIRST.words(false), Maker(7));
         (trusting, Phase::FIRST.beside_others(), object)
     }
 
@@ -258,7 +273,7 @@ mod tests {
     #[test]
     fn who_is_deceived_again_trusts_nobody() {
         let (run, phase, object) = begun(Trust::NotWith(BTreeSet::new()));
-        object.access(READ, phase, true);
+        object.access(READ, phase, Trusted::Yes);
         run.access(WRITE, &object, phase);
         assert_eq!(run.after_deceit(), Some(Trust::Never));
     }
@@ -275,9 +290,11 @@ mod tests {
         run.consider(phase, true);
         assert_eq!(run.access(READ, &object, phase), AtObject::Done);
         // But objects of another maker are written, and so may be those that come.
-        let [one, other] = [(); 2].map(|()| ObjectPhase::new(Phase::FIRST.words(), Maker(8)));
+        let [one, other] = [(); 2].map(|()| ObjectPhase::new(Phase::FIRST.words(false), Maker(8)));
         assert_eq!(run.access(WRITE, &one, phase), AtObject::Recorded);
         assert_eq!(run.access(READ, &other, phase), AtObject::Recorded);
+        let words = phase.words(run.trusts(phase));
+        assert_eq!(other.find(READ, &words), Some(AtObject::Recorded));
         // Nested tasks may do something else later.
         let next = phase.alone_again().beside_others();
         run.begin(Place(4));

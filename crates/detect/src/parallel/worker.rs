@@ -81,12 +81,22 @@ pub struct CarriedByTask<O: SharedOrder>(Option<O::Strand>);
 pub struct CarriedByFinish<O: SharedOrder>(Option<O::Finish>);
 
 /// What became of a value in a step, without a race: the same becomes of every value like it.
+#[repr(C)]
 #[derive(Clone, Copy, Debug)]
-struct Outcome<V> {
-    stamp: Stamp,
-    kind: AccessKind,
-    before: V,
-    after: V,
+pub struct Outcome<V> {
+    pub stamp: Stamp,
+    pub before: V,
+    pub after: V,
+}
+
+/// Scatters the places of outcomes, by Fibonacci hashing, and what is left of the product by this
+/// shift are places.
+pub const SCATTER: u32 = 0x9e37_79b1;
+pub const SCATTER_SHIFT: u32 = u32::BITS - OUTCOMES.ilog2();
+
+#[inline]
+fn scattered(mixed: u32) -> usize {
+    (mixed.wrapping_mul(SCATTER) >> SCATTER_SHIFT) as usize
 }
 
 /// What became of an access.
@@ -102,7 +112,11 @@ pub struct Accessed<V> {
 const LOOKS_AT_THE_CLOCK: u32 = 32;
 
 /// Neighbours most often remember the same accesses, and so do the cells of what many tasks read.
-const OUTCOMES: usize = 128;
+pub const OUTCOMES: usize = 128;
+
+/// The latest outcomes, by the kind of the access, and by its stamp and what the cell remembered,
+/// [mixed](AtomicCell::mix) and [scattered](SCATTER).
+pub type Outcomes<V> = [[Outcome<V>; OUTCOMES]; 2];
 
 pub struct Worker<O: SharedOrder, H: SharedHistory<O>> {
     memo: O::Memo,
@@ -111,8 +125,8 @@ pub struct Worker<O: SharedOrder, H: SharedHistory<O>> {
     /// How often it has looked at objects, and the phase of the latest task that has ended.
     looks: u32,
     ended_in: Phase,
-    /// The latest outcome by what the cell remembered.
-    outcomes: [Outcome<Value<O, H>>; OUTCOMES],
+    /// Compiled code looks at them, too.
+    outcomes: Box<Outcomes<Value<O, H>>>,
 }
 
 impl<O: SharedOrder, H: SharedHistory<O>> Worker<O, H> {
@@ -123,12 +137,13 @@ impl<O: SharedOrder, H: SharedHistory<O>> Worker<O, H> {
             notes: Notes::default(),
             looks: 0,
             ended_in: Phase::FIRST,
-            outcomes: [Outcome {
-                stamp: NOBODY,
-                kind: AccessKind::Read,
-                before: Value::<O, H>::ZERO,
-                after: Value::<O, H>::ZERO,
-            }; OUTCOMES],
+            outcomes: Box::new(
+                [[Outcome {
+                    stamp: NOBODY,
+                    before: Value::<O, H>::ZERO,
+                    after: Value::<O, H>::ZERO,
+                }; OUTCOMES]; 2],
+            ),
         })
     }
 
@@ -161,10 +176,12 @@ impl<O: SharedOrder, H: SharedHistory<O>> Worker<O, H> {
         let Some(creator) = &mut creator.0 else {
             return CarriedByTask(None);
         };
-        if shared.order.phase(creator).is_alone() {
+        let phase = shared.order.phase(creator);
+        if phase.is_alone() {
             shared.trusting.begin(Place(site.0));
+            shared.trusting.consider(phase.beside_others(), false);
         } else if !shared.order.is_main(creator) {
-            shared.trusting.nest(shared.order.phase(creator));
+            shared.trusting.nest(phase);
         }
         let created = shared.order.create(&mut self.memo, creator);
         CarriedByTask(self.noted(created))
@@ -179,6 +196,7 @@ impl<O: SharedOrder, H: SharedHistory<O>> Worker<O, H> {
     ) {
         if let (Some(task), Some(finish)) = (task.0, &finish.0) {
             self.ended_in = shared.order.phase(&task);
+            shared.trusting.consider(self.ended_in, true);
             let ended = shared.order.end(task, finish);
             self.noted(ended);
         }
@@ -269,6 +287,18 @@ impl<O: SharedOrder, H: SharedHistory<O>> Worker<O, H> {
         strand.map_or(NO_STAMP, |strand| shared.order.stamp_so_far(strand))
     }
 
+    /// Accesses with smaller stamps precede whatever follows in any task.
+    #[inline]
+    pub fn past(&self, shared: &Shared<O, H>, task: &CarriedByTask<O>) -> Stamp {
+        let strand = task.0.as_ref();
+        strand.map_or(NOBODY, |strand| shared.order.past(strand))
+    }
+
+    /// What became of values. Stays where it is.
+    pub fn outcomes(&self) -> &Outcomes<Value<O, H>> {
+        &self.outcomes
+    }
+
     /// Counts an event, and notes its place in the run. Those that decide the order are told by the
     /// functions above.
     #[inline]
@@ -284,7 +314,7 @@ impl<O: SharedOrder, H: SharedHistory<O>> Worker<O, H> {
     pub fn phase_words(&self, shared: &Shared<O, H>, task: &CarriedByTask<O>) -> PhaseWords {
         let strand = task.0.as_ref();
         let phase = strand.map_or(Phase::RECORDED, |strand| shared.order.phase(strand));
-        phase.words()
+        phase.words(shared.trusting.trusts(phase))
     }
 
     /// An access to a location of an object: whether its cell decides.
@@ -361,11 +391,10 @@ impl<O: SharedOrder, H: SharedHistory<O>> Worker<O, H> {
         strand: &O::Strand,
         before: Value<O, H>,
     ) -> (Value<O, H>, bool) {
-        let mixed = H::Cell::mix(before) ^ kind as Stamp;
-        let place = &self.outcomes[mixed as usize % OUTCOMES];
-        let known = O::REMEMBERS_OUTCOMES && place.stamp == stamp && place.kind == kind;
-        if known && place.before == before {
-            return (place.after, false);
+        let place = scattered(H::Cell::mix(before) ^ stamp);
+        let known = &self.outcomes[kind as usize][place];
+        if O::REMEMBERS_OUTCOMES && known.stamp == stamp && known.before == before {
+            return (known.after, false);
         }
         let mut now = Now {
             order: &shared.order,
@@ -383,9 +412,8 @@ impl<O: SharedOrder, H: SharedHistory<O>> Worker<O, H> {
                 self.found.overlap |= meets.overlap;
                 self.found.isolated_conflict |= meets.isolated;
                 if O::REMEMBERS_OUTCOMES && !meets.race {
-                    self.outcomes[mixed as usize % OUTCOMES] = Outcome {
+                    self.outcomes[kind as usize][place] = Outcome {
                         stamp,
-                        kind,
                         before,
                         after,
                     };
@@ -425,6 +453,11 @@ impl<O: SharedOrder, H: SharedHistory<O>> Worker<O, H> {
     /// Counts a check of several locations.
     pub fn count_range(&mut self, locations: u64) {
         self.found.statistics.count_check(locations);
+    }
+
+    /// Counts checks of several locations each that were spared.
+    pub fn count_ranges(&mut self, ranges: u64, locations: u64) {
+        self.found.statistics.count_ranges(ranges, locations);
     }
 
     /// Counts accesses that were checked one at a time.

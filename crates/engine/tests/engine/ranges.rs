@@ -3,7 +3,8 @@
 //! A check is made to cover other locations than the access behind it, in bounds and out of them,
 //! or to come before null and bounds are known. The program then does the same and tells of other
 //! accesses. The interpreter and compiled code must tell of the same accesses. A detector inside
-//! compiled code must find what every detector and the oracle find in what was told.
+//! compiled code must find what every detector and the oracle find in what was told, and on several
+//! threads it must find a race if there is one.
 //!
 //! `FINISHLINE_SEEDS=n` runs one in 400 of n random programs instead of 250; `FINISHLINE_SEED=s`
 //! starts at seed s.
@@ -12,6 +13,7 @@ use crate::common::{Judge, compile};
 use finishline_detect::Findings;
 use finishline_detect::history::{History, Isolated, WriteCoversReads};
 use finishline_detect::order::{EspBags, Order, SpBags};
+use finishline_detect::parallel::Trust;
 use finishline_detect::serial::Serial;
 use finishline_engine::depth_first::{self, End};
 use finishline_generate::campaign::setting;
@@ -19,6 +21,7 @@ use finishline_generate::random::{Settings, program};
 use finishline_generate::render::render;
 use finishline_ir::machine::{Limits, Trap};
 use finishline_ir::{Construct, Instruction, Module, Op, Operand};
+use finishline_jit::CheckingCrew;
 use finishline_model::event::{Record, replay};
 use finishline_model::{AccessKind, Detector, Location, Passes};
 use std::collections::BTreeSet;
@@ -201,7 +204,46 @@ fn compare(judge: &mut Judge, module: &Module) -> Option<Findings> {
     }
     let judged = judge.judge(module, &records).expect("detectors that agree");
     assert_eq!(locations(&esp_bags), judged.racing);
+    let workers = [1, 2, 8][records.len() % 3];
+    let (failed, found) = on_threads(&fast, workers, Trust::Blind);
+    // What did not happen in both runs can't be compared.
+    if trap.is_none() && failed.is_none() && !judged.conflict {
+        assert_eq!(found.racing.is_empty(), judged.racing.is_empty());
+    }
     Some(esp_bags)
+}
+
+/// What `finishline` finds in such a program on so many threads.
+fn on_threads(module: &Module, workers: usize, trust: Trust) -> (Option<Trap>, Findings) {
+    let progress = AtomicU64::new(0);
+    let program = finishline_jit::Program {
+        module,
+        arguments: &[],
+        limits: Limits::default(),
+        progress: &progress,
+    };
+    let crew = CheckingCrew {
+        workers,
+        one_race: false,
+        trust,
+    };
+    let prepared = finishline_jit::prepare_parallel_check(program, Detector::Finishline, crew);
+    let (end, findings) = (prepared.expect("a detector").expect("code")).run(&mut std::io::sink());
+    (failure(end), findings.expect("a judgement"))
+}
+
+/// A run of one thread has found this, and no race or isolated block decides what the program does.
+/// So it is found on several threads.
+fn same_on_threads(module: &Module, alone: &Findings) {
+    for workers in [1, 2, 8] {
+        for trust in [Trust::Blind, Trust::Earned, Trust::Never] {
+            let (_, found) = on_threads(module, workers, trust);
+            assert_eq!(found.racing.len(), alone.racing.len());
+            let [one, several] = [alone, &found].map(|it| it.statistics);
+            assert_eq!(several.ranges, one.ranges);
+            assert_eq!(several.in_ranges, one.in_ranges);
+        }
+    }
 }
 
 fn same_findings(found: &Findings, expected: &Findings) {
@@ -275,6 +317,7 @@ fn every_range_on_every_kind_of_object() {
             for early in [false, true] {
                 let module = widened(&module, early, |_| Some(range));
                 let findings = compare(&mut judge, &module).expect("a short program");
+                same_on_threads(&module, &findings);
                 different.insert(locations(&findings));
             }
         }
@@ -283,6 +326,7 @@ fn every_range_on_every_kind_of_object() {
             let findings = compare(&mut judge, &module).expect("a short program");
             let did = findings.statistics;
             assert!(did.ranges > 10 && did.in_ranges > 2 * did.ranges);
+            same_on_threads(&module, &findings);
             different.insert(locations(&findings));
         }
     }

@@ -9,7 +9,7 @@ use super::Runtime;
 use super::context::Context;
 use super::memory::header_word;
 use super::schedule::Schedule;
-use super::seen::{self, Range};
+use super::seen::{self, Range, Seen};
 use super::switch::{self, on_worker_stack};
 use crate::checker::Checker;
 use crate::heap::layout::{CELLS_OFFSET, COUNT_OFFSET, Cells, FIRST_LOCATION_OFFSET};
@@ -26,6 +26,7 @@ macro_rules! preserving_all {
     (
         $name:ident calls $function:ident
         $(after $quick:literal where $($known:ident = $offset:expr),+)?;
+        $(unless $seen:ident)?
         $(changes at $changes:expr)?
     ) => {
         pub(in crate::runtime) fn $name<C: Checker, S: Schedule>() -> usize {
@@ -35,6 +36,14 @@ macro_rules! preserving_all {
                 from_strand calls on_worker_stack
                 $(after $quick where $($known = $offset),+)?
             );
+            $(
+                unless_seen!($seen calls direct, on_strand calls from_strand);
+                if S::MANNER.has_strands() {
+                    return on_strand::<C, S> as *const () as usize;
+                }
+                return $seen::<C, S> as *const () as usize;
+            )?
+            #[allow(unreachable_code)]
             if !S::MANNER.has_strands() {
                 return direct::<C, S> as *const () as usize;
             }
@@ -78,6 +87,104 @@ macro_rules! changing {
             )
         }
     };
+}
+
+/// Functions that do nothing for a range of no locations, as rows have that are checked together,
+/// nor for one that the step has checked before ([`seen`]). Else they go on with another one.
+macro_rules! unless_seen {
+    ($($name:ident calls $otherwise:ident),+) => { $(
+        // SAFETY: the body keeps to the convention that compiled code calls it by: it returns with
+        // every register as it was.
+        #[unsafe(naked)]
+        unsafe extern "C" fn $name<C: Checker, S: Schedule>() {
+            naked_asm!(
+                "test rcx, rcx",
+                "jnz 2f",
+                "ret",
+                "2: push rax",
+                "push r10",
+                "mov r10, r9",
+                "shr r10, 32",
+                "shl r10, {kind_shift}",
+                "mov rax, rsi",
+                "shr rax, 3",
+                "add rax, rdx",
+                "add rax, r10",
+                "imul eax, eax, {scatter}",
+                "shr eax, {shift}",
+                "shl eax, {range_bits}",
+                "add rax, [rdi + {seen}]",
+                "mov r10, [rdi + {now}]",
+                "cmp r10, [rax + {era}]",
+                "jne 2f",
+                "cmp rsi, [rax + {object}]",
+                "jne 2f",
+                "cmp rdx, [rax + {first}]",
+                "jne 2f",
+                "cmp rcx, [rax + {count}]",
+                "jne 2f",
+                "cmp r8, [rax + {stride}]",
+                "jne 2f",
+                "mov r10, r9",
+                "shr r10, 32",
+                "cmp r10, [rax + {kind}]",
+                "jne 2f",
+                "3: inc qword ptr [rdi + {found}]",
+                "add [rdi + {locations}], rcx",
+                "pop r10",
+                "pop rax",
+                "ret",
+                "2: cmp r8, 1",
+                "jne 2f",
+                "mov r10, r9",
+                "shr r10, 32",
+                "mov rax, r10",
+                "shl rax, {kind_shift}",
+                "push rsi",
+                "shr rsi, 3",
+                "add rax, rsi",
+                "pop rsi",
+                "imul eax, eax, {scatter}",
+                "shr eax, {stretch_shift}",
+                "shl eax, {range_bits}",
+                "add rax, [rdi + {seen}]",
+                "cmp rsi, [rax + {stretches} + {object}]",
+                "jne 2f",
+                "cmp r10, [rax + {stretches} + {kind}]",
+                "jne 2f",
+                "mov r10, [rdi + {now}]",
+                "cmp r10, [rax + {stretches} + {era}]",
+                "jne 2f",
+                // From the beginning of the stretch to the end of the range.
+                "mov r10, rdx",
+                "sub r10, [rax + {stretches} + {first}]",
+                "add r10, rcx",
+                "jc 2f",
+                "cmp r10, [rax + {stretches} + {count}]",
+                "jbe 3b",
+                "2: pop r10",
+                "pop rax",
+                "jmp {otherwise}",
+                scatter = const seen::SCATTER,
+                shift = const seen::SHIFT,
+                stretch_shift = const seen::STRETCH_SHIFT,
+                stretches = const offset_of!(Seen, stretches),
+                range_bits = const seen::RANGE_BITS,
+                seen = const offset_of!(Context, seen),
+                now = const offset_of!(Context, fast.limits.era),
+                era = const offset_of!(Range, era),
+                object = const offset_of!(Range, object),
+                first = const offset_of!(Range, first),
+                count = const offset_of!(Range, count),
+                stride = const offset_of!(Range, stride),
+                kind = const offset_of!(Range, kind),
+                kind_shift = const seen::KIND_SHIFT,
+                found = const offset_of!(Context, spared_checks),
+                locations = const offset_of!(Context, spared_locations),
+                otherwise = sym $otherwise::<C, S>,
+            )
+        }
+    )+ };
 }
 
 macro_rules! saving_registers {
@@ -154,6 +261,7 @@ macro_rules! saving_registers {
 }
 
 mod alike;
+mod in_a_row;
 mod shared;
 
 pub(crate) use shared::known_place;
@@ -188,48 +296,12 @@ preserving_all!(record_read calls read;);
 preserving_all!(record_write calls write;);
 // In every loop of a parallel run, when there is a signal.
 preserving_all!(poll calls heed;);
-// In front of a loop, whose values would else be kept in memory all along. Of nothing there is
-// nothing to check: rows that are checked together have a count of 0 each. Ranges that the step has
-// checked before are done ([`seen`]). Short ones of neighbours are decided here, cell by cell, by
+// In front of a loop, whose values would else be kept in memory all along. Short ones of neighbours are decided here, cell by cell, by
 // the lines of the table that need no memo: a call would cost more than that.
 preserving_all!(check_range calls range after "
-    test rcx, rcx
-    jnz 2f
-    ret
- 2: push rax
+    push rax
     push r10
-    mov r10, r9
-    shr r10, 32
-    shl r10, {kind_shift}
-    mov rax, rsi
-    shr rax, 3
-    add rax, rdx
-    add rax, r10
-    imul eax, eax, {scatter}
-    shr eax, {shift}
-    shl eax, {range_bits}
-    add rax, [rdi + {seen}]
-    mov r10, [rdi + {now}]
-    cmp r10, [rax + {era}]
-    jne 2f
-    cmp rsi, [rax + {object}]
-    jne 2f
-    cmp rdx, [rax + {first}]
-    jne 2f
-    cmp rcx, [rax + {count}]
-    jne 2f
-    cmp r8, [rax + {stride}]
-    jne 2f
-    mov r10, r9
-    shr r10, 32
-    cmp r10, [rax + {kind}]
-    jne 2f
- 3: inc qword ptr [rdi + {found}]
-    add [rdi + {locations}], rcx
-    pop r10
-    pop rax
-    ret
- 2: lea rax, [rcx - 1]
+    lea rax, [rcx - 1]
     cmp rax, {short}
     jae 9f
     test rsi, rsi
@@ -284,26 +356,19 @@ preserving_all!(check_range calls range after "
     jne 6b
  4: pop rcx
     cmp rcx, 1
-    jne 3b
-    inc qword ptr [rdi + {accesses}]
+    je 3f
+    inc qword ptr [rdi + {found}]
+    add [rdi + {locations}], rcx
+    pop r10
+    pop rax
+    ret
+ 3: inc qword ptr [rdi + {accesses}]
     pop r10
     pop rax
     ret
  8: pop rcx
  9: pop r10
     pop rax" where
-    scatter = seen::SCATTER,
-    shift = seen::SHIFT,
-    range_bits = seen::RANGE_BITS,
-    seen = offset_of!(Context, seen),
-    now = offset_of!(Context, fast.limits.era),
-    era = offset_of!(Range, era),
-    object = offset_of!(Range, object),
-    first = offset_of!(Range, first),
-    count = offset_of!(Range, count),
-    stride = offset_of!(Range, stride),
-    kind = offset_of!(Range, kind),
-    kind_shift = seen::KIND_SHIFT,
     found = offset_of!(Context, spared_checks),
     locations = offset_of!(Context, spared_locations),
     short = SHORT,
@@ -313,6 +378,7 @@ preserving_all!(check_range calls range after "
     serial_below = offset_of!(Context, fast.limits.serial_below),
     settled = offset_of!(Context, fast.limits.settled),
     accesses = offset_of!(Context, accesses);
+unless seen
 );
 
 /// The longest range that is compared cell by cell.

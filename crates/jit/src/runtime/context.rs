@@ -6,36 +6,33 @@
 
 use super::seen::Seen;
 use finishline_detect::inline::FastPath;
-use finishline_detect::order::Stamp;
-use finishline_detect::parallel::NO_STAMP;
-use finishline_detect::parallel::phases::PhaseWords;
+use finishline_detect::order::{NOBODY, Stamp};
+use finishline_detect::parallel::phases::{FirstAccess, PhaseWords};
+use finishline_detect::parallel::{NO_STAMP, Outcomes};
 use std::ops::{Deref, DerefMut};
-use std::ptr::{NonNull, null_mut};
+use std::ptr::{NonNull, null, null_mut};
 use std::sync::atomic::AtomicU64;
+
+/// So many first accesses are known.
+pub(super) const FIRSTS: usize = 8;
 
 /// So many cells are known, each for some of the sites.
 pub(crate) const KNOWN: usize = 8;
 /// No cell is like that.
 const NONE_KNOWN: [u64; KNOWN] = [u64::MAX; KNOWN];
 
-/// What becomes of cells by accesses of a step, by site.
+/// Cells that reads of a step leave as they are, by site.
 #[repr(C)]
 #[derive(Clone, Copy)]
 pub(crate) struct Known {
     step: Stamp,
-    /// A cell that a read leaves as it is.
     pub(crate) left: [u64; KNOWN],
-    /// For reads and for writes: a cell, and what becomes of it.
-    pub(super) before: [[u64; KNOWN]; 2],
-    pub(super) after: [[u64; KNOWN]; 2],
 }
 
 impl Known {
     const NOTHING: Known = Known {
         step: NO_STAMP,
         left: NONE_KNOWN,
-        before: [NONE_KNOWN; 2],
-        after: [NONE_KNOWN; 2],
     };
 }
 
@@ -45,10 +42,18 @@ pub(crate) struct Context {
     pub(crate) fast: FastPath,
     /// What they compare objects with before.
     pub(crate) phase: PhaseWords,
-    /// Of cells of one word in a parallel run.
+    // Of cells of one word in a parallel run.
+    /// The latest first accesses by kind, each for some of the makers.
+    pub(super) firsts: [[FirstAccess; FIRSTS]; 2],
+    /// Accesses with smaller stamps precede whatever follows in any task. None if the step has no
+    /// stamp.
+    pub(super) past: Stamp,
+    /// What becomes of cells, as the worker knows.
+    pub(super) outcomes: *const Outcomes<u64>,
     pub(crate) known: Known,
-    /// The same of the step that ran before under other locks.
+    /// What was known in the step that ran before under other locks.
     aside: Known,
+
     /// The object of global variables.
     pub(crate) globals: u64,
     /// What live frames and tasks may take, by what is left of the budget and by the room on the
@@ -81,8 +86,7 @@ impl Context {
     /// Another step runs: what becomes of cells is not known.
     #[inline]
     pub(super) fn forget_known(&mut self) {
-        self.known.step = NO_STAMP;
-        (self.known.left, self.known.before) = (NONE_KNOWN, [NONE_KNOWN; 2]);
+        self.known = Known::NOTHING;
         self.aside.step = NO_STAMP;
     }
 
@@ -92,7 +96,7 @@ impl Context {
         self.known.step = before;
         std::mem::swap(&mut self.known, &mut self.aside);
         if now == NO_STAMP || self.known.step != now {
-            (self.known.left, self.known.before) = (NONE_KNOWN, [NONE_KNOWN; 2]);
+            self.known.left = NONE_KNOWN;
         }
     }
 
@@ -101,6 +105,9 @@ impl Context {
         Context {
             fast: FastPath::IDLE,
             phase: PhaseWords::NONE,
+            firsts: [[FirstAccess::NONE; FIRSTS]; 2],
+            past: NOBODY,
+            outcomes: null(),
             known: Known::NOTHING,
             aside: Known::NOTHING,
             globals: 0,
@@ -165,24 +172,20 @@ mod tests {
         const NOTHING: u64 = u64::MAX;
         let mut context = Context::new();
         context.known.left[0] = 50;
-        context.known.before[1][0] = 51;
-        let is_known = |context: &Context, left: u64, before: u64| {
-            assert_eq!(context.known.left[0], left);
-            assert_eq!(context.known.before[1][0], before);
-        };
+        let is_known = |context: &Context, left: u64| assert_eq!(context.known.left[0], left);
         context.set_known_aside(UNLOCKED, NO_STAMP);
-        is_known(&context, NOTHING, NOTHING);
+        is_known(&context, NOTHING);
         context.known.left[0] = 60;
         context.set_known_aside(LOCKED, UNLOCKED);
-        is_known(&context, 50, 51);
+        is_known(&context, 50);
         context.set_known_aside(UNLOCKED, LOCKED);
-        is_known(&context, 60, NOTHING);
+        is_known(&context, 60);
         context.set_known_aside(LOCKED, UNLOCKED);
         // The other bank is that of another lock.
         context.set_known_aside(UNLOCKED, LOCKED_OTHERWISE);
-        is_known(&context, NOTHING, NOTHING);
+        is_known(&context, NOTHING);
         context.forget_known();
         context.set_known_aside(NO_STAMP, UNLOCKED);
-        is_known(&context, NOTHING, NOTHING);
+        is_known(&context, NOTHING);
     }
 }

@@ -136,7 +136,7 @@ impl<C: Checker, S: Schedule> Runtime<'_, C, S> {
             // SAFETY: the object was just made, and nobody else has it.
             unsafe { phase_of(object.address() as *mut u8).write(made) };
         }
-        self.context.fast.limits.era += 1;
+        S::begin_era(self);
         let event = Event::Alloc {
             task: self.running(),
             allocation,

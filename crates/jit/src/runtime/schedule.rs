@@ -165,6 +165,11 @@ pub(crate) trait Schedule: Sized {
     /// The running step has a stamp now, or another one.
     fn name_step<C: Checker>(_: &mut Runtime<'_, C, Self>) {}
 
+    /// Ranges that the running step has checked so far are [forgotten](super::seen).
+    fn begin_era<C: Checker>(runtime: &mut Runtime<'_, C, Self>) {
+        runtime.context.fast.limits.era += 1;
+    }
+
     /// Heeds the signals of other workers.
     fn poll<C: Checker>(_: &mut Runtime<'_, C, Self>) {}
 

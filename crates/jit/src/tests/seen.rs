@@ -116,6 +116,15 @@ fn a_range_is_checked_once_a_step() {
             checks("for i in 0..5 { a[1] = i; let c = new int[1]; }"),
             (5, 0)
         );
+        // A range inside a stretch of others is done, and what is beside it or between two is not.
+        assert_eq!(checks("a[1] = 1; a[3] = 2; a[2] = 3;"), (2, 1));
+        assert_eq!(checks("a[3] = 1; a[1] = 2; a[2] = 3;"), (2, 1));
+        assert_eq!(checks("a[1] = 1; a[2] = 2; a[3] = 3; a[4] = 4;"), (4, 0));
+        assert_eq!(checks("a[2] = 1; a[1] = 2; a[0] = 3;"), (3, 0));
+        assert_eq!(checks("a[0] = 1; a[4] = 2; a[2] = 3; a[3] = 4;"), (3, 1));
+        assert_eq!(checks("a[1] = 1; a[3] = 2; let s = a[2];"), (3, 0));
+        assert_eq!(checks("a[1] = 1; a[3] = 2; b[2] = 3;"), (3, 0));
+        assert_eq!(checks("a[1] = 1; finish { a[3] = 2; a[2] = 3; }"), (3, 0));
         // What leaves the object fails in the program itself.
         assert_eq!(checks("for i in 0..5 { a[7] = i; }"), (5, 0));
     }
@@ -162,7 +171,7 @@ fn a_short_range_that_was_accessed_is_not_checked() {
         assert_eq!(checks(4, "a[0] = 1; a[4] = 1; a[4] = 2;"), (2, 1));
         // What leaves the object, and what is long or single, is left to the detector.
         assert_eq!(checks(4, "a[4] = 1; a[5] = 2; a[7] = 2;"), (3, 0));
-        assert_eq!(checks(16, "b[0] = 1; b[16] = 1; b[3] = 1;"), (2, 1));
-        assert_eq!(checks(17, "b[0] = 1; b[17] = 1; b[3] = 1;"), (3, 0));
+        assert_eq!(checks(16, "b[0] = 1; b[16] = 1; let s = b[3];"), (2, 1));
+        assert_eq!(checks(17, "b[0] = 1; b[17] = 1; let s = b[3];"), (3, 0));
     }
 }

@@ -52,7 +52,7 @@ impl ByLockset {
         if earlier == now.stamp {
             return Relation::Same;
         }
-        if now.order.is_past(now.strand, earlier) {
+        if now.is_past(earlier) {
             return Relation::Covered;
         }
         let parallel = now.parallel(earlier);
@@ -93,7 +93,7 @@ impl ByLockset {
                 Relation::Parallel(lock) => meets.note(conflicts, lock),
                 Relation::Covered => {
                     compared.half = NOBODY;
-                    compared.is_past = now.order.is_past(now.strand, half);
+                    compared.is_past = now.is_past(half);
                 }
                 Relation::Precedes => {}
             }
@@ -127,7 +127,7 @@ impl ByLockset {
         let order = now.order;
         self.stamps.of(half).any(|earlier| {
             earlier == now.stamp
-                || !order.is_past(now.strand, earlier) && order.stands_for(earlier, now.stamp) && {
+                || !now.is_past(earlier) && order.stands_for(earlier, now.stamp) && {
                     let [few, many] = [earlier, now.stamp].map(|stamp| order.locks_of(stamp));
                     (order.locksets()).is_none_or(|locksets| locksets.is_subset(few, many))
                 }

@@ -545,8 +545,8 @@ impl SharedOrder for Labels {
     }
 
     #[inline]
-    fn is_past(&self, task: &LabelledTask, earlier: Stamp) -> bool {
-        earlier < task.floor
+    fn past(&self, task: &LabelledTask) -> Stamp {
+        task.floor
     }
 
     fn stands_for(&self, one: Stamp, other: Stamp) -> bool {

@@ -4,67 +4,154 @@
 //! ([`finishline_detect::parallel::phases`]).
 //!
 //! What becomes of a cell by an access depends on its value, the step and the kind of the access
-//! alone. So a step remembers outcomes, by site: compiled code finds out itself that a read leaves
-//! a cell as it is, and the entry points below replace a value that they know, before they save any
-//! register.
+//! alone. So compiled code finds out itself that a read leaves a cell as it is, because one of the
+//! same step at the same site has left such a cell. The entry points below replace a value before
+//! they save any register, if all of it is past, or if the worker knows what becomes of it.
 
 use super::super::Runtime;
-use super::super::context::{Context, KNOWN};
+use super::super::context::{Context, FIRSTS, KNOWN};
 use super::super::memory::{header_word, phase_of};
 use super::super::schedule::Schedule;
+use super::super::seen::{self, Range, Seen};
 use super::super::switch::{self, on_worker_stack};
-use super::{alike, covered_of, unpack};
+use super::in_a_row::{InARow, NO_OUTCOME};
+use super::{covered_of, unpack};
 use crate::End;
 use crate::checker::{Checker, Style};
 use crate::heap::layout::{CELLS_OFFSET, FIRST_LOCATION_OFFSET};
-use finishline_detect::inline::Limits;
-use finishline_detect::order::Stamp;
-use finishline_detect::parallel::NO_STAMP;
-use finishline_detect::parallel::phases::{AtObject, ObjectPhase};
+use finishline_detect::parallel::cell::OneWord;
+use finishline_detect::parallel::phases::{AtObject, FirstAccess, ObjectPhase};
+use finishline_detect::parallel::{NO_STAMP, OUTCOMES, Outcome, SCATTER, SCATTER_SHIFT};
 use finishline_model::{AccessId, AccessKind, Location};
 use std::arch::naked_asm;
 use std::mem::offset_of;
 use std::slice::from_raw_parts;
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::atomic::AtomicU64;
 
-/// An entry point that replaces the cell itself, if its object is recorded and its outcome is known
-/// at the site.
+/// An entry point that decides by itself, if it can:
+///
+/// 1. It is the first access of the phase to the object (label 6), and the same will do as for
+///    another object of its maker. Then it may be done.
+/// 2. The object is recorded (label 7), and the cell has only past accesses. This access is the only
+///    one to remember then. The word of a write is settled, that of a read has the step in its upper
+///    half alone.
+/// 3. The [outcome](Outcome) is known (label 2). It is where [`OneWord`] mixes it with the stamp, and
+///    the worker scatters it. If the cell stays as it is (label 5), the site will know.
+///
+/// Otherwise (label 4) it calls the function.
 macro_rules! after_known_outcome {
     ($name:ident calls $function:ident by $kind:expr) => {
         preserving_all!($name calls $function after "
             push rax
             push r10
+            push r11
             mov r10d, [r8]
             cmp r10d, [rdi + {recorded}]
-            jb 2f
-            mov r10d, ecx
-            and r10d, {mask}
-            mov rax, [rsi + 8 * rdx]
-            cmp rax, [rdi + 8 * r10 + {before}]
-            jne 2f
-            mov r10, [rdi + 8 * r10 + {after}]
-            lock cmpxchg [rsi + 8 * rdx], r10
-            jne 2f
+            jb 6f
+         7: mov rax, [rsi + 8 * rdx]
+            mov r11d, [rdi + {past}]
+            mov r10, rax
+            shr r10, 32
+            cmp r10d, r11d
+            jae 2f
+            cmp eax, r11d
+            jae 2f
+            mov r10, [rdi + {settled}]
+            shr r10, {shift}
+            shl r10, {shift}
+            jmp 3f
+         2: rol r10d, {turn}
+            xor r10d, eax
+            xor r10d, [rdi + {me}]
+            imul r10d, r10d, {scatter}
+            shr r10d, {scatter_shift}
+            lea r10, [r10 + 2 * r10]
+            mov r11, [rdi + {outcomes}]
+            lea r11, [r11 + 8 * r10 + {of_kind}]
+            cmp rax, [r11 + {before}]
+            jne 4f
+            mov r10d, [r11 + {stamp}]
+            cmp r10d, [rdi + {me}]
+            jne 4f
+            mov r10, [r11 + {after}]
+            cmp rax, r10
+            je 5f
+         3: lock cmpxchg [rsi + 8 * rdx], r10
+            jne 4f
+            pop r11
             pop r10
             pop rax
             ret
-         2: pop r10
+         5: mov r10d, ecx
+            and r10d, {sites}
+            mov [rdi + 8 * r10 + {left}], rax
+         8: pop r11
+            pop r10
+            pop rax
+            ret
+         6: mov eax, [r8]
+            cmp eax, [rdi + {unrecorded}]
+            jae 4f
+            mov r10d, [r8 + {maker}]
+            mov r11d, r10d
+            and r11d, {firsts}
+            lea r11, [rdi + 8 * r11 + {first}]
+            cmp r10d, [r11 + {of_maker}]
+            jne 4f
+            mov r10d, [r11 + {makes}]
+            mov r11d, r10d
+            cmp r10d, [rdi + {done}]
+            je 9f
+            cmp r10d, [rdi + {recorded}]
+            jne 4f
+         9: lock cmpxchg [r8], r10d
+            jne 4f
+            cmp r11d, [rdi + {done}]
+            je 8b
+            jmp 7b
+         4: pop r11
+            pop r10
             pop rax" where
             recorded = offset_of!(Context, phase.recorded) + $kind as usize * size_of::<u32>(),
-            mask = KNOWN - 1,
-            before = offset_of!(Context, known.before) + $kind as usize * size_of::<[u64; KNOWN]>(),
-            after = offset_of!(Context, known.after) + $kind as usize * size_of::<[u64; KNOWN]>();
+            done = offset_of!(Context, phase.done) + $kind as usize * size_of::<u32>(),
+            unrecorded = offset_of!(Context, phase.done),
+            maker = ObjectPhase::MAKER_OFFSET,
+            first = offset_of!(Context, firsts) + $kind as usize * size_of::<[FirstAccess; FIRSTS]>(),
+            firsts = FIRSTS - 1,
+            of_maker = offset_of!(FirstAccess, maker),
+            makes = offset_of!(FirstAccess, makes),
+            past = offset_of!(Context, past),
+            me = offset_of!(Context, fast.limits.me),
+            settled = offset_of!(Context, fast.limits.settled),
+            shift = match $kind { AccessKind::Read => 32, AccessKind::Write => 0 },
+            turn = OneWord::TURN,
+            scatter = SCATTER as i32,
+            scatter_shift = SCATTER_SHIFT,
+            outcomes = offset_of!(Context, outcomes),
+            of_kind = $kind as usize * size_of::<[Outcome<u64>; OUTCOMES]>(),
+            stamp = offset_of!(Outcome<u64>, stamp),
+            before = offset_of!(Outcome<u64>, before),
+            after = offset_of!(Outcome<u64>, after),
+            sites = KNOWN - 1,
+            left = offset_of!(Context, known.left);
         );
     };
 }
 
-const _: () = assert!(KNOWN.is_power_of_two(), "as it is masked above");
+const _: () = assert!(
+    KNOWN.is_power_of_two() && FIRSTS.is_power_of_two(),
+    "as they are masked"
+);
+const _: () = assert!(
+    size_of::<Outcome<u64>>() == 3 * 8,
+    "as it is multiplied above"
+);
 
 after_known_outcome!(word_read calls read_shared by AccessKind::Read);
 after_known_outcome!(word_write calls write_shared by AccessKind::Write);
 preserving_all!(words_read calls read_shared;);
 preserving_all!(words_write calls write_shared;);
-preserving_all!(shared_range calls range_shared;);
+preserving_all!(shared_range calls range_shared; unless seen);
 
 pub(in crate::runtime) fn shared_read<C: Checker, S: Schedule>() -> usize {
     match C::STYLE {
@@ -139,18 +226,12 @@ unsafe fn access_shared<C: Checker, S: Schedule>(
         S::name_step(runtime);
     }
     if C::STYLE == Style::SharedWord
+        && kind == AccessKind::Read
         && let Some([before, after]) = done.outcome
+        && before == after
     {
         let place = known_place(AccessId(access as u32));
-        let known = &mut runtime.context.known;
-        match kind {
-            AccessKind::Read if before == after => known.left[place] = before,
-            kind => {
-                let kind = kind as usize;
-                known.before[kind][place] = before;
-                known.after[kind][place] = after;
-            }
-        }
+        runtime.context.known.left[place] = before;
     }
 }
 
@@ -168,12 +249,38 @@ unsafe fn is_recorded<C: Checker, S: Schedule>(
 ) -> bool {
     // SAFETY: as promised.
     let object = unsafe { &*object };
-    let task = runtime.schedule.carried();
-    match runtime.checker.access_object(kind, object, task) {
+    let found = object.find(kind, &runtime.context.phase);
+    let found = found.unwrap_or_else(|| first_in_phase(runtime, kind, object));
+    match found {
         AtObject::Recorded => true,
         AtObject::Done => false,
         AtObject::Lost => runtime.leave(End::Stopped),
     }
+}
+
+/// The first access of the phase to an object, or the first write. What it makes of the object's
+/// word is noted, unless that is one that does not stay: a read notices if the phase is trusted.
+fn first_in_phase<C: Checker, S: Schedule>(
+    runtime: &mut Runtime<'_, C, S>,
+    kind: AccessKind,
+    object: &ObjectPhase,
+) -> AtObject {
+    let task = runtime.schedule.carried();
+    let found = runtime.checker.access_object(kind, object, task);
+    let phase = &runtime.context.phase;
+    let [done, recorded] = [phase.done, phase.recorded].map(|words| words[kind as usize]);
+    let makes = match found {
+        AtObject::Done => Some(done),
+        AtObject::Recorded => Some(recorded),
+        AtObject::Lost => None,
+    };
+    let stays = [done, phase.recorded[AccessKind::Write as usize]];
+    if let Some(makes) = makes.filter(|makes| stays.contains(makes)) {
+        let maker = object.maker();
+        runtime.context.firsts[kind as usize][maker.0 as usize % FIRSTS] =
+            FirstAccess { makes, maker };
+    }
+    found
 }
 
 /// Where the context has what is known at the site of an access.
@@ -206,6 +313,12 @@ unsafe extern "C" fn range_shared<C: Checker, S: Schedule>(
     runtime.checker.count_range(covered.count);
     // SAFETY: the object is live.
     let of_object = unsafe { phase_of(object.cast_mut()) };
+    // What leaves the object comes before a failure, and not again.
+    if C::REMEMBERS_RANGES && covered.count == count {
+        let era = runtime.context.fast.limits.era;
+        let arguments = (start, count, stride);
+        runtime.seen.add(object, arguments, kind, era);
+    }
     // SAFETY: it has a phase in this style.
     if C::STYLE == Style::SharedWord && !unsafe { is_recorded(runtime, kind, of_object) } {
         return;
@@ -228,7 +341,7 @@ unsafe extern "C" fn range_shared<C: Checker, S: Schedule>(
             // SAFETY: cells of the object, which has all locations that are covered. They are only
             // touched by atomic operations or loads of compiled code.
             let words = unsafe { from_raw_parts(cell.cast::<AtomicU64>(), in_a_row as usize) };
-            let done = become_like(words, kind, &runtime.context.fast.limits, outcome);
+            let done = InARow::of(kind, &runtime.context, outcome).access(words);
             if done > 0 {
                 number += done as u64;
                 continue;
@@ -247,46 +360,4 @@ unsafe extern "C" fn range_shared<C: Checker, S: Schedule>(
         }
         number += 1;
     }
-}
-
-/// No cell is like that.
-const NO_OUTCOME: [u64; 2] = [u64::MAX; 2];
-
-/// The number of cells of one word, from the first on, for which the access is done: the step has
-/// made one like it before, or the word is one of which is known what becomes of it.
-///
-/// The worker knows what such a word refers to, because it has decided on it.
-#[inline]
-fn become_like(
-    cells: &[AtomicU64],
-    kind: AccessKind,
-    limits: &Limits,
-    [before, after]: [u64; 2],
-) -> usize {
-    let (mask, mine) = match kind {
-        AccessKind::Read => (u64::from(Stamp::MAX) << 32, u64::from(limits.me) << 32),
-        AccessKind::Write => (u64::MAX, limits.settled),
-    };
-    let mut done = 0;
-    while let Some(first) = cells.get(done) {
-        let left = &cells[done..];
-        let word = first.load(Ordering::Relaxed);
-        done += if word & mask == mine {
-            alike::prefix(left, mask, mine)
-        } else if word != before {
-            break;
-        } else if before == after {
-            alike::prefix(left, u64::MAX, before)
-        } else {
-            let replace = |cell: &&AtomicU64| {
-                cell.compare_exchange(before, after, Ordering::Release, Ordering::Relaxed)
-                    .is_ok()
-            };
-            match left.iter().take_while(replace).count() {
-                0 => break,
-                replaced => replaced,
-            }
-        };
-    }
-    done
 }

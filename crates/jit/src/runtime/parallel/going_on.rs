@@ -3,6 +3,7 @@
 use super::super::Runtime;
 use super::super::context::Current;
 use super::super::memory::preserved_registers;
+use super::super::schedule::Schedule;
 use super::super::switch::{self, Passed};
 use super::super::{locks, promises};
 use super::crew::{Item, OVER, STOP, Woken};
@@ -32,6 +33,8 @@ impl<C: Checker> Runtime<'_, C, Parallel<'_>> {
             self.leave_program();
         }
         self.rest();
+        // Memory may have been collected.
+        Parallel::begin_era(self);
     }
 
     /// Rests until the signal to stop is lowered.
@@ -93,6 +96,7 @@ impl<C: Checker> Runtime<'_, C, Parallel<'_>> {
         *awaits = Awaits::Nothing;
         context.runtime = (&raw mut *self).cast();
         context.seen = &raw mut *self.seen;
+        context.outcomes = self.checker.outcomes();
         context.worker_pointer = self.schedule.pointer;
         let pointer = &raw mut *context;
         self.schedule.crew.runs(self.schedule.number, pointer);
@@ -101,6 +105,7 @@ impl<C: Checker> Runtime<'_, C, Parallel<'_>> {
         // SAFETY: the context is the strand's, which belongs to the worker as long as it runs.
         self.context = unsafe { Current::new(NonNull::from(context)) };
         self.schedule.strand = Some(strand);
+        Parallel::begin_era(self);
         self.return_budget();
         self.limit_stack();
         Passed::not_yet(pointer)

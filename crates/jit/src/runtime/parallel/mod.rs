@@ -49,6 +49,8 @@ use crate::checker::{Carried, Checker, Style};
 use crew::{Crew, Item};
 use crossbeam_deque::Worker;
 use finish::Finish;
+use finishline_detect::order::NOBODY;
+use finishline_detect::parallel::NO_STAMP;
 use finishline_detect::parallel::cell::settled;
 use finishline_model::{Event, FinishId, SiteId, TaskId};
 use pool::Pool;
@@ -81,6 +83,8 @@ pub(crate) struct Parallel<'a> {
     stack_factor: usize,
     /// How much of the budget it takes at a time.
     budget_at_once: u64,
+    /// The number of its present era. See [`Schedule::begin_era`].
+    era: u64,
 }
 
 /// A worker with so many tasks for each worker calls new ones, until it has half of them left: in
@@ -416,9 +420,22 @@ impl Schedule for Parallel<'_> {
 
     #[inline]
     fn name_step<C: Checker>(runtime: &mut Runtime<'_, C, Self>) {
-        let stamp = runtime.checker.stamp(runtime.schedule.carried());
+        let task = runtime.schedule.carried();
+        let stamp = runtime.checker.stamp(task);
+        runtime.context.past = match stamp {
+            NO_STAMP => NOBODY,
+            _ => runtime.checker.past(task),
+        };
         let limits = &mut runtime.context.fast.limits;
         (limits.me, limits.settled) = (stamp, settled(stamp));
+        Self::begin_era(runtime);
+    }
+
+    /// The eras of a worker: whatever it does, it has seen other ranges before.
+    #[inline]
+    fn begin_era<C: Checker>(runtime: &mut Runtime<'_, C, Self>) {
+        runtime.schedule.era += 1;
+        runtime.context.fast.limits.era = runtime.schedule.era;
     }
 
     fn poll<C: Checker>(runtime: &mut Runtime<'_, C, Self>) {

@@ -76,6 +76,7 @@ impl<'a> Shared<'a> {
                 budget_at_once: MOST_BUDGET_AT_ONCE
                     .min(self.limits.memory / (TIMES_TO_TAKE_BUDGET * crew.workers() as u64)),
                 stack_factor: usize::try_from(self.executable.stack_factor).unwrap_or(usize::MAX),
+                era: 0,
             },
             task_numbers: Numbers::new(self.tasks),
             finish_numbers: Numbers::new(self.finishes),
@@ -183,9 +184,13 @@ impl<C: Checker> Runtime<'_, C, Parallel<'_>> {
         let crew = self.schedule.crew;
         crew.retire();
         if self.schedule.number == 0 {
-            let mut accesses = 0;
-            crew.strands
-                .each(|strand| accesses += strand.context.accesses);
+            let (mut accesses, mut checks, mut locations) = (0, 0, 0);
+            crew.strands.each(|strand| {
+                accesses += strand.context.accesses;
+                checks += strand.context.spared_checks;
+                locations += strand.context.spared_locations;
+            });
+            self.checker.spared(checks, locations);
             self.checker.ended(accesses);
         }
     }
