@@ -20,14 +20,15 @@
 //! ```
 //!
 //! The phase may be [*trusted*](super::trust), from the beginning or after a while. If it is
-//! trusted with the object, a read makes it unrecorded instead of only read. If it writes the object
-//! all the same, it can't tell who has read what: the run does not judge then, and is repeated. If
-//! it is trusted with other objects, a read makes this one written, so that nobody looks again.
+//! trusted with the object, a read makes it unrecorded instead of only read. If it writes the
+//! object all the same, it can't tell who has read what: the run does not judge then, and is
+//! repeated. If it is trusted with other objects, a read makes this one written, so that nobody
+//! looks again.
 //!
 //! **Memory ordering.** All operations are relaxed: the word decides by itself. In its phase it
-//! goes from only read to written or unrecorded, and stays there. Who finds one of these in its own phase
-//! finds it for good, and changes are made by compare-and-swap. The end of a task orders its phase
-//! before the next one.
+//! goes from only read to written or unrecorded, and stays there. Who finds one of these in its own
+//! phase finds it for good, and changes are made by compare-and-swap. The end of a task orders its
+//! phase before the next one.
 
 use crate::atomics::{AtomicU32, Ordering};
 use finishline_model::AccessKind;
@@ -153,8 +154,8 @@ pub enum AtObject {
 #[repr(transparent)]
 pub struct Maker(pub u32);
 
-/// What the first access of a phase makes of an object's word. It may make the same of others of its
-/// maker that the phase has not accessed.
+/// What the first access of a phase makes of an object's word. It may make the same of others of
+/// its maker that the phase has not accessed.
 #[repr(C)]
 #[derive(Clone, Copy, Debug)]
 pub struct FirstAccess {

@@ -296,8 +296,9 @@ preserving_all!(record_read calls read;);
 preserving_all!(record_write calls write;);
 // In every loop of a parallel run, when there is a signal.
 preserving_all!(poll calls heed;);
-// In front of a loop, whose values would else be kept in memory all along. Short ones of neighbours are decided here, cell by cell, by
-// the lines of the table that need no memo: a call would cost more than that.
+// In front of a loop, whose values would else be kept in memory all along. Short ranges of
+// neighbours are decided here, cell by cell, by the lines of the table that need no memo: a call
+// would cost more than that.
 preserving_all!(check_range calls range after "
     push rax
     push r10

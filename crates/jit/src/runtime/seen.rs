@@ -7,10 +7,11 @@
 //! A range inside it is done, too.
 //!
 //! What is remembered counts as long as the fast path's era lasts. A step begins an era. So does an
-//! allocation: it may put another object in the place of one that is gone. If there are several
-//! workers, somebody else may have run in between. He was compared with what this step had left. So
-//! the rule is the same, but each worker has eras of its own: one begins when it resumes a task, and
-//! when it has rested, as all do while memory is collected.
+//! allocation: it may put another object in the place of one that is gone.
+//!
+//! If there are several workers, another step may have run in between. It was compared with what
+//! this one had left, so the rule is the same. But each worker has eras of its own: one begins when
+//! it resumes a task, and when it has rested, as all do while memory is collected.
 //!
 //! Compiled code looks here before it calls the detector ([`super::checks`]).
 

@@ -32,11 +32,11 @@ use std::sync::atomic::AtomicU64;
 ///
 /// 1. It is the first access of the phase to the object (label 6), and the same will do as for
 ///    another object of its maker. Then it may be done.
-/// 2. The object is recorded (label 7), and the cell has only past accesses. This access is the only
-///    one to remember then. The word of a write is settled, that of a read has the step in its upper
-///    half alone.
-/// 3. The [outcome](Outcome) is known (label 2). It is where [`OneWord`] mixes it with the stamp, and
-///    the worker scatters it. If the cell stays as it is (label 5), the site will know.
+/// 2. The object is recorded (label 7), and the cell has only past accesses. This access is the
+///    only one to remember then. The word of a write is settled, that of a read has the step in its
+///    upper half alone.
+/// 3. The [outcome](Outcome) is known (label 2). It is where [`OneWord`] mixes it with the stamp,
+///    and the worker scatters it. If the cell stays as it is (label 5), the site will know.
 ///
 /// Otherwise (label 4) it calls the function.
 macro_rules! after_known_outcome {
@@ -116,7 +116,8 @@ macro_rules! after_known_outcome {
             done = offset_of!(Context, phase.done) + $kind as usize * size_of::<u32>(),
             unrecorded = offset_of!(Context, phase.done),
             maker = ObjectPhase::MAKER_OFFSET,
-            first = offset_of!(Context, firsts) + $kind as usize * size_of::<[FirstAccess; FIRSTS]>(),
+            first = offset_of!(Context, firsts)
+                + $kind as usize * size_of::<[FirstAccess; FIRSTS]>(),
             firsts = FIRSTS - 1,
             of_maker = offset_of!(FirstAccess, maker),
             makes = offset_of!(FirstAccess, makes),
