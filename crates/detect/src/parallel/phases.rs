@@ -127,6 +127,15 @@ impl PhaseWords {
         recorded: [NEVER; 2],
         made: 0,
     };
+
+    /// The same, if every access that is not done asks.
+    #[must_use]
+    pub fn asking(self) -> PhaseWords {
+        PhaseWords {
+            recorded: [NEVER; 2],
+            ..self
+        }
+    }
 }
 
 /// Whether a phase is trusted to only read an object.
@@ -194,7 +203,7 @@ impl ObjectPhase {
     /// What an access finds, if the word need not change.
     #[inline]
     pub fn find(&self, kind: AccessKind, words: &PhaseWords) -> Option<AtObject> {
-        let word = self.word.load(Ordering::Relaxed);
+        let word = self.word();
         if word == words.done[kind as usize] {
             Some(AtObject::Done)
         } else if word >= words.recorded[kind as usize] {
@@ -238,6 +247,11 @@ impl ObjectPhase {
     /// The readers are lost. The cells know what follows.
     pub(super) fn record(&self, phase: Phase) {
         self.word.store(phase.written(), Ordering::Relaxed);
+    }
+
+    /// What an access has made of it.
+    pub fn word(&self) -> u32 {
+        self.word.load(Ordering::Relaxed)
     }
 
     pub fn maker(&self) -> Maker {

@@ -3,7 +3,8 @@
 //! Objects that are made at one place of the program are used alike, and phases that begin at one
 //! place are alike. A phase is trusted when phases of its place have taken an eighth of the time of
 //! the run, and a whole one was seen, or a whole task if tasks don't create tasks. It is trusted
-//! with all objects but those of a maker of which such a phase has written one.
+//! with all objects but those of a maker of which such a phase has written one that it had not made
+//! itself.
 //!
 //! **Deceived.** A phase may write an object after it was trusted to only read it. The run goes on
 //! for a little while, to see what else deceives it, and is repeated without trust in that. A run
@@ -147,6 +148,12 @@ impl Trusting {
         }
     }
 
+    /// Whether the run is to be repeated. Then accesses ask, so that it ends soon.
+    #[inline]
+    pub(super) fn is_deceived(&self) -> bool {
+        self.ends.load(Ordering::Relaxed) != NO_END
+    }
+
     /// Whether the phase is trusted with some objects.
     #[inline]
     pub(super) fn trusts(&self, phase: Phase) -> bool {
@@ -204,12 +211,11 @@ impl Trusting {
             }
         };
         let found = object.access(kind, phase, trusted);
-        let ends = self.ends.load(Ordering::Relaxed);
-        if found != AtObject::Lost && ends == NO_END {
+        if found != AtObject::Lost && !self.is_deceived() {
             return found;
         }
         let now = self.now();
-        if now >= ends {
+        if now >= self.ends.load(Ordering::Relaxed) {
             return AtObject::Lost;
         }
         if found == AtObject::Lost {
@@ -260,6 +266,9 @@ mod tests {
             panic!("it was deceived");
         };
         assert_eq!(less, Trust::NotWith(BTreeSet::from([(Maker(7), PLACE)])));
+        // The run ends soon, whatever is accessed.
+        assert!(blind.is_deceived());
+        assert_eq!(object.find(WRITE, &phase.words(true).asking()), None);
         // Without trust nothing is lost.
         for trust in [less, Trust::Never] {
             let (run, phase, object) = begun(trust);

@@ -314,7 +314,11 @@ impl<O: SharedOrder, H: SharedHistory<O>> Worker<O, H> {
     pub fn phase_words(&self, shared: &Shared<O, H>, task: &CarriedByTask<O>) -> PhaseWords {
         let strand = task.0.as_ref();
         let phase = strand.map_or(Phase::RECORDED, |strand| shared.order.phase(strand));
-        phase.words(shared.trusting.trusts(phase))
+        let words = phase.words(shared.trusting.trusts(phase));
+        match shared.trusting.is_deceived() {
+            true => words.asking(),
+            false => words,
+        }
     }
 
     /// An access to a location of an object: whether its cell decides.

@@ -129,8 +129,15 @@ macro_rules! unless_seen {
                 "shr r10, 32",
                 "cmp r10, [rax + {kind}]",
                 "jne 2f",
-                "3: inc qword ptr [rdi + {found}]",
+                // One location is counted as one.
+                "3: cmp rcx, 1",
+                "je 4f",
+                "inc qword ptr [rdi + {found}]",
                 "add [rdi + {locations}], rcx",
+                "pop r10",
+                "pop rax",
+                "ret",
+                "4: inc qword ptr [rdi + {accesses}]",
                 "pop r10",
                 "pop rax",
                 "ret",
@@ -181,6 +188,7 @@ macro_rules! unless_seen {
                 kind_shift = const seen::KIND_SHIFT,
                 found = const offset_of!(Context, spared_checks),
                 locations = const offset_of!(Context, spared_locations),
+                accesses = const offset_of!(Context, accesses),
                 otherwise = sym $otherwise::<C, S>,
             )
         }

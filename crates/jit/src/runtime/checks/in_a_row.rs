@@ -7,7 +7,7 @@ use super::super::context::Context;
 use super::alike;
 use finishline_detect::order::Stamp;
 use finishline_model::AccessKind;
-use std::arch::x86_64::cmpxchg16b;
+use std::arch::asm;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 /// What is known of accesses of one kind by one step.
@@ -59,28 +59,7 @@ impl InARow {
     /// The number of cells, from the first on, for which the access is done.
     #[inline]
     pub(super) fn access(&self, cells: &[AtomicU64]) -> usize {
-        match is_x86_feature_detected!("cmpxchg16b") {
-            // SAFETY: the processor has the instruction.
-            true => unsafe { self.access_by_two(cells) },
-            false => self.access_with(cells, Self::replace_one),
-        }
-    }
-
-    #[target_feature(enable = "cmpxchg16b")]
-    fn access_by_two(&self, cells: &[AtomicU64]) -> usize {
-        self.access_with(cells, |row, cells, word, after| {
-            row.replace_two(cells, word, after)
-        })
-    }
-
-    /// The same, with a function that replaces some cells from the first on, if that has this word,
-    /// and tells how many.
-    #[inline(always)]
-    fn access_with(
-        &self,
-        cells: &[AtomicU64],
-        replace: impl Fn(&Self, &[AtomicU64], u64, u64) -> usize,
-    ) -> usize {
+        let by_two = is_x86_feature_detected!("cmpxchg16b");
         let mut done = 0;
         while let Some(first) = cells.get(done) {
             let left = &cells[done..];
@@ -92,7 +71,7 @@ impl InARow {
             match self.after(word) {
                 None => break,
                 Some(after) if after == word => done += alike::prefix(left, u64::MAX, word),
-                Some(after) => match replace(self, left, word, after) {
+                Some(after) => match self.replace(left, word, after, by_two) {
                     0 => break,
                     replaced => done += replaced,
                 },
@@ -101,36 +80,77 @@ impl InARow {
         done
     }
 
+    /// Replaces the first cell if it has this word, and with it the second one if it is known what
+    /// becomes of that. Tells how many it has replaced.
     #[inline]
-    fn replace_one(&self, cells: &[AtomicU64], word: u64, after: u64) -> usize {
+    fn replace(&self, cells: &[AtomicU64], word: u64, after: u64, by_two: bool) -> usize {
+        if by_two
+            && let [first, second, ..] = cells
+            && (&raw const *first).addr().is_multiple_of(2 * size_of::<u64>())
+            && let other = second.load(Ordering::Relaxed)
+            && let Some(after_other) = self.after(other)
+            // SAFETY: the processor can, and the cells are aligned.
+            && unsafe { replace_two([first, second], [word, other], [after, after_other]) }
+        {
+            return 2;
+        }
         let replaced = cells[0].compare_exchange(word, after, Ordering::Release, Ordering::Relaxed);
         usize::from(replaced.is_ok())
     }
-
-    /// With the second cell, if it is known what becomes of it.
-    #[target_feature(enable = "cmpxchg16b")]
-    #[inline]
-    fn replace_two(&self, cells: &[AtomicU64], word: u64, after: u64) -> usize {
-        if let [first, second, ..] = cells
-            && (&raw const *first).addr().is_multiple_of(size_of::<u128>())
-            && let other = second.load(Ordering::Relaxed)
-            && let Some(after_other) = self.after(other)
-        {
-            let (before, after) = (together(word, other), together(after, after_other));
-            let two = (&raw const *first).cast_mut().cast::<u128>();
-            // SAFETY: the two cells are there and aligned, and only touched by atomic operations.
-            let found =
-                unsafe { cmpxchg16b(two, before, after, Ordering::AcqRel, Ordering::Relaxed) };
-            if found == before {
-                return 2;
-            }
-        }
-        self.replace_one(cells, word, after)
-    }
 }
 
-/// Two words as one.
-#[inline(always)]
-fn together(first: u64, second: u64) -> u128 {
-    u128::from(second) << 64 | u128::from(first)
+/// Replaces two neighbours, if they have these words. It acquires and releases.
+///
+/// # Safety
+///
+/// The processor must have the instruction, and the first one must be aligned to 16 bytes.
+#[inline]
+unsafe fn replace_two(
+    [first, _second]: [&AtomicU64; 2],
+    before: [u64; 2],
+    after: [u64; 2],
+) -> bool {
+    let replaced: u8;
+    // SAFETY: it touches the two cells, and nothing else. The compiler keeps a register for itself
+    // that the instruction needs: it is put back.
+    unsafe {
+        asm!(
+            "xchg rsi, rbx",
+            "lock cmpxchg16b [rdi]",
+            "sete r8b",
+            "mov rbx, rsi",
+            in("rdi") first.as_ptr(),
+            inout("rsi") after[0] => _,
+            in("rcx") after[1],
+            inout("rax") before[0] => _,
+            inout("rdx") before[1] => _,
+            out("r8b") replaced,
+            options(nostack),
+        );
+    }
+    replaced != 0
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[repr(align(16))]
+    struct Aligned([AtomicU64; 2]);
+
+    #[test]
+    fn two_cells_are_replaced_if_both_are_as_expected() {
+        if !is_x86_feature_detected!("cmpxchg16b") {
+            return;
+        }
+        for (before, is_replaced) in [([1, 2], true), ([1, 3], false), ([3, 2], false)] {
+            let cells = Aligned([1, 2].map(AtomicU64::new));
+            let [first, second] = &cells.0;
+            // SAFETY: the processor can, and the cells are aligned.
+            let replaced = unsafe { replace_two([first, second], before, [u64::MAX, 7]) };
+            assert_eq!(replaced, is_replaced);
+            let expected = if is_replaced { [u64::MAX, 7] } else { [1, 2] };
+            assert_eq!(cells.0.map(AtomicU64::into_inner), expected);
+        }
+    }
 }

@@ -22,6 +22,7 @@ use crate::heap::layout::{CELLS_OFFSET, FIRST_LOCATION_OFFSET};
 use finishline_detect::parallel::cell::OneWord;
 use finishline_detect::parallel::phases::{AtObject, FirstAccess, ObjectPhase};
 use finishline_detect::parallel::{NO_STAMP, OUTCOMES, Outcome, SCATTER, SCATTER_SHIFT};
+use finishline_ir::range::Covered;
 use finishline_model::{AccessId, AccessKind, Location};
 use std::arch::naked_asm;
 use std::mem::offset_of;
@@ -36,7 +37,9 @@ use std::sync::atomic::AtomicU64;
 ///    only one to remember then. The word of a write is settled, that of a read has the step in its
 ///    upper half alone.
 /// 3. The [outcome](Outcome) is known (label 2). It is where [`OneWord`] mixes it with the stamp,
-///    and the worker scatters it. If the cell stays as it is (label 5), the site will know.
+///    and the worker scatters it. If the cell stays as it is (label 5), the site will know. This
+///    holds for a write, too: such a cell has a writer that stands for the step, so its reads find
+///    nothing.
 ///
 /// Otherwise (label 4) it calls the function.
 macro_rules! after_known_outcome {
@@ -269,14 +272,12 @@ fn first_in_phase<C: Checker, S: Schedule>(
     let task = runtime.schedule.carried();
     let found = runtime.checker.access_object(kind, object, task);
     let phase = &runtime.context.phase;
-    let [done, recorded] = [phase.done, phase.recorded].map(|words| words[kind as usize]);
-    let makes = match found {
-        AtObject::Done => Some(done),
-        AtObject::Recorded => Some(recorded),
-        AtObject::Lost => None,
-    };
-    let stays = [done, phase.recorded[AccessKind::Write as usize]];
-    if let Some(makes) = makes.filter(|makes| stays.contains(makes)) {
+    let makes = object.word();
+    let stays = [
+        phase.done[kind as usize],
+        phase.recorded[AccessKind::Write as usize],
+    ];
+    if stays.contains(&makes) {
         let maker = object.maker();
         runtime.context.firsts[kind as usize][maker.0 as usize % FIRSTS] =
             FirstAccess { makes, maker };
@@ -303,23 +304,37 @@ unsafe extern "C" fn range_shared<C: Checker, S: Schedule>(
     let Some(covered) = (unsafe { covered_of(object, start, count, stride) }) else {
         return;
     };
-    // SAFETY: compiled code passes its context, and the object is live.
-    let (runtime, [location, cells]) = unsafe {
-        let header = [FIRST_LOCATION_OFFSET, CELLS_OFFSET];
-        let header = header.map(|offset| header_word(object, offset));
-        (Runtime::<C, S>::of(context), header)
-    };
+    // SAFETY: compiled code passes its context.
+    let runtime = unsafe { Runtime::<C, S>::of(context) };
     let (kind, _) = unpack(packed);
-    let kinds = const { C::STYLE.cells() };
     runtime.checker.count_range(covered.count);
-    // SAFETY: the object is live.
-    let of_object = unsafe { phase_of(object.cast_mut()) };
+    // SAFETY: the object is live, and has these locations.
+    unsafe { access_range(runtime, object, kind, &covered) };
     // What leaves the object comes before a failure, and not again.
     if C::REMEMBERS_RANGES && covered.count == count {
         let era = runtime.context.fast.limits.era;
         let arguments = (start, count, stride);
         runtime.seen.add(object, arguments, kind, era);
     }
+}
+
+/// Accesses of one kind to locations of an object.
+///
+/// # Safety
+///
+/// The object must be live and have these locations.
+unsafe fn access_range<C: Checker, S: Schedule>(
+    runtime: &mut Runtime<'_, C, S>,
+    object: *const u8,
+    kind: AccessKind,
+    covered: &Covered,
+) {
+    let kinds = const { C::STYLE.cells() };
+    // SAFETY: the object is live.
+    let [location, cells] =
+        unsafe { [FIRST_LOCATION_OFFSET, CELLS_OFFSET].map(|offset| header_word(object, offset)) };
+    // SAFETY: the object is live.
+    let of_object = unsafe { phase_of(object.cast_mut()) };
     // SAFETY: it has a phase in this style.
     if C::STYLE == Style::SharedWord && !unsafe { is_recorded(runtime, kind, of_object) } {
         return;
