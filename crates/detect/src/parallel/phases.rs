@@ -225,7 +225,7 @@ impl ObjectPhase {
     pub(super) fn access(&self, kind: AccessKind, phase: Phase, trusted: Trusted) -> AtObject {
         let [only_read, written] = [phase.only_read(), phase.written()];
         let unrecorded = phase.unrecorded();
-        let mut found = self.word.load(Ordering::Relaxed);
+        let mut found = self.word();
         loop {
             let now = match (kind, trusted) {
                 _ if phase.is_alone() => unrecorded,

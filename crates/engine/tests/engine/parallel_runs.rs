@@ -275,7 +275,6 @@ fn many_schedules_of_a_program_are_judged_as_the_oracle_does() {
     campaign(programs, MANY_SCHEDULES);
 }
 
-/// How a program ends on so many threads.
 /// A phase that writes what it was trusted to read is judged by another run.
 #[test]
 fn a_run_that_was_deceived_is_repeated() {
@@ -307,6 +306,7 @@ fn a_run_that_was_deceived_is_repeated() {
     }
 }
 
+/// How a program ends on so many threads.
 fn ends(source: &str, workers: usize) -> &'static str {
     let module = compile(source).expect("a program");
     let progress = AtomicU64::new(0);

@@ -15,10 +15,8 @@ pub(super) struct InARow {
     /// Cells of which the step has made one before are `mine` where the mask has bits.
     mask: u64,
     mine: u64,
-    /// Both halves of cells that have only past accesses are below this one.
+    /// Both halves of cells that have only past accesses are below this one. They become `mine`.
     past: Stamp,
-    /// What becomes of those.
-    alone: u64,
     /// A cell, and what becomes of it.
     outcome: [u64; 2],
 }
@@ -31,16 +29,14 @@ impl InARow {
     #[inline]
     pub(super) fn of(kind: AccessKind, context: &Context, outcome: [u64; 2]) -> InARow {
         let limits = &context.fast.limits;
-        let reader = u64::from(limits.me) << 32;
         let (mask, mine) = match kind {
-            AccessKind::Read => (u64::from(Stamp::MAX) << 32, reader),
+            AccessKind::Read => (u64::from(Stamp::MAX) << 32, u64::from(limits.me) << 32),
             AccessKind::Write => (u64::MAX, limits.settled),
         };
         InARow {
             mask,
             mine,
             past: context.past,
-            alone: mine,
             outcome,
         }
     }
@@ -50,7 +46,7 @@ impl InARow {
     fn after(&self, word: u64) -> Option<u64> {
         let [before, after] = self.outcome;
         if (word as Stamp) < self.past && ((word >> 32) as Stamp) < self.past {
-            Some(self.alone)
+            Some(self.mine)
         } else {
             (word == before).then_some(after)
         }
@@ -89,7 +85,7 @@ impl InARow {
             && (&raw const *first).addr().is_multiple_of(2 * size_of::<u64>())
             && let other = second.load(Ordering::Relaxed)
             && let Some(after_other) = self.after(other)
-            // SAFETY: the processor can, and the cells are aligned.
+            // SAFETY: the processor can, and the cells are neighbours, the first one aligned.
             && unsafe { replace_two([first, second], [word, other], [after, after_other]) }
         {
             return 2;
@@ -103,7 +99,8 @@ impl InARow {
 ///
 /// # Safety
 ///
-/// The processor must have the instruction, and the first one must be aligned to 16 bytes.
+/// The processor must have the instruction. The second one must come right after the first one,
+/// which must be aligned to 16 bytes.
 #[inline]
 unsafe fn replace_two(
     [first, _second]: [&AtomicU64; 2],
@@ -146,7 +143,7 @@ mod tests {
         for (before, is_replaced) in [([1, 2], true), ([1, 3], false), ([3, 2], false)] {
             let cells = Aligned([1, 2].map(AtomicU64::new));
             let [first, second] = &cells.0;
-            // SAFETY: the processor can, and the cells are aligned.
+            // SAFETY: the processor can, and the cells are neighbours, the first one aligned.
             let replaced = unsafe { replace_two([first, second], before, [u64::MAX, 7]) };
             assert_eq!(replaced, is_replaced);
             let expected = if is_replaced { [u64::MAX, 7] } else { [1, 2] };
