@@ -71,7 +71,7 @@ impl Style {
 
 /// What a task or a finish of a parallel run carries for its checker, who knows what it is.
 #[derive(Clone, Copy)]
-pub(crate) struct Carried(MaybeUninit<[u64; 8]>);
+pub(crate) struct Carried(MaybeUninit<[u64; 10]>);
 
 impl Carried {
     /// Nothing, for those who look at nothing.
@@ -189,6 +189,9 @@ pub(crate) trait Checker {
     /// An event of a task that concerns promises, locks or isolated blocks.
     fn synchronise(&mut self, _task: &mut Carried, _event: &Event) {}
 
+    /// Another task goes on, or the running one takes a lock that another worker held last.
+    fn meets_others(&mut self) {}
+
     /// What cells have of the running step.
     fn stamp(&self, _task: &Carried) -> Stamp {
         Stamp::default()
@@ -208,6 +211,9 @@ pub(crate) trait Checker {
     fn phase_words(&self, _task: &Carried) -> PhaseWords {
         PhaseWords::NONE
     }
+
+    /// The running step makes its first object, and may own it.
+    fn own(&mut self, _: &mut PhaseWords) {}
 
     /// An access to an object, before its cell: whether that decides.
     fn access_object(&mut self, _: AccessKind, _object: &ObjectPhase, _task: &Carried) -> AtObject {
@@ -429,7 +435,7 @@ impl<O: SharedOrder, H: SharedHistory<O>> Checker for Concurrent<'_, O, H> {
     fn attach(&mut self, _: NonNull<FastPath>) {}
 
     fn event(&mut self, event: &Event) {
-        self.worker.event(self.shared, event);
+        self.worker.event(event);
     }
 
     fn access(&mut self, _: &Access) {}
@@ -480,6 +486,11 @@ impl<O: SharedOrder, H: SharedHistory<O>> Checker for Concurrent<'_, O, H> {
     }
 
     #[inline]
+    fn meets_others(&mut self) {
+        self.worker.meets_others();
+    }
+
+    #[inline]
     fn stamp(&self, task: &Carried) -> Stamp {
         // SAFETY: a task carries this.
         let task = unsafe { task.get::<CarriedByTask<O>>() };
@@ -505,6 +516,10 @@ impl<O: SharedOrder, H: SharedHistory<O>> Checker for Concurrent<'_, O, H> {
         // SAFETY: a task carries this.
         let task = unsafe { task.get::<CarriedByTask<O>>() };
         self.worker.phase_words(self.shared, task)
+    }
+
+    fn own(&mut self, words: &mut PhaseWords) {
+        self.worker.own(self.shared, words);
     }
 
     #[inline]

@@ -175,7 +175,7 @@ impl<O: SharedOrder, H: SharedHistory<O>> InTurn<O, H> {
 
 impl<O: SharedOrder, H: SharedHistory<O>> Observer for InTurn<O, H> {
     fn event(&mut self, event: &Event) {
-        self.worker.event(&self.shared, event);
+        self.worker.event(event);
         if self.worker.failure().is_none() {
             let followed = self.follow(event);
             self.noted(followed);

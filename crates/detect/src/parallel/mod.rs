@@ -19,6 +19,7 @@ pub mod history;
 mod in_turn;
 mod locksets;
 pub mod order;
+mod owners;
 pub mod phases;
 pub mod rows;
 mod sections;
@@ -136,6 +137,11 @@ pub trait SharedOrder: Sized + Sync {
     /// The [phase](phases) that the task is in.
     fn phase(&self, _strand: &Self::Strand) -> Phase {
         Phase::RECORDED
+    }
+
+    /// Whether what a step does with an object that it makes precedes what others do with it.
+    fn lets_steps_own(&self) -> bool {
+        false
     }
 
     /// Whether the task is `main`, as far as phases ask.

@@ -19,6 +19,15 @@
 //! unrecorded         is done             readers are *lost*      is done
 //! ```
 //!
+//! **Own objects.** What a step does with an object that it makes precedes whatever others do with
+//! the object. For others know the object from a location that the step wrote, or because they come
+//! after the step; and if such a location does not race, its readers come after the step, too. So
+//! nothing need be remembered of this either. The word of such an object is the number of its
+//! *owner*, a step that makes objects. To others it is the word of another phase. An object of a
+//! step of their own phase is recorded from their first access on: it was made to be written.
+//! Locks let others come by an object without coming after the step that made it, so steps of
+//! programs with locks or isolated blocks own nothing.
+//!
 //! The phase may be [*trusted*](super::trust), from the beginning or after a while. If it is
 //! trusted with the object, a read makes it unrecorded instead of only read. If it writes the
 //! object all the same, it can't tell who has read what: the run does not judge then, and is
@@ -39,13 +48,16 @@ use std::mem::offset_of;
 pub struct Phase(u32);
 
 /// All phases from this one on are one: everything is recorded in it.
-const LAST: u32 = (1 << 30) - 2;
+const LAST: u32 = (1 << 29) - 2;
+
+/// Words of phases are greater than those of owners.
+const FIRST_WORD: u32 = 1 << 31;
 
 /// No object has this word.
 const NEVER: u32 = u32::MAX;
 
 impl Phase {
-    /// In which everything is recorded.
+    /// In which everything is recorded, also of what steps make.
     pub const RECORDED: Phase = Phase(LAST);
     /// That of `main` at its beginning. Objects that nobody has accessed have the word 0.
     pub const FIRST: Phase = Phase(1);
@@ -73,19 +85,19 @@ impl Phase {
     const fn unrecorded(self) -> u32 {
         match self.0 {
             LAST => NEVER,
-            number => 4 * number,
+            number => FIRST_WORD + 4 * number,
         }
     }
 
     const fn only_read(self) -> u32 {
-        4 * self.0 + 1
+        FIRST_WORD + 4 * self.0 + 1
     }
 
     const fn written(self) -> u32 {
-        4 * self.0 + 2
+        FIRST_WORD + 4 * self.0 + 2
     }
 
-    /// A phase that is trusted looks again at what it only read before.
+    /// A phase that is trusted looks again at what it only read before. Its steps own nothing yet.
     #[inline]
     pub fn words(self, is_trusted: bool) -> PhaseWords {
         let (unrecorded, written) = (self.unrecorded(), self.written());
@@ -97,11 +109,15 @@ impl Phase {
             true => PhaseWords {
                 done: [unrecorded; 2],
                 recorded,
+                owner: Owner::NOBODY,
+                first_owner: Owner::NOBODY,
                 made: unrecorded,
             },
             false => PhaseWords {
                 done: [unrecorded, NEVER],
                 recorded,
+                owner: Owner::NOBODY,
+                first_owner: Owner::NOBODY,
                 made: written,
             },
         }
@@ -116,8 +132,33 @@ pub struct PhaseWords {
     pub done: [u32; 2],
     /// If it has this one or a greater one, the cell decides.
     pub recorded: [u32; 2],
+    /// If it has this one, the running step has made it, and the access is done.
+    pub owner: Owner,
+    /// Owners from this one on are steps of the phase.
+    pub first_owner: Owner,
     /// What an object has that is made now. Most are written next.
     pub made: u32,
+}
+
+/// The number of a step that makes objects, or nobody's. Later ones are greater.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
+#[repr(transparent)]
+pub struct Owner(u32);
+
+impl Owner {
+    /// No object has this one.
+    pub const NOBODY: Owner = Owner(FIRST_WORD - 1);
+    /// That of the first step. Objects that nobody has accessed have the word 0.
+    pub(super) const FIRST: u32 = 1;
+
+    /// That of the step with this number, if there are so many owners.
+    pub(super) fn new(number: u32) -> Owner {
+        Owner(number.min(Owner::NOBODY.0))
+    }
+
+    pub(super) fn number(self) -> u32 {
+        self.0
+    }
 }
 
 impl PhaseWords {
@@ -125,8 +166,39 @@ impl PhaseWords {
     pub const NONE: PhaseWords = PhaseWords {
         done: [NEVER; 2],
         recorded: [NEVER; 2],
+        owner: Owner::NOBODY,
+        first_owner: Owner::NOBODY,
         made: 0,
     };
+
+    /// The same, if owners from this one on are steps of the phase.
+    #[must_use]
+    pub fn since(self, first_owner: Owner) -> PhaseWords {
+        PhaseWords {
+            first_owner,
+            ..self
+        }
+    }
+
+    /// Whether the running step would own the objects that it makes, but has made none yet.
+    #[inline]
+    pub fn may_own(&self) -> bool {
+        self.owner == Owner::NOBODY && self.first_owner != Owner::NOBODY
+    }
+
+    /// The running step is this owner from now on.
+    pub fn own(&mut self, owner: Owner) {
+        match owner {
+            // There are too many.
+            Owner::NOBODY => self.first_owner = Owner::NOBODY,
+            Owner(word) => {
+                self.owner = owner;
+                self.made = word;
+                // One comparison tells.
+                self.done[AccessKind::Write as usize] = word;
+            }
+        }
+    }
 
     /// The same, if every access that is not done asks.
     #[must_use]
@@ -204,7 +276,7 @@ impl ObjectPhase {
     #[inline]
     pub fn find(&self, kind: AccessKind, words: &PhaseWords) -> Option<AtObject> {
         let word = self.word();
-        if word == words.done[kind as usize] {
+        if word == words.done[kind as usize] || word == words.owner.0 {
             Some(AtObject::Done)
         } else if word >= words.recorded[kind as usize] {
             Some(AtObject::Recorded)
@@ -242,6 +314,11 @@ impl ObjectPhase {
             }
             found = self.change(found, now);
         }
+    }
+
+    /// Whether it was made by a step that is this owner or a later one, and only by that accessed.
+    pub(super) fn is_owned_since(&self, first: Owner) -> bool {
+        (first.0..Owner::NOBODY.0).contains(&self.word())
     }
 
     /// The readers are lost. The cells know what follows.

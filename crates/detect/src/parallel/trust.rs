@@ -200,10 +200,18 @@ impl Trusting {
         }
     }
 
-    /// An access to an object. If the phase has lost its readers, the run may go on for a while.
-    pub(super) fn access(&self, kind: AccessKind, object: &ObjectPhase, phase: Phase) -> AtObject {
+    /// An access to an object, which may have an owner in this phase. If the phase has lost its
+    /// readers, the run may go on for a while.
+    pub(super) fn access(
+        &self,
+        kind: AccessKind,
+        object: &ObjectPhase,
+        phase: Phase,
+        has_owner: bool,
+    ) -> AtObject {
         let trusted = match kind {
             _ if phase.is_alone() => Trusted::No,
+            _ if has_owner => Trusted::WithOthers,
             AccessKind::Read => self.trusts_with(phase, object.maker()),
             AccessKind::Write => {
                 self.note_written(object.maker());
@@ -259,9 +267,9 @@ mod tests {
     #[test]
     fn a_phase_that_reads_and_writes_deceives_who_trusts_it() {
         let (blind, phase, object) = begun(Trust::Blind);
-        assert_eq!(blind.access(READ, &object, phase), AtObject::Done);
+        assert_eq!(blind.access(READ, &object, phase, false), AtObject::Done);
         assert_eq!(blind.after_deceit(), None);
-        blind.access(WRITE, &object, phase);
+        blind.access(WRITE, &object, phase, false);
         let Some(less) = blind.after_deceit() else {
             panic!("it was deceived");
         };
@@ -273,8 +281,8 @@ mod tests {
         for trust in [less, Trust::Never] {
             let (run, phase, object) = begun(trust);
             run.consider(phase, true);
-            assert_eq!(run.access(READ, &object, phase), AtObject::Recorded);
-            assert_eq!(run.access(WRITE, &object, phase), AtObject::Recorded);
+            assert_eq!(run.access(READ, &object, phase, false), AtObject::Recorded);
+            assert_eq!(run.access(WRITE, &object, phase, false), AtObject::Recorded);
             assert_eq!(run.after_deceit(), None);
         }
     }
@@ -283,25 +291,25 @@ mod tests {
     fn who_is_deceived_again_trusts_nobody() {
         let (run, phase, object) = begun(Trust::NotWith(BTreeSet::new()));
         object.access(READ, phase, Trusted::Yes);
-        run.access(WRITE, &object, phase);
+        run.access(WRITE, &object, phase, false);
         assert_eq!(run.after_deceit(), Some(Trust::Never));
     }
 
     #[test]
     fn trust_is_earned() {
         let (run, phase, object) = begun(Trust::Earned);
-        assert_eq!(run.access(READ, &object, phase), AtObject::Recorded);
+        assert_eq!(run.access(READ, &object, phase, false), AtObject::Recorded);
         // Nothing was seen yet.
         run.consider(phase, false);
-        assert_eq!(run.access(READ, &object, phase), AtObject::Recorded);
+        assert_eq!(run.access(READ, &object, phase, false), AtObject::Recorded);
         // A task was, and the phase has taken all of the time.
         while run.now() == 0 {}
         run.consider(phase, true);
-        assert_eq!(run.access(READ, &object, phase), AtObject::Done);
+        assert_eq!(run.access(READ, &object, phase, false), AtObject::Done);
         // But objects of another maker are written, and so may be those that come.
         let [one, other] = [(); 2].map(|()| ObjectPhase::new(Phase::FIRST.words(false), Maker(8)));
-        assert_eq!(run.access(WRITE, &one, phase), AtObject::Recorded);
-        assert_eq!(run.access(READ, &other, phase), AtObject::Recorded);
+        assert_eq!(run.access(WRITE, &one, phase, false), AtObject::Recorded);
+        assert_eq!(run.access(READ, &other, phase, false), AtObject::Recorded);
         let words = phase.words(run.trusts(phase));
         assert_eq!(other.find(READ, &words), Some(AtObject::Recorded));
         // Nested tasks may do something else later.
@@ -310,7 +318,7 @@ mod tests {
         run.nest(next);
         while run.spent(run.now()) <= run.now() / PROBATION {}
         run.consider(next, true);
-        assert_eq!(run.access(READ, &object, next), AtObject::Recorded);
+        assert_eq!(run.access(READ, &object, next, false), AtObject::Recorded);
         assert_eq!(run.after_deceit(), None);
     }
 
@@ -318,8 +326,8 @@ mod tests {
     fn a_task_alone_is_never_recorded() {
         let (run, phase, object) = begun(Trust::Never);
         for phase in [Phase::FIRST, phase.alone_again()] {
-            assert_eq!(run.access(WRITE, &object, phase), AtObject::Done);
-            assert_eq!(run.access(READ, &object, phase), AtObject::Done);
+            assert_eq!(run.access(WRITE, &object, phase, false), AtObject::Done);
+            assert_eq!(run.access(READ, &object, phase, false), AtObject::Done);
         }
     }
 
@@ -329,7 +337,7 @@ mod tests {
         let (run, _, object) = begun(Trust::Blind);
         for kind in [READ, WRITE] {
             assert_eq!(
-                run.access(kind, &object, Phase::RECORDED),
+                run.access(kind, &object, Phase::RECORDED, false),
                 AtObject::Recorded
             );
         }

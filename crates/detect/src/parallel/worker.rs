@@ -5,8 +5,9 @@
 //! together.
 
 use super::cell::AtomicCell;
+use super::owners::{OwnOwners, Owners};
 use super::phases::{AtObject, ObjectPhase, Phase, PhaseWords};
-use super::sections::{self, Notes};
+use super::sections::{self, InSections, Notes, Sections};
 use super::trust::{Place, Trust, Trusting};
 use super::{NO_STAMP, Now, SharedHistory, SharedOrder, Value};
 use crate::Failure;
@@ -17,7 +18,6 @@ use crate::table::{Zeroed, make_room_in};
 use finishline_model::hash::IdMap;
 use finishline_model::{Access, AccessKind, Event, Location, LockId, Observer, SiteId};
 use std::hint::spin_loop;
-use std::sync::atomic::AtomicU64;
 use std::sync::{Mutex, PoisonError};
 
 /// What all workers share.
@@ -26,9 +26,10 @@ pub struct Shared<O, H> {
     history: H,
     /// By promise that is set: the number of the set.
     promises: Mutex<IdMap<Location, u32>>,
-    /// For the [order](super::sections) of isolated and locked blocks, if there are any.
-    tickets: Option<AtomicU64>,
+    /// If there are isolated or locked blocks.
+    sections: Option<Sections>,
     trusting: Trusting,
+    owners: Owners,
 }
 
 impl<O: SharedOrder, H: SharedHistory<O>> Shared<O, H> {
@@ -37,8 +38,12 @@ impl<O: SharedOrder, H: SharedHistory<O>> Shared<O, H> {
             order: O::new(uses)?,
             history: H::new()?,
             promises: Mutex::default(),
-            tickets: (uses.isolated || uses.locks).then(AtomicU64::default),
+            sections: match uses.isolated || uses.locks {
+                true => Some(Sections::new()?),
+                false => None,
+            },
             trusting: Trusting::new(Trust::Earned),
+            owners: Owners::new(),
         })
     }
 
@@ -72,9 +77,12 @@ impl<O: SharedOrder, H: SharedHistory<O>> Shared<O, H> {
     }
 }
 
-/// What a task carries for its detector. Nothing after a failure.
+/// What a task carries for its detector. No strand after a failure.
 #[derive(Debug)]
-pub struct CarriedByTask<O: SharedOrder>(Option<O::Strand>);
+pub struct CarriedByTask<O: SharedOrder> {
+    strand: Option<O::Strand>,
+    in_sections: InSections,
+}
 
 /// What a finish carries for its detector.
 #[derive(Debug)]
@@ -125,6 +133,7 @@ pub struct Worker<O: SharedOrder, H: SharedHistory<O>> {
     /// How often it has looked at objects, and the phase of the latest task that has ended.
     looks: u32,
     ended_in: Phase,
+    owners: OwnOwners,
     /// Compiled code looks at them, too.
     outcomes: Box<Outcomes<Value<O, H>>>,
 }
@@ -137,6 +146,7 @@ impl<O: SharedOrder, H: SharedHistory<O>> Worker<O, H> {
             notes: Notes::default(),
             looks: 0,
             ended_in: Phase::FIRST,
+            owners: OwnOwners::none(),
             outcomes: Box::new(
                 [[Outcome {
                     stamp: NOBODY,
@@ -163,7 +173,10 @@ impl<O: SharedOrder, H: SharedHistory<O>> Worker<O, H> {
 
     pub fn main(&mut self, shared: &Shared<O, H>) -> CarriedByTask<O> {
         let main = shared.order.main();
-        CarriedByTask(self.noted(main))
+        CarriedByTask {
+            strand: self.noted(main),
+            in_sections: InSections::default(),
+        }
     }
 
     /// A task is created at such a place.
@@ -173,18 +186,28 @@ impl<O: SharedOrder, H: SharedHistory<O>> Worker<O, H> {
         creator: &mut CarriedByTask<O>,
         site: SiteId,
     ) -> CarriedByTask<O> {
-        let Some(creator) = &mut creator.0 else {
-            return CarriedByTask(None);
+        let sections = shared.sections.as_ref();
+        let in_sections = sections.map(|sections| sections.child(&mut creator.in_sections));
+        let in_sections = in_sections.unwrap_or_default();
+        let Some(creator) = &mut creator.strand else {
+            return CarriedByTask {
+                strand: None,
+                in_sections,
+            };
         };
         let phase = shared.order.phase(creator);
         if phase.is_alone() {
+            shared.owners.begin_phase();
             shared.trusting.begin(Place(site.0));
             shared.trusting.consider(phase.beside_others(), false);
         } else if !shared.order.is_main(creator) {
             shared.trusting.nest(phase);
         }
         let created = shared.order.create(&mut self.memo, creator);
-        CarriedByTask(self.noted(created))
+        CarriedByTask {
+            strand: self.noted(created),
+            in_sections,
+        }
     }
 
     /// A task ends, and its finish learns of it.
@@ -194,7 +217,7 @@ impl<O: SharedOrder, H: SharedHistory<O>> Worker<O, H> {
         task: CarriedByTask<O>,
         finish: &CarriedByFinish<O>,
     ) {
-        if let (Some(task), Some(finish)) = (task.0, &finish.0) {
+        if let (Some(task), Some(finish)) = (task.strand, &finish.0) {
             self.ended_in = shared.order.phase(&task);
             shared.trusting.consider(self.ended_in, true);
             let ended = shared.order.end(task, finish);
@@ -208,7 +231,7 @@ impl<O: SharedOrder, H: SharedHistory<O>> Worker<O, H> {
         shared: &Shared<O, H>,
         task: &mut CarriedByTask<O>,
     ) -> CarriedByFinish<O> {
-        let task = task.0.as_mut();
+        let task = task.strand.as_mut();
         let opened = task.map(|task| shared.order.open(&mut self.memo, task));
         CarriedByFinish(opened.and_then(|opened| self.noted(opened)))
     }
@@ -220,7 +243,8 @@ impl<O: SharedOrder, H: SharedHistory<O>> Worker<O, H> {
         task: &mut CarriedByTask<O>,
         finish: CarriedByFinish<O>,
     ) {
-        if let (Some(task), Some(finish)) = (&mut task.0, finish.0) {
+        self.notes.end_run();
+        if let (Some(task), Some(finish)) = (&mut task.strand, finish.0) {
             let was_alone = shared.order.phase(task).is_alone();
             let closed = shared.order.close(&mut self.memo, task, finish);
             if !was_alone && shared.order.phase(task).is_alone() {
@@ -237,7 +261,16 @@ impl<O: SharedOrder, H: SharedHistory<O>> Worker<O, H> {
         task: &mut CarriedByTask<O>,
         event: &Event,
     ) {
-        if let Some(strand) = &mut task.0 {
+        if let Some(sections) = &shared.sections {
+            let (notes, task) = (&mut self.notes, &mut task.in_sections);
+            match event {
+                Event::IsolatedBegin { .. } | Event::Lock { .. } => notes.begin(task),
+                Event::IsolatedEnd { .. } | Event::Unlock { .. } => notes.end(sections, task),
+                Event::PromiseGet { .. } => notes.end_run(),
+                _ => {}
+            }
+        }
+        if let Some(strand) = &mut task.strand {
             let done = self.follow(shared, strand, event);
             self.noted(done);
         }
@@ -283,14 +316,14 @@ impl<O: SharedOrder, H: SharedHistory<O>> Worker<O, H> {
     /// The stamp of the running step, if it has one.
     #[inline]
     pub fn stamp(&self, shared: &Shared<O, H>, task: &CarriedByTask<O>) -> Stamp {
-        let strand = task.0.as_ref();
+        let strand = task.strand.as_ref();
         strand.map_or(NO_STAMP, |strand| shared.order.stamp_so_far(strand))
     }
 
     /// Accesses with smaller stamps precede whatever follows in any task.
     #[inline]
     pub fn past(&self, shared: &Shared<O, H>, task: &CarriedByTask<O>) -> Stamp {
-        let strand = task.0.as_ref();
+        let strand = task.strand.as_ref();
         strand.map_or(NOBODY, |strand| shared.order.past(strand))
     }
 
@@ -299,26 +332,36 @@ impl<O: SharedOrder, H: SharedHistory<O>> Worker<O, H> {
         &self.outcomes
     }
 
-    /// Counts an event, and notes its place in the run. Those that decide the order are told by the
-    /// functions above.
+    /// Another task goes on, or the running one takes a lock that another worker held last.
     #[inline]
-    pub fn event(&mut self, shared: &Shared<O, H>, event: &Event) {
+    pub fn meets_others(&mut self) {
+        self.notes.end_run();
+    }
+
+    /// Counts an event. Those that decide the order are told by the functions above.
+    #[inline]
+    pub fn event(&mut self, event: &Event) {
         self.found.statistics.event(event);
-        if let Some(tickets) = &shared.tickets {
-            self.notes.event(tickets, event);
-        }
     }
 
     /// The words of objects that matter to a task now.
     #[inline]
     pub fn phase_words(&self, shared: &Shared<O, H>, task: &CarriedByTask<O>) -> PhaseWords {
-        let strand = task.0.as_ref();
+        let strand = task.strand.as_ref();
         let phase = strand.map_or(Phase::RECORDED, |strand| shared.order.phase(strand));
-        let words = phase.words(shared.trusting.trusts(phase));
+        let mut words = phase.words(shared.trusting.trusts(phase));
+        if shared.order.lets_steps_own() && !phase.is_alone() {
+            words = words.since(shared.owners.first());
+        }
         match shared.trusting.is_deceived() {
             true => words.asking(),
             false => words,
         }
+    }
+
+    /// The running step makes its first object.
+    pub fn own(&mut self, shared: &Shared<O, H>, words: &mut PhaseWords) {
+        words.own(self.owners.take(&shared.owners));
     }
 
     /// An access to a location of an object: whether its cell decides.
@@ -329,14 +372,15 @@ impl<O: SharedOrder, H: SharedHistory<O>> Worker<O, H> {
         object: &ObjectPhase,
         task: &CarriedByTask<O>,
     ) -> AtObject {
-        match &task.0 {
+        match &task.strand {
             Some(strand) => {
                 let phase = shared.order.phase(strand);
                 self.looks = self.looks.wrapping_add(1);
                 if self.looks.is_multiple_of(LOOKS_AT_THE_CLOCK) {
                     shared.trusting.consider(phase, self.ended_in == phase);
                 }
-                shared.trusting.access(kind, object, phase)
+                let has_owner = object.is_owned_since(shared.owners.first());
+                shared.trusting.access(kind, object, phase, has_owner)
             }
             None => AtObject::Done,
         }
@@ -356,7 +400,7 @@ impl<O: SharedOrder, H: SharedHistory<O>> Worker<O, H> {
             race: false,
             outcome: None,
         };
-        let Some(strand) = &mut task.0 else {
+        let Some(strand) = &mut task.strand else {
             return accessed;
         };
         let stamp = match shared.order.stamp(&mut self.memo, strand) {
@@ -436,7 +480,7 @@ impl<O: SharedOrder, H: SharedHistory<O>> Worker<O, H> {
         task: &mut CarriedByTask<O>,
         location: Location,
     ) {
-        let Some(strand) = &mut task.0 else {
+        let Some(strand) = &mut task.strand else {
             return;
         };
         let stamp = shared.order.stamp(&mut self.memo, strand);
@@ -497,11 +541,14 @@ impl<O: SharedOrder, H: SharedHistory<O>> Worker<O, H> {
         all.overlap |= shared.order.orders_by_locks();
         let locksets = shared.order.locksets();
         all.lock_cycle = locksets.is_some_and(|locksets| locksets.have_cycle());
-        let order = shared.order.used_bytes();
+        let blocks = shared.sections.as_ref().map_or(0, Sections::used_bytes);
+        let order = shared.order.used_bytes() + blocks;
         let locations = shared.history.used_bytes() + cell_bytes;
         let mut findings = all.finish_with(Effort::default(), order, locations)?;
-        if !findings.racing.is_empty() && shared.tickets.is_some() {
-            findings.blocks = sections::order(notes);
+        if let Some(sections) = &shared.sections
+            && !findings.racing.is_empty()
+        {
+            findings.blocks = sections::order(sections, notes);
         }
         Ok(findings)
     }

@@ -132,6 +132,9 @@ impl<C: Checker, S: Schedule> Runtime<'_, C, S> {
     ) {
         let (first, count) = locations(object);
         if C::STYLE == Style::SharedWord && self.heap.has_phases() {
+            if self.context.phase.may_own() {
+                self.checker.own(&mut self.context.phase);
+            }
             let made = ObjectPhase::new(self.context.phase, maker_of(allocation));
             // SAFETY: the object was just made, and nobody else has it.
             unsafe { phase_of(object.address() as *mut u8).write(made) };

@@ -540,6 +540,11 @@ impl SharedOrder for Labels {
     }
 
     #[inline]
+    fn lets_steps_own(&self) -> bool {
+        self.locksets.is_none()
+    }
+
+    #[inline]
     fn is_main(&self, task: &LabelledTask) -> bool {
         task.is_main
     }

@@ -31,8 +31,9 @@ use std::sync::atomic::AtomicU64;
 
 /// An entry point that decides by itself, if it can:
 ///
-/// 1. It is the first access of the phase to the object (label 6), and the same will do as for
-///    another object of its maker. Then it may be done.
+/// 1. It is the first access of the phase to the object (label 6), which no step of the phase owns
+///    (only words of phases are negative), and the same will do as for another object of its maker.
+///    Then it may be done.
 /// 2. The object is recorded (label 7), and the cell has only past accesses. This access is the
 ///    only one to remember then. The word of a write is settled, that of a read has the step in its
 ///    upper half alone.
@@ -95,6 +96,8 @@ macro_rules! after_known_outcome {
          6: mov eax, [r8]
             cmp eax, [rdi + {unrecorded}]
             jae 4f
+            cmp eax, [rdi + {first_owner}]
+            jge 4f
             mov r10d, [r8 + {maker}]
             mov r11d, r10d
             and r11d, {firsts}
@@ -118,6 +121,7 @@ macro_rules! after_known_outcome {
             recorded = offset_of!(Context, phase.recorded) + $kind as usize * size_of::<u32>(),
             done = offset_of!(Context, phase.done) + $kind as usize * size_of::<u32>(),
             unrecorded = offset_of!(Context, phase.done),
+            first_owner = offset_of!(Context, phase.first_owner),
             maker = ObjectPhase::MAKER_OFFSET,
             first = offset_of!(Context, firsts)
                 + $kind as usize * size_of::<[FirstAccess; FIRSTS]>(),

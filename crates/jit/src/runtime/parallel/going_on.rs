@@ -105,6 +105,7 @@ impl<C: Checker> Runtime<'_, C, Parallel<'_>> {
         // SAFETY: the context is the strand's, which belongs to the worker as long as it runs.
         self.context = unsafe { Current::new(NonNull::from(context)) };
         self.schedule.strand = Some(strand);
+        self.checker.meets_others();
         Parallel::begin_era(self);
         self.return_budget();
         self.limit_stack();

@@ -53,6 +53,7 @@ use finishline_detect::order::NOBODY;
 use finishline_detect::parallel::NO_STAMP;
 use finishline_detect::parallel::cell::settled;
 use finishline_model::{Event, FinishId, SiteId, TaskId};
+use lock::Taken;
 use pool::Pool;
 use std::hint::spin_loop;
 use std::ops::Range;
@@ -254,13 +255,17 @@ impl Schedule for Parallel<'_> {
     }
 
     fn isolate<C: Checker>(runtime: &mut Runtime<'_, C, Self>, inside: bool) {
-        let isolated = &runtime.schedule.crew.isolated;
+        let Parallel { crew, number, .. } = runtime.schedule;
+        let isolated = &crew.isolated;
         if !inside {
-            isolated.end();
+            isolated.end(number);
             return;
         }
         let mut looks = 0;
-        while !isolated.begin() {
+        let taken = loop {
+            if let Some(taken) = isolated.begin(number) {
+                break taken;
+            }
             while isolated.is_under_way() {
                 runtime.poll();
                 looks += 1;
@@ -269,6 +274,9 @@ impl Schedule for Parallel<'_> {
                     false => thread::yield_now(),
                 }
             }
+        };
+        if taken == Taken::FromOther {
+            runtime.checker.meets_others();
         }
     }
 

@@ -8,7 +8,7 @@ use super::super::locks::number;
 use super::super::promises::location;
 use super::super::switch::Passed;
 use super::crew::Parked;
-use super::lock::LockWord;
+use super::lock::{LockWord, Taken};
 use super::promise::Mark;
 use super::strand::{Awaits, Held, Strand};
 use super::{Parallel, Runtime};
@@ -119,18 +119,24 @@ pub(super) unsafe extern "C" fn acquire<C: Checker>(
     }
     // SAFETY: compiled code passes a lock.
     let word = unsafe { word_of(lock) };
-    let granted = std::mem::take(&mut runtime.schedule.strand_mut().granted);
-    let mut held = granted || word.take();
+    let worker = runtime.schedule.number;
+    let mut taken = match std::mem::take(&mut runtime.schedule.strand_mut().granted) {
+        true => Some(Taken::FromOther),
+        false => word.take(worker),
+    };
     for _ in 0..LOOKS {
-        if held {
+        if taken.is_some() {
             break;
         }
         spin_loop();
-        held = word.is_free() && word.take();
+        taken = word.take(worker);
     }
     let address = lock.expose_provenance();
-    if !held && !runtime.queue_up(word, address, site) {
+    let Some(taken) = taken.or_else(|| runtime.queue_up(word, address, site)) else {
         return runtime.go_on();
+    };
+    if taken == Taken::FromOther {
+        runtime.checker.meets_others();
     }
     let holder = runtime.running();
     // SAFETY: compiled code passes a lock.
@@ -149,18 +155,19 @@ pub(super) unsafe extern "C" fn acquire<C: Checker>(
 }
 
 impl<C: Checker> Runtime<'_, C, Parallel<'_>> {
-    /// Suspends the running strand until the lock is handed to it. True if the lock has become free
-    /// meanwhile: then the strand holds it, and goes on.
-    fn queue_up(&mut self, word: &LockWord, address: usize, site: SiteId) -> bool {
+    /// Suspends the running strand until the lock is handed to it. If the lock has become free
+    /// meanwhile, the strand holds it, and goes on.
+    fn queue_up(&mut self, word: &LockWord, address: usize, site: SiteId) -> Option<Taken> {
         let crew = self.schedule.crew;
         let queues = crew.waiting_for_locks.lock();
         let mut queues = queues.unwrap_or_else(PoisonError::into_inner);
-        if word.take_or_wait() {
-            return true;
+        let taken = word.take_or_wait(self.schedule.number);
+        if taken.is_some() {
+            return taken;
         }
         let strand = self.suspend(Awaits::Lock(address), site);
         queues.entry(address).or_default().push_back(Parked(strand));
-        false
+        None
     }
 }
 
@@ -189,7 +196,7 @@ pub(super) unsafe extern "C" fn release<C: Checker>(
     };
     held.remove(place);
     runtime.tell(&Event::Unlock { task, lock: id });
-    if !word.give_up() {
+    if !word.give_up(runtime.schedule.number) {
         runtime.hand_on(word, lock.expose_provenance());
     }
 }

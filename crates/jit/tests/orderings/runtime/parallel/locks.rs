@@ -32,16 +32,16 @@ impl Protected {
     }
 }
 
-/// Runs the same on all threads.
-fn on_threads<T: Send + Sync + 'static>(shared: T, work: fn(&T)) -> Arc<T> {
+/// Runs the same on all threads, which are numbered.
+fn on_threads<T: Send + Sync + 'static>(shared: T, work: fn(&T, usize)) -> Arc<T> {
     let shared = Arc::new(shared);
     let threads: Vec<_> = (1..THREADS)
-        .map(|_| {
+        .map(|number| {
             let shared = shared.clone();
-            thread::spawn(move || work(&shared))
+            thread::spawn(move || work(&shared, number as usize))
         })
         .collect();
-    work(&shared);
+    work(&shared, 0);
     for thread in threads {
         thread.join().unwrap();
     }
@@ -57,18 +57,18 @@ fn a_lock_is_held_by_one_strand() {
         protected: Protected,
     }
 
-    fn work(shared: &Shared) {
+    fn work(shared: &Shared, number: usize) {
         let word = &shared.word;
-        if !word.take() {
+        if word.take(number).is_none() {
             let mut queue = shared.queue.lock().unwrap();
-            if !word.take_or_wait() {
+            if word.take_or_wait(number).is_none() {
                 *queue += 1;
                 return;
             }
         }
         loop {
             shared.protected.increment();
-            if word.give_up() {
+            if word.give_up(number) {
                 return;
             }
             // A strand that waits goes on here.
@@ -94,10 +94,10 @@ fn a_lock_is_held_by_one_strand() {
 #[test]
 fn one_isolated_block_is_under_way() {
     // Nobody waits: loom can't tell a loop that waits from one that never ends.
-    fn work((isolation, protected): &(Isolation, Protected)) {
-        if isolation.begin() {
+    fn work((isolation, protected): &(Isolation, Protected), number: usize) {
+        if isolation.begin(number).is_some() {
             protected.increment();
-            isolation.end();
+            isolation.end(number);
         }
     }
 
