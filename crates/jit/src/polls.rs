@@ -3,8 +3,10 @@
 //! A worker that collects the heap waits for all others, so no code may run for long without
 //! looking. Looking costs a load and a branch, and what the compiler knew of memory before.
 //!
-//! Loops look whenever they go around, unless they are short: the innermost loops over a range that
-//! call nothing. A range ends by itself, whatever other tasks do, and the loops around look. A
+//! Loops look whenever they go around, unless they are *simple*: the innermost loops over a range that
+//! call nothing. A simple loop has a counter that goes down to 0 and is good for nothing else. It
+//! runs in pieces: the counter begins with the length of a piece, and when it is 0, the function
+//! looks at the signals and goes on with the next piece. So nothing is done in the loop itself. A
 //! recursion need not look: each call asks for room on the stack.
 //!
 //! Linear in the code.
@@ -13,20 +15,52 @@ use finishline_ir::dominators::Dominators;
 use finishline_ir::loops::{Loop, Loops};
 use finishline_ir::{BinaryOp, BlockId, CompareOp, Const, Function, Op, Terminator, Value};
 
-/// By block, whether the function looks at the signals behind it.
-pub(crate) fn after_blocks(function: &Function) -> Vec<bool> {
-    let dominators = Dominators::of(function);
-    let loops = Loops::of(function, &dominators);
-    let definitions = Definitions::of(function);
-    let mut polls = goes_back(function, &dominators);
-    for (_, found) in loops.iter() {
-        if found.height == 0 && definitions.is_short(found) {
-            for latch in &found.latches {
-                polls[latch.index()] = false;
-            }
+/// So often a loop goes around in a piece: for less than a millisecond. With assertions pieces are
+/// short, so that the loops of tests have several.
+pub(crate) const PIECE: i64 = if cfg!(debug_assertions) { 7 } else { 1 << 16 };
+
+/// Where a function looks.
+pub(crate) struct Polls {
+    /// By block: whether it looks behind it.
+    pub(crate) behind: Vec<bool>,
+    pub(crate) simple: Vec<Simple>,
+}
+
+/// A simple loop, which runs in pieces.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) struct Simple {
+    pub(crate) header: BlockId,
+    pub(crate) latch: BlockId,
+    /// Where it is left when the counter is 0: the header or the latch.
+    pub(crate) test: BlockId,
+    /// The counter's place among the parameters of the header.
+    pub(crate) place: usize,
+}
+
+impl Polls {
+    pub(crate) fn never(blocks: usize) -> Polls {
+        Polls {
+            behind: vec![false; blocks],
+            simple: Vec::new(),
         }
     }
-    polls
+
+    pub(crate) fn of(function: &Function) -> Polls {
+        let dominators = Dominators::of(function);
+        let loops = Loops::of(function, &dominators);
+        let definitions = Definitions::of(function);
+        let mut behind = goes_back(function, &dominators);
+        let mut simple = Vec::new();
+        for (_, found) in loops.iter().filter(|(_, found)| found.height == 0) {
+            if let Some(counted) = definitions.simple(found) {
+                behind[counted.latch.index()] = false;
+                if !definitions.is_one_piece(counted) {
+                    simple.push(counted);
+                }
+            }
+        }
+        Polls { behind, simple }
+    }
 }
 
 /// By block, whether it leads to one that comes before it in reverse postorder: every cycle has
@@ -48,6 +82,8 @@ struct Definitions<'f> {
     function: &'f Function,
     /// By value.
     made_by: Vec<Made<'f>>,
+    /// By value, how often it is used.
+    uses: Vec<u32>,
     /// By block, where control comes from.
     sources: Vec<Vec<BlockId>>,
 }
@@ -63,13 +99,17 @@ enum Made<'f> {
 impl<'f> Definitions<'f> {
     fn of(function: &'f Function) -> Self {
         let mut made_by = vec![Made::Nothing; function.values.len()];
+        let mut uses = vec![0; function.values.len()];
         let mut sources = vec![Vec::new(); function.blocks.len()];
         for (index, block) in function.blocks.iter().enumerate() {
             let id = BlockId::from_index(index);
             for (place, parameter) in block.parameters.iter().enumerate() {
                 made_by[parameter.index()] = Made::Parameter(id, place);
             }
+            let mut note_use = |value: Value| uses[value.index()] += 1;
+            block.terminator.for_each_use(&mut note_use);
             for instruction in &block.instructions {
+                instruction.op.for_each_use(&mut note_use);
                 if let Some(result) = instruction.result {
                     made_by[result.index()] = Made::Instruction(&instruction.op);
                 }
@@ -81,22 +121,55 @@ impl<'f> Definitions<'f> {
         Definitions {
             function,
             made_by,
+            uses,
             sources,
         }
     }
 
-    /// Whether a loop calls nothing and goes around as often as a range has elements.
-    fn is_short(&self, found: &Loop) -> bool {
+    /// A loop that is simple: it calls nothing, and goes around as often as a range has elements.
+    fn simple(&self, found: &Loop) -> Option<Simple> {
         let blocks = found.blocks.iter().map(|block| self.function.block(*block));
         let mut instructions = blocks.flat_map(|block| &block.instructions);
-        if instructions.any(|instruction| calls(&instruction.op)) {
-            return false;
+        let [latch] = found.latches[..] else {
+            return None;
+        };
+        if instructions.any(|instruction| calls(&instruction.op)) || !self.is_entered_once(found) {
+            return None;
         }
         let parameters = self.function.block(found.header).parameters.iter();
-        let mut counters = parameters
-            .enumerate()
-            .filter(|(place, counter)| self.counts_down(found, *place, **counter));
-        counters.any(|(_, counter)| self.ends_at_zero(found, *counter))
+        let mut counters = parameters.enumerate();
+        counters.find_map(|(place, counter)| {
+            let test = self.test(found, latch, place, *counter)?;
+            let counts = self.counts_down(found, place, *counter);
+            counts.then_some(Simple {
+                header: found.header,
+                latch,
+                test,
+                place,
+            })
+        })
+    }
+
+    /// Whether no block leads to the header in two ways.
+    fn is_entered_once(&self, found: &Loop) -> bool {
+        let mut sources = self.sources[found.header.index()].clone();
+        let ways = sources.len();
+        sources.sort_unstable();
+        sources.dedup();
+        sources.len() == ways
+    }
+
+    /// Whether the loop always ends in its first piece.
+    fn is_one_piece(&self, found: Simple) -> bool {
+        let sources = self.sources[found.header.index()].iter();
+        let mut entries = sources.filter(|source| **source != found.latch);
+        entries.all(|source| {
+            let mut lengths = self.arguments(*source, found.header, found.place);
+            lengths.all(|length| match self.made_by[length.index()] {
+                Made::Instruction(Op::Const(Const::Int(length))) => *length <= PIECE,
+                _ => false,
+            })
+        })
     }
 
     /// Whether a parameter of the header begins as the length of a range, and gets one less each
@@ -154,28 +227,44 @@ impl<'f> Definitions<'f> {
         }
     }
 
-    /// Whether the loop is left as soon as the counter, or one less than it, is zero.
-    fn ends_at_zero(&self, found: &Loop, counter: Value) -> bool {
+    /// The block that leaves the loop as soon as the counter is 0: the header, if it does nothing
+    /// else, or the latch, which looks at what it passes on. Nobody else uses these numbers.
+    fn test(&self, found: &Loop, latch: BlockId, place: usize, counter: Value) -> Option<BlockId> {
+        let mut passed_on = self.arguments(latch, found.header, place);
+        let next = passed_on.next()?;
         let is_zero = |value: Value| match self.made_by[value.index()] {
             Made::Instruction(Op::Const(constant)) => *constant == Const::Int(0),
             _ => false,
         };
-        let tests = |condition: Value| match self.made_by[condition.index()] {
-            Made::Instruction(Op::Compare(CompareOp::NotEqual, a, b)) => {
-                (*a == counter || self.is_one_less(*a, counter)) && is_zero(*b)
-            }
-            _ => false,
-        };
-        let is_test = |block: BlockId| match &self.function.block(block).terminator {
+        let tests = |block: BlockId, number: Value| match &self.function.block(block).terminator {
             Terminator::Branch {
                 condition,
+                then,
                 otherwise,
-                ..
-            } => tests(*condition) && !found.blocks.contains(&otherwise.block),
+            } => match self.made_by[condition.index()] {
+                Made::Instruction(Op::Compare(CompareOp::NotEqual, a, b)) => {
+                    let stays = found.blocks.contains(&then.block);
+                    let leaves = !found.blocks.contains(&otherwise.block);
+                    *a == number && is_zero(*b) && stays && leaves
+                }
+                _ => false,
+            },
             Terminator::Jump(_) | Terminator::Return(_) => false,
         };
-        // Every way around passes the header and a latch.
-        is_test(found.header) || found.latches.iter().all(|latch| is_test(*latch))
+        match [counter, next].map(|value| self.uses[value.index()]) {
+            // It is tested and counted down, and what is left is passed on.
+            [2, 1] if self.only_tests(found.header) && tests(found.header, counter) => {
+                Some(found.header)
+            }
+            [1, 2] if tests(latch, next) => Some(latch),
+            _ => None,
+        }
+    }
+
+    /// Whether a block may be run again, for it only compares.
+    fn only_tests(&self, block: BlockId) -> bool {
+        let mut instructions = self.function.block(block).instructions.iter();
+        instructions.all(|it| matches!(it.op, Op::Const(_) | Op::Compare(..)))
     }
 }
 

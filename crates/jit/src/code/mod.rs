@@ -17,6 +17,7 @@ mod arithmetic;
 mod checks;
 mod locks;
 mod memory;
+mod pieces;
 mod promises;
 mod regions;
 mod tasks;
@@ -24,15 +25,15 @@ mod tasks;
 use crate::checker::Style;
 use crate::compile::Registers;
 use crate::heard::has_checks;
-use crate::polls;
+use crate::polls::Polls;
 use crate::runtime::helpers::Helper;
 use crate::runtime::schedule::Manner;
 use crate::runtime::tasks::SpawnSite;
 use cranelift_codegen::ir::condcodes::IntCC;
 use cranelift_codegen::ir::types::{F64, I8, I32, I64};
 use cranelift_codegen::ir::{
-    self as clif, AbiParam, BlockArg, InstBuilder, MemFlagsData, Signature, StackSlotData,
-    StackSlotKind, TrapCode,
+    self as clif, AbiParam, InstBuilder, MemFlagsData, Signature, StackSlotData, StackSlotKind,
+    TrapCode,
 };
 use cranelift_codegen::isa::CallConv;
 use cranelift_frontend::{FunctionBuilder, FunctionBuilderContext, Variable};
@@ -40,10 +41,11 @@ use cranelift_jit::JITModule;
 use cranelift_module::{FuncId, Module as _};
 use finishline_ir::machine::Limits;
 use finishline_ir::{
-    Block, BlockId, Const, Function, FunctionId, Instruction, Module, Op, Operand, PrintPart,
-    Target, Terminator, Type, Value,
+    BlockId, Const, Function, FunctionId, Instruction, Module, Op, Operand, PrintPart, Terminator,
+    Type, Value,
 };
 use finishline_model::SiteId;
+use pieces::Pieces;
 use regions::Regions;
 
 /// What the code of all functions of a module has in common.
@@ -110,6 +112,7 @@ pub(crate) struct Code<'a, 'm> {
     /// Checked accesses that are not yet added to the context's; only where checks are inline, and
     /// there are any.
     accesses: Option<Variable>,
+    pieces: Pieces,
     /// The place of the next read in the memo of the fast path.
     next_slot: usize,
     signatures: [Option<clif::SigRef>; Helper::COUNT],
@@ -152,6 +155,7 @@ pub(crate) fn compile<'m>(
         depth,
         stack,
         accesses,
+        pieces: Pieces::none(),
         next_slot: 0,
         signatures: [None; Helper::COUNT],
         callees: vec![None; functions],
@@ -185,16 +189,17 @@ impl<'m> Code<'_, 'm> {
             self.builder.def_var(accesses, zero);
         }
         let polls = match self.program.manner {
-            Manner::Parallel => polls::after_blocks(self.function),
-            Manner::DepthFirst | Manner::Cooperative => vec![false; self.blocks.len()],
+            Manner::Parallel => Polls::of(self.function),
+            Manner::DepthFirst | Manner::Cooperative => Polls::never(self.blocks.len()),
         };
+        self.loops_in_pieces(&polls.simple);
         // A value is compiled before its uses if blocks are taken in an order in which dominators
         // come first.
         for block in self.dominators_first() {
             if block != Function::ENTRY {
                 self.builder.switch_to_block(self.blocks[block.index()]);
             }
-            self.block(self.function.block(block), polls[block.index()]);
+            self.block(block, polls.behind[block.index()]);
         }
     }
 
@@ -235,7 +240,8 @@ impl<'m> Code<'_, 'm> {
     }
 
     /// Compiles a block. The function may look for signals behind it.
-    fn block(&mut self, block: &'m Block, polls: bool) {
+    fn block(&mut self, id: BlockId, polls: bool) {
+        let block = self.function.block(id);
         for instruction in &block.instructions {
             let result = self.instruction(instruction);
             if let Some(value) = instruction.result {
@@ -247,7 +253,7 @@ impl<'m> Code<'_, 'm> {
         }
         match &block.terminator {
             Terminator::Jump(target) => {
-                let arguments = self.block_arguments(target);
+                let arguments = self.arguments_from(id, target);
                 let to = self.blocks[target.block.index()];
                 self.builder.ins().jump(to, &arguments);
             }
@@ -257,9 +263,18 @@ impl<'m> Code<'_, 'm> {
                 otherwise,
             } => {
                 let condition = self.get(*condition);
-                let (a, b) = (self.block_arguments(then), self.block_arguments(otherwise));
-                let [then, otherwise] = [then, otherwise].map(|t| self.blocks[t.block.index()]);
-                self.builder.ins().brif(condition, then, &a, otherwise, &b);
+                let a = self.arguments_from(id, then);
+                let into = self.blocks[then.block.index()];
+                if self.is_end_of_piece(id) {
+                    let between = self.builder.create_block();
+                    self.builder.ins().brif(condition, into, &a, between, &[]);
+                    self.builder.switch_to_block(between);
+                    self.next_piece(id, then, otherwise);
+                } else {
+                    let b = self.arguments_from(id, otherwise);
+                    let otherwise = self.blocks[otherwise.block.index()];
+                    self.builder.ins().brif(condition, into, &a, otherwise, &b);
+                }
             }
             Terminator::Return(value) => {
                 self.add_accesses();
@@ -267,11 +282,6 @@ impl<'m> Code<'_, 'm> {
                 self.builder.ins().return_(value.as_slice());
             }
         }
-    }
-
-    fn block_arguments(&self, target: &Target) -> Vec<BlockArg> {
-        let arguments = target.arguments.iter();
-        arguments.map(|a| BlockArg::Value(self.get(*a))).collect()
     }
 
     fn instruction(&mut self, instruction: &'m Instruction) -> Option<clif::Value> {
