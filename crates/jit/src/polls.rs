@@ -3,9 +3,9 @@
 //! A worker that collects the heap waits for all others, so no code may run for long without
 //! looking. Looking costs a load and a branch, and what the compiler knew of memory before.
 //!
-//! Loops look whenever they go around, unless they are *simple*: the innermost loops over a range that
-//! call nothing. A simple loop has a counter that goes down to 0 and is good for nothing else. It
-//! runs in pieces: the counter begins with the length of a piece, and when it is 0, the function
+//! Loops look whenever they go around, unless they are *simple*: the innermost loops over a range
+//! that call nothing. A simple loop has a counter that goes down to 0 and is good for nothing else.
+//! It runs in pieces: the counter begins with the length of a piece, and when it is 0, the function
 //! looks at the signals and goes on with the next piece. So nothing is done in the loop itself. A
 //! recursion need not look: each call asks for room on the stack.
 //!

@@ -6,13 +6,13 @@
 //! So tasks of programs with blocks have an *origin*, a row with the parent's row and the child's
 //! number.
 //!
-//! **Runs of blocks.** What one task does on one worker, without waiting, getting or joining
-//! anything in between, is one *run* if it takes no lock that another worker held last. Nothing else has
-//! to come between the blocks of a run, so one note stands for all of them. Its ticket, from a
-//! counter of all workers, is drawn at the end of the first block, while the lock is held. A block
-//! of another run that has to come later finds one of the locks given up by this worker, or learns
-//! of the task in another way, and has a later ticket. So notes in the order of their tickets are
-//! one of the orders that the blocks might have been in, with the same result.
+//! **Runs of blocks.** The blocks of one task on one worker are one *run* as long as the task
+//! neither waits, gets nor joins anything in between, nor takes a lock that another worker held
+//! last. Nothing else has to come between the blocks of a run, so one note stands for all of them.
+//! Its ticket, from a counter of all workers, is drawn at the end of the first block, while the
+//! lock is held. A block that has to come after one of the run finds the lock given up by this
+//! worker, or learns of the task in another way. So it has a later ticket, and the notes in the
+//! order of their tickets are an order with the same result.
 
 use super::rows::Rows;
 use crate::Failure;

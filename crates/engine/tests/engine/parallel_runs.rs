@@ -306,6 +306,77 @@ fn a_run_that_was_deceived_is_repeated() {
     }
 }
 
+/// What a step does with an object that it makes is not recorded. What it does later is, and what
+/// others do.
+#[test]
+fn who_makes_an_object_may_race_with_it_later() {
+    const ACCESSES: [&str; 3] = ["", "assert(a[0] >= 0);", "a[0] = 2;"];
+    let main_makes = |body: &str| format!("async {{ seen[0] = 1; }} {body}");
+    let task_makes = |body: &str| format!("async {{ {body} }} async {{ seen[0] = 1; }}");
+    for (child, by_child) in ACCESSES.iter().enumerate() {
+        for (maker, by_maker) in ACCESSES.iter().enumerate() {
+            let makes = format!(
+                "let a = new int[2]; a[0] = 1; a[1] = a[0];
+                 finish {{ async {{ {by_child} }} {by_maker} }} a[0] = 3;"
+            );
+            let races = usize::from(child > 0 && maker > 0 && child + maker > 2);
+            for body in [main_makes(&makes), task_makes(&makes)] {
+                let source = format!("fn main() {{ let seen = new int[1]; finish {{ {body} }} }}");
+                assert_eq!(racing(&source, Trust::Earned), races, "{source}");
+                assert_eq!(racing(&source, Trust::Blind), races, "{source}");
+            }
+        }
+    }
+}
+
+/// Others come by an object through a location or a promise, after the step that made it.
+#[test]
+fn objects_of_other_steps_are_recorded() {
+    let handed_on = |first: &str, second: &str| {
+        format!(
+            "fn main() {{ let at = new int[1][]; let p = new promise<int>(); finish {{
+                 async {{ let a = new int[2]; a[0] = 1; at[0] = a; p.set(1); }}
+                 async {{ p.get(); let a = at[0]; {first} }}
+                 async {{ p.get(); let a = at[0]; {second} }}
+             }} at[0][0] = 4; }}"
+        )
+    };
+    let (reads, writes) = ("assert(a[0] == 1);", "a[1] = 2;");
+    for (first, second, races) in [
+        (reads, reads, 0),
+        (reads, writes, 0),
+        (writes, writes, 1),
+        (writes, "assert(a[1] >= 0);", 1),
+    ] {
+        let source = handed_on(first, second);
+        assert_eq!(racing(&source, Trust::Earned), races, "{source}");
+        assert_eq!(racing(&source, Trust::Blind), races, "{source}");
+    }
+}
+
+/// How many locations race, on one thread and on several.
+fn racing(source: &str, trust: Trust) -> usize {
+    let module = compile(source).expect("a program");
+    let found = [1, 2, 8].map(|workers| {
+        let progress = AtomicU64::new(0);
+        let crew = CheckingCrew {
+            workers,
+            one_race: false,
+            trust: trust.clone(),
+        };
+        let program = input(&module, &progress);
+        let prepared = finishline_jit::prepare_parallel_check(program, Detector::Finishline, crew);
+        let (end, findings) = prepared.unwrap().unwrap().run(&mut std::io::sink());
+        assert_eq!(trap(end), None);
+        findings.unwrap().racing.len()
+    });
+    assert!(
+        found.iter().all(|races| *races == found[0]),
+        "{found:?}: {source}"
+    );
+    found[0]
+}
+
 /// How a program ends on so many threads.
 fn ends(source: &str, workers: usize) -> &'static str {
     let module = compile(source).expect("a program");
