@@ -25,8 +25,13 @@ const PREEMPTIONS: usize = 4;
 /// Runs a test in every interleaving with a few preemptions, with every value that a load may
 /// return. `LOOM_MAX_PREEMPTIONS` sets another number of them.
 pub(crate) fn explore(test: impl Fn() + Sync + Send + 'static) {
+    explore_within(PREEMPTIONS, test);
+}
+
+/// The same with fewer preemptions, for a test that has too many interleavings.
+pub(crate) fn explore_within(preemptions: usize, test: impl Fn() + Sync + Send + 'static) {
     let mut model = loom::model::Builder::new();
-    model.preemption_bound.get_or_insert(PREEMPTIONS);
+    model.preemption_bound.get_or_insert(preemptions);
     model.max_branches = 10_000;
     model.check(move || {
         // Made before other threads begin, so that nobody waits for who makes it.

@@ -1,7 +1,7 @@
 //! Locks and isolated blocks: one at a time, and each sees what the one before did.
 
 use super::lock::{Isolation, LockWord};
-use crate::atomics::explore;
+use crate::atomics::{explore, explore_within};
 use loom::cell::UnsafeCell;
 use loom::sync::{Arc, Mutex};
 use loom::thread;
@@ -78,7 +78,7 @@ fn a_lock_is_held_by_one_strand() {
         }
     }
 
-    explore(|| {
+    explore_within(3, || {
         let shared = Shared {
             word: LockWord::default(),
             queue: Mutex::new(0),
