@@ -180,7 +180,7 @@ impl Code<'_, '_> {
         let words = offset_of!(Context, phase.done) + kind as usize * size_of::<u32>();
         let words = self.context_word(I32, words);
         self.go_if(IntCC::Equal, phase, words, done);
-        // One that the step has made. What writes are done for has both.
+        // The step has made the object. For writes, `done` has the owner.
         if kind == AccessKind::Read {
             let owner = self.context_word(I32, offset_of!(Context, phase.owner));
             self.go_if(IntCC::Equal, phase, owner, done);
