@@ -129,6 +129,18 @@ numbers! {
     AtomicU64: u64;
 }
 
+impl AtomicU32 {
+    pub(crate) fn fetch_or(&self, bits: u32, order: Ordering) -> u32 {
+        turn();
+        self.0.fetch_or(bits, order)
+    }
+
+    pub(crate) fn fetch_and(&self, bits: u32, order: Ordering) -> u32 {
+        turn();
+        self.0.fetch_and(bits, order)
+    }
+}
+
 mod tests {
     use super::*;
     use loom::sync::Arc;

@@ -1,13 +1,9 @@
 //! What the workers of a parallel run share: work to steal, stacks, the budget, and when all stop.
 //!
-//! **Stopping.** A worker that collects the heap raises a [signal](STOP) and waits until all others
-//! rest. Compiled code looks at the signals in loops, and the runtime wherever it waits. Calls need
-//! not look: whoever raises a signal takes away the [room](Crew::take_room) on the stacks that run,
-//! and a function without room asks the runtime. The worker may give back the room at the same
-//! moment, so this is repeated until all have heeded the signal. A worker that finds the signal
-//! leaves a note where its references are, and rests until it is lowered. Workers without work and
-//! workers that have ended rest, too. The end of a run is another signal: whoever finds it leaves
-//! the program.
+//! **Stopping.** A worker that collects the heap raises a [signal](super::signals) and waits until
+//! all others rest. A worker that finds the signal leaves a note where its references are, and rests
+//! until it is lowered. Workers without work and workers that have ended rest, too. The end of a run
+//! is another signal: whoever finds it leaves the program.
 //!
 //! **Sleeping.** A worker that finds nothing to steal for a while sleeps. Whoever hands over work
 //! wakes one. It looks for sleepers without a fence, so a worker that falls asleep at that moment
@@ -21,17 +17,16 @@ use super::finish::Finish;
 use super::lock::Isolation;
 use super::pool::Depot;
 use super::record::Record;
+use super::signals::{OVER, STOP, Signals};
 use super::strand::Strand;
 use crate::End;
-use crate::runtime::context::Context;
 use crate::runtime::stacks::Stacks;
 use crossbeam_deque::{Steal, Stealer, Worker};
-use crossbeam_utils::CachePadded;
 use rustc_hash::FxHashMap;
 use std::collections::VecDeque;
 use std::ops::Range;
 use std::ptr::NonNull;
-use std::sync::atomic::{AtomicPtr, AtomicU32, AtomicU64, AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicU32, AtomicU64, AtomicUsize, Ordering};
 use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
@@ -46,10 +41,6 @@ pub(super) enum Item {
 // SAFETY: whoever has the item has the task or the strand for itself.
 unsafe impl Send for Item {}
 
-/// The signals: all workers but one are to rest, or to leave the program.
-pub(super) const STOP: u32 = 1;
-pub(super) const OVER: u32 = 2;
-
 /// How long a worker sleeps at first before it looks for work by itself. Each time that it finds
 /// none it sleeps twice as long, a few times: among many workers some moment must come at which all
 /// sleep, or a deadlock is not found.
@@ -59,8 +50,7 @@ const MOST_DOUBLINGS: u32 = 6;
 const PATIENCE: Duration = Duration::from_micros(200);
 
 pub(super) struct Crew<'a> {
-    /// Read by compiled code.
-    signals: &'a AtomicU32,
+    pub(super) signals: Signals<'a>,
     stealers: Vec<Stealer<Item>>,
     pub(super) strands: Depot<Strand>,
     pub(super) records: Depot<Record>,
@@ -72,8 +62,6 @@ pub(super) struct Crew<'a> {
     /// By the address of a lock, the strands that wait for it in their order.
     pub(super) waiting_for_locks: Mutex<FxHashMap<usize, VecDeque<Parked>>>,
     sleepers: AtomicUsize,
-    /// By worker, the context of the code that it runs, or ran last.
-    running: Vec<CachePadded<AtomicPtr<Context>>>,
     rest: Mutex<Rest>,
     /// A worker has come to rest; the others may go on; there is work.
     rested: Condvar,
@@ -119,9 +107,8 @@ impl<'a> Crew<'a> {
         largest_stack: usize,
     ) -> (Crew<'a>, Vec<Worker<Item>>) {
         let deques: Vec<Worker<Item>> = (0..workers).map(|_| Worker::new_lifo()).collect();
-        signals.store(0, Ordering::Relaxed);
         let crew = Crew {
-            signals,
+            signals: Signals::new(workers, signals),
             stealers: deques.iter().map(Worker::stealer).collect(),
             strands: Depot::new(),
             records: Depot::new(),
@@ -131,7 +118,6 @@ impl<'a> Crew<'a> {
             isolated: Isolation::new(),
             waiting_for_locks: Mutex::default(),
             sleepers: AtomicUsize::new(0),
-            running: (0..workers).map(|_| Default::default()).collect(),
             rest: Mutex::default(),
             rested: Condvar::new(),
             lowered: Condvar::new(),
@@ -144,11 +130,6 @@ impl<'a> Crew<'a> {
 
     pub(super) fn workers(&self) -> usize {
         self.stealers.len()
-    }
-
-    #[inline]
-    pub(super) fn signals(&self) -> u32 {
-        self.signals.load(Ordering::Acquire)
     }
 
     /// One try to steal from each of the others, beginning with this one. None if all have nothing,
@@ -187,7 +168,7 @@ impl<'a> Crew<'a> {
         let mut rest = self.rest();
         rest.asleep += 1;
         self.sleepers.fetch_add(1, Ordering::Relaxed);
-        let idle = self.stealers.iter().all(Stealer::is_empty) && self.signals() & OVER == 0;
+        let idle = self.stealers.iter().all(Stealer::is_empty) && self.signals.raised() & OVER == 0;
         let woken = match idle && rest.asleep == self.workers() {
             true => Woken::Deadlock,
             false => Woken::Look,
@@ -259,12 +240,12 @@ impl<'a> Crew<'a> {
             rest = self.rest_from(rest, worker, references.clone());
         }
         rest.stopping = true;
-        self.signals.fetch_or(STOP, Ordering::Release);
+        self.signals.raise(STOP);
         let others = self.workers() - 1;
         let mut rest = self.insist(rest, |rest| rest.resting < others);
         work();
         rest.stopping = false;
-        self.signals.fetch_and(!STOP, Ordering::Release);
+        self.signals.lower(STOP);
         drop(rest);
         self.lowered.notify_all();
     }
@@ -276,7 +257,7 @@ impl<'a> Crew<'a> {
         is_missing: impl Fn(&mut Rest) -> bool,
     ) -> MutexGuard<'r, Rest> {
         loop {
-            self.take_room();
+            self.signals.take_room();
             let waited = self.rested.wait_timeout_while(rest, PATIENCE, &is_missing);
             let (now, timeout) = waited.unwrap_or_else(PoisonError::into_inner);
             if !timeout.timed_out() {
@@ -284,23 +265,6 @@ impl<'a> Crew<'a> {
             }
             rest = now;
         }
-    }
-
-    /// Takes away the room on all stacks that run.
-    fn take_room(&self) {
-        for context in &self.running {
-            // SAFETY: a context is null, or that of a strand, which lives as long as the crew. The
-            // limit is only touched by atomic operations, and by loads of compiled code.
-            if let Some(context) = unsafe { context.load(Ordering::Acquire).as_ref() } {
-                context.stack_limit.store(0, Ordering::Relaxed);
-            }
-        }
-    }
-
-    /// A worker runs code with this context.
-    #[inline]
-    pub(super) fn runs(&self, worker: usize, context: *mut Context) {
-        self.running[worker].store(context, Ordering::Release);
     }
 
     /// The worker has left the program, and waits for all others to do so.
@@ -318,7 +282,7 @@ impl<'a> Crew<'a> {
             let mut first = self.failed.lock().unwrap_or_else(PoisonError::into_inner);
             first.get_or_insert(failed);
         }
-        self.signals.fetch_or(OVER, Ordering::Release);
+        self.signals.raise(OVER);
         drop(self.rest());
         self.work.notify_all();
     }

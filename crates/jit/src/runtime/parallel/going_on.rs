@@ -6,7 +6,8 @@ use super::super::memory::preserved_registers;
 use super::super::schedule::Schedule;
 use super::super::switch::{self, Passed};
 use super::super::{locks, promises};
-use super::crew::{Item, OVER, STOP, Woken};
+use super::crew::{Item, Woken};
+use super::signals::{OVER, STOP};
 use super::strand::{Awaits, Strand};
 use super::{BUDGETS_KEPT, LOOKS, Parallel, YIELDS};
 use crate::End;
@@ -22,14 +23,14 @@ impl<C: Checker> Runtime<'_, C, Parallel<'_>> {
     /// Looks at the signals.
     #[inline]
     pub(super) fn poll(&mut self) {
-        if self.schedule.crew.signals() != 0 {
+        if self.schedule.crew.signals.raised() != 0 {
             self.heed_signals();
         }
     }
 
     #[cold]
     fn heed_signals(&mut self) {
-        if self.schedule.crew.signals() & OVER != 0 {
+        if self.schedule.crew.signals.raised() & OVER != 0 {
             self.leave_program();
         }
         self.rest();
@@ -99,7 +100,10 @@ impl<C: Checker> Runtime<'_, C, Parallel<'_>> {
         context.outcomes = self.checker.outcomes();
         context.worker_pointer = self.schedule.pointer;
         let pointer = &raw mut *context;
-        self.schedule.crew.runs(self.schedule.number, pointer);
+        self.schedule
+            .crew
+            .signals
+            .runs(self.schedule.number, pointer);
         self.budget_left += *bytes;
         self.stack_room = room.bytes;
         // SAFETY: the context is the strand's, which belongs to the worker as long as it runs.
@@ -137,7 +141,7 @@ impl<C: Checker> Runtime<'_, C, Parallel<'_>> {
     pub(super) fn find_work(&mut self) -> Option<Passed> {
         let mut looks = 0;
         loop {
-            let signals = self.schedule.crew.signals();
+            let signals = self.schedule.crew.signals.raised();
             if signals & OVER != 0 {
                 return None;
             }

@@ -32,6 +32,7 @@ mod pool;
 mod promise;
 mod record;
 mod run;
+mod signals;
 mod strand;
 mod synchronisation;
 mod tasks;
@@ -98,7 +99,7 @@ const TIMES_TO_TAKE_BUDGET: u64 = 64;
 const BUDGETS_KEPT: u64 = 4;
 /// How often a worker looks for work before it lets other threads run, and before it sleeps.
 const LOOKS: u32 = 64;
-const YIELDS: u32 = 16;
+const YIELDS: u32 = 400;
 
 impl Parallel<'_> {
     /// The strand that runs.

@@ -6,9 +6,10 @@ use super::super::schedule::{OpenFinish, Schedule};
 use super::super::seen::Seen;
 use super::super::switch::{self, Passed};
 use super::super::{Executable, Output, Run, Runtime, ended, tell_main, word};
-use super::crew::{Crew, Item, OVER};
+use super::crew::{Crew, Item};
 use super::finish::Finish;
 use super::pool::Pool;
+use super::signals::OVER;
 use super::strand::LiveTask;
 use super::tasks::end_strand_address;
 use super::{ENOUGH_TASKS_EACH, MOST_BUDGET_AT_ONCE, Parallel, TIMES_TO_TAKE_BUDGET};
@@ -105,7 +106,8 @@ impl Drop for EndsByPanic<'_, '_> {
 impl Executable {
     /// Ends a parallel run under way.
     pub(crate) fn stop(&self) {
-        self.signals.fetch_or(OVER, Ordering::Release);
+        // As in `signals`.
+        self.signals.fetch_or(OVER, Ordering::Relaxed);
     }
 }
 

@@ -10,6 +10,9 @@ mod locks;
 #[path = "../../../../src/runtime/parallel/promise.rs"]
 mod promise;
 mod promises;
+mod rooms;
+#[path = "../../../../src/runtime/parallel/signals.rs"]
+mod signals;
 
 mod strand {
     use loom::cell::UnsafeCell;
