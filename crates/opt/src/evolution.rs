@@ -13,14 +13,15 @@
 //!
 //! One walk over the loop in reverse postorder finds all classes. This file emits nothing.
 
+use crate::changes::Changes;
 use crate::edit::{Definition, Definitions};
-use crate::effects::{Region, ends_memory, is_pure, region};
+use crate::effects::{is_pure, region};
 use finishline_ir::dominators::Dominators;
 use finishline_ir::loops::{LoopId, Loops};
 use finishline_ir::{
     BinaryOp, BlockId, CompareOp, Const, Function, Op, Operand, Terminator, Type, UnaryOp, Value,
 };
-use rustc_hash::{FxHashMap, FxHashSet};
+use rustc_hash::FxHashMap;
 
 /// What is known about a function when one of its loops is looked at. Blocks and values added since
 /// are outside every loop.
@@ -69,54 +70,6 @@ pub(crate) struct Evolution {
     classes: FxHashMap<Value, Class>,
     pub(crate) counters: FxHashMap<Value, Counter>,
     pub(crate) trips: Option<Trips>,
-}
-
-/// What the stores and calls of a loop may change.
-#[derive(Default)]
-pub(crate) struct Changes {
-    everything: bool,
-    regions: FxHashSet<Region>,
-}
-
-impl Changes {
-    /// Nothing in memory is taken for invariant.
-    pub(crate) fn everything() -> Changes {
-        Changes {
-            everything: true,
-            regions: FxHashSet::default(),
-        }
-    }
-
-    pub(crate) fn of(context: Context<'_>) -> Changes {
-        let Context {
-            function,
-            definitions,
-            ..
-        } = context;
-        let mut changes = Changes::default();
-        for block in &context.loops.get(context.id).blocks {
-            for instruction in &function.block(*block).instructions {
-                match &instruction.op {
-                    Op::Store {
-                        base,
-                        offset,
-                        value,
-                        ..
-                    } => {
-                        let ty = function.ty(*value);
-                        let changed = region(function, definitions, *base, *offset, ty);
-                        changes.regions.insert(changed);
-                    }
-                    op => changes.everything |= ends_memory(op),
-                }
-            }
-        }
-        changes
-    }
-
-    pub(crate) fn may_change(&self, region: Region) -> bool {
-        self.everything || self.regions.contains(&region)
-    }
 }
 
 impl Evolution {

@@ -15,9 +15,10 @@
 //! each instruction goes, the operands before the users; a second one moves them. Linear, times the
 //! depth of nesting.
 
+use crate::changes::{Calls, Changes};
 use crate::edit::Definitions;
 use crate::effects::{is_costly, is_pure, region};
-use crate::evolution::{Changes, Context, is_unconditional};
+use crate::evolution::{Context, is_unconditional};
 use crate::loop_form::Nest;
 use crate::not_null::NotNull;
 use finishline_ir::loops::LoopId;
@@ -26,7 +27,12 @@ use finishline_model::AccessId;
 
 /// Moves invariant instructions out of loops. Loads that were moved away from their checks are
 /// noted.
-pub(crate) fn hoist(function: &mut Function, nest: &Nest, moved: &mut Vec<AccessId>) {
+pub(crate) fn hoist(
+    function: &mut Function,
+    nest: &Nest,
+    calls: &Calls,
+    moved: &mut Vec<AccessId>,
+) {
     let definitions = Definitions::of(function);
     let Nest {
         dominators, loops, ..
@@ -40,7 +46,7 @@ pub(crate) fn hoist(function: &mut Function, nest: &Nest, moved: &mut Vec<Access
     };
     let changes = loops
         .iter()
-        .map(|(id, _)| Changes::of(Context { id, ..context }));
+        .map(|(id, _)| Changes::of(Context { id, ..context }, calls));
     let mover = Mover {
         not_null: NotNull::of(function, &definitions, dominators),
         changes: changes.collect(),

@@ -19,11 +19,13 @@
 //! leave the loop around them, and behind it, when more is known in front of loops.
 //!
 //! `evolution` knows how values change in a loop. `linear` computes such values in front of it.
-//! `not_null` knows which references are objects. `effects` knows what an operation may do.
+//! `not_null` knows which references are objects. `effects` knows what an operation may do, and
+//! `changes` what a loop or a call may change in memory.
 //! `loop_form` and `edit` are tools.
 
 #![forbid(unsafe_code)]
 
+mod changes;
 mod checks;
 mod clean;
 mod edit;
@@ -42,6 +44,7 @@ mod rotate;
 mod strength;
 mod version;
 
+use changes::Calls;
 pub use checks::{HOLD_IN_FAILED_RUNS, References, without_proved};
 use checks::{Notes, Round, Steps};
 use finishline_ir::{Function, Module};
@@ -78,6 +81,7 @@ pub fn for_speed(module: &Module, passes: Passes) -> Module {
     inline::inline(&mut module);
     let mut pass = Speed {
         steps: Steps::of(&module),
+        calls: Calls::of(&module),
         passes,
         moved: Vec::new(),
         notes: Notes::new(),
@@ -99,6 +103,7 @@ pub(crate) fn tidy(function: &mut Function) {
 
 struct Speed {
     steps: Steps,
+    calls: Calls,
     passes: Passes,
     /// Loads that stand away from their checks.
     moved: Vec<AccessId>,
@@ -110,24 +115,24 @@ impl Speed {
         forward::forward(function);
         let mut round = Round::first();
         if let Some(nest) = Nest::of(function) {
-            hoist::hoist(function, &nest, &mut self.moved);
+            hoist::hoist(function, &nest, &self.calls, &mut self.moved);
             tidy(function);
             // Before a loop has two copies, in front of which a check is made twice.
             if self.leave_loops(function, &mut round)
                 && let Some(nest) = Nest::of(function)
             {
-                hoist::hoist(function, &nest, &mut self.moved);
+                hoist::hoist(function, &nest, &self.calls, &mut self.moved);
                 tidy(function);
             }
             let mut budget = version::Budget::of(function);
             for height in 0..version::HIGHEST {
-                if version::version(function, height, &mut budget, &mut self.moved) {
+                if version::version(function, height, &self.calls, &mut budget, &mut self.moved) {
                     tidy(function);
                 }
             }
         }
         if let Some(nest) = Nest::of(function) {
-            hoist::hoist(function, &nest, &mut self.moved);
+            hoist::hoist(function, &nest, &self.calls, &mut self.moved);
         }
         self.leave_loops(function, &mut Round::last(round));
         if let Some(nest) = Nest::of(function) {

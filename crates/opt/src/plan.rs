@@ -4,8 +4,9 @@
 //! invariant and whose indices are linear. It adds invariant loads and lengths beside them. It
 //! follows their operands back to the counters of the loop and to definitions before the loop.
 
+use crate::changes::{Calls, Changes};
 use crate::evolution::{
-    Changes, Class, Context, Evolution, Trips, compared_with_null, header_parameter, is_outside,
+    Class, Context, Evolution, Trips, compared_with_null, header_parameter, is_outside,
     is_unconditional,
 };
 use finishline_ir::{Op, Type, Value};
@@ -38,8 +39,8 @@ pub(crate) enum Source {
 }
 
 impl Plan {
-    pub(crate) fn of(context: Context<'_>) -> Option<Plan> {
-        let changes = Changes::of(context);
+    pub(crate) fn of(context: Context<'_>, calls: &Calls) -> Option<Plan> {
+        let changes = Changes::of(context, calls);
         let evolution = Evolution::of(context, &changes);
         let mut plan = Plan {
             needed: Vec::new(),

@@ -11,8 +11,9 @@
 //! is at hand wherever the value that it replaces was. Loops of one height are done in one round,
 //! inner ones first; linear.
 
+use crate::changes::Changes;
 use crate::edit::{Definitions, Renaming, new_value};
-use crate::evolution::{Changes, Class, Context, Evolution};
+use crate::evolution::{Class, Context, Evolution};
 use crate::linear::{Front, Linear, Sum};
 use crate::loop_form::{Nest, add_counter, jump_arguments};
 use finishline_ir::loops::{Loop, LoopId};

@@ -15,6 +15,7 @@
 //! guards settle that the references of inner guards are not null. A loop is copied if it is small
 //! and the function has not grown too much for it.
 
+use crate::changes::Calls;
 use crate::edit::{Definitions, Renaming, new_value, target};
 use crate::evolution::{Context, Trips};
 use crate::guard::Guard;
@@ -60,6 +61,7 @@ impl Budget {
 pub(crate) fn version(
     function: &mut Function,
     height: u32,
+    calls: &Calls,
     budget: &mut Budget,
     moved: &mut Vec<AccessId>,
 ) -> bool {
@@ -83,13 +85,14 @@ pub(crate) fn version(
         if !budget.allows(function, this) {
             continue;
         }
-        let Some(plan) = Plan::of(Context {
+        let context = Context {
             function,
             definitions: &definitions,
             dominators: &nest.dominators,
             loops: &nest.loops,
             id,
-        }) else {
+        };
+        let Some(plan) = Plan::of(context, calls) else {
             continue;
         };
         let known = |reference| facts.holds(reference, entry, &nest.dominators);
