@@ -132,17 +132,39 @@ pub(crate) fn add_counter(
     first: Value,
     by: Value,
 ) -> Value {
+    let grown = |function: &mut Function, latch, parameter| {
+        let next = Op::Binary(BinaryOp::Add, parameter, by);
+        append(function, latch, next, Type::Int)
+    };
+    add_parameter(function, this, entry, first, grown)
+}
+
+/// Gives a loop a parameter that starts as `first` and is then what a parameter of the header was
+/// in the iteration before.
+pub(crate) fn add_follower(
+    function: &mut Function,
+    this: &Loop,
+    entry: BlockId,
+    first: Value,
+    of: Value,
+) -> Value {
+    add_parameter(function, this, entry, first, |_, _, _| of)
+}
+
+/// Gives a loop a parameter that starts as `first`. What comes next is asked for at each latch.
+fn add_parameter(
+    function: &mut Function,
+    this: &Loop,
+    entry: BlockId,
+    first: Value,
+    next: impl Fn(&mut Function, BlockId, Value) -> Value,
+) -> Value {
     let parameter = new_value(function, Type::Int);
     function.blocks[this.header.index()]
         .parameters
         .push(parameter);
     for latch in &this.latches {
-        let next = append(
-            function,
-            *latch,
-            Op::Binary(BinaryOp::Add, parameter, by),
-            Type::Int,
-        );
+        let next = next(function, *latch, parameter);
         for target in function.blocks[latch.index()].terminator.targets_mut() {
             if target.block == this.header {
                 target.arguments.push(next);

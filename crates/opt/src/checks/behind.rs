@@ -1,50 +1,25 @@
 //! Checks of a loop made where control leaves the loop.
 //!
 //! In front of a loop with an exit in the middle, or with any condition, the number of iterations
-//! is not known. Behind the loop it is known: a counter k of iterations goes along. At an exit,
-//! every way from the header of the last iteration may pass the check: then the check has been made
-//! k + 1 times. Or no way from the check leads to the exit, except around the loop: then it has
-//! been made k times. At other exits the number is not known, and the check stays in the loop. All
-//! of the loop is in one step, so the checks behind the loop are made in the step of the accesses.
+//! is not known. Behind the loop it is known: a counter k of iterations goes along. At an
+//! [exit](super::ways) where the check has been made in the last iteration, too, it has been made
+//! k + 1 times, and else k times. [`super::sweeps`] counts in another way. All of the loop is in
+//! one step, so the checks behind the loop are made in the step of the accesses.
 //!
 //! A *search* compares elements and leaves the loop when it has found one. Most searches are short,
 //! so checks of single elements cost less than the check of a range behind the loop: they stay.
 
 use super::loops::Check;
+use super::sweeps::{Sweep, Swept};
+use super::ways::Exit;
 use crate::edit::{Definition, append, constant, new_block, target};
 use crate::evolution::{Class, Context, Evolution, is_outside};
 use crate::loop_form::add_counter;
-use finishline_ir::loops::{Loop, LoopId, Loops};
+use finishline_ir::loops::Loop;
 use finishline_ir::{
     BinaryOp, BlockId, CompareOp, Const, Function, Op, Operand, Terminator, Type, Value,
 };
 use rustc_hash::FxHashSet;
-
-/// More exits than these are not worth a check each.
-const MOST_EXITS: usize = 4;
-
-/// A block by which control leaves, and whether the check has been made in the last iteration.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(super) struct Exit {
-    from: BlockId,
-    passed: bool,
-}
-
-/// Blocks by which control leaves a loop.
-pub(super) fn leaving_blocks(function: &Function, loops: &Loops, id: LoopId) -> Vec<BlockId> {
-    // A block that returns leads to no back edge, so it is in no loop.
-    let leaves = |block: &&BlockId| {
-        let mut targets = function.block(**block).terminator.targets();
-        targets.any(|target| !loops.contains(id, target.block))
-    };
-    loops
-        .get(id)
-        .blocks
-        .iter()
-        .filter(leaves)
-        .copied()
-        .collect()
-}
 
 /// Whether an element that the loop reads decides if the loop goes on, another one in each
 /// iteration.
@@ -97,40 +72,6 @@ pub(super) fn is_search(context: Context<'_>, leaving: &[BlockId], evolution: &E
     false
 }
 
-/// How often a check of a block has been made at each exit.
-pub(super) fn exits(
-    context: Context<'_>,
-    leaving: &[BlockId],
-    block: BlockId,
-) -> Option<Vec<Exit>> {
-    let Context {
-        function,
-        loops,
-        id,
-        ..
-    } = context;
-    if leaving.len() > MOST_EXITS {
-        return None;
-    }
-    // What can be reached from the block in the same iteration.
-    let header = loops.get(id).header;
-    let mut reached = FxHashSet::default();
-    let mut waiting = vec![block];
-    while let Some(at) = waiting.pop() {
-        for next in function.block(at).terminator.targets() {
-            let inside = next.block != header && loops.contains(id, next.block);
-            if inside && reached.insert(next.block) {
-                waiting.push(next.block);
-            }
-        }
-    }
-    let exit = |&from: &BlockId| {
-        let passed = context.dominators.dominates(block, from);
-        (passed || !reached.contains(&from)).then_some(Exit { from, passed })
-    };
-    leaving.iter().map(exit).collect()
-}
-
 /// A check that leaves a loop: of what begins at `first` in the first iteration and `step` further
 /// on in each later one.
 pub(super) struct Moved {
@@ -140,6 +81,14 @@ pub(super) struct Moved {
     pub(super) count: Operand,
     pub(super) stride: Operand,
     pub(super) exits: Vec<Exit>,
+    pub(super) sweep: Option<Sweep>,
+}
+
+/// What goes along with the iterations to tell how often a check has been made.
+#[derive(Clone, Copy)]
+enum Along {
+    Iterations(Value),
+    Sweep(Swept),
 }
 
 /// Adds checks to the exits of a loop.
@@ -147,9 +96,21 @@ pub(super) fn add(function: &mut Function, this: &Loop, entry: BlockId, moved: V
     let Some(first) = moved.first() else {
         return;
     };
-    let zero = constant(function, entry, Const::Int(0));
-    let one = constant(function, entry, Const::Int(1));
-    let iteration = add_counter(function, this, entry, zero, one);
+    let in_each = moved.iter().any(|moved| moved.sweep.is_none());
+    let iterations = in_each.then(|| {
+        let zero = constant(function, entry, Const::Int(0));
+        let one = constant(function, entry, Const::Int(1));
+        add_counter(function, this, entry, zero, one)
+    });
+    let along: Vec<Along> = moved
+        .iter()
+        .filter_map(|moved| match (moved.sweep, moved.first) {
+            (Some(sweep), Operand::Value(first)) => {
+                Some(Along::Sweep(sweep.follow(function, this, entry, first)))
+            }
+            _ => iterations.map(Along::Iterations),
+        })
+        .collect();
     let sources: Vec<BlockId> = first.exits.iter().map(|exit| exit.from).collect();
     for (index, source) in sources.into_iter().enumerate() {
         let inside = |block: BlockId| this.blocks.contains(&block);
@@ -158,8 +119,8 @@ pub(super) fn add(function: &mut Function, this: &Loop, entry: BlockId, moved: V
             let behind = new_block(function);
             let onward = std::mem::replace(edge, target(behind, Vec::new()));
             function.blocks[behind.index()].terminator = Terminator::Jump(onward);
-            for moved in &moved {
-                moved.add_to(function, behind, moved.exits[index].passed, iteration);
+            for (moved, along) in moved.iter().zip(&along) {
+                moved.add_to(function, behind, moved.exits[index].passed, *along);
             }
         }
         function.blocks[source.index()].terminator = terminator;
@@ -167,11 +128,30 @@ pub(super) fn add(function: &mut Function, this: &Loop, entry: BlockId, moved: V
 }
 
 impl Moved {
-    /// Adds the check to a block that control passes after so many iterations, and perhaps a part
-    /// of one.
-    fn add_to(&self, function: &mut Function, block: BlockId, passed: bool, iterations: Value) {
+    /// Adds the check to a block that control passes after some iterations, and perhaps a part of
+    /// one.
+    fn add_to(&self, function: &mut Function, block: BlockId, passed: bool, along: Along) {
+        let (count, stride) = match along {
+            Along::Sweep(swept) => {
+                let count = swept.count(function, block, passed);
+                (Operand::Value(count), self.step)
+            }
+            Along::Iterations(iterations) => self.of_each(function, block, passed, iterations),
+        };
+        let check = self.check.of(self.first, count, stride);
+        function.blocks[block.index()].instructions.push(check);
+    }
+
+    /// The count and the stride of what each of the iterations checks.
+    fn of_each(
+        &self,
+        function: &mut Function,
+        block: BlockId,
+        passed: bool,
+        iterations: Value,
+    ) -> (Operand, Operand) {
         let mut compute = |op, ty| append(function, block, op, ty);
-        let (count, stride) = match (self.step, passed) {
+        match (self.step, passed) {
             (Operand::Constant(0), true) => (self.count, self.stride),
             (Operand::Constant(0), false) => {
                 let zero = compute(Op::Const(Const::Int(0)), Type::Int);
@@ -196,8 +176,6 @@ impl Moved {
                 let more = Op::Binary(BinaryOp::Add, iterations, one);
                 (Operand::Value(compute(more, Type::Int)), step)
             }
-        };
-        let check = self.check.of(self.first, count, stride);
-        function.blocks[block.index()].instructions.push(check);
+        }
     }
 }

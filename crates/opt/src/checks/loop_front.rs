@@ -162,6 +162,11 @@ impl<'f, 'p> LoopFront<'f, 'p> {
         }
     }
 
+    /// What a parameter of the header is in the first iteration.
+    pub(super) fn argument(&self, at: usize) -> Operand {
+        Operand::Value(self.arguments[at])
+    }
+
     /// A sum as the offset of an element, which is a value, never a constant.
     pub(super) fn value(&mut self, sum: Sum) -> Operand {
         Operand::Value(self.front.value(sum))

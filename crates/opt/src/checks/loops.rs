@@ -15,7 +15,11 @@
 //! 2²⁰, the loop would go on for 2⁴³ iterations and each of these would access another element, for
 //! which no array is large enough; if all access the same one, once is enough.
 //!
-//! **Behind** otherwise ([`super::behind`]).
+//! **Behind** otherwise ([`super::behind`]), also those of a location that goes on now and then
+//! ([`super::sweeps`]).
+//!
+//! **Groups.** Equal checks on several ways of an iteration, as in both branches of an `if`, are
+//! one check that is made wherever one of them is ([`super::ways`]).
 //!
 //! **Null.** In front of the loop the array may still be null. So the sizes of its dimensions are
 //! asked for by [`Op::SizeOrZero`], which never fails. A check of null covers nothing.
@@ -30,12 +34,14 @@
 
 use super::loop_front::LoopFront;
 use super::steps::Steps;
+use super::sweeps::Sweep;
+use super::ways::{Exit, Ways};
 use super::{Notes, behind, loop_invariant, ranges};
+use crate::changes::Changes;
 use crate::edit::Definitions;
 use crate::effects::is_pure;
-use crate::evolution::{Changes, Class, Context, Evolution, Trips, is_outside, is_unconditional};
+use crate::evolution::{Class, Context, Evolution, Trips, is_outside};
 use crate::loop_form::Nest;
-use behind::Exit;
 use finishline_ir::loops::{Loop, LoopId};
 use finishline_ir::{BlockId, Function, Instruction, Op, Operand, Type, Value};
 use finishline_model::{AccessId, AccessKind, Pass, Passes, SiteId};
@@ -120,18 +126,30 @@ pub(super) enum Made {
     Unknown,
 }
 
-/// A check that every iteration makes and where it stands.
+/// A check, and where it stands.
 pub(super) struct Candidate {
     pub(super) check: Check,
     pub(super) first: Offset,
     pub(super) made: Made,
-    /// None if how often it has been made at an exit depends on the way there.
-    pub(super) exits: Option<Vec<Exit>>,
-    block: BlockId,
-    at: usize,
+    places: Vec<Place>,
 }
 
-/// A check but for its first location.
+impl Candidate {
+    /// The blocks that make it.
+    pub(super) fn blocks(&self) -> Vec<BlockId> {
+        self.places.iter().map(|place| place.block).collect()
+    }
+}
+
+/// One of the equal checks of a group.
+#[derive(Clone, Copy)]
+struct Place {
+    block: BlockId,
+    at: usize,
+    access: AccessId,
+}
+
+/// A check but for its first location. The access and the site are those of one of the group.
 #[derive(Clone, Copy)]
 pub(super) struct Check {
     pub(super) kind: AccessKind,
@@ -161,7 +179,7 @@ impl Check {
 }
 
 /// The first location of a check.
-#[derive(Clone, PartialEq, Debug)]
+#[derive(Clone, PartialEq, Eq, Hash, Debug)]
 pub(super) enum Offset {
     Operand(Operand),
     /// An element by its indices, behind a bounds check in the loop.
@@ -181,7 +199,7 @@ impl Offset {
 /// What is done about the checks of a loop.
 struct Plan {
     in_front: Vec<(Candidate, Pass)>,
-    behind: Vec<(Candidate, Pass, Vec<Exit>)>,
+    behind: Vec<Behind>,
     /// Ranges that inner loops had.
     rows: Vec<Candidate>,
     trips: Option<Trips>,
@@ -190,6 +208,15 @@ struct Plan {
     /// Header parameters that grow: which, by what, whether it is subtracted.
     counters: Vec<(Value, usize, Value, bool)>,
     constants: FxHashMap<Value, i64>,
+}
+
+/// A check that goes behind its loop.
+struct Behind {
+    candidate: Candidate,
+    pass: Pass,
+    exits: Vec<Exit>,
+    /// If its location goes on now and then, and not in each iteration.
+    sweep: Option<Sweep>,
 }
 
 impl Plan {
@@ -221,19 +248,32 @@ impl Plan {
             counters: Vec::new(),
             constants: FxHashMap::default(),
         };
-        let leaving = behind::leaving_blocks(context.function, context.loops, context.id);
-        let is_search = behind::is_search(context, &leaving, &evolution);
-        for mut candidate in candidates(context, &leaving, trips.is_some()) {
+        let ways = Ways::of(context);
+        let is_search = behind::is_search(context, ways.leaving(), &evolution);
+        for candidate in candidates(context, &ways, trips.is_some()) {
             let first = candidate.first.values().iter().map(|value| class(*value));
             let first = first.fold(Class::Invariant, changes_more);
             let rest = [candidate.check.count, candidate.check.stride];
             let rest = rest.into_iter().filter_map(Operand::value);
-            if first == Class::Varying || rest.map(class).any(|class| class != Class::Invariant) {
+            if rest.map(class).any(|class| class != Class::Invariant) {
+                continue;
+            }
+            let blocks = candidate.blocks();
+            let sweep = match first {
+                Class::Invariant => None,
+                _ => Sweep::of(context, &ways, &blocks, &candidate.first),
+            };
+            let is_known = match first {
+                Class::Varying => sweep.is_some(),
+                _ => ways.always_pass(&blocks),
+            };
+            if !is_known {
                 continue;
             }
             let (pass, in_front) = match first {
                 Class::Invariant => (Pass::LoopInvariant, candidate.made != Made::Unknown),
-                _ => (Pass::Ranges, candidate.made == Made::Always),
+                Class::Linear => (Pass::Ranges, candidate.made == Made::Always),
+                Class::Varying => (Pass::Ranges, false),
             };
             if !passes.contains(pass) {
                 continue;
@@ -252,9 +292,14 @@ impl Plan {
                 plan.in_front.push((candidate, pass));
             } else if round.behind
                 && !(is_search && pass == Pass::Ranges)
-                && let Some(exits) = candidate.exits.take()
+                && let Some(exits) = ways.exits(&blocks)
             {
-                plan.behind.push((candidate, pass, exits));
+                plan.behind.push(Behind {
+                    candidate,
+                    pass,
+                    exits,
+                    sweep,
+                });
             }
         }
         if plan.in_front.is_empty() && plan.behind.is_empty() && plan.rows.is_empty() {
@@ -268,7 +313,7 @@ impl Plan {
         let behind = self
             .behind
             .iter()
-            .map(|(candidate, pass, _)| (candidate, *pass));
+            .map(|behind| (&behind.candidate, behind.pass));
         let in_front = self
             .in_front
             .iter()
@@ -335,31 +380,43 @@ impl Plan {
         ranges::add_in_front(&ranges, &mut place);
         let rows = self.rows.iter();
         let left: Vec<Operand> = rows.map(|row| ranges::join_rows(row, &mut place)).collect();
-        let behind = self.behind.iter().map(|(candidate, _, exits)| {
-            let step = place.line_of(candidate).step;
+        let behind = self.behind.iter().map(|behind| {
+            let candidate = &behind.candidate;
+            let (first, step) = match behind.sweep {
+                Some(sweep) => (place.argument(sweep.at), Operand::Constant(sweep.step)),
+                None => {
+                    let step = place.line_of(candidate).step;
+                    (place.first(candidate), place.sum(step))
+                }
+            };
             behind::Moved {
                 check: candidate.check,
-                first: place.first(candidate),
-                step: place.sum(step),
+                first,
+                step,
                 count: place.operand(candidate.check.count),
                 stride: place.operand(candidate.check.stride),
-                exits: exits.clone(),
+                exits: behind.exits.clone(),
+                sweep: behind.sweep,
             }
         });
         let behind: Vec<behind::Moved> = behind.collect();
 
         let mut gone: Vec<(BlockId, usize)> = Vec::new();
         for (candidate, pass) in self.candidates() {
-            gone.push((candidate.block, candidate.at));
-            notes.push((candidate.check.access, pass));
+            for place in &candidate.places {
+                gone.push((place.block, place.at));
+                notes.push((place.access, pass));
+            }
         }
         for (row, left) in self.rows.iter().zip(left) {
-            if left == Operand::Constant(0) {
-                gone.push((row.block, row.at));
-            }
-            let instruction = &mut function.blocks[row.block.index()].instructions[row.at];
-            if let Op::Check { count, .. } = &mut instruction.op {
-                *count = left;
+            for place in &row.places {
+                if left == Operand::Constant(0) {
+                    gone.push((place.block, place.at));
+                }
+                let instruction = &mut function.blocks[place.block.index()].instructions[place.at];
+                if let Op::Check { count, .. } = &mut instruction.op {
+                    *count = left;
+                }
             }
         }
         // From the last on, so that the positions of the others stay what they are.
@@ -421,33 +478,18 @@ fn entry_arguments(context: Context<'_>) -> Vec<Value> {
     edges.flat_map(|target| target.arguments.clone()).collect()
 }
 
-/// The checks that are made in every iteration, of objects known before the loop.
-fn candidates(context: Context<'_>, leaving: &[BlockId], trips_are_known: bool) -> Vec<Candidate> {
+/// The checks of objects known before the loop, equal ones together.
+fn candidates(context: Context<'_>, ways: &Ways<'_>, trips_are_known: bool) -> Vec<Candidate> {
     let Context {
         function,
         definitions,
-        dominators,
         loops,
         id,
+        ..
     } = context;
-    let this = loops.get(id);
-    let others = || leaving.iter().filter(|block| **block != this.header);
-    let only_header = others().next().is_none();
-    let mut found = Vec::new();
-    for &block in &this.blocks {
-        if !is_unconditional(context, block) {
-            continue;
-        }
-        let made = if block == this.header {
-            Made::InHeader
-        } else if !trips_are_known || !others().all(|other| dominators.dominates(block, *other)) {
-            Made::Unknown
-        } else if only_header {
-            Made::Always
-        } else {
-            Made::Once
-        };
-        let exits = behind::exits(context, leaving, block);
+    let mut found: Vec<Candidate> = Vec::new();
+    let mut known: FxHashMap<_, usize> = FxHashMap::default();
+    for &block in &loops.get(id).blocks {
         for (at, instruction) in function.block(block).instructions.iter().enumerate() {
             let Op::Check {
                 kind,
@@ -470,6 +512,13 @@ fn candidates(context: Context<'_>, leaving: &[BlockId], trips_are_known: bool) 
                 }
                 _ => Offset::Operand(first),
             };
+            let place = Place { block, at, access };
+            let alike = (kind as u8, base, first.clone(), count, stride);
+            if let Some(&one) = known.get(&alike) {
+                found[one].places.push(place);
+                continue;
+            }
+            known.insert(alike, found.len());
             found.push(Candidate {
                 check: Check {
                     kind,
@@ -480,12 +529,31 @@ fn candidates(context: Context<'_>, leaving: &[BlockId], trips_are_known: bool) 
                     site: instruction.site,
                 },
                 first,
-                made,
-                exits: exits.clone(),
-                block,
-                at,
+                made: Made::Unknown,
+                places: vec![place],
             });
         }
     }
+    if trips_are_known {
+        for candidate in &mut found {
+            candidate.made = made(context, ways, &candidate.blocks());
+        }
+    }
     found
+}
+
+/// How often a check of these blocks is made, if it is made in every iteration and their number is
+/// known.
+fn made(context: Context<'_>, ways: &Ways<'_>, blocks: &[BlockId]) -> Made {
+    let header = context.loops.get(context.id).header;
+    let others = || ways.leaving().iter().filter(|block| **block != header);
+    if blocks.contains(&header) {
+        Made::InHeader
+    } else if others().next().is_none() {
+        Made::Always
+    } else if others().all(|other| ways.has_passed(blocks, *other)) {
+        Made::Once
+    } else {
+        Made::Unknown
+    }
 }

@@ -9,7 +9,7 @@
 //! | `read_only` | those of reads of what nobody writes meanwhile [§6.2] |
 //! | `task_local` | those of objects that one task alone can reach [§6.3] |
 //! | | |
-//! | `ranges` | those of `a[c·i + d]` in a loop: one check of a range before it |
+//! | `ranges` | those of `a[c·i + d]` in a loop: one check of a range before it or behind it |
 //! | `loop_invariant` | those of one location in every iteration: one check before it [§6.4] |
 //! | `dominated` | those that another one in the same task covers [§6.5] |
 //!
@@ -43,7 +43,9 @@ mod regions;
 mod sequential;
 mod sparse_set;
 mod steps;
+mod sweeps;
 mod task_local;
+mod ways;
 mod whole_program;
 
 use dominated::Direction;

@@ -105,6 +105,132 @@ fn the_next_iteration_has_another_element() {
     );
 }
 
+/// Of three elements that it could reach, the loop reads two: in the last iteration it stays where
+/// it is, or goes on.
+#[test]
+fn what_goes_on_now_and_then_is_checked_as_far_as_it_got() {
+    let beside = "for j in 0..8 { a[j] = 2; }";
+    for (go_on, reads) in [
+        ("w == 1", 2),
+        ("w == 2", 1),
+        ("w >= 1", 2),
+        ("w < 9", 3),
+        ("w > 9", 1),
+    ] {
+        let body = format!("var p = 0; for w in 0..n {{ s += a[p]; if {go_on} {{ p += 1; }} }}");
+        racing(reads, &body, beside);
+        let down = body.replace("p += 1", "p -= 1").replace("p = 0", "p = 5");
+        racing(reads, &down, beside);
+    }
+    racing(
+        0,
+        "var p = 0; for w in n..n { s += a[p]; if w > 1 { p += 1; } }",
+        beside,
+    );
+}
+
+/// The same where the loop is left on the way, behind the access or in front of it.
+#[test]
+fn what_goes_on_now_and_then_may_be_left_on_the_way() {
+    let beside = "for j in 0..8 { a[j] = 2; }";
+    for (at, reads) in [(0, 1), (1, 1), (2, 2)] {
+        let behind = format!(
+            "var p = 0; for w in 0..n {{ s += a[p]; if w == {at} {{ break; }} if w == 1 {{ p += 1; }} }}"
+        );
+        racing(reads, &behind, beside);
+    }
+    for (at, reads) in [(0, 0), (1, 1), (2, 2)] {
+        let in_front = format!(
+            "var p = 0; for w in 0..n {{ if w == {at} {{ break; }} s += a[p]; if w == 0 {{ p += 1; }} }}"
+        );
+        racing(reads, &in_front, beside);
+    }
+}
+
+#[test]
+fn what_goes_on_where_it_is_accessed() {
+    let beside = "for j in 0..8 { a[j] = 2; }";
+    racing(
+        2,
+        "var p = 0; for w in 0..n { if w != 1 { s += a[p]; p += 1; } }",
+        beside,
+    );
+    // It is accessed without going on.
+    racing(
+        3,
+        "var p = 0; for w in 0..n { if w != 1 { s += a[p]; if w == 0 { p += 1; } } p += 0; s += a[5]; }",
+        beside,
+    );
+    racing(
+        2,
+        "var p = 0; for w in 0..n { if w > 0 { s += a[p]; if w == 1 { p += 1; } } }",
+        beside,
+    );
+    // It goes on without being accessed.
+    racing(
+        1,
+        "var p = 0; for w in 0..n { if w == 1 { s += a[p]; } if w != 2 { p += 1; } }",
+        beside,
+    );
+    racing(
+        1,
+        "var p = 0; for w in 0..n { if w == 1 { s += a[p]; p += 1; } else { p += 1; } }",
+        beside,
+    );
+    // It goes on in another way.
+    racing(
+        2,
+        "var p = 0; for w in 0..n { s += a[p]; if w == 0 { p += 1; } else { p = 0; } }",
+        beside,
+    );
+    racing(
+        2,
+        "var p = 0; for w in 0..n { s += a[p]; if w == 0 { p += 2; } }",
+        beside,
+    );
+    racing(
+        2,
+        "var p = 1; for w in 0..n { s += a[p]; if w == 0 { p += 1; } else { p -= 1; } }",
+        beside,
+    );
+}
+
+/// The check stands behind the place where it is decided whether to go on, too.
+#[test]
+fn what_stays_where_it_is_may_still_be_accessed() {
+    racing(
+        3,
+        "var p = 0; for w in 0..n { let z = p; if w < 2 { s += a[z]; p += 1; } if w == 2 { s += a[z]; } }",
+        "for j in 0..8 { a[j] = 2; }",
+    );
+}
+
+/// Both branches make the check, or one of them.
+#[test]
+fn a_check_in_both_branches() {
+    let beside = "for j in 0..8 { h = a[j]; } g = 2;";
+    racing(
+        4,
+        "for w in 0..n { if w == 1 { a[w] = 1; g = 1; } else { a[w] = 2; g = 3; } }",
+        beside,
+    );
+    racing(
+        3,
+        "for w in 0..n { if w == 1 { a[w] = 1; g = 1; } else { a[w] = 2; } if w == 1 { break; } }",
+        beside,
+    );
+    racing(
+        2,
+        "for w in 0..n { if w == 1 { a[w] = 1; } else if w == 0 { a[w] = 2; } }",
+        beside,
+    );
+    racing(
+        2,
+        "for w in 0..n { if w == 1 { s += a[w]; } else { a[w] = 2; } }",
+        beside,
+    );
+}
+
 /// The check at the end of an iteration and the one at the beginning of the next have one name.
 #[test]
 fn the_same_name_in_the_next_iteration_is_another_element() {

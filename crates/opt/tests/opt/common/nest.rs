@@ -22,6 +22,16 @@ fn twice(x: int): int { return x + x; }
 fn at(a: int[], i: int): int { return a[i] + g; }
 fn bump(b: Box, by: int): int { if by == 5 { return 0; } b.v += twice(by); g = b.v; return b.v; }
 fn put(m: float[,], i: int, j: int) { m[i, j] = m[j, i] + 1.0; }
+// These have loops, so that calls of them stay.
+fn look(b: Box, x: int): int { var sum = 0; for r in 0..2 { sum += b.v + g * r + x; } return sum; }
+fn refill(b: Box, x: int) { for r in 0..2 { b.v = x + r; } }
+fn aim(b: Box, a: int[]) { for r in 0..2 { b.a = a; } }
+fn turn(b: Box) { for r in 0..2 { b.next = b; } }
+fn lose() { for r in 0..1 { ga = null; } }
+fn write(a: int[], x: int) { for r in 0..len(a) { a[r] = a[r] + x; } }
+fn deep(b: Box, a: int[], x: int) { if x > 1 { deep(b, a, x / 2); } else { aim(b, a); } }
+fn other(b: Box, x: int) { if x > 2 { deep(b, ga, x); } else { refill(b, x); } }
+fn later(b: Box, x: int) { for r in 0..1 { finish async b.v = x; } }
 fn work(a: int[], b: float[,], c: int[,,], z: byte[], box: Box, n: int, k: int) {
     var s = 0;
     var t = 0.0;
@@ -191,14 +201,17 @@ impl Maker {
     fn statement(&mut self, depth: u32) -> Node {
         let loops = if depth == 0 { 90 } else { 30 };
         if depth < 3 && self.rng.percent(loops) {
-            return self.a_loop(depth);
+            return match self.rng.percent(25) {
+                true => self.sweep(),
+                false => self.a_loop(depth),
+            };
         }
         if self.parallel && self.rng.percent(8) {
             return self.task_statement();
         }
         let index = self.index();
         let (i, j, k) = (self.index(), self.index(), self.index());
-        let text = match self.rng.below(30) {
+        let text = match self.rng.below(33) {
             0 | 1 => format!("s += a[{index}];"),
             2 => format!("a[{index}] = s + {i};"),
             3 => format!("a[{index}] += 1;"),
@@ -235,10 +248,30 @@ impl Maker {
             24 => "if box == null { s += box.v; }".into(),
             25 => "if box.next != null { s += box.next.v; }".into(),
             26..30 => self.along(),
+            30..33 => self.call(),
             21 => format!("box.a = {};", self.rng.pick(&["a", "ga", "box.a", "null"])),
             _ => format!("s = s * 3 + ({i} - {j}) * 5 + ({j} - {i});"),
         };
         line(text)
+    }
+
+    /// A call of a function that may change something.
+    fn call(&mut self) -> String {
+        let index = self.index();
+        let text = self.rng.pick(&[
+            "s += look(box, X);",
+            "s += look(box, X) + box.v;",
+            "refill(box, X); s += box.v;",
+            "aim(box, ga); s += box.a[X];",
+            "s += box.a[X]; aim(box, a);",
+            "turn(box); s += box.next.v;",
+            "s += ga[X]; if s % 7 == 3 { lose(); }",
+            "write(a, 1); s += a[X];",
+            "s += box.a[X] + box.v; deep(box, a, X);",
+            "s += box.a[X] + box.v; other(box, X);",
+            "s += box.v; later(box, X);",
+        ]);
+        text.replace('X', &index)
     }
 
     /// A loop over elements at a distance from each other, which may be longer than the loop.
@@ -259,6 +292,77 @@ impl Maker {
             _ => format!("{other} += a[w];"),
         };
         format!("for w in {range} {{ {body} }}")
+    }
+
+    /// A loop that goes on with two indices in some iterations, and not in others.
+    fn sweep(&mut self) -> Node {
+        let number = self.names;
+        self.names += 1;
+        let indices = ["x", "y"].map(|name| format!("{name}{number}"));
+        let mut inside = Vec::new();
+        let mut guard = String::new();
+        let mut steps = Vec::new();
+        for index in &indices {
+            let (start, step) = match self.rng.below(4) {
+                0..3 => (self.rng.pick(&["0", "0", "1", "n / 2"]), "+= 1"),
+                _ => (self.rng.pick(&["len(a) - 1", "n - 1"]), "-= 1"),
+            };
+            let step = match self.rng.percent(90) {
+                true => step,
+                false => self.rng.pick(&["+= 1", "-= 1", "+= 2", "+= k"]),
+            };
+            steps.push(format!("{index} {step};"));
+            inside.push(line(format!("var {index} = {start};")));
+            guard += &format!(" && {index} >= 0 && {index} < len(a)");
+        }
+        let mut body = vec![line(format!("w{number} += 1;"))];
+        for _ in 0..1 + self.rng.below(4) {
+            let one = self.rng.index(2);
+            let (x, y) = (&indices[one], &indices[1 - one]);
+            let (go, other) = (&steps[one], &steps[1 - one]);
+            let condition = match self.rng.below(4) {
+                0 => format!("w{number} % 2 == 1"),
+                1 => format!("(w{number} + s) % 3 == 0"),
+                2 => format!("{x} % 3 != 1"),
+                _ => "s % 2 == 0".to_owned(),
+            };
+            let text = match self.rng.below(18) {
+                0 => format!("s += a[{x}];"),
+                1 => format!("a[{x}] = s;"),
+                2 | 3 => format!("if {condition} {{ {go} }}"),
+                4 | 5 => format!("if {condition} {{ a[{x}] = s; {go} }}"),
+                6 => format!("if {condition} {{ a[{x}] = s; }} else {{ a[{x}] = 2; {go} }}"),
+                7 => {
+                    format!("if {condition} {{ s += a[{x}]; {go} }} else {{ a[{y}] = 1; {other} }}")
+                }
+                8 => format!("a[{x}] += 1; {go}"),
+                9 => format!("if {condition} {{ a[{x}] = 3; if s % 3 == 0 {{ {go} }} }}"),
+                10 => format!("if {condition} {{ break; }}"),
+                11 => format!("if {condition} {{ continue; }}"),
+                12 => format!("{{ let z = {x}; if {condition} {{ {go} }} s += a[z]; }}"),
+                13 => format!("if {condition} {{ s += a[{x}]; }} else {{ s -= a[{x}]; }} {go}"),
+                14 => format!("s += w{number}; {go}"),
+                15 => format!(
+                    "{{ let z = {x}; if {condition} {{ a[z] = s; {go} }} \
+                     if w{number} % 3 == 0 {{ a[z] = 2; }} }}"
+                ),
+                16 => format!(
+                    "{{ let z = {x}; if {condition} {{ {go} }} \
+                     if {condition} {{ a[z] = 2; }} }}"
+                ),
+                _ => format!("s += a[{x}] + a[{y}];"),
+            };
+            body.push(line(text));
+        }
+        inside.insert(0, line(format!("var w{number} = 0;")));
+        inside.push(Node {
+            head: format!("while w{number} < n{guard}"),
+            inside: Some(body),
+        });
+        Node {
+            head: String::new(),
+            inside: Some(inside),
+        }
     }
 
     /// Something that ends a step.
