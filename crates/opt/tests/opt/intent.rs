@@ -6,7 +6,7 @@ use finishline_ir::dominators::Dominators;
 use finishline_ir::loops::Loops;
 use finishline_ir::machine::Limits;
 use finishline_ir::{BinaryOp, Function, Instruction, Module, Op, Operand, Type};
-use finishline_model::Passes;
+use finishline_model::{Pass, Passes};
 use finishline_opt::for_speed;
 
 /// The instructions of each innermost loop of a function.
@@ -214,4 +214,63 @@ fn a_loop_before_and_after() {
     let fast = for_speed(&module, Passes::NONE);
     let text = format!("{}\n{}", module.functions[0], fast.functions[0]);
     assert_eq!(text, include_str!("a_loop.ir"), "\n{text}");
+}
+
+/// The checks of ranges alone are left of these loops, behind them or in front of them.
+#[test]
+fn the_checks_of_merges_filters_and_loops_with_calls_leave_them() {
+    let kernels = [
+        // A merge goes on with one of two indices.
+        "var p = 0; var q = n / 2; var k = 0;
+         while p < n / 2 && q < n {
+             if a[q] < a[p] { b[k] = a[q]; q += 1; } else { b[k] = a[p]; p += 1; }
+             k += 1;
+         }",
+        // A filter goes on with an index when it keeps something.
+        "var k = 0; for i in 0..n { if i % 3 == 1 { b[k] = i; k += 1; } }",
+        // The array is a field of an object, and a call that stays changes other things.
+        "for i in 0..n { box.a[i] = turn(box, i); }",
+    ];
+    for kernel in kernels {
+        let source = format!(
+            "struct Box {{ a: int[], v: int }}
+fn turn(box: Box, x: int): int {{ var y = x; for r in 0..3 {{ y = -y; }} box.v = y; return y; }}
+fn work(a: int[], b: int[], box: Box, n: int) {{ {kernel} }}
+fn main() {{
+    let box = new Box();
+    box.a = new int[8];
+    finish async work(new int[8], new int[8], box, 8);
+}}"
+        );
+        let module = for_speed(&compile(&source), [Pass::Ranges].into_iter().collect());
+        let named = |function: &&Function| function.name == "work";
+        let work = module.functions.iter().find(named).expect("it is there");
+        let is_range = |op: &Op| {
+            matches!(
+                op,
+                Op::Check {
+                    count: Operand::Value(_),
+                    ..
+                }
+            )
+        };
+        let of_elements = |op: &Op| {
+            matches!(
+                op,
+                Op::Check {
+                    first: Operand::Value(_),
+                    count: Operand::Constant(1),
+                    ..
+                }
+            )
+        };
+        let all = work.blocks.iter().flat_map(|block| &block.instructions);
+        assert!(all.clone().any(|i| is_range(&i.op)), "{kernel}");
+        let mut without = innermost_loops(work).into_iter().filter(|instructions| {
+            let stores = |i: &&Instruction| matches!(i.op, Op::Store { .. });
+            let checks = |i: &&Instruction| of_elements(&i.op);
+            instructions.iter().any(stores) && !instructions.iter().any(checks)
+        });
+        assert!(without.next().is_some(), "{kernel}\n{work}");
+    }
 }
