@@ -261,6 +261,10 @@ impl<'a> Case<'a> {
                 let what = format!("the exit status of {detector} on 8 threads");
                 complaints.compare(&what, &Some(self.claims.exit()?), &checked.status.code());
             }
+            if self.claims.verdict == "trap" && checked.status.code() != REFUSED {
+                let what = format!("whether {detector} on 8 threads knows nothing");
+                complaints.compare(&what, &false, &report.contains("unknown: "));
+            }
         }
         if self.claims.verdict != "certified" {
             return Ok(());

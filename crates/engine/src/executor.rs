@@ -306,6 +306,10 @@ impl<'m> Forms<'m> {
             let script = OrderScript::new(blocks.into_iter());
             self.other_order.get_or_init(|| script);
         }
+        // Alone it fails before it gets to the race.
+        if outcome.trap().is_some() {
+            return Some((outcome, findings));
+        }
         Some((outcome, Err(Failure::Unsupported(RACE_OF_ONE_SCHEDULE))))
     }
 

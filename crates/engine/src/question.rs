@@ -182,8 +182,9 @@ impl<'m> Subject<'m> for Question<'m> {
 }
 
 impl<'m> Question<'m> {
-    /// The same question about the run in this order of isolated and locked blocks.
-    pub(crate) fn in_this_order(&self, order: OrderScript) -> Question<'m> {
+    /// The same question about the run on one thread, in this order of isolated and locked blocks
+    /// if one is given.
+    pub(crate) fn alone(&self, order: Option<OrderScript>) -> Question<'m> {
         Question {
             module: self.module,
             forms: self.forms.alone(),
@@ -193,7 +194,7 @@ impl<'m> Question<'m> {
             max_races: self.max_races,
             suppressions: self.suppressions.clone(),
             watch: self.watch.clone(),
-            schedule: Some(order),
+            schedule: order,
             progress: AtomicU64::new(0),
         }
     }

@@ -262,11 +262,11 @@ impl<O: SharedOrder, H: SharedHistory<O>> Worker<O, H> {
         event: &Event,
     ) {
         if let Some(sections) = &shared.sections {
-            let (notes, task) = (&mut self.notes, &mut task.in_sections);
             match event {
-                Event::IsolatedBegin { .. } | Event::Lock { .. } => notes.begin(task),
-                Event::IsolatedEnd { .. } | Event::Unlock { .. } => notes.end(sections, task),
-                Event::PromiseGet { .. } => notes.end_run(),
+                Event::IsolatedBegin { .. } | Event::Lock { .. } => {
+                    self.notes.begin(sections, &task.in_sections);
+                }
+                Event::PromiseGet { .. } => self.notes.end_run(),
                 _ => {}
             }
         }
