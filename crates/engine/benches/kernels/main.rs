@@ -10,6 +10,7 @@ mod blackscholes;
 mod karatsuba;
 mod kmeans;
 mod sort;
+mod streamcluster;
 
 use finishline_engine::depth_first::End;
 use finishline_engine::executor::{Executor, Forms};
@@ -29,11 +30,12 @@ const SIZE_A: i64 = 1;
 /// Runs the kernel with its validation, and returns what the program prints.
 type Kernel = fn() -> String;
 
-const KERNELS: [(&str, Kernel); 4] = [
+const KERNELS: [(&str, Kernel); 5] = [
     ("blackscholes", blackscholes::run),
     ("karatsuba", karatsuba::run),
     ("kmeans", kmeans::run),
     ("sort", sort::run),
+    ("streamcluster", streamcluster::run),
 ];
 
 fn module_of(name: &str) -> Module {
