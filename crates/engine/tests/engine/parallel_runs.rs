@@ -3,10 +3,13 @@
 //!
 //! `FINISHLINE_SEEDS` and `FINISHLINE_SEED` run more, or others (`cargo xtask soak`).
 
-use crate::common::{Judge, check, compile, is_depth_first};
+use crate::common::{self, Judge, compile, is_depth_first};
+use finishline_answer::Verdict;
 use finishline_detect::parallel::Trust;
-use finishline_engine::executor::on_threads;
-use finishline_generate::campaign::{in_parallel_with, setting};
+use finishline_engine::check;
+use finishline_engine::executor::{Executor, Forms, on_threads};
+use finishline_engine::question::Question;
+use finishline_generate::campaign::{in_parallel, in_parallel_with, setting};
 use finishline_generate::rng::Rng;
 use finishline_generate::{Program, Settings, program, render, shrink};
 use finishline_ir::Module;
@@ -101,7 +104,7 @@ fn word(trap: &Option<Trap>) -> &'static str {
 /// the runs were not depth-first.
 fn compare(judge: &mut Judge, program: &Program, seed: u64, schedules: u64) -> Result<u64, String> {
     let mut shuffled = 0;
-    let serial = check(judge, program, FUEL)?;
+    let serial = common::check(judge, program, FUEL)?;
     let module = compile(&render(program))?;
     let used = |construct| module.uses(construct).is_some();
     let excludes = used(Construct::Isolated) || used(Construct::Lock);
@@ -383,6 +386,85 @@ fn ends(source: &str, workers: usize) -> &'static str {
     let progress = AtomicU64::new(0);
     let run = finishline_jit::run(input(&module, &progress), workers, &mut std::io::sink());
     word(&trap(run.expect("a compiler")))
+}
+
+/// A race that is there in other orders of blocks alone is shown in such an order, or its accesses
+/// are ordered there. What one thread has an answer to, several threads have one to.
+#[test]
+fn tasks_with_blocks_have_an_answer_on_every_number_of_threads() {
+    let first = setting("FINISHLINE_SEED", 1);
+    let count = setting("FINISHLINE_SEEDS", PROGRAMS).div_ceil(PROGRAMS_FOR_ONE);
+    let in_other_orders = AtomicU64::new(0);
+    in_parallel(first..first + count, |seed| {
+        let source = tasks_with_blocks(&mut Rng::new(seed));
+        let module = compile(&source).expect("a program");
+        let verdict = |threads| {
+            let forms = Forms::new(&module, Executor::Compiled, Passes::ALL);
+            let question = Question {
+                module: &module,
+                forms: forms.with_threads(threads),
+                words: Vec::new(),
+                arguments: Vec::new(),
+                limits: Limits::default(),
+                max_races: 1,
+                suppressions: None,
+                watch: None,
+                schedule: None,
+                progress: AtomicU64::new(0),
+            };
+            let answer = check::check(&question, Detector::Finishline, &mut std::io::sink());
+            answer.expect("nothing is refused").verdict
+        };
+        let alone = verdict(1);
+        for threads in [2, 8] {
+            let several = verdict(threads);
+            // The order of blocks decides what is done next.
+            let of_orders = [Verdict::CertifiedOrder, Verdict::Apparent, Verdict::Race];
+            let may_differ = of_orders.contains(&alone) && of_orders.contains(&several);
+            let what = || format!("seed {seed}: {alone:?}, {threads} threads: {several:?}");
+            assert!(several == alone || may_differ, "{}\n{source}", what());
+            if (alone, several) == (Verdict::CertifiedOrder, Verdict::Race) {
+                in_other_orders.fetch_add(1, Ordering::Relaxed);
+            }
+        }
+    });
+    if count >= 100 {
+        assert!(
+            in_other_orders.into_inner() > count / 20,
+            "most orders are those of one thread"
+        );
+    }
+}
+
+/// Tasks that write shared variables under their locks, look at them, and write others if they find
+/// something. Some take their time. Locks are nested, and passed hand over hand, in one order.
+fn tasks_with_blocks(rng: &mut Rng) -> String {
+    let mut tasks = String::new();
+    for _ in 0..3 {
+        tasks += "async { var seen = 0; var late = 0;\n";
+        for _ in 0..1 + rng.below(3) {
+            let (v, next, late) = (rng.below(2), 2, rng.pick(&["0", "20_000", "100_000"]));
+            let pause = format!("late = 0; while late < {late} {{ late += 1; }}");
+            let found = format!("if seen == 1 {{ d{} = 1; }}", rng.below(2));
+            tasks += &match rng.below(7) {
+                0 | 1 => format!("{pause} locked (l{v}) {{ seen = x{v}; }} {found}\n"),
+                2 => format!("locked (l{v}) {{ x{v} = 1; }} {pause}\n"),
+                3 => format!("locked (l{v}) {{ locked (l{next}) {{ x2 = 1; }} {pause} }}\n"),
+                4 => format!("{pause} locked (l{next}) {{ seen = x2; }} {found}\n"),
+                5 => format!(
+                    "acquire(l{v}); x{v} = 1; acquire(l{next}); release(l{v}); {pause} \
+                     release(l{next});\n"
+                ),
+                _ => format!("{pause} isolated {{ seen = y; y = 1; }} {found}\n"),
+            };
+        }
+        tasks += "}\n";
+    }
+    let variables = ["x0", "x1", "x2", "y", "d0", "d1"];
+    let variables = variables.map(|name| format!("var {name} = 0;\n")).concat();
+    let locks = [0, 1, 2].map(|l| format!("let l{l} = new lock();\n"));
+    let locks = locks.concat();
+    format!("{variables}fn main() {{\n{locks}finish {{\n{tasks}}}\n}}\n")
 }
 
 /// Many workers without work must not keep each other awake.

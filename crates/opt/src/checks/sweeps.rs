@@ -16,8 +16,8 @@
 //!   last one. At an exit where the present iteration has made the check, it is p.
 //!
 //! Where p comes from is followed back over the joins of the iteration to the edges that bring p or
-//! its neighbour along. A way passes one of these edges last. It has made the check before each edge
-//! that changes p, and makes none before or behind an edge that leaves p as it is.
+//! its neighbour along. A way passes one of these edges last. It has made the check before each
+//! edge that changes p, and makes none before or behind an edge that leaves p as it is.
 //!
 //! Locations are computed in wrapping arithmetic. If p leaves the object, a bounds check fails.
 

@@ -1,9 +1,9 @@
 //! What the workers of a parallel run share: work to steal, stacks, the budget, and when all stop.
 //!
 //! **Stopping.** A worker that collects the heap raises a [signal](super::signals) and waits until
-//! all others rest. A worker that finds the signal leaves a note where its references are, and rests
-//! until it is lowered. Workers without work and workers that have ended rest, too. The end of a run
-//! is another signal: whoever finds it leaves the program.
+//! all others rest. A worker that finds the signal leaves a note where its references are, and
+//! rests until it is lowered. Workers without work and workers that have ended rest, too. The end
+//! of a run is another signal: whoever finds it leaves the program.
 //!
 //! **Sleeping.** A worker that finds nothing to steal for a while sleeps. Whoever hands over work
 //! wakes one. It looks for sleepers without a fence, so a worker that falls asleep at that moment
