@@ -97,7 +97,8 @@ const ENOUGH_TASKS_EACH: usize = 2;
 const MOST_BUDGET_AT_ONCE: u64 = 1 << 20;
 const TIMES_TO_TAKE_BUDGET: u64 = 64;
 const BUDGETS_KEPT: u64 = 4;
-/// How often a worker looks for work before it lets other threads run, and before it sleeps.
+/// How often a worker looks for work before it lets other threads run, and before it sleeps. All of
+/// it takes some 150 microseconds: to wake a sleeper takes 50, as long as many parallel loops do.
 const LOOKS: u32 = 64;
 const YIELDS: u32 = 400;
 
