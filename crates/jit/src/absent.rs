@@ -1,7 +1,7 @@
 //! In the place of a compiler, for processors without one. Every program is refused, and the caller
 //! interprets it.
 
-use crate::{Checked, CheckingCrew, CompileError, End, Prepared, Program, Recorded};
+use crate::{Checked, CheckingCrew, CompileError, End, Prepared, Program, Recorded, ToldRun};
 use finishline_detect::detectors::runs_on_threads;
 use finishline_ir::listener::Listener;
 use finishline_model::Detector;
@@ -71,12 +71,10 @@ pub fn run_for(_: Program, _: Duration, _: &mut (dyn Write + Send)) -> Result<En
 }
 
 /// Refuses the program.
-pub fn tell_parallel(
+pub fn tell_parallel<L: Listener + Send + 'static>(
     _: Program,
-    _: usize,
-    _: &mut (impl Listener + Send),
-    _: &mut (dyn Write + Send),
-) -> Result<End, CompileError> {
+    _: &mut [ToldRun<L>],
+) -> Result<(), CompileError> {
     Err(refusal())
 }
 

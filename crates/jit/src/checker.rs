@@ -14,6 +14,7 @@ use finishline_detect::inline::{FastPath, Inline};
 use finishline_detect::order::{Order, Stamp};
 use finishline_detect::parallel::cell::AtomicCell;
 use finishline_detect::parallel::phases::{AtObject, ObjectPhase, PhaseWords};
+use finishline_detect::parallel::spans::{Calm, OwnSpan};
 use finishline_detect::parallel::{
     CarriedByFinish, CarriedByTask, Outcomes, Shared, SharedHistory, SharedOrder, Worker,
 };
@@ -205,6 +206,16 @@ pub(crate) trait Checker {
     /// What becomes of cells of one word, as the worker knows. Stays there as long as the worker.
     fn outcomes(&self) -> *const Outcomes<u64> {
         null()
+    }
+
+    /// The cells of one word that workers change by plain stores. None in other styles.
+    fn span(&self) -> Option<OwnSpan<'_>> {
+        None
+    }
+
+    /// When no span was open, as far as the worker knows.
+    fn calm(&self) -> Calm {
+        Calm::UNKNOWN
     }
 
     /// The words of objects that matter to the running task.
@@ -509,6 +520,16 @@ impl<O: SharedOrder, H: SharedHistory<O>> Checker for Concurrent<'_, O, H> {
             Style::SharedWord => (&raw const *self.worker.outcomes()).cast(),
             _ => null(),
         }
+    }
+
+    #[inline]
+    fn span(&self) -> Option<OwnSpan<'_>> {
+        (Self::STYLE == Style::SharedWord).then(|| self.worker.span(self.shared))
+    }
+
+    #[inline]
+    fn calm(&self) -> Calm {
+        self.worker.calm()
     }
 
     #[inline]

@@ -67,6 +67,7 @@ use finishline_ir::machine::{Datum, Limits, Trap};
 use finishline_model::{Detector, Statistics};
 use std::fmt;
 use std::io::{self, Write};
+use std::sync::Mutex;
 use std::sync::atomic::AtomicU64;
 
 /// A verified program with its arguments: one for each parameter of `main`, of its type.
@@ -120,6 +121,27 @@ pub struct Recorded {
     pub statistics: Statistics,
     /// Whether two steps may have accessed the same location. If not, nothing races.
     pub shares: bool,
+}
+
+/// A run on several workers that a listener is told of.
+#[derive(Debug)]
+pub struct ToldRun<L> {
+    pub workers: usize,
+    pub listener: Mutex<L>,
+    pub output: Vec<u8>,
+    /// None before the run.
+    pub end: Option<End>,
+}
+
+impl<L> ToldRun<L> {
+    pub fn new(workers: usize, listener: L) -> Self {
+        ToldRun {
+            workers,
+            listener: Mutex::new(listener),
+            output: Vec::new(),
+            end: None,
+        }
+    }
 }
 
 /// How a program is checked while it runs on several workers.

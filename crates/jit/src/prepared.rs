@@ -9,7 +9,7 @@ use crate::runtime::depth_first::DepthFirst;
 use crate::runtime::parallel::Parallel;
 use crate::runtime::schedule::Manner;
 use crate::waiting::tasks_may_wait;
-use crate::{Checked, CheckingCrew, CompileError, End, Prepared, Program, Recorded};
+use crate::{Checked, CheckingCrew, CompileError, End, Prepared, Program, Recorded, ToldRun};
 use finishline_detect::Findings;
 use finishline_detect::detectors::{Make, MakeShared, Uses, make, on_threads};
 use finishline_detect::history::History;
@@ -229,9 +229,9 @@ impl<'a> MakeShared for OnWorkers<'a> {
         Ok(Prepared(Box::new(move |output| {
             let counted = program.progress.load(Ordering::Relaxed);
             loop {
-                let shared = Shared::<O, H>::new(uses);
+                let shared = Shared::<O, H>::new(uses, workers);
                 let shared = shared.map(|shared| shared.with_trust(trust.clone()));
-                let of_workers: Result<Vec<_>, _> = (0..workers).map(|_| Worker::new()).collect();
+                let of_workers: Result<Vec<_>, _> = (0..workers).map(Worker::new).collect();
                 let (shared, of_workers) = match (shared, of_workers) {
                     (Ok(shared), Ok(of_workers)) => (shared, of_workers),
                     // Without its memory a detector can't judge, but the program can run.
@@ -301,19 +301,20 @@ pub fn tell(
     Ok(Code::new(program)?.run(&mut Told(listener), output))
 }
 
-/// Runs a program on several workers and tells a listener everything.
-pub fn tell_parallel(
+/// Compiles a program once and makes these runs of it, whose listeners are told everything.
+pub fn tell_parallel<L: Listener + Send + 'static>(
     program: Program,
-    workers: usize,
-    listener: &mut (impl Listener + Send),
-    output: &mut (dyn Write + Send),
-) -> Result<End, CompileError> {
-    let code = Code::in_manner(program, Manner::Parallel)?;
-    let listener = Mutex::new(listener);
-    let mut first = Together(&listener);
-    let mut others: Vec<_> = (1..workers).map(|_| Together(&listener)).collect();
-    let run = code.start(&mut first, output);
-    Ok(run.run_parallel(&code.compiled.code, &mut others))
+    runs: &mut [ToldRun<L>],
+) -> Result<(), CompileError> {
+    let code = Code::<Together<'static, L>>::in_manner(program, Manner::Parallel)?;
+    for run in runs {
+        let mut first = Together(&run.listener);
+        let others = (1..run.workers).map(|_| Together(&run.listener));
+        let mut others: Vec<Together<'_, L>> = others.collect();
+        let started = code.start_with(&mut first, &mut run.output);
+        run.end = Some(started.run_parallel(&code.compiled.code, &mut others));
+    }
+    Ok(())
 }
 
 /// Runs a program and tells a listener of tasks in which something is checked, of objects, and of

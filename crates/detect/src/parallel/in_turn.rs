@@ -32,8 +32,8 @@ impl<O: SharedOrder, H: SharedHistory<O>> InTurn<O, H> {
     /// A detector for programs that use these constructs.
     pub fn new(uses: Uses) -> Result<Self, Failure> {
         Ok(InTurn {
-            shared: Shared::new(uses)?,
-            worker: Worker::new()?,
+            shared: Shared::new(uses, 1)?,
+            worker: Worker::new(0)?,
             live: IdMap::default(),
             cells: Table::reserve("locations", MOST_LOCATIONS)?,
         })

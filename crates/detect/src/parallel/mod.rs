@@ -9,6 +9,7 @@
 //! - A [`SharedHistory`] is a transition on a small value, as in serial runs. One file of
 //!   [`history`] has one history.
 //! - A [cell](cell) has the value of a location, and all workers change it.
+//! - A worker that changes many cells in a row tells the others of it: [`spans`].
 //! - An object that is only read for a while needs no cells meanwhile: [`phases`].
 //! - A [`Worker`] follows tasks, and checks accesses, for one thread of a parallel run.
 //! - [`InTurn`] follows a run that is told event by event. It is how these detectors judge serial
@@ -23,6 +24,7 @@ mod owners;
 pub mod phases;
 pub mod rows;
 mod sections;
+pub mod spans;
 mod trust;
 mod version;
 mod words;

@@ -8,6 +8,7 @@ use super::cell::AtomicCell;
 use super::owners::{OwnOwners, Owners};
 use super::phases::{AtObject, ObjectPhase, Phase, PhaseWords};
 use super::sections::{self, InSections, Notes, Sections};
+use super::spans::{Calm, OwnSpan, Spans};
 use super::trust::{Place, Trust, Trusting};
 use super::{NO_STAMP, Now, SharedHistory, SharedOrder, Value};
 use crate::Failure;
@@ -30,20 +31,24 @@ pub struct Shared<O, H> {
     sections: Option<Sections>,
     trusting: Trusting,
     owners: Owners,
+    spans: Spans,
 }
 
 impl<O: SharedOrder, H: SharedHistory<O>> Shared<O, H> {
-    pub fn new(uses: Uses) -> Result<Self, Failure> {
+    /// For so many workers.
+    pub fn new(uses: Uses, workers: usize) -> Result<Self, Failure> {
+        let has_blocks = uses.isolated || uses.locks;
         Ok(Shared {
             order: O::new(uses)?,
             history: H::new()?,
             promises: Mutex::default(),
-            sections: match uses.isolated || uses.locks {
+            sections: match has_blocks {
                 true => Some(Sections::new()?),
                 false => None,
             },
             trusting: Trusting::new(Trust::Earned),
             owners: Owners::new(),
+            spans: Spans::new(if has_blocks { 0 } else { workers }),
         })
     }
 
@@ -127,9 +132,13 @@ pub const OUTCOMES: usize = 128;
 pub type Outcomes<V> = [[Outcome<V>; OUTCOMES]; 2];
 
 pub struct Worker<O: SharedOrder, H: SharedHistory<O>> {
+    /// The number of the worker, from 0.
+    number: usize,
     memo: O::Memo,
     found: Found,
     notes: Notes,
+    /// When no [span](super::spans) was open.
+    calm: Calm,
     /// How often it has looked at objects, and the phase of the latest task that has ended.
     looks: u32,
     ended_in: Phase,
@@ -139,11 +148,13 @@ pub struct Worker<O: SharedOrder, H: SharedHistory<O>> {
 }
 
 impl<O: SharedOrder, H: SharedHistory<O>> Worker<O, H> {
-    pub fn new() -> Result<Self, Failure> {
+    pub fn new(number: usize) -> Result<Self, Failure> {
         Ok(Worker {
+            number,
             memo: O::Memo::default(),
             found: Found::new()?,
             notes: Notes::default(),
+            calm: Calm::UNKNOWN,
             looks: 0,
             ended_in: Phase::FIRST,
             owners: OwnOwners::none(),
@@ -327,6 +338,21 @@ impl<O: SharedOrder, H: SharedHistory<O>> Worker<O, H> {
         strand.map_or(NOBODY, |strand| shared.order.past(strand))
     }
 
+    /// The cells that workers change by plain stores.
+    #[inline]
+    pub fn span<'a>(&self, shared: &'a Shared<O, H>) -> OwnSpan<'a> {
+        OwnSpan {
+            spans: &shared.spans,
+            worker: self.number,
+        }
+    }
+
+    /// When no span was open, as far as the worker knows.
+    #[inline]
+    pub fn calm(&self) -> Calm {
+        self.calm
+    }
+
     /// What became of values. Stays where it is.
     pub fn outcomes(&self) -> &Outcomes<Value<O, H>> {
         &self.outcomes
@@ -410,23 +436,31 @@ impl<O: SharedOrder, H: SharedHistory<O>> Worker<O, H> {
                 return accessed;
             }
         };
-        if cell.is_known(kind, stamp) {
-            return accessed;
-        }
+        let address = (&raw const *cell).addr() as u64;
+        let in_memory = address..address + size_of::<H::Cell>() as u64;
         loop {
+            self.calm = shared.spans.wait(in_memory.clone(), self.calm);
+            if cell.is_known(kind, stamp) {
+                break;
+            }
             let seen = cell.look();
             let (after, race) = self.decide(shared, kind, stamp, strand, seen.value);
-            if after == seen.value || cell.replace(seen, after) {
-                if race {
-                    self.found.race(location());
-                }
-                accessed.race = race;
-                let told = O::REMEMBERS_OUTCOMES && !race;
-                accessed.outcome = told.then_some([seen.value, after]);
-                return accessed;
+            let is_same = after == seen.value;
+            if !is_same && !cell.replace(seen, after) {
+                spin_loop();
+                continue;
             }
-            spin_loop();
+            accessed.race |= race;
+            let told = O::REMEMBERS_OUTCOMES && !race;
+            accessed.outcome = told.then_some([seen.value, after]);
+            if is_same || shared.spans.were_closed_since(self.calm) {
+                break;
+            }
         }
+        if accessed.race {
+            self.found.race(location());
+        }
+        accessed
     }
 
     /// What becomes of a value, and whether the access races.

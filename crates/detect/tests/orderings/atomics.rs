@@ -12,8 +12,14 @@ use loom::sync::atomic as inner;
 
 pub(crate) use loom::hint::spin_loop;
 pub(crate) use loom::sync::atomic::{Ordering, fence};
+pub(crate) use loom::thread::yield_now;
 // Counts rows, and takes no turns.
 pub(crate) use loom::sync::atomic::AtomicUsize;
+
+/// Loom knows no processor.
+pub(crate) fn fence_after_swap() {
+    fence(Ordering::SeqCst);
+}
 
 loom::lazy_static! {
     static ref TURNS: inner::AtomicU32 = inner::AtomicU32::new(0);

@@ -15,7 +15,7 @@ use finishline_generate::{Program, Settings, program, render, shrink};
 use finishline_ir::Module;
 use finishline_ir::listener::Listener;
 use finishline_ir::machine::{Limits, Trap, TrapKind};
-use finishline_jit::CheckingCrew;
+use finishline_jit::{CheckingCrew, ToldRun};
 use finishline_model::event::Record;
 use finishline_model::{Access, Construct, Detector, Event, Observer, Passes};
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -23,13 +23,14 @@ use std::thread;
 
 /// Programs, and schedules of each: many programs with few schedules, and few with many. A campaign
 /// has one program with many schedules for as many with few.
-const PROGRAMS: u64 = 3_000;
+const PROGRAMS: u64 = 10_000;
 const SCHEDULES: u64 = 2;
 const PROGRAMS_FOR_ONE: u64 = 20;
 const MANY_SCHEDULES: u64 = 20;
 /// On how many threads, one after the other.
 const WORKERS: [usize; 4] = [2, 8, 1, 8];
 const FUEL: u64 = 10_000_000;
+const CHECKED_ONE_IN: u64 = 4;
 
 /// Records a run, and lets other threads go first now and then.
 struct Shaken {
@@ -102,63 +103,90 @@ fn word(trap: &Option<Trap>) -> &'static str {
 
 /// Runs a program on several threads, and compares with what one thread established. How many of
 /// the runs were not depth-first.
+///
+/// One program in [`CHECKED_ONE_IN`] is also run while nobody is told, and checked: this takes code
+/// of its own for each run.
 fn compare(judge: &mut Judge, program: &Program, seed: u64, schedules: u64) -> Result<u64, String> {
-    let mut shuffled = 0;
-    let serial = common::check(judge, program, FUEL)?;
     let module = compile(&render(program))?;
+    let mut printed = Vec::new();
+    let (serial, serial_trap) = common::check_printing(judge, &module, FUEL, &mut printed)?;
     let used = |construct| module.uses(construct).is_some();
     let excludes = used(Construct::Isolated) || used(Construct::Lock);
+    let clean = serial.racing.is_empty();
+    let depends = serial.conflict || serial.lock_cycle;
+    let one = End::new(&serial_trap, &printed);
+    // What a program without races and conflicts does, it does in every schedule. A failure may
+    // come before another one.
+    let same = |several: End| match clean && !depends {
+        true => one.is_that_of(&several),
+        false => Ok(()),
+    };
+    let mut runs: Vec<ToldRun<Shaken>> = (0..schedules)
+        .map(|schedule| {
+            let shaken = Shaken::new(seed.wrapping_mul(31).wrapping_add(schedule));
+            ToldRun::new(workers(seed + schedule), shaken)
+        })
+        .collect();
     let progress = AtomicU64::new(0);
-    let mut alone = Vec::new();
-    let run = finishline_jit::run(input(&module, &progress), 1, &mut alone);
-    let alone_trap = trap(run.map_err(|error| error.to_string())?);
-    for schedule in 0..schedules {
-        let workers = WORKERS[((seed + schedule) % WORKERS.len() as u64) as usize];
-        let mut shaken = Shaken::new(seed.wrapping_mul(31).wrapping_add(schedule));
-        let mut output = Vec::new();
-        let told = finishline_jit::tell_parallel(
-            input(&module, &progress),
-            workers,
-            &mut shaken,
-            &mut output,
-        );
-        let told = trap(told.map_err(|error| error.to_string())?);
-        shuffled += u64::from(!is_depth_first(&shaken.records));
-        let what = |said: &str| format!("{workers} threads, told: {said}");
-        let judged = judge
-            .judge_in_any_order(&module, &shaken.records)
-            .map_err(|error| what(&error))?;
-        let mut plain_output = Vec::new();
-        let plain = finishline_jit::run(input(&module, &progress), workers, &mut plain_output);
-        let plain = trap(plain.map_err(|error| error.to_string())?);
-        let clean = serial.judged.racing.is_empty();
-        if serial.trap.is_none() {
-            let depends = excludes && (serial.judged.conflict || serial.judged.lock_cycle);
-            checked_on_threads(&module, workers, clean, depends, seed + schedule)?;
-        }
-        let complete = serial.trap.is_none() && told.is_none();
+    finishline_jit::tell_parallel(input(&module, &progress), &mut runs)
+        .map_err(|error| error.to_string())?;
+    let mut shuffled = 0;
+    for told in runs {
+        let records = told.listener.into_inner().expect("no panic").records;
+        let what = |said: String| format!("{} threads, told: {said}", told.workers);
+        let end = told.end.and_then(trap);
+        let judged = judge.judge_in_any_order(&module, &records).map_err(what)?;
+        shuffled += u64::from(!is_depth_first(&records));
+        let complete = serial_trap.is_none() && end.is_none();
         if complete && !excludes && clean != judged.racing.is_empty() {
-            return Err(what("race or clean depends on the schedule"));
+            return Err(what("race or clean depends on the schedule".to_owned()));
         }
-        // What a program without races and conflicts does, it does in every schedule. A failure may
-        // come before another one.
-        if !clean || serial.judged.conflict || serial.judged.lock_cycle {
-            continue;
-        }
-        for (what, run, output) in [("told", &told, &output), ("plain", &plain, &plain_output)] {
-            let (one, several) = (word(&alone_trap), word(run));
-            if (one == "finished") != (several == "finished") {
-                return Err(format!("{what}: one thread: {one}, {workers}: {several}"));
-            }
-            if is_deadlock(&alone_trap) != is_deadlock(run) {
-                return Err(format!("{what}: one thread: {one}, {workers}: {several}"));
-            }
-            if one == "finished" && lines(&alone) != lines(output) {
-                return Err(format!("{what}: {workers} threads print other lines"));
+        same(End::new(&end, &told.output)).map_err(what)?;
+    }
+    if seed.is_multiple_of(CHECKED_ONE_IN) {
+        for schedule in 0..schedules {
+            let workers = workers(seed + schedule);
+            let mut output = Vec::new();
+            let plain = finishline_jit::run(input(&module, &progress), workers, &mut output);
+            let plain = trap(plain.map_err(|error| error.to_string())?);
+            same(End::new(&plain, &output)).map_err(|said| format!("{workers} threads: {said}"))?;
+            if serial_trap.is_none() {
+                let turn = seed / CHECKED_ONE_IN + schedule;
+                checked_on_threads(&module, workers, clean, excludes && depends, turn)?;
             }
         }
     }
     Ok(shuffled)
+}
+
+fn workers(turn: u64) -> usize {
+    WORKERS[(turn % WORKERS.len() as u64) as usize]
+}
+
+/// How a run has ended, and what it has printed.
+struct End<'a> {
+    trap: &'a Option<Trap>,
+    output: &'a [u8],
+}
+
+impl<'a> End<'a> {
+    fn new(trap: &'a Option<Trap>, output: &'a [u8]) -> Self {
+        End { trap, output }
+    }
+
+    /// The difference in words, if there is one.
+    fn is_that_of(&self, several: &End) -> Result<(), String> {
+        let (one, other) = (word(self.trap), word(several.trap));
+        let finished = |word| word == "finished";
+        let differ = finished(one) != finished(other);
+        if differ || is_deadlock(self.trap) != is_deadlock(several.trap) {
+            return Err(format!("{other}, and on one thread {one}"));
+        }
+        if finished(one) && lines(self.output) != lines(several.output) {
+            return Err("prints other lines than on one thread".to_owned());
+        }
+        Ok(())
+    }
 }
 
 /// Detectors of parallel runs say of a complete run whether it races: `finishline`, and one of the
@@ -357,9 +385,49 @@ fn objects_of_other_steps_are_recorded() {
     }
 }
 
+/// A worker that changes the cells of many neighbours by plain stores undoes nothing for good that
+/// another one does to a single cell meanwhile, nor the other way round.
+#[test]
+fn who_checks_many_neighbours_and_who_checks_one_find_each_other() {
+    const ROUNDS: usize = 100;
+    const ELEMENTS: usize = 1024;
+    // Each element, far from the one before, in a step of its own or in one for all.
+    let singles = |access: &str| {
+        format!("for i in 0..{ELEMENTS} {{ let at = i * 367 % {ELEMENTS}; {access} }}")
+    };
+    // In pieces, so that it takes as long.
+    let ranges =
+        |access: &str| format!("for k in 0..32 {{ for at in 32 * k..32 * k + 32 {{ {access} }} }}");
+    let (read, write) = ("sum += a[at];", "a[at] = at;");
+    for (one, other) in [
+        (ranges(write), singles(read)),
+        (ranges(read), singles(write)),
+        (ranges(write), singles(write)),
+        (ranges(write), ranges(read)),
+        (ranges(write), ranges(write)),
+    ] {
+        let source = format!(
+            "fn main() {{ let seen = new int[2]; for round in 0..{ROUNDS} {{
+                 let a = new int[{ELEMENTS}];
+                 finish {{
+                     async {{ var sum = 0; {one} seen[0] = sum; }}
+                     async {{ var sum = 0; {other} seen[1] = sum; }}
+                 }}
+             }} }}"
+        );
+        let module = compile(&source).expect("a program");
+        let by_ranges = finishline_opt::for_speed(&module, Passes::ALL);
+        let races = racing_in(&by_ranges, Trust::Never, &source);
+        assert_eq!(races, ROUNDS * ELEMENTS, "{source}");
+    }
+}
+
 /// How many locations race, on one thread and on several.
 fn racing(source: &str, trust: Trust) -> usize {
-    let module = compile(source).expect("a program");
+    racing_in(&compile(source).expect("a program"), trust, source)
+}
+
+fn racing_in(module: &Module, trust: Trust, source: &str) -> usize {
     let found = [1, 2, 8].map(|workers| {
         let progress = AtomicU64::new(0);
         let crew = CheckingCrew {
@@ -367,7 +435,7 @@ fn racing(source: &str, trust: Trust) -> usize {
             one_race: false,
             trust: trust.clone(),
         };
-        let program = input(&module, &progress);
+        let program = input(module, &progress);
         let prepared = finishline_jit::prepare_parallel_check(program, Detector::Finishline, crew);
         let (end, findings) = prepared.unwrap().unwrap().run(&mut std::io::sink());
         assert_eq!(trap(end), None);

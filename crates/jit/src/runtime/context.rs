@@ -8,6 +8,7 @@ use super::seen::Seen;
 use finishline_detect::inline::FastPath;
 use finishline_detect::order::{NOBODY, Stamp};
 use finishline_detect::parallel::phases::{FirstAccess, PhaseWords};
+use finishline_detect::parallel::spans::Calm;
 use finishline_detect::parallel::{NO_STAMP, Outcomes};
 use std::ops::{Deref, DerefMut};
 use std::ptr::{NonNull, null, null_mut};
@@ -50,6 +51,9 @@ pub(crate) struct Context {
     pub(super) past: Stamp,
     /// What becomes of cells, as the worker knows.
     pub(super) outcomes: *const Outcomes<u64>,
+    /// How many [spans](finishline_detect::parallel::spans) were opened so far, and when none was open.
+    pub(super) opened_spans: *const AtomicU64,
+    pub(super) calm: Calm,
     pub(crate) known: Known,
     /// What was known in the step that ran before under other locks.
     aside: Known,
@@ -108,6 +112,8 @@ impl Context {
             firsts: [[FirstAccess::NONE; FIRSTS]; 2],
             past: NOBODY,
             outcomes: null(),
+            opened_spans: null(),
+            calm: Calm::UNKNOWN,
             known: Known::NOTHING,
             aside: Known::NOTHING,
             globals: 0,

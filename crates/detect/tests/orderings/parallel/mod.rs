@@ -6,8 +6,11 @@ mod objects;
 mod order;
 #[path = "../../../src/parallel/phases.rs"]
 mod phases;
+mod plain_stores;
 #[path = "../../../src/parallel/rows.rs"]
 pub(crate) mod rows;
+#[path = "../../../src/parallel/spans.rs"]
+mod spans;
 #[path = "../../../src/parallel/version.rs"]
 mod version;
 mod versions;

@@ -25,6 +25,7 @@ use finishline_ir::{Construct, Module};
 use finishline_model::event::{Record, replay};
 use finishline_model::{AccessPoint, Detector, Event, Location, Race, TaskId};
 use std::collections::{BTreeMap, BTreeSet};
+use std::io::Write;
 use std::sync::atomic::AtomicU64;
 
 /// Compiles a program that must be accepted.
@@ -49,13 +50,22 @@ pub(crate) fn run(
     fuel: u64,
     listener: &mut impl Listener,
 ) -> Result<Option<Trap>, String> {
+    run_printing(module, fuel, listener, &mut std::io::sink())
+}
+
+/// The same, and what it prints goes to `output`.
+fn run_printing(
+    module: &Module,
+    fuel: u64,
+    listener: &mut impl Listener,
+    output: &mut (dyn Write + Send),
+) -> Result<Option<Trap>, String> {
     let program = Program {
         module,
         arguments: &[],
         limits: Limits::default(),
     };
     let progress = AtomicU64::new(0);
-    let output = &mut std::io::sink();
     let outcome = if takes_turns(module) {
         let mut schedule = Cooperative::default();
         run_for(fuel, program, &mut schedule, listener, output, &progress)
@@ -86,14 +96,25 @@ pub(crate) struct Checked {
 /// Compiles and runs a generated program, and judges the run.
 pub(crate) fn check(judge: &mut Judge, program: &Generated, fuel: u64) -> Result<Checked, String> {
     let module = compile(&render(program))?;
-    let mut records: Vec<Record> = Vec::new();
-    let trap = run(&module, fuel, &mut records)?;
-    let judged = judge.judge(&module, &records)?;
+    let (judged, trap) = check_printing(judge, &module, fuel, &mut std::io::sink())?;
     Ok(Checked {
         module,
         judged,
         trap,
     })
+}
+
+/// Runs a program, and judges the run. What it prints goes to `output`.
+pub(crate) fn check_printing(
+    judge: &mut Judge,
+    module: &Module,
+    fuel: u64,
+    output: &mut (dyn Write + Send),
+) -> Result<(Judged, Option<Trap>), String> {
+    let mut records: Vec<Record> = Vec::new();
+    let trap = run_printing(module, fuel, &mut records, output)?;
+    let judged = judge.judge(module, &records)?;
+    Ok((judged, trap))
 }
 
 /// Detectors and the oracle, kept from program to program.

@@ -21,6 +21,13 @@ pub(super) fn prefix(cells: &[AtomicU64], mask: u64, pattern: u64) -> usize {
     whole + cells[whole..].iter().take_while(is_like).count()
 }
 
+/// Stores a word in each of the cells, which releases it.
+pub(super) fn fill(cells: &[AtomicU64], word: u64) {
+    for cell in cells {
+        cell.store(word, Ordering::Release);
+    }
+}
+
 /// The number of cells in whole blocks that are like that, from the first on.
 #[target_feature(enable = "avx2")]
 fn whole_blocks(cells: &[AtomicU64], mask: u64, pattern: u64) -> usize {

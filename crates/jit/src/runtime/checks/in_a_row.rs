@@ -1,13 +1,16 @@
 //! Accesses to cells of one word in a row, while other workers may change them.
 //!
-//! Neighbours most often remember the same accesses, so the same becomes of them. Two of them are
-//! replaced together where they can be: it takes no longer than one.
+//! Neighbours most often remember the same accesses, so the same becomes of them. Many of them are
+//! changed in a [span](finishline_detect::parallel::spans). Of few, two are replaced together where
+//! they can be: it takes no longer than one.
 
 use super::super::context::Context;
 use super::alike;
 use finishline_detect::order::Stamp;
+use finishline_detect::parallel::spans::{Calm, OwnSpan};
 use finishline_model::AccessKind;
 use std::arch::asm;
+use std::ops::Range;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 /// What is known of accesses of one kind by one step.
@@ -20,6 +23,19 @@ pub(super) struct InARow {
     /// A cell, and what becomes of it.
     outcome: [u64; 2],
 }
+
+/// What becomes of a cell.
+enum Next {
+    /// It stays as it is, and so do as many in all.
+    Stays(usize),
+    Changes {
+        word: u64,
+        after: u64,
+    },
+}
+
+/// A worker opens a span for so many cells: it costs as much as replacing some of them.
+const LONG: usize = if cfg!(debug_assertions) { 4 } else { 32 };
 
 /// No cell is like that.
 pub(super) const NO_OUTCOME: [u64; 2] = [u64::MAX; 2];
@@ -52,25 +68,79 @@ impl InARow {
         }
     }
 
-    /// The number of cells, from the first on, for which the access is done.
+    /// What becomes of the first of these cells, and how many have the same before them.
     #[inline]
-    pub(super) fn access(&self, cells: &[AtomicU64]) -> usize {
-        let by_two = is_x86_feature_detected!("cmpxchg16b");
-        let mut done = 0;
-        while let Some(first) = cells.get(done) {
-            let left = &cells[done..];
-            let word = first.load(Ordering::Relaxed);
-            if word & self.mask == self.mine {
-                done += alike::prefix(left, self.mask, self.mine);
-                continue;
+    fn next(&self, cells: &[AtomicU64]) -> Option<Next> {
+        let word = cells.first()?.load(Ordering::Relaxed);
+        if word & self.mask == self.mine {
+            return Some(Next::Stays(alike::prefix(cells, self.mask, self.mine)));
+        }
+        match self.after(word)? {
+            after if after == word => Some(Next::Stays(alike::prefix(cells, u64::MAX, word))),
+            after => Some(Next::Changes { word, after }),
+        }
+    }
+
+    /// The number of cells, from the first on, for which the access is done. What is known of spans
+    /// is `calm`.
+    #[inline]
+    pub(super) fn access(
+        &self,
+        cells: &[AtomicU64],
+        own: Option<OwnSpan>,
+        calm: &mut Calm,
+    ) -> usize {
+        let Some(own) = own else { return 0 };
+        loop {
+            *calm = own.spans.wait(addresses(cells), *calm);
+            let (done, has_replaced) = self.pass(cells, own);
+            if !has_replaced || own.spans.were_closed_since(*calm) {
+                return done;
             }
-            match self.after(word) {
-                None => break,
-                Some(after) if after == word => done += alike::prefix(left, u64::MAX, word),
-                Some(after) => match self.replace(left, word, after, by_two) {
+        }
+    }
+
+    /// The same once, and whether a cell was replaced otherwise than in a span.
+    #[inline]
+    fn pass(&self, cells: &[AtomicU64], own: OwnSpan) -> (usize, bool) {
+        let by_two = is_x86_feature_detected!("cmpxchg16b");
+        let (mut done, mut has_replaced, mut may_open) = (0, false, true);
+        while let Some(next) = self.next(&cells[done..]) {
+            let left = &cells[done..];
+            match next {
+                Next::Stays(count) => done += count,
+                Next::Changes { .. } if may_open && left.len() >= LONG => {
+                    may_open = own.spans.open(own.worker, &addresses(left));
+                    if may_open {
+                        done += self.store(left);
+                        own.spans.close(own.worker);
+                        // The next one is not known.
+                        break;
+                    }
+                }
+                Next::Changes { word, after } => match self.replace(left, word, after, by_two) {
                     0 => break,
-                    replaced => done += replaced,
+                    replaced => {
+                        done += replaced;
+                        has_replaced = true;
+                    }
                 },
+            }
+        }
+        (done, has_replaced)
+    }
+
+    /// Accesses cells of an open span as far as it is known what becomes of them. How many.
+    fn store(&self, cells: &[AtomicU64]) -> usize {
+        let mut done = 0;
+        while let Some(next) = self.next(&cells[done..]) {
+            match next {
+                Next::Stays(count) => done += count,
+                Next::Changes { word, after } => {
+                    let count = alike::prefix(&cells[done..], u64::MAX, word);
+                    alike::fill(&cells[done..done + count], after);
+                    done += count;
+                }
             }
         }
         done
@@ -93,6 +163,12 @@ impl InARow {
         let replaced = cells[0].compare_exchange(word, after, Ordering::Release, Ordering::Relaxed);
         usize::from(replaced.is_ok())
     }
+}
+
+/// Where cells are.
+fn addresses(cells: &[AtomicU64]) -> Range<u64> {
+    let Range { start, end } = cells.as_ptr_range();
+    start.addr() as u64..end.addr() as u64
 }
 
 /// Replaces two neighbours, if they have these words. It acquires and releases.
@@ -131,6 +207,7 @@ unsafe fn replace_two(
 #[cfg(test)]
 mod tests {
     use super::*;
+    use finishline_detect::parallel::spans::Spans;
 
     #[repr(align(16))]
     struct Aligned([AtomicU64; 2]);
@@ -148,6 +225,52 @@ mod tests {
             assert_eq!(replaced, is_replaced);
             let expected = if is_replaced { [u64::MAX, 7] } else { [1, 2] };
             assert_eq!(cells.0.map(AtomicU64::into_inner), expected);
+        }
+    }
+
+    /// Rows of all kinds of cells, some longer than those for which a span is opened. One worker
+    /// may open it, the other one may not.
+    #[test]
+    fn cells_are_accessed_up_to_the_first_that_is_not_known() {
+        const PAST: u64 = 3 << 32 | 4;
+        const ANOTHER_PAST: u64 = 4 << 32 | 1;
+        const MINE: u64 = 9 << 32;
+        const BEFORE: u64 = 7 << 32 | 6;
+        const AFTER: u64 = 8 << 32 | 6;
+        const UNKNOWN: u64 = 20 << 32 | 3;
+        const WORDS: [u64; 6] = [PAST, ANOTHER_PAST, MINE, BEFORE, AFTER, UNKNOWN];
+        const LONGEST: u32 = 6;
+        const { assert!(LONG < LONGEST as usize) };
+        let row = InARow {
+            mask: u64::from(Stamp::MAX) << 32,
+            mine: MINE,
+            past: 5,
+            outcome: [BEFORE, AFTER],
+        };
+        let spans = Spans::new(1);
+        for length in 0..=LONGEST {
+            for number in 0..WORDS.len().pow(length) {
+                let digit = |place| number / WORDS.len().pow(place) % WORDS.len();
+                let before: Vec<u64> = (0..length).map(|place| WORDS[digit(place)]).collect();
+                let is_known = |word: &u64| ![UNKNOWN, AFTER].contains(word);
+                let known = before.iter().take_while(|word| is_known(word)).count();
+                let mut expected = before.clone();
+                for word in &mut expected[..known] {
+                    *word = if *word == BEFORE { AFTER } else { MINE };
+                }
+                for worker in [0, 1] {
+                    let cells: Vec<AtomicU64> =
+                        before.iter().copied().map(AtomicU64::new).collect();
+                    let own = OwnSpan {
+                        spans: &spans,
+                        worker,
+                    };
+                    let mut calm = Calm::UNKNOWN;
+                    let done = row.access(&cells, Some(own), &mut calm);
+                    let after: Vec<u64> = cells.into_iter().map(AtomicU64::into_inner).collect();
+                    assert_eq!((done, &after), (known, &expected), "{before:x?}");
+                }
+            }
         }
     }
 }

@@ -42,6 +42,9 @@ use std::sync::atomic::AtomicU64;
 ///    holds for a write, too: such a cell has a writer that stands for the step, so its reads find
 ///    nothing.
 ///
+/// If it has replaced a cell while a [span](finishline_detect::parallel::spans) may have been open,
+/// the function accesses the cell again.
+///
 /// Otherwise (label 4) it calls the function.
 macro_rules! after_known_outcome {
     ($name:ident calls $function:ident by $kind:expr) => {
@@ -81,6 +84,10 @@ macro_rules! after_known_outcome {
             cmp rax, r10
             je 5f
          3: lock cmpxchg [rsi + 8 * rdx], r10
+            jne 4f
+            mov r10, [rdi + {opened_spans}]
+            mov r10, [r10]
+            cmp r10, [rdi + {calm}]
             jne 4f
             pop r11
             pop r10
@@ -136,6 +143,8 @@ macro_rules! after_known_outcome {
             scatter = SCATTER as i32,
             scatter_shift = SCATTER_SHIFT,
             outcomes = offset_of!(Context, outcomes),
+            opened_spans = offset_of!(Context, opened_spans),
+            calm = offset_of!(Context, calm),
             of_kind = $kind as usize * size_of::<[Outcome<u64>; OUTCOMES]>(),
             stamp = offset_of!(Outcome<u64>, stamp),
             before = offset_of!(Outcome<u64>, before),
@@ -229,6 +238,7 @@ unsafe fn access_shared<C: Checker, S: Schedule>(
     if done.ends {
         runtime.leave(End::Stopped);
     }
+    runtime.context.calm = runtime.checker.calm();
     // The step has a stamp from its first access on.
     if runtime.context.fast.limits.me == NO_STAMP {
         S::name_step(runtime);
@@ -361,7 +371,9 @@ unsafe fn access_range<C: Checker, S: Schedule>(
             // SAFETY: cells of the object, which has all locations that are covered. They are only
             // touched by atomic operations or loads of compiled code.
             let words = unsafe { from_raw_parts(cell.cast::<AtomicU64>(), in_a_row as usize) };
-            let done = InARow::of(kind, &runtime.context, outcome).access(words);
+            let in_a_row = InARow::of(kind, &runtime.context, outcome);
+            let calm = &mut runtime.context.calm;
+            let done = in_a_row.access(words, runtime.checker.span(), calm);
             if done > 0 {
                 number += done as u64;
                 continue;

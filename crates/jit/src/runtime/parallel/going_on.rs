@@ -15,7 +15,7 @@ use crate::checker::Checker;
 use finishline_ir::machine::{Trap, TrapKind, Waiting, WaitsFor};
 use finishline_model::SiteId;
 use std::hint::{black_box, spin_loop};
-use std::ptr::NonNull;
+use std::ptr::{NonNull, null};
 use std::sync::atomic::Ordering;
 use std::thread;
 
@@ -98,6 +98,8 @@ impl<C: Checker> Runtime<'_, C, Parallel<'_>> {
         context.runtime = (&raw mut *self).cast();
         context.seen = &raw mut *self.seen;
         context.outcomes = self.checker.outcomes();
+        let span = self.checker.span();
+        context.opened_spans = span.map_or(null(), |own| own.spans.opened());
         context.worker_pointer = self.schedule.pointer;
         let pointer = &raw mut *context;
         self.schedule
