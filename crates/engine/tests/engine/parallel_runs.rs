@@ -389,7 +389,7 @@ fn objects_of_other_steps_are_recorded() {
 /// another one does to a single cell meanwhile, nor the other way round.
 #[test]
 fn who_checks_many_neighbours_and_who_checks_one_find_each_other() {
-    const ROUNDS: usize = 100;
+    const ROUNDS: usize = 200;
     const ELEMENTS: usize = 1024;
     // Each element, far from the one before, in a step of its own or in one for all.
     let singles = |access: &str| {
