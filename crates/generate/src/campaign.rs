@@ -26,6 +26,7 @@ pub fn in_parallel_with<S>(
     state: impl Fn() -> S + Sync,
     work: impl Fn(&mut S, u64) + Sync,
 ) {
+    small_pages();
     let threads = std::thread::available_parallelism().map_or(1, |n| n.get());
     // Numbers differ much in cost, so each thread takes the next one when it is done.
     let numbers = Mutex::new(numbers);
@@ -40,6 +41,13 @@ pub fn in_parallel_with<S>(
             });
         }
     });
+}
+
+/// Lets the process have small pages alone. Programs of a campaign are small: clearing a huge page
+/// for each table that a run reserves would take longer than the run. Not all systems can do so.
+fn small_pages() {
+    #[cfg(target_os = "linux")]
+    let _ = rustix::thread::disable_transparent_huge_pages(true);
 }
 
 /// The result of `work`, which must take at most `limit` of processor time. Other work on the
