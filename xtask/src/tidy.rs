@@ -7,6 +7,7 @@ mod files;
 mod layers;
 mod links;
 mod modules;
+mod rooms;
 mod rust_source;
 mod text;
 mod unsafety;
@@ -94,6 +95,7 @@ fn findings(files: &[TextFile]) -> Vec<Finding> {
     }
     for (file, source) in &sources {
         findings.extend(text::length(file));
+        findings.extend(rooms::violations(file, source));
         findings.extend(text::opening(file));
         findings.extend(text::unfinished(file, source));
         findings.extend(unsafety::violations(file, source));
@@ -137,6 +139,11 @@ mod tests {
                 "crates/detect/Cargo.toml",
                 "[dependencies]\nfinishline-fin = {}\n".into(),
                 "detect",
+            ),
+            (
+                "crates/native/src/facts/x.rs",
+                "//! Doc.\nuse crate::start;\n".to_string(),
+                "must not use",
             ),
             (
                 "docs/x.md",

@@ -12,7 +12,7 @@ use crate::trace_file::TraceFile;
 use finishline_answer::Answer;
 use finishline_answer::suppressions::Suppressions;
 use finishline_model::findings::FindingsFile;
-use finishline_native::replay::{ReplayError, Replayed, replay};
+use finishline_native::checker::replay::{ReplayError, Replayed, replay};
 use finishline_symbols::{Executables, Findings, KeptNames, Question};
 use finishline_trace::Error;
 use finishline_trace::process::ProcessTrace;

@@ -11,11 +11,11 @@ use finishline_model::{
     Access, AccessId, AccessKind, Event, FinishId, FinishKind as Waits, Location, Observer, SiteId,
     TaskId, TaskKind as Creation,
 };
+use finishline_native::checker::options::Options;
 use finishline_native::checker::{Checker, Here};
-use finishline_native::options::Options;
-use finishline_native::races;
-use finishline_native::structure::{FinishKind, TaskKind};
-use finishline_native::synchronisation::{How, Operation};
+use finishline_native::facts::races;
+use finishline_native::facts::structure::{FinishKind, TaskKind};
+use finishline_native::facts::synchronisation::{How, Operation};
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::ops::Range;
 

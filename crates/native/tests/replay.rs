@@ -9,12 +9,12 @@
 
 use finishline_model::kinds::WaitKind;
 use finishline_model::{AccessKind, FinishId, TaskId};
+use finishline_native::checker::findings::{Process, findings};
+use finishline_native::checker::options::Options;
+use finishline_native::checker::replay::replay;
 use finishline_native::checker::{Checker, Here, Journal};
-use finishline_native::findings::{Process, findings};
-use finishline_native::options::Options;
-use finishline_native::replay::replay;
-use finishline_native::structure::{FinishKind, TaskKind};
-use finishline_native::synchronisation::{How, Operation};
+use finishline_native::facts::structure::{FinishKind, TaskKind};
+use finishline_native::facts::synchronisation::{How, Operation};
 use finishline_trace::process::{End, ProcessTrace, Recorder, Start};
 use std::cell::RefCell;
 use std::io::{self, Cursor, Write};

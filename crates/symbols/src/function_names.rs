@@ -310,7 +310,7 @@ mod tests {
                 Origin::User,
             ),
             ("<rayon_core::scope::Scope>::spawn", Origin::Rayon),
-            ("finishline_native::abi::task", Origin::Rayon),
+            ("finishline_native::dialects::rayon::task", Origin::Rayon),
             ("start_thread", Origin::System),
             ("__rust_try", Origin::System),
             ("<<<", Origin::System),

@@ -8,8 +8,8 @@
 
 use super::{kind_of, tell};
 use crate::checker::Glance;
+use crate::facts::shadow::{GRAIN, PAGE, PAGE_BITS, PAGES};
 use crate::process;
-use crate::shadow::{GRAIN, PAGE, PAGE_BITS, PAGES};
 use finishline_detect::inline::SLOTS;
 use std::arch::naked_asm;
 use std::mem::offset_of;

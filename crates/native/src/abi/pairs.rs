@@ -4,8 +4,8 @@
 //! registers, so the place of an operation is read from its frame.
 
 use super::{acquires, atomic, looked, releases};
-use crate::interpose::frame_pointer;
-use crate::synchronisation::{How, Operation};
+use crate::facts::synchronisation::{How, Operation};
+use crate::process::frame_pointer;
 use std::sync::atomic::AtomicBool;
 use std::sync::atomic::Ordering::{Acquire, Release};
 

@@ -3,11 +3,11 @@
 use super::journal::recorded;
 use super::sites::length;
 use super::{Checker, Detection, GIVEN_BACK, Site, ThreadState};
-use crate::calls::CallStack;
-use crate::heap::HeapBlock;
-use crate::races::{ConflictingAccess, ConflictingPairs, Manner, Names, Object, OrderedBy};
-use crate::structure::Position;
-use crate::synchronisation::{Operation, Told};
+use crate::facts::calls::CallStack;
+use crate::facts::heap::HeapBlock;
+use crate::facts::races::{ConflictingAccess, ConflictingPairs, Manner, Names, Object, OrderedBy};
+use crate::facts::structure::Position;
+use crate::facts::synchronisation::{Operation, Told};
 use finishline_detect::Failure;
 use finishline_detect::history::Meeting;
 use finishline_detect::inline::Conflict;

@@ -18,7 +18,7 @@
 //! neither begins without the fence before it nor ends without counting the weak reference.
 
 use super::Checker;
-use crate::synchronisation::Told;
+use crate::facts::synchronisation::Told;
 use finishline_model::{Event, ObjectId};
 use finishline_trace::process::Call;
 
@@ -135,9 +135,9 @@ impl Checker {
 mod tests {
     use super::*;
     use crate::checker::Here;
-    use crate::options::Options;
-    use crate::structure::TaskKind;
-    use crate::synchronisation::{How, Operation};
+    use crate::checker::options::Options;
+    use crate::facts::structure::TaskKind;
+    use crate::facts::synchronisation::{How, Operation};
     use finishline_model::AccessKind::Write;
     use finishline_model::FinishId;
 

@@ -3,20 +3,20 @@
 //! The checker is a function of what it is told, and of the answers that the process gives when it
 //! is asked about memory. So a recording has the calls of all methods that change the checker, and
 //! these answers. A checker in another process that is told the same, and gets the answers instead
-//! of asking, finds the same ([`crate::replay`]).
+//! of asking, finds the same ([`crate::checker::replay`]).
 //!
 //! Entering and leaving functions is not recorded. Each call comes with the functions in progress,
 //! as far as they have changed. The checker knows how many have not been left since it last
-//! numbered them all ([`CallStack::left_since`](crate::calls::CallStack::left_since)), which it
-//! does inside of recorded calls only. So the repetition has numbered the same functions, and needs
-//! to be told about the others alone.
+//! numbered them all ([`CallStack::left_since`](crate::facts::calls::CallStack::left_since)), which
+//! it does inside of recorded calls only. So the repetition has numbered the same functions, and
+//! needs to be told about the others alone.
 //!
 //! Accesses that repeat what the running step did before are decided without the checker, and are
 //! not recorded. Neither are accesses of thread-local variables: what they do is part of the
 //! answers.
 
 use super::{Checker, Here};
-use crate::synchronisation::{How, Operation};
+use crate::facts::synchronisation::{How, Operation};
 use finishline_model::AccessKind;
 use finishline_trace::process::{self, Call, Change, Recorder};
 use std::collections::VecDeque;

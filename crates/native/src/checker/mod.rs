@@ -23,9 +23,12 @@
 //! blocks and locks.
 
 mod accesses;
+pub mod findings;
 mod glance;
 mod glimpses;
 mod journal;
+pub mod options;
+pub mod replay;
 mod sites;
 mod tasks;
 mod threads;
@@ -39,13 +42,12 @@ pub use threads::ThreadState;
 use threads::Threads;
 pub use waiting::{Looking, Stopped};
 
-use crate::calls::Calls;
-use crate::heap::{Heap, HeapBlock};
-use crate::options::Options;
-use crate::races::ConflictingPairs;
-use crate::shadow::{Elsewhere, Shadow};
-use crate::structure::{Position, Structure, TaskKind};
-use crate::synchronisation::Synchronisation;
+use crate::facts::calls::Calls;
+use crate::facts::heap::{Heap, HeapBlock};
+use crate::facts::races::ConflictingPairs;
+use crate::facts::shadow::{Elsewhere, Shadow};
+use crate::facts::structure::{Position, Structure, TaskKind};
+use crate::facts::synchronisation::Synchronisation;
 use finishline_detect::Failure;
 use finishline_detect::inline::Inline;
 use finishline_detect::order::{Contexts, OneAtATime, Order, Running};
@@ -54,6 +56,7 @@ use finishline_model::{
     Event, FinishId, FinishKind as Scope, Location, SiteId, TaskId, TaskKind as Creation,
 };
 use finishline_trace::process::Call;
+use options::Options;
 use std::ops::Range;
 
 type Detector = Inline<Contexts<OneAtATime>>;

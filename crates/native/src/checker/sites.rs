@@ -4,9 +4,9 @@
 //! site, so a loop that makes the same access over and over needs one. The latest context of a site
 //! is looked up in a small table by place first, and by the whole site only if that fails.
 
-use crate::holding::Holding;
-use crate::races::Manner;
-use crate::structure::Position;
+use crate::facts::holding::Holding;
+use crate::facts::races::Manner;
+use crate::facts::structure::Position;
 use finishline_detect::Failure;
 use finishline_detect::order::{Contexts, Order, Running, Stamp};
 use finishline_model::AccessKind;

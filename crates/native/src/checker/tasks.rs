@@ -2,8 +2,8 @@
 
 use super::glimpses::Glimpse;
 use super::{Checker, NO_SITE};
-use crate::structure::{FinishKind, TaskKind};
-use crate::synchronisation;
+use crate::facts::structure::{FinishKind, TaskKind};
+use crate::facts::synchronisation;
 use finishline_model::{Event, FinishId, FinishKind as Scope, TaskId, TaskKind as Creation};
 use finishline_trace::process::Call;
 

@@ -1,10 +1,10 @@
 //! Blocks, locks and thread-local variables, told as a program would.
 
 use super::*;
-use crate::findings::{self, Process};
-use crate::races::{ConflictingPair, Manner, Object, OrderedBy};
-use crate::structure::FinishKind;
-use crate::synchronisation::{How, Operation};
+use crate::checker::findings::{self, Process};
+use crate::facts::races::{ConflictingPair, Manner, Object, OrderedBy};
+use crate::facts::structure::FinishKind;
+use crate::facts::synchronisation::{How, Operation};
 use finishline_model::AccessKind;
 use finishline_model::kinds::INTERFACE_VERSION;
 use std::sync::atomic::{AtomicUsize, Ordering};

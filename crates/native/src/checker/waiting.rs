@@ -1,7 +1,7 @@
 //! Tasks that wait for something that only another task could do, while no other task runs.
 
 use super::Checker;
-use crate::structure::Position;
+use crate::facts::structure::Position;
 use finishline_model::TaskId;
 use finishline_model::kinds::WaitKind;
 use finishline_trace::process::Call;

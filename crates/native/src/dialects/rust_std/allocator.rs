@@ -4,9 +4,9 @@
 //! the system's allocator, or the one that the program names by `#[global_allocator]`. The calls of
 //! these four functions are checked, and what happens inside them is not: an allocator uses the
 //! same memory for one task after the other, by rules of its own. Memory that comes from the C
-//! library directly is seen in [`crate::interpose`].
+//! library directly is seen in [`crate::abi::allocation`].
 
-use crate::interpose::{allocated, freed, reallocated};
+use crate::abi::allocation::{allocated, freed, reallocated};
 use crate::process;
 use std::ffi::c_void;
 

@@ -7,8 +7,9 @@
 //! of its own by the same numbers, limit the size of its files. None of that may bring bytes of the
 //! trace into a file of the program, or end it. So the file is looked at before each write.
 
+use super::circumstances::{drop_in, unfollowed};
+use super::image::{about, modules};
 use crate::checker::{Checker, Journal};
-use crate::process::{about, drop_in, modules, unfollowed};
 use finishline_trace::process::{End, Module, Recorder, Start, Stop};
 use std::ffi::{OsString, c_int};
 use std::fs::{File, Metadata};

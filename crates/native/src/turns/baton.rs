@@ -17,11 +17,11 @@
 //! **Memory order.** The queue is used under a lock of its own. The thread that has the baton owns
 //! the checker; ownership is handed on under the same lock ([`crate::process`]).
 
+use super::futex::{Time, futex_wait, futex_wake};
 use crate::checker::{Checker, Stopped};
 use crate::process;
 use finishline_model::TaskId;
 use finishline_model::kinds::WaitKind;
-use std::arch::asm;
 use std::cell::UnsafeCell;
 use std::sync::atomic::{AtomicU32, Ordering};
 
@@ -484,58 +484,4 @@ fn look_for_others(still_waits: impl Fn() -> bool) {
 fn stop(stopped: Stopped) {
     // Nobody has the baton, so nobody owns the checker.
     process::with_unowned_checker(|checker| checker.found.stopped = Some(stopped));
-}
-
-const FUTEX: i64 = 202;
-const WAIT: i64 = 0;
-const WAKE: i64 = 1;
-const TIMED_OUT: i64 = -110;
-
-/// `struct timespec`.
-#[repr(C)]
-#[derive(Clone, Copy)]
-struct Time {
-    seconds: i64,
-    nanoseconds: i64,
-}
-
-impl Time {
-    const fn milliseconds(milliseconds: i64) -> Time {
-        Time {
-            seconds: 0,
-            nanoseconds: milliseconds * 1_000_000,
-        }
-    }
-}
-
-/// Whether the time is over.
-fn futex_wait(word: &AtomicU32, value: u32, longest: Option<Time>) -> bool {
-    let longest = longest
-        .as_ref()
-        .map_or(std::ptr::null(), std::ptr::from_ref);
-    futex(word, WAIT, i64::from(value), longest) == TIMED_OUT
-}
-
-fn futex_wake(word: &AtomicU32) {
-    futex(word, WAKE, 1, std::ptr::null());
-}
-
-/// The system call, past our own function for it.
-fn futex(word: &AtomicU32, operation: i64, value: i64, time: *const Time) -> i64 {
-    let result;
-    // SAFETY: the kernel reads the word and the time, and changes no memory.
-    unsafe {
-        asm!(
-            "syscall",
-            inlateout("rax") FUTEX => result,
-            in("rdi") word.as_ptr(),
-            in("rsi") operation,
-            in("rdx") value,
-            in("r10") time,
-            out("rcx") _,
-            out("r11") _,
-            options(nostack),
-        );
-    }
-    result
 }

@@ -3,7 +3,7 @@
 //! The detector needs only the stamp of a task. A reader of the report wants to know what kind of
 //! task it was, who created it, where, and which finish waits for it.
 
-use crate::calls::CallNode;
+use crate::facts::calls::CallNode;
 pub use finishline_model::kinds::{NativeFinishKind as FinishKind, NativeTaskKind as TaskKind};
 use finishline_model::{FinishId, TaskId};
 

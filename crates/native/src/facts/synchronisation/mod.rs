@@ -29,8 +29,8 @@
 //! What a reader did before it gave up the lock is passed on to tasks that take it exclusively, not
 //! to other readers: these may be inside at the same time.
 
-use crate::holding::{Holding, Holdings, Taken};
-use crate::structure::Position;
+use crate::facts::holding::{Holding, Holdings, Taken};
+use crate::facts::structure::Position;
 use finishline_model::{LockId, LockMode, ObjectId, TaskId};
 use std::collections::BTreeMap;
 use std::ops::Range;

@@ -1,4 +1,4 @@
-//! The symbols that instrumented programs and the drop-in call.
+//! The symbols that every instrumented program calls.
 //!
 //! An instrumented program passes the address of an access; the place of the access is the return
 //! address of the call. So each function here consists of a few instructions that add the return
@@ -7,27 +7,21 @@
 //! The orders of atomic operations are numbered as in C: 0 relaxed, 1 consume, 2 acquire, 3
 //! release, 4 acquire and release, 5 sequentially consistent.
 
+pub(crate) mod allocation;
 mod glance;
 mod pairs;
 
-use crate::baton;
-use crate::calls::Calls;
 use crate::checker::{Checker, Here, Looking};
-use crate::options::Options;
+use crate::facts::calls::Calls;
+use crate::facts::synchronisation::{How, Operation};
 use crate::process::{self, with_calls, with_checker};
-use crate::structure::{FinishKind, TaskKind};
-use crate::synchronisation::{How, Operation};
+use crate::turns;
+use finishline_model::AccessKind;
 use finishline_model::AccessKind::{Read, Write};
-use finishline_model::{AccessKind, FinishId};
 use std::arch::naked_asm;
 use std::ffi::{c_int, c_void};
 use std::sync::atomic::Ordering::SeqCst;
 use std::sync::atomic::{AtomicU8, AtomicU16, AtomicU32, AtomicU64, fence};
-
-#[unsafe(no_mangle)]
-extern "C" fn __tsan_init() {
-    process::start();
-}
 
 /// `place` is where the function was called from.
 #[unsafe(no_mangle)]
@@ -199,8 +193,8 @@ fn atomic(operation: &Operation, bytes: usize, place: u64) {
 fn looked(address: u64, value: u64, place: u64) {
     match with_checker(|checker| checker.looks_at(address, value, place)) {
         None | Some(Looking::Perhaps) => {}
-        Some(Looking::Waiting) => baton::give_way(),
-        Some(Looking::WaitingForEver(stopped)) => baton::spins_for_ever(stopped),
+        Some(Looking::Waiting) => turns::give_way(),
+        Some(Looking::WaitingForEver(stopped)) => turns::spins_for_ever(stopped),
     }
 }
 
@@ -398,67 +392,4 @@ extern "C" fn __tsan_ignore_thread_begin() {
 #[unsafe(no_mangle)]
 extern "C" fn __tsan_ignore_thread_end() {
     process::ignore_no_more();
-}
-
-/// The drop-in is there. Answers the logical number of threads.
-#[unsafe(no_mangle)]
-extern "C" fn __finishline_attach(version: u32) -> u32 {
-    process::attach(version);
-    let threads = with_checker(|checker| checker.options.logical_threads);
-    threads.unwrap_or_else(|| Options::default().logical_threads)
-}
-
-#[unsafe(no_mangle)]
-extern "C" fn __finishline_right_first() -> u32 {
-    with_checker(|checker| u32::from(checker.options.right_first)).unwrap_or(0)
-}
-
-#[unsafe(no_mangle)]
-#[unsafe(naked)]
-extern "C" fn __finishline_finish_begin(_kind: u32) -> u64 {
-    naked_asm!("mov rsi, [rsp]", "jmp {}", sym begin_finish)
-}
-
-extern "C" fn begin_finish(kind: u32, place: u64) -> u64 {
-    let Some(kind) = FinishKind::from_number(kind) else {
-        return 0;
-    };
-    with_checker(|checker| u64::from(checker.begin_finish(kind, place).0)).unwrap_or(0)
-}
-
-#[unsafe(no_mangle)]
-extern "C" fn __finishline_finish_end(finish: u64) {
-    if finish != 0 {
-        with_checker(|checker| checker.end_finish(FinishId(finish as u32)));
-    }
-}
-
-#[unsafe(no_mangle)]
-#[unsafe(naked)]
-extern "C" fn __finishline_task(
-    _kind: u32,
-    _finish: u64,
-    _body: unsafe extern "C" fn(*mut c_void),
-    _data: *mut c_void,
-) {
-    naked_asm!("mov r8, [rsp]", "mov r9, rsp", "jmp {}", sym task)
-}
-
-unsafe extern "C" fn task(
-    kind: u32,
-    finish: u64,
-    body: unsafe extern "C" fn(*mut c_void),
-    data: *mut c_void,
-    place: u64,
-    entry: u64,
-) {
-    let begun = TaskKind::from_number(kind).and_then(|kind| {
-        let finish = FinishId(finish as u32);
-        with_checker(|checker| checker.begin_task(kind, finish, place, entry))
-    });
-    // SAFETY: the drop-in's own function and data; it does not unwind.
-    unsafe { body(data) };
-    if begun.is_some() {
-        with_checker(Checker::end_task);
-    }
 }

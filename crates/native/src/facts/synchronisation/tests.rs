@@ -1,7 +1,7 @@
 //! What single operations, one after the other, are taken for.
 
 use super::*;
-use crate::calls::ROOT;
+use crate::facts::calls::ROOT;
 use Told::{Acquire, Lock, Relay, Release, Unlock};
 
 const AT: u64 = 0x1000;

@@ -1,17 +1,17 @@
 //! Threads of the program: how they begin, end, are joined, and wait.
 //!
-//! A thread that the checked one creates is followed. It gets the [baton](crate::baton) at once,
+//! A thread that the checked one creates is followed. It gets the [baton](crate::turns) at once,
 //! and its creator is the next to have the baton when the thread ends or waits. The end of a thread
 //! releases what it did, and a join acquires it.
 
-use crate::baton::{self, For};
 use crate::checker::Checker;
 use crate::process::{self, with_checker};
+use crate::turns::{self, For};
 use finishline_model::TaskId;
 use finishline_model::kinds::WaitKind;
 use std::ffi::{c_char, c_int, c_void};
 
-pub(crate) type Start = unsafe extern "C" fn(*mut c_void) -> *mut c_void;
+pub(super) type Start = unsafe extern "C" fn(*mut c_void) -> *mut c_void;
 type Create = unsafe extern "C" fn(*mut usize, *const c_void, Start, *mut c_void) -> c_int;
 type Join = unsafe extern "C" fn(usize, *mut *mut c_void) -> c_int;
 
@@ -30,7 +30,7 @@ unsafe extern "C" {
 const BEHIND: *mut c_void = usize::MAX as *mut c_void;
 
 /// The C library's own function.
-pub(crate) fn original(name: &std::ffi::CStr) -> *mut c_void {
+pub(super) fn original(name: &std::ffi::CStr) -> *mut c_void {
     // SAFETY: looks up a name.
     unsafe { dlsym(BEHIND, name.as_ptr()) }
 }
@@ -38,7 +38,7 @@ pub(crate) fn original(name: &std::ffi::CStr) -> *mut c_void {
 const AGAIN: c_int = 11;
 
 /// Creates a thread, and lets it run if the caller is the checked thread.
-pub(crate) fn create(
+pub(super) fn create(
     thread: *mut usize,
     attributes: *const c_void,
     start: Start,
@@ -62,7 +62,7 @@ pub(crate) fn create(
         place,
     }));
     let mut failed = 0;
-    baton::create(|| {
+    turns::create(|| {
         // SAFETY: the program's own call, but for the function: that gets its own argument.
         failed = unsafe { create(thread, attributes, run, launch.cast()) };
         if failed != 0 {
@@ -85,19 +85,19 @@ unsafe extern "C" fn run(launch: *mut c_void) -> *mut c_void {
         checker.begin_thread(launch.place, entry, stack.clone(), thread_locals.clone())
     };
     if let Some(task) = with_checker(begin) {
-        baton::begin(task);
+        turns::begin(task);
     }
     // SAFETY: the program's own function and argument.
     let result = unsafe { (launch.start)(launch.argument) };
     let name = process::own_name();
     if with_checker(|checker| checker.end_thread(name)).is_some() {
-        baton::end(name);
+        turns::end(name);
     }
     result
 }
 
 /// Waits for a thread, and then knows what it did.
-pub(crate) fn join(thread: usize, result: *mut *mut c_void, place: u64) -> c_int {
+pub(super) fn join(thread: usize, result: *mut *mut c_void, place: u64) -> c_int {
     // SAFETY: the C library has a function of this name and type, or none.
     let Some(join) =
         (unsafe { std::mem::transmute::<*mut c_void, Option<Join>>(original(c"pthread_join")) })
@@ -119,7 +119,7 @@ pub(crate) fn join(thread: usize, result: *mut *mut c_void, place: u64) -> c_int
 }
 
 /// The thread waits in some way, and others may run meanwhile.
-pub(crate) fn waits<T>(
+pub(super) fn waits<T>(
     what: For,
     limited: bool,
     waits: WaitKind,
@@ -133,7 +133,7 @@ pub(crate) fn waits<T>(
         (limited, stopped)
     });
     match begun {
-        Some((limited, stopped)) => baton::wait(what, limited, stopped, wait),
+        Some((limited, stopped)) => turns::wait(what, limited, stopped, wait),
         None => wait(),
     }
 }

@@ -1,7 +1,7 @@
 //! What the environment asks for: `FINISHLINE_OPTIONS`, words `key=value` separated by spaces. The
 //! word `output=…` is the last one and extends to the end, spaces included.
 
-use crate::shadow::MOST_CELLS;
+use crate::facts::shadow::MOST_CELLS;
 use std::path::PathBuf;
 
 #[derive(Clone, PartialEq, Eq, Debug)]

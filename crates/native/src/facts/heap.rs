@@ -1,7 +1,7 @@
 //! The blocks of the heap, and where they were allocated. A freed block stays known until another
 //! one begins at its address.
 
-use crate::structure::Position;
+use crate::facts::structure::Position;
 use finishline_model::TaskId;
 use finishline_model::hash::{IdMap, IdSet};
 

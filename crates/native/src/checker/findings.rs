@@ -5,10 +5,10 @@
 //! their ancestors and the finishes that wait for them.
 
 use crate::checker::Checker;
-use crate::holding::Taken;
-use crate::races::{ConflictingAccess, ConflictingPair, Manner, Object, OrderedBy};
-use crate::structure::{Position, TaskKind};
-use crate::synchronisation::{Nature, Synchroniser};
+use crate::facts::holding::Taken;
+use crate::facts::races::{ConflictingAccess, ConflictingPair, Manner, Object, OrderedBy};
+use crate::facts::structure::{Position, TaskKind};
+use crate::facts::synchronisation::{Nature, Synchroniser};
 use finishline_detect::history::Meeting;
 use finishline_model::findings::{
     FindingsFile, FindingsStatistics, ListedAccess, ListedFinish, ListedLock, ListedModule,

@@ -4,7 +4,7 @@
 //! one place. Each is kept once, so a loop that takes the same locks at the same places has one
 //! number. There are at most as many holdings as nestings of places, times the locks taken there.
 
-use crate::structure::Position;
+use crate::facts::structure::Position;
 use finishline_model::LockId;
 use finishline_model::hash::IdMap;
 
@@ -50,7 +50,7 @@ impl Holdings {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::calls::ROOT;
+    use crate::facts::calls::ROOT;
 
     fn taken(lock: u32, place: u64) -> Taken {
         let at = Position { place, calls: ROOT };

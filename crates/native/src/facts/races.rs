@@ -3,9 +3,9 @@
 //! A loop can race a million times between the same two lines. One pair is kept for each distinct
 //! pair of places and kinds of access, with its first occurrence and all its addresses.
 
-use crate::addresses::Addresses;
-use crate::holding::{Holding, Taken};
-use crate::structure::Position;
+use crate::facts::addresses::Addresses;
+use crate::facts::holding::{Holding, Taken};
+use crate::facts::structure::Position;
 use finishline_detect::history::Meeting;
 use finishline_model::hash::{IdMap, IdSet};
 use finishline_model::{AccessKind, LockId, ObjectId, TaskId};

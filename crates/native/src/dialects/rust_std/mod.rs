@@ -1,14 +1,19 @@
-//! Functions of the precompiled standard library that the runtime stands before, because their
-//! atomic operations are not instrumented.
+//! The standard library of Rust: functions of the precompiled part that the runtime stands before,
+//! because their atomic operations are not instrumented.
 //!
 //! The linker's `--wrap` leads a program's calls here; `crates/native/symbols.txt` lists the
 //! functions. The runtime acts before or after the function itself, or both, and gets its first two
 //! arguments.
 
+#[allow(unsafe_code)]
+mod allocator;
+mod counted;
+
+pub(crate) use counted::is_drop_slow;
+
 use crate::checker::Checker;
-use crate::process::with_checker;
-use crate::reach;
-use crate::synchronisation::{How, Operation};
+use crate::facts::synchronisation::{How, Operation};
+use crate::process::{references, with_checker};
 use std::arch::naked_asm;
 use std::sync::atomic::{AtomicU32, Ordering};
 
@@ -184,7 +189,7 @@ extern "C" fn has_parked(_: u64, _: u64, _: u64, _: u64) {
 }
 
 fn takes_token(checker: &mut Checker) {
-    for description in reach::references(&checker.thread.thread_locals) {
+    for description in references(&checker.thread.thread_locals) {
         let block = description.checked_sub(BYTES_OF_COUNTS);
         let block = block.and_then(|start| checker.heap.live(start));
         let Some(block) = block.filter(|block| block.bytes <= MOST_BYTES_OF_THREAD) else {

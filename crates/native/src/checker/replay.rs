@@ -4,12 +4,12 @@
 //! same to a new checker gives the same findings. The file may have been made by anybody, so a call
 //! is passed on only if the checker can follow it.
 
-use crate::calls::CallNode;
+use crate::checker::findings::{self, Process};
+use crate::checker::options::Options;
 use crate::checker::{Checker, Here, Journal, Stopped};
-use crate::findings::{self, Process};
-use crate::options::Options;
-use crate::structure::Position;
-use crate::synchronisation::{How, Operation};
+use crate::facts::calls::CallNode;
+use crate::facts::structure::Position;
+use crate::facts::synchronisation::{How, Operation};
 use finishline_detect::Failure;
 use finishline_model::findings::{FindingsFile, ListedModule};
 use finishline_model::hash::IdSet;

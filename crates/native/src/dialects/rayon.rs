@@ -1,0 +1,86 @@
+//! rayon: the functions that the drop-in for rayon-core calls.
+//!
+//! The drop-in runs each task at once, on the thread of its creator, and tells where tasks and
+//! finishes begin and end. Kinds cross the interface as numbers
+//! ([`finishline_model::kinds`]).
+
+use crate::checker::Checker;
+use crate::checker::options::Options;
+use crate::facts::structure::{FinishKind, TaskKind};
+use crate::process::{self, with_checker};
+use finishline_model::FinishId;
+use finishline_model::kinds::INTERFACE_VERSION;
+use std::arch::naked_asm;
+use std::ffi::c_void;
+
+/// The drop-in is there. Answers the logical number of threads.
+#[unsafe(no_mangle)]
+extern "C" fn __finishline_attach(version: u32) -> u32 {
+    // A drop-in of another version is remembered even if one of this version follows.
+    if process::drop_in().is_none_or(|known| known == INTERFACE_VERSION) {
+        process::set_drop_in(version);
+    }
+    if version != INTERFACE_VERSION {
+        eprintln!(
+            "finishline: the drop-in for rayon-core speaks version {version} of its interface, and \
+             the runtime version {INTERFACE_VERSION}: what is found does not count"
+        );
+    }
+    let threads = with_checker(|checker| checker.options.logical_threads);
+    threads.unwrap_or_else(|| Options::default().logical_threads)
+}
+
+#[unsafe(no_mangle)]
+extern "C" fn __finishline_right_first() -> u32 {
+    with_checker(|checker| u32::from(checker.options.right_first)).unwrap_or(0)
+}
+
+#[unsafe(no_mangle)]
+#[unsafe(naked)]
+extern "C" fn __finishline_finish_begin(_kind: u32) -> u64 {
+    naked_asm!("mov rsi, [rsp]", "jmp {}", sym begin_finish)
+}
+
+extern "C" fn begin_finish(kind: u32, place: u64) -> u64 {
+    let Some(kind) = FinishKind::from_number(kind) else {
+        return 0;
+    };
+    with_checker(|checker| u64::from(checker.begin_finish(kind, place).0)).unwrap_or(0)
+}
+
+#[unsafe(no_mangle)]
+extern "C" fn __finishline_finish_end(finish: u64) {
+    if finish != 0 {
+        with_checker(|checker| checker.end_finish(FinishId(finish as u32)));
+    }
+}
+
+#[unsafe(no_mangle)]
+#[unsafe(naked)]
+extern "C" fn __finishline_task(
+    _kind: u32,
+    _finish: u64,
+    _body: unsafe extern "C" fn(*mut c_void),
+    _data: *mut c_void,
+) {
+    naked_asm!("mov r8, [rsp]", "mov r9, rsp", "jmp {}", sym task)
+}
+
+unsafe extern "C" fn task(
+    kind: u32,
+    finish: u64,
+    body: unsafe extern "C" fn(*mut c_void),
+    data: *mut c_void,
+    place: u64,
+    entry: u64,
+) {
+    let begun = TaskKind::from_number(kind).and_then(|kind| {
+        let finish = FinishId(finish as u32);
+        with_checker(|checker| checker.begin_task(kind, finish, place, entry))
+    });
+    // SAFETY: the drop-in's own function and data; it does not unwind.
+    unsafe { body(data) };
+    if begun.is_some() {
+        with_checker(Checker::end_task);
+    }
+}

@@ -1,0 +1,9 @@
+//! Who runs next. Whatever begins threads or makes them wait asks here, and nothing here knows by
+//! which library it does so.
+
+#[allow(unsafe_code)]
+mod baton;
+#[allow(unsafe_code)]
+mod futex;
+
+pub(crate) use baton::{For, begin, create, end, give_way, spins_for_ever, wait, wakes};
