@@ -1,7 +1,7 @@
 //! Every program under `programs/`, recorded and analysed: the report and the exit status must be
 //! those of `check`. And files that are no whole traces, as the command line meets them.
 
-use finishline_model::kinds::{INTERFACE_VERSION, NativeFinishKind, NativeTaskKind};
+use finishline_model::kinds::{NativeFinishKind, NativeTaskKind, rayon};
 use finishline_model::{AccessKind, FinishId};
 use finishline_trace::process::{Call, End, Recorder, Start};
 use libtest_mimic::{Arguments, Failed, Trial};
@@ -240,12 +240,15 @@ fn process(path: &str, words: [u64; 2]) -> Result<(), Failed> {
     let mut recorder = Recorder::new(fs::File::create(path)?, &start)?;
     let (finish, place) = (FinishId(1), 0x1000);
     let mut calls = vec![Call::FinishBegin {
-        kind: NativeFinishKind::Join,
+        kind: NativeFinishKind::Rayon(rayon::FinishKind::Join),
         place,
     }];
-    for (kind, address) in [NativeTaskKind::JoinLeft, NativeTaskKind::JoinRight]
-        .into_iter()
-        .zip(words)
+    for (kind, address) in [
+        NativeTaskKind::Rayon(rayon::TaskKind::JoinLeft),
+        NativeTaskKind::Rayon(rayon::TaskKind::JoinRight),
+    ]
+    .into_iter()
+    .zip(words)
     {
         calls.extend([
             Call::TaskBegin {
@@ -274,7 +277,7 @@ fn process(path: &str, words: [u64; 2]) -> Result<(), Failed> {
         modules: Vec::new(),
         accesses: 2,
         unfollowed: 0,
-        drop_in: Some(INTERFACE_VERSION),
+        drop_in: Some(rayon::INTERFACE_VERSION),
         failed: false,
         stopped: None,
     })?;

@@ -7,6 +7,7 @@
 //! `FINISHLINE_SEEDS=n` runs n programs, `FINISHLINE_SEED=s` starts at seed s.
 
 use finishline_detect::oracle::{Mode, Oracle, Recorded};
+use finishline_model::kinds::rayon;
 use finishline_model::{
     Access, AccessId, AccessKind, Event, FinishId, FinishKind as Waits, Location, Observer, SiteId,
     TaskId, TaskKind as Creation,
@@ -123,7 +124,8 @@ impl Pair {
             finish,
             site: SITE,
         });
-        self.checker.begin_task(TaskKind::ScopeSpawn, finish, 0, 0);
+        self.checker
+            .begin_task(TaskKind::Rayon(rayon::TaskKind::ScopeSpawn), finish, 0, 0);
         self.block(finish, depth + 1);
         self.checker.end_task();
         self.oracle.event(&Event::TaskEnd { task });
@@ -140,7 +142,11 @@ impl Pair {
             kind: Waits::Lexical,
             site: SITE,
         });
-        assert_eq!(self.checker.begin_finish(FinishKind::Scope, 0), finish);
+        assert_eq!(
+            self.checker
+                .begin_finish(FinishKind::Rayon(rayon::FinishKind::Scope), 0),
+            finish
+        );
         self.block(finish, depth + 1);
         self.checker.end_finish(finish);
         self.oracle.event(&Event::FinishEnd {

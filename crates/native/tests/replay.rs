@@ -8,6 +8,7 @@
 //! `FINISHLINE_SEEDS=n` runs n processes, `FINISHLINE_SEED=s` starts at seed s.
 
 use finishline_model::kinds::WaitKind;
+use finishline_model::kinds::rayon;
 use finishline_model::{AccessKind, FinishId, TaskId};
 use finishline_native::checker::findings::{Process, findings};
 use finishline_native::checker::options::Options;
@@ -292,14 +293,20 @@ impl ProcessUnderTest {
     fn begin(&mut self) {
         let place = self.place();
         if self.random.flips() {
-            let finish = self.checker.begin_finish(FinishKind::Scope, place);
+            let finish = self
+                .checker
+                .begin_finish(FinishKind::Rayon(rayon::FinishKind::Scope), place);
             self.finishes.push(finish);
             self.own().open.push(Open::Finish(finish));
         } else {
             let at = self.random.below(self.finishes.len() as u64) as usize;
             let (finish, entry) = (self.finishes[at], self.stack_pointer());
-            self.checker
-                .begin_task(TaskKind::ScopeSpawn, finish, place, entry);
+            self.checker.begin_task(
+                TaskKind::Rayon(rayon::TaskKind::ScopeSpawn),
+                finish,
+                place,
+                entry,
+            );
             let frames = self.own().frames.len();
             self.own().open.push(Open::Task { frames });
         }
@@ -403,7 +410,7 @@ impl ProcessUnderTest {
             executable: about.executable,
             arguments: about.arguments,
             directory: about.directory,
-            drop_in: Some(finishline_model::kinds::INTERFACE_VERSION),
+            drop_in: Some(finishline_model::kinds::rayon::INTERFACE_VERSION),
             threads: self.checker.other_threads(),
             ..Process::default()
         };

@@ -21,15 +21,20 @@
 //! Compiled as a single `rustc` call on this file, without build script or dependencies, in edition
 //! 2021 or 2024.
 
+// One list of kinds for drop-in, runtime and tool. This crate has no dependencies, so it names the
+// two files.
+#[macro_use]
+#[path = "../../model/src/kinds/list.rs"]
+mod list;
+#[allow(dead_code, unreachable_pub)]
+#[path = "../../model/src/kinds/rayon.rs"]
+mod kinds;
+
 mod broadcast;
 mod builder;
 mod configuration;
 mod error;
 mod join;
-// One file for drop-in, runtime and tool. This crate has no dependencies, so it names the file.
-#[allow(dead_code, unreachable_pub)]
-#[path = "../../model/src/kinds.rs"]
-mod kinds;
 mod place;
 mod pool;
 mod runtime;

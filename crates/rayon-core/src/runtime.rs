@@ -21,7 +21,7 @@
 //! used the drop-in even if each of its pools has its own number of threads.
 
 use crate::kinds::INTERFACE_VERSION;
-pub(crate) use crate::kinds::{NativeFinishKind as FinishKind, NativeTaskKind as TaskKind};
+pub(crate) use crate::kinds::{FinishKind, TaskKind};
 use std::ffi::c_void;
 use std::sync::OnceLock;
 

@@ -243,7 +243,7 @@ mod tests {
         ListedAccess, ListedLock, ListedOrder, ListedPair, ListedSynchroniser, VERSION,
     };
     use finishline_model::kinds::{
-        ConflictClass, NativeAccessKind, NativeFinishKind, SynchroniserKind,
+        ConflictClass, NativeAccessKind, NativeFinishKind, SynchroniserKind, rayon,
     };
     use serde_json::json;
 
@@ -283,12 +283,24 @@ mod tests {
             stacks: vec![vec![1, 2], vec![3]],
             tasks: vec![
                 task(0, NativeTaskKind::Main, 0, 0, None),
-                task(1, NativeTaskKind::JoinLeft, 0, 1, Some(0)),
-                task(2, NativeTaskKind::Spawn, 1, 0, Some(1)),
+                task(
+                    1,
+                    NativeTaskKind::Rayon(rayon::TaskKind::JoinLeft),
+                    0,
+                    1,
+                    Some(0),
+                ),
+                task(
+                    2,
+                    NativeTaskKind::Rayon(rayon::TaskKind::Spawn),
+                    1,
+                    0,
+                    Some(1),
+                ),
             ],
             finishes: vec![ListedFinish {
                 id: 1,
-                kind: NativeFinishKind::Join,
+                kind: NativeFinishKind::Rayon(rayon::FinishKind::Join),
                 task: 0,
                 stack: Some(0),
             }],

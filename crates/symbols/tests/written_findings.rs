@@ -7,7 +7,7 @@ use finishline_model::findings::{
     FindingsFile, ListedAccess, ListedFinish, ListedObject, ListedPair, ListedTask, ListedWait,
 };
 use finishline_model::kinds::{
-    ConflictClass, NativeAccessKind, NativeFinishKind, NativeTaskKind, WaitKind,
+    ConflictClass, NativeAccessKind, NativeFinishKind, NativeTaskKind, WaitKind, rayon,
 };
 use finishline_report::{Format, Selection, Style, write};
 use finishline_symbols::{Question, parse, read, symbolise, unheard};
@@ -62,12 +62,24 @@ fn with_thread(stopped: Option<ListedWait>) -> String {
         tasks: vec![
             task(0, NativeTaskKind::Main, 0, 0, None),
             task(1, NativeTaskKind::Thread, 0, 0, Some(0)),
-            task(2, NativeTaskKind::JoinLeft, 1, 1, Some(0)),
-            task(3, NativeTaskKind::JoinRight, 1, 1, Some(0)),
+            task(
+                2,
+                NativeTaskKind::Rayon(rayon::TaskKind::JoinLeft),
+                1,
+                1,
+                Some(0),
+            ),
+            task(
+                3,
+                NativeTaskKind::Rayon(rayon::TaskKind::JoinRight),
+                1,
+                1,
+                Some(0),
+            ),
         ],
         finishes: vec![ListedFinish {
             id: 1,
-            kind: NativeFinishKind::Join,
+            kind: NativeFinishKind::Rayon(rayon::FinishKind::Join),
             task: 1,
             stack: Some(0),
         }],

@@ -5,9 +5,9 @@
 //! themselves, so neither conversion recurses deeper than the definitions.
 
 use crate::detector::Detector;
+use crate::kinds::rayon::FirstHalf;
 use crate::kinds::{
-    ConflictClass, FirstHalf, NativeAccessKind, NativeFinishKind, NativeTaskKind, SynchroniserKind,
-    WaitKind,
+    ConflictClass, NativeAccessKind, NativeFinishKind, NativeTaskKind, SynchroniserKind, WaitKind,
 };
 use std::fmt::{self, Write};
 

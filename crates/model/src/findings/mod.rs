@@ -21,9 +21,9 @@ mod entry;
 pub use entry::{Malformed, Parsed};
 
 use crate::detector::Detector;
+use crate::kinds::rayon::FirstHalf;
 use crate::kinds::{
-    ConflictClass, FirstHalf, NativeAccessKind, NativeFinishKind, NativeTaskKind, SynchroniserKind,
-    WaitKind,
+    ConflictClass, NativeAccessKind, NativeFinishKind, NativeTaskKind, SynchroniserKind, WaitKind,
 };
 use entry::{Entry, member, record, tagged};
 

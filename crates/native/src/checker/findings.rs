@@ -15,9 +15,8 @@ use finishline_model::findings::{
     ListedObject, ListedOrder, ListedPair, ListedSynchroniser, ListedTask, ListedWait,
 };
 use finishline_model::hash::IdMap;
-use finishline_model::kinds::{
-    ConflictClass, FirstHalf, INTERFACE_VERSION, NativeAccessKind, SynchroniserKind,
-};
+use finishline_model::kinds::rayon::{FirstHalf, INTERFACE_VERSION};
+use finishline_model::kinds::{ConflictClass, NativeAccessKind, SynchroniserKind};
 use finishline_model::{AccessKind, Detector, FinishId, TaskId};
 use std::collections::{BTreeMap, BTreeSet};
 

@@ -140,6 +140,7 @@ mod tests {
     use crate::facts::synchronisation::{How, Operation};
     use finishline_model::AccessKind::Write;
     use finishline_model::FinishId;
+    use finishline_model::kinds::rayon;
 
     const COUNT: u64 = 0x1000;
     const DATA: u64 = 0x2000;
@@ -170,7 +171,12 @@ mod tests {
     fn last_reference() -> Checker {
         let mut checker = Checker::new(Options::default(), 0..0, 0..0).unwrap();
         checker.host.is_drop_slow = |address| address == DROP_SLOW;
-        checker.begin_task(TaskKind::Spawn, FinishId::ROOT, ELSEWHERE, 0);
+        checker.begin_task(
+            TaskKind::Rayon(rayon::TaskKind::Spawn),
+            FinishId::ROOT,
+            ELSEWHERE,
+            0,
+        );
         checker.access(Write, DATA, 8, here(ELSEWHERE));
         count(&mut checker, 2);
         checker.end_task();
@@ -230,7 +236,12 @@ mod tests {
             acquires: false,
             releases: false,
         };
-        checker.begin_task(TaskKind::Spawn, FinishId::ROOT, ELSEWHERE, 0);
+        checker.begin_task(
+            TaskKind::Rayon(rayon::TaskKind::Spawn),
+            FinishId::ROOT,
+            ELSEWHERE,
+            0,
+        );
         checker.access(Write, DATA, 8, here(ELSEWHERE));
         checker.fence(false, true);
         checker.atomic(&flag(None, Some(1)), 8, here(ELSEWHERE));

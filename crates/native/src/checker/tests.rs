@@ -6,14 +6,14 @@ use crate::facts::races::{ConflictingPair, Manner, Object, OrderedBy};
 use crate::facts::structure::FinishKind;
 use crate::facts::synchronisation::{How, Operation};
 use finishline_model::AccessKind;
-use finishline_model::kinds::INTERFACE_VERSION;
+use finishline_model::kinds::rayon::{self, INTERFACE_VERSION};
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 /// What the detector can't follow is no reason to call a run clean.
 #[test]
 fn a_failure_of_the_detector_is_told() {
     let mut checker = Checker::new(Options::default(), 0..0, 0..0).unwrap();
-    let ended = checker.begin_finish(FinishKind::Scope, 1);
+    let ended = checker.begin_finish(FinishKind::Rayon(rayon::FinishKind::Scope), 1);
     checker.end_finish(ended);
     assert!(checker.failure().is_none());
     let complete = |checker: &Checker| {
@@ -21,7 +21,7 @@ fn a_failure_of_the_detector_is_told() {
         text.contains(r#""complete":true"#)
     };
     assert!(complete(&checker));
-    checker.begin_task(TaskKind::ScopeSpawn, ended, 2, 0);
+    checker.begin_task(TaskKind::Rayon(rayon::TaskKind::ScopeSpawn), ended, 2, 0);
     checker.end_task();
     assert!(checker.failure().is_some());
     assert!(!complete(&checker));
@@ -62,11 +62,11 @@ fn beside(
     first: impl FnOnce(&mut Checker),
     second: impl FnOnce(&mut Checker),
 ) {
-    let finish = checker.begin_finish(FinishKind::Scope, 1);
-    checker.begin_task(TaskKind::ScopeSpawn, finish, 2, 0);
+    let finish = checker.begin_finish(FinishKind::Rayon(rayon::FinishKind::Scope), 1);
+    checker.begin_task(TaskKind::Rayon(rayon::TaskKind::ScopeSpawn), finish, 2, 0);
     first(checker);
     checker.end_task();
-    checker.begin_task(TaskKind::ScopeSpawn, finish, 3, 0);
+    checker.begin_task(TaskKind::Rayon(rayon::TaskKind::ScopeSpawn), finish, 3, 0);
     second(checker);
     checker.end_task();
     checker.end_finish(finish);
@@ -422,10 +422,20 @@ fn frames_that_waited_all_the_time_since_a_block_was_allocated_are_known() {
         place: 10,
         stack_pointer: 0x6000,
     };
-    let outer = checker.begin_finish(FinishKind::Scope, 1);
-    checker.begin_task(TaskKind::ScopeSpawn, outer, 2, 0x8000);
-    let inner = checker.begin_finish(FinishKind::Scope, 1);
-    checker.begin_task(TaskKind::ScopeSpawn, inner, 2, 0x7000);
+    let outer = checker.begin_finish(FinishKind::Rayon(rayon::FinishKind::Scope), 1);
+    checker.begin_task(
+        TaskKind::Rayon(rayon::TaskKind::ScopeSpawn),
+        outer,
+        2,
+        0x8000,
+    );
+    let inner = checker.begin_finish(FinishKind::Rayon(rayon::FinishKind::Scope), 1);
+    checker.begin_task(
+        TaskKind::Rayon(rayon::TaskKind::ScopeSpawn),
+        inner,
+        2,
+        0x7000,
+    );
     checker.allocated(BLOCK, 8, 4);
     // The task that allocated it runs, and may have put it anywhere in its own frames.
     assert_eq!(checker.suspended_since_allocated(BLOCK), 0x7000..0x9000);
@@ -436,7 +446,12 @@ fn frames_that_waited_all_the_time_since_a_block_was_allocated_are_known() {
     checker.end_task();
     // The one around it may have got it from it.
     assert_eq!(checker.suspended_since_allocated(BLOCK), 0x8000..0x9000);
-    checker.begin_task(TaskKind::ScopeSpawn, inner, 2, 0x7000);
+    checker.begin_task(
+        TaskKind::Rayon(rayon::TaskKind::ScopeSpawn),
+        inner,
+        2,
+        0x7000,
+    );
     assert_eq!(checker.suspended_since_allocated(BLOCK), 0x8000..0x9000);
     checker.end_task();
     checker.end_finish(inner);

@@ -2,14 +2,14 @@
 //!
 //! The drop-in runs each task at once, on the thread of its creator, and tells where tasks and
 //! finishes begin and end. Kinds cross the interface as numbers
-//! ([`finishline_model::kinds`]).
+//! ([`finishline_model::kinds::rayon`]).
 
 use crate::checker::Checker;
 use crate::checker::options::Options;
 use crate::facts::structure::{FinishKind, TaskKind};
 use crate::process::{self, with_checker};
 use finishline_model::FinishId;
-use finishline_model::kinds::INTERFACE_VERSION;
+use finishline_model::kinds::rayon::{self, INTERFACE_VERSION};
 use std::arch::naked_asm;
 use std::ffi::c_void;
 
@@ -42,10 +42,11 @@ extern "C" fn __finishline_finish_begin(_kind: u32) -> u64 {
 }
 
 extern "C" fn begin_finish(kind: u32, place: u64) -> u64 {
-    let Some(kind) = FinishKind::from_number(kind) else {
+    let Some(kind) = rayon::FinishKind::from_number(kind) else {
         return 0;
     };
-    with_checker(|checker| u64::from(checker.begin_finish(kind, place).0)).unwrap_or(0)
+    with_checker(|checker| u64::from(checker.begin_finish(FinishKind::Rayon(kind), place).0))
+        .unwrap_or(0)
 }
 
 #[unsafe(no_mangle)]
@@ -74,9 +75,9 @@ unsafe extern "C" fn task(
     place: u64,
     entry: u64,
 ) {
-    let begun = TaskKind::from_number(kind).and_then(|kind| {
+    let begun = rayon::TaskKind::from_number(kind).and_then(|kind| {
         let finish = FinishId(finish as u32);
-        with_checker(|checker| checker.begin_task(kind, finish, place, entry))
+        with_checker(|checker| checker.begin_task(TaskKind::Rayon(kind), finish, place, entry))
     });
     // SAFETY: the drop-in's own function and data; it does not unwind.
     unsafe { body(data) };

@@ -15,19 +15,22 @@ use std::sync::atomic::{AtomicU32, Ordering};
 /// The answer of `__finishline_attach`. Change it before the first use of the crate under test.
 pub(crate) static LOGICAL_THREADS: AtomicU32 = AtomicU32::new(4);
 
-#[allow(unreachable_pub)]
-#[path = "../../../model/src/kinds.rs"]
+#[macro_use]
+#[path = "../../../model/src/kinds/list.rs"]
+mod list;
+#[allow(dead_code, unreachable_pub)]
+#[path = "../../../model/src/kinds/rayon.rs"]
 mod kinds;
-use kinds::{NativeFinishKind, NativeTaskKind, INTERFACE_VERSION};
+use kinds::{FinishKind, TaskKind, INTERFACE_VERSION};
 
 /// The word for a kind of task in the structure.
-fn task_word(kind: NativeTaskKind) -> &'static str {
+fn task_word(kind: TaskKind) -> &'static str {
     match kind {
-        NativeTaskKind::JoinLeft => "left",
-        NativeTaskKind::JoinRight => "right",
-        NativeTaskKind::ScopeSpawn => "spawn-in-scope",
-        NativeTaskKind::ScopeSpawnFifo => "spawn-fifo-in-scope",
-        NativeTaskKind::Broadcast => "each",
+        TaskKind::JoinLeft => "left",
+        TaskKind::JoinRight => "right",
+        TaskKind::ScopeSpawn => "spawn-in-scope",
+        TaskKind::ScopeSpawnFifo => "spawn-fifo-in-scope",
+        TaskKind::Broadcast => "each",
         other => other.word(),
     }
 }
@@ -94,7 +97,7 @@ extern "C" fn __finishline_finish_begin(kind: u32) -> u64 {
     let finish = FINISHES_SO_FAR.get() + 1;
     FINISHES_SO_FAR.set(finish);
     OPEN.with_borrow_mut(|open| open.push(finish));
-    let kind = NativeFinishKind::from_number(kind).expect("a kind of finish");
+    let kind = FinishKind::from_number(kind).expect("a kind of finish");
     write(&format!("{}{finish}(", kind.word()));
     finish
 }
@@ -119,7 +122,7 @@ extern "C" fn __finishline_task(
         finish == 0 || OPEN.with_borrow(|open| open.contains(&finish)),
         "a task of a finish that is not open"
     );
-    let kind = NativeTaskKind::from_number(kind).expect("a kind of task");
+    let kind = TaskKind::from_number(kind).expect("a kind of task");
     write(&format!("{}{finish}{{", task_word(kind)));
     // SAFETY: the crate under test gives a body with the data that it takes.
     unsafe { body(data) };

@@ -307,13 +307,8 @@ fn why_in_process(finding: &Finding, why: &WhyParallel) -> String {
     let at = |place: &Option<Place>| at(finding, place);
     let kind = why.task.kind();
     let spawned = at(&why.spawned);
-    let task = match kind {
-        Some(NativeTaskKind::JoinLeft) => format!("the left half of the join{spawned}"),
-        Some(NativeTaskKind::JoinRight) => format!("the right half of the join{spawned}"),
-        Some(NativeTaskKind::Thread) => format!("the thread started{spawned}"),
-        Some(NativeTaskKind::Broadcast) => format!("the task of the broadcast{spawned}"),
-        _ => format!("the task spawned{spawned}"),
-    };
+    let task = kind.map_or("the task spawned", NativeTaskKind::created);
+    let task = format!("{task}{spawned}");
     let joined = match &why.join {
         Some(join) => format!("is joined only by {}{}", join.construct, at(&join.place)),
         None if kind == Some(NativeTaskKind::Thread) => "was not joined before (2)".to_owned(),

@@ -279,9 +279,7 @@ fn the_schema_knows_exactly_the_words_of_the_model() {
         words("/$defs/native/properties/because/oneOf/1/properties/kind/enum"),
         expected(&Limit::ALL.map(Limit::word))
     );
-    let kinds = NativeTaskKind::ALL
-        .into_iter()
-        .filter(|kind| *kind != NativeTaskKind::Main);
+    let kinds = NativeTaskKind::all().filter(|kind| *kind != NativeTaskKind::Main);
     let kinds: Vec<&str> = kinds.map(NativeTaskKind::word).collect();
     assert_eq!(
         words(

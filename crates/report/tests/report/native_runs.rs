@@ -14,7 +14,9 @@ use finishline_answer::task::{
 };
 use finishline_answer::verdict::{Extent, Verdict};
 use finishline_model::Detector;
-use finishline_model::kinds::{NativeAccessKind, NativeTaskKind, SynchroniserKind, WaitKind};
+use finishline_model::kinds::{
+    NativeAccessKind, NativeTaskKind, SynchroniserKind, WaitKind, rayon,
+};
 
 /// Every run with the name of its snapshot and the exit status it must have.
 pub(crate) fn all() -> Vec<(&'static str, Answer, u8)> {
@@ -126,7 +128,10 @@ fn table_race() -> Finding {
             halves,
         )])
     };
-    let (left, right) = (NativeTaskKind::JoinLeft, NativeTaskKind::JoinRight);
+    let (left, right) = (
+        NativeTaskKind::Rayon(rayon::TaskKind::JoinLeft),
+        NativeTaskKind::Rayon(rayon::TaskKind::JoinRight),
+    );
     let first = access(
         NativeAccessKind::Read,
         bump_stack(),
@@ -176,7 +181,7 @@ pub(crate) fn scope() -> Answer {
     let spawned = task(vec![step(
         "spawn",
         at(20, 9, "s.spawn(|_| fill(&block));"),
-        &[NativeTaskKind::ScopeSpawn],
+        &[NativeTaskKind::Rayon(rayon::TaskKind::ScopeSpawn)],
     )]);
     let block = Object::Heap {
         size: 4096,
@@ -380,7 +385,7 @@ pub(crate) fn stopped() -> Answer {
             task: task(vec![step(
                 "join",
                 at(44, 5, "rayon::join(wait, set);"),
-                &[NativeTaskKind::JoinLeft],
+                &[NativeTaskKind::Rayon(rayon::TaskKind::JoinLeft)],
             )]),
         });
     })
@@ -438,11 +443,11 @@ pub(crate) fn nameless() -> Answer {
         created: Created::Nested(vec![
             Part {
                 task: 3,
-                kind: NativeTaskKind::Spawn,
+                kind: NativeTaskKind::Rayon(rayon::TaskKind::Spawn),
             },
             Part {
                 task: 4,
-                kind: NativeTaskKind::Spawn,
+                kind: NativeTaskKind::Rayon(rayon::TaskKind::Spawn),
             },
         ]),
     }]);
@@ -472,7 +477,7 @@ pub(crate) fn hostile() -> Answer {
         width: 0,
         text: EVIL.to_owned(),
     };
-    let halves = [NativeTaskKind::JoinRight; 20];
+    let halves = [NativeTaskKind::Rayon(rayon::TaskKind::JoinRight); 20];
     let deep = task((0..12).map(|_| step(EVIL, evil(), &halves)).collect());
     let mut run = with(vec![Finding {
         location: bytes(

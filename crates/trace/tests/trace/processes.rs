@@ -135,14 +135,14 @@ impl Wild {
                 releases: self.flips(),
             },
             7 => Call::TaskBegin {
-                kind: self.pick(&NativeTaskKind::ALL),
+                kind: self.pick(&NativeTaskKind::all().collect::<Vec<_>>()),
                 finish: FinishId(self.small()),
                 place: self.number(),
                 entry: self.number(),
             },
             8 => Call::TaskEnd,
             9 => Call::FinishBegin {
-                kind: self.pick(&NativeFinishKind::ALL),
+                kind: self.pick(&NativeFinishKind::all().collect::<Vec<_>>()),
                 place: self.number(),
             },
             10 => Call::FinishEnd(FinishId(self.small())),

@@ -1,0 +1,76 @@
+//! rayon's kinds of tasks and finishes, and their words.
+//!
+//! The drop-in for rayon-core sends a kind to the runtime as a number. The drop-in is compiled by
+//! the user's rustc from a single crate root and has no dependencies. It includes this file and
+//! `list.rs` by their paths, so both must stand alone: no `use` of this crate.
+
+/// The version of the C interface between drop-in and runtime. It changes with every change of the
+/// functions, their meaning, or the order of a list below.
+pub const INTERFACE_VERSION: u32 = 3;
+
+kinds! {
+    /// What created a task.
+    TaskKind:
+    JoinLeft "join-left"
+    JoinRight "join-right"
+    ScopeSpawn "scope-spawn"
+    Spawn "spawn"
+    Broadcast "broadcast"
+    SpawnBroadcast "spawn-broadcast"
+    ScopeSpawnFifo "scope-spawn-fifo"
+    SpawnFifo "spawn-fifo"
+}
+
+kinds! {
+    /// What waits for tasks.
+    FinishKind:
+    Join "join"
+    Scope "scope"
+    ScopeFifo "scope-fifo"
+    InPlaceScope "in-place-scope"
+    InPlaceScopeFifo "in-place-scope-fifo"
+    Broadcast "broadcast"
+}
+
+kinds! {
+    /// Which half of a join runs first.
+    FirstHalf:
+    Left "left"
+    Right "right"
+}
+
+impl TaskKind {
+    /// The half of a join, if the task is one.
+    pub const fn half(self) -> Option<&'static str> {
+        match self {
+            TaskKind::JoinLeft => Some("left"),
+            TaskKind::JoinRight => Some("right"),
+            _ => None,
+        }
+    }
+
+    /// Such a task in a sentence, before the place that created it.
+    pub const fn created(self) -> &'static str {
+        match self {
+            TaskKind::JoinLeft => "the left half of the join",
+            TaskKind::JoinRight => "the right half of the join",
+            TaskKind::Broadcast => "the task of the broadcast",
+            TaskKind::ScopeSpawn
+            | TaskKind::Spawn
+            | TaskKind::SpawnBroadcast
+            | TaskKind::ScopeSpawnFifo
+            | TaskKind::SpawnFifo => "the task spawned",
+        }
+    }
+
+    /// The operation that creates such tasks.
+    pub const fn operation(self) -> &'static str {
+        match self {
+            TaskKind::JoinLeft | TaskKind::JoinRight => "join",
+            TaskKind::ScopeSpawn | TaskKind::Spawn => "spawn",
+            TaskKind::Broadcast => "broadcast",
+            TaskKind::SpawnBroadcast => "spawn_broadcast",
+            TaskKind::ScopeSpawnFifo | TaskKind::SpawnFifo => "spawn_fifo",
+        }
+    }
+}
