@@ -57,7 +57,7 @@ pub fn findings(checker: &Checker, process: &Process) -> FindingsFile {
         ListedWait {
             what: stopped.waits,
             task: u64::from(stopped.task.0),
-            stack: listing.stacks.number(checker, stopped.at),
+            stack: listing.stacks.number(checker, stopped.task, stopped.at),
         }
     });
     let (tasks, finishes) = listing.structure();
@@ -167,7 +167,7 @@ impl Listing<'_> {
             // A variable that was never released as a lock is released was no lock.
             if lock.nature != Nature::Atomic {
                 held.push(ListedLock {
-                    stack: self.stacks.number(self.checker, taken.at),
+                    stack: self.stacks.number(self.checker, access.task, taken.at),
                     lock: self.synchroniser(lock, object),
                 });
             }
@@ -181,7 +181,7 @@ impl Listing<'_> {
             atomic: access.manner == Manner::Atomic,
             address: pair.overlap.start,
             size: u64::from(access.bytes),
-            stack: self.stacks.number(self.checker, access.at),
+            stack: self.stacks.number(self.checker, access.task, access.at),
             task: u64::from(access.task.0),
             locks: held,
         }
@@ -211,7 +211,7 @@ impl Listing<'_> {
                 ListedObject::Heap {
                     start,
                     size: bytes,
-                    stack: self.stacks.number(self.checker, allocated),
+                    stack: self.stacks.number(self.checker, task, allocated),
                     task: u64::from(task.0),
                 }
             }
@@ -236,7 +236,7 @@ impl Listing<'_> {
         for mut id in std::mem::take(&mut self.tasks) {
             while !tasks.contains_key(&id) {
                 let task = structure.task(id);
-                let stack = self.stacks.number(self.checker, task.created);
+                let stack = self.stacks.number(self.checker, task.parent, task.created);
                 let listed = ListedTask {
                     id: u64::from(id.0),
                     kind: task.kind,
@@ -252,7 +252,10 @@ impl Listing<'_> {
                         id: u64::from(finish.0),
                         kind: opened.kind,
                         task: u64::from(opened.task.0),
-                        stack: Some(self.stacks.number(self.checker, opened.created)),
+                        stack: Some(
+                            self.stacks
+                                .number(self.checker, opened.task, opened.created),
+                        ),
                     };
                     finishes.insert(finish, listed);
                     finish = opened.parent;
@@ -273,19 +276,28 @@ fn in_module(process: &Process, address: u64) -> bool {
 /// Stacks by number, each listed once.
 #[derive(Default)]
 struct Stacks {
-    numbers: IdMap<Position, usize>,
+    numbers: IdMap<Vec<u64>, usize>,
     addresses: Vec<Vec<u64>>,
 }
 
 impl Stacks {
-    fn number(&mut self, checker: &Checker, position: Position) -> usize {
-        *self.numbers.entry(position).or_insert_with(|| {
-            let calls = checker.calls.places(position.calls);
-            let places = std::iter::once(position.place).chain(calls);
-            // A place is the address behind the call.
-            let inside = places.map(|place| place.saturating_sub(1));
-            self.addresses.push(inside.collect());
+    /// The number of the stack at a task's position.
+    fn number(&mut self, checker: &Checker, task: TaskId, position: Position) -> usize {
+        let mut stack = vec![inside_call(position.place)];
+        let mut on_stack = Some((task, position.calls));
+        while let Some((task, calls)) = on_stack {
+            stack.extend(checker.calls.places(calls).map(inside_call));
+            let below = checker.structure.below(task);
+            on_stack = below.map(|(creator, created)| (creator, created.calls));
+        }
+        *self.numbers.entry(stack).or_insert_with_key(|stack| {
+            self.addresses.push(stack.clone());
             self.addresses.len() - 1
         })
     }
+}
+
+/// A place is the address behind the call.
+fn inside_call(place: u64) -> u64 {
+    place.saturating_sub(1)
 }

@@ -20,7 +20,7 @@ pub(super) struct StackedTask {
 
 #[derive(Default, Debug)]
 struct SuspendedCreator {
-    depth: usize,
+    calls_outside: usize,
     lowest: u64,
     glimpse: Glimpse,
     synchronisation: synchronisation::Suspended,
@@ -58,7 +58,7 @@ impl Checker {
             site: NO_SITE,
         });
         let creator = SuspendedCreator {
-            depth: self.calls.depth(),
+            calls_outside: self.calls.begin_task(),
             lowest: self.thread.lowest,
             glimpse: std::mem::take(&mut self.thread.glimpse),
             synchronisation: self.synchronisation.begin_task(),
@@ -83,7 +83,7 @@ impl Checker {
         self.synchronisation
             .end_task(creator.synchronisation, |event| told.push(event));
         self.tell(&told);
-        self.calls.back_to(creator.depth);
+        self.calls.end_task(creator.calls_outside);
         self.forget(self.thread.lowest, used);
         (self.thread.lowest, self.thread.glimpse) = (creator.lowest, creator.glimpse);
         let task = self.structure.end_task();

@@ -4,12 +4,17 @@
 //! calls cost no more than that. A stack that must be remembered becomes a node of a tree whose
 //! edges are places of calls. [`Calls::node`] goes down from the innermost call that has a node
 //! already, so a loop that remembers the same stack over and over looks up one edge.
+//!
+//! **Each task begins at the root.** A node has the calls since the running task began. The calls
+//! outside belong to its creator, whose own node of that moment is known. So the tasks of a
+//! recursion share their nodes: there are as many as the program's code has ways from a task's
+//! entry, however many tasks there are.
 
 use finishline_detect::Failure;
 use finishline_detect::table::Table;
 use finishline_model::hash::IdMap;
 
-/// A stack of calls. The empty stack is [`ROOT`].
+/// The calls of a task. [`ROOT`] is none.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub struct CallNode(pub u32);
 
@@ -30,7 +35,9 @@ pub struct CallStack {
     /// Where each was called from, and the lowest address of its frame.
     active: Table<[u64; 2]>,
     depth: usize,
-    /// By active call: its node, as far as it is known.
+    /// How many belong to the creators of the running task: these are not left before it ends.
+    outside: usize,
+    /// By active call: its node, as far as it is known. Those outside are known.
     nodes: Table<u32>,
     known: usize,
 }
@@ -58,6 +65,7 @@ impl CallStack {
         Ok(CallStack {
             active,
             depth: 0,
+            outside: 0,
             nodes,
             known: 0,
         })
@@ -89,6 +97,11 @@ impl CallStack {
     /// since.
     pub fn left_since(&self) -> usize {
         self.known
+    }
+
+    /// How many of the [active](Self::active) calls belong to the creators of the running task.
+    pub fn outside(&self) -> usize {
+        self.outside.min(self.active.len())
     }
 }
 
@@ -123,7 +136,8 @@ impl Calls {
 
     #[inline]
     pub fn leave(&mut self) {
-        self.stack.depth = self.stack.depth.saturating_sub(1);
+        let inside = self.stack.depth > self.stack.outside;
+        self.stack.depth -= usize::from(inside);
         self.stack.known = self.stack.known.min(self.stack.depth);
     }
 
@@ -131,10 +145,23 @@ impl Calls {
         self.stack.depth
     }
 
-    /// Back to an earlier depth, past calls that were left without being told.
+    /// Back to an earlier depth of the running task, past calls that were left without being told.
     pub fn back_to(&mut self, depth: usize) {
-        self.stack.depth = depth;
-        self.stack.known = self.stack.known.min(depth);
+        self.stack.depth = depth.max(self.stack.outside);
+        self.stack.known = self.stack.known.min(self.stack.depth);
+    }
+
+    /// The running task creates another one, which runs now. Returns what [`Calls::end_task`]
+    /// needs.
+    pub fn begin_task(&mut self) -> usize {
+        self.node();
+        std::mem::replace(&mut self.stack.outside, self.stack.depth)
+    }
+
+    /// The running task ends. Its creator goes on where it was.
+    pub fn end_task(&mut self, outside_of_creator: usize) {
+        self.back_to(self.stack.outside);
+        self.stack.outside = outside_of_creator;
     }
 
     /// Where the innermost function was called from.
@@ -143,22 +170,21 @@ impl Calls {
         Some(self.stack.active[at][CALLED_FROM])
     }
 
-    /// The number of the present stack.
+    /// The number of the running task's calls.
     #[inline(always)]
     pub fn node(&mut self) -> CallNode {
-        match self.stack.depth.checked_sub(1) {
-            Some(innermost) if self.stack.known == self.stack.depth => {
-                CallNode(self.stack.nodes[innermost])
-            }
-            _ => self.number_calls(),
+        let CallStack { depth, known, .. } = self.stack;
+        match known == depth && depth > self.stack.outside {
+            true => CallNode(self.stack.nodes[depth - 1]),
+            false => self.number_calls(),
         }
     }
 
-    /// Gives every call a node, and returns the innermost one's.
+    /// Gives every call of the running task a node, and returns the innermost one's.
     fn number_calls(&mut self) -> CallNode {
         let depth = self.stack.depth.min(self.stack.active.len());
         let mut node = match self.stack.known.min(depth) {
-            0 => ROOT,
+            known if known <= self.stack.outside => ROOT,
             known => CallNode(self.stack.nodes[known - 1]),
         };
         for at in self.stack.known..depth {
@@ -177,12 +203,12 @@ impl Calls {
         })
     }
 
-    /// Whether a stack has this number.
+    /// Whether some calls have this number.
     pub fn has(&self, node: CallNode) -> bool {
         (node.0 as usize) < self.parents.len()
     }
 
-    /// The places of the calls of a stack, innermost first.
+    /// The places of the calls that a node stands for, innermost first.
     pub fn places(&self, node: CallNode) -> impl Iterator<Item = u64> {
         std::iter::successors(Some(node), |node| Some(self.parents[node.0 as usize]))
             .take_while(|node| *node != ROOT)

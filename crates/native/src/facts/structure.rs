@@ -7,7 +7,8 @@ use crate::facts::calls::CallNode;
 pub use finishline_model::kinds::{NativeFinishKind as FinishKind, NativeTaskKind as TaskKind};
 use finishline_model::{FinishId, TaskId};
 
-/// A place in the program, with the calls that led there.
+/// A place in the program, with the calls of its task that led there. What led to the task is the
+/// position where it was created, and so on.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub struct Position {
     pub place: u64,
@@ -87,6 +88,16 @@ impl Structure {
 
     pub fn task(&self, id: TaskId) -> &CreatedTask {
         &self.tasks[id.index()]
+    }
+
+    /// Whose stack a task runs on, if it has none of its own: that of its creator, from the
+    /// position where the creator made it.
+    pub fn below(&self, id: TaskId) -> Option<(TaskId, Position)> {
+        let task = self.task(id);
+        match task.kind {
+            TaskKind::Main | TaskKind::Thread => None,
+            TaskKind::Rayon(_) => Some((task.parent, task.created)),
+        }
     }
 
     pub fn finish(&self, id: FinishId) -> &OpenedFinish {
