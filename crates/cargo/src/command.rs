@@ -109,21 +109,26 @@ fn conclude(
     is_reported: &AtomicBool,
     cargo: ExitStatus,
 ) -> Result<u8, Problem> {
-    let runs = session.runs()?;
-    if runs.is_empty() {
-        return match (session.subcommand, cargo.success()) {
-            (Subcommand::Run, true) => Err(Problem::new(
-                "the program was not checked: cargo was told to start it in another way",
-            )),
-            (_, true) => Ok(0),
+    let course = session.course()?;
+    if course.runs.is_empty() {
+        let is_to_run = !course.only_asked && !session.command.only_builds();
+        match (session.subcommand, cargo.success()) {
+            (Subcommand::Run, true) => {
+                return Err(Problem::new(
+                    "the program was not checked: cargo was told to start it in another way",
+                ));
+            }
+            // The report says that nothing was checked.
+            (Subcommand::Test, true) if is_to_run => {}
+            (_, true) => return Ok(0),
             // Cargo has said why there is nothing to run.
-            (_, false) => Ok(BAD_USAGE),
-        };
+            (_, false) => return Ok(BAD_USAGE),
+        }
     }
     let reporter = Reporter::new(session)?;
-    let reported = reporter.conclude(&runs);
+    let reported = reporter.conclude(&course);
     is_reported.store(true, Ordering::Relaxed);
-    let recorded = match (trace, &*runs) {
+    let recorded = match (trace, &*course.runs) {
         (Some(trace), [run, ..]) => recorded::complete(&trace, run, &reporter),
         (_, _) => Ok(()),
     };
@@ -135,7 +140,7 @@ fn conclude(
         }
         (status, recorded) => recorded.map(|()| status)?,
     };
-    let all_fine = runs.iter().all(|run| run.ended == Ended::Exited(0)) && status == 0;
+    let all_fine = course.runs.iter().all(|run| run.ended == Ended::Exited(0)) && status == 0;
     Ok(match all_fine && !cargo.success() {
         // Another test program could not be run.
         true => BAD_USAGE,

@@ -4,6 +4,7 @@
 //! whichever test ends first, so two runs can be compared. A test with a race fails, even if it
 //! passed by itself.
 
+use crate::course::{Event, Selected};
 use crate::libtest::{Arguments, Selection, Test, run_only};
 use crate::options::Color;
 use crate::process::{self, Checked, Role};
@@ -31,11 +32,16 @@ pub(crate) fn run(
 ) -> Result<u8, Problem> {
     let parsed = Arguments::read(arguments)?;
     if parsed.list || parsed.help {
+        session.record(&Event::OnlyAsked)?;
         let mut command = process::unchecked(session, program, arguments);
         return Err(Problem::start(program, command.exec()));
     }
     let started = Instant::now();
     let selection = parsed.select(session, program)?;
+    session.record(&Event::Selected(Selected {
+        ignored: selection.tests.iter().filter(|test| test.ignored).count(),
+        filtered_out: selection.filtered_out,
+    }))?;
     let reporter = Reporter::new(session)?;
     let mut printer = Printer::new(session, &parsed);
     printer.heading(&selection).map_err(Printer::problem)?;
@@ -51,7 +57,7 @@ pub(crate) fn run(
                 tally.ignored += 1;
                 return printer.ignored(test).map_err(Printer::problem);
             };
-            session.record(&result.run)?;
+            session.record(&Event::Ended(result.run.clone()))?;
             tally.count(&result);
             printer.verdict(test, &result).map_err(Printer::problem)?;
             if !result.is_fine() || parsed.show_output {

@@ -9,7 +9,7 @@
 //!    object, and replaces rayon-core by the drop-in.
 //! 3. [`runner`] is called by cargo instead of the program. It runs the program, or each of its
 //!    tests, in a process and collects the findings.
-//! 4. [`rustdoc`] is called by cargo instead of rustdoc. It skips doc tests, and says so.
+//! 4. [`rustdoc`] is called by cargo instead of rustdoc. It skips doc tests, and notes that.
 //!
 //! [`recorded`] is about traces, which `finishline analyze` reads.
 //!
@@ -22,6 +22,7 @@
 
 mod arguments;
 mod command;
+mod course;
 mod harness;
 mod libtest;
 mod options;

@@ -96,6 +96,7 @@ impl<'a> Checked<'a> {
             ended,
             failure: ended.failure(self.subcommand),
             findings,
+            checked: true,
         })
     }
 }

@@ -6,6 +6,7 @@
 //! that nothing is known.
 
 use crate::Problem;
+use crate::course::Course;
 use crate::options::{Color, Format, Subcommand};
 use crate::run::Run;
 use crate::session::Session;
@@ -106,6 +107,13 @@ impl<'a> Reporter<'a> {
             processes: Vec::new(),
             notes: Vec::new(),
         };
+        if !run.checked && run.failure.is_none() {
+            told.notes.push(format!(
+                "the unit tests of {name} are not checked: it has procedural macros, which run in \
+                 the compiler"
+            ));
+            return told;
+        }
         let mut heard = false;
         for path in &run.findings {
             let findings = match finishline_symbols::read(path) {
@@ -144,18 +152,22 @@ impl<'a> Reporter<'a> {
     }
 
     /// Reports all runs of the session and returns the exit status.
-    pub(crate) fn conclude(&self, runs: &[Run]) -> Result<u8, Problem> {
+    pub(crate) fn conclude(&self, course: &Course) -> Result<u8, Problem> {
         let mut suite = Suite {
             command: self.session.command.words(),
             ..Suite::default()
         };
-        for run in runs {
+        for run in &course.runs {
             let told = self.tell(run, run.failure.as_deref());
             suite.answers.extend(told.processes);
             suite.notes.extend(told.notes);
         }
-        if self.session.doc_tests_were_skipped() {
-            suite.notes.push("doc tests are not checked".to_owned());
+        if self.session.subcommand == Subcommand::Test {
+            suite.notes.extend(course.why_empty());
+        }
+        if course.doc_tests_skipped {
+            let note = "doc tests are skipped: rustdoc builds them in a way that can't be checked";
+            suite.notes.push(note.to_owned());
         }
         self.write(&suite)?;
         self.note_unmatched(&suite);

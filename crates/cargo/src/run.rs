@@ -6,7 +6,7 @@ use std::os::unix::process::ExitStatusExt;
 use std::path::PathBuf;
 use std::process::ExitStatus;
 
-#[derive(Debug, Serialize, Deserialize)]
+#[derive(Clone, Debug, Serialize, Deserialize)]
 pub(crate) struct Run {
     pub(crate) program: PathBuf,
     /// The test, if the process ran only one.
@@ -16,6 +16,8 @@ pub(crate) struct Run {
     pub(crate) failure: Option<String>,
     /// The findings of the process and of instrumented processes that it started.
     pub(crate) findings: Vec<PathBuf>,
+    /// False for a program that runs as a part of the compiler, and was built without checks.
+    pub(crate) checked: bool,
 }
 
 impl Run {
@@ -91,6 +93,7 @@ mod tests {
                 ended: Ended::Exited(0),
                 failure: None,
                 findings: Vec::new(),
+                checked: true,
             };
             run.program_name()
         };

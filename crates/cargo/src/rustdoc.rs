@@ -1,10 +1,11 @@
 //! The part that cargo calls instead of rustdoc.
 //!
 //! rustdoc compiles doc tests by itself, without any wrapper. They would run unchecked against the
-//! crates that we built. So doc tests are skipped, with one message. All other calls go to the real
-//! rustdoc.
+//! crates that we built. So doc tests are skipped, and the report says so. All other calls go to
+//! the real rustdoc.
 
 use crate::Problem;
+use crate::course::Event;
 use crate::session::Session;
 use std::ffi::OsString;
 use std::os::unix::process::CommandExt;
@@ -12,12 +13,7 @@ use std::process::Command;
 
 pub(crate) fn stand_in(session: &Session, arguments: &[OsString]) -> Result<u8, Problem> {
     if arguments.iter().any(|argument| argument == "--test") {
-        if session.skip_doc_tests() {
-            eprintln!(
-                "note: doc tests are skipped: rustdoc builds them in a way that can't be checked"
-            );
-        }
-        return Ok(0);
+        return session.record(&Event::DocTestsSkipped).map(|()| 0);
     }
     let mut users = session.users_environment.iter();
     let users =

@@ -6,8 +6,8 @@
 //! not be checked.
 
 use crate::Problem;
+use crate::course::{Course, Event};
 use crate::options::{Options, Subcommand};
-use crate::run::Run;
 use serde::{Deserialize, Serialize};
 use std::env;
 use std::ffi::OsString;
@@ -19,8 +19,7 @@ use tempfile::TempDir;
 
 const VARIABLE: &str = "FINISHLINE_SESSION";
 const DESCRIPTION: &str = "session.json";
-const RUNS: &str = "runs";
-const DOC_TESTS_SKIPPED: &str = "doc-tests-skipped";
+const EVENTS: &str = "events";
 
 #[derive(Serialize, Deserialize)]
 pub(crate) struct Session {
@@ -54,6 +53,11 @@ impl CommandLine {
             .chain(separator)
             .chain(self.after.iter().cloned())
             .collect()
+    }
+
+    /// Whether cargo was told to build the tests and not to run them.
+    pub(crate) fn only_builds(&self) -> bool {
+        self.before.iter().any(|word| word == "--no-run")
     }
 
     /// The command that repeats the result, for one test if there is one.
@@ -133,36 +137,28 @@ impl Session {
             .map_err(|error| Problem::write(&self.directory, error))
     }
 
-    /// Adds a run to those that are reported at the end.
-    pub(crate) fn record(&self, run: &Run) -> Result<(), Problem> {
-        let path = self.directory.join(RUNS);
-        let mut line = serde_json::to_vec(run).map_err(|error| Problem::write(&path, error))?;
+    /// Adds an event to those that are reported at the end.
+    pub(crate) fn record(&self, event: &Event) -> Result<(), Problem> {
+        let path = self.directory.join(EVENTS);
+        let mut line = serde_json::to_vec(event).map_err(|error| Problem::write(&path, error))?;
         line.push(b'\n');
         let file = File::options().append(true).create(true).open(&path);
         file.and_then(|mut file| file.write_all(&line))
             .map_err(|error| Problem::write(&path, error))
     }
 
-    /// All runs so far, in the order in which they were added.
-    pub(crate) fn runs(&self) -> Result<Vec<Run>, Problem> {
-        let path = self.directory.join(RUNS);
+    /// All that has happened so far, in the order in which it was added.
+    pub(crate) fn course(&self) -> Result<Course, Problem> {
+        let path = self.directory.join(EVENTS);
         let text = match fs::read_to_string(&path) {
             Ok(text) => text,
             Err(error) if error.kind() == io::ErrorKind::NotFound => String::new(),
             Err(error) => return Err(Problem::read(&path, error)),
         };
-        let runs = text.lines().map(serde_json::from_str);
-        runs.collect::<Result<_, _>>()
-            .map_err(|error| Problem::read(&path, error))
-    }
-
-    /// Notes that doc tests were skipped. Returns true the first time.
-    pub(crate) fn skip_doc_tests(&self) -> bool {
-        File::create_new(self.directory.join(DOC_TESTS_SKIPPED)).is_ok()
-    }
-
-    pub(crate) fn doc_tests_were_skipped(&self) -> bool {
-        self.directory.join(DOC_TESTS_SKIPPED).exists()
+        let events = text.lines().map(serde_json::from_str);
+        let events = events.collect::<Result<Vec<Event>, _>>();
+        let events = events.map_err(|error| Problem::read(&path, error))?;
+        Ok(events.into_iter().collect())
     }
 }
 

@@ -55,6 +55,9 @@ pub(crate) fn compile(
     match call.unit() {
         Unit::Untouched => {
             command.args(arguments);
+            if call.is_test && !call.is_probe {
+                call.mark(unchecked_mark)?;
+            }
         }
         Unit::DropIn => {
             let version = env::var("CARGO_PKG_VERSION").unwrap_or_default();
@@ -77,7 +80,10 @@ pub(crate) fn compile(
             if call.makes_program() {
                 command.args(&session.compiler.link_arguments);
             }
-            call.mark_harness()?;
+            // Programs with a harness of their own are not marked, and run as a whole.
+            if call.is_test {
+                call.mark(harness_mark)?;
+            }
         }
     }
     let error = command.exec();
@@ -87,6 +93,12 @@ pub(crate) fn compile(
 /// The file beside a program that marks the program as one of tests.
 pub(crate) fn harness_mark(program: &Path) -> PathBuf {
     program.with_added_extension("libtest")
+}
+
+/// The file beside a program of tests that marks the program as one without checks: cargo builds
+/// the unit tests of a procedural macro for the compiler, not for the target.
+pub(crate) fn unchecked_mark(program: &Path) -> PathBuf {
+    program.with_added_extension("unchecked")
 }
 
 fn check_version(version: &str) -> Result<(), Problem> {
@@ -275,15 +287,14 @@ impl Call {
         }
     }
 
-    /// Marks the program as one of tests. Programs with a harness of their own are not marked and
-    /// run as a whole.
-    fn mark_harness(&self) -> Result<(), Problem> {
+    /// Creates the file beside the program that is to be built.
+    fn mark(&self, mark: fn(&Path) -> PathBuf) -> Result<(), Problem> {
         let folder = self.values("--out-dir").pop();
-        let (true, Some(folder), Some(name)) = (self.is_test, folder, &self.crate_name) else {
+        let (Some(folder), Some(name)) = (folder, &self.crate_name) else {
             return Ok(());
         };
         let suffix = self.codegen("extra-filename").pop().unwrap_or_default();
-        let mark = harness_mark(&Path::new(&folder).join(format!("{name}{suffix}")));
+        let mark = mark(&Path::new(&folder).join(format!("{name}{suffix}")));
         File::create(&mark).map_err(|error| Problem::write(&mark, error))?;
         Ok(())
     }

@@ -17,6 +17,14 @@ pub(crate) fn trials() -> Vec<Trial> {
         ),
         trial("libtests_arguments_select", libtests_arguments_select),
         trial("the_rest_of_a_package", the_rest_of_a_package),
+        trial(
+            "procedural_macros_are_no_part_of_the_program",
+            procedural_macros_are_no_part_of_the_program,
+        ),
+        trial(
+            "a_check_of_nothing_establishes_nothing",
+            a_check_of_nothing_establishes_nothing,
+        ),
         trial("tests_that_race_fail", tests_that_race_fail),
         trial("output_is_as_libtests", output_is_as_libtests),
         trial("tests_that_wait_are_stopped", tests_that_wait_are_stopped),
@@ -181,6 +189,80 @@ fn the_rest_of_a_package() {
         "{}",
         called.stderr
     );
+}
+
+/// Cargo builds their unit tests for the compiler. Whether these pass counts, and nothing else.
+fn procedural_macros_are_no_part_of_the_program() {
+    let macros = "
+        #[proc_macro] pub fn one(_: proc_macro::TokenStream) -> proc_macro::TokenStream { \"1\".parse().unwrap() }
+        #[test] fn of_the_macro() { assert!(std::env::var_os(\"BROKEN\").is_none()) }";
+    let package = Package::new(&[
+        (
+            "Cargo.toml",
+            "[workspace]\nmembers = [\"macros\"]\n[package]\nname = \"with-macros\"\nedition = \"2024\"\n[dependencies]\nmacros = { path = \"macros\" }\nrayon = \"1.12\"\n",
+        ),
+        (
+            "src/lib.rs",
+            "#[test] fn of_the_program() { assert_eq!(rayon::join(|| macros::one!(), || 2), (1, 2)) }",
+        ),
+        (
+            "macros/Cargo.toml",
+            "[package]\nname = \"macros\"\nedition = \"2024\"\n[lib]\nproc-macro = true\n",
+        ),
+        ("macros/src/lib.rs", macros),
+    ]);
+    let all = ["test", "--workspace", "--tests", "--no-fail-fast"];
+    let called = package.finishline(&all).expect(0);
+    assert_eq!(
+        verdicts(&called.stdout),
+        ["of_the_macro ... ok", "of_the_program ... ok"]
+    );
+    for shown in [
+        "summary: 1 process: 1 certified\n",
+        "note: the unit tests of macros are not checked",
+    ] {
+        assert!(called.stderr.contains(shown), "{}", called.stderr);
+    }
+    package
+        .finishline(&["test", "-p", "macros", "--lib"])
+        .expect(4);
+    let mut broken = package.command(&all);
+    broken
+        .env("CARGO_TARGET_DIR", shared("target"))
+        .env("BROKEN", "1");
+    let broken = Called::from(broken).expect(3);
+    assert!(broken.stderr.contains("trap: macros"), "{}", broken.stderr);
+}
+
+/// Cargo calls that a success.
+fn a_check_of_nothing_establishes_nothing() {
+    let source = "/// ```\n/// ```\npub fn documented() {}\n#[test] fn one() {}\n#[test] #[ignore] fn two() {}";
+    let package = library("a_check_of_nothing", source);
+    for (arguments, said) in [
+        (&["nowhere"][..], "no test was run: all 2 were filtered out"),
+        (
+            &["two"],
+            "no test was run: those that were selected are ignored",
+        ),
+        (&["--doc"], "doc tests are skipped"),
+        (&["--bins"], "there are no tests"),
+    ] {
+        let called = package
+            .finishline(&[&["test"], arguments].concat())
+            .expect(4);
+        let nothing = "summary: 0 processes: nothing was checked\n";
+        for shown in [nothing, said] {
+            assert!(called.stderr.contains(shown), "{}", called.stderr);
+        }
+    }
+    let nowhere = ["test", "--format=json", "nowhere"];
+    let json = package.finishline(&nowhere).expect(4).stdout;
+    assert!(json.contains("\"exit_status\": 4"), "{json}");
+    for arguments in [&["--no-run"][..], &["--lib", "--", "--list"]] {
+        package
+            .finishline(&[&["test"], arguments].concat())
+            .expect(0);
+    }
 }
 
 fn output_is_as_libtests() {
