@@ -223,6 +223,39 @@ pub struct Suite {
     pub answers: Vec<Answer>,
     /// What was not checked, and why: doc tests, processes without findings.
     pub notes: Vec<String>,
+    /// Tests of the programs that were started, in the order of the list.
+    pub not_run: Vec<NotRun>,
+    /// The user ended the command. So nothing is established about all of it.
+    pub interrupted: bool,
+}
+
+/// A test without a process.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct NotRun {
+    pub program: String,
+    /// None for all tests of the program.
+    pub test: Option<String>,
+    pub why: WhyNotRun,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum WhyNotRun {
+    /// It is marked so in the source.
+    Ignored,
+    /// The user had ended the command.
+    Interrupted,
+}
+
+impl WhyNotRun {
+    pub const ALL: [WhyNotRun; 2] = [WhyNotRun::Ignored, WhyNotRun::Interrupted];
+
+    /// The word of JSON reports.
+    pub const fn word(self) -> &'static str {
+        match self {
+            WhyNotRun::Ignored => "ignored",
+            WhyNotRun::Interrupted => "interrupted",
+        }
+    }
 }
 
 impl Failure {

@@ -56,7 +56,8 @@ pub fn trouble(answer: &Answer) -> Option<u8> {
 /// program.
 ///
 /// A process in which nothing was parallel counts only if all are like that: many tests of a crate
-/// have nothing to do with rayon, but if none has, nothing was checked.
+/// have nothing to do with rayon, but if none has, nothing was checked. If the command was
+/// interrupted, that is worth 4 as well.
 pub fn suite_exit_status(suite: &Suite) -> u8 {
     let answers = suite.answers.iter();
     let working: Vec<&Answer> = answers.filter(|answer| !answer.is_idle()).collect();
@@ -64,7 +65,8 @@ pub fn suite_exit_status(suite: &Suite) -> u8 {
         return UNKNOWN;
     }
     let has = |status: &u8| working.iter().any(|one| trouble(one) == Some(*status));
-    let worst = [FOUND, FAILED, UNKNOWN].into_iter().find(has);
+    let worst = [FOUND, FAILED].into_iter().find(has);
+    let worst = worst.or((suite.interrupted || has(&UNKNOWN)).then_some(UNKNOWN));
     let statuses = working.iter().filter_map(|answer| answer.process());
     let of_program = || statuses.map(|process| process.status).find(|own| *own != 0);
     worst.or_else(of_program).unwrap_or(0)

@@ -38,6 +38,10 @@ pub enum Limit {
     NothingParallel,
     /// A task waits for something that no depth-first run can give it.
     Stopped,
+    /// It took longer than the user allows.
+    TimedOut,
+    /// The user ended it.
+    Interrupted,
     /// A thread waits for one that can't go on before it does, and so neither could be followed any
     /// more.
     Unfollowed,
@@ -55,9 +59,11 @@ pub enum Limit {
 }
 
 impl Limit {
-    pub const ALL: [Limit; 8] = [
+    pub const ALL: [Limit; 10] = [
         Limit::NothingParallel,
         Limit::Stopped,
+        Limit::TimedOut,
+        Limit::Interrupted,
         Limit::Unfollowed,
         Limit::Incomplete,
         Limit::Unseen,
@@ -71,6 +77,8 @@ impl Limit {
         match self {
             Limit::NothingParallel => "nothing-parallel",
             Limit::Stopped => "stopped",
+            Limit::TimedOut => "timed-out",
+            Limit::Interrupted => "interrupted",
             Limit::Unfollowed => "unfollowed",
             Limit::Incomplete => "incomplete",
             Limit::Unseen => "unseen",
@@ -89,6 +97,8 @@ impl Limit {
             Limit::Stopped => {
                 "a task waits for what another task does, other than by join or scope; the run was stopped there. Another schedule may go on, so this is no proof of a deadlock, but with few threads it can become one"
             }
+            Limit::TimedOut => "it took longer than `--timeout` allows, and was ended",
+            Limit::Interrupted => "it was interrupted",
             Limit::Unfollowed => {
                 "threads wait for each other in a way that could not be followed; from there on nothing was checked"
             }
@@ -113,7 +123,8 @@ impl Limit {
                 "run it on an input on which it uses rayon, by `cargo finishline`"
             }
             Limit::Stopped => "let tasks wait for each other only by join and scope",
-            Limit::Incomplete => "let the program run to its end",
+            Limit::TimedOut => "allow it more time, or give it a smaller input",
+            Limit::Incomplete | Limit::Interrupted => "let the program run to its end",
             Limit::Unseen => {
                 "say the same by `fetch_update`, or by `compare_exchange` in a loop: these are seen"
             }

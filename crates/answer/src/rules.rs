@@ -101,8 +101,7 @@ const CUT_OFF: &str = "the recording was cut off: no race or failure was seen th
 pub struct ProcessFacts {
     /// A pair is ordered by nothing.
     pub racy: bool,
-    /// The run was ended, [`Limit::Stopped`], or could not be followed any more,
-    /// [`Limit::Unfollowed`].
+    /// The run was ended, by the runtime or from outside, or could not be followed any more.
     pub stopped: Option<Limit>,
     pub failed: bool,
     /// The findings are there, and complete.
@@ -132,6 +131,7 @@ pub struct Established {
 /// | fact | verdict | because |
 /// |---|---|---|
 /// | a pair is ordered by nothing | `race` | – |
+/// | the run was ended because its time was over, or by the user | `unknown` | nothing after it was seen |
 /// | the run was stopped: a task waits in vain | `unknown` | another schedule may well go on, so it is no deadlock, and nothing after it was seen |
 /// | threads could not be followed any more | `unknown` | nothing after it was seen |
 /// | the process failed | `trap` | what would have followed was not seen |

@@ -8,6 +8,7 @@ use crate::options::{Options, Request, Subcommand};
 use clap::{ArgAction, Args, Command, CommandFactory, FromArgMatches, Parser};
 use std::ffi::{OsStr, OsString};
 use std::path::PathBuf;
+use std::time::Duration;
 
 const EXIT_STATUSES: &str = "\
 Exit status:
@@ -39,7 +40,7 @@ enum Choice {
     /// Build the tests, run each in a process of its own and report their races; takes the
     /// arguments of `cargo test`
     #[command(after_help = EXIT_STATUSES)]
-    Test(Everything),
+    Test(TestArguments),
     /// Build without running; takes the arguments of `cargo build`
     Build(Everything),
     /// Remove what was built here, and leave alone what cargo has built without us
@@ -51,6 +52,16 @@ struct RunArguments {
     /// Also write what the program does to this file, for `finishline analyze`
     #[arg(long, value_name = "FILE")]
     record: Option<PathBuf>,
+
+    #[command(flatten)]
+    everything: Everything,
+}
+
+#[derive(Args)]
+struct TestArguments {
+    /// End each test that takes longer than this; its verdict is then `unknown`
+    #[arg(long, value_name = "SECONDS", allow_hyphen_values = true, value_parser = parse_seconds)]
+    timeout: Option<Duration>,
 
     #[command(flatten)]
     everything: Everything,
@@ -84,13 +95,16 @@ pub(crate) fn read(mut arguments: Vec<OsString>) -> Request {
     let ours = [OsString::from("cargo finishline")].into_iter().chain(ours);
     let cli = Cli::from_arg_matches(&Cli::command().get_matches_from(ours))
         .unwrap_or_else(|error| error.exit());
-    let mut record = None;
+    let (mut record, mut timeout) = (None, None);
     let (subcommand, everything) = match cli.command {
         Choice::Run(arguments) => {
             record = arguments.record;
             (Subcommand::Run, arguments.everything)
         }
-        Choice::Test(everything) => (Subcommand::Test, everything),
+        Choice::Test(arguments) => {
+            timeout = arguments.timeout;
+            (Subcommand::Test, arguments.everything)
+        }
         Choice::Build(everything) => (Subcommand::Build, everything),
         Choice::Clean(everything) => (Subcommand::Clean, everything),
     };
@@ -98,11 +112,20 @@ pub(crate) fn read(mut arguments: Vec<OsString>) -> Request {
         subcommand,
         options: Options {
             record,
+            timeout,
             ..everything.options
         },
         cargo,
         program,
     }
+}
+
+/// A time in seconds: 10, 0.5.
+fn parse_seconds(word: &str) -> Result<Duration, String> {
+    let seconds: Option<f64> = word.parse().ok();
+    (seconds.filter(|seconds| *seconds > 0.0))
+        .and_then(|seconds| Duration::try_from_secs_f64(seconds).ok())
+        .ok_or_else(|| "a time limit is a number of seconds, e.g. 10 or 0.5".to_owned())
 }
 
 /// The arguments, split by recipient.

@@ -7,7 +7,9 @@ use crate::runtime::Runtime;
 use crate::session::{CommandLine, Compiler, Session};
 use crate::toolchain::{Toolchain, WhereCargoReads};
 use crate::trace_file::TraceFile;
+use crate::ward::{Ending, Ward};
 use crate::{BAD_USAGE, Problem, RACE, recorded, runner};
+use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
 use std::env;
 use std::ffi::{OsStr, OsString};
 use std::fs;
@@ -15,6 +17,7 @@ use std::io;
 use std::os::unix::fs::symlink;
 use std::path::{Path, PathBuf};
 use std::process::{Command, ExitStatus};
+use std::sync::Mutex;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 /// Our folder in cargo's target directory.
@@ -92,13 +95,22 @@ pub(crate) fn execute(request: &Request) -> Result<u8, Problem> {
     if !request.program.is_empty() {
         cargo.arg("--").args(&request.program);
     }
-    session.open(&mut cargo)?;
+    let going_on = Mutex::new(Some(session.open(&mut cargo)?));
     let is_reported = runner::outlive_interrupts()?;
     // Report mistakes in the user's files before the build, not after it.
     Reporter::new(&session)?;
-    let status = cargo
-        .status()
-        .map_err(|error| Problem::start(&toolchain.cargo, error))?;
+    let interrupted = session.directory.clone();
+    let ward = Ward::listen(&[SIGINT, SIGTERM, SIGHUP], move || {
+        Session::interrupt(&interrupted);
+        // The runners take that as the end of the session.
+        drop(going_on.lock().map(|mut file| file.take()));
+    })?;
+    let child = cargo.spawn();
+    let waited = child.and_then(|child| ward.wait(child, Ending::PassOn, None));
+    let (status, _) = waited.map_err(|error| Problem::start(&toolchain.cargo, error))?;
+    if ward.is_interrupted() {
+        session.wait_for_runners();
+    }
     conclude(&session, trace, &is_reported, status)
 }
 
@@ -109,7 +121,9 @@ fn conclude(
     is_reported: &AtomicBool,
     cargo: ExitStatus,
 ) -> Result<u8, Problem> {
-    let course = session.course()?;
+    let mut course = session.course()?;
+    // If cargo has succeeded, the interrupt came after everything else.
+    course.interrupted = session.is_interrupted() && !cargo.success();
     if course.runs.is_empty() {
         let is_to_run = !course.only_asked && !session.command.only_builds();
         match (session.subcommand, cargo.success()) {
@@ -120,6 +134,7 @@ fn conclude(
             }
             // The report says that nothing was checked.
             (Subcommand::Test, true) if is_to_run => {}
+            (Subcommand::Test, false) if course.interrupted => {}
             (_, true) => return Ok(0),
             // Cargo has said why there is nothing to run.
             (_, false) => return Ok(BAD_USAGE),
@@ -140,7 +155,9 @@ fn conclude(
         }
         (status, recorded) => recorded.map(|()| status)?,
     };
-    let all_fine = course.runs.iter().all(|run| run.ended == Ended::Exited(0)) && status == 0;
+    let all_fine = !course.interrupted
+        && course.runs.iter().all(|run| run.ended == Ended::Exited(0))
+        && status == 0;
     Ok(match all_fine && !cargo.success() {
         // Another test program could not be run.
         true => BAD_USAGE,

@@ -2,6 +2,7 @@
 //! from all of them.
 
 use crate::run::Run;
+use finishline_answer::answer::{NotRun, WhyNotRun};
 use serde::{Deserialize, Serialize};
 
 /// One thing that a runner notes.
@@ -13,12 +14,18 @@ pub(crate) enum Event {
     /// The user asked a program of tests for its tests or for help, not to run anything.
     OnlyAsked,
     DocTestsSkipped,
+    /// A test that was not run because of an interrupt, or all tests of the program.
+    Interrupted {
+        program: String,
+        test: Option<String>,
+    },
 }
 
-/// How many tests were selected for which reason.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+/// Which tests of a program were not selected.
+#[derive(Debug, Serialize, Deserialize)]
 pub(crate) struct Selected {
-    pub(crate) ignored: usize,
+    pub(crate) program: String,
+    pub(crate) ignored: Vec<String>,
     pub(crate) filtered_out: usize,
 }
 
@@ -29,7 +36,9 @@ pub(crate) struct Course {
     pub(crate) runs: Vec<Run>,
     pub(crate) only_asked: bool,
     pub(crate) doc_tests_skipped: bool,
-    selected: Selected,
+    pub(crate) not_run: Vec<NotRun>,
+    pub(crate) interrupted: bool,
+    filtered_out: usize,
 }
 
 impl FromIterator<Event> for Course {
@@ -39,9 +48,19 @@ impl FromIterator<Event> for Course {
             match event {
                 Event::Ended(run) => course.runs.push(run),
                 Event::Selected(selected) => {
-                    course.selected.ignored += selected.ignored;
-                    course.selected.filtered_out += selected.filtered_out;
+                    course.filtered_out += selected.filtered_out;
+                    let ignored = selected.ignored.into_iter().map(|test| NotRun {
+                        program: selected.program.clone(),
+                        test: Some(test),
+                        why: WhyNotRun::Ignored,
+                    });
+                    course.not_run.extend(ignored);
                 }
+                Event::Interrupted { program, test } => course.not_run.push(NotRun {
+                    program,
+                    test,
+                    why: WhyNotRun::Interrupted,
+                }),
                 Event::OnlyAsked => course.only_asked = true,
                 Event::DocTestsSkipped => course.doc_tests_skipped = true,
             }
@@ -56,15 +75,12 @@ impl Course {
         if !self.runs.is_empty() {
             return None;
         }
-        let Selected {
-            ignored,
-            filtered_out,
-        } = self.selected;
-        Some(match (ignored, filtered_out) {
-            (0, 0) => "there are no tests".to_owned(),
-            (0, 1) => "no test was run: the only one was filtered out".to_owned(),
-            (0, others) => format!("no test was run: all {others} were filtered out"),
-            _ => "no test was run: those that were selected are ignored, and \
+        let ignored = self.not_run.iter().any(|it| it.why == WhyNotRun::Ignored);
+        Some(match (ignored, self.filtered_out) {
+            (false, 0) => "there are no tests".to_owned(),
+            (false, 1) => "no test was run: the only one was filtered out".to_owned(),
+            (false, others) => format!("no test was run: all {others} were filtered out"),
+            (true, _) => "no test was run: those that were selected are ignored, and \
                   `-- --include-ignored` runs them"
                 .to_owned(),
         })
@@ -80,7 +96,8 @@ mod tests {
         let why = |programs: &[(usize, usize)]| {
             let selected = programs.iter().map(|(ignored, filtered_out)| {
                 Event::Selected(Selected {
-                    ignored: *ignored,
+                    program: "p".to_owned(),
+                    ignored: vec!["a".to_owned(); *ignored],
                     filtered_out: *filtered_out,
                 })
             });

@@ -9,9 +9,10 @@ use crate::libtest::{Arguments, Selection, Test, run_only};
 use crate::options::Color;
 use crate::process::{self, Checked, Role};
 use crate::report::{self, Reporter, Standing};
-use crate::run::{Ended, Run};
+use crate::run::{self, CutShort, Ended, Run};
 use crate::session::Session;
 use crate::transcript::Transcript;
+use crate::ward::{Ending, Ward};
 use crate::{CARGO_FAILED, Problem};
 use std::ffi::OsString;
 use std::fs::{self, File};
@@ -27,6 +28,7 @@ use std::time::Instant;
 /// Runs the tests that the arguments select. The exit status is libtest's.
 pub(crate) fn run(
     session: &Session,
+    ward: &Ward,
     program: &Path,
     arguments: &[OsString],
 ) -> Result<u8, Problem> {
@@ -36,10 +38,24 @@ pub(crate) fn run(
         let mut command = process::unchecked(session, program, arguments);
         return Err(Problem::start(program, command.exec()));
     }
+    let name = run::name_of(program);
+    let interrupted = |test: Option<&Test>| {
+        session.record(&Event::Interrupted {
+            program: name.clone(),
+            test: test.map(|test| test.name.clone()),
+        })
+    };
     let started = Instant::now();
-    let selection = parsed.select(session, program)?;
+    let selection = match parsed.select(session, program) {
+        Ok(selection) if !ward.is_interrupted() => selection,
+        Err(problem) if !ward.is_interrupted() => return Err(problem),
+        // The terminal's interrupt has ended the program before it could list its tests.
+        _ => return interrupted(None).map(|()| CARGO_FAILED),
+    };
+    let ignored = selection.tests.iter().filter(|test| test.ignored);
     session.record(&Event::Selected(Selected {
-        ignored: selection.tests.iter().filter(|test| test.ignored).count(),
+        program: name.clone(),
+        ignored: ignored.map(|test| test.name.clone()).collect(),
         filtered_out: selection.filtered_out,
     }))?;
     let reporter = Reporter::new(session)?;
@@ -51,9 +67,16 @@ pub(crate) fn run(
     each_in_order(
         &selection.tests,
         parsed.test_threads().get(),
-        |test| run_one(session, &reporter, program, test),
+        |test| {
+            // Of two causes not to run a test the user's own matters less.
+            let is_run = !test.ignored && !ward.is_interrupted();
+            is_run.then(|| run_one(session, &reporter, ward, program, test))
+        },
         |test, result| {
             let Some(result) = result.transpose()? else {
+                if !test.ignored {
+                    return interrupted(Some(test));
+                }
                 tally.ignored += 1;
                 return printer.ignored(test).map_err(Printer::problem);
             };
@@ -68,10 +91,15 @@ pub(crate) fn run(
     )?;
     printer.details(&failures).map_err(Printer::problem)?;
     printer
-        .summary(&tally, selection.filtered_out, started)
+        .summary(
+            &tally,
+            selection.filtered_out,
+            ward.is_interrupted(),
+            started,
+        )
         .map_err(Printer::problem)?;
     Ok(match tally.failed + tally.racing {
-        0 => 0,
+        0 if !ward.is_interrupted() => 0,
         _ => CARGO_FAILED,
     })
 }
@@ -92,32 +120,31 @@ impl Outcome {
     }
 }
 
-/// Runs a test, unless it is ignored.
 fn run_one(
     session: &Session,
     reporter: &Reporter,
+    ward: &Ward,
     program: &Path,
     test: &Test,
-) -> Option<Result<Outcome, Problem>> {
-    (!test.ignored).then(|| {
-        let (mut run, printed) = execute(session, program, &test.name)?;
-        let transcript = Transcript::read(&printed, &test.name);
-        let passed = run.ended == Ended::Exited(0) && transcript.passed == Some(true);
-        run.failure = (!passed).then(|| failure(run.ended, transcript.passed));
-        let told = reporter.tell(&run, run.failure.as_deref());
-        let standing = told.standing();
-        if standing == Standing::Stopped {
-            // We ended the process, and the report says why.
-            run.failure = None;
-        }
-        let style = report::style(session.options.color, io::stdout().is_terminal());
-        Ok(Outcome {
-            standing,
-            report: told.text(style).map_err(Printer::problem)?,
-            run,
-            transcript,
-            passed,
-        })
+) -> Result<Outcome, Problem> {
+    let (mut run, printed) = execute(session, ward, program, &test.name)?;
+    let transcript = Transcript::read(&printed, &test.name);
+    let passed = run.ended == Ended::Exited(0) && transcript.passed == Some(true);
+    let is_own_end = !passed && run.cut_short.is_none();
+    run.failure = is_own_end.then(|| failure(run.ended, transcript.passed));
+    let told = reporter.tell(&run, run.failure.as_deref());
+    let standing = told.standing();
+    if standing == Standing::Stopped {
+        // We ended the process, and the report says why.
+        run.failure = None;
+    }
+    let style = report::style(session.options.color, io::stdout().is_terminal());
+    Ok(Outcome {
+        standing,
+        report: told.text(style).map_err(Printer::problem)?,
+        run,
+        transcript,
+        passed,
     })
 }
 
@@ -137,7 +164,12 @@ fn failure(ended: Ended, passed: Option<bool>) -> String {
 
 /// Runs a test. Both standard streams go to one file, which keeps their order. A pipe would stay
 /// open as long as any process that the test leaves behind.
-fn execute(session: &Session, program: &Path, test: &str) -> Result<(Run, Vec<u8>), Problem> {
+fn execute(
+    session: &Session,
+    ward: &Ward,
+    program: &Path,
+    test: &str,
+) -> Result<(Run, Vec<u8>), Problem> {
     let mut checked = Checked::new(session, program, &run_only(test), Role::Test)?;
     let path = checked.folder.join("output");
     let failed = |error| Problem::write(&path, error);
@@ -147,11 +179,14 @@ fn execute(session: &Session, program: &Path, test: &str) -> Result<(Run, Vec<u8
         .command
         .stdin(Stdio::null())
         .stdout(file)
-        .stderr(twin);
-    let status = checked.command.status();
-    let status = status.map_err(|error| Problem::start(program, error))?;
+        .stderr(twin)
+        .process_group(0);
+    let child = checked.command.spawn();
+    let waited =
+        child.and_then(|child| ward.wait(child, Ending::KillGroup, session.options.timeout));
+    let (status, cut_short) = waited.map_err(|error| Problem::start(program, error))?;
     let printed = fs::read(&path).map_err(|error| Problem::read(&path, error))?;
-    Ok((checked.collect(Some(test), status)?, printed))
+    Ok((checked.collect(Some(test), status, cut_short)?, printed))
 }
 
 /// Processes all items on some threads and hands on each result in the order of the items.
@@ -205,6 +240,7 @@ impl Tally {
         let number = match (outcome.passed, outcome.standing) {
             (_, Standing::Races) => &mut self.racing,
             (true, _) => &mut self.passed,
+            (false, _) if outcome.run.cut_short == Some(CutShort::Interrupt) => return,
             (false, _) => &mut self.failed,
         };
         *number += 1;
@@ -276,7 +312,11 @@ impl Printer {
         let (color, word, letter) = match (outcome.passed, outcome.standing) {
             (true, Standing::Races) => (RED, "RACE", "R"),
             (false, Standing::Races) => (RED, "FAILED, RACE", "R"),
-            (_, Standing::Stopped) => (RED, "STOPPED", "S"),
+            (_, Standing::Stopped) => match outcome.run.cut_short {
+                Some(CutShort::TimeLimit) => (RED, "TIMED OUT", "T"),
+                Some(CutShort::Interrupt) => (YELLOW, "INTERRUPTED", "I"),
+                None => (RED, "STOPPED", "S"),
+            },
             (false, _) => (RED, "FAILED", "F"),
             (true, Standing::Unchecked) => (YELLOW, "ok, unchecked", "u"),
             (true, Standing::NothingFound) => (GREEN, "ok", "."),
@@ -335,7 +375,13 @@ impl Printer {
         Ok(())
     }
 
-    fn summary(&mut self, tally: &Tally, filtered_out: usize, started: Instant) -> io::Result<()> {
+    fn summary(
+        &mut self,
+        tally: &Tally,
+        filtered_out: usize,
+        interrupted: bool,
+        started: Instant,
+    ) -> io::Result<()> {
         let Tally {
             passed,
             failed,
@@ -343,6 +389,7 @@ impl Printer {
             ignored,
         } = tally;
         let word = match failed + racing {
+            _ if interrupted => self.colored(YELLOW, "INTERRUPTED"),
             0 => self.colored(GREEN, "ok"),
             _ => self.colored(RED, "FAILED"),
         };

@@ -40,6 +40,7 @@ mod standard_library;
 mod toolchain;
 mod trace_file;
 mod transcript;
+mod ward;
 mod wrapper;
 
 use problem::Problem;

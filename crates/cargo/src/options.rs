@@ -4,6 +4,7 @@ use clap::{Args, ValueEnum};
 use serde::{Deserialize, Serialize};
 use std::ffi::OsString;
 use std::path::PathBuf;
+use std::time::Duration;
 
 /// One call of `cargo finishline`.
 #[derive(Clone, Debug)]
@@ -85,6 +86,10 @@ pub(crate) struct Options {
     /// The file of the trace. An option of `run` alone.
     #[arg(skip)]
     pub(crate) record: Option<PathBuf>,
+
+    /// The time limit of each test. An option of `test` alone.
+    #[arg(skip)]
+    pub(crate) timeout: Option<Duration>,
 }
 
 impl Options {
@@ -100,6 +105,9 @@ impl Options {
         }
         if self.determinacy {
             words.push("--determinacy".to_owned());
+        }
+        if let Some(limit) = self.timeout {
+            words.push(format!("--timeout={}", limit.as_secs_f64()));
         }
         words
     }

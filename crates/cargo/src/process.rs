@@ -6,7 +6,7 @@
 
 use crate::Problem;
 use crate::options::{First, Subcommand};
-use crate::run::{Ended, Run};
+use crate::run::{CutShort, Ended, Run};
 use crate::session::Session;
 use nix::sys::personality::{self, Persona};
 use std::ffi::OsString;
@@ -80,7 +80,12 @@ impl<'a> Checked<'a> {
     }
 
     /// Collects the results after the process has ended.
-    pub(crate) fn collect(&self, test: Option<&str>, status: ExitStatus) -> Result<Run, Problem> {
+    pub(crate) fn collect(
+        &self,
+        test: Option<&str>,
+        status: ExitStatus,
+        cut_short: Option<CutShort>,
+    ) -> Result<Run, Problem> {
         let entries =
             fs::read_dir(&self.folder).map_err(|error| Problem::read(&self.folder, error))?;
         let mut findings: Vec<PathBuf> = entries
@@ -94,7 +99,12 @@ impl<'a> Checked<'a> {
             program: self.program.to_owned(),
             test: test.map(str::to_owned),
             ended,
-            failure: ended.failure(self.subcommand),
+            cut_short,
+            // We ended it, so it has not failed.
+            failure: match cut_short {
+                Some(_) => None,
+                None => ended.failure(self.subcommand),
+            },
             findings,
             checked: true,
         })

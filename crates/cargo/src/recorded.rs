@@ -192,6 +192,7 @@ pub fn analyze<R: Read + Seek>(
         test: None,
         replay: &kept.replay,
         failure: kept.failure.as_deref(),
+        cut_short: None,
         status: kept.status,
         suppressions: asked.suppressions,
         unseen: kept.names.unseen(),

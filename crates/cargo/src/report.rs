@@ -8,7 +8,7 @@
 use crate::Problem;
 use crate::course::Course;
 use crate::options::{Color, Format, Subcommand};
-use crate::run::Run;
+use crate::run::{CutShort, Run};
 use crate::session::Session;
 use finishline_answer::exit_status::{has_findings, suite_exit_status};
 use finishline_answer::finding::Suppressed;
@@ -27,7 +27,7 @@ use std::path::Path;
 pub(crate) enum Standing {
     Races,
     NothingFound,
-    /// The run was ended because a task waits in vain.
+    /// The run was ended: a task waits in vain, its time was over, or the user interrupted.
     Stopped,
     /// Findings are missing or cut short.
     Unchecked,
@@ -92,6 +92,7 @@ impl<'a> Reporter<'a> {
             failure,
             status: run.ended.status(),
             suppressions: self.suppressions.as_ref(),
+            cut_short: run.cut_short.map(CutShort::limit),
             unseen: Unseen::default(),
         })
     }
@@ -155,6 +156,8 @@ impl<'a> Reporter<'a> {
     pub(crate) fn conclude(&self, course: &Course) -> Result<u8, Problem> {
         let mut suite = Suite {
             command: self.session.command.words(),
+            not_run: course.not_run.clone(),
+            interrupted: course.interrupted && self.session.subcommand == Subcommand::Test,
             ..Suite::default()
         };
         for run in &course.runs {
@@ -162,7 +165,7 @@ impl<'a> Reporter<'a> {
             suite.answers.extend(told.processes);
             suite.notes.extend(told.notes);
         }
-        if self.session.subcommand == Subcommand::Test {
+        if self.session.subcommand == Subcommand::Test && !suite.interrupted {
             suite.notes.extend(course.why_empty());
         }
         if course.doc_tests_skipped {
@@ -244,7 +247,10 @@ impl Told {
         if self.processes.iter().any(has_findings) {
             return Standing::Races;
         }
-        let stopped = |run: &Answer| run.because() == Some(Limit::Stopped);
+        let stopped = |run: &Answer| {
+            let stops = [Limit::Stopped, Limit::TimedOut, Limit::Interrupted];
+            run.because().is_some_and(|limit| stops.contains(&limit))
+        };
         if self.processes.iter().any(stopped) {
             return Standing::Stopped;
         }
@@ -260,16 +266,20 @@ impl Told {
     /// The report of a test, if there is anything to report.
     pub(crate) fn text(&self, style: Style) -> io::Result<Vec<u8>> {
         let mut text = Vec::new();
-        for run in self
-            .processes
-            .iter()
-            .filter(|run| has_findings(run) || run.process().is_some_and(|it| it.stopped.is_some()))
-        {
+        for run in self.processes.iter().filter(|run| is_told_at_once(run)) {
             let (format, all) = (finishline_report::Format::Text, Selection::default());
             finishline_report::write(run, format, all, style, &mut text)?;
         }
         Ok(text)
     }
+}
+
+/// Whether a test is reported before the others end.
+fn is_told_at_once(run: &Answer) -> bool {
+    let stopped = run
+        .process()
+        .is_some_and(|process| process.stopped.is_some());
+    has_findings(run) || stopped || run.because() == Some(Limit::TimedOut)
 }
 
 fn run_name(program: &str, run: &Run) -> String {

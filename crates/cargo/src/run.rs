@@ -1,9 +1,10 @@
 //! One checked process: what it was, how it ended, and where its findings are.
 
 use crate::options::Subcommand;
+use finishline_answer::process::Limit;
 use serde::{Deserialize, Serialize};
 use std::os::unix::process::ExitStatusExt;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::ExitStatus;
 
 #[derive(Clone, Debug, Serialize, Deserialize)]
@@ -12,6 +13,8 @@ pub(crate) struct Run {
     /// The test, if the process ran only one.
     pub(crate) test: Option<String>,
     pub(crate) ended: Ended,
+    /// Why we ended the process, if we did.
+    pub(crate) cut_short: Option<CutShort>,
     /// Why the process did not complete, in a sentence.
     pub(crate) failure: Option<String>,
     /// The findings of the process and of instrumented processes that it started.
@@ -21,19 +24,39 @@ pub(crate) struct Run {
 }
 
 impl Run {
-    /// The program's name, without the hash that cargo adds to the names of tests.
     pub(crate) fn program_name(&self) -> String {
-        let name = self.program.file_name().unwrap_or_default();
-        let name = name.to_string_lossy();
-        match name.rsplit_once('-') {
-            Some((name, hash)) if is_hash(hash) => name.to_owned(),
-            _ => name.into_owned(),
-        }
+        name_of(&self.program)
+    }
+}
+
+/// The name of a program, without the hash that cargo adds to the names of tests.
+pub(crate) fn name_of(program: &Path) -> String {
+    let name = program.file_name().unwrap_or_default();
+    let name = name.to_string_lossy();
+    match name.rsplit_once('-') {
+        Some((name, hash)) if is_hash(hash) => name.to_owned(),
+        _ => name.into_owned(),
     }
 }
 
 fn is_hash(text: &str) -> bool {
     text.len() == 16 && text.bytes().all(|byte| byte.is_ascii_hexdigit())
+}
+
+/// Why a process was ended before its time.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub(crate) enum CutShort {
+    TimeLimit,
+    Interrupt,
+}
+
+impl CutShort {
+    pub(crate) const fn limit(self) -> Limit {
+        match self {
+            CutShort::TimeLimit => Limit::TimedOut,
+            CutShort::Interrupt => Limit::Interrupted,
+        }
+    }
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -86,17 +109,7 @@ mod tests {
 
     #[test]
     fn programs_are_named_without_cargos_hash() {
-        let name = |path: &str| {
-            let run = Run {
-                program: path.into(),
-                test: None,
-                ended: Ended::Exited(0),
-                failure: None,
-                findings: Vec::new(),
-                checked: true,
-            };
-            run.program_name()
-        };
+        let name = |path: &str| name_of(Path::new(path));
         assert_eq!(name("/t/deps/my_crate-047bf3123f3c0e9e"), "my_crate");
         assert_eq!(name("/t/debug/my-program"), "my-program");
     }

@@ -7,10 +7,12 @@
 use crate::course::Event;
 use crate::options::Subcommand;
 use crate::process::{self, Checked, Role};
-use crate::run::{Ended, Run};
+use crate::run::{self, CutShort, Ended, Run};
 use crate::session::Session;
-use crate::{Problem, harness, wrapper};
-use signal_hook::consts::SIGINT;
+use crate::ward::{Ending, Ward};
+use crate::{CARGO_FAILED, Problem, harness, wrapper};
+use nix::sys::signal::Signal;
+use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
 use signal_hook::flag;
 use std::ffi::OsString;
 use std::io;
@@ -19,6 +21,7 @@ use std::path::Path;
 use std::process::{Command, ExitStatus, Stdio};
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
+use std::thread;
 
 /// The first argument that identifies this part.
 pub(crate) const MARK: &str = "--run-checked";
@@ -28,38 +31,77 @@ pub(crate) fn run(session: &Session, arguments: &[OsString]) -> Result<u8, Probl
         .split_first()
         .ok_or_else(|| Problem::new("cargo named no program to run"))?;
     let program = Path::new(program);
-    outlive_interrupts()?;
     process::fix_addresses();
     let testing = session.subcommand == Subcommand::Test;
+    // The file stays locked until this process ends.
+    let _at_work = session.runner()?;
+    let ward = match testing {
+        true => ward_of_tests(session)?,
+        false => {
+            outlive_interrupts()?;
+            Ward::listen(&[SIGTERM, SIGHUP], || ())?
+        }
+    };
+    if testing && session.is_interrupted() {
+        let program = run::name_of(program);
+        session.record(&Event::Interrupted {
+            program,
+            test: None,
+        })?;
+        return Ok(CARGO_FAILED);
+    }
     if testing && wrapper::harness_mark(program).exists() {
-        return harness::run(session, program, arguments);
+        return harness::run(session, &ward, program, arguments);
     }
     let run = match testing && wrapper::unchecked_mark(program).exists() {
-        true => run_unchecked(session, program, arguments)?,
-        false => run_whole(session, program, arguments)?,
+        true => run_unchecked(session, &ward, program, arguments)?,
+        false => run_whole(session, &ward, program, arguments)?,
     };
     let status = run.ended.status();
     session.record(&Event::Ended(run))?;
     Ok(status)
 }
 
-fn run_whole(session: &Session, program: &Path, arguments: &[OsString]) -> Result<Run, Problem> {
+/// Tests end at an interrupt, whether it comes to this process, to the one that the user has
+/// started, or as the end of that one.
+fn ward_of_tests(session: &Session) -> Result<Ward, Problem> {
+    let directory = session.directory.clone();
+    let ward = Ward::listen(&[SIGINT, SIGTERM, SIGHUP], move || {
+        Session::interrupt(&directory);
+    })?;
+    let (session, waiting) = (session.clone(), ward.clone());
+    thread::spawn(move || {
+        session.wait_for_its_end();
+        waiting.interrupt(Signal::SIGINT);
+    });
+    Ok(ward)
+}
+
+fn run_whole(
+    session: &Session,
+    ward: &Ward,
+    program: &Path,
+    arguments: &[OsString],
+) -> Result<Run, Problem> {
     let mut checked = Checked::new(session, program, arguments, Role::Program)?;
-    let status = to_the_end(session, program, &mut checked.command)?;
-    checked.collect(None, status)
+    let (status, cut_short) = to_the_end(session, ward, program, &mut checked.command)?;
+    checked.collect(None, status, cut_short)
 }
 
 fn run_unchecked(
     session: &Session,
+    ward: &Ward,
     program: &Path,
     arguments: &[OsString],
 ) -> Result<Run, Problem> {
     let mut command = process::unchecked(session, program, arguments);
-    let ended = Ended::from(to_the_end(session, program, &mut command)?);
+    let (status, cut_short) = to_the_end(session, ward, program, &mut command)?;
+    let ended = Ended::from(status);
     Ok(Run {
         program: program.to_owned(),
         test: None,
         ended,
+        cut_short,
         failure: ended.failure(session.subcommand),
         findings: Vec::new(),
         checked: false,
@@ -70,9 +112,10 @@ fn run_unchecked(
 /// what the program prints goes elsewhere.
 fn to_the_end(
     session: &Session,
+    ward: &Ward,
     program: &Path,
     command: &mut Command,
-) -> Result<ExitStatus, Problem> {
+) -> Result<(ExitStatus, Option<CutShort>), Problem> {
     if session.options.report_on_standard_output() {
         let stream = io::stderr().as_fd().try_clone_to_owned();
         let stream = stream.map_err(|error| {
@@ -80,8 +123,16 @@ fn to_the_end(
         })?;
         command.stdout(Stdio::from(stream));
     }
-    let status = command.status();
-    status.map_err(|error| Problem::start(program, error))
+    let ending = match session.subcommand {
+        Subcommand::Test => Ending::Kill,
+        _ => Ending::PassOn,
+    };
+    let child = command.spawn();
+    let waited = child.and_then(|child| ward.wait(child, ending, session.options.timeout));
+    let (status, cut_short) = waited.map_err(|error| Problem::start(program, error))?;
+    // A program that was not a test has ended as it wanted to.
+    let cut_short = cut_short.filter(|_| ending == Ending::Kill);
+    Ok((status, cut_short))
 }
 
 /// Ignores interrupts from the terminal. They reach the program too, which may handle them. The run

@@ -13,15 +13,20 @@ use std::env;
 use std::ffi::OsString;
 use std::fs::{self, File};
 use std::io::{self, Write};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::Command;
 use tempfile::TempDir;
 
 const VARIABLE: &str = "FINISHLINE_SESSION";
 const DESCRIPTION: &str = "session.json";
 const EVENTS: &str = "events";
+/// Locked as long as the session is not over.
+const GOING_ON: &str = "going-on";
+/// Locked by each runner.
+const RUNNERS: &str = "runners";
+const INTERRUPTED: &str = "interrupted";
 
-#[derive(Serialize, Deserialize)]
+#[derive(Clone, Serialize, Deserialize)]
 pub(crate) struct Session {
     pub(crate) directory: PathBuf,
     pub(crate) subcommand: Subcommand,
@@ -36,7 +41,7 @@ pub(crate) struct Session {
 }
 
 /// The user's command line and directory.
-#[derive(Serialize, Deserialize)]
+#[derive(Clone, Serialize, Deserialize)]
 pub(crate) struct CommandLine {
     pub(crate) directory: String,
     /// The words from `cargo` on, up to `--`.
@@ -85,7 +90,7 @@ fn quoted(word: &str) -> String {
 }
 
 /// The data that the wrapper around rustc needs.
-#[derive(Serialize, Deserialize)]
+#[derive(Clone, Serialize, Deserialize)]
 pub(crate) struct Compiler {
     /// Whether unstable options must be enabled.
     pub(crate) stable: bool,
@@ -108,13 +113,49 @@ impl Session {
         }))
     }
 
-    /// Starts the session. `command` and all processes that it starts belong to it.
-    pub(crate) fn open(&self, command: &mut Command) -> Result<(), Problem> {
+    /// Starts the session. `command` and all processes that it starts belong to it. The session
+    /// goes on until the file is closed, if only because this process has died.
+    pub(crate) fn open(&self, command: &mut Command) -> Result<File, Problem> {
         let path = self.directory.join(DESCRIPTION);
         let text = serde_json::to_string(self).map_err(|error| Problem::write(&path, error))?;
         fs::write(&path, text).map_err(|error| Problem::write(&path, error))?;
         command.env(VARIABLE, &self.directory);
-        Ok(())
+        let path = self.directory.join(GOING_ON);
+        let going_on = File::create(&path).and_then(|file| file.lock().map(|()| file));
+        going_on.map_err(|error| Problem::write(&path, error))
+    }
+
+    /// Waits until the process that has opened the session closes it.
+    pub(crate) fn wait_for_its_end(&self) {
+        // If the file is not there any more, the session is not either.
+        if let Ok(file) = File::open(self.directory.join(GOING_ON)) {
+            let _ = file.lock_shared();
+        }
+    }
+
+    /// Notes that a runner is at work, until the file is closed.
+    pub(crate) fn runner(&self) -> Result<File, Problem> {
+        let path = self.directory.join(RUNNERS);
+        let file = File::options().append(true).create(true).open(&path);
+        let locked = file.and_then(|file| file.lock_shared().map(|()| file));
+        locked.map_err(|error| Problem::write(&path, error))
+    }
+
+    /// Waits until no runner is at work. Cargo does not wait for them if it is interrupted.
+    pub(crate) fn wait_for_runners(&self) {
+        if let Ok(file) = File::open(self.directory.join(RUNNERS)) {
+            let _ = file.lock();
+        }
+    }
+
+    /// Notes that the user has interrupted the session. Runners start nothing any more.
+    pub(crate) fn interrupt(directory: &Path) {
+        // The worst that follows from a failure is that some more tests are run.
+        let _ = File::create(directory.join(INTERRUPTED));
+    }
+
+    pub(crate) fn is_interrupted(&self) -> bool {
+        self.directory.join(INTERRUPTED).exists()
     }
 
     /// Restores the user's environment for a process.

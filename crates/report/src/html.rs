@@ -54,8 +54,8 @@ pub(crate) fn write_suite(suite: &Suite, out: &mut dyn io::Write) -> io::Result<
     if let Some(unseen) = words::all_unseen(processes) {
         details += &definition("unseen", &escape(&unseen));
     }
-    for note in &suite.notes {
-        details += &definition("note", &escape(note));
+    for note in words::notes(suite) {
+        details += &definition("note", &escape(&note));
     }
     let mut body = format!(
         "<header class=\"{tone}\">\n<h1>{summary} <code>{command}</code></h1>\n\

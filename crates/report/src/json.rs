@@ -51,6 +51,12 @@ pub(crate) fn write_suite(suite: &Suite, out: &mut dyn io::Write) -> io::Result<
             "exit_status": suite_exit_status(suite),
             "verdicts": Node::Object(verdicts),
             "notes": &suite.notes,
+            "interrupted": suite.interrupted,
+            "not_run": Node::list(&suite.not_run, |it| object! {
+                "program": &it.program,
+                "test": it.test.as_ref(),
+                "why": it.why.word(),
+            }),
             "reports": Node::list(&suite.answers, |answer| report(answer, Selection::default())),
         })
         .write(out)

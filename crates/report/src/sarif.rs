@@ -58,7 +58,7 @@ pub(crate) fn write(
 pub(crate) fn write_suite(suite: &Suite, out: &mut dyn io::Write) -> io::Result<()> {
     let properties = object! {
         "command": &suite.command,
-        "notes": &suite.notes,
+        "notes": Node::list(words::notes(suite), Node::from),
         "exitStatus": suite_exit_status(suite),
     };
     let rules = Rule::OF_PROCESSES;

@@ -468,8 +468,8 @@ impl Page {
         if let Some(unseen) = words::all_unseen(processes) {
             self.labelled("", "unseen", BOLD, &unseen);
         }
-        for note in &suite.notes {
-            self.labelled("", "note", BOLD, note);
+        for note in words::notes(suite) {
+            self.labelled("", "note", BOLD, &note);
         }
     }
 }

@@ -39,7 +39,7 @@ use finishline_answer::finding::{
 };
 use finishline_answer::location::{Bytes, Location, Object};
 use finishline_answer::place::SourceLines;
-use finishline_answer::process::{Process, ProcessStatistics, Stopped};
+use finishline_answer::process::{Limit, Process, ProcessStatistics, Stopped};
 use finishline_answer::rules::{self, ProcessFacts};
 use finishline_answer::suppressions::{Accessed, Matcher, Named, Suppressions};
 use finishline_answer::task::{Frame, Origin, Stack};
@@ -65,6 +65,8 @@ pub struct Question<'a> {
     pub replay: &'a str,
     /// How the process failed, in a sentence.
     pub failure: Option<&'a str>,
+    /// Why it was ended from outside, if it was.
+    pub cut_short: Option<Limit>,
     /// The exit status that it ended with.
     pub status: u8,
     pub suppressions: Option<&'a Suppressions>,
@@ -103,7 +105,8 @@ fn describe(teller: &mut Teller<'_>) -> Answer {
         finding.may_follow = earlier_race && finding.rule == Rule::Race;
         pairs.push(finding);
     }
-    let facts = answer::facts(findings, &question.unseen, failure.is_some());
+    let mut facts = answer::facts(findings, &question.unseen, failure.is_some());
+    facts.stopped = facts.stopped.or(question.cut_short);
     let distinct = findings.distinct_races.max(findings.races.len() as u64);
     let (pairs, suppressed) = sorted(pairs, question.suppressions);
     let stopped = findings.stopped.as_ref().map(|stop| Stopped {
@@ -143,6 +146,7 @@ fn describe(teller: &mut Teller<'_>) -> Answer {
 pub fn unheard(question: &Question) -> Answer {
     let facts = ProcessFacts {
         failed: question.failure.is_some(),
+        stopped: question.cut_short,
         // Whether anything was parallel is unknown. The missing findings matter more.
         parallel: true,
         ..ProcessFacts::default()

@@ -7,6 +7,7 @@
 #![forbid(unsafe_code)]
 
 mod building;
+mod ending;
 mod installed;
 mod interface;
 mod package;
@@ -32,6 +33,7 @@ fn main() -> ExitCode {
     trials.extend(running::trials());
     trials.extend(recording::trials());
     trials.extend(testing::trials());
+    trials.extend(ending::trials());
     trials.extend(programs::trials());
     trials.extend(installed::trials());
     trials.extend(interface::trials());

@@ -12,7 +12,7 @@ pub(crate) mod task;
 
 use finishline_answer::answer::{
     About, Answer, Check, Determinacy, Differing, Exploration, Failure, OrderedBlock, StateOfOrder,
-    Suite,
+    Suite, WhyNotRun,
 };
 use finishline_answer::finding::{Names, Rule};
 pub(crate) use finishline_answer::location::counted as count;
@@ -22,6 +22,8 @@ use finishline_answer::verdict::{EXPLORATION_GUARANTEE, Extent, ORDERS_RUN_GUARA
 use finishline_answer::{location, shell_word};
 use finishline_model::kinds::WaitKind;
 
+/// The most tests that an interrupt has left out and that are listed. The rest is counted.
+const MOST_NOT_RUN: usize = 20;
 /// The most unseen operations that are listed. The rest is counted.
 const MOST_UNSEEN: usize = 8;
 
@@ -368,16 +370,27 @@ pub(crate) fn all_unseen<'r>(processes: impl Iterator<Item = &'r Process>) -> Op
     })
 }
 
-/// `3 processes: 1 race, 2 with nothing parallel`.
+/// `3 processes: 1 race, 2 with nothing parallel`. A suite that was not run to its end establishes
+/// nothing, so the verdicts of its clean processes are not named.
 pub(crate) fn suite(suite: &Suite) -> String {
     let mut counts = Vec::new();
-    for verdict in Verdict::ALL {
+    let is_named = |verdict: Verdict| !suite.interrupted || !is_clean(verdict);
+    for verdict in Verdict::ALL.into_iter().filter(|it| is_named(*it)) {
         let with = (suite.answers.iter())
             .filter(|answer| answer.verdict == verdict && !answer.is_idle())
             .count();
         if with > 0 {
             counts.push(format!("{with} {verdict}"));
         }
+    }
+    match suite
+        .answers
+        .iter()
+        .filter(|one| !is_named(one.verdict))
+        .count()
+    {
+        0 => {}
+        others => counts.push(format!("{others} without a finding")),
     }
     match suite.answers.iter().filter(|one| one.is_idle()).count() {
         0 => {}
@@ -388,7 +401,54 @@ pub(crate) fn suite(suite: &Suite) -> String {
         false => counts.join(", "),
     };
     let processes = count(suite.answers.len() as u64, "process", "processes");
-    format!("{processes}: {counts}")
+    match suite.interrupted {
+        true => format!("interrupted after {processes}, nothing is established: {counts}"),
+        false => format!("{processes}: {counts}"),
+    }
+}
+
+fn is_clean(verdict: Verdict) -> bool {
+    match verdict {
+        Verdict::Proved
+        | Verdict::Certified
+        | Verdict::CertifiedOrder
+        | Verdict::Explored
+        | Verdict::Observed => true,
+        Verdict::Race
+        | Verdict::Apparent
+        | Verdict::Trap
+        | Verdict::Deadlock
+        | Verdict::Unknown => false,
+    }
+}
+
+/// What was not checked, and why. The tests that an interrupt has left out are one note.
+pub(crate) fn notes(suite: &Suite) -> Vec<String> {
+    let mut notes = suite.notes.clone();
+    let left = suite
+        .not_run
+        .iter()
+        .filter(|it| it.why == WhyNotRun::Interrupted);
+    let mut left: Vec<String> = left
+        .map(|it| match &it.test {
+            Some(test) => test.clone(),
+            None => format!("all tests of {}", it.program),
+        })
+        .collect();
+    let more = left.len().saturating_sub(MOST_NOT_RUN);
+    left.truncate(MOST_NOT_RUN);
+    if more > 0 {
+        left.push(format!("and {more} more"));
+    }
+    match (suite.interrupted, left.is_empty()) {
+        (false, _) => {}
+        (true, true) => notes.push("not run: what cargo would have started next".to_owned()),
+        (true, false) => notes.push(format!(
+            "not run: {}, and what cargo would have started next",
+            left.join(", ")
+        )),
+    }
+    notes
 }
 
 /// The name of a process among many: its test, or its program.

@@ -5,6 +5,7 @@ use crate::json::{DAMAGES, SCHEMA, damaged};
 use crate::sarif::{self, list};
 use crate::text::check_snapshots;
 use crate::{assert_valid, html, native_runs, validator};
+use finishline_answer::answer::{NotRun, WhyNotRun};
 use finishline_answer::exit_status::{exit_status, has_findings, suite_exit_status};
 use finishline_answer::process::Limit;
 use finishline_answer::task::JoinConstruct;
@@ -216,6 +217,47 @@ fn a_suite_ends_as_its_worst_process() {
             ..Suite::default()
         };
         assert_eq!(suite_exit_status(&suite), expected, "{suite:#?}");
+    }
+}
+
+/// Of what was interrupted nothing is certified, whatever its tests did.
+#[test]
+fn an_interrupted_suite_establishes_nothing() {
+    use native_runs::{certified, failed, racy};
+    let not_run = |test: String| NotRun {
+        program: "hist".to_owned(),
+        test: Some(test),
+        why: WhyNotRun::Interrupted,
+    };
+    let mut suite = Suite {
+        answers: vec![certified(), certified()],
+        not_run: (1..=22)
+            .map(|number| not_run(format!("t{number}")))
+            .collect(),
+        interrupted: true,
+        ..Suite::default()
+    };
+    let text = render_suite(&suite, Format::Text, Style::default());
+    let summary = "summary: interrupted after 2 processes, nothing is established: \
+                   2 without a finding\nnote: not run: t1, t2, ";
+    assert!(text.starts_with(summary), "{text}");
+    assert!(text.contains("t20, and 2 more, and what cargo"), "{text}");
+    let json = value(&render_suite(&suite, Format::Json, Style::default()));
+    assert_valid(&validator(SCHEMA), "interrupted", &json);
+    assert_eq!(list(&json["not_run"]).len(), 22);
+    for (more, expected) in [(vec![], 4), (vec![failed()], 3), (vec![racy()], 66)] {
+        suite.answers.extend(more);
+        assert_eq!(suite_exit_status(&suite), expected);
+    }
+    for format in [Format::Text, Format::Html] {
+        let shown = render_suite(&suite, format, Style::default());
+        let summary = shown
+            .lines()
+            .find(|line| line.contains("interrupted after"));
+        assert!(
+            !summary.expect("a summary").contains("certified"),
+            "{shown}"
+        );
     }
 }
 

@@ -1,7 +1,7 @@
 //! Answers about processes, one for each thing a report can say.
 
 use crate::summaries::EVIL;
-use finishline_answer::answer::{About, Answer, Failure, Suite};
+use finishline_answer::answer::{About, Answer, Failure, NotRun, Suite, WhyNotRun};
 use finishline_answer::finding::{
     Finding, FoundAccess, HeldLock, MachineAccess, Names, OrderedBy, Rule, Seen, Suppressed,
     Synchroniser,
@@ -547,6 +547,12 @@ pub(crate) fn suite() -> Suite {
             named("accepted", suppressed()),
         ],
         notes: vec!["3 doc tests were not run".to_owned()],
+        not_run: vec![NotRun {
+            program: "hist".to_owned(),
+            test: Some("tests::slow".to_owned()),
+            why: WhyNotRun::Ignored,
+        }],
+        interrupted: false,
     }
 }
 
